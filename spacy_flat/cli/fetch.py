@@ -1,0 +1,37 @@
+"""`python -m spacy flat fetch`: get the files of a corpus."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from wasabi import msg
+
+from ..corpora.fetch import fetch_corpus
+from ..corpora.sentence import CorpusError
+from ..corpora.sources import SOURCES
+from ._failure import exit_on
+
+
+def fetch(
+    corpus: Annotated[str, typer.Argument(help=f"One of {', '.join(SOURCES)}")],
+    out_dir: Annotated[
+        Path, typer.Argument(help="Folder in which CORPUS/ is made", file_okay=False)
+    ],
+    source: Annotated[
+        str,
+        typer.Option(
+            "--source",
+            "-s",
+            help="Local folder with the corpora, as ner_zh/resume/… (empty: download)",
+        ),
+    ] = "",
+) -> None:
+    """Get the files of a corpus into OUT_DIR/CORPUS, verified by checksum.
+
+    They are downloaded from where their authors publish them, or copied from a local folder.
+    """
+    with exit_on(CorpusError, OSError):
+        for path in fetch_corpus(corpus, out_dir, Path(source) if source else None):
+            msg.good(str(path))

@@ -1,0 +1,50 @@
+"""`python -m spacy flat show`: what a trained pipeline sees in a text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from wasabi import msg
+
+from ._failure import exit_on
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc
+
+
+def show(
+    model: Annotated[str, typer.Argument(help="Pipeline package or folder")],
+    texts: Annotated[list[str], typer.Argument(metavar="TEXT...", help="Texts to look at")],
+) -> None:
+    """Show the entities of texts, and the words of the lexicon in them (the lattice)."""
+    import spacy
+
+    with exit_on(OSError, ValueError):
+        nlp = spacy.load(model)
+    for doc in nlp.pipe(texts):
+        msg.divider(doc.text)
+        show_entities(doc)
+        for name, words in lattice_words(nlp, doc.text):
+            msg.text(f"{name} found {len(words)} words of its lexicon:", "  ".join(words))
+
+
+def show_entities(doc: Doc) -> None:
+    """Print a table of the entities. The text stands last, since it is of uncertain width."""
+    if not doc.ents:
+        msg.text("no entities")
+        return
+    rows = [(f"{ent.start_char}–{ent.end_char}", ent.label_, ent.text) for ent in doc.ents]
+    msg.table(rows, header=("characters", "label", "entity"), divider=True)
+
+
+def lattice_words(nlp: Language, text: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the name of each component with a lexicon, and the words that it finds in the text."""
+    for name, component in nlp.pipeline:
+        lexicon = getattr(component, "lexicon", None)
+        if lexicon is not None:
+            matches = lexicon.match([text])
+            spans = zip(matches.starts, matches.ends, strict=True)
+            yield name, [text[start:end] for start, end in spans]

@@ -1,0 +1,11 @@
+"""Corpora in outside formats become spaCy's DocBin.
+
+Column files with BIO, BMES or BIOES tags (`columns`) and CLUENER's JSON lines (`cluener`) are read
+as sentences (`sentence`) and written as Docs (`convert`); `sources` knows some public corpora by
+name, and `fetch` gets them.
+"""
+
+from .convert import ConvertOptions, Summary, convert_file
+from .sentence import CorpusError
+
+__all__ = ["ConvertOptions", "CorpusError", "Summary", "convert_file"]

@@ -1,0 +1,115 @@
+"""Getting the files of a known corpus, verified by SHA-256."""
+
+from __future__ import annotations
+
+import hashlib
+import urllib.request
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from http.client import HTTPException
+from pathlib import Path
+from typing import BinaryIO
+from urllib.error import URLError
+
+from ..errors import Errors
+from .files import replacing
+from .sentence import CorpusError
+from .sources import Source, SourceFile, get_source
+
+CHUNK = 1 << 20  # bytes read at a time
+TIMEOUT = 60  # seconds without an answer
+
+
+def fetch_corpus(name: str, out_dir: Path, local_dir: Path | None = None) -> list[Path]:
+    """Put the files of a corpus into `out_dir/name` and return their paths.
+
+    They come from `local_dir` (laid out as `sources` says) or, without it, from their public
+    addresses. A file that is there already and right is kept.
+
+    Raises CorpusError (F120 to F124).
+    """
+    source = get_source(name)
+    if source.embedded:
+        local_dir = Path()
+    folder = out_dir / name
+    paths = []
+    for file in source.files.values():
+        target = folder / file.name
+        if not (file.sha256 and target.is_file() and _sha256(target) == file.sha256):
+            _fetch_file(name, source, file, target, local_dir)
+        paths.append(target)
+    return paths
+
+
+def corpus_files(name: str, data_dir: Path) -> dict[str, Path]:
+    """Return the fetched file of each part of a corpus: train, dev, test.
+
+    Raises CorpusError (F120; F121 where one is missing).
+    """
+    files = {part: data_dir / name / file.name for part, file in get_source(name).files.items()}
+    for path in files.values():
+        if not path.is_file():
+            advice = f"Get it first: python -m spacy flat fetch {name} {data_dir}"
+            raise CorpusError(Errors.F121.format(path=path, advice=advice))
+    return files
+
+
+def _fetch_file(
+    name: str, source: Source, file: SourceFile, target: Path, local_dir: Path | None
+) -> None:
+    opened: AbstractContextManager[BinaryIO]
+    if local_dir is None:
+        opened = _open_url(name, source, file)
+    else:
+        opened = _open_local(source, local_dir / source.folder / file.name)
+    with opened as stream, replacing(target) as temporary:
+        found = _copy(stream, temporary)
+        if file.sha256 and found != file.sha256:
+            raise CorpusError(
+                Errors.F122.format(
+                    path=target, found=found, expected=file.sha256, homepage=source.homepage
+                )
+            )
+
+
+def _open_local(source: Source, path: Path) -> BinaryIO:
+    if path.is_file():
+        return path.open("rb")
+    advice = f"Get it from {source.homepage}, or correct --source."
+    if source.embedded:
+        advice = "It comes with the project: run the command in the project's folder."
+    raise CorpusError(Errors.F121.format(path=path, advice=advice))
+
+
+@contextmanager
+def _open_url(name: str, source: Source, file: SourceFile) -> Iterator[BinaryIO]:
+    where = {"homepage": source.homepage, "folder": source.folder, "file": file.name}
+    if not file.url:
+        raise CorpusError(Errors.F124.format(name=name, reason=source.no_download, **where))
+    try:
+        with urllib.request.urlopen(file.url, timeout=TIMEOUT) as stream:
+            yield stream
+    except (URLError, HTTPException, ConnectionError, TimeoutError) as error:
+        raise CorpusError(Errors.F123.format(url=file.url, reason=error, **where)) from None
+
+
+def _copy(stream: BinaryIO, target: Path) -> str:
+    """Copy a stream to `target` and return its SHA-256."""
+    digest = hashlib.sha256()
+    with target.open("wb") as out:
+        for chunk in _chunks(stream):
+            digest.update(chunk)
+            out.write(chunk)
+    return digest.hexdigest()
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        for chunk in _chunks(stream):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _chunks(stream: BinaryIO) -> Iterator[bytes]:
+    return iter(lambda: stream.read(CHUNK), b"")

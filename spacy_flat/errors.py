@@ -1,0 +1,227 @@
+"""Every error and warning that the package raises by itself, each with a code of its own."""
+
+
+class Errors:
+    """Error texts: what was wrong, where, and what to do.
+
+    Use as `raise ValueError(Errors.F001.format(path=path, line=line))`. Codes are never reused.
+    F0xx lexicon and vectors, F1xx corpora and command line, F2xx networks and optimizers,
+    F3xx components.
+    """
+
+    # Files of words and vectors
+    F001 = "[F001] {path}: no such file. Check the path."
+    F002 = "[F002] {path}: a directory, where a file is expected. Check the path."
+    F003 = (
+        "[F003] {path}, line {line}: can't read on: {reason}. The file may be damaged, cut short, "
+        "or not what its name says (.gz and .xz are unpacked). Fetch it again."
+    )
+    F004 = (
+        "[F004] {path}, line {line}: byte {byte} at offset {offset} of the line is not UTF-8. "
+        "Convert the file first, for example: iconv -f GB18030 -t UTF-8 IN > OUT"
+    )
+    F005 = "[F005] Can't find jieba's dictionary, the default lexicon. Run: pip install jieba"
+    F006 = "[F006] {path}, line {line}: no word in the first column. Correct or skip bad lines."
+    F007 = (
+        "[F007] {path}, line {line}: the frequency {value!r} is no number from zero up. The "
+        "columns are word, frequency, type. Correct or skip bad lines."
+    )
+    F008 = (
+        "[F008] {path}, line {line}: {columns} columns, but at most three are known: word, "
+        "frequency, type. Correct or skip bad lines."
+    )
+    F010 = "[F010] {path}: no vectors in this file. Check that it is the right file and complete."
+    F011 = (
+        "[F011] {path}, line {line}: expected a word and {width} numbers, found {text!r}. Correct "
+        "or skip bad lines."
+    )
+    F012 = (
+        "[F012] {path}, line {line}: {value!r} is no finite number. Correct or skip bad lines."
+    )
+    F013 = (
+        "[F013] {path}, line {line}: a second vector for {key!r}. Delete one, or skip bad lines: "
+        "then the first counts."
+    )
+    F014 = (
+        "[F014] {path}: the header promises {expected} vectors, but there are {found} lines. The "
+        "file may be cut short: fetch it again, or skip bad lines to take it as it is."
+    )
+
+    # The lexicon
+    F020 = (
+        "[F020] Words of {min_length} to {max_length} characters are out of range. Choose "
+        "1 <= min_length <= max_length <= {limit}."
+    )
+    F021 = "[F021] {word!r} has frequency {value!r}. Give a number from zero up, or -1 for unknown."
+    F022 = "[F022] Can't make {value} frequency bands. Choose 2 to 127."
+    F023 = "[F023] {path}: no lexicon here, {file} is missing. Save one with Lexicon.to_disk."
+    F024 = (
+        "[F024] Can't load the lexicon: {reason}. The data is damaged or no lexicon: save it again "
+        "with Lexicon.to_disk or Lexicon.to_bytes."
+    )
+    F025 = (
+        "[F025] This lexicon has format {found}, but this version of spacy-flat reads format "
+        "{expected}. Save it again with this version, or install the one that wrote it."
+    )
+    F026 = "[F026] Expected a list of strings, but got the one string {value!r}. Put it in a list."
+    F027 = "[F027] No word has the id {id}: the lexicon has ids from 0 to below {size}."
+
+    # Corpora
+    F100 = (
+        "[F100] {path}, line {line}: byte {byte} at offset {offset} of the line is not UTF-8. "
+        "Convert the file first, for example: iconv -f GB18030 -t UTF-8 IN > OUT"
+    )
+    F101 = "[F101] {path}: no sentence in this file. Check that it is the right file and complete."
+    F102 = (
+        "[F102] {path}, line {line}: expected a unit and a tag in two columns, found {text!r}. "
+        "Add the missing column, or drop such lines with --repair."
+    )
+    F103 = (
+        "[F103] {path}, line {line}: {tag!r} is no {scheme} tag (expected {expected}). Correct it, "
+        "name another --format, or read such tags as O with --repair."
+    )
+    F104 = (
+        "[F104] {path}, line {line}: {tag!r} continues an entity, but none of this type is open. "
+        "Correct it, or let it start an entity with --repair."
+    )
+    F105 = (
+        "[F105] {path}, line {line}: the {label} entity that ends here has no closing {tag} tag. "
+        "Correct it, name another --format, or close it with --repair."
+    )
+    F106 = (
+        '[F106] {path}, line {line}: expected {{"text": "…", "label": {{TYPE: {{surface: '
+        "[[start, end], …]}}}}}} as JSON on one line, but {problem}. "
+        "Correct the line, or drop such lines with --repair."
+    )
+    F107 = (
+        "[F107] {path}, line {line}: {label} entity {surface!r} at {start}–{end} lies outside the "
+        "text of {length} characters. Correct the offsets, or drop such entities with --repair."
+    )
+    F108 = (
+        "[F108] {path}, line {line}: {label} entity {surface!r} is said to be at {start}–{end}, "
+        "where the text has {found!r}. Correct the offsets (the end is inclusive), or drop such "
+        "entities with --repair."
+    )
+    F109 = (
+        "[F109] {path}, line {line}: {label} entity {surface!r} overlaps {other_label} entity "
+        "{other_surface!r}. Decide for one, or keep the longer one with --repair."
+    )
+    F110 = (
+        "[F110] {path}, sentence at line {line}: {label} entity {surface!r} starts or ends with "
+        "white space, which spaCy does not allow. Correct it, or trim it with --repair."
+    )
+    F111 = (
+        "[F111] {path}, line {line}: unit {unit!r} does not have the {part} that {option} strips. "
+        "Leave out the option, or keep such units as they are with --repair."
+    )
+    # Fetching corpora and the command line
+    F120 = "[F120] There is no corpus {name!r}. Choose one of: {names}."
+    F121 = "[F121] {path} does not exist. {advice}"
+    F122 = (
+        "[F122] {path}: SHA-256 is {found}, expected {expected}. The file is incomplete or another "
+        "version; nothing was written. Get it again from {homepage}."
+    )
+    F123 = (
+        "[F123] {url} could not be downloaded: {reason}. Try again, or get the files from "
+        "{homepage}, put them into a folder DIR as DIR/{folder}/{file} and use --source DIR."
+    )
+    F124 = (
+        "[F124] Corpus {name!r} cannot be downloaded file by file: {reason} Get it from "
+        "{homepage}, put the files into a folder DIR as DIR/{folder}/{file} and use --source DIR."
+    )
+    F130 = (
+        "[F130] {path}, line {line}: not a line of a training log ({problem}). Expected the JSON "
+        "lines that spacy.ConsoleLogger.v3 writes with output_file."
+    )
+    F131 = "[F131] {path}: the log has no evaluation yet, so there is no curve to draw."
+    # Tags and the CRF
+    F200 = (
+        "[F200] The weights of a network cannot be read: {reason}. The file is damaged, cut short "
+        "or not one of this package. Get or train the pipeline again."
+    )
+    F201 = (
+        "[F201] The weights do not fit the network: {name!r} has shape {found} in the file and "
+        "{wanted} in the network (None: not there). The file was saved by another version or "
+        "another architecture; load it with that one, or train again."
+    )
+    F202 = (
+        "[F202] There is no network yet ({build} has not been called). Initialise the pipeline "
+        "with nlp.initialize() or load a trained one."
+    )
+    F203 = "[F203] {optimizer}: {name} = {value} is out of range, it must be {wanted}."
+    F204 = (
+        "[F204] The weights can be updated by a thinc optimizer only, such as Adam.v1, "
+        "spacy-flat.SGD.v1 or spacy-flat.AdamW.v1; got {found}."
+    )
+    F205 = (
+        "[F205] The optimizer has multipliers for {unknown}, but the pipeline's parameter groups "
+        "are {known}. Correct the names in [training.optimizer.multipliers]."
+    )
+    F206 = (
+        "[F206] The schedule spacy-flat.warmup.v1 with shape = {shape!r} cannot have "
+        "warmup_steps = {warmup} and total_steps = {total}: total_steps must be above "
+        "warmup_steps, which is 0 or more. A rate that does not fall has shape = 'constant'."
+    )
+    F230 = (
+        "[F230] Entity labels must be distinct and not empty, got {labels}. Remove the empty or "
+        "repeated ones."
+    )
+    F231 = (
+        "[F231] The entity (start, end, label) = {span} is empty or not within its text of length "
+        "{length}. Give character offsets with 0 <= start < end <= length."
+    )
+    F232 = (
+        "[F232] The entity (start, end, label) = {span} overlaps an earlier one, and one sequence "
+        "of tags holds no overlapping entities. Keep one of them, e.g. with "
+        "spacy.util.filter_spans."
+    )
+    F233 = (
+        "[F233] The entity (start, end, label) = {span} has a label that is not among {labels}. "
+        "Add the label to the component before initialisation, or correct the annotation."
+    )
+    F234 = (
+        "[F234] In the scheme {scheme}, {tag!r} cannot follow {previous!r} (unit {position} of the "
+        "tags). Only legal tags stand for entities: decode them with the CRF, or repair them first."
+    )
+    F235 = (
+        "[F235] The masks of a CRF with {n_tags} tags need the shapes ({n_tags}, {n_tags}), "
+        "({n_tags},) and ({n_tags},) for transitions, starts and ends, got {shapes}. Take all of "
+        "them from one TagSet."
+    )
+    F236 = (
+        "[F236] The allowed transitions, starts and ends of a CRF exclude too much: {what}. Allow "
+        "more, or take the masks of a TagSet."
+    )
+    F237 = (
+        "[F237] The CRF needs emissions of shape (sequences > 0, units > 0, {n_tags}) and for each "
+        "sequence a length from 0 to the number of units; got emissions of shape {shape} and "
+        "lengths {lengths}. Leave out empty batches, and check the tags the network was built for."
+    )
+    F238 = (
+        "[F238] The gold tags of row {row} are not legal at unit {position}: {tags}. They must be "
+        "tags of the CRF in an order that its masks allow: take them from TagSet.encode."
+    )
+
+    # Components
+    F300 = (
+        "[F300] model.lattice: overlap {overlap} must be at least 0 and less than max_length "
+        "{max_length}."
+    )
+    F301 = (
+        "[F301] Component {name!r} cannot be initialised: the training examples hold no entity. "
+        "Check the training corpus, or give [initialize.components.{name}.labels]."
+    )
+    F302 = "[F302] A label is a string that is not empty, but this is {label!r}."
+    F303 = (
+        "[F303] Component {name!r} has no network yet. Load a trained pipeline, or call "
+        "nlp.initialize() with training examples first."
+    )
+
+
+class Warnings:
+    """Warning texts, used as `warnings.warn(Warnings.W001.format(...), stacklevel=2)`."""
+
+    W200 = (
+        "[W200] The gradient of {key} is not finite; this step was left out. If it happens often, "
+        "lower learn_rate or set clip_norm in [training.optimizer]."
+    )

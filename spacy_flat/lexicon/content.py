@@ -1,0 +1,142 @@
+"""The words of a lexicon and what is known of them, as columns."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .automaton import Automaton
+from .sources import UNKNOWN_FREQUENCY, Entry
+
+Int32s = NDArray[np.int32]
+Float32s = NDArray[np.float32]
+
+COLUMNS = ("offsets", "lengths", "frequencies", "types", "origins", "alive")
+
+
+@dataclass(frozen=True)
+class Content:
+    """Everything that a change of words changes, never written to: a change makes a new one.
+
+    The columns have one row a word id, [N], those of removed words included. `alive` is false for
+    removed words. 0 is the type "", unknown.
+    """
+
+    text: bytes  # UTF-8 of all words, one after the other
+    offsets: Int32s  # [N + 1], where each word begins and the last ends in `text`
+    lengths: Int32s
+    frequencies: Float32s
+    types: Int32s
+    origins: Int32s
+    alive: NDArray[np.bool_]
+    type_names: tuple[str, ...]
+    origin_names: tuple[str, ...]
+    automata: tuple[Automaton, ...]  # of the first words, and of all those added since
+    dropped: Mapping[str, int]
+
+    def __post_init__(self) -> None:
+        for name in COLUMNS:
+            getattr(self, name).flags.writeable = False
+
+    @property
+    def size(self) -> int:
+        return len(self.lengths)
+
+    def word(self, id: int) -> str:
+        return self.text[self.offsets[id] : self.offsets[id + 1]].decode("utf-8")
+
+    def index(self, word: str) -> int:
+        """The id of a word, removed or not; -1 if it was never here."""
+        return max((automaton.index(word) for automaton in self.automata), default=-1)
+
+    def append(self, new: dict[str, Entry]) -> "Content":
+        """Give new words the ids at the end."""
+        if not new:
+            return self
+        encoded = [word.encode("utf-8") for word in new]
+        ends = self.offsets[-1] + np.cumsum([len(word) for word in encoded])
+        lengths = np.array([len(word) for word in new], np.int32)
+        frequencies = np.array([entry.frequency for entry in new.values()], np.float32)
+        type_names, types = _indices(self.type_names, [entry.type for entry in new.values()])
+        origin_names, origins = _indices(
+            self.origin_names, [entry.origin for entry in new.values()]
+        )
+        return replace(
+            self,
+            text=self.text + b"".join(encoded),
+            offsets=np.append(self.offsets, ends.astype(np.int32)),
+            lengths=np.append(self.lengths, lengths),
+            frequencies=np.append(self.frequencies, frequencies),
+            types=np.append(self.types, types),
+            origins=np.append(self.origins, origins),
+            alive=np.append(self.alive, np.ones(len(new), np.bool_)),
+            type_names=type_names,
+            origin_names=origin_names,
+            automata=self._extend(list(new)),
+        )
+
+    def overwrite(self, entries: dict[int, Entry]) -> "Content":
+        """Give words that have ids what their new entries say, and bring the removed ones back."""
+        if not entries:
+            return self
+        ids = np.array(list(entries), np.int32)
+        given = list(entries.values())
+        frequencies, types, origins, alive = (
+            column.copy() for column in (self.frequencies, self.types, self.origins, self.alive)
+        )
+        type_names, new_types = _indices(self.type_names, [entry.type for entry in given])
+        origin_names, new_origins = _indices(self.origin_names, [entry.origin for entry in given])
+        new_frequencies = np.array([entry.frequency for entry in given], np.float32)
+        # A removed word starts anew; one that is there keeps what its new entry leaves open.
+        removed = ~alive[ids]
+        keep_frequency = (new_frequencies == UNKNOWN_FREQUENCY) & ~removed
+        keep_type = (new_types == 0) & ~removed
+        frequencies[ids] = np.where(keep_frequency, frequencies[ids], new_frequencies)
+        types[ids] = np.where(keep_type, types[ids], new_types)
+        origins[ids] = new_origins
+        alive[ids] = True
+        return replace(
+            self,
+            frequencies=frequencies,
+            types=types,
+            origins=origins,
+            alive=alive,
+            type_names=type_names,
+            origin_names=origin_names,
+        )
+
+    def _extend(self, new: list[str]) -> tuple[Automaton, ...]:
+        """The automata with new words.
+
+        An automaton cannot grow and a big one takes seconds to build: the first words keep theirs,
+        and only the one of all words added since is built again.
+        """
+        if not self.automata:
+            return (Automaton.build(new, first=0),)
+        base, *later = self.automata
+        first = later[0].first if later else self.size
+        added = [self.word(id) for id in range(first, self.size)]
+        return base, Automaton.build(added + new, first)
+
+
+def _indices(names: tuple[str, ...], given: list[str]) -> tuple[tuple[str, ...], Int32s]:
+    """The names with those given that are new, and the index of each given one."""
+    index = {name: number for number, name in enumerate(names)}
+    numbers = [index.setdefault(name, len(index)) for name in given]
+    return tuple(index), np.array(numbers, np.int32)
+
+
+EMPTY = Content(
+    text=b"",
+    offsets=np.zeros(1, np.int32),
+    lengths=np.zeros(0, np.int32),
+    frequencies=np.zeros(0, np.float32),
+    types=np.zeros(0, np.int32),
+    origins=np.zeros(0, np.int32),
+    alive=np.zeros(0, np.bool_),
+    type_names=("",),
+    origin_names=(),
+    automata=(),
+    dropped={},
+)

@@ -1,0 +1,57 @@
+"""Lexicons, word lists and vectors for `[initialize]` of a config, registered under `@readers`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Dict, Optional  # noqa: UP035  (thinc validates configs by these)
+
+from .lexicon import Lexicon
+from .sources import Entry, WordList, jieba_words, read_thuocl, read_words, vector_words
+from .vectors import TextVectors, read_vectors
+
+
+def lexicon(
+    sources: Dict[str, WordList],  # noqa: UP006
+    full_width: bool = False,
+    min_length: int = 2,
+    max_length: int = 16,
+) -> Lexicon:
+    """`spacy-flat.Lexicon.v1`: the words of several sources; of equal words the first counts.
+
+    sources: by name, which becomes the origin of their words. Other arguments as in `Lexicon`.
+    """
+
+    def entries() -> Iterator[Entry]:
+        for origin, words in sources.items():
+            yield from (entry._replace(origin=origin) for entry in words)
+
+    return Lexicon(entries(), full_width=full_width, min_length=min_length, max_length=max_length)
+
+
+def jieba() -> WordList:
+    """`spacy-flat.JiebaWords.v1`: the dictionary of the installed jieba, a source."""
+    return jieba_words()
+
+
+def jieba_lexicon() -> Lexicon:
+    """The lexicon of a component that is given none: jieba's dictionary."""
+    return lexicon({"jieba": jieba_words()})
+
+
+def words(path: Path, type: str = "", skip_bad: bool = False) -> WordList:
+    """`spacy-flat.Words.v1`: a word list, a source; see `read_words`."""
+    return read_words(path, type=type, skip_bad=skip_bad)
+
+
+def thuocl(path: Path, type: str = "", skip_bad: bool = False) -> WordList:
+    """`spacy-flat.THUOCL.v1`: a file of THUOCL, a source; see `read_thuocl`."""
+    return read_thuocl(path, type=type, skip_bad=skip_bad)
+
+
+def words_of_vectors(path: Path, type: str = "", skip_bad: bool = False) -> WordList:
+    """`spacy-flat.VectorWords.v1`: the words of a file of vectors, a source."""
+    return vector_words(path, type=type, skip_bad=skip_bad)
+
+
+def vectors(path: Optional[Path], skip_bad: bool = False) -> Optional[TextVectors]:  # noqa: UP045
+    """`spacy-flat.Vectors.v1`: vectors of characters, bigrams or words; none without a path."""
+    return None if path is None else read_vectors(path, skip_bad=skip_bad)

@@ -1,0 +1,147 @@
+"""Where words come from: jieba's dictionary, word lists, THUOCL files, word vectors."""
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from ..errors import Errors
+from .textfile import decode, read_lines
+from .vectors import read_vectors
+
+UNKNOWN_FREQUENCY = -1.0
+
+
+class Entry(NamedTuple):
+    """A word and what its source says of it."""
+
+    word: str
+    frequency: float = UNKNOWN_FREQUENCY
+    type: str = ""  # "" is unknown
+    origin: str = "added"
+
+
+@dataclass(frozen=True)
+class WordList:
+    """The entries of one source, in its order, and the numbers of the lines left out."""
+
+    entries: list[Entry]
+    skipped: tuple[int, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+
+def jieba_words() -> WordList:
+    """The dictionary of the installed jieba: about 349,000 words, frequency, part of speech.
+
+    Raises ModuleNotFoundError (F005) where jieba is not installed.
+    """
+    # Only the file is read: importing jieba is slow and sets up its logger.
+    spec = find_spec("jieba")
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(Errors.F005)
+    path = Path(spec.origin).with_name("dict.txt")
+    return read_words(path, separator=" ", origin="jieba")
+
+
+def read_words(
+    path: str | Path,
+    *,
+    type: str = "",
+    origin: str | None = None,
+    separator: str = "\t",
+    skip_bad: bool = False,
+) -> WordList:
+    """Read a UTF-8 word list, plain, .gz or .xz: `word[TAB frequency[TAB type]]` a line.
+
+    type: the type of every word whose line names none. origin: a name for the source, by default
+    the file's. Columns may be left empty; blank lines are passed over.
+
+    Raises ValueError naming file and line for a wrong encoding (F004), an empty word (F006), a bad
+    frequency (F007) or too many columns (F008); with `skip_bad` such lines are left out and their
+    numbers kept in `WordList.skipped`. File errors as in `read_lines`.
+    """
+
+    def parse(line: str, path: Path, number: int) -> Entry:
+        word, *rest = (column.strip() for column in line.split(separator))
+        if not word:
+            raise ValueError(Errors.F006.format(path=path, line=number))
+        if len(rest) > 2:
+            columns = len(rest) + 1
+            raise ValueError(Errors.F008.format(path=path, line=number, columns=columns))
+        frequency, word_type = (*rest, "", "")[:2]
+        return Entry(word, _frequency(frequency, path, number), word_type or type)
+
+    return _read(Path(path), parse, origin, skip_bad)
+
+
+def read_thuocl(
+    path: str | Path, *, type: str = "", origin: str | None = None, skip_bad: bool = False
+) -> WordList:
+    """Read a file of THUOCL (thunlp/THUOCL): `word TAB document frequency` a line.
+
+    The published files have stray spaces and a few spoilt frequencies ("3?", "125472s", none):
+    the digits that a frequency begins with count, and without any it is unknown.
+
+    type: the type of all its words. Errors as in `read_words`, but for F007.
+    """
+
+    def parse(line: str, path: Path, number: int) -> Entry:
+        word, _, frequency = line.partition("\t")
+        if not word.strip():
+            raise ValueError(Errors.F006.format(path=path, line=number))
+        digits = re.match(r"\s*([0-9]+)", frequency)
+        return Entry(word.strip(), float(digits[1]) if digits else UNKNOWN_FREQUENCY, type)
+
+    return _read(Path(path), parse, origin, skip_bad)
+
+
+def vector_words(
+    path: str | Path, *, type: str = "", origin: str | None = None, skip_bad: bool = False
+) -> WordList:
+    """The keys of a file of word vectors as words; options and errors as in `read_vectors`."""
+    path = Path(path)
+    vectors = read_vectors(path, skip_bad=skip_bad)
+    entries = [Entry(key, type=type, origin=origin or path.name) for key in vectors.keys]
+    return WordList(entries, vectors.skipped)
+
+
+def _read(
+    path: Path,
+    parse: Callable[[str, Path, int], Entry],
+    origin: str | None,
+    skip_bad: bool,
+) -> WordList:
+    """Parse each line that is not blank; leave out or report the lines that cannot be."""
+    entries = []
+    skipped = []
+    origin = origin or path.name
+    for number, raw in read_lines(path):
+        try:
+            line = decode(raw, path, number)
+            if line.strip():
+                entries.append(parse(line, path, number)._replace(origin=origin))
+        except ValueError:
+            if not skip_bad:
+                raise
+            skipped.append(number)
+    return WordList(entries, tuple(skipped))
+
+
+def _frequency(text: str, path: Path, line: int) -> float:
+    if not text:
+        return UNKNOWN_FREQUENCY
+    try:
+        frequency = float(text)
+    except ValueError:
+        frequency = math.nan
+    if not 0 <= frequency < math.inf:
+        raise ValueError(Errors.F007.format(path=path, line=line, value=text))
+    return frequency

@@ -1,0 +1,53 @@
+"""Lines of a plain, .gz or .xz text file, with their numbers."""
+
+import gzip
+import lzma
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from ..errors import Errors
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield (number from 1, raw line with its newline) of a file, one line in memory at a time.
+
+    Lines stay bytes, cut at "\\n" only: words may hold other characters that `str` takes for line
+    breaks, and a line in a wrong encoding can be named by its number. A byte order mark is dropped.
+
+    Raises FileNotFoundError (F001), IsADirectoryError (F002), and ValueError (F003) for a file that
+    cannot be read or unpacked to its end.
+    """
+    if not path.exists():
+        raise FileNotFoundError(Errors.F001.format(path=path))
+    if path.is_dir():
+        raise IsADirectoryError(Errors.F002.format(path=path))
+    number = 0
+    try:
+        with _open(path) as stream:
+            for number, line in enumerate(stream, 1):
+                yield number, line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+        raise ValueError(Errors.F003.format(path=path, line=number + 1, reason=error)) from error
+
+
+def decode(raw: bytes, path: Path, line: int) -> str:
+    """UTF-8 to text, or ValueError (F004) that names file and line."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        message = Errors.F004.format(
+            path=path, line=line, byte=f"0x{raw[error.start]:02x}", offset=error.start
+        )
+        raise ValueError(message) from error
+
+
+def _open(path: Path) -> BinaryIO | gzip.GzipFile | lzma.LZMAFile:
+    if path.suffix == ".gz":
+        return gzip.open(path)
+    if path.suffix == ".xz":
+        return lzma.open(path)
+    return path.open("rb")

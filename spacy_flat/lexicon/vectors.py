@@ -1,0 +1,127 @@
+"""Word vectors in text form: word2vec and GloVe."""
+
+from array import array
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
+from itertools import chain, takewhile
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import Errors
+from .textfile import decode, read_lines
+
+Lines = Iterator[tuple[int, bytes]]
+
+FLOAT32_MAX = float(np.finfo(np.float32).max)
+
+
+@dataclass(frozen=True)
+class TextVectors:
+    """Vectors read from a text file: row i of `data` ([N, D], float32) belongs to `keys[i]`.
+
+    skipped: the numbers of the lines left out.
+    """
+
+    keys: list[str]
+    data: NDArray[np.float32]
+    skipped: tuple[int, ...] = ()
+
+
+def read_vectors(
+    path: str | Path, *, skip_bad: bool = False, keep: Container[str] | None = None
+) -> TextVectors:
+    """Read vectors in word2vec's text form, `word number number …` a line, plain, .gz or .xz.
+
+    A header line `count width` is taken where there is one; GloVe's files have none, and then the
+    first line gives the width. Words may hold spaces, unless the piece before the numbers is
+    itself a number: that is a line with too many numbers. Blank lines are passed over.
+
+    keep: take only these words, so that memory is bounded by them and not by the file. The numbers
+    of other words are not looked at.
+
+    Raises ValueError naming file and line for a wrong encoding (F004), too few or too many numbers
+    (F011), a number that is broken or not finite (F012), a word that came before (F013), and for a
+    count of lines that is not the header's (F014). With `skip_bad` such lines are left out, of
+    duplicates all but the first, and their numbers kept in `TextVectors.skipped`. Raises ValueError
+    (F010) where not one line is good. File errors as in `read_lines`.
+    """
+    path = Path(path)
+    count, width, lines = _shape(path)
+    keys: dict[str, None] = {}
+    data = array("f")
+    skipped: list[int] = []
+    good = 0
+    for number, raw in lines:
+        try:
+            key, numbers = _cut(raw, width, path, number)
+            if keep is None or key in keep:
+                if key in keys:
+                    raise ValueError(Errors.F013.format(path=path, line=number, key=key))
+                data.fromlist(_parse(numbers, path, number))
+                keys[key] = None
+            good += 1
+        except ValueError:
+            if not skip_bad:
+                raise
+            skipped.append(number)
+    if good == 0:
+        raise ValueError(Errors.F010.format(path=path))
+    if count not in (None, good) and not skip_bad:
+        raise ValueError(Errors.F014.format(path=path, expected=count, found=good))
+    rows = np.frombuffer(data, np.float32).reshape(len(keys), width)
+    return TextVectors(list(keys), rows, tuple(skipped))
+
+
+def _shape(path: Path) -> tuple[int | None, int, Lines]:
+    """The header's count, the width, and the lines that hold vectors."""
+    lines = ((number, raw) for number, raw in read_lines(path) if raw.strip())
+    first = next(lines, None)
+    if first is None:
+        raise ValueError(Errors.F010.format(path=path))
+    number, raw = first
+    pieces = raw.split()
+    if len(pieces) == 2 and all(piece.isdigit() for piece in pieces) and int(pieces[1]) > 0:
+        return int(pieces[0]), int(pieces[1]), lines
+    # The word may itself be a number, or hold spaces: the numbers are the run at the line's end.
+    width = sum(1 for _ in takewhile(_is_number, reversed(pieces[1:])))
+    if width == 0:
+        raise ValueError(_bad_width(raw, "some", path, number))
+    return None, width, chain([first], lines)
+
+
+def _cut(raw: bytes, width: int, path: Path, line: int) -> tuple[str, list[bytes]]:
+    """A line's word and its numbers, not yet parsed."""
+    # Only the plain space separates: words may be, or hold, other kinds of space.
+    pieces = raw.rstrip().split(b" ")
+    key, numbers = pieces[:-width], pieces[-width:]
+    if key in ([], [b""]) or (len(key) > 1 and _is_number(key[-1])):
+        raise ValueError(_bad_width(raw, width, path, line))
+    return decode(b" ".join(key), path, line), numbers
+
+
+def _parse(numbers: list[bytes], path: Path, line: int) -> list[float]:
+    try:
+        values = list(map(float, numbers))
+    except ValueError:
+        bad = next(number for number in numbers if not _is_number(number))
+    else:
+        if sum(map(abs, values)) <= FLOAT32_MAX:  # false for NaN, too
+            return values
+        bad = max(numbers, key=lambda number: not abs(float(number)) <= FLOAT32_MAX)
+    value = bad.decode("utf-8", "replace")
+    raise ValueError(Errors.F012.format(path=path, line=line, value=value))
+
+
+def _is_number(piece: bytes) -> bool:
+    try:
+        float(piece)
+    except ValueError:
+        return False
+    return True
+
+
+def _bad_width(raw: bytes, width: int | str, path: Path, line: int) -> str:
+    text = raw[:60].decode("utf-8", "replace").rstrip()
+    return Errors.F011.format(path=path, line=line, width=width, text=text)

@@ -1,0 +1,302 @@
+"""`flat_ner`: what spaCy sees of the entity recogniser."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from spacy.language import Language
+from spacy.pipeline import TrainablePipe
+from spacy.scorer import PRFScore, get_ner_prf
+from spacy.tokens import Doc
+from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.vocab import Vocab
+from thinc.api import Config, Optimizer, set_dropout_rate
+
+from ..errors import Errors
+from ..lexicon import Lexicon, TextVectors
+from ..lexicon.readers import jieba_lexicon
+from .model import Emissions, FlatModel, best_tags, extend_labels, loss_and_gradient
+from .segments import EntitySpan, Segment, join_segments, spans_within
+from .spans import OnMisaligned, gold_spans, set_entities
+from .tags import IntArray, TagSet, tag_set
+from .vocabulary import Resources
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+DEFAULT_CONFIG = """
+[model]
+@architectures = "spacy-flat.FLAT.v1"
+tok2vec = null
+
+[model.network]
+@misc = "spacy-flat.FLATOptions.v1"
+
+[model.lattice]
+@misc = "spacy-flat.LatticeOptions.v1"
+"""
+DEFAULT_MODEL = Config().from_str(DEFAULT_CONFIG)["model"]
+
+CHAR_ENTS = "char_ents"
+if not Doc.has_extension(CHAR_ENTS):
+    Doc.set_extension(CHAR_ENTS, default=())
+
+
+def score_entities(examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
+    """spaCy's scores of entities as tokens, and `chars_p`, `chars_r`, `chars_f`: of their exact
+    characters, which differ where an entity cuts tokens."""
+    examples = list(examples)
+    counts = PRFScore()
+    for example in examples:
+        gold = gold_spans(example)
+        if gold is not None:
+            found = example.predicted._.get(CHAR_ENTS)
+            counts.score_set(
+                {tuple(span) for span in found},
+                {(span.start, span.end, span.label) for span in gold},
+            )
+    scores: dict[str, Any] = get_ner_prf(examples, **kwargs)
+    return {
+        **scores,
+        "chars_p": counts.precision,
+        "chars_r": counts.recall,
+        "chars_f": counts.fscore,
+    }
+
+
+def make_scorer() -> Callable[..., dict[str, Any]]:
+    """The registered scorer `spacy-flat.entity_scorer.v1`."""
+    return score_entities
+
+
+@Language.factory(
+    "flat_ner",
+    assigns=["doc.ents", "token.ent_iob", "token.ent_type", f"doc._.{CHAR_ENTS}"],
+    default_config={
+        "model": DEFAULT_MODEL,
+        "on_misaligned": "expand",
+        "overwrite": False,
+        "scorer": {"@scorers": "spacy-flat.entity_scorer.v1"},
+    },
+    default_score_weights={
+        "ents_f": 1.0,
+        "ents_p": 0.0,
+        "ents_r": 0.0,
+        "ents_per_type": None,
+        "chars_f": 0.0,
+    },
+)
+def make_flat_ner(
+    nlp: Language,
+    name: str,
+    model: FlatModel,
+    on_misaligned: OnMisaligned,
+    overwrite: bool,
+    scorer: Callable[..., dict[str, Any]] | None,
+) -> "CRFEntityRecognizer":
+    """Build `flat_ner`, an entity recogniser with a lexicon.
+
+    model: Docs → emissions of the tags of their characters.
+    on_misaligned: what becomes in `doc.ents` of an entity that cuts tokens: "expand" it to the
+        tokens, "contract" it, or "drop" it. `doc._.char_ents` has the exact characters.
+    overwrite: replace entities that the Doc already has; otherwise new ones give way to them.
+    scorer: of the evaluation.
+    """
+    return CRFEntityRecognizer(
+        nlp.vocab, model, name, on_misaligned=on_misaligned, overwrite=overwrite, scorer=scorer
+    )
+
+
+class CRFEntityRecognizer(TrainablePipe):
+    """Finds entities by tagging characters with a CRF, whatever the tokens are."""
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        model: FlatModel,
+        name: str,
+        *,
+        on_misaligned: OnMisaligned = "expand",
+        overwrite: bool = False,
+        scorer: Callable[..., dict[str, Any]] | None = score_entities,
+    ) -> None:
+        self.vocab = vocab
+        self.model = model
+        self.name = name
+        self.on_misaligned: OnMisaligned = on_misaligned
+        self.overwrite = overwrite
+        self.scorer = scorer
+        self.cfg: dict[str, Any] = {"labels": []}
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Entity types, in the order of their tags."""
+        return tuple(self.cfg["labels"])
+
+    @property
+    def label_data(self) -> tuple[str, ...]:
+        """What `spacy init labels` writes and `initialize` reads."""
+        return self.labels
+
+    @property
+    def lexicon(self) -> Lexicon:
+        """The words that the lattice is made of."""
+        lexicon: Lexicon = self.model.attrs["encoder"].lexicon
+        return lexicon
+
+    @property
+    def tags(self) -> TagSet:
+        """The tags of a character."""
+        return tag_set(self.labels, self.model.attrs["options"].scheme)
+
+    def predict(self, docs: Iterable[Doc]) -> list[list[EntitySpan]]:
+        """Entities of each Doc, as characters of its text."""
+        docs = list(docs)
+        self._require_initialised()
+        found: list[list[tuple[Segment, list[EntitySpan]]]] = [[] for _ in docs]
+        for emissions in self.model.predict(docs):
+            for segment, spans in self._decode(emissions):
+                found[segment.text].append((segment, spans))
+        return [_join(parts) for parts in found]
+
+    def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Sequence[EntitySpan]]) -> None:
+        """Write what `predict` found to `doc.ents` and, in characters, to `doc._.char_ents`."""
+        for doc, spans in zip(docs, scores, strict=True):
+            doc._.set(CHAR_ENTS, [(span.start, span.end, span.label) for span in spans])
+            if len(doc):
+                set_entities(doc, spans, self.on_misaligned, self.overwrite)
+
+    def update(
+        self,
+        examples: Iterable[Example],
+        *,
+        drop: float = 0.0,
+        sgd: Optimizer | None = None,
+        losses: dict[str, float] | None = None,
+    ) -> dict[str, float]:
+        """Learn from examples. The network has dropouts of its own: `drop` is for a tok2vec.
+
+        Examples that say nothing about entities are left out.
+        """
+        losses = {} if losses is None else losses
+        losses.setdefault(self.name, 0.0)
+        examples = list(examples)
+        validate_examples(examples, "CRFEntityRecognizer.update")
+        self._require_initialised()
+        examples = [
+            example
+            for example in examples
+            if len(example.predicted) and gold_spans(example) is not None
+        ]
+        if not examples:
+            return losses
+        set_dropout_rate(self.model, drop)
+        emissions, backprop = self.model.begin_update([eg.predicted for eg in examples])
+        loss, d_scores = self.get_loss(examples, emissions)
+        backprop(d_scores)
+        if sgd not in (None, False):
+            self.finish_update(sgd)
+        losses[self.name] += loss
+        return losses
+
+    def get_loss(
+        self, examples: Iterable[Example], scores: Sequence[Emissions]
+    ) -> tuple[float, list["Tensor"]]:
+        """Negative log-likelihood of the gold tags, the mean over segments, and its gradient for
+        each batch of emissions."""
+        gold = [gold_spans(example) or [] for example in examples]
+        n_segments = sum(len(part.batch.segments) for part in scores)
+        loss = 0.0
+        gradients = []
+        for part in scores:
+            tags = self._gold_tags(part.batch.segments, part.batch.n_chars, gold)
+            part_loss, gradient = loss_and_gradient(self.model, part, tags, n_segments)
+            loss += part_loss
+            gradients.append(gradient)
+        return loss, gradients
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        *,
+        nlp: Language | None = None,
+        labels: Sequence[str] | None = None,
+        lexicon: Lexicon | None = None,
+        char_vectors: TextVectors | None = None,
+        bigram_vectors: TextVectors | None = None,
+        word_vectors: TextVectors | None = None,
+    ) -> None:
+        """Build the network for the training data.
+
+        labels: entity types; those of the examples where not given.
+        lexicon: words of the lattice; jieba's dictionary where not given.
+        char_vectors, bigram_vectors, word_vectors: pretrained vectors of characters, of pairs of
+            neighbouring characters and of words.
+
+        Raises ValueError (F301) where there is no label at all.
+        """
+        validate_get_examples(get_examples, "CRFEntityRecognizer.initialize")
+        docs = []
+        found = set(self.labels if labels is None else labels)
+        for example in get_examples():
+            docs.append(example.predicted)
+            if labels is None:
+                found.update(ent.label_ for ent in example.reference.ents)
+        if not found:
+            raise ValueError(Errors.F301.format(name=self.name))
+        self.cfg["labels"] = sorted(found) if labels is None else list(dict.fromkeys(labels))
+        for label in self.labels:
+            self.vocab.strings.add(label)
+        resources = Resources(
+            self.labels, lexicon or jieba_lexicon(), char_vectors, bigram_vectors, word_vectors
+        )
+        self.model.initialize(X=docs, Y=resources)
+
+    def add_label(self, label: str) -> int:
+        """Add an entity type, also to a trained network. Returns 0 if it is there already."""
+        if not isinstance(label, str) or not label:
+            raise ValueError(Errors.F302.format(label=label))
+        if label in self.labels:
+            return 0
+        self.cfg["labels"].append(label)
+        self.vocab.strings.add(label)
+        if self.model.shims[0].is_initialised:
+            extend_labels(self.model, self.labels)
+        return 1
+
+    def _decode(self, emissions: Emissions) -> Iterator[tuple[Segment, list[EntitySpan]]]:
+        """The entities of each segment, as characters of the text that it is of."""
+        segments = emissions.batch.segments
+        tags = best_tags(self.model, emissions)
+        starts, ends, labels = self.tags.decode(tags.ravel())
+        rows, places = np.divmod(starts, tags.shape[1])
+        spans: list[list[EntitySpan]] = [[] for _ in segments]
+        found = zip(rows.tolist(), places.tolist(), (ends - starts).tolist(), labels, strict=True)
+        for row, place, length, label in found:
+            start = segments[row].start + place
+            spans[row].append(EntitySpan(start, start + length, self.labels[label]))
+        return zip(segments, spans, strict=True)
+
+    def _gold_tags(
+        self, segments: Sequence[Segment], n_chars: IntArray, gold: Sequence[Sequence[EntitySpan]]
+    ) -> IntArray:
+        """[B, C] tags of the gold entities; an entity that a segment cuts is an entity there."""
+        tags = np.zeros((len(segments), int(n_chars.max())), dtype=np.int64)
+        for row, segment in enumerate(segments):
+            spans = [
+                (span.start, span.end, span.label)
+                for span in spans_within(gold[segment.text], segment)
+                if span.label in self.labels
+            ]
+            tags[row, : n_chars[row]] = self.tags.encode(spans, int(n_chars[row]))
+        return tags
+
+    def _require_initialised(self) -> None:
+        if not self.model.shims[0].is_initialised:
+            raise ValueError(Errors.F303.format(name=self.name))
+
+
+def _join(parts: list[tuple[Segment, list[EntitySpan]]]) -> list[EntitySpan]:
+    """What was found in the segments of one text, which come in any order."""
+    parts.sort(key=lambda part: part[0].start)
+    return join_segments([segment for segment, _ in parts], [spans for _, spans in parts])

@@ -1,0 +1,107 @@
+"""Long texts in pieces that fit into one attention, and back.
+
+A text is cut after the last sentence end that fits, else after the last comma, else by force. A
+forced cut may go through an entity, so there the two segments share an overlap, and what was found
+in it decides where one ends and the other starts.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+SENTENCE_END = re.compile(r"""[。！？!?；;\n][”’」』）)"']*""")
+COMMA = re.compile(r"[，、,：:\s]")
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Characters [start, end) of text number `text`."""
+
+    text: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, order=True)
+class EntitySpan:
+    """Characters [start, end) of a text are an entity of this label."""
+
+    start: int
+    end: int
+    label: str
+
+
+def split_text(number: int, text: str, max_length: int, overlap: int) -> list[Segment]:
+    """Cut one text into segments of at most `max_length` characters; none for an empty text."""
+    segments = []
+    start = 0
+    sentence_ends = commas = None
+    while len(text) - start > max_length:
+        if sentence_ends is None or commas is None:
+            sentence_ends = [match.end() for match in SENTENCE_END.finditer(text)]
+            commas = [match.end() for match in COMMA.finditer(text)]
+        limit = start + max_length
+        cut = _last(sentence_ends, start, limit) or _last(commas, start, limit)
+        segments.append(Segment(number, start, cut or limit))
+        start = cut or limit - overlap
+    if start < len(text):
+        segments.append(Segment(number, start, len(text)))
+    return segments
+
+
+def _last(cuts: list[int], start: int, limit: int) -> int:
+    """The last of the sorted cuts in (start, limit], or 0."""
+    place = bisect_right(cuts, limit)
+    return cuts[place - 1] if place and cuts[place - 1] > start else 0
+
+
+def join_segments(
+    segments: Sequence[Segment], found: Sequence[Sequence[EntitySpan]]
+) -> list[EntitySpan]:
+    """Put together what was found in the segments of one text, in order.
+
+    Where two segments overlap, the text is divided at the place nearest the overlap's middle at
+    which no entity found by either is cut; if there is none, behind the left segment's entity
+    that covers the middle.
+    """
+    entities: list[EntitySpan] = []
+    start = 0
+    for number, (segment, spans) in enumerate(zip(segments, found, strict=True)):
+        end = segment.end
+        if number + 1 < len(segments) and segments[number + 1].start < segment.end:
+            following = segments[number + 1]
+            end = _division(following.start, segment.end, [*spans, *found[number + 1]])
+            end = end or _behind_middle(following.start, segment.end, spans)
+        entities.extend(span for span in spans if start <= span.start and span.end <= end)
+        start = end
+    return entities
+
+
+def _division(start: int, end: int, spans: Sequence[EntitySpan]) -> int:
+    inside = {place for span in spans for place in range(span.start + 1, span.end)}
+    middle = (start + end) // 2
+    free = [place for place in range(start, end + 1) if place not in inside]
+    return min(free, key=lambda place: abs(place - middle), default=0)
+
+
+def _behind_middle(start: int, end: int, spans: Sequence[EntitySpan]) -> int:
+    middle = (start + end) // 2
+    return next((span.end for span in spans if span.start < middle <= span.end), end)
+
+
+def spans_within(spans: Sequence[EntitySpan], segment: Segment) -> list[EntitySpan]:
+    """The parts of sorted, non-overlapping spans that lie in a segment, counted from its start."""
+    first = bisect_left(spans, segment.start + 1, key=lambda span: span.end)
+    parts = []
+    for span in spans[first:]:
+        if span.start >= segment.end:
+            break
+        parts.append(
+            EntitySpan(
+                max(span.start, segment.start) - segment.start,
+                min(span.end, segment.end) - segment.start,
+                span.label,
+            )
+        )
+    return parts

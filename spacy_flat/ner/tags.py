@@ -1,0 +1,145 @@
+"""Tags of a sequence: entity spans as one tag a unit and back, and which tags may follow which.
+
+Pure numpy, so that corpora, components and networks share it without importing torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import Errors
+
+Scheme: TypeAlias = Literal["BIOES", "BIO"]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+IntArray: TypeAlias = npt.NDArray[np.int64]
+
+OUTSIDE = 0
+"""Index of the tag "O" in every tag set: tags padded with 0 are padded with "O"."""
+
+_ROLES: dict[Scheme, str] = {"BIOES": "BIES", "BIO": "BI"}
+
+
+class SpanArrays(NamedTuple):
+    """Spans as three parallel int64 arrays [N], in the order of the text.
+
+    Span i covers the units `starts[i]` up to and without `ends[i]`; `labels[i]` is an index into
+    `TagSet.labels`.
+    """
+
+    starts: IntArray
+    ends: IntArray
+    labels: IntArray
+
+
+class TagSet:
+    """The tags of some entity labels under a scheme, and the legal sequences of them.
+
+    BIOES marks the first (B), inner (I) and last (E) unit of an entity and entities of one unit
+    (S); BIO marks the first (B) and every other unit (I). "O" is tag 0, then come the tags of each
+    label in turn, so a label added at the end leaves the other tags where they were.
+
+    labels: entity types, distinct and not empty strings; none at all leaves the tag "O".
+    names: [K] tag names such as "B-PER".
+    allowed_transitions: bool [K, K], whether tag j (column) may follow tag i (row).
+    allowed_starts, allowed_ends: bool [K], whether a sequence may start or end with a tag.
+
+    Raises ValueError (F230) for empty or repeated labels.
+    """
+
+    def __init__(self, labels: Sequence[str], scheme: Scheme = "BIOES") -> None:
+        if "" in labels or len(set(labels)) != len(labels):
+            raise ValueError(Errors.F230.format(labels=list(labels)))
+        self.labels = tuple(labels)
+        self.scheme = scheme
+        roles = _ROLES[scheme]
+        self.names = ("O", *(f"{role}-{label}" for label in labels for role in roles))
+
+        role_of = np.array(["O", *(role for _ in labels for role in roles)])
+        self._label_of: IntArray = np.array(
+            [-1, *(i for i in range(len(labels)) for _ in roles)], dtype=np.int64
+        )
+        self._opens: BoolArray = np.isin(role_of, ["B", "S"])
+        self._continues: BoolArray = np.isin(role_of, ["I", "E"])
+        may_go_on = np.isin(role_of, ["B", "I"])
+        must_go_on = may_go_on & (scheme == "BIOES")
+        same_label = self._label_of[:, None] == self._label_of
+        self.allowed_starts: BoolArray = ~self._continues
+        self.allowed_ends: BoolArray = ~must_go_on
+        self.allowed_transitions: BoolArray = np.where(
+            self._continues, may_go_on[:, None] & same_label, ~must_go_on[:, None]
+        )
+
+    def __len__(self) -> int:
+        """The number of tags, K."""
+        return len(self.names)
+
+    def encode(self, spans: Iterable[tuple[int, int, str]], length: int) -> IntArray:
+        """Tags [length] of one sequence with the entities `spans` = (start, end, label).
+
+        Raises ValueError for a span that is empty or outside the sequence (F231), overlaps another
+        one (F232) or has an unknown label (F233).
+        """
+        tags = np.full(length, OUTSIDE, dtype=np.int64)
+        for start, end, label in spans:
+            if not 0 <= start < end <= length:
+                raise ValueError(Errors.F231.format(span=(start, end, label), length=length))
+            if tags[start:end].any():
+                raise ValueError(Errors.F232.format(span=(start, end, label)))
+            if label not in self.labels:
+                raise ValueError(
+                    Errors.F233.format(span=(start, end, label), labels=list(self.labels))
+                )
+            tags[start:end] = self._span_tags(self.labels.index(label), end - start)
+        return tags
+
+    def decode(self, tags: IntArray) -> SpanArrays:
+        """Entities of one legal sequence of tags [N], or of many set one after the other.
+
+        No entity crosses from a legal sequence into the next, so a whole batch [B, C] padded with
+        "O" is decoded at once as `decode(batch.ravel())`; `divmod(starts, C)` then gives the rows
+        and the starts within them.
+
+        Raises ValueError (F234) where the tags are not legal.
+        """
+        self._check(tags)
+        goes_on = np.append(self._continues[tags[1:]], False)[: len(tags)]
+        starts = np.flatnonzero(self._opens[tags])
+        ends = np.flatnonzero((tags != OUTSIDE) & ~goes_on) + 1
+        return SpanArrays(starts, ends, self._label_of[tags[starts]])
+
+    def _span_tags(self, label: int, width: int) -> IntArray:
+        """Tags [width] of one entity."""
+        roles = _ROLES[self.scheme]
+        begin = 1 + label * len(roles)
+        tags = np.full(width, begin + roles.index("I"), dtype=np.int64)
+        tags[0] = begin
+        if self.scheme == "BIOES":
+            tags[-1] = begin + roles.index("S" if width == 1 else "E")
+        return tags
+
+    def _check(self, tags: IntArray) -> None:
+        if len(tags) == 0:
+            return
+        legal = self.allowed_transitions.ravel()[tags[:-1] * len(self) + tags[1:]]
+        if self.allowed_starts[tags[0]] and self.allowed_ends[tags[-1]] and legal.all():
+            return
+        # "start" and "end" stand around the sequence; the first illegal step is shown.
+        steps = [self.allowed_starts[tags[0]], *legal, self.allowed_ends[tags[-1]]]
+        names = ["start", *(self.names[tag] for tag in tags), "end"]
+        at = steps.index(False)
+        raise ValueError(
+            Errors.F234.format(
+                tag=names[at + 1], previous=names[at], position=at, scheme=self.scheme
+            )
+        )
+
+
+@lru_cache(maxsize=16)
+def tag_set(labels: tuple[str, ...], scheme: Scheme) -> TagSet:
+    """The `TagSet` of these labels, made once."""
+    return TagSet(labels, scheme)

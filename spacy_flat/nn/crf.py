@@ -1,0 +1,308 @@
+"""A linear-chain conditional random field over legal tag sequences (Lafferty et al., 2001).
+
+Shapes: B sequences, C units (characters or words), K tags. Inside this module every sequence ends
+with the tag K, "stop", up to unit C: sequences of all lengths become sequences of C + 1 units,
+and no recursion needs a mask.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+from torch.nn import functional
+
+from ..errors import Errors
+
+BoolArray = npt.NDArray[np.bool_]
+
+_HUGE = 1e100
+"""Bound of emissions in decoding: above any float32, and the sum of a path of them is finite."""
+
+_SAFE_EXPONENT = 650.0
+"""exp(±650) is a normal float64 with room to spare: the smallest one is exp(-708)."""
+
+
+class CRF(nn.Module):
+    """Scores whole tag sequences by emissions, transitions, and start and end scores.
+
+    Illegal sequences have probability zero: they are left out of the partition function in
+    training too, and never decoded. Everything is computed in float64, whatever the dtype of the
+    emissions, and emissions beyond a sequence's length are not read at all.
+
+    n_tags: K.
+    allowed_transitions: bool [K, K], whether tag j (column) may follow tag i (row).
+    allowed_starts, allowed_ends: bool [K].
+    `transitions` [K, K] (from, to), `starts` [K] and `ends` [K] are parameters that start at zero.
+
+    Raises ValueError for masks of other shapes (F235) and for masks under which sequences of some
+    lengths are all illegal (F236).
+    """
+
+    allowed_transitions: Tensor
+    allowed_starts: Tensor
+    allowed_ends: Tensor
+
+    def __init__(
+        self,
+        n_tags: int,
+        allowed_transitions: BoolArray,
+        allowed_starts: BoolArray,
+        allowed_ends: BoolArray,
+    ) -> None:
+        super().__init__()
+        shapes = [allowed_transitions.shape, allowed_starts.shape, allowed_ends.shape]
+        if shapes != [(n_tags, n_tags), (n_tags,), (n_tags,)]:
+            raise ValueError(Errors.F235.format(n_tags=n_tags, shapes=shapes))
+        self.transitions = nn.Parameter(torch.zeros(n_tags, n_tags))
+        self.starts = nn.Parameter(torch.zeros(n_tags))
+        self.ends = nn.Parameter(torch.zeros(n_tags))
+        # Given by the constructor's arguments, so no part of the state dict.
+        for name, mask in (
+            ("allowed_transitions", allowed_transitions),
+            ("allowed_starts", allowed_starts),
+            ("allowed_ends", allowed_ends),
+        ):
+            self.register_buffer(name, torch.tensor(mask, dtype=torch.bool), persistent=False)
+        self._mixing_steps = _mixing_steps(allowed_transitions, allowed_starts, allowed_ends)
+
+    def log_likelihood(self, emissions: Tensor, tags: Tensor, lengths: Tensor) -> Tensor:
+        """Log-probability [B] of the gold tags given emissions [B, C, K]; 0 where a length is 0.
+
+        tags: int64 [B, C], anything beyond the lengths. lengths: int64 [B].
+        The result is float32, or float64 where the emissions are.
+
+        Raises ValueError for shapes or lengths that do not fit (F237) and for gold tags that are
+        illegal or out of range (F238).
+        """
+        self._check_shapes(emissions, lengths)
+        scores = self._scores(emissions, lengths)
+        gold = _gold_scores(scores, tags, lengths)
+        log_partition: Tensor = _LogPartition.apply(*scores, self._mixing_steps)  # type: ignore[no-untyped-call]
+        dtype = torch.promote_types(emissions.dtype, torch.float32)
+        return (gold - log_partition).to(dtype)
+
+    @torch.no_grad()
+    def marginals(self, emissions: Tensor, lengths: Tensor) -> Tensor:
+        """Probability [B, C, K] (float64) of each tag at each unit; 0 beyond the lengths.
+
+        Raises ValueError for shapes or lengths that do not fit (F237).
+        """
+        self._check_shapes(emissions, lengths)
+        posterior = _posterior(self._scores(emissions, lengths), self._mixing_steps)
+        return posterior.unary[:-1, :, :-1].transpose(0, 1)
+
+    @torch.no_grad()
+    def decode(self, emissions: Tensor, lengths: Tensor) -> Tensor:
+        """The most probable legal tags [B, C] (int64) for emissions [B, C, K] (Viterbi, 1967).
+
+        Beyond the lengths the result is 0. It is legal whatever the emissions are, NaN too.
+
+        Raises ValueError for shapes or lengths that do not fit (F237).
+        """
+        self._check_shapes(emissions, lengths)
+        finite = emissions.double().nan_to_num().clamp_(-_HUGE, _HUGE)
+        path = _best_path(self._scores(finite, lengths))[:-1].T
+        return path.masked_fill(path == len(self.starts), 0)
+
+    def _scores(self, emissions: Tensor, lengths: Tensor) -> _Scores:
+        """The scores of a batch, with the tag "stop"."""
+        _, C, K = emissions.shape
+        stop = emissions.new_full((K + 1,), -math.inf, dtype=torch.float64)
+        stop[K] = 0
+        inside = torch.arange(C + 1, device=lengths.device)[:, None] < lengths
+        units = functional.pad(
+            emissions.transpose(0, 1).double(), (0, 1, 0, 0, 0, 1), value=-math.inf
+        )
+        transitions = self.transitions.double().masked_fill(~self.allowed_transitions, -math.inf)
+        starts = self.starts.double().masked_fill(~self.allowed_starts, -math.inf)
+        ends = self.ends.double().masked_fill(~self.allowed_ends, -math.inf)
+        return _Scores(
+            torch.where(inside[:, :, None], units, stop),
+            torch.cat((torch.cat((transitions, ends[:, None]), 1), stop[None])),
+            functional.pad(starts, (0, 1)),
+        )
+
+    def _check_shapes(self, emissions: Tensor, lengths: Tensor) -> None:
+        B, C, K = emissions.shape
+        fits = len(self.starts) == K and lengths.shape == (B,) and B > 0 and C > 0
+        if not fits or not 0 <= int(lengths.min()) <= int(lengths.max()) <= C:
+            raise ValueError(
+                Errors.F237.format(
+                    shape=tuple(emissions.shape), n_tags=len(self.starts), lengths=lengths.tolist()
+                )
+            )
+
+
+class _Scores(NamedTuple):
+    """The log-scores of a batch in float64, -inf for what is impossible; T = C + 1, S = K + 1.
+
+    emissions: [T, B, S]. transitions: [S, S] (from, to). starts: [S].
+    """
+
+    emissions: Tensor
+    transitions: Tensor
+    starts: Tensor
+
+
+class _Posterior(NamedTuple):
+    """What the forward-backward algorithm finds.
+
+    log_partition: [B]. unary: [T, B, S] marginals of the tags. pairs: [B, S, S] expected counts of
+    the transitions.
+    """
+
+    log_partition: Tensor
+    unary: Tensor
+    pairs: Tensor
+
+
+class _LogPartition(torch.autograd.Function):
+    """Log-partition [B] whose gradients, the marginals, come from the same pass.
+
+    Differentiating through C steps of autograd gives the same numbers several times as slowly.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, emissions: Tensor, transitions: Tensor, starts: Tensor, mixing_steps: int
+    ) -> Tensor:
+        posterior = _posterior(_Scores(emissions, transitions, starts), mixing_steps)
+        ctx.save_for_backward(posterior.unary, posterior.pairs)
+        return posterior.log_partition
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
+        unary, pairs = ctx.saved_tensors
+        return (
+            grad[:, None] * unary,
+            torch.einsum("b,bij->ij", grad, pairs),
+            grad @ unary[0],
+            None,
+        )
+
+
+def _gold_scores(scores: _Scores, tags: Tensor, lengths: Tensor) -> Tensor:
+    """Scores [B] of the gold tags [B, C], which are checked (F238)."""
+    stop = len(scores.starts) - 1
+    inside = scores.emissions[:-1, :, stop].isneginf()
+    known = ((tags >= 0) & (tags < stop)).T
+    path = functional.pad(torch.where(inside & known, tags.T, stop), (0, 0, 0, 1), value=stop)
+    steps = torch.cat((scores.starts[path[:1]], scores.transitions[path[:-1], path[1:]]))
+    illegal = steps.isneginf()
+    illegal[:-1] |= inside & ~known
+    if bool(illegal.any()):
+        row, position = illegal.T.nonzero()[0].tolist()
+        gold = tags[row, : int(lengths[row])].tolist()
+        # A tag that may not be the last one shows at the step to "stop".
+        position = min(position, len(gold) - 1)
+        raise ValueError(Errors.F238.format(row=row, position=position, tags=gold))
+    units = scores.emissions.gather(2, path[:, :, None])[:, :, 0]
+    return (steps + units).sum(0)
+
+
+def _posterior(scores: _Scores, mixing_steps: int) -> _Posterior:
+    """Forward-backward, in the fast form where that is exact.
+
+    `mixing_steps` + 1 changed tags turn any legal path to one tag into a legal path to another. So
+    the scores of a recursion at one unit differ by no more than so many steps can differ. While
+    that is within float64's exponents, and those of the steps between two rescalings are too
+    (twice: forward and backward), probabilities lose nothing.
+    """
+    inside = scores.emissions[:, :, -1].isneginf()
+    units = scores.emissions[:, :, :-1]
+    spread = torch.where(inside, units.amax(2) - units.amin(2), 0).max()
+    edges = torch.cat((scores.transitions, scores.starts[None]))
+    size = edges.masked_fill(edges.isneginf(), 0).abs().max()
+    step = float(spread + 2 * size) + math.log(len(scores.starts))
+    spare = _SAFE_EXPONENT / step - (mixing_steps + 1)
+    if spare >= 0:  # and not NaN
+        return _scaled_posterior(scores, rescale_every=1 + int(spare / 2))
+    return _log_posterior(scores)
+
+
+def _scaled_posterior(scores: _Scores, rescale_every: int) -> _Posterior:
+    """Forward-backward on probabilities that are made to sum to 1 (Rabiner, 1989, section V.A)."""
+    shift = scores.emissions.amax(2, keepdim=True)
+    weights = (scores.emissions - shift).exp_()
+    transitions, starts = scores.transitions.exp(), scores.starts.exp()
+
+    # Forwards and backwards in one recursion; a backward state includes its unit's emission.
+    both = torch.stack((weights, weights.flip(0)), 1)
+    both[0, 0] *= starts
+    steps = torch.stack((transitions, transitions.T))
+    totals = both.new_ones(*both.shape[:3], 1)
+    states = both.unbind(0)  # [2, B, S] each: first the weights, then in place the states
+    for t, state in enumerate(states):
+        if t > 0:
+            state.mul_(torch.bmm(states[t - 1], steps))
+        if t % rescale_every == 0:
+            state.div_(torch.sum(state, 2, keepdim=True, out=totals[t]))
+    forward, backward = both[:, 0], both[:, 1].flip(0)
+    log_partition = (shift + totals[:, 0].log()).sum((0, 2)) + forward[-1, :, -1].log()
+
+    before = torch.cat((starts.expand_as(forward[:1]), forward[:-1] @ transitions))
+    joint = before * backward
+    total = joint.sum(2, keepdim=True)  # over the tags, and so over the transitions to them
+    pairs = torch.einsum("tbi,tbj->bij", forward[:-1] / total[1:], backward[1:])
+    return _Posterior(log_partition, joint / total, transitions * pairs)
+
+
+def _log_posterior(scores: _Scores) -> _Posterior:
+    """Forward-backward on log-probabilities: S times the exponentials, exact for any scores."""
+    emissions, transitions, starts = scores
+    T, B, S = emissions.shape
+    both = torch.stack((emissions, emissions.flip(0)), 1)
+    steps = torch.stack((transitions, transitions.T))[:, None]
+    before = [torch.stack((starts, torch.zeros_like(starts)))[:, None].expand(2, B, S)]
+    for units in both[:-1]:
+        before.append(((before[-1] + units)[..., None] + steps).logsumexp(2))
+    priors = torch.stack(before)
+    forward, backward = (priors + both)[:, 0], (priors + both)[:, 1].flip(0)
+
+    pairs = emissions.new_zeros(B, S, S)
+    for t in range(1, T):  # not at once: [T, B, S, S] is large
+        joint = forward[t - 1, :, :, None] + transitions + backward[t, :, None]
+        pairs += joint.flatten(1).softmax(1).view(B, S, S)
+    return _Posterior(forward[-1, :, -1], (priors[:, 0] + backward).softmax(2), pairs)
+
+
+def _best_path(scores: _Scores) -> Tensor:
+    """The path [T, B] of the highest score."""
+    into = scores.transitions.T.contiguous()
+    best = scores.emissions.clone()
+    units = best.unbind(0)  # [B, S] each: then in place the scores of the best paths up to here
+    units[0].add_(scores.starts)
+    for score, unit in pairwise(units):
+        unit.add_((score[:, None] + into).amax(2))
+
+    path = torch.full(best.shape[:2], best.shape[2] - 1, device=best.device)
+    for t in range(len(units) - 2, -1, -1):
+        torch.argmax(units[t] + into[path[t + 1]], 1, out=path[t])
+    return path
+
+
+def _mixing_steps(transitions: BoolArray, starts: BoolArray, ends: BoolArray) -> int:
+    """The number of steps in which any tag legally reaches any tag: 1 if everything is allowed.
+
+    Raises ValueError (F236) if there is no such number, or no legal sequence of some length.
+    """
+    K = len(starts)
+    steps, reached = 1, transitions
+    while not reached.all():
+        steps, reached = steps + 1, reached @ transitions
+        if steps > (K - 1) ** 2 + 1:  # enough wherever any number is (Wielandt, 1950)
+            raise ValueError(Errors.F236.format(what="some tags never reach some others"))
+    tags = starts
+    for length in range(1, steps + 2):  # longer sequences exist if these do
+        if not (tags & ends).any():
+            raise ValueError(Errors.F236.format(what=f"no sequence of length {length} is legal"))
+        tags = tags @ transitions
+    return steps

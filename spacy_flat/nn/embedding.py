@@ -1,0 +1,49 @@
+"""Embedding tables with a pretrained part that never changes and a trained part that does."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+
+class PretrainedEmbedding(nn.Module):
+    """The vector of a key is its pretrained vector, where it has one, plus a trained offset.
+
+    Keys are numbered 1 to `n_keys`. The first `n_trained` of them occurred in training and have an
+    offset of their own; the rest are known by their pretrained vectors alone, which so stay usable
+    at prediction. Key 0 is every unknown key: it has an offset only.
+
+    An offset of a key with a pretrained vector starts at zero: training it is fine-tuning. Other
+    offsets start uniform in ±√(3 / d), d the width of a vector.
+    """
+
+    def __init__(self, n_keys: int, n_trained: int, width: int) -> None:
+        super().__init__()
+        self.n_trained = n_trained
+        self.width = width
+        self.register_buffer("pretrained", torch.zeros(n_keys + 1, width))
+        # The last row stays zero: keys that are not trained add nothing to their vectors.
+        self.offsets = nn.Embedding(n_trained + 2, width, padding_idx=n_trained + 1, sparse=True)
+        bound = math.sqrt(3 / width)
+        nn.init.uniform_(self.offsets.weight, -bound, bound)
+        with torch.no_grad():
+            self.offsets.weight[-1] = 0.0
+
+    @torch.no_grad()
+    def set_pretrained(self, keys: Tensor, vectors: Tensor) -> None:
+        """keys: [N] numbers of keys; vectors: [N, width]."""
+        pretrained: Tensor = self.pretrained
+        keys, vectors = keys.to(pretrained.device), vectors.to(pretrained.device)
+        pretrained[keys] = vectors.to(pretrained.dtype)
+        self.offsets.weight[keys[keys <= self.n_trained]] = 0.0
+
+    def forward(self, keys: Tensor) -> Tensor:
+        """[...] → [..., width]. In training nothing flows back into the pretrained vectors."""
+        offsets: Tensor = self.offsets(keys.clamp(max=self.n_trained + 1))
+        pretrained: Tensor = self.pretrained
+        return offsets + nn.functional.embedding(keys, pretrained).to(offsets.dtype)
+
+
+def drop_keys(keys: Tensor, rate: float) -> Tensor:
+    """Make some keys unknown, so that the unknown key's vector is learnt."""
+    return keys.masked_fill(torch.rand(keys.shape, device=keys.device) < rate, 0)

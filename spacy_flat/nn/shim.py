@@ -1,0 +1,149 @@
+"""The bridge between a torch network and thinc's `Model`."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from thinc.api import Optimizer, get_torch_default_device
+from thinc.shims import Shim
+from torch import nn
+
+from ..errors import Errors
+from . import steps, weights
+
+Build = Callable[[dict[str, Any]], nn.Module]
+
+
+class TorchShim(Shim):
+    """Holds a network for a thinc `Model` whose forward function calls it by itself.
+
+        def forward(model, docs, is_train):
+            shim = model.shims[0]
+            with shim.training() if is_train else shim.predicting():
+                output = shim.module(batch_of(docs, shim.device))
+
+    The network is `build(config)`: `build` is a module-level function (or class), `config` a JSON
+    dictionary. With no `config` yet the shim is empty until `initialise` or `from_bytes`.
+    Saved weights carry their configuration, so that loading needs no `initialise`.
+
+    Each new network gives the shim a new `id`, under which optimizers keep state: moments and
+    averages of an earlier network are never applied to a later one.
+    """
+
+    def __init__(self, build: Build, config: dict[str, Any] | None = None):
+        super().__init__(None)
+        self.build = build
+        if config is not None:
+            self.initialise(config)
+
+    @property
+    def module(self) -> nn.Module:
+        """The network. Raises ValueError (F202) while there is none."""
+        if self._model is None:
+            raise ValueError(Errors.F202.format(build=self.build.__qualname__))
+        module: nn.Module = self._model
+        return module
+
+    @property
+    def is_initialised(self) -> bool:
+        """Whether there is a network."""
+        return self._model is not None
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The arguments that the network was built with; empty while there is none."""
+        return self.cfg
+
+    @property
+    def device(self) -> torch.device:
+        """Where the network is, or would be built."""
+        first = next(self.module.parameters(), None) if self.is_initialised else None
+        return get_torch_default_device() if first is None else first.device
+
+    def initialise(self, config: dict[str, Any]) -> nn.Module:
+        """Build a network anew, on thinc's current device."""
+        return self._adopt(self.build(config), config)
+
+    @contextlib.contextmanager
+    def training(self) -> Iterator[nn.Module]:
+        """Dropout on, gradients recorded."""
+        if not self.module.training:
+            self.module.train()
+        with torch.enable_grad():
+            yield self.module
+
+    @contextlib.contextmanager
+    def predicting(self) -> Iterator[nn.Module]:
+        """Dropout off, no gradients.
+
+        Not torch.inference_mode: what a network caches in it could not be used in training.
+        """
+        if self.module.training:
+            self.module.eval()
+        with torch.no_grad():
+            yield self.module
+
+    def finish_update(self, optimizer: Optimizer) -> None:
+        """One optimizer step by the gradients gathered since the last; see `steps.update`."""
+        if self.is_initialised:
+            steps.update(self.module, self.id, optimizer)
+
+    @contextlib.contextmanager
+    def use_params(self, params: dict[Any, Any]) -> Iterator[None]:
+        """The averages of `optimizer.averages` for the weights, and the weights back after."""
+        averages = []
+        if self.is_initialised:
+            averages = steps.current_averages(self.module, self.id, params)
+        backup = [(parameter, parameter.detach().clone()) for parameter, _ in averages]
+        _assign(averages)
+        try:
+            yield
+        finally:
+            _assign(backup)
+
+    def to_device(self, device_type: str, device_id: int) -> None:
+        """Move the network: "cpu", "gpu" with its number, or "mps"."""
+        if self.is_initialised:
+            self.module.to(f"cuda:{device_id}" if device_type == "gpu" else device_type)
+
+    def to_bytes(self) -> bytes:
+        """Weights and configuration; empty while there is no network."""
+        return weights.to_bytes(self.module, self.cfg) if self.is_initialised else b""
+
+    def from_bytes(self, data: bytes) -> "TorchShim":
+        """Build the network that was saved.
+
+        Raises:
+            ValueError: damaged (F200), or not the weights of what `build` makes (F201).
+        """
+        if not data:
+            self._model, self.cfg = None, {}
+            return self
+        config = weights.read_config(data)
+        network = self.build(config)
+        weights.load_into(network, data)
+        self._adopt(network, config)
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # copy, deepcopy and pickle all come here.
+        return _restore, (self.build, self.to_bytes())
+
+    def _adopt(self, network: nn.Module, config: dict[str, Any]) -> nn.Module:
+        with Shim.global_id_lock:
+            Shim.global_id += 1
+            self.id = Shim.global_id
+        self._model = network.to(get_torch_default_device())
+        self.cfg = dict(config)
+        return network
+
+
+def _restore(build: Build, data: bytes) -> TorchShim:
+    return TorchShim(build).from_bytes(data)
+
+
+def _assign(pairs: list[tuple[nn.Parameter, torch.Tensor]]) -> None:
+    with torch.no_grad():
+        for parameter, value in pairs:
+            parameter.copy_(value)

@@ -1,0 +1,132 @@
+"""The commands as a user types them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import spacy
+from spacy.cli._util import app as spacy_app
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
+from typer.testing import CliRunner, Result
+
+from spacy_flat.cli import app
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project's folder with a tiny demo corpus, as the working directory."""
+    folder = tmp_path / "assets" / "demo"
+    folder.mkdir(parents=True)
+    record = {"text": "重庆开业", "label": {"LOC": {"重庆": [[0, 1]]}}}
+    for part in ("train", "dev", "test"):
+        (folder / f"{part}.jsonl").write_text(json.dumps(record) + "\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))
+
+
+def failure(*arguments: str) -> str:
+    """Run a command that must fail with one paragraph, and return it unwrapped."""
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert isinstance(result.exception, SystemExit)
+    assert "\n\n" not in result.output.strip()
+    return " ".join(result.output.split())
+
+
+def test_spacy_has_the_commands() -> None:
+    result = CliRunner().invoke(spacy_app, ["flat", "--help"])
+    assert result.exit_code == 0
+    assert all(name in result.output for name in ("fetch", "convert", "curve", "show"))
+
+
+def test_from_fetch_to_docs(project: Path) -> None:
+    assert run("fetch", "demo", "data", "--source", "").exit_code == 0
+    result = run("convert", "--corpus", "demo", "data", "corpus/demo")
+    assert result.exit_code == 0
+    assert result.output.count("1 sentences, 4 characters") == 3
+    assert "1 entities: LOC 1" in result.output
+    docs = DocBin().from_disk(project / "corpus/demo/dev.spacy").get_docs(spacy.blank("zh").vocab)
+    assert [[(e.text, e.label_) for e in doc.ents] for doc in docs] == [[("重庆", "LOC")]]
+
+
+def test_convert_a_file_with_options(project: Path) -> None:
+    (project / "corpus.txt").write_text("en:a0 I-X\nen:b1 O\n", "utf-8")
+    options = ["--words", "--strip-prefix", "en:", "--strip-position", "--format", "bio"]
+    assert "[F104] corpus.txt, line 1: 'I-X' continues" in failure(
+        "convert", "corpus.txt", "out.spacy", *options
+    )
+    result = run("convert", "corpus.txt", "out.spacy", *options, "--repair")
+    assert result.exit_code == 0
+    assert "1 repairs: illegal start made a start 1" in " ".join(result.output.split())
+    (doc,) = DocBin().from_disk(project / "out.spacy").get_docs(spacy.blank("en").vocab)
+    assert (doc.text, [e.text for e in doc.ents]) == ("a b", ["a"])
+
+
+def test_convert_without_a_fetched_corpus(project: Path) -> None:
+    assert "[F121]" in failure("convert", "--corpus", "demo", "assets/demo", "corpus")
+    assert "[F120]" in failure("convert", "--corpus", "dem", "assets", "corpus")
+
+
+def test_convert_takes_a_corpus_or_options(project: Path) -> None:
+    result = run("convert", "--corpus", "demo", "assets", "corpus", "--repair")
+    assert result.exit_code == 2
+    assert "give no others" in result.output
+
+
+def test_convert_a_folder_that_is_no_file(project: Path) -> None:
+    assert "assets" in failure("convert", "assets", "out.spacy")
+
+
+def test_fetch_fails_in_one_paragraph(project: Path) -> None:
+    assert "[F124]" in failure("fetch", "msra", "data")
+
+
+@Language.factory("tests_lexicon_stand_in")
+class LexiconStandIn:
+    """Marks 重庆 and holds a lexicon of two words."""
+
+    def __init__(self, nlp: Language, name: str) -> None:
+        self.lexicon = self
+
+    def match(self, texts: list[str]) -> SimpleNamespace:
+        spans = [(t.find(w), len(w)) for t in texts for w in ("人和", "药店") if w in t]
+        return SimpleNamespace(starts=[s for s, _ in spans], ends=[s + n for s, n in spans])
+
+    def __call__(self, doc: Doc) -> Doc:
+        start = doc.text.find("重庆")
+        if start >= 0:
+            doc.ents = [doc.char_span(start, start + 2, "LOC")]
+        return doc
+
+    def to_disk(self, path: Path, exclude: tuple[str, ...] = ()) -> None:
+        pass
+
+    def from_disk(self, path: Path, exclude: tuple[str, ...] = ()) -> LexiconStandIn:
+        return self
+
+
+def test_show(tmp_path: Path) -> None:
+    nlp = spacy.blank("zh")
+    nlp.add_pipe("sentencizer")  # a component without a lexicon
+    nlp.add_pipe("tests_lexicon_stand_in", name="stand_in")
+    nlp.to_disk(tmp_path / "model")
+    result = run("show", str(tmp_path / "model"), "人和药店在重庆开业", "好")
+    assert result.exit_code == 0
+    lines = [" ".join(line.split()) for line in result.output.splitlines()]
+    assert "5–7 LOC 重庆" in lines
+    assert "stand_in found 2 words of its lexicon:" in lines
+    assert "人和 药店" in lines
+    assert "no entities" in lines
+    assert lines.count("stand_in found 0 words of its lexicon:") == 1
+
+
+def test_show_without_a_pipeline(tmp_path: Path) -> None:
+    assert "E050" in failure("show", str(tmp_path / "none"), "好")

@@ -1,0 +1,109 @@
+"""CLUENER's JSON lines: what is read, and what is said of every defect."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from spacy_flat.corpora.cluener import CluenerReader
+from spacy_flat.corpora.sentence import CorpusError, Entity, Repairs, Sentence
+
+Labels = dict[str, dict[str, list[list[int]]]]
+
+
+def read(path: Path, repair: bool = False) -> tuple[list[Sentence], dict[str, int]]:
+    repairs = Repairs(repair)
+    return list(CluenerReader(path, repairs)), dict(repairs.counts)
+
+
+def write(path: Path, text: str, label: object) -> Path:
+    line = json.dumps({"text": text, "label": label}, ensure_ascii=False)
+    path.write_text(line + "\n", encoding="utf-8")
+    return path
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
+@given(
+    text=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30),
+    data=st.data(),
+)
+def test_entities_survive(tmp_path: Path, text: str, data: st.DataObject) -> None:
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=8)))
+    entities, labels = [], {}
+    for start, end in pairwise(cuts):
+        label = data.draw(st.sampled_from(["name", "地名", "book"]))
+        entities.append(Entity(start, end, label))
+        spans = labels.setdefault(label, {}).setdefault(text[start:end], [])
+        spans.append([start, end - 1])
+    found, _ = read(write(tmp_path / "c.json", text, labels))
+    assert found == [Sentence(list(text), entities, 1)]
+
+
+def test_blank_lines_are_skipped_and_lines_counted(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    path.write_text('\ufeff{"text": "a", "label": {}}\n\n{"text": "b", "label": {}}\n', "utf-8")
+    assert read(path)[0] == [Sentence(["a"], [], 1), Sentence(["b"], [], 3)]
+
+
+@pytest.mark.parametrize(
+    ("raw", "problem"),
+    [
+        ('{"text": "a"', "it is no JSON"),
+        ("[]", "it is no JSON object"),
+        ('{"text": "", "label": {}}', 'it has no "text"'),
+        ('{"text": 1, "label": {}}', 'it has no "text"'),
+        ('{"text": "a"}', 'it has no "label" object'),
+        ('{"text": "a", "label": {"name": []}}', "label 'name' has no object of surfaces"),
+        ('{"text": "a", "label": {"": {}}}', "label '' has no object of surfaces"),
+        ('{"text": "a", "label": {"name": {"a": 0}}}', "surface 'a' has no list of offsets"),
+        ('{"text": "a", "label": {"name": {"a": [0, 0]}}}', "0 is no pair of offsets"),
+        ('{"text": "a", "label": {"name": {"a": [[0]]}}}', "[0] is no pair of offsets"),
+        ('{"text": "a", "label": {"name": {"a": [[0, true]]}}}', "is no pair of offsets"),
+    ],
+)
+def test_a_malformed_line_is_an_error_or_dropped(tmp_path: Path, raw: str, problem: str) -> None:
+    path = tmp_path / "c.json"
+    path.write_text('{"text": "好", "label": {}}\n' + raw + "\n", "utf-8")
+    with pytest.raises(CorpusError, match=r"F106.*c\.json, line 2: ") as error:
+        read(path)
+    assert problem in str(error.value)
+    found, counts = read(path, repair=True)
+    assert [sentence.units for sentence in found] == [["好"]]
+    assert counts == {"malformed line dropped": 1}
+
+
+@pytest.mark.parametrize(
+    ("labels", "code", "kept", "kind"),
+    [
+        ({"name": {"丙丁": [[2, 4]]}}, "F107", [], "entity outside the text dropped"),
+        ({"name": {"甲": [[-1, 0]]}}, "F107", [], "entity outside the text dropped"),
+        ({"name": {"甲": [[1, 0]]}}, "F107", [], "entity outside the text dropped"),
+        ({"name": {"丙": [[1, 2]]}}, "F108", [], "entity with another surface dropped"),
+        (
+            {"name": {"甲乙": [[0, 1]]}, "book": {"乙丙丁": [[1, 3]]}},
+            "F109",
+            [Entity(1, 4, "book")],
+            "overlapping entity dropped",
+        ),
+        (
+            {"name": {"甲乙": [[0, 1]]}, "book": {"甲乙": [[0, 1]]}},
+            "F109",
+            [Entity(0, 2, "name")],
+            "overlapping entity dropped",
+        ),
+    ],
+)
+def test_a_wrong_entity_is_an_error_or_dropped(
+    tmp_path: Path, labels: Labels, code: str, kept: list[Entity], kind: str
+) -> None:
+    path = write(tmp_path / "c.json", "甲乙丙丁", labels)
+    with pytest.raises(CorpusError, match=rf"\[{code}\] .*c\.json, line 1: "):
+        read(path)
+    found, counts = read(path, repair=True)
+    assert found[0].entities == kept
+    assert counts == {kind: 1}

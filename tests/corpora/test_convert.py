@@ -1,0 +1,134 @@
+"""From a file to a DocBin: texts, tokens and entities as spaCy sees them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import spacy
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.tokens import Doc, DocBin
+from spacy.util import get_words_and_spaces
+from spacy.vocab import Vocab
+
+from spacy_flat.corpora import ConvertOptions, CorpusError, Summary, convert_file
+from spacy_flat.corpora.convert import detect_format, make_doc, split_off_spaces
+from spacy_flat.corpora.sentence import Entity, Sentence
+
+
+def load(path: Path) -> list[Doc]:
+    return list(DocBin().from_disk(path).get_docs(spacy.blank("zh").vocab))
+
+
+def convert(tmp_path: Path, text: str, **options: object) -> tuple[list[Doc], Summary]:
+    source, target = tmp_path / "corpus", tmp_path / "new" / "folder" / "corpus.spacy"
+    source.write_text(text, "utf-8")
+    summary = convert_file(source, target, ConvertOptions(**options))  # type: ignore[arg-type]
+    assert [path.name for path in target.parent.iterdir()] == ["corpus.spacy"]
+    return load(target), summary
+
+
+def entities(doc: Doc) -> list[tuple[str, str]]:
+    return [(ent.text, ent.label_) for ent in doc.ents]
+
+
+def test_characters(tmp_path: Path) -> None:
+    docs, summary = convert(tmp_path, "重 B-LOC\n庆 I-LOC\n开 O\n业 O\n\n好 O\n")
+    assert [doc.text for doc in docs] == ["重庆开业", "好"]
+    assert [token.text for token in docs[0]] == ["重", "庆", "开", "业"]
+    assert [entities(doc) for doc in docs] == [[("重庆", "LOC")], []]
+    assert summary == Summary(sentences=2, characters=5, entities={"LOC": 1}, repairs={})  # type: ignore[arg-type]
+
+
+def test_sentences_without_entities_are_annotated_as_such(tmp_path: Path) -> None:
+    docs, _ = convert(tmp_path, "好 O\n")
+    assert [token.ent_iob_ for token in docs[0]] == ["O"]
+
+
+def test_words(tmp_path: Path) -> None:
+    docs, _ = convert(tmp_path, "in O\nNew B-LOC\nYork I-LOC\n. O\n", words=True)
+    assert docs[0].text == "in New York ."
+    assert entities(docs[0]) == [("New York", "LOC")]
+    assert len(docs[0]) == 4
+
+
+def test_a_unit_of_several_characters_is_a_token(tmp_path: Path) -> None:
+    docs, _ = convert(tmp_path, "2021 O\n年 O\nNBA B-ORG\n赛 I-ORG\n")
+    assert [token.text for token in docs[0]] == ["2021", "年", "NBA", "赛"]
+    assert (docs[0].ents[0].start_char, docs[0].ents[0].end_char) == (5, 9)
+
+
+def test_white_space_units_stay_in_the_text(tmp_path: Path) -> None:
+    docs, _ = convert(tmp_path, " \tO\n甲\tB-X\n \tI-X\n乙\tI-X\n\u3000\tO\n丙\tB-X\n \tO\n")
+    assert docs[0].text == " 甲 乙\u3000丙 "
+    assert entities(docs[0]) == [("甲 乙", "X"), ("丙", "X")]
+    assert [t.text for t in docs[0]] == [t.text for t in spacy.blank("zh")(docs[0].text)]
+
+
+def test_white_space_at_the_ends_of_an_entity(tmp_path: Path) -> None:
+    text = "甲\tO\n \tB-X\n乙\tI-X\n \tI-X\n丙\tO\n\u3000\tB-Y\n"
+    with pytest.raises(CorpusError, match=r"F110.*corpus, sentence at line 1: X entity ' 乙 '"):
+        convert(tmp_path, text)
+    docs, summary = convert(tmp_path, text, repair=True)
+    assert entities(docs[0]) == [("乙", "X")]
+    assert summary.repairs == {"white space trimmed off an entity": 2}
+
+
+@given(
+    st.lists(st.text("甲a 乙\u3000\t😀", min_size=1, max_size=3), min_size=1, max_size=12),
+    st.sampled_from(["", " "]),
+)
+def test_tokens_are_those_of_spacys_slow_function(units: list[str], separator: str) -> None:
+    text = separator.join(units)
+    split = split_off_spaces(units, separator)
+    if all(unit.isspace() == any(map(str.isspace, unit)) for unit in units):
+        assert split == get_words_and_spaces(units, text)
+    assert Doc(Vocab(), words=split[0], spaces=split[1]).text == text
+
+
+@given(st.text("甲乙 😀", min_size=1, max_size=20), st.data())
+def test_a_doc_has_the_exact_text_and_entities(text: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(text) - 1))
+    end = data.draw(st.integers(start + 1, len(text)))
+    spans = [] if text[start].isspace() or text[end - 1].isspace() else [Entity(start, end, "X")]
+    doc = make_doc(Vocab(), Sentence(list(text), spans, 1))
+    assert doc.text == text
+    assert [(e.start_char, e.end_char, e.label_) for e in doc.ents] == spans
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ('{"text": "a", "label": {}}\n', "cluener"),
+        ("{ O\n} O\n", "bio"),
+        ("\n\na B-X\nb M-X\nc E-X\n", "bmes"),
+        ("a S-X\n", "bioes"),
+    ],
+)
+def test_formats_are_told_by_the_file(tmp_path: Path, text: str, form: str) -> None:
+    path = tmp_path / "corpus"
+    path.write_text(text, "utf-8")
+    assert detect_format(path) == form
+
+
+@pytest.mark.parametrize("form", ["auto", "bio", "bmes", "bioes", "cluener"])
+@pytest.mark.parametrize("text", ["", "\n \n\n"])
+def test_an_empty_file_is_an_error(tmp_path: Path, text: str, form: str) -> None:
+    with pytest.raises(CorpusError, match=r"\[F101\] .*corpus: no sentence"):
+        convert(tmp_path, text, format=form, repair=True)
+
+
+def test_a_failed_conversion_leaves_the_old_file(tmp_path: Path) -> None:
+    source, target = tmp_path / "corpus", tmp_path / "corpus.spacy"
+    target.write_bytes(b"old")
+    source.write_text("a O\n\nb I-X\n", "utf-8")
+    with pytest.raises(CorpusError, match="F104"):
+        convert_file(source, target, ConvertOptions(format="bio"))
+    assert target.read_bytes() == b"old"
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_file_without_blank_lines_is_read_in_linear_time(tmp_path: Path) -> None:
+    docs, summary = convert(tmp_path, "甲 O\n" * 60_000)
+    assert summary.characters == len(docs[0].text) == 60_000

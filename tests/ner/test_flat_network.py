@@ -1,0 +1,243 @@
+"""The network against a slow, direct computation that builds the encoding of every pair."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from spacy_flat.ner.lattice import LatticeBatch
+from spacy_flat.ner.network import FLAT, FLATSizes, FourDistances, Table
+from spacy_flat.ner.options import FLATOptions
+from spacy_flat.nn.positions import sinusoids
+
+QUIET = {
+    f"{name}_dropout": 0.0
+    for name in ("embed", "lattice", "output", "ff", "attn", "key", "word")
+}
+SIZES = FLATSizes(
+    labels=["PER", "LOC"],
+    chars=Table(30, 25, 6),
+    bigrams=Table(40, 30, 5),
+    words=Table(20, 15, 7),
+    n_types=5,
+    n_lengths=6,
+    n_bands=4,
+)
+
+
+def make_network(**options) -> FLAT:
+    torch.manual_seed(1)
+    network = FLAT(FLATOptions(heads=2, head_dim=4, **{**QUIET, **options}), SIZES)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            if parameter.dim() == 1 or parameter.shape == (2, 4):  # not left at zero or one
+                parameter.add_(torch.randn_like(parameter) * 0.3)
+    return network.double().eval()
+
+
+def make_batch(sentences: list[tuple[int, list[tuple[int, int]]]], seed: int = 0) -> LatticeBatch:
+    """sentences: number of characters, and (head, length) of each word."""
+    rng = np.random.default_rng(seed)
+    B = len(sentences)
+    C = max(n for n, _ in sentences)
+    M = max(len(words) for _, words in sentences)
+    lengths = np.zeros((B, M), dtype=np.int64)
+    heads = np.zeros((B, C + M), dtype=np.int64)
+    present = np.zeros((B, C + M), dtype=bool)
+    heads[:, :C] = np.arange(C)
+    tails = heads.copy()
+    for row, (n, words) in enumerate(sentences):
+        present[row, :n] = True
+        for column, (head, length) in enumerate(words):
+            lengths[row, column] = length
+            heads[row, C + column] = head
+            tails[row, C + column] = head + length - 1
+            present[row, C + column] = True
+    return LatticeBatch(
+        segments=(),
+        n_chars=np.array([n for n, _ in sentences]),
+        chars=rng.integers(0, 31, (B, C)),
+        bigrams=rng.integers(0, 41, (B, C)),
+        words=rng.integers(0, 21, (B, M)) * present[:, C:],
+        types=rng.integers(0, 5, (B, M)),
+        lengths=lengths,
+        bands=rng.integers(0, 4, (B, M)),
+        heads=heads,
+        tails=tails,
+        present=present,
+    )
+
+
+SENTENCES = [(7, [(0, 2), (1, 3), (5, 2)]), (4, [(0, 4)]), (1, []), (9, [(2, 2), (2, 5), (7, 2)])]
+
+
+def encode_pair(fusion: FourDistances, distances: list[int], width: int) -> Tensor:
+    """Equations 4 to 8 for one pair: hh, ht, th, tt → [D]."""
+    p = sinusoids(torch.tensor(distances), width).double()  # [4, D]
+    if fusion.fusion in ("ff", "ff_linear"):
+        encoded = fusion.project(p.flatten())
+        return encoded if fusion.fusion == "ff_linear" else encoded.relu()
+    if fusion.fusion == "ff_two":
+        return fusion.project(torch.cat([p[0], p[3]])).relu()
+    weights = fusion.weigh(fusion.hidden(p.flatten()).relu())
+    if fusion.fusion == "attn":
+        return (weights.softmax(0)[:, None] * fusion.project(p)).sum(0)
+    return (weights.view(4, width).softmax(0) * fusion.project(p)).sum(0)
+
+
+def hidden_from(mask: str, query: tuple[int, int], key: tuple[int, int]) -> bool:
+    """query, key: (head, tail)."""
+    if mask == "distant":
+        return abs(query[0] - key[0]) > 10
+    if mask == "self_matched":
+        for char, word in ((query, key), (key, query)):
+            if char[0] == char[1] and word[0] < word[1] and word[0] <= char[0] <= word[1]:
+                return True
+    return False
+
+
+def slow_attention(network: FLAT, layer: int, x: Tensor, nodes: list[tuple[int, int]]) -> Tensor:
+    """One sentence without padding: x [L, D], nodes (head, tail) → [L, D]."""
+    options = network.options
+    H, d = options.heads, options.head_dim
+    attention = network.layers[layer].attention
+    fusion = network.fusions[layer if len(network.fusions) > 1 else 0]
+    L = len(nodes)
+    q, k, v = (f(x).view(L, H, d) for f in (attention.q_proj, attention.k_proj, attention.v_proj))
+    scores = torch.zeros(H, L, L, dtype=x.dtype)
+    for i, j in product(range(L), range(L)):
+        distances = [nodes[i][a] - nodes[j][b] for a in (0, 1) for b in (0, 1)]
+        r = network.r_projs[layer](encode_pair(fusion, distances, H * d)).view(H, d)
+        for h in range(H):
+            score = (q[i, h] + attention.u[h]) @ k[j, h] + (q[i, h] + attention.v[h]) @ r[h]
+            score = score / d**0.5 if options.scaled else score
+            scores[h, i, j] = -1e4 if hidden_from(options.mask, nodes[i], nodes[j]) else score
+    mixed = torch.einsum("hij,jhd->ihd", scores.softmax(2), v).reshape(L, H * d)
+    return attention.out(mixed)
+
+
+def slow_forward(network: FLAT, batch: LatticeBatch) -> list[Tensor]:
+    """[C, K] emissions of each sentence."""
+    emissions = []
+    for row, n in enumerate(batch.n_chars):
+        C = batch.chars.shape[1]
+        places = np.flatnonzero(batch.present[row])
+        nodes = [(int(batch.heads[row, p]), int(batch.tails[row, p])) for p in places]
+        characters = network._characters(batch, None)[row]
+        words = network._words(batch)[row]
+        x = torch.cat([characters, words])[places]
+        for number, layer in enumerate(network.layers):
+            attended = slow_attention(network, number, x, nodes)
+            x = layer.attention_norm(x + attended if network.options.residual else attended)
+            fed = layer.ff(x)
+            x = layer.ff_norm(x + fed if network.options.residual else fed)
+        assert (places[:n] < C).all()
+        emissions.append(network.classify(x[:n]))
+    return emissions
+
+
+VARIANTS = [
+    *({"fusion": fusion} for fusion in ("ff", "ff_linear", "ff_two", "attn", "gate")),
+    *({"fusion": fusion, "layers": 2} for fusion in ("ff", "ff_two", "attn", "gate")),
+    {"fusion": "ff", "layers": 2, "share_fusion": False, "residual": False},
+    {"mask": "self_matched"},
+    {"mask": "self_matched", "layers": 2, "fusion": "ff"},
+    {"mask": "distant", "layers": 2},
+    {"scaled": True, "k_proj": True, "attn_ff": True, "q_proj": False, "r_proj": False},
+    {"v_proj": False, "residual": False, "ff_activate": "gelu"},
+]
+
+
+@pytest.mark.parametrize("options", VARIANTS, ids=str)
+def test_equals_the_direct_form(options):
+    network = make_network(**options)
+    sentences = [*SENTENCES, (14, [(0, 2), (12, 2), (3, 7)])]
+    batch = make_batch(sentences)
+    fast = network(batch)
+    slow = slow_forward(network, batch)
+    weights = [torch.randn(part.shape, dtype=torch.float64) for part in slow]
+    for row, part in enumerate(slow):
+        torch.testing.assert_close(fast[row, : len(part)], part, atol=1e-5, rtol=1e-5)
+
+    def gradients(outputs):
+        network.zero_grad()
+        sum((w * out).sum() for w, out in zip(weights, outputs, strict=True)).backward()
+        return {
+            name: parameter.grad.to_dense().clone()
+            for name, parameter in network.named_parameters()
+            if parameter.grad is not None
+        }
+
+    fast_gradients = gradients([fast[row, : len(part)] for row, part in enumerate(slow)])
+    slow_gradients = gradients(slow)
+    assert fast_gradients.keys() == slow_gradients.keys()
+    for name, gradient in slow_gradients.items():
+        torch.testing.assert_close(fast_gradients[name], gradient, atol=1e-5, rtol=1e-5, msg=name)
+
+
+def test_padding_and_neighbours_change_nothing():
+    network = make_network(layers=2)
+    batch = make_batch(SENTENCES)
+    together = network(batch)
+    for row, (n, words) in enumerate(SENTENCES):
+        C, M = batch.chars.shape[1], len(words)
+        columns = [*range(n), *range(C, C + M)]
+        alone = LatticeBatch(
+            segments=(),
+            n_chars=np.array([n]),
+            chars=batch.chars[row : row + 1, :n],
+            bigrams=batch.bigrams[row : row + 1, :n],
+            words=batch.words[row : row + 1, :M],
+            types=batch.types[row : row + 1, :M],
+            lengths=batch.lengths[row : row + 1, :M],
+            bands=batch.bands[row : row + 1, :M],
+            heads=batch.heads[row : row + 1, columns],
+            tails=batch.tails[row : row + 1, columns],
+            present=batch.present[row : row + 1, columns],
+        )
+        torch.testing.assert_close(network(alone)[0], together[row, :n])
+
+
+@pytest.mark.parametrize("name", ["absolute_positions", "pos_norm"])
+def test_position_options_change_the_emissions(name):
+    batch = make_batch(SENTENCES)
+    assert not torch.allclose(make_network()(batch), make_network(**{name: True})(batch))
+
+
+def test_learnable_positions_reach_beyond_what_they_train():
+    network = make_network(learnable_positions=True).float()
+    network(make_batch([(400, [(0, 2), (390, 5)])])).sum().backward()
+    gradient = network.positions.trained.grad
+    assert gradient is not None
+    assert gradient.abs().sum() > 0
+
+
+def test_word_features_are_heard_when_the_word_is_unknown():
+    network = make_network()
+    batch = make_batch(SENTENCES)
+    batch.words[:] = 0
+    before = network(batch)
+    batch.types[:] = 3
+    assert not torch.allclose(before, network(batch))
+
+
+def test_pretrained_vectors_of_untrained_keys_are_used():
+    network = make_network()
+    network.set_pretrained("chars", np.array([3, 28]), np.ones((2, 6)))
+    table = network.chars
+    out = table(torch.tensor([28, 30, 3, 0]))
+    assert torch.equal(out[0], torch.ones(6, dtype=torch.float64))
+    assert not out[1].any()  # known only by a vector that it does not have
+    assert torch.equal(out[2], out[0])  # fine-tuning starts from the vector itself
+    assert out[3].any()
+
+
+def test_is_a_plain_torch_module_with_an_own_file_of_weights():
+    network = make_network(layers=2)
+    twin = make_network(layers=2)
+    twin.load_state_dict(network.state_dict())
+    batch = make_batch(SENTENCES)
+    assert torch.equal(network(batch), twin(batch))
+    assert isinstance(network, nn.Module)

@@ -1,0 +1,471 @@
+"""The CRF against enumeration, plain autograd in log space, and pytorch-crf."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from spacy_flat.ner.tags import Scheme, TagSet
+from spacy_flat.nn import crf as crf_module
+from spacy_flat.nn.crf import CRF
+
+torchcrf = pytest.importorskip("torchcrf", reason="pytorch-crf is an oracle of these tests")
+
+SCHEMES: tuple[Scheme, ...] = ("BIOES", "BIO")
+
+
+def constrained(n_labels: int, scheme: Scheme, seed: int = 0, scale: float = 1.0) -> CRF:
+    """A CRF over a tag scheme with random scores, of forbidden transitions too."""
+    tags = TagSet([f"L{i}" for i in range(n_labels)], scheme)
+    crf = CRF(len(tags), tags.allowed_transitions, tags.allowed_starts, tags.allowed_ends)
+    return randomised(crf, seed, scale)
+
+
+def unconstrained(n_tags: int, seed: int = 0) -> CRF:
+    ones = np.ones(n_tags, dtype=bool)
+    return randomised(CRF(n_tags, np.ones((n_tags, n_tags), dtype=bool), ones, ones), seed, 1.0)
+
+
+def randomised(crf: CRF, seed: int, scale: float) -> CRF:
+    random = torch.Generator().manual_seed(seed)
+    for parameter in crf.parameters():
+        parameter.data = scale * torch.randn(parameter.shape, generator=random)
+    return crf
+
+
+def batch(
+    crf: CRF, lengths: list[int], seed: int = 0, scale: float = 1.0, width: int | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Random float64 emissions [B, C, K], random legal tags [B, C], and the lengths [B]."""
+    random = torch.Generator().manual_seed(seed)
+    shape = (len(lengths), width or max(max(lengths), 1), len(crf.starts))
+    emissions = scale * torch.randn(shape, generator=random, dtype=torch.float64)
+    noise = 10 * torch.randn(shape, generator=random)
+    return emissions, crf.decode(noise, torch.tensor(lengths)), torch.tensor(lengths)
+
+
+def legal_paths(crf: CRF, length: int) -> Iterator[tuple[int, ...]]:
+    for path in itertools.product(range(len(crf.starts)), repeat=length):
+        if is_legal(crf, path):
+            yield path
+
+
+def is_legal(crf: CRF, path: tuple[int, ...]) -> bool:
+    return (
+        bool(crf.allowed_starts[path[0]])
+        and bool(crf.allowed_ends[path[-1]])
+        and all(bool(crf.allowed_transitions[i, j]) for i, j in itertools.pairwise(path))
+    )
+
+
+def path_score(crf: CRF, emissions: Tensor, path: tuple[int, ...]) -> Tensor:
+    """Score of one path over emissions [n, K], as the formula has it."""
+    score = crf.starts[path[0]].double() + crf.ends[path[-1]].double()
+    for t, tag in enumerate(path):
+        score = score + emissions[t, tag].double()
+    for i, j in itertools.pairwise(path):
+        score = score + crf.transitions[i, j].double()
+    return score
+
+
+def slow_log_likelihood(crf: CRF, emissions: Tensor, tags: Tensor, lengths: Tensor) -> Tensor:
+    """Row by row and step by step in log space, differentiated by autograd."""
+    transitions = crf.transitions.double().masked_fill(~crf.allowed_transitions, -math.inf)
+    results = []
+    for row, gold, n in zip(emissions.double(), tags.tolist(), lengths.tolist(), strict=True):
+        if n == 0:
+            results.append(row[0, 0] * 0)
+            continue
+        state = crf.starts.double().masked_fill(~crf.allowed_starts, -math.inf) + row[0]
+        for t in range(1, n):
+            # Only what is possible is summed: the derivative of logsumexp at all -inf is NaN.
+            before = (state[:, None] + transitions).T
+            state = torch.stack([_finite_logsumexp(scores) for scores in before]) + row[t]
+        log_partition = _finite_logsumexp(
+            state + crf.ends.double().masked_fill(~crf.allowed_ends, -math.inf)
+        )
+        results.append(path_score(crf, row, tuple(gold[:n])) - log_partition)
+    return torch.stack(results)
+
+
+def _finite_logsumexp(scores: Tensor) -> Tensor:
+    possible = scores[scores > -math.inf]
+    return possible.logsumexp(0) if len(possible) else scores.new_tensor(-math.inf)
+
+
+def gradients(crf: CRF, emissions: Tensor, log_likelihood: Tensor) -> list[Tensor]:
+    """Of a sum with a different weight for each row."""
+    weights = torch.arange(1.0, len(log_likelihood) + 1, dtype=log_likelihood.dtype)
+    return list(
+        torch.autograd.grad(
+            weights @ log_likelihood, [emissions, *crf.parameters()], materialize_grads=True
+        )
+    )
+
+
+def assert_equals_slow(crf: CRF, emissions: Tensor, tags: Tensor, lengths: Tensor) -> None:
+    emissions.requires_grad_()
+    fast = crf.log_likelihood(emissions, tags, lengths)
+    slow = slow_log_likelihood(crf, emissions, tags, lengths)
+    torch.testing.assert_close(fast, slow, rtol=1e-8, atol=1e-8)
+    for ours, theirs in zip(
+        gradients(crf, emissions, fast), gradients(crf, emissions, slow), strict=True
+    ):
+        torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-8)
+
+
+# Likelihood and gradients
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_probabilities_of_all_legal_paths_sum_to_one(scheme: Scheme, n: int) -> None:
+    crf = constrained(2 if scheme == "BIO" else 1, scheme)
+    emissions, _, _ = batch(crf, [n], scale=2)
+    paths = list(legal_paths(crf, n))
+    scores = torch.stack([path_score(crf, emissions[0], path) for path in paths])
+    found = crf.log_likelihood(
+        emissions.expand(len(paths), -1, -1), torch.tensor(paths), torch.full((len(paths),), n)
+    )
+    torch.testing.assert_close(found, scores.log_softmax(0))
+    assert float(found.exp().sum().detach()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_marginals_and_best_path_are_those_of_enumeration(scheme: Scheme, n: int) -> None:
+    crf = constrained(2 if scheme == "BIO" else 1, scheme)
+    emissions, _, lengths = batch(crf, [n], scale=2)
+    paths = list(legal_paths(crf, n))
+    scores = torch.stack([path_score(crf, emissions[0], path) for path in paths]).detach()
+    one_hot = torch.nn.functional.one_hot(torch.tensor(paths), len(crf.starts)).double()
+    expected = (scores.softmax(0)[:, None, None] * one_hot).sum(0)
+    torch.testing.assert_close(crf.marginals(emissions, lengths)[0], expected)
+    assert tuple(crf.decode(emissions, lengths)[0].tolist()) == paths[int(scores.argmax())]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    scheme=st.sampled_from(SCHEMES),
+    n_labels=st.integers(0, 2),
+    lengths=st.lists(st.integers(0, 6), min_size=1, max_size=4),
+    seed=st.integers(0, 2**16),
+    scale=st.sampled_from([0.0, 1.0, 30.0, 300.0]),
+)
+def test_log_likelihood_and_gradients_equal_plain_autograd(
+    scheme: Scheme, n_labels: int, lengths: list[int], seed: int, scale: float
+) -> None:
+    crf = constrained(n_labels, scheme, seed)
+    assert_equals_slow(crf, *batch(crf, lengths, seed, scale))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scale", [1.0, 40.0, 1000.0])
+def test_long_sequences_equal_plain_autograd(scheme: Scheme, scale: float) -> None:
+    crf = constrained(2, scheme)
+    assert_equals_slow(crf, *batch(crf, [60, 33], scale=scale))
+
+
+@pytest.mark.parametrize("gap", [10.0, 30.0, 100.0, 1e3, 1e4])
+def test_exact_where_illegal_paths_dominate(gap: float) -> None:
+    """Each unit prefers by far a tag that cannot follow the one its neighbour prefers."""
+    crf = constrained(2, "BIOES")
+    begin, inside, end = 1, 6, 3  # B of the first label, I of the second, E of the first
+    emissions, tags, lengths = batch(crf, [12, 9, 2, 1])
+    emissions[:, 0::3, inside] += gap
+    emissions[:, 1::3, end] += gap
+    emissions[:, 2::3, begin] += gap
+    assert_equals_slow(crf, emissions, tags, lengths)
+
+
+def test_extreme_transitions_are_exact() -> None:
+    crf = constrained(2, "BIOES", scale=400.0)
+    assert_equals_slow(crf, *batch(crf, [7, 12, 1]))
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    scheme=st.sampled_from(SCHEMES),
+    seed=st.integers(0, 2**16),
+    spread=st.floats(1, 160),
+    share=st.sampled_from([0.1, 0.5, 0.9]),
+)
+def test_scaled_form_is_exact_wherever_it_is_chosen(
+    scheme: Scheme, seed: int, spread: float, share: float
+) -> None:
+    """Emissions at the ends of the range put the form that works on probabilities to the test."""
+    crf = constrained(3, scheme, seed, scale=0.0)
+    random = torch.Generator().manual_seed(seed)
+    shape = (2, 40, len(crf.starts))
+    emissions = spread * (torch.rand(shape, generator=random) < share).double()
+    scores = crf._scores(emissions, torch.tensor([40, 23]))
+    chosen = crf_module._posterior(scores, crf._mixing_steps)
+    exact = crf_module._log_posterior(scores)
+    for ours, theirs in zip(chosen, exact, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-8, atol=1e-12)
+
+
+@pytest.mark.parametrize(("spread", "is_scaled"), [(20.0, True), (120.0, True), (1e3, False)])
+def test_usual_scores_take_the_fast_form(
+    spread: float, is_scaled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crf = constrained(3, "BIOES", scale=0.0)
+    emissions = spread * torch.rand(2, 9, len(crf.starts)).round()
+    monkeypatch.delattr(crf_module, "_log_posterior" if is_scaled else "_scaled_posterior")
+    crf.marginals(emissions, torch.tensor([9, 4]))
+
+
+def test_float64_gradcheck() -> None:
+    crf = constrained(1, "BIOES").double()
+    emissions, tags, lengths = batch(crf, [4, 2])
+    emissions.requires_grad_()
+    assert torch.autograd.gradcheck(
+        lambda e, *_: crf.log_likelihood(e, tags, lengths), (emissions, *crf.parameters())
+    )
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    n_tags=st.integers(1, 7),
+    lengths=st.lists(st.integers(1, 12), min_size=1, max_size=5),
+    seed=st.integers(0, 2**16),
+)
+def test_equals_pytorch_crf_without_constraints(n_tags: int, lengths: list[int], seed: int) -> None:
+    crf = unconstrained(n_tags, seed).double()
+    oracle = torchcrf.CRF(n_tags, batch_first=True).double()
+    oracle.transitions.data = crf.transitions.data
+    oracle.start_transitions.data = crf.starts.data
+    oracle.end_transitions.data = crf.ends.data
+    emissions, tags, n = batch(crf, lengths, seed, scale=3)
+    emissions.requires_grad_()
+    mask = torch.arange(emissions.shape[1]) < n[:, None]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it calls torch.where in a deprecated way
+        expected = oracle(emissions, tags, mask=mask, reduction="none")
+        paths = oracle.decode(emissions, mask=mask)
+    found = crf.log_likelihood(emissions, tags, n)
+    torch.testing.assert_close(found, expected)
+    theirs = torch.autograd.grad(
+        expected.sum(),
+        [emissions, oracle.transitions, oracle.start_transitions, oracle.end_transitions],
+        materialize_grads=True,
+    )
+    ours = torch.autograd.grad(found.sum(), [emissions, crf.transitions, crf.starts, crf.ends])
+    for a, b in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(a, b)
+    assert [row[:k].tolist() for row, k in zip(crf.decode(emissions, n), n, strict=True)] == paths
+
+
+def test_forbidden_transitions_get_no_gradient_and_no_weight() -> None:
+    crf = constrained(2, "BIOES")
+    emissions, tags, lengths = batch(crf, [9, 5])
+    before = crf.log_likelihood(emissions, tags, lengths)
+    torch.autograd.backward(before.sum())
+    assert crf.transitions.grad is not None
+    assert not crf.transitions.grad[~crf.allowed_transitions].any()
+    crf.transitions.data[~crf.allowed_transitions] = 1e6
+    assert torch.equal(crf.log_likelihood(emissions, tags, lengths), before)
+
+
+# Padding, lengths, dtypes
+
+
+@pytest.mark.parametrize("rubbish", [math.nan, math.inf, -math.inf, 1e30])
+@pytest.mark.parametrize("scale", [1.0, 1000.0])
+def test_padding_is_not_read(rubbish: float, scale: float) -> None:
+    crf = constrained(2, "BIOES")
+    emissions, tags, lengths = batch(crf, [5, 0, 3, 1], scale=scale)
+    padded = torch.full((4, 9, len(crf.starts)), rubbish, dtype=torch.float64)
+    padded_tags = torch.full((4, 9), -100)
+    for row, n in enumerate(lengths.tolist()):
+        padded[row, :n] = emissions[row, :n]
+        padded_tags[row, :n] = tags[row, :n]
+    emissions.requires_grad_()
+    padded.requires_grad_()
+
+    expected = crf.log_likelihood(emissions, tags, lengths)
+    found = crf.log_likelihood(padded, padded_tags, lengths)
+    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
+    theirs, ours = gradients(crf, emissions, expected), gradients(crf, padded, found)
+    assert not ours[0][:, 5:].any()
+    torch.testing.assert_close(ours[0][:, :5], theirs[0], rtol=1e-12, atol=1e-12)
+    for a, b in zip(ours[1:], theirs[1:], strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-12)
+    marginals = crf.marginals(padded, lengths)
+    assert not marginals[:, 5:].any()
+    torch.testing.assert_close(marginals[:, :5], crf.marginals(emissions, lengths))
+    best = crf.decode(padded, lengths)
+    assert not best[:, 5:].any()
+    assert torch.equal(best[:, :5], crf.decode(emissions, lengths))
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    lengths=st.lists(st.integers(0, 10), min_size=2, max_size=6),
+    seed=st.integers(0, 2**16),
+    scheme=st.sampled_from(SCHEMES),
+)
+def test_a_row_does_not_depend_on_its_batch(lengths: list[int], seed: int, scheme: Scheme) -> None:
+    crf = constrained(2, scheme, seed)
+    emissions, tags, n = batch(crf, lengths, seed, scale=5)
+    together = crf.log_likelihood(emissions, tags, n)
+    best = crf.decode(emissions, n)
+    for row in range(len(lengths)):
+        one = slice(row, row + 1)
+        torch.testing.assert_close(
+            crf.log_likelihood(emissions[one], tags[one], n[one]), together[one]
+        )
+        assert torch.equal(crf.decode(emissions[one], n[one]), best[one])
+
+
+def test_empty_sequences_are_certain() -> None:
+    crf = constrained(1, "BIOES")
+    emissions, tags, lengths = batch(crf, [0, 0], width=3)
+    assert crf.log_likelihood(emissions, tags, lengths).tolist() == [0, 0]
+    assert not crf.marginals(emissions, lengths).any()
+    assert not crf.decode(emissions, lengths).any()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_lower_precision_only_rounds_the_emissions(dtype: torch.dtype) -> None:
+    crf = constrained(2, "BIOES")
+    emissions, tags, lengths = batch(crf, [40, 17], scale=5)
+    rounded = emissions.to(dtype).requires_grad_()
+    found = crf.log_likelihood(rounded, tags, lengths)
+    assert found.dtype is torch.float32
+    torch.testing.assert_close(
+        found, crf.log_likelihood(rounded.double(), tags, lengths).float(), rtol=0, atol=0
+    )
+    torch.autograd.backward(found.sum())
+    assert rounded.grad is not None
+    assert rounded.grad.dtype is dtype
+    assert torch.equal(crf.decode(rounded, lengths), crf.decode(rounded.double(), lengths))
+
+
+def test_autocast_changes_nothing() -> None:
+    crf = constrained(2, "BIOES")
+    emissions, tags, lengths = batch(crf, [20, 9])
+    expected = crf.log_likelihood(emissions, tags, lengths)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.equal(crf.log_likelihood(emissions, tags, lengths), expected)
+
+
+# Decoding
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    scheme=st.sampled_from(SCHEMES),
+    n_labels=st.integers(0, 3),
+    lengths=st.lists(st.integers(0, 12), min_size=1, max_size=4),
+    seed=st.integers(0, 2**16),
+    values=st.lists(
+        st.floats(width=32) | st.sampled_from([math.nan, math.inf, -math.inf, 3e38, -3e38]),
+        min_size=1,
+        max_size=5,
+    ),
+)
+def test_decoded_paths_are_always_legal(
+    scheme: Scheme, n_labels: int, lengths: list[int], seed: int, values: list[float]
+) -> None:
+    crf = constrained(n_labels, scheme, seed, scale=100.0)
+    random = torch.Generator().manual_seed(seed)
+    shape = (len(lengths), max(*lengths, 1), len(crf.starts))
+    emissions = torch.tensor(values)[torch.randint(len(values), shape, generator=random)]
+    for tags, n in zip(crf.decode(emissions, torch.tensor(lengths)).tolist(), lengths, strict=True):
+        assert n == 0 or is_legal(crf, tuple(tags[:n]))
+        assert not any(tags[n:])
+
+
+def test_one_unit_is_outside_or_an_entity_by_itself() -> None:
+    crf = constrained(3, "BIOES")
+    emissions, _, lengths = batch(crf, [1] * 64, scale=50)
+    names = TagSet(["L0", "L1", "L2"], "BIOES").names
+    found = {names[tag] for tag in crf.decode(emissions, lengths)[:, 0].tolist()}
+    assert found == {"O", "S-L0", "S-L1", "S-L2"}
+
+
+def test_likelihood_can_be_trained_until_gold_is_decoded() -> None:
+    crf = constrained(2, "BIOES")
+    emissions, tags, lengths = batch(crf, [12, 7, 1])
+    emissions = emissions.float().requires_grad_()
+    optimizer = torch.optim.SGD([emissions, *crf.parameters()], lr=1.0)
+    for _ in range(60):
+        optimizer.zero_grad()
+        torch.autograd.backward(-crf.log_likelihood(emissions, tags, lengths).sum())
+        optimizer.step()
+    assert torch.equal(crf.decode(emissions, lengths), tags)
+
+
+# Construction and errors
+
+
+def test_parameters_start_at_zero_and_masks_are_not_saved() -> None:
+    tags = TagSet(["PER"], "BIOES")
+    crf = CRF(len(tags), tags.allowed_transitions, tags.allowed_starts, tags.allowed_ends)
+    assert {name: tuple(value.shape) for name, value in crf.state_dict().items()} == {
+        "transitions": (5, 5),
+        "starts": (5,),
+        "ends": (5,),
+    }
+    assert not any(value.any() for value in crf.state_dict().values())
+
+
+def test_masks_of_other_shapes_are_refused() -> None:
+    tags = TagSet(["PER"])
+    with pytest.raises(ValueError, match=r"F235.*CRF with 9 tags"):
+        CRF(9, tags.allowed_transitions, tags.allowed_starts, tags.allowed_ends)
+
+
+def test_masks_without_legal_sequences_are_refused() -> None:
+    yes, no = np.ones(2, dtype=bool), np.zeros(2, dtype=bool)
+    with pytest.raises(ValueError, match=r"F236.*never reach"):
+        CRF(2, np.eye(2, dtype=bool), yes, yes)
+    with pytest.raises(ValueError, match=r"F236.*never reach"):  # only in an even number of steps
+        CRF(2, ~np.eye(2, dtype=bool), yes, yes)
+    with pytest.raises(ValueError, match=r"F236.*no sequence of length 1"):
+        CRF(2, np.ones((2, 2), dtype=bool), yes, no)
+
+
+@pytest.mark.parametrize(
+    ("shape", "lengths"),
+    [((2, 3, 4), [1, 1]), ((2, 3, 5), [1]), ((1, 3, 5), [4]), ((1, 3, 5), [-1]), ((1, 0, 5), [0])],
+)
+def test_shapes_that_do_not_fit_are_refused(shape: tuple[int, ...], lengths: list[int]) -> None:
+    crf = constrained(1, "BIOES")
+    emissions, n = torch.zeros(shape), torch.tensor(lengths)
+    tags = torch.zeros(shape[:2], dtype=torch.int64)
+    for call in (
+        lambda: crf.log_likelihood(emissions, tags, n),
+        lambda: crf.marginals(emissions, n),
+        lambda: crf.decode(emissions, n),
+    ):
+        with pytest.raises(ValueError, match=r"F237"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("gold", "position"),
+    [
+        ([2, 3, 0], 0),  # I at the start
+        ([0, 1, 0], 2),  # O after B
+        ([0, 0, 1], 2),  # B at the end
+        ([0, -1, 0], 1),  # no tag at all
+        ([0, 0, 5], 2),  # a tag the CRF has not
+    ],
+)
+def test_illegal_gold_is_refused_and_located(gold: list[int], position: int) -> None:
+    crf = constrained(1, "BIOES")
+    tags = torch.tensor([[0, 0, 0, 0], [*gold, 0]])
+    with pytest.raises(ValueError, match=rf"F238.*row 1 are not legal at unit {position}"):
+        crf.log_likelihood(torch.zeros(2, 4, 5), tags, torch.tensor([4, 3]))

@@ -1,0 +1,490 @@
+"""The optimizers' steps, held against torch's and thinc's own, and what configs may say."""
+
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from itertools import islice, pairwise
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from spacy.training import Example
+from thinc.api import SGD as StockSGD  # noqa: N811
+from thinc.api import Adam, Config, Linear, Optimizer, RAdam, registry
+from torch import Tensor, nn
+
+from spacy_flat.nn.optimizers import SGD, AdamW, warmup
+from spacy_flat.nn.shim import TorchShim
+
+ROWS, WIDTH = 6, 3
+
+
+class Net(nn.Module):
+    """A table and dense tensors; `scores` sets the gradients' size."""
+
+    def __init__(self, sparse: bool = True) -> None:
+        super().__init__()
+        self.table = nn.Embedding(ROWS, WIDTH, sparse=sparse)
+        self.encoder = nn.Linear(WIDTH, WIDTH)
+        self.crf = nn.Linear(WIDTH, 2)
+        self.double()
+
+    def forward(self, keys: Tensor) -> Tensor:
+        return self.crf(torch.tanh(self.encoder(self.table(keys))))
+
+
+def build(config: dict[str, Any]) -> nn.Module:
+    torch.manual_seed(1)
+    return Net(**config)
+
+
+def backward(net: nn.Module, step: int, keys: list[int] | None = None, size: float = 1.0) -> None:
+    """Gradients that differ from step to step."""
+    output = net(torch.tensor(list(range(ROWS)) if keys is None else keys, dtype=torch.long))
+    (size * (output - 0.1 * step).pow(2).sum()).backward()
+
+
+def run(optimizer: Any, steps: int = 8, size: float = 1.0, sparse: bool = True) -> nn.Module:
+    shim = TorchShim(build, {"sparse": sparse})
+    for step in range(steps):
+        backward(shim.module, step, size=size)
+        shim.finish_update(optimizer)
+        optimizer.step_schedules()
+    return shim.module
+
+
+def run_torch(
+    make: Callable[[Any], torch.optim.Optimizer],
+    steps: int = 8,
+    size: float = 1.0,
+    clip: Callable[[Any], Any] = lambda parameters: None,
+    rates: list[float] | None = None,
+) -> nn.Module:
+    """The same with torch's optimizer, all gradients dense."""
+    net = build({"sparse": False})
+    optimizer = make(net.parameters())
+    for step in range(steps):
+        if rates:
+            optimizer.param_groups[0]["lr"] = rates[step]
+        backward(net, step, size=size)
+        clip(list(net.parameters()))
+        optimizer.step()
+        optimizer.zero_grad()
+    return net
+
+
+def run_thinc(optimizer: Optimizer, steps: int = 8, size: float = 1.0) -> nn.Module:
+    """The same with thinc's optimizer called on arrays, all gradients dense."""
+    net = build({"sparse": False}).float()
+    for step in range(steps):
+        backward(net, step, size=size)
+        for name, parameter in net.named_parameters():
+            optimizer((1, name), parameter.detach().numpy(), parameter.grad.numpy())
+            parameter.grad = None
+        optimizer.step_schedules()
+    return net
+
+
+def assert_same(one: nn.Module, other: nn.Module, atol: float = 1e-6) -> None:
+    for (name, a), b in zip(one.named_parameters(), other.parameters(), strict=True):
+        assert torch.allclose(a.double(), b.double(), atol=atol, rtol=0.0), name
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+@pytest.mark.parametrize("decay", [0.0, 0.1])
+class TestAgainstTorch:
+    def test_sgd(self, sparse: bool, decay: float) -> None:
+        ours = run(SGD(0.1, momentum=0.9, weight_decay=decay, clip_value=0.0), sparse=sparse)
+        assert_same(
+            ours, run_torch(lambda p: torch.optim.SGD(p, 0.1, momentum=0.9, weight_decay=decay))
+        )
+
+    def test_adamw(self, sparse: bool, decay: float) -> None:
+        ours = run(AdamW(0.1, weight_decay=decay, eps=1e-3, clip_norm=0.0), sparse=sparse)
+        assert_same(
+            ours, run_torch(lambda p: torch.optim.AdamW(p, 0.1, weight_decay=decay, eps=1e-3))
+        )
+
+    def test_clip_value(self, sparse: bool, decay: float) -> None:
+        ours = run(SGD(0.1, weight_decay=decay, clip_value=0.2), size=9.0, sparse=sparse)
+        theirs = run_torch(
+            lambda p: torch.optim.SGD(p, 0.1, momentum=0.9, weight_decay=decay),
+            size=9.0,
+            clip=lambda p: nn.utils.clip_grad_value_(p, 0.2),
+        )
+        assert_same(ours, theirs)
+
+    def test_clip_norm(self, sparse: bool, decay: float) -> None:
+        optimizer = SGD(0.1, weight_decay=decay, clip_norm=0.7, clip_value=0.0)
+        ours = run(optimizer, size=9.0, sparse=sparse)
+        theirs = run_torch(
+            lambda p: torch.optim.SGD(p, 0.1, momentum=0.9, weight_decay=decay),
+            size=9.0,
+            clip=lambda p: nn.utils.clip_grad_norm_(p, 0.7),
+        )
+        assert_same(ours, theirs)
+
+    def test_schedule(self, sparse: bool, decay: float) -> None:
+        rates = list(islice(warmup(0.1, 3, 8, "cosine"), 8))
+        ours = run(
+            SGD(warmup(0.1, 3, 8, "cosine"), weight_decay=decay, clip_value=0.0), sparse=sparse
+        )
+        theirs = run_torch(
+            lambda p: torch.optim.SGD(p, 0.1, momentum=0.9, weight_decay=decay), rates=rates
+        )
+        assert_same(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Adam(0.05, grad_clip=0.0, L2=0.0),
+        lambda: Adam(0.001, grad_clip=0.5, L2=0.01),
+        lambda: Adam(0.005, grad_clip=0.0, L2=0.1, L2_is_weight_decay=False),
+        lambda: Adam(registry.schedules.get("warmup_linear.v1")(0.05, 3, 8), grad_clip=0.3),
+        lambda: StockSGD(0.05, L2=0.0, grad_clip=0.5),
+        lambda: StockSGD(0.05, L2=0.1, L2_is_weight_decay=False, grad_clip=0.0),
+        lambda: StockSGD(0.001, L2=0.1, grad_clip=0.0),
+    ],
+    ids=["Adam", "decay", "L2", "schedule", "SGD", "SGD-L2", "SGD-decay"],
+)
+@pytest.mark.parametrize("sparse", [True, False])
+def test_stock_optimizers_do_what_thinc_does(make: Callable[[], Optimizer], sparse: bool) -> None:
+    assert_same(run(make(), size=3.0, sparse=sparse), run_thinc(make(), size=3.0), atol=1e-5)
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+def test_radam_is_that_of_the_paper(sparse: bool) -> None:
+    ours = run(RAdam(0.01, grad_clip=0.0), steps=20, sparse=sparse)
+    assert_same(ours, run_torch(lambda p: torch.optim.RAdam(p, 0.01), steps=20))
+
+
+STEPS = st.lists(st.lists(st.integers(0, ROWS - 1), max_size=4), min_size=1, max_size=12)
+
+
+def torch_twin(name: str, parameters: Any) -> torch.optim.Optimizer:
+    if name == "SGD":
+        return torch.optim.SGD(parameters, 0.1, momentum=0.9, weight_decay=0.1)
+    return torch.optim.AdamW(parameters, 0.1, weight_decay=0.1)
+
+
+def optimizer_of(name: str, **settings: Any) -> Optimizer:
+    if name == "SGD":
+        return SGD(0.1, weight_decay=0.1, clip_value=0.0, **settings)
+    return AdamW(0.1, weight_decay=0.1, clip_norm=0.0, **settings)
+
+
+@pytest.mark.parametrize("name", ["SGD", "AdamW"])
+@settings(max_examples=25, deadline=None)
+@given(batches=STEPS)
+def test_a_row_is_a_parameter_of_its_own(name: str, batches: list[list[int]]) -> None:
+    """The reference gives every row to torch's optimizer as a tensor of its own."""
+    table = nn.Embedding(ROWS, WIDTH, sparse=True).double()
+    rows = [row.clone().requires_grad_() for row in table.weight.detach()]
+    shim = TorchShim(lambda config: table, {})
+    ours, theirs = optimizer_of(name), torch_twin(name, rows)
+    for step, keys in enumerate(batches):
+        (table(torch.tensor(keys, dtype=torch.long)) - step).pow(2).sum().backward()
+        shim.finish_update(ours)
+        if keys:
+            torch.stack([(rows[key] - step).pow(2).sum() for key in keys]).sum().backward()
+        theirs.step()
+        theirs.zero_grad()
+    assert torch.allclose(table.weight, torch.stack(rows), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["SGD", "AdamW"])
+@settings(max_examples=25, deadline=None)
+@given(batches=STEPS, decay=st.sampled_from([0.5, 0.9, 0.9999]))
+def test_averages_are_exact(name: str, batches: list[list[int]], decay: float) -> None:
+    """Touched rows or not, the average is a plain one over all weights after each step."""
+    optimizer = optimizer_of(name, use_averages=True, average_decay=decay)
+    shim = TorchShim(build, {})
+    expected = [p.detach().clone() for p in shim.module.parameters()]
+    for t, keys in enumerate(batches, start=1):
+        backward(shim.module, t, keys)
+        shim.finish_update(optimizer)
+        d = min((1 + t) / (10 + t), decay)
+        for average, parameter in zip(expected, shim.module.parameters(), strict=True):
+            average.mul_(d).add_(parameter.detach(), alpha=1 - d)
+        before = [p.detach().clone() for p in shim.module.parameters()]
+        with shim.use_params(optimizer.averages):
+            for average, parameter in zip(expected, shim.module.parameters(), strict=True):
+                assert torch.allclose(average, parameter, atol=1e-9)
+        assert all(map(torch.equal, before, shim.module.parameters()))
+
+
+def test_stock_averages_are_those_of_thinc() -> None:
+    ours, theirs = Adam(0.01), Adam(0.01)
+    shim = TorchShim(build, {})
+    for step in range(60):
+        backward(shim.module, step)
+        shim.finish_update(ours)
+    run_thinc(theirs, steps=60)
+    with shim.use_params(ours.averages):
+        for name, parameter in shim.module.named_parameters():
+            expected = torch.from_numpy(theirs.averages[(1, name)]).double()
+            assert torch.allclose(parameter, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["SGD", "AdamW"])
+def test_rows_without_gradient_stay_bit_by_bit(name: str) -> None:
+    shim = TorchShim(build, {})
+    table = shim.module.table.weight
+    before = table.detach().clone()
+    backward(shim.module, 1, [1, 4, 4])
+    shim.finish_update(optimizer_of(name))
+    changed = (table != before).any(dim=1).nonzero().flatten().tolist()
+    assert changed == [1, 4]
+
+
+def test_a_table_may_get_a_dense_gradient_now_and_then() -> None:
+    shim, twin = TorchShim(build, {"sparse": True}), TorchShim(build, {"sparse": False})
+    one, other = optimizer_of("AdamW", use_averages=True), optimizer_of("AdamW", use_averages=True)
+    for step in range(4):
+        for network, optimizer in ((shim, one), (twin, other)):
+            backward(network.module, step)
+            if step % 2:
+                network.module.table.weight.pow(2).sum().backward()
+            network.finish_update(optimizer)
+    assert_same(shim.module, twin.module)
+
+
+def test_a_resized_parameter_starts_afresh() -> None:
+    optimizer = optimizer_of("AdamW", use_averages=True)
+    shim = TorchShim(build, {})
+    backward(shim.module, 1)
+    shim.finish_update(optimizer)
+    shim.module.table = nn.Embedding(ROWS + 2, WIDTH, sparse=True).double()
+    shim.module.crf = nn.Linear(WIDTH, 4).double()
+    backward(shim.module, 1, [ROWS + 1])
+    shim.finish_update(optimizer)
+    with shim.use_params(optimizer.averages):
+        assert shim.module.crf.weight.shape == (4, WIDTH)
+
+
+class TestMultipliers:
+    def changes(self, multipliers: dict[str, float]) -> dict[str, float]:
+        shim = TorchShim(build, {})
+        before = {name: p.detach().clone() for name, p in shim.module.named_parameters()}
+        backward(shim.module, 1)
+        shim.finish_update(SGD(0.01, clip_value=0.0, multipliers=multipliers))
+        after = dict(shim.module.named_parameters())
+        return {name: (after[name] - before[name]).norm().item() for name in before}
+
+    def test_scale_the_learning_rate_by_group(self) -> None:
+        plain = self.changes({})
+        scaled = self.changes({"embeddings": 0.5, "crf": 3.0})
+        assert scaled["table.weight"] == pytest.approx(0.5 * plain["table.weight"])
+        assert scaled["crf.weight"] == pytest.approx(3.0 * plain["crf.weight"])
+        assert scaled["encoder.weight"] == pytest.approx(plain["encoder.weight"])
+
+    def test_zero_freezes(self) -> None:
+        changes = self.changes({"embeddings": 0.0, "encoder": 0.0})
+        assert [name for name, change in changes.items() if change] == ["crf.weight", "crf.bias"]
+
+    def test_upstream_is_every_thinc_layer(self) -> None:
+        plain, scaled = (thinc_weights(SGD(0.01, multipliers=m)) for m in ({}, {"upstream": 0.5}))
+        assert scaled - START == pytest.approx(0.5 * (plain - START))
+        frozen = thinc_weights(AdamW(0.01, multipliers={"upstream": 0.0}))
+        assert frozen == pytest.approx(START)
+
+    def test_an_unknown_group_is_refused_once_all_networks_are_known(self) -> None:
+        optimizer = SGD(multipliers={"crf": 2.0, "decodr": 2.0, "upstream": 1.0})
+        shim, other = TorchShim(build, {}), TorchShim(lambda config: nn.Linear(2, 2), {})
+        shim.finish_update(optimizer)
+        other.finish_update(optimizer)
+        with pytest.raises(ValueError, match=r"F205.*\['decodr'\].*'crf', 'embeddings', 'encoder'"):
+            shim.finish_update(optimizer)
+
+    def test_a_group_of_another_network_is_known(self) -> None:
+        optimizer = SGD(multipliers={"crf": 2.0})
+        first, second = TorchShim(lambda config: nn.Linear(2, 2), {}), TorchShim(build, {})
+        for shim in (first, second, first, second):
+            shim.finish_update(optimizer)
+
+
+START = 1.0
+
+
+def thinc_weights(optimizer: Optimizer, gradients: tuple[float, ...] = (0.3,)) -> float:
+    """A thinc weight after the gradients."""
+    model = Linear(1, 1).initialize()
+    model.set_param("W", numpy.full((1, 1), START, dtype="float32"))
+    for gradient in gradients:
+        model.set_grad("W", numpy.full((1, 1), gradient, dtype="float32"))
+        model.finish_update(optimizer)
+        assert model.get_grad("W") == 0.0
+    return float(model.get_param("W")[0, 0])
+
+
+class TestUpstream:
+    GRADIENTS = (0.3, -0.5, 9.0, 0.1)
+
+    @pytest.mark.parametrize("name", ["SGD", "AdamW"])
+    def test_is_updated_as_torch_would(self, name: str) -> None:
+        weight = torch.full((1,), START, requires_grad=True)
+        theirs = torch_twin(name, [weight])
+        for gradient in self.GRADIENTS:
+            weight.grad = torch.full((1,), gradient)
+            theirs.step()
+        ours = thinc_weights(optimizer_of(name), self.GRADIENTS)
+        assert ours == pytest.approx(weight.item(), abs=1e-5)
+
+    def test_is_clipped(self) -> None:
+        clipped = thinc_weights(SGD(0.1, clip_value=0.5), (9.0,))
+        assert clipped == pytest.approx(START - 0.05)
+        clipped = thinc_weights(SGD(0.1, clip_value=0.0, clip_norm=0.2), (9.0,))
+        assert clipped == pytest.approx(START - 0.02)
+
+    def test_is_averaged(self) -> None:
+        optimizer = SGD(0.1, use_averages=True, average_decay=0.25)
+        average = START
+        after = [thinc_weights(SGD(0.1), self.GRADIENTS[: n + 1]) for n in range(4)]
+        thinc_weights(optimizer, self.GRADIENTS)
+        for t, weight in enumerate(after, start=1):
+            decay = min((1 + t) / (10 + t), 0.25)
+            average = decay * average + (1 - decay) * weight
+        (found,) = optimizer.averages.values()
+        assert float(found[0, 0]) == pytest.approx(average)
+
+    def test_a_gradient_that_is_not_finite_is_left_out(self) -> None:
+        with pytest.warns(UserWarning, match=r"W200.*'W'"):
+            assert thinc_weights(SGD(0.1), (float("nan"),)) == START
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+@pytest.mark.parametrize("optimizer", [SGD(0.1), Adam(0.1)], ids=["SGD", "Adam.v1"])
+def test_a_step_with_a_gradient_that_is_not_finite_is_left_out(
+    bad: float, optimizer: Optimizer
+) -> None:
+    shim = TorchShim(build, {})
+    before = [p.detach().clone() for p in shim.module.parameters()]
+    backward(shim.module, 1, [2])
+    shim.module.crf.bias.grad[0] = bad
+    with pytest.warns(UserWarning, match=r"W200.*Net"):
+        shim.finish_update(optimizer)
+    assert all(map(torch.equal, before, shim.module.parameters()))
+    assert all(parameter.grad is None for parameter in shim.module.parameters())
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda: SGD(-0.1), "learn_rate"),
+        (lambda: SGD(float("nan")), "learn_rate"),
+        (lambda: SGD(momentum=1.0), "momentum"),
+        (lambda: SGD(weight_decay=-1.0), "weight_decay"),
+        (lambda: SGD(clip_norm=-1.0), "clip_norm"),
+        (lambda: SGD(clip_value=-1.0), "clip_value"),
+        (lambda: SGD(multipliers={"crf": -1.0}), "multipliers.crf"),
+        (lambda: SGD(average_decay=1.0), "average_decay"),
+        (lambda: AdamW(beta1=0.0), "beta1"),
+        (lambda: AdamW(beta2=1.0), "beta2"),
+        (lambda: AdamW(eps=0.0), "eps"),
+    ],
+)
+def test_settings_out_of_range_are_refused(make: Callable[[], Optimizer], name: str) -> None:
+    with pytest.raises(ValueError, match=rf"F203.*(SGD|AdamW): {name} = "):
+        make()
+
+
+def test_only_thincs_optimizers_can_update() -> None:
+    with pytest.raises(TypeError, match=r"F204.*function"):
+        TorchShim(build, {}).finish_update(lambda key, weights, gradient: None)
+
+
+class TestWarmup:
+    @pytest.mark.parametrize("shape", ["linear", "cosine"])
+    @given(steps=st.integers(0, 20), more=st.integers(1, 20))
+    def test_rises_then_falls_to_zero(self, steps: int, more: int, shape: Any) -> None:
+        rates = list(islice(warmup(2.0, steps, steps + more, shape), steps + more + 3))
+        assert all(rate <= later for rate, later in pairwise(rates[:steps]))
+        assert all(rate >= later for rate, later in pairwise(rates[steps:]))
+        assert max(rates) == 2.0
+        assert rates[0] > 0.0
+        assert rates[-3:] == pytest.approx([0.0] * 3)
+
+    def test_values(self) -> None:
+        assert list(islice(warmup(1.0, 4), 6)) == [0.25, 0.5, 0.75, 1.0, 1.0, 1.0]
+        assert list(islice(warmup(1.0, 1, 5, "linear"), 7)) == [1, 1, 0.75, 0.5, 0.25, 0, 0]
+        assert list(islice(warmup(1.0, 0, 2, "cosine"), 3)) == pytest.approx([1.0, 0.5, 0.0])
+
+    @pytest.mark.parametrize("arguments", [(-1,), (5, 5, "linear"), (5, 0, "cosine")])
+    def test_refuses_what_cannot_be(self, arguments: Any) -> None:
+        with pytest.raises(ValueError, match="F206"):
+            warmup(1.0, *arguments)
+
+
+CONFIG = """
+[optimizer]
+@optimizers = "spacy-flat.SGD.v1"
+momentum = 0.8
+clip_value = 5
+
+[optimizer.multipliers]
+embeddings = 0.5
+
+[optimizer.learn_rate]
+@schedules = "spacy-flat.warmup.v1"
+initial_rate = 0.001
+warmup_steps = 10
+"""
+
+
+class TestConfig:
+    def test_resolves(self) -> None:
+        optimizer = registry.resolve(Config().from_str(CONFIG))["optimizer"]
+        assert isinstance(optimizer, SGD)
+        assert optimizer.learn_rate == pytest.approx(0.0001)
+        optimizer.step_schedules()
+        assert optimizer.learn_rate == pytest.approx(0.0002)
+        assert optimizer.rule().multipliers == {"embeddings": 0.5}
+
+    def test_is_filled(self) -> None:
+        config = {"optimizer": {"@optimizers": "spacy-flat.AdamW.v1"}}
+        filled = registry.fill(config)["optimizer"]
+        assert filled["learn_rate"] == 0.001
+        assert filled["beta2"] == 0.999
+        assert isinstance(registry.resolve(config)["optimizer"], AdamW)
+
+    @pytest.mark.parametrize(
+        "setting", ['momentum = "fast"', "nesterov = true", 'learn_rate = "slow"']
+    )
+    def test_is_validated(self, setting: str) -> None:
+        text = f'[optimizer]\n@optimizers = "spacy-flat.SGD.v1"\n{setting}\n'
+        with pytest.raises(ValueError, match=setting.split()[0]):
+            registry.resolve(Config().from_str(text))
+
+    def test_reading_a_config_imports_no_torch(self) -> None:
+        # thinc imports torch by itself where it is installed: what counts is who asks for it.
+        code = (
+            "import sys; sys.modules['torch'] = None\n"
+            "from spacy_flat.nn.optimizers import SGD, AdamW\n"
+            "SGD(); AdamW()\n"
+        )
+        subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("name", ["SGD", "AdamW"])
+def test_trains_spacys_own_components(name: str) -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("tagger")
+    data = [("I like eggs", ["N", "V", "N"]), ("eggs like me", ["N", "V", "N"])]
+    examples = [Example.from_dict(nlp.make_doc(text), {"tags": tags}) for text, tags in data]
+    optimizer = SGD(0.1, use_averages=True) if name == "SGD" else AdamW(0.01, use_averages=True)
+    nlp.initialize(lambda: examples, sgd=optimizer)
+    losses = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        for _ in range(30):
+            losses.append(nlp.update(examples, sgd=optimizer)["tagger"])
+            optimizer.step_schedules()
+    assert losses[-1] < 0.2 * losses[0]
+    with nlp.use_params(optimizer.averages):
+        assert [token.tag_ for token in nlp("I like eggs")] == ["N", "V", "N"]

@@ -1,0 +1,266 @@
+"""What a model relies on when it holds a torch network in a `TorchShim`."""
+
+import copy
+import json
+import pickle
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.torch import load
+from thinc.api import Adam, Model
+from torch import Tensor, nn
+
+from spacy_flat.nn import weights
+from spacy_flat.nn.optimizers import SGD, AdamW
+from spacy_flat.nn.shim import TorchShim
+
+
+class Net(nn.Module):
+    """Keys → scores, with a table, a buffer and a tied tensor."""
+
+    def __init__(self, rows: int, width: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(rows, width, sparse=True)
+        self.register_buffer("offset", torch.rand(width))
+        self.inner = nn.Linear(width, width)
+        self.again = nn.Linear(width, width)
+        self.again.weight = self.inner.weight
+        self.drop = nn.Dropout(0.5)
+        self.out = nn.Linear(width, 3)
+
+    def forward(self, keys: Tensor) -> Tensor:
+        hidden = torch.tanh(self.inner(self.table(keys) + self.offset))
+        return self.out(self.drop(self.again(hidden)))
+
+
+def build(config: dict[str, Any]) -> nn.Module:
+    return Net(**config)
+
+
+CONFIG = {"rows": 7, "width": 4}
+KEYS = torch.tensor([0, 3, 6])
+
+
+def forward(model: Model, keys: Tensor, is_train: bool) -> tuple[Tensor, Any]:
+    shim = model.shims[0]
+    with shim.training() if is_train else shim.predicting():
+        output = shim.module(keys)
+    return output, output.backward
+
+
+def model_of(config: dict[str, Any] | None = None) -> Model:
+    return Model("net", forward, shims=[TorchShim(build, config)])
+
+
+def scores(shim: TorchShim) -> Tensor:
+    with shim.predicting():
+        return shim.module(KEYS)
+
+
+def same_weights(one: TorchShim, other: TorchShim) -> bool:
+    states = one.module.state_dict(), other.module.state_dict()
+    return states[0].keys() == states[1].keys() and all(
+        torch.equal(states[0][name], states[1][name]) for name in states[0]
+    )
+
+
+def train(shim: TorchShim, optimizer: Any, steps: int = 1) -> None:
+    for _ in range(steps):
+        with shim.training():
+            loss = shim.module(KEYS).pow(2).sum()
+        loss.backward()
+        shim.finish_update(optimizer)
+
+
+def test_a_saved_model_loads_without_initialize() -> None:
+    model = model_of(CONFIG)
+    loaded = model_of().from_bytes(model.to_bytes())
+    assert same_weights(model.shims[0], loaded.shims[0])
+    assert torch.equal(model.predict(KEYS), loaded.predict(KEYS))
+    assert loaded.shims[0].config == CONFIG
+    assert loaded.to_bytes() == model.to_bytes()
+
+
+def test_tied_tensors_are_stored_once_and_stay_tied() -> None:
+    shim = TorchShim(build, CONFIG)
+    assert "again.weight" not in load(shim.to_bytes())
+    loaded = TorchShim(build).from_bytes(shim.to_bytes())
+    assert loaded.module.again.weight is loaded.module.inner.weight
+    assert same_weights(shim, loaded)
+
+
+def test_parts_of_one_tensor_are_stored() -> None:
+    module = nn.Module()
+    whole = torch.rand(6, 2)
+    module.register_buffer("first", whole[:2])
+    module.register_buffer("second", whole[1:].t())
+    stored = load(weights.to_bytes(module, {}))
+    assert torch.equal(stored["first"], whole[:2])
+    assert torch.equal(stored["second"], whole[1:].t())
+
+
+def test_weights_of_another_precision_are_converted() -> None:
+    module = nn.Linear(3, 3)
+    half = copy.deepcopy(module).half()
+    weights.load_into(module, weights.to_bytes(half, {}))
+    assert module.weight.dtype == torch.float32
+    assert torch.equal(module.weight, half.weight.float())
+
+
+def test_an_empty_shim_round_trips() -> None:
+    model = model_of()
+    loaded = model_of(CONFIG).from_bytes(model.to_bytes())
+    assert not loaded.shims[0].is_initialised
+    assert loaded.shims[0].config == {}
+    assert not copy.deepcopy(model.shims[0]).is_initialised
+
+
+def test_an_empty_shim_says_so_when_used() -> None:
+    shim = TorchShim(build)
+    with pytest.raises(ValueError, match=r"F202.*build"):
+        _ = shim.module
+    with pytest.raises(ValueError, match="F202"), shim.predicting():
+        pass
+    with pytest.raises(ValueError, match="F202"), shim.training():
+        pass
+    shim.finish_update(SGD())
+    shim.to_device("cpu", -1)
+    with shim.use_params({}):
+        assert shim.device == torch.device("cpu")
+
+
+@given(st.data())
+def test_damaged_weights_are_refused(data: st.DataObject) -> None:
+    whole = TorchShim(build, CONFIG).to_bytes()
+    cut = data.draw(st.integers(1, len(whole) - 1))
+    with pytest.raises(ValueError, match="F200"):
+        TorchShim(build).from_bytes(whole[:cut])
+
+
+@pytest.mark.parametrize(
+    "metadata", [{}, {"format": "other 1", "config": "{}"}, {"format": weights.FORMAT}]
+)
+def test_other_files_are_refused(metadata: dict[str, str]) -> None:
+    header = json.dumps({"__metadata__": metadata}).encode()
+    with pytest.raises(ValueError, match="F200"):
+        TorchShim(build).from_bytes(len(header).to_bytes(8, "little") + header)
+    with pytest.raises(ValueError, match="F200"):
+        TorchShim(build).from_bytes(pickle.dumps(metadata))
+
+
+def test_weights_of_another_network_are_refused_by_name_and_shape() -> None:
+    data = TorchShim(build, CONFIG).to_bytes()
+    with pytest.raises(ValueError, match=r"F201.*'again.bias'.*\[4\].*\[5\]"):
+        weights.load_into(Net(7, 5), data)
+    with pytest.raises(ValueError, match=r"F201.*'again.bias'.*\[4\].*None"):
+        weights.load_into(nn.Linear(4, 4), data)
+
+
+def test_a_failed_load_leaves_the_shim_as_it_was() -> None:
+    shim = TorchShim(build, CONFIG)
+    before, id_before = scores(shim), shim.id
+    with pytest.raises(ValueError, match="F200"):
+        shim.from_bytes(shim.to_bytes()[:-1])
+    assert torch.equal(scores(shim), before)
+    assert shim.id == id_before
+
+
+@pytest.mark.parametrize(
+    "duplicate",
+    [copy.copy, copy.deepcopy, TorchShim.copy, lambda shim: pickle.loads(pickle.dumps(shim))],
+    ids=["copy", "deepcopy", "Shim.copy", "pickle"],
+)
+def test_copies_are_equal_and_independent(duplicate: Any) -> None:
+    shim = TorchShim(build, CONFIG)
+    other = duplicate(shim)
+    assert same_weights(shim, other)
+    assert other.id != shim.id
+    train(shim, SGD(0.1))
+    assert not same_weights(shim, other)
+
+
+def test_models_copy() -> None:
+    model = model_of(CONFIG)
+    other = model.copy()
+    assert same_weights(model.shims[0], other.shims[0])
+    assert other.shims[0].id != model.shims[0].id
+
+
+def test_modes() -> None:
+    shim = TorchShim(build, CONFIG)
+    with shim.predicting() as module:
+        assert not module.training
+        assert not torch.is_grad_enabled()
+    with torch.no_grad(), shim.training() as module:
+        assert module.training
+        assert torch.is_grad_enabled()
+    assert torch.equal(scores(shim), scores(shim))
+
+
+@pytest.mark.parametrize(
+    "optimizer",
+    [SGD(0.05), AdamW(0.05), Adam(0.05)],
+    ids=["SGD", "AdamW", "Adam.v1"],
+)
+def test_a_thinc_model_learns(optimizer: Any) -> None:
+    torch.manual_seed(0)
+    model = model_of(CONFIG)
+    model.shims[0].module.drop.p = 0.0
+    target = torch.tensor([[1.0, 0.0, -1.0], [0.5, 2.0, 0.0], [-1.0, 0.0, 0.3]])
+    for _ in range(150):
+        output, backprop = model.begin_update(KEYS)
+        backprop(output.detach() - target)
+        model.finish_update(optimizer)
+        assert all(parameter.grad is None for parameter in model.shims[0].module.parameters())
+    assert (model.predict(KEYS) - target).abs().max() < 0.05
+
+
+def test_gradients_add_up_until_the_update() -> None:
+    once, twice = (TorchShim(build, CONFIG) for _ in range(2))
+    twice.module.load_state_dict(once.module.state_dict())
+    for shim in (once, twice):
+        shim.module.drop.p = 0.0
+    train_loss = (once.module(KEYS).pow(2).sum(), twice.module(KEYS).pow(2).sum())
+    (2 * train_loss[0]).backward()
+    train_loss[1].backward()
+    twice.module(KEYS).pow(2).sum().backward()
+    once.finish_update(SGD(0.01))
+    twice.finish_update(SGD(0.01))
+    assert torch.allclose(scores(once), scores(twice), atol=1e-6)
+
+
+def test_averages_are_swapped_in_and_out() -> None:
+    optimizer = SGD(0.05, use_averages=True)
+    model = model_of(CONFIG)
+    shim = model.shims[0]
+    train(shim, optimizer, 5)
+    before = scores(shim)
+    with model.use_params(optimizer.averages):
+        averaged = scores(shim)
+        saved = shim.to_bytes()
+    assert not torch.allclose(averaged, before)
+    assert torch.equal(scores(shim), before)
+    assert torch.equal(scores(TorchShim(build).from_bytes(saved)), averaged)
+    with pytest.raises(KeyError), model.use_params(optimizer.averages):
+        raise KeyError
+    assert torch.equal(scores(shim), before)
+
+
+def test_state_of_an_earlier_network_is_not_applied_to_a_later_one() -> None:
+    optimizer = SGD(0.05, use_averages=True)
+    shim = TorchShim(build, CONFIG)
+    train(shim, optimizer, 3)
+    shim.initialise({"rows": 9, "width": 5})
+    before = scores(shim)
+    with shim.use_params(optimizer.averages):
+        assert torch.equal(scores(shim), before)
+    train(shim, optimizer)
+
+
+def test_device() -> None:
+    shim = TorchShim(build, CONFIG)
+    shim.to_device("cpu", -1)
+    assert shim.device == torch.device("cpu")
