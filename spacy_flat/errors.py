@@ -35,9 +35,7 @@ class Errors:
         "[F011] {path}, line {line}: expected a word and {width} numbers, found {text!r}. Correct "
         "or skip bad lines."
     )
-    F012 = (
-        "[F012] {path}, line {line}: {value!r} is no finite number. Correct or skip bad lines."
-    )
+    F012 = "[F012] {path}, line {line}: {value!r} is no finite number. Correct or skip bad lines."
     F013 = (
         "[F013] {path}, line {line}: a second vector for {key!r}. Delete one, or skip bad lines: "
         "then the first counts."
@@ -134,6 +132,10 @@ class Errors:
         "lines that spacy.ConsoleLogger.v3 writes with output_file."
     )
     F131 = "[F131] {path}: the log has no evaluation yet, so there is no curve to draw."
+    F132 = (
+        "[F132] {folder}: neither test.spacy nor dev.spacy is there to score on. Make them with: "
+        "python -m spacy flat convert --corpus NAME DATA {folder}"
+    )
     # Tags and the CRF
     F200 = (
         "[F200] The weights of a network cannot be read: {reason}. The file is damaged, cut short "
@@ -200,6 +202,10 @@ class Errors:
     F238 = (
         "[F238] The gold tags of row {row} are not legal at unit {position}: {tags}. They must be "
         "tags of the CRF in an order that its masks allow: take them from TagSet.encode."
+    )
+    F239 = (
+        "[F239] The gold tags must have the shape {expected} (sequences, units) of the emissions, "
+        "got {shape}. Pad both to the same width."
     )
 
     # Components

@@ -9,17 +9,19 @@ from spacy.cli._util import app as spacy_app
 
 from .convert import convert
 from .curve import curve
+from .evaluate import evaluate
 from .fetch import fetch
 from .show import show
 
 app = typer.Typer(
     name="flat",
-    help="Commands of spacy-flat: corpora, training curves, a look at a trained pipeline.",
+    help="Commands of spacy-flat: corpora, training curves, scores, a look at a trained pipeline.",
     no_args_is_help=True,
 )
 app.command("fetch", no_args_is_help=True)(fetch)
 app.command("convert", no_args_is_help=True)(convert)
 app.command("curve", no_args_is_help=True)(curve)
+app.command("evaluate", no_args_is_help=True)(evaluate)
 app.command("show", no_args_is_help=True)(show)
 
 spacy_app.add_typer(app)

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from itertools import accumulate
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -190,10 +191,12 @@ class Lexicon:
         alive = content.alive[words]
         if not alive.all():
             starts, lengths, words = starts[alive], lengths[alive], words[alive]
-        sizes = np.fromiter(map(len, texts), np.int64, len(texts)) + len(SEPARATOR)
-        firsts = np.cumsum(sizes) - sizes  # where each text begins in the joined one
-        counts = np.diff(np.searchsorted(starts, firsts), append=len(starts))
-        local = (starts - np.repeat(firsts, counts)).astype(np.int32)
+        # Where each text begins in the joined one.
+        sizes = (len(text) + len(SEPARATOR) for text in texts)
+        firsts = np.array(list(accumulate(sizes, initial=0)), np.int64)
+        bounds = np.searchsorted(starts, firsts)
+        counts = bounds[1:] - bounds[:-1]
+        local = (starts - np.repeat(firsts[:-1], counts)).astype(np.int32)
         numbers = np.repeat(np.arange(len(texts), dtype=np.int32), counts)
         return Matches(numbers, local, local + lengths, words)
 

@@ -14,6 +14,8 @@ from .vectors import read_vectors
 
 UNKNOWN_FREQUENCY = -1.0
 
+Columns = tuple[str, float, str]  # word, frequency, type
+
 
 class Entry(NamedTuple):
     """A word and what its source says of it."""
@@ -69,7 +71,7 @@ def read_words(
     numbers kept in `WordList.skipped`. File errors as in `read_lines`.
     """
 
-    def parse(line: str, path: Path, number: int) -> Entry:
+    def parse(line: str, path: Path, number: int) -> Columns:
         word, *rest = (column.strip() for column in line.split(separator))
         if not word:
             raise ValueError(Errors.F006.format(path=path, line=number))
@@ -77,7 +79,7 @@ def read_words(
             columns = len(rest) + 1
             raise ValueError(Errors.F008.format(path=path, line=number, columns=columns))
         frequency, word_type = (*rest, "", "")[:2]
-        return Entry(word, _frequency(frequency, path, number), word_type or type)
+        return word, _frequency(frequency, path, number), word_type or type
 
     return _read(Path(path), parse, origin, skip_bad)
 
@@ -93,12 +95,12 @@ def read_thuocl(
     type: the type of all its words. Errors as in `read_words`, but for F007.
     """
 
-    def parse(line: str, path: Path, number: int) -> Entry:
+    def parse(line: str, path: Path, number: int) -> Columns:
         word, _, frequency = line.partition("\t")
         if not word.strip():
             raise ValueError(Errors.F006.format(path=path, line=number))
         digits = re.match(r"\s*([0-9]+)", frequency)
-        return Entry(word.strip(), float(digits[1]) if digits else UNKNOWN_FREQUENCY, type)
+        return word.strip(), float(digits[1]) if digits else UNKNOWN_FREQUENCY, type
 
     return _read(Path(path), parse, origin, skip_bad)
 
@@ -115,7 +117,7 @@ def vector_words(
 
 def _read(
     path: Path,
-    parse: Callable[[str, Path, int], Entry],
+    parse: Callable[[str, Path, int], Columns],
     origin: str | None,
     skip_bad: bool,
 ) -> WordList:
@@ -127,7 +129,7 @@ def _read(
         try:
             line = decode(raw, path, number)
             if line.strip():
-                entries.append(parse(line, path, number)._replace(origin=origin))
+                entries.append(Entry(*parse(line, path, number), origin))
         except ValueError:
             if not skip_bad:
                 raise

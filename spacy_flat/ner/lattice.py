@@ -19,6 +19,7 @@ Ints = NDArray[np.int64]
 Codes = NDArray[np.uint64]
 
 N_BANDS = 8  # of word frequency
+BATCH_PAIRS = 50_000  # pairs of nodes whose attention takes as long as a batch does anyway
 _SHIFT = np.uint64(21)  # a code point has 21 bits
 
 
@@ -228,12 +229,18 @@ def _take(flat: Ints, places: Ints, present: NDArray[np.bool_]) -> Ints:
 
 
 def _cut(order: Ints, n_chars: Ints, n_words: Ints, max_nodes: int) -> Iterator[Ints]:
-    """Cut the segments, in this order, where a padded batch would pass `max_nodes`."""
+    """Cut the segments, in this order, where a padded batch would pass `max_nodes`, or where what
+    it computes for padding would cost more than the start of another batch."""
     start = 0
-    chars = words = 0
+    chars = words = pairs = 0
     for place, row in enumerate(order):
-        chars, words = max(chars, int(n_chars[row])), max(words, int(n_words[row]))
-        if place > start and (place + 1 - start) * (chars + words) > max_nodes:
+        own_chars, own_words = int(n_chars[row]), int(n_words[row])
+        chars, words = max(chars, own_chars), max(words, own_words)
+        pairs += own_chars * (own_chars + own_words)
+        padded_nodes = (place + 1 - start) * (chars + words)
+        padding = padded_nodes * chars - pairs
+        if place > start and (padded_nodes > max_nodes or padding > pairs // 2 + BATCH_PAIRS):
             yield order[start:place]
-            start, chars, words = place, int(n_chars[row]), int(n_words[row])
+            start, chars, words = place, own_chars, own_words
+            pairs = own_chars * (own_chars + own_words)
     yield order[start:]

@@ -14,9 +14,10 @@ from torch import Tensor, nn
 
 from ..nn.attention import Relation, RelativeAttention
 from ..nn.crf import CRF
+from ..nn.dropout import Dropout
 from ..nn.embedding import PretrainedEmbedding, drop_keys
 from ..nn.positions import Positions
-from .lattice import LatticeBatch
+from .lattice import Ints, LatticeBatch
 from .options import FLATOptions, Fusion
 from .tags import TagSet
 
@@ -78,63 +79,62 @@ class FourDistances(nn.Module):
 
 @dataclass(frozen=True)
 class QueryGroup:
-    """Queries of one length, and the distinct distances between them and the keys.
+    """Queries of one length; fields as in `Relation`.
 
-    rows: [n] their places among the B·Q queries, or None for all.
-    distances: [4, E] rows of the position table: hh, ht, th, tt.
-    index: [n, L] which of the E each pair has.
+    distances: [4, S·N] rows of the position table, hh, ht, th, tt, for S lengths of keys and N
+        distances of heads.
     """
 
+    heads: Ints
+    segments: Tensor
     rows: Tensor | None
     distances: Tensor
-    index: Tensor
 
 
 class LatticeGeometry:
-    """All pairs of nodes of a batch, reduced to their distinct distances (DESIGN).
+    """All pairs of nodes of a batch, reduced to their distinct distances.
 
     The lengths of query and key and the distance of their heads fix all four distances. Where
     queries are characters (the last layer: only characters are read after it) there is one group
     of (2C - 1) × (number of key lengths) encodings; otherwise one for each length of a query.
     """
 
-    def __init__(self, heads: Tensor, lengths: Tensor, n_chars: int) -> None:
-        """heads, lengths: [B, L] of all nodes, characters first; padding has length 1."""
-        self.heads = heads
-        self.lengths = lengths
-        self.C = n_chars
-        self.distinct = torch.unique(lengths)
-        self.longest = int(self.distinct.max())
-        self.reach = max(n_chars - 1, 0) + self.longest - 1
+    def __init__(self, batch: LatticeBatch, device: torch.device) -> None:
+        self.B, self.C = batch.chars.shape
+        self.heads = batch.heads
+        self.lengths = batch.tails - batch.heads + 1
+        self.distinct, kinds = np.unique(self.lengths, return_inverse=True)
+        self.reach = self.C - 1 + int(self.distinct[-1]) - 1
+        self.device = device
+        self.key_heads = self._tensor(batch.heads)
+        self.key_kinds = self._tensor(kinds.reshape(batch.heads.shape))
 
     def characters(self) -> QueryGroup:
         """The group of all characters, as only queries."""
-        B = len(self.heads)
-        heads = torch.arange(self.C, device=self.heads.device).expand(B, self.C)
-        index = self._index(heads, torch.arange(B, device=self.heads.device)[:, None])
-        return QueryGroup(None, self._distances(1), index.flatten(0, 1))
+        heads = np.repeat(np.arange(self.C), self.B)
+        segments = torch.arange(self.B, device=self.device).repeat(self.C)
+        return QueryGroup(heads, segments, None, self._distances(1))
 
     def nodes(self) -> list[QueryGroup]:
         """A group for every length of a node, all nodes being queries."""
         groups = []
         for length in self.distinct.tolist():
-            rows = (self.lengths == length).flatten().nonzero()[:, 0]
+            rows = np.flatnonzero(self.lengths == length)
+            heads = self.heads.ravel()[rows]
+            order = np.argsort(heads, kind="stable")
+            rows = self._tensor(rows[order])
             segments = rows // self.heads.shape[1]
-            index = self._index(self.heads.flatten()[rows], segments)
-            groups.append(QueryGroup(rows, self._distances(length), index))
+            groups.append(QueryGroup(heads[order], segments, rows, self._distances(length)))
         return groups
 
-    def _index(self, query_heads: Tensor, segments: Tensor) -> Tensor:
-        """[...] heads of queries and the segments they are in → [..., L] into E."""
-        slots = torch.searchsorted(self.distinct, self.lengths)
-        keys = slots * (2 * self.C - 1) + (self.C - 1) - self.heads  # [B, L]
-        return keys[segments] + query_heads[..., None]
-
     def _distances(self, query_length: int) -> Tensor:
-        hh = torch.arange(1 - self.C, self.C, device=self.heads.device).repeat(len(self.distinct))
-        key = (self.distinct - 1).repeat_interleave(2 * self.C - 1)
+        hh = np.tile(np.arange(1 - self.C, self.C), len(self.distinct))
+        key = np.repeat(self.distinct - 1, 2 * self.C - 1)
         query = query_length - 1
-        return torch.stack([hh, hh - key, hh + query, hh + query - key]) + self.reach
+        return self._tensor(np.stack([hh, hh - key, hh + query, hh + query - key]) + self.reach)
+
+    def _tensor(self, array: Ints) -> Tensor:
+        return torch.from_numpy(array).to(self.device)
 
 
 class Layer(nn.Module):
@@ -162,9 +162,9 @@ class Layer(nn.Module):
         self.ff = nn.Sequential(
             nn.Linear(width, options.ff * width),
             ACTIVATIONS[options.ff_activate](),
-            nn.Dropout(options.ff_dropout),
+            Dropout(options.ff_dropout),
             nn.Linear(options.ff * width, width),
-            nn.Dropout(options.ff_dropout),
+            Dropout(options.ff_dropout),
         )
         self.ff_norm = nn.LayerNorm(width)
 
@@ -233,9 +233,9 @@ class FLAT(nn.Module):
             for _ in range(options.layers)
         )
         self.layers = nn.ModuleList(Layer(options) for _ in range(options.layers))
-        self.embed_dropout = nn.Dropout(options.embed_dropout)
-        self.lattice_dropout = nn.Dropout(options.lattice_dropout)
-        self.output_dropout = nn.Dropout(options.output_dropout)
+        self.embed_dropout = Dropout(options.embed_dropout)
+        self.lattice_dropout = Dropout(options.lattice_dropout)
+        self.output_dropout = Dropout(options.output_dropout)
         tags = TagSet(sizes.labels, options.scheme)
         self.classify = nn.Linear(width, len(tags))
         self.crf = CRF(len(tags), tags.allowed_transitions, tags.allowed_starts, tags.allowed_ends)
@@ -260,20 +260,18 @@ class FLAT(nn.Module):
         upstream: [B, C, W] other vectors of the characters, such as a tok2vec's.
         Returns [B, C, K] emissions.
         """
-        to_tensor = self._to_tensor
         C = batch.chars.shape[1]
         nodes = torch.cat([self._characters(batch, upstream), self._words(batch)], dim=1)
-        heads, tails = to_tensor(batch.heads), to_tensor(batch.tails)
+        heads, tails, present = map(self._to_tensor, (batch.heads, batch.tails, batch.present))
         if self.absolute is not None:
             nodes = nodes + self._absolute(heads, tails)
-        present = to_tensor(batch.present)
-        geometry = LatticeGeometry(heads, tails - heads + 1, C)
+        geometry = LatticeGeometry(batch, heads.device)
         table = self.positions(geometry.reach)
         last = len(self.layers) - 1
         for number, layer in enumerate(self.layers):
             # After the last layer only characters are read: the others need no output there.
             groups = [geometry.characters()] if number == last else geometry.nodes()
-            relations = [self._relation(number, table, group) for group in groups]
+            relations = [self._relation(number, table, group, geometry) for group in groups]
             n_queries = C if number == last else nodes.shape[1]
             visible = self._visible(heads, tails, present, n_queries)
             nodes = layer(nodes, n_queries, relations, visible)
@@ -312,11 +310,17 @@ class FLAT(nn.Module):
         added: Tensor = self.absolute(ends)
         return added
 
-    def _relation(self, layer: int, table: Tensor, group: QueryGroup) -> Relation:
+    def _relation(
+        self, layer: int, table: Tensor, group: QueryGroup, geometry: LatticeGeometry
+    ) -> Relation:
+        options = self.options
         fusion = self.fusions[layer if len(self.fusions) > 1 else 0]
-        fused = self.r_projs[layer](fusion(table, group.distances))  # [E, D]
-        split = fused.view(len(fused), self.options.heads, self.options.head_dim)
-        return Relation(group.rows, split.permute(1, 2, 0), group.index)
+        fused = self.r_projs[layer](fusion(table, group.distances))  # [S·N, D]
+        kinds = len(geometry.distinct)
+        split = fused.view(kinds, -1, options.heads, options.head_dim).permute(2, 3, 0, 1)
+        return Relation(
+            split, group.heads, group.segments, group.rows, geometry.key_heads, geometry.key_kinds
+        )
 
     def _visible(self, heads: Tensor, tails: Tensor, present: Tensor, n_queries: int) -> Tensor:
         """[B, 1 or Q, L] bool."""

@@ -76,12 +76,17 @@ class CRF(nn.Module):
         """Log-probability [B] of the gold tags given emissions [B, C, K]; 0 where a length is 0.
 
         tags: int64 [B, C], anything beyond the lengths. lengths: int64 [B].
-        The result is float32, or float64 where the emissions are.
+        An emission of -inf makes its tag impossible at that unit. The result is float32, or
+        float64 where the emissions are; it can be differentiated once.
 
-        Raises ValueError for shapes or lengths that do not fit (F237) and for gold tags that are
-        illegal or out of range (F238).
+        Raises ValueError for shapes or lengths that do not fit (F237, F239) and for gold tags that
+        are illegal or out of range (F238).
         """
         self._check_shapes(emissions, lengths)
+        if tags.shape != emissions.shape[:2]:
+            raise ValueError(
+                Errors.F239.format(expected=tuple(emissions.shape[:2]), shape=tuple(tags.shape))
+            )
         scores = self._scores(emissions, lengths)
         gold = _gold_scores(scores, tags, lengths)
         log_partition: Tensor = _LogPartition.apply(*scores, self._mixing_steps)  # type: ignore[no-untyped-call]
@@ -130,13 +135,12 @@ class CRF(nn.Module):
         )
 
     def _check_shapes(self, emissions: Tensor, lengths: Tensor) -> None:
-        B, C, K = emissions.shape
-        fits = len(self.starts) == K and lengths.shape == (B,) and B > 0 and C > 0
-        if not fits or not 0 <= int(lengths.min()) <= int(lengths.max()) <= C:
+        K = len(self.starts)
+        fits = emissions.dim() == 3 and emissions.numel() > 0 and emissions.shape[2] == K
+        fits = fits and lengths.shape == emissions.shape[:1]
+        if not fits or not 0 <= int(lengths.min()) <= int(lengths.max()) <= emissions.shape[1]:
             raise ValueError(
-                Errors.F237.format(
-                    shape=tuple(emissions.shape), n_tags=len(self.starts), lengths=lengths.tolist()
-                )
+                Errors.F237.format(n_tags=K, shape=tuple(emissions.shape), lengths=lengths.tolist())
             )
 
 

@@ -65,7 +65,7 @@ class RowAverage:
 
 
 def _approach(weights: Tensor, average: Tensor, log_decay: Tensor) -> Tensor:
-    return weights + (average - weights) * log_decay.exp().to(weights.dtype)
+    return torch.lerp(weights, average, log_decay.exp().to(weights.dtype))
 
 
 @dataclass

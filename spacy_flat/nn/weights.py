@@ -14,7 +14,8 @@ from torch import Tensor, nn
 
 from ..errors import Errors
 
-FORMAT = "spacy-flat 1"
+# The one metadata entry: several would be written in any order.
+FORMAT = "spacy-flat.weights.v1"
 
 
 def to_bytes(network: nn.Module, config: dict[str, Any]) -> bytes:
@@ -23,7 +24,7 @@ def to_bytes(network: nn.Module, config: dict[str, Any]) -> bytes:
     `config` must be JSON. A tensor known under several names is stored once.
     """
     tensors = {name: _storable(tensor) for name, tensor in _distinct(network).items()}
-    return save(tensors, {"format": FORMAT, "config": json.dumps(config, ensure_ascii=False)})
+    return save(tensors, {FORMAT: json.dumps(config, ensure_ascii=False)})
 
 
 def read_config(data: bytes) -> dict[str, Any]:
@@ -34,10 +35,8 @@ def read_config(data: bytes) -> dict[str, Any]:
     """
     length = int.from_bytes(data[:8], "little")
     try:
-        metadata = json.loads(data[8 : 8 + length])["__metadata__"]
-        if metadata["format"] != FORMAT:
-            raise ValueError(f"format {metadata['format']!r}, expected {FORMAT!r}")
-        config: dict[str, Any] = json.loads(metadata["config"])
+        header = json.loads(data[8 : 8 + length])
+        config: dict[str, Any] = json.loads(header["__metadata__"][FORMAT])
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(Errors.F200.format(reason=repr(error))) from error
     return config

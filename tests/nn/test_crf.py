@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import torch
+import torchcrf  # type: ignore[import-untyped]
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
@@ -17,8 +18,6 @@ from torch import Tensor
 from spacy_flat.ner.tags import Scheme, TagSet
 from spacy_flat.nn import crf as crf_module
 from spacy_flat.nn.crf import CRF
-
-torchcrf = pytest.importorskip("torchcrf", reason="pytorch-crf is an oracle of these tests")
 
 SCHEMES: tuple[Scheme, ...] = ("BIOES", "BIO")
 
@@ -113,6 +112,7 @@ def gradients(crf: CRF, emissions: Tensor, log_likelihood: Tensor) -> list[Tenso
 
 
 def assert_equals_slow(crf: CRF, emissions: Tensor, tags: Tensor, lengths: Tensor) -> None:
+    crf.double()  # or autograd would add up the reference's gradients in float32
     emissions.requires_grad_()
     fast = crf.log_likelihood(emissions, tags, lengths)
     slow = slow_log_likelihood(crf, emissions, tags, lengths)
@@ -207,9 +207,10 @@ def test_scaled_form_is_exact_wherever_it_is_chosen(
     random = torch.Generator().manual_seed(seed)
     shape = (2, 40, len(crf.starts))
     emissions = spread * (torch.rand(shape, generator=random) < share).double()
-    scores = crf._scores(emissions, torch.tensor([40, 23]))
-    chosen = crf_module._posterior(scores, crf._mixing_steps)
-    exact = crf_module._log_posterior(scores)
+    with torch.no_grad():
+        scores = crf._scores(emissions, torch.tensor([40, 23]))
+        chosen = crf_module._posterior(scores, crf._mixing_steps)
+        exact = crf_module._log_posterior(scores)
     for ours, theirs in zip(chosen, exact, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-8, atol=1e-12)
 
@@ -222,6 +223,20 @@ def test_usual_scores_take_the_fast_form(
     emissions = spread * torch.rand(2, 9, len(crf.starts)).round()
     monkeypatch.delattr(crf_module, "_log_posterior" if is_scaled else "_scaled_posterior")
     crf.marginals(emissions, torch.tensor([9, 4]))
+
+
+def test_an_emission_of_minus_infinity_excludes_a_tag() -> None:
+    crf = constrained(1, "BIO")
+    emissions, _, lengths = batch(crf, [3])
+    emissions[0, 1, 0] = -math.inf
+    paths = [path for path in legal_paths(crf, 3) if path[1] != 0]
+    scores = torch.stack([path_score(crf, emissions[0], path) for path in paths])
+    emissions.requires_grad_()
+    found = crf.log_likelihood(emissions, torch.tensor(paths[:1]), lengths)
+    torch.testing.assert_close(found, scores.log_softmax(0)[:1])
+    (gradient,) = torch.autograd.grad(found.sum(), emissions)
+    assert gradient.isfinite().all()
+    assert gradient[0, 1, 0] == 0
 
 
 def test_float64_gradcheck() -> None:
@@ -445,13 +460,20 @@ def test_shapes_that_do_not_fit_are_refused(shape: tuple[int, ...], lengths: lis
     crf = constrained(1, "BIOES")
     emissions, n = torch.zeros(shape), torch.tensor(lengths)
     tags = torch.zeros(shape[:2], dtype=torch.int64)
-    for call in (
-        lambda: crf.log_likelihood(emissions, tags, n),
-        lambda: crf.marginals(emissions, n),
-        lambda: crf.decode(emissions, n),
-    ):
-        with pytest.raises(ValueError, match=r"F237"):
-            call()
+    with pytest.raises(ValueError, match="F237"):
+        crf.log_likelihood(emissions, tags, n)
+    with pytest.raises(ValueError, match="F237"):
+        crf.marginals(emissions, n)
+    with pytest.raises(ValueError, match="F237"):
+        crf.decode(emissions, n)
+
+
+def test_tags_of_another_width_are_refused() -> None:
+    crf = constrained(1, "BIOES")
+    with pytest.raises(ValueError, match=r"F239.*\(1, 3\).*\(1, 1\)"):
+        crf.log_likelihood(
+            torch.zeros(1, 3, 5), torch.zeros(1, 1, dtype=torch.int64), torch.tensor([3])
+        )
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,8 @@ def test_a_saved_model_loads_without_initialize() -> None:
     assert same_weights(model.shims[0], loaded.shims[0])
     assert torch.equal(model.predict(KEYS), loaded.predict(KEYS))
     assert loaded.shims[0].config == CONFIG
-    assert loaded.to_bytes() == model.to_bytes()
+    for _ in range(5):
+        assert loaded.to_bytes() == model.to_bytes()
 
 
 def test_tied_tensors_are_stored_once_and_stay_tied() -> None:
@@ -140,9 +141,7 @@ def test_damaged_weights_are_refused(data: st.DataObject) -> None:
         TorchShim(build).from_bytes(whole[:cut])
 
 
-@pytest.mark.parametrize(
-    "metadata", [{}, {"format": "other 1", "config": "{}"}, {"format": weights.FORMAT}]
-)
+@pytest.mark.parametrize("metadata", [{}, {"format": "pt"}, {weights.FORMAT: "no JSON"}])
 def test_other_files_are_refused(metadata: dict[str, str]) -> None:
     header = json.dumps({"__metadata__": metadata}).encode()
     with pytest.raises(ValueError, match="F200"):

@@ -1,0 +1,45 @@
+# The workflow, the checks and the benchmarks, in an environment of their own. `make` lists them.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help demo test lint bench
+
+help:
+	@echo "make demo   train, package, install and try a pipeline on the demo corpus"
+	@echo "make test   run the tests"
+	@echo "make lint   check style and types"
+	@echo "make bench  measure speed and memory (docs/benchmarks.md)"
+
+demo: $(READY)
+	$(BIN)/python -m spacy project run all . --vars.corpus demo
+	@$(BIN)/python -c "import json; \
+	score = json.load(open('training/demo/metrics.json')); \
+	print('\nF1 %.3f on %s: $(DEMO_NOTE)' % (score['ents_f'], score['part']))"
+
+DEMO_NOTE := the demo corpus is 810 sentences written for this project, and most entities of its \
+	test part are new. It shows that all works, not what the model can do: see README.md for that.
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+lint: $(READY)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+bench: $(READY)
+	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/lexicon.py
+	$(BIN)/python benchmarks/speed.py
+
+# Made once, and again when what is to be installed changes.
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c "import sys; sys.version_info >= (3, 10) or sys.exit( \
+	'spacy-flat needs Python 3.10 or later, but $(PYTHON) is %d.%d. Name another with: ' \
+	'make PYTHON=python3.12 …' % sys.version_info[:2])"
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -c constraints.txt -e ".[dev]"
+	touch $@

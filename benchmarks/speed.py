@@ -1,0 +1,329 @@
+"""Measure the speed and memory of `flat_ner`, against the published way to compute it.
+
+    python benchmarks/speed.py [--text FILE] [--pipeline DIR] [--markdown] [--output FILE]
+
+Three systems process texts of 50, 100, 200 and 400 characters, 1 and 16 at once, with 1 and 2
+threads:
+
+- "network": the FLAT encoder with its CRF alone, on a ready lattice batch, the texts uncut;
+- "direct": the same with the relative encoding of every pair of nodes (see `direct.py`), the same
+  weights, and the same emissions, which is checked before anything is timed;
+- "pipeline": `nlp.pipe` and `nlp.update`, from texts to entities and from examples to new weights.
+  It cuts long texts as it is set to.
+
+Inference of a network is its emissions and the best path; training is the likelihood of a path
+and all gradients. The systems take turns and the median counts. The direct form is left out where
+it would need more memory than --direct-limit.
+
+Memory is the highest resident set of a process that loads the pipeline, reads one short text and
+then does the work, less what it had before the work; a fresh process for each figure, one thread.
+It needs Linux.
+
+Texts are made of words of jieba's dictionary, or are pieces of a --text (UTF-8 lines, or a
+`.spacy` file), of which all texts as they are also go through `nlp.pipe`. Without a --pipeline a
+small one is trained on the spot.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from itertools import product
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Literal, get_args
+
+import spacy
+import torch
+from direct import DirectFLAT, bytes_needed, check_equal
+from report import environment, format_table, write_json
+from sentences import cut_texts, draw_texts, make_examples, make_pipeline, read_texts
+from spacy.language import Language
+
+from spacy_flat.ner.component import CRFEntityRecognizer
+from spacy_flat.ner.lattice import LatticeBatch, LatticeEncoder
+from spacy_flat.ner.network import FLAT
+from spacy_flat.ner.segments import Segment
+
+System = Literal["network", "direct", "pipeline"]
+Task = Literal["inference", "training"]
+Step = Callable[[], object]
+SYSTEMS: tuple[System, ...] = get_args(System)
+TASKS: tuple[Task, ...] = get_args(Task)
+
+ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is done at once: `batch` texts of `length` characters."""
+
+    task: Task
+    length: int
+    batch: int
+    threads: int = 1
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measurement; None where the direct form was left out or a process was killed."""
+
+    case: Case
+    system: System
+    texts_per_second: float | None = None
+    peak_mb: float | None = None
+
+
+def main() -> None:
+    arguments = parse_arguments()
+    texts = read_texts(arguments.text) if arguments.text else draw_texts(2000)
+    cases = [Case(*case) for case in product(TASKS, arguments.lengths, arguments.batches)]
+    with TemporaryDirectory() as folder:
+        path = arguments.pipeline or save_pipeline(Path(folder))
+        # Memory first: the processes are not to find the machine busy or its memory taken.
+        memory = []
+        if "memory" in arguments.measure:
+            memory = [
+                Figure(case, system, peak_mb=peak_in_process(path, texts, case, system, arguments))
+                for case, system in product(cases, SYSTEMS)
+            ]
+            print_memory(memory, arguments.markdown)
+        speed, lines = [], {}
+        if "speed" in arguments.measure:
+            bench = Bench(spacy.load(path), texts, arguments.direct_limit)
+            print(f"\n{bench.words_per_character:.2f} lattice words a character\n")
+            for case, threads in product(cases, arguments.threads):
+                speed += measure_speed(bench, replace(case, threads=threads), arguments.seconds)
+            print_speed(speed, arguments.markdown)
+            if arguments.text:
+                lines = {n: measure_pipe(bench.nlp, texts, n) for n in arguments.threads}
+    if arguments.output:
+        figures = [asdict(figure) for figure in [*memory, *speed]]
+        content = {"environment": environment(), "figures": figures, "texts_per_second": lines}
+        write_json(arguments.output, content)
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--text", type=Path, help="texts to measure with: UTF-8 lines or .spacy")
+    parser.add_argument("--pipeline", type=Path, help="directory of a trained pipeline")
+    parser.add_argument("--lengths", type=int, nargs="+", default=[50, 100, 200, 400])
+    parser.add_argument("--batches", type=int, nargs="+", default=[1, 16])
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--measure", nargs="+", choices=["speed", "memory"])
+    parser.add_argument("--seconds", type=float, default=1.0, help="time for each figure, about")
+    parser.add_argument("--direct-limit", type=float, default=8.0, metavar="GB")
+    parser.add_argument("--markdown", action="store_true", help="print tables as Markdown")
+    parser.add_argument("--output", type=Path, help="write all figures to this JSON file")
+    arguments = parser.parse_args()
+    arguments.measure = arguments.measure or ["speed", "memory"]
+    if "memory" in arguments.measure and not sys.platform.startswith("linux"):
+        parser.error("memory is measured on Linux only: add --measure speed")
+    return arguments
+
+
+def save_pipeline(path: Path) -> Path:
+    torch.set_num_threads(1)
+    make_pipeline().to_disk(path)
+    return path
+
+
+class Bench:
+    """A loaded pipeline, and the work that is measured with it."""
+
+    def __init__(self, nlp: Language, texts: Sequence[str], direct_limit: float) -> None:
+        component = next(p for _, p in nlp.pipeline if isinstance(p, CRFEntityRecognizer))
+        self.nlp = nlp
+        self.texts = texts
+        self.direct_limit = direct_limit
+        self.encoder: LatticeEncoder = component.model.attrs["encoder"]
+        self.network: FLAT = component.model.shims[0].module
+
+    @cached_property
+    def direct(self) -> DirectFLAT:
+        return DirectFLAT(self.network)
+
+    @property
+    def words_per_character(self) -> float:
+        return len(self.encoder.lexicon.match(self.texts)) / sum(map(len, self.texts))
+
+    def step(self, case: Case, system: System) -> Step | None:
+        """One pass over a batch; None for the direct form where it would take too much memory."""
+        texts = cut_texts(self.texts, case.length, case.batch)
+        if system == "pipeline":
+            return self._pipeline_step(case, texts)
+        batch = self._whole_batch(texts)
+        if system == "network":
+            return self._network_step(case, self.network, batch)
+        needed = bytes_needed(self.network, batch, training=case.task == "training")
+        if needed > self.direct_limit * 1e9:
+            return None
+        check_equal(self.network, self.direct, batch)
+        return self._network_step(case, self.direct, batch)
+
+    def _pipeline_step(self, case: Case, texts: list[str]) -> Step:
+        if case.task == "inference":
+            return lambda: list(self.nlp.pipe(texts, batch_size=case.batch))
+        examples = make_examples(self.nlp, texts, self.encoder.lexicon)
+        optimizer = self.nlp.create_optimizer()
+        return lambda: self.nlp.update(examples, sgd=optimizer)
+
+    def _network_step(self, case: Case, network: FLAT | DirectFLAT, batch: LatticeBatch) -> Step:
+        crf = self.network.crf
+        lengths = torch.from_numpy(batch.n_chars)
+        tags = torch.zeros(batch.chars.shape, dtype=torch.long)
+
+        def infer() -> None:
+            network.eval()
+            with torch.no_grad():
+                crf.decode(network(batch), lengths)
+
+        def train() -> None:
+            network.train()
+            network.zero_grad()
+            loss = -crf.log_likelihood(network(batch), tags, lengths).mean()
+            loss.backward()
+
+        return infer if case.task == "inference" else train
+
+    def _whole_batch(self, texts: Sequence[str]) -> LatticeBatch:
+        """One batch of all texts, none cut."""
+        options = replace(self.encoder.options, batch_nodes=sys.maxsize)
+        segments = [Segment(number, 0, len(text)) for number, text in enumerate(texts)]
+        (batch,) = replace(self.encoder, options=options).batches(texts, segments)
+        return batch
+
+
+def measure_speed(bench: Bench, case: Case, seconds: float) -> list[Figure]:
+    torch.set_num_threads(case.threads)
+    steps = {system: bench.step(case, system) for system in SYSTEMS}
+    times = clock([step for step in steps.values() if step is not None], seconds)
+    figures = []
+    for system, step in steps.items():
+        rate = case.batch / times.pop(0) if step is not None else None
+        figures.append(Figure(case, system, texts_per_second=rate))
+    return figures
+
+
+def clock(steps: Sequence[Step], seconds: float) -> list[float]:
+    """Median seconds of each step. They take turns, so that a busy machine harms all alike."""
+    times: list[list[float]] = [[] for _ in steps]
+    for step in steps:
+        step()
+    for _ in range(ROUNDS):
+        for step, taken in zip(steps, times, strict=True):
+            end = time.perf_counter() + seconds / ROUNDS
+            while True:
+                start = time.perf_counter()
+                step()
+                taken.append(time.perf_counter() - start)
+                if time.perf_counter() > end:
+                    break
+    return [median(taken) for taken in times]
+
+
+def measure_pipe(nlp: Language, texts: Sequence[str], threads: int) -> float:
+    """Texts a second of `nlp.pipe` over texts as they are, the best of three passes."""
+    torch.set_num_threads(threads)
+    best = float("inf")
+    for _ in range(3):
+        start = time.perf_counter()
+        for _ in nlp.pipe(texts):
+            pass
+        best = min(best, time.perf_counter() - start)
+    rate = len(texts) / best
+    print(f"nlp.pipe over {len(texts):,} texts, {threads} threads: {rate:,.0f} a second")
+    return rate
+
+
+def peak_in_process(
+    path: Path, texts: Sequence[str], case: Case, system: System, arguments: argparse.Namespace
+) -> float | None:
+    """MB above the loaded pipeline; None where left out, or where the system killed the process."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        try:
+            return pool.submit(
+                peak_memory, path, texts, case, system, arguments.direct_limit
+            ).result()
+        except BrokenProcessPool:
+            return None
+
+
+def peak_memory(
+    path: Path, texts: Sequence[str], case: Case, system: System, direct_limit: float
+) -> float | None:
+    torch.set_num_threads(case.threads)
+    bench = Bench(spacy.load(path), texts, direct_limit)
+    bench.nlp(texts[0][:10])
+    reset_peak()
+    before = peak_mb()
+    step = bench.step(case, system)
+    if step is None:
+        return None
+    step()
+    step()
+    return peak_mb() - before
+
+
+def reset_peak() -> None:
+    """Loading takes more memory than what was loaded: start anew from what is taken now.
+
+    ru_maxrss can't be reset, and a process also inherits it from the one that started it.
+    """
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def peak_mb() -> float:
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+
+
+def print_speed(figures: Iterable[Figure], markdown: bool) -> None:
+    print("Texts a second\n")
+    header = ["", "characters", "batch", "threads", *SYSTEMS, "network/direct"]
+    rows = []
+    for case, found in by_case(figures).items():
+        rates = [found[system].texts_per_second for system in SYSTEMS]
+        network, direct, _ = rates
+        gain = f"{network / direct:.1f}" if network and direct else "–"
+        numbers = [case.length, case.batch, case.threads]
+        rows.append([case.task, *map(str, numbers), *map(show, rates), gain])
+    print(format_table(header, rows, markdown), "\n")
+
+
+def print_memory(figures: Iterable[Figure], markdown: bool) -> None:
+    print("Peak memory in MB above the loaded pipeline\n")
+    header = ["", "characters", "batch", *SYSTEMS]
+    rows = [
+        [
+            case.task,
+            str(case.length),
+            str(case.batch),
+            *(show(found[system].peak_mb) for system in SYSTEMS),
+        ]
+        for case, found in by_case(figures).items()
+    ]
+    print(format_table(header, rows, markdown), "\n")
+
+
+def by_case(figures: Iterable[Figure]) -> dict[Case, dict[System, Figure]]:
+    cases: dict[Case, dict[System, Figure]] = {}
+    for figure in figures:
+        cases.setdefault(figure.case, {})[figure.system] = figure
+    return cases
+
+
+def show(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,.1f}" if value < 10 else f"{value:,.0f}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,175 @@
+import gzip
+import lzma
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from spacy_flat.lexicon import Lexicon, TextVectors, read_vectors
+
+VECTORS = Path(__file__).parents[3] / "shared" / "data" / "vectors"
+# Any character but the two that the format is made of; a number at a word's end would be ambiguous.
+KEYS = st.text(st.characters(exclude_characters="\n ", codec="utf-8"), min_size=1).map(
+    lambda key: f"词{key}"
+)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "some.vec"
+
+
+def check(vectors: TextVectors, keys: list[str], rows: list[list[float]]) -> None:
+    assert vectors.keys == keys
+    assert vectors.data.dtype == np.float32
+    np.testing.assert_array_equal(vectors.data, np.array(rows, np.float32))
+
+
+@pytest.mark.parametrize("header", ["", "2 3\n"])
+def test_with_and_without_header(path: Path, header: str):
+    path.write_text(f"{header}重庆 1 -2.5 3e-2\n北京 4 5 6\n", "utf-8")
+    check(read_vectors(path), ["重庆", "北京"], [[1, -2.5, 0.03], [4, 5, 6]])
+
+
+@pytest.mark.parametrize(("suffix", "opened"), [(".gz", gzip.open), (".xz", lzma.open)])
+def test_packed(tmp_path: Path, suffix: str, opened):
+    path = tmp_path / f"some.vec{suffix}"
+    with opened(path, "wt", encoding="utf-8-sig") as stream:
+        stream.write("重庆 1 2\r\n北京 3 4 \r\n")  # word2vec ends lines with a space
+    check(read_vectors(str(path)), ["重庆", "北京"], [[1, 2], [3, 4]])
+
+
+@given(
+    st.lists(KEYS, min_size=1, unique=True),
+    st.integers(2, 5),
+    st.booleans(),
+    st.data(),
+)
+def test_whatever_is_written_is_read(
+    tmp_path_factory: pytest.TempPathFactory, keys, width, header, data
+):
+    rows = data.draw(
+        arrays.arrays(
+            np.float32,
+            (len(keys), width),
+            elements=st.floats(-1e6, 1e6, width=32),
+        )
+    )
+    lines = [f"{len(keys)} {width}"] * header
+    lines += [" ".join([key, *map(str, row)]) for key, row in zip(keys, rows, strict=True)]
+    path = tmp_path_factory.mktemp("vectors") / "some.vec"
+    path.write_bytes("\n".join(lines).encode())
+    check(read_vectors(path), keys, rows.tolist())
+
+
+def test_words_of_digits_spaces_and_odd_characters(path: Path):
+    keys = ["20", "New York", "\u3000", "\xa0", "\u2028", "a\tb", " "]
+    path.write_text("".join(f"{key} 1 2\n" for key in keys), "utf-8")
+    check(read_vectors(path), keys, [[1, 2]] * len(keys))
+
+
+def test_only_the_words_wanted(path: Path):
+    path.write_text("3 2\n重庆 1 2\n北京 3 4\n上海 5 6\n", "utf-8")
+    check(read_vectors(path, keep={"北京", "天津"}), ["北京"], [[3, 4]])
+    lexicon = Lexicon()
+    lexicon.add(["重庆", "上海"])
+    check(read_vectors(path, keep=lexicon), ["重庆", "上海"], [[1, 2], [5, 6]])
+    nothing = read_vectors(path, keep=())
+    assert nothing.keys == []
+    assert nothing.data.shape == (0, 2)
+
+
+BAD_LINES = {
+    "北京 3": "F011.*line 2: expected a word and 2 numbers, found '北京 3'",
+    "北京 3 4 5": "F011.*line 2.*found '北京 3 4 5'",
+    "北京": "F011.*line 2",
+    " 3 4": "F011.*line 2",
+    "北京 3 x": "F012.*line 2: 'x'",
+    "北京 3  4": "F011.*line 2",
+    "北京 nan 4": "F012.*line 2: 'nan'",
+    "北京 3 -inf": "F012.*line 2: '-inf'",
+    "北京 1e39 4": "F012.*line 2: '1e39'",
+    "重庆 3 4": "F013.*line 2.*'重庆'",
+}
+
+
+@pytest.mark.parametrize(("line", "message"), BAD_LINES.items())
+def test_bad_lines_are_named_or_left_out(path: Path, line: str, message: str):
+    path.write_text(f"重庆 1 2\n{line}\n\n上海 5 6\n", "utf-8")
+    with pytest.raises(ValueError, match=message):
+        read_vectors(path)
+    vectors = read_vectors(path, skip_bad=True)
+    check(vectors, ["重庆", "上海"], [[1, 2], [5, 6]])
+    assert vectors.skipped == (2,)
+
+
+def test_a_word_whose_first_line_is_bad_is_taken_from_the_second(path: Path):
+    path.write_text("重庆 1 2\n北京 x 4\n北京 5 6\n", "utf-8")
+    check(read_vectors(path, skip_bad=True), ["重庆", "北京"], [[1, 2], [5, 6]])
+
+
+def test_wrong_encoding(path: Path):
+    path.write_bytes("重庆 1 2\n".encode() + "北京 3 4\n".encode("gb18030"))
+    with pytest.raises(ValueError, match=r"F004.*line 2: byte 0xb1"):
+        read_vectors(path)
+    assert read_vectors(path, skip_bad=True).skipped == (2,)
+
+
+def test_last_line_cut_short(path: Path):
+    path.write_text("2 3\n重庆 1 2 3\n北京 4 5", "utf-8")
+    with pytest.raises(ValueError, match=r"F011.*line 3"):
+        read_vectors(path)
+    assert read_vectors(path, skip_bad=True).skipped == (3,)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_header_that_promises_another_count(path: Path, count: int):
+    path.write_text(f"{count} 2\n重庆 1 2\n北京 3 4\n", "utf-8")
+    with pytest.raises(ValueError, match=f"F014.*promises {count} vectors.* are 2"):
+        read_vectors(path)
+    assert len(read_vectors(path, skip_bad=True).keys) == 2
+
+
+@pytest.mark.parametrize("content", ["", "\n \n", "5 2\n", "2 2\n重庆 1\n北京 x y\n"])
+def test_no_vectors(path: Path, content: str):
+    path.write_text(content, "utf-8")
+    with pytest.raises(ValueError, match=r"F010.*some\.vec"):
+        read_vectors(path, skip_bad=True)
+
+
+@pytest.mark.parametrize("content", ["重庆\n", "重庆 是 市\n", "重庆 1 x\n"])
+def test_a_file_of_something_else(path: Path, content: str):
+    path.write_text(content, "utf-8")
+    with pytest.raises(ValueError, match=r"F011.*line 1: expected a word and some numbers"):
+        read_vectors(path, skip_bad=True)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match="F001"):
+        read_vectors(tmp_path / "none.vec")
+    with pytest.raises(IsADirectoryError, match="F002"):
+        read_vectors(tmp_path)
+    path = tmp_path / "some.vec.xz"
+    data = lzma.compress("".join(f"词{n} {n} {n}\n" for n in range(50_000)).encode())
+    path.write_bytes(data[: len(data) // 2])
+    with pytest.raises(ValueError, match="F003"):
+        read_vectors(path)
+
+
+@pytest.mark.skipif(not VECTORS.is_dir(), reason="the vectors are not in ../shared/data")
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        ("zh.char.50d.vec.xz", (8_611, 50)),
+        ("fool_char.100d.vec", (6_591, 100)),
+        ("glove.6B.50d.top9163.txt", (9_163, 50)),
+    ],
+)
+def test_published_vectors(name: str, shape: tuple[int, int]):
+    vectors = read_vectors(VECTORS / name)
+    assert vectors.data.shape == shape
+    assert len(vectors.keys) == shape[0]
+    assert vectors.skipped == ()

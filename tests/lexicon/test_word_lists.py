@@ -1,0 +1,175 @@
+import gzip
+import lzma
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacy_flat.lexicon import (
+    Entry,
+    Lexicon,
+    jieba_words,
+    read_thuocl,
+    read_words,
+    sources,
+    vector_words,
+)
+
+THUOCL = Path(__file__).parents[3] / "shared" / "data" / "lexicon" / "thuocl"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "words.txt"
+
+
+def test_any_prefix_of_word_frequency_type(path: Path):
+    path.write_text("重庆\n药店\t7\n\n 北京 \t 1.5 \t place\r\n上海\t\tplace", "utf-8")
+    words = read_words(path)
+    assert words.entries == [
+        Entry("重庆", -1, "", "words.txt"),
+        Entry("药店", 7, "", "words.txt"),
+        Entry("北京", 1.5, "place", "words.txt"),
+        Entry("上海", -1, "place", "words.txt"),
+    ]
+    assert list(words) == words.entries
+    assert len(words) == 4
+    assert words.skipped == ()
+
+
+def test_type_and_origin_of_a_file(path: Path):
+    path.write_text("重庆\n药店\t7\tshop\n", "utf-8")
+    words = read_words(str(path), type="place", origin="mine")
+    assert [entry.type for entry in words] == ["place", "shop"]
+    assert {entry.origin for entry in words} == {"mine"}
+
+
+def test_words_with_spaces_and_other_separators(path: Path):
+    path.write_text("New York\t3\n", "utf-8")
+    assert read_words(path).entries[0].word == "New York"
+    path.write_text("重庆 3 ns\n", "utf-8")
+    assert read_words(path, separator=" ").entries == [Entry("重庆", 3, "ns", "words.txt")]
+
+
+@pytest.mark.parametrize(("suffix", "opened"), [(".gz", gzip.open), (".xz", lzma.open)])
+def test_packed_files_and_byte_order_mark(tmp_path: Path, suffix: str, opened):
+    path = tmp_path / f"words.txt{suffix}"
+    with opened(path, "wt", encoding="utf-8-sig") as stream:
+        stream.write("重庆\t3\n")
+    assert read_words(path).entries == [Entry("重庆", 3, "", path.name)]
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="\t\n", codec="utf-8"), min_size=1)))
+def test_lines_are_cut_at_newlines_only(tmp_path_factory: pytest.TempPathFactory, given_words):
+    path = tmp_path_factory.mktemp("lists") / "words.txt"
+    path.write_bytes("\n".join(given_words).removeprefix("\ufeff").encode())
+    expected = [word.strip() for word in "\n".join(given_words).removeprefix("\ufeff").split("\n")]
+    assert [entry.word for entry in read_words(path)] == [word for word in expected if word]
+
+
+BAD_LINES = {
+    "重庆\tmany": "F007.*line 2.*'many'",
+    "重庆\t-1": "F007.*line 2.*'-1'",
+    "重庆\tnan": "F007.*line 2.*'nan'",
+    "重庆\t1e999": "F007.*line 2.*'1e999'",
+    "重庆\t1\tplace\tmore": "F008.*line 2: 4 columns",
+    "\t1": "F006.*line 2",
+}
+
+
+@pytest.mark.parametrize(("line", "message"), BAD_LINES.items())
+def test_bad_lines_are_named_or_left_out(path: Path, line: str, message: str):
+    path.write_text(f"药店\n{line}\n北京\n", "utf-8")
+    with pytest.raises(ValueError, match=message):
+        read_words(path)
+    words = read_words(path, skip_bad=True)
+    assert [entry.word for entry in words] == ["药店", "北京"]
+    assert words.skipped == (2,)
+
+
+@pytest.mark.parametrize("read", [read_words, read_thuocl])
+def test_wrong_encoding(path: Path, read):
+    path.write_bytes("药店\n".encode() + "北京\n".encode("gb18030"))
+    with pytest.raises(ValueError, match=r"F004.*words\.txt, line 2: byte 0xb1 at offset 0"):
+        read(path)
+    assert read(path, skip_bad=True).skipped == (2,)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match=r"F001.*none\.txt"):
+        read_words(tmp_path / "none.txt")
+    with pytest.raises(IsADirectoryError, match="F002"):
+        read_words(tmp_path)
+    for suffix in (".gz", ".xz"):
+        path = tmp_path / f"plain{suffix}"
+        path.write_text("重庆\n", "utf-8")
+        with pytest.raises(ValueError, match=f"F003.*plain{suffix}, line 1"):
+            read_words(path)
+
+
+@pytest.mark.parametrize(("suffix", "compress"), [(".gz", gzip.compress), (".xz", lzma.compress)])
+def test_packed_file_that_is_cut_short(tmp_path: Path, suffix: str, compress):
+    path = tmp_path / f"words{suffix}"
+    data = compress("".join(f"词{n}\n" for n in range(50_000)).encode())
+    path.write_bytes(data[: len(data) // 2])
+    with pytest.raises(ValueError, match="F003"):
+        read_words(path, skip_bad=True)
+
+
+def test_empty_file(path: Path):
+    path.write_text("", "utf-8")
+    assert len(read_words(path)) == 0
+
+
+def test_jieba_dictionary():
+    words = jieba_words()
+    assert len(words) > 340_000
+    by_word = {entry.word: entry for entry in words}
+    assert by_word["重庆"].type == "ns"
+    assert by_word["重庆"].origin == "jieba"
+    assert by_word["重庆"].frequency > 1000
+
+
+def test_without_jieba(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sources, "find_spec", lambda name: None)
+    with pytest.raises(ModuleNotFoundError, match=r"F005.*pip install jieba"):
+        jieba_words()
+
+
+def test_thuocl_lines_with_odd_frequencies(path: Path):
+    path.write_text("字符串 \t 395499\n村\t3?\n丁香\t125472s\n条例\t\n\n 狗\n", "utf-8")
+    words = read_thuocl(path, type="it")
+    assert [(entry.word, entry.frequency) for entry in words] == [
+        ("字符串", 395499),
+        ("村", 3),
+        ("丁香", 125472),
+        ("条例", -1),
+        ("狗", -1),
+    ]
+    assert {entry.type for entry in words} == {"it"}
+
+
+def test_thuocl_line_without_a_word(path: Path):
+    path.write_text("字符串\t1\n\t2\n", "utf-8")
+    with pytest.raises(ValueError, match=r"F006.*line 2"):
+        read_thuocl(path)
+    assert read_thuocl(path, skip_bad=True).skipped == (2,)
+
+
+@pytest.mark.skipif(not THUOCL.is_dir(), reason="THUOCL is not in ../shared/data")
+def test_all_of_thuocl():
+    lists = {path.stem: read_thuocl(path, type=path.stem) for path in sorted(THUOCL.glob("*.txt"))}
+    assert len(lists) == 11
+    assert sum(map(len, lists.values())) > 157_000
+    lexicon = Lexicon(entry for words in lists.values() for entry in words)
+    assert lexicon.type_names[lexicon.types[lexicon.index("北京")]] == "THUOCL_diming"
+
+
+def test_keys_of_vectors_as_words(path: Path):
+    path.write_text("重庆 1 2\n北京 3 4\n上海 5\n", "utf-8")
+    with pytest.raises(ValueError, match="F011"):
+        vector_words(path)
+    words = vector_words(path, type="place", skip_bad=True)
+    assert words.entries == [Entry(word, -1, "place", "words.txt") for word in ("重庆", "北京")]
+    assert words.skipped == (3,)
