@@ -6,6 +6,8 @@ and the classifier everything is done the published way: all nodes are queries i
 characters are picked out at the end.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -58,7 +60,7 @@ class DirectFLAT(nn.Module):
         return torch.cat([table[distance] for distance in distances], dim=3)
 
     def _layer(self, number: int, nodes: Tensor, pairs: Tensor, hidden: Tensor) -> Tensor:
-        layer = self.network.layers[number]
+        layer: Any = self.network.layers[number]
         attended = self._attend(number, nodes, pairs, hidden)
         residual = self.network.options.residual
         x = layer.attention_norm(nodes + attended if residual else attended)
@@ -70,8 +72,9 @@ class DirectFLAT(nn.Module):
         """FLAT equations 8 and 11: [B, L, D] → [B, L, D]."""
         B, L, D = nodes.shape
         options = self.network.options
-        attention = self.network.layers[number].attention
-        fusion = self.network.fusions[0 if options.share_fusion else number]
+        layer: Any = self.network.layers[number]
+        attention = layer.attention
+        fusion: Any = self.network.fusions[0 if options.share_fusion else number]
         fused = fusion.project(pairs).relu()
         r = self.network.r_projs[number](fused).view(B, L, L, options.heads, -1)
         q, k, v = (
@@ -90,11 +93,12 @@ class DirectFLAT(nn.Module):
 def bytes_needed(network: FLAT, batch: LatticeBatch, *, training: bool) -> int:
     """About the memory that the direct form takes for a batch."""
     B, L = batch.heads.shape
-    width = network.options.heads * network.options.head_dim
+    D = network.options.heads * network.options.head_dim
     kinds = 2 if network.options.fusion == "ff_two" else 4
     # Of B×L×L×D numbers, so many are alive at the peak.
     arrays = kinds + 6 if training else max(2 * kinds, kinds + 3)
-    return 4 * arrays * B * L * L * width
+    needed: int = 4 * arrays * B * L**2 * D
+    return needed
 
 
 def check_equal(network: FLAT, direct: DirectFLAT, batch: LatticeBatch) -> None:

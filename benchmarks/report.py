@@ -11,14 +11,25 @@ from typing import Any
 PACKAGES = ("spacy", "thinc", "torch", "spacy-flat")
 
 
-def format_table(header: Sequence[str], rows: Iterable[Sequence[str]], markdown: bool) -> str:
-    """Columns aligned to the right, the first one to the left."""
+def format_table(
+    header: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    markdown: bool,
+    text_columns: int = 1,
+) -> str:
+    """Aligned columns: so many of text, then numbers."""
     lines = [header, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
     if markdown:
-        rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
-        lines.insert(1, rule)
-    cells = ([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])] for line in lines)
+        rule = ["-" * width for width in widths[:text_columns]]
+        lines.insert(1, rule + ["-" * (width - 1) + ":" for width in widths[text_columns:]])
+    cells = (
+        [
+            *map(str.ljust, line[:text_columns], widths),
+            *map(str.rjust, line[text_columns:], widths[text_columns:]),
+        ]
+        for line in lines
+    )
     return "\n".join("| " + " | ".join(row) + " |" if markdown else "  ".join(row) for row in cells)
 
 

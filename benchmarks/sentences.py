@@ -8,7 +8,6 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import DocBin
 from spacy.training import Example
-from spacy.util import minibatch
 
 from spacy_flat.lexicon import Lexicon, jieba_words
 from spacy_flat.ner.component import CRFEntityRecognizer
@@ -28,15 +27,13 @@ def read_texts(path: Path) -> list[str]:
 
 
 def draw_texts(count: int, seed: int = 0) -> list[str]:
-    """Sentences of words drawn from jieba's dictionary by frequency, with commas between."""
-    draw = random.Random(seed)
+    """Sentences of words drawn from jieba's dictionary by frequency: three clauses of seven."""
     entries = list(jieba_words())
-    words = [entry.word for entry in entries]
-    weights = [entry.frequency for entry in entries]
-    clauses = [
-        "".join(draw.choices(words, weights, k=draw.randint(4, 10))) for _ in range(3 * count)
-    ]
-    return ["，".join(clauses[start : start + 3]) + "。" for start in range(0, 3 * count, 3)]
+    words = random.Random(seed).choices(
+        [entry.word for entry in entries], [entry.frequency for entry in entries], k=21 * count
+    )
+    clauses = ["".join(words[start : start + 7]) for start in range(0, len(words), 7)]
+    return ["，".join(clauses[start : start + 3]) + "。" for start in range(0, len(clauses), 3)]
 
 
 def cut_texts(texts: Sequence[str], length: int, count: int) -> list[str]:
@@ -81,6 +78,6 @@ def make_pipeline() -> Language:
     texts = draw_texts(TRAINING_TEXTS)
     examples = make_examples(nlp, texts, Lexicon(jieba_words()))
     optimizer = nlp.initialize(lambda: examples)
-    for batch in minibatch(examples, 16):
-        nlp.update(batch, sgd=optimizer)
+    for start in range(0, len(examples), 16):
+        nlp.update(examples[start : start + 16], sgd=optimizer)
     return nlp

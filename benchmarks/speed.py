@@ -37,7 +37,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import spacy
 import torch
@@ -72,12 +72,11 @@ class Case:
 
 @dataclass(frozen=True)
 class Figure:
-    """One measurement; None where the direct form was left out or a process was killed."""
+    """Texts a second or MB; None where the direct form was left out or a process was killed."""
 
     case: Case
     system: System
-    texts_per_second: float | None = None
-    peak_mb: float | None = None
+    value: float | None
 
 
 def main() -> None:
@@ -87,14 +86,15 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         path = arguments.pipeline or save_pipeline(Path(folder))
         # Memory first: the processes are not to find the machine busy or its memory taken.
-        memory = []
+        memory: list[Figure] = []
         if "memory" in arguments.measure:
             memory = [
-                Figure(case, system, peak_mb=peak_in_process(path, texts, case, system, arguments))
+                Figure(case, system, peak_in_process(path, texts, case, system, arguments))
                 for case, system in product(cases, SYSTEMS)
             ]
             print_memory(memory, arguments.markdown)
-        speed, lines = [], {}
+        speed: list[Figure] = []
+        whole_texts = {}
         if "speed" in arguments.measure:
             bench = Bench(spacy.load(path), texts, arguments.direct_limit)
             print(f"\n{bench.words_per_character:.2f} lattice words a character\n")
@@ -102,10 +102,14 @@ def main() -> None:
                 speed += measure_speed(bench, replace(case, threads=threads), arguments.seconds)
             print_speed(speed, arguments.markdown)
             if arguments.text:
-                lines = {n: measure_pipe(bench.nlp, texts, n) for n in arguments.threads}
+                whole_texts = {n: measure_pipe(bench.nlp, texts, n) for n in arguments.threads}
     if arguments.output:
-        figures = [asdict(figure) for figure in [*memory, *speed]]
-        content = {"environment": environment(), "figures": figures, "texts_per_second": lines}
+        content = {
+            "environment": environment(),
+            "texts_per_second": [as_record(figure) for figure in speed],
+            "whole_texts_per_second": whole_texts,
+            "peak_mb": [as_record(figure) for figure in memory],
+        }
         write_json(arguments.output, content)
 
 
@@ -143,7 +147,8 @@ class Bench:
         self.texts = texts
         self.direct_limit = direct_limit
         self.encoder: LatticeEncoder = component.model.attrs["encoder"]
-        self.network: FLAT = component.model.shims[0].module
+        shim: Any = component.model.shims[0]
+        self.network: FLAT = shim.module
 
     @cached_property
     def direct(self) -> DirectFLAT:
@@ -171,7 +176,7 @@ class Bench:
         if case.task == "inference":
             return lambda: list(self.nlp.pipe(texts, batch_size=case.batch))
         examples = make_examples(self.nlp, texts, self.encoder.lexicon)
-        optimizer = self.nlp.create_optimizer()
+        optimizer = self.nlp.create_optimizer()  # type: ignore[no-untyped-call]
         return lambda: self.nlp.update(examples, sgd=optimizer)
 
     def _network_step(self, case: Case, network: FLAT | DirectFLAT, batch: LatticeBatch) -> Step:
@@ -188,7 +193,7 @@ class Bench:
             network.train()
             network.zero_grad()
             loss = -crf.log_likelihood(network(batch), tags, lengths).mean()
-            loss.backward()
+            torch.autograd.backward(loss)
 
         return infer if case.task == "inference" else train
 
@@ -207,7 +212,7 @@ def measure_speed(bench: Bench, case: Case, seconds: float) -> list[Figure]:
     figures = []
     for system, step in steps.items():
         rate = case.batch / times.pop(0) if step is not None else None
-        figures.append(Figure(case, system, texts_per_second=rate))
+        figures.append(Figure(case, system, rate))
     return figures
 
 
@@ -289,12 +294,12 @@ def print_speed(figures: Iterable[Figure], markdown: bool) -> None:
     header = ["", "characters", "batch", "threads", *SYSTEMS, "network/direct"]
     rows = []
     for case, found in by_case(figures).items():
-        rates = [found[system].texts_per_second for system in SYSTEMS]
+        rates = [found[system].value for system in SYSTEMS]
         network, direct, _ = rates
         gain = f"{network / direct:.1f}" if network and direct else "–"
         numbers = [case.length, case.batch, case.threads]
         rows.append([case.task, *map(str, numbers), *map(show, rates), gain])
-    print(format_table(header, rows, markdown), "\n")
+    print(format_table(header, rows, markdown) + "\n")
 
 
 def print_memory(figures: Iterable[Figure], markdown: bool) -> None:
@@ -305,11 +310,11 @@ def print_memory(figures: Iterable[Figure], markdown: bool) -> None:
             case.task,
             str(case.length),
             str(case.batch),
-            *(show(found[system].peak_mb) for system in SYSTEMS),
+            *(show(found[system].value) for system in SYSTEMS),
         ]
         for case, found in by_case(figures).items()
     ]
-    print(format_table(header, rows, markdown), "\n")
+    print(format_table(header, rows, markdown) + "\n")
 
 
 def by_case(figures: Iterable[Figure]) -> dict[Case, dict[System, Figure]]:
@@ -317,6 +322,10 @@ def by_case(figures: Iterable[Figure]) -> dict[Case, dict[System, Figure]]:
     for figure in figures:
         cases.setdefault(figure.case, {})[figure.system] = figure
     return cases
+
+
+def as_record(figure: Figure) -> dict[str, Any]:
+    return {**asdict(figure.case), "system": figure.system, "value": figure.value}
 
 
 def show(value: float | None) -> str:

@@ -210,8 +210,8 @@ class Errors:
 
     # Components
     F300 = (
-        "[F300] model.lattice: overlap {overlap} must be at least 0 and less than max_length "
-        "{max_length}."
+        "[F300] model.lattice: overlap = {overlap} is out of range, it must be from 0 to half of "
+        "max_length = {max_length}."
     )
     F301 = (
         "[F301] Component {name!r} cannot be initialised: the training examples hold no entity. "
@@ -222,6 +222,12 @@ class Errors:
         "[F303] Component {name!r} has no network yet. Load a trained pipeline, or call "
         "nlp.initialize() with training examples first."
     )
+    F304 = (
+        "[F304] An example's reference and predicted Doc may differ in white space and case only, "
+        "but the reference begins {reference!r} and the predicted one {predicted!r}. Make both of "
+        "the same text."
+    )
+    F305 = "[F305] model.{block}: {name} = {value!r} is out of range, it must be {wanted}."
 
 
 class Warnings:

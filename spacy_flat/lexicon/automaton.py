@@ -9,8 +9,9 @@ from daachorse import CharwiseDoubleArrayAhoCorasick
 from numpy.typing import NDArray
 
 # Characters searched at a time. The matches of one piece are Python tuples before they are an
-# array: small pieces keep these few and in the processor's cache, whatever the text's length.
-PIECE = 4096
+# array: pieces bound their memory (some MB) whatever the text's length. In much smaller pieces two
+# automata, taking turns, would push each other out of the processor's cache.
+PIECE = 32768
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def _find_piece(automata: Sequence[Automaton], piece: str) -> NDArray[np.int32]:
     """
     found = [_rows(automaton, piece) for automaton in automata]
     rows = np.concatenate(found) if found else np.zeros((0, 3), np.int32)
-    # 16 bits hold the offsets in a piece, and sort fastest.
+    # 16 bits hold the offsets in a piece with its overlap, and sort fastest.
     start, end = rows[:, :2].astype(np.uint16).T
     rows = rows[np.lexsort((end, start))]
     # What starts beyond belongs to the next piece.

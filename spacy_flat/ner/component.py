@@ -17,7 +17,7 @@ from ..lexicon import Lexicon, TextVectors
 from ..lexicon.readers import jieba_lexicon
 from .model import Emissions, FlatModel, best_tags, extend_labels, loss_and_gradient
 from .segments import EntitySpan, Segment, join_segments, spans_within
-from .spans import OnMisaligned, gold_spans, set_entities
+from .spans import OnMisaligned, gold_spans, has_gold, set_entities, trim
 from .tags import IntArray, TagSet, tag_set
 from .vocabulary import Resources
 
@@ -38,29 +38,39 @@ tok2vec = null
 DEFAULT_MODEL = Config().from_str(DEFAULT_CONFIG)["model"]
 
 CHAR_ENTS = "char_ents"
+CHAR_ENTS_KEY = f"spacy_flat.{CHAR_ENTS}"  # in Doc.user_data
+
+
+def get_char_ents(doc: Doc) -> list[EntitySpan]:
+    """`doc._.char_ents`: the entities that were found, as (start, end, label) in `doc.text`."""
+    # A DocBin and a worker process make other sequences of named tuples.
+    return [EntitySpan(*span) for span in doc.user_data.get(CHAR_ENTS_KEY, ())]
+
+
+def set_char_ents(doc: Doc, spans: Sequence[EntitySpan]) -> None:
+    doc.user_data[CHAR_ENTS_KEY] = spans
+
+
 if not Doc.has_extension(CHAR_ENTS):
-    Doc.set_extension(CHAR_ENTS, default=())
+    Doc.set_extension(CHAR_ENTS, getter=get_char_ents, setter=set_char_ents)
 
 
 def score_entities(examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
     """spaCy's scores of entities as tokens, and `chars_p`, `chars_r`, `chars_f`: of their exact
-    characters, which differ where an entity cuts tokens."""
+    characters, which differ where an entity cuts tokens. None where there is nothing to score."""
     examples = list(examples)
     counts = PRFScore()
     for example in examples:
         gold = gold_spans(example)
         if gold is not None:
-            found = example.predicted._.get(CHAR_ENTS)
-            counts.score_set(
-                {tuple(span) for span in found},
-                {(span.start, span.end, span.label) for span in gold},
-            )
+            counts.score_set(set(get_char_ents(example.predicted)), set(gold))
     scores: dict[str, Any] = get_ner_prf(examples, **kwargs)
+    any_scored = len(counts) > 0
     return {
         **scores,
-        "chars_p": counts.precision,
-        "chars_r": counts.recall,
-        "chars_f": counts.fscore,
+        "chars_p": counts.precision if any_scored else None,
+        "chars_r": counts.recall if any_scored else None,
+        "chars_f": counts.fscore if any_scored else None,
     }
 
 
@@ -154,15 +164,20 @@ class CRFEntityRecognizer(TrainablePipe):
         docs = list(docs)
         self._require_initialised()
         found: list[list[tuple[Segment, list[EntitySpan]]]] = [[] for _ in docs]
-        for emissions in self.model.predict(docs):
-            for segment, spans in self._decode(emissions):
-                found[segment.text].append((segment, spans))
-        return [_join(parts) for parts in found]
+        if any(len(doc) for doc in docs):
+            for emissions in self.model.predict(docs):
+                for segment, spans in self._decode(emissions):
+                    found[segment.text].append((segment, spans))
+        entities = [_join(parts) for parts in found]
+        return [
+            list(trim(spans, doc.text)) if spans else []
+            for doc, spans in zip(docs, entities, strict=True)
+        ]
 
     def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Sequence[EntitySpan]]) -> None:
         """Write what `predict` found to `doc.ents` and, in characters, to `doc._.char_ents`."""
         for doc, spans in zip(docs, scores, strict=True):
-            doc._.set(CHAR_ENTS, [(span.start, span.end, span.label) for span in spans])
+            set_char_ents(doc, spans)
             if len(doc):
                 set_entities(doc, spans, self.on_misaligned, self.overwrite)
 
@@ -176,20 +191,18 @@ class CRFEntityRecognizer(TrainablePipe):
     ) -> dict[str, float]:
         """Learn from examples. The network has dropouts of its own: `drop` is for a tok2vec.
 
-        Examples that say nothing about entities are left out.
+        Examples that say nothing about entities teach nothing. Labels that are new are added, as
+        spaCy's `ner` does.
         """
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
         examples = list(examples)
         validate_examples(examples, "CRFEntityRecognizer.update")
         self._require_initialised()
-        examples = [
-            example
-            for example in examples
-            if len(example.predicted) and gold_spans(example) is not None
-        ]
-        if not examples:
+        if not any(has_gold(example) for example in examples):
             return losses
+        for label in sorted(_labels_of(examples) - set(self.labels)):
+            self.add_label(label)
         set_dropout_rate(self.model, drop)
         emissions, backprop = self.model.begin_update([eg.predicted for eg in examples])
         loss, d_scores = self.get_loss(examples, emissions)
@@ -202,15 +215,22 @@ class CRFEntityRecognizer(TrainablePipe):
     def get_loss(
         self, examples: Iterable[Example], scores: Sequence[Emissions]
     ) -> tuple[float, list["Tensor"]]:
-        """Negative log-likelihood of the gold tags, the mean over segments, and its gradient for
-        each batch of emissions."""
-        gold = [gold_spans(example) or [] for example in examples]
-        n_segments = sum(len(part.batch.segments) for part in scores)
+        """Negative log-likelihood of the gold tags, the mean over the segments of which there are
+        any, and its gradient for each batch of emissions.
+
+        Raises ValueError (F233) for a label that the component does not have.
+        """
+        gold = [gold_spans(example) for example in examples]
+        known = [
+            np.array([gold[segment.text] is not None for segment in part.batch.segments])
+            for part in scores
+        ]
+        n_known = max(1, sum(int(rows.sum()) for rows in known))
         loss = 0.0
         gradients = []
-        for part in scores:
+        for part, rows in zip(scores, known, strict=True):
             tags = self._gold_tags(part.batch.segments, part.batch.n_chars, gold)
-            part_loss, gradient = loss_and_gradient(self.model, part, tags, n_segments)
+            part_loss, gradient = loss_and_gradient(self.model, part, tags, rows / n_known)
             loss += part_loss
             gradients.append(gradient)
         return loss, gradients
@@ -228,38 +248,36 @@ class CRFEntityRecognizer(TrainablePipe):
     ) -> None:
         """Build the network for the training data.
 
-        labels: entity types; those of the examples where not given.
+        labels: entity types; those of the examples where not given. Labels that were added before
+            stay.
         lexicon: words of the lattice; jieba's dictionary where not given.
         char_vectors, bigram_vectors, word_vectors: pretrained vectors of characters, of pairs of
             neighbouring characters and of words.
 
-        Raises ValueError (F301) where there is no label at all.
+        Raises ValueError where there is no label at all (F301) or a wrong one (F302), TypeError
+        (F026) for labels that are one string.
         """
+        if isinstance(labels, str):
+            raise TypeError(Errors.F026.format(value=labels))
         validate_get_examples(get_examples, "CRFEntityRecognizer.initialize")
-        docs = []
-        found = set(self.labels if labels is None else labels)
-        for example in get_examples():
-            docs.append(example.predicted)
-            if labels is None:
-                found.update(ent.label_ for ent in example.reference.ents)
-        if not found:
+        examples = list(get_examples())
+        found = sorted(_labels_of(examples)) if labels is None else labels
+        labels = list(dict.fromkeys([*found, *self.labels]))
+        if not labels:
             raise ValueError(Errors.F301.format(name=self.name))
-        self.cfg["labels"] = sorted(found) if labels is None else list(dict.fromkeys(labels))
-        for label in self.labels:
-            self.vocab.strings.add(label)
-        resources = Resources(
-            self.labels, lexicon or jieba_lexicon(), char_vectors, bigram_vectors, word_vectors
-        )
-        self.model.initialize(X=docs, Y=resources)
+        self.cfg["labels"] = [self._checked(label) for label in labels]
+        lexicon = jieba_lexicon() if lexicon is None else lexicon
+        resources = Resources(self.labels, lexicon, char_vectors, bigram_vectors, word_vectors)
+        self.model.initialize(X=[example.predicted for example in examples], Y=resources)
 
     def add_label(self, label: str) -> int:
-        """Add an entity type, also to a trained network. Returns 0 if it is there already."""
-        if not isinstance(label, str) or not label:
-            raise ValueError(Errors.F302.format(label=label))
-        if label in self.labels:
+        """Add an entity type, also to a trained network. Returns 0 if it is there already.
+
+        Raises ValueError (F302) for what is no label.
+        """
+        if self._checked(label) in self.labels:
             return 0
         self.cfg["labels"].append(label)
-        self.vocab.strings.add(label)
         if self.model.shims[0].is_initialised:
             extend_labels(self.model, self.labels)
         return 1
@@ -268,32 +286,44 @@ class CRFEntityRecognizer(TrainablePipe):
         """The entities of each segment, as characters of the text that it is of."""
         segments = emissions.batch.segments
         tags = best_tags(self.model, emissions)
-        starts, ends, labels = self.tags.decode(tags.ravel())
-        rows, places = np.divmod(starts, tags.shape[1])
+        found = self.tags.decode(tags.ravel())
+        rows, starts = np.divmod(found.starts, tags.shape[1])
+        starts += np.array([segment.start for segment in segments])[rows]
+        ends = starts + found.ends - found.starts
+        names = self.labels
         spans: list[list[EntitySpan]] = [[] for _ in segments]
-        found = zip(rows.tolist(), places.tolist(), (ends - starts).tolist(), labels, strict=True)
-        for row, place, length, label in found:
-            start = segments[row].start + place
-            spans[row].append(EntitySpan(start, start + length, self.labels[label]))
+        columns = (array.tolist() for array in (rows, starts, ends, found.labels))
+        for row, start, end, label in zip(*columns, strict=True):
+            spans[row].append(EntitySpan(start, end, names[label]))
         return zip(segments, spans, strict=True)
 
     def _gold_tags(
-        self, segments: Sequence[Segment], n_chars: IntArray, gold: Sequence[Sequence[EntitySpan]]
+        self,
+        segments: Sequence[Segment],
+        n_chars: IntArray,
+        gold: Sequence[Sequence[EntitySpan] | None],
     ) -> IntArray:
         """[B, C] tags of the gold entities; an entity that a segment cuts is an entity there."""
         tags = np.zeros((len(segments), int(n_chars.max())), dtype=np.int64)
-        for row, segment in enumerate(segments):
-            spans = [
-                (span.start, span.end, span.label)
-                for span in spans_within(gold[segment.text], segment)
-                if span.label in self.labels
-            ]
-            tags[row, : n_chars[row]] = self.tags.encode(spans, int(n_chars[row]))
+        for row, (segment, length) in enumerate(zip(segments, n_chars.tolist(), strict=True)):
+            spans = spans_within(gold[segment.text] or (), segment)
+            tags[row, :length] = self.tags.encode(spans, length)
         return tags
+
+    def _checked(self, label: str) -> str:
+        """The label, also in the vocabulary's strings."""
+        if not isinstance(label, str) or not label:
+            raise ValueError(Errors.F302.format(label=label))
+        self.vocab.strings.add(label)
+        return label
 
     def _require_initialised(self) -> None:
         if not self.model.shims[0].is_initialised:
             raise ValueError(Errors.F303.format(name=self.name))
+
+
+def _labels_of(examples: Iterable[Example]) -> set[str]:
+    return {ent.label_ for example in examples for ent in example.reference.ents}
 
 
 def _join(parts: list[tuple[Segment, list[EntitySpan]]]) -> list[EntitySpan]:

@@ -4,7 +4,8 @@ Shapes: B segments, C characters, M words, L = C + M nodes, characters first.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import srsly
@@ -114,15 +115,14 @@ class LatticeEncoder:
     bigrams: KeyIndex
     words: KeyIndex
     n_types: int
+    _bands: tuple[Any, Any] = field(default=(None, None), init=False, repr=False)
 
     @classmethod
     def empty(cls, options: LatticeOptions) -> "LatticeEncoder":
         none = KeyIndex.empty()
         return cls(options, Lexicon(), none, none, none, 0)
 
-    def batches(
-        self, texts: Sequence[str], segments: Sequence[Segment]
-    ) -> Iterator[LatticeBatch]:
+    def batches(self, texts: Sequence[str], segments: Sequence[Segment]) -> Iterator[LatticeBatch]:
         """Batches of segments of like size, each of at most `batch_nodes` nodes with padding (or
         of one segment)."""
         if not segments:
@@ -133,11 +133,24 @@ class LatticeEncoder:
         for rows in _cut(order, flat.n_chars, flat.n_words, self.options.batch_nodes):
             yield flat.pad(rows, tuple(segments[row] for row in rows))
 
+    def bands(self, words: NDArray[np.int32]) -> Ints:
+        """[N] ids of words → [N] bands of their frequency; 0 unknown."""
+        frequencies, bands = self._bands
+        # Made once for all words, which takes milliseconds, until the lexicon changes.
+        if frequencies is not self.lexicon.frequencies:
+            frequencies, bands = self.lexicon.frequencies, self.lexicon.frequency_bands(N_BANDS)
+            self._bands = frequencies, bands
+        return bands[words].astype(np.int64)
+
     def to_bytes(self) -> bytes:
         """All but the options, which are the config's."""
         arrays = {
             f"{name}.{part}": array
-            for name, index in (("chars", self.chars), ("bigrams", self.bigrams), ("words", self.words))
+            for name, index in (
+                ("chars", self.chars),
+                ("bigrams", self.bigrams),
+                ("words", self.words),
+            )
             for part, array in (("codes", index.codes), ("keys", index.keys))
         }
         header = {
@@ -179,7 +192,7 @@ class _FlatLattice:
         self.words = encoder.words.look_up(words.astype(np.uint64))
         types = lexicon.types[words].astype(np.int64)
         self.types = np.where(types < encoder.n_types, types, 0)
-        self.bands = lexicon.frequency_bands(N_BANDS)[words].astype(np.int64)
+        self.bands = encoder.bands(words)
         self.heads = matches.starts.astype(np.int64)
         self.lengths = (matches.ends - matches.starts).astype(np.int64)
 

@@ -15,6 +15,7 @@ from thinc.types import Floats2d
 from .lattice import N_BANDS, LatticeBatch, LatticeEncoder
 from .options import FLATOptions, LatticeOptions
 from .segments import split_text
+from .spans import token_ends
 from .vocabulary import Resources, Vocabulary
 
 if TYPE_CHECKING:
@@ -135,10 +136,10 @@ class _Upstream:
 
 def _token_of_char(doc: Doc, first: int) -> NDArray[np.int64]:
     """[characters] `first` + the number of each character's token; 0 where it has none."""
-    rows = np.zeros(len(doc.text), dtype=np.int64)
-    for token in doc:
-        rows[token.idx : token.idx + len(token)] = first + token.i
-    return rows
+    heads, tails = token_ends(doc)
+    places = np.arange(tails.max(initial=0))
+    tokens = np.searchsorted(heads, places, "right") - 1
+    return np.where(places < tails[tokens], first + tokens, 0)
 
 
 def initialize(
@@ -192,19 +193,23 @@ def best_tags(model: FlatModel, emissions: Emissions) -> NDArray[np.int64]:
 
 
 def loss_and_gradient(
-    model: FlatModel, emissions: Emissions, tags: NDArray[np.int64], n_segments: int
+    model: FlatModel,
+    emissions: Emissions,
+    tags: NDArray[np.int64],
+    weights: NDArray[np.float64],
 ) -> tuple[float, "Tensor"]:
-    """Negative log-likelihood of tags [B, C], divided by a number of segments, and its gradient
-    [B, C, K]. The CRF's own gradients gather in its parameters."""
+    """Negative log-likelihood of tags [B, C], summed with a weight for each segment [B], and its
+    gradient [B, C, K]. The CRF's own gradients gather in its parameters."""
     import torch
 
     crf = model.shims[0].module.crf
     scores = emissions.scores.detach().requires_grad_()
-    gold, lengths = (
-        torch.from_numpy(array).to(scores.device) for array in (tags, emissions.batch.n_chars)
+    gold, lengths, shares = (
+        torch.from_numpy(array).to(scores.device)
+        for array in (tags, emissions.batch.n_chars, weights.astype(np.float32))
     )
     with torch.enable_grad():
-        loss = -crf.log_likelihood(scores, gold, lengths).sum() / n_segments
+        loss = -crf.log_likelihood(scores, gold, lengths) @ shares
         loss.backward()
     assert scores.grad is not None
     return loss.item(), scores.grad

@@ -119,12 +119,12 @@ class LatticeGeometry:
         """A group for every length of a node, all nodes being queries."""
         groups = []
         for length in self.distinct.tolist():
-            rows = np.flatnonzero(self.lengths == length)
-            heads = self.heads.ravel()[rows]
-            order = np.argsort(heads, kind="stable")
-            rows = self._tensor(rows[order])
+            places = np.flatnonzero(self.lengths == length)
+            places = places[np.argsort(self.heads.ravel()[places], kind="stable")]
+            rows = self._tensor(places)
             segments = rows // self.heads.shape[1]
-            groups.append(QueryGroup(heads[order], segments, rows, self._distances(length)))
+            heads = self.heads.ravel()[places]
+            groups.append(QueryGroup(heads, segments, rows, self._distances(length)))
         return groups
 
     def _distances(self, query_length: int) -> Tensor:
@@ -244,7 +244,7 @@ class FLAT(nn.Module):
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> "FLAT":
         """Build from plain data, as read from a weights file."""
-        sizes = {
+        sizes: dict[str, Any] = {
             name: Table(**value) if isinstance(value, dict) else value
             for name, value in config["sizes"].items()
         }
@@ -294,6 +294,7 @@ class FLAT(nn.Module):
         nodes: Tensor = self.word_proj(self.lattice_dropout(self.words(keys)))
         numbers = {"type": batch.types, "length": batch.lengths, "frequency": batch.bands}
         for name, embedding in zip(self.options.word_features, self.word_features, strict=True):
+            assert isinstance(embedding, nn.Embedding)
             last = embedding.num_embeddings - 1
             nodes = nodes + embedding(self._to_tensor(numbers[name]).clamp(max=last))
         return nodes
@@ -343,7 +344,10 @@ class FLAT(nn.Module):
         return torch.from_numpy(array).to(self.classify.weight.device, non_blocking=True)
 
     def _initialise(self) -> None:
-        """Xavier-uniform matrices, as the released code."""
+        """Xavier-uniform matrices, as the released code. What a word's type, length and frequency
+        add starts small beside its vector."""
+        for embedding in self.word_features:
+            nn.init.normal_(embedding.weight, std=0.02)
         for linear in _linears(self):
             nn.init.xavier_uniform_(linear.weight)
             nn.init.zeros_(linear.bias)

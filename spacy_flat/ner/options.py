@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ..errors import Errors
 from .tags import Scheme
 
 Fusion = Literal["ff", "ff_linear", "ff_two", "attn", "gate"]
@@ -31,6 +32,8 @@ class FLATOptions:
     *_dropout: of embeddings of characters (embed) and words (lattice), before the last layer
         (output), in the feed-forward layers (ff) and of attention weights (attn).
     key_dropout: share of characters and bigrams made unknown in training; word_dropout: of words.
+
+    Raises ValueError (F305) for sizes below 1, dropouts outside [0, 1) and repeated word features.
     """
 
     scheme: Scheme = "BIOES"
@@ -61,6 +64,20 @@ class FLATOptions:
     key_dropout: float = 0.01
     word_dropout: float = 0.01
 
+    def __post_init__(self) -> None:
+        _check_sizes("network", self, ("layers", "heads", "head_dim", "ff"))
+        for name in ("embed", "lattice", "output", "ff", "attn", "key", "word"):
+            rate = getattr(self, f"{name}_dropout")
+            _check("network", f"{name}_dropout", rate, 0 <= rate < 1, "from 0 up to below 1")
+        features = self.word_features
+        _check(
+            "network",
+            "word_features",
+            features,
+            len(set(features)) == len(features),
+            "without repetitions",
+        )
+
 
 @dataclass(frozen=True)
 class LatticeOptions:
@@ -76,8 +93,12 @@ class LatticeOptions:
     normalise_embeddings: scale pretrained vectors to unit length.
     fine_tune: train offsets to pretrained vectors.
     max_length: longest piece of text, in characters, in one attention. Longer texts are cut.
-    overlap: characters that two segments share where a text had to be cut by force.
+    overlap: characters that two segments share where a text had to be cut by force; at most half
+        of max_length.
     batch_nodes: lattice nodes, with padding, that are computed at once.
+
+    Raises ValueError for sizes and frequencies below 1 (F305) and for an overlap outside 0 to
+    max_length / 2 (F300).
     """
 
     embed_width: int = 50
@@ -92,3 +113,32 @@ class LatticeOptions:
     max_length: int = 200
     overlap: int = 40
     batch_nodes: int = 6000
+
+    def __post_init__(self) -> None:
+        _check_sizes(
+            "lattice",
+            self,
+            (
+                "embed_width",
+                "char_min_freq",
+                "bigram_min_freq",
+                "word_min_freq",
+                "max_length",
+                "batch_nodes",
+            ),
+        )
+        if not 0 <= self.overlap <= self.max_length // 2:
+            raise ValueError(
+                Errors.F300.format(overlap=self.overlap, max_length=self.max_length)
+            )
+
+
+def _check_sizes(block: str, options: object, names: Sequence[str]) -> None:
+    for name in names:
+        value = getattr(options, name)
+        _check(block, name, value, value >= 1, "1 or more")
+
+
+def _check(block: str, name: str, value: object, right: bool, wanted: str) -> None:
+    if not right:
+        raise ValueError(Errors.F305.format(block=block, name=name, value=value, wanted=wanted))

@@ -9,6 +9,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 SENTENCE_END = re.compile(r"""[。！？!?；;\n][”’」』）)"']*""")
 COMMA = re.compile(r"[，、,：:\s]")
@@ -23,8 +24,7 @@ class Segment:
     end: int
 
 
-@dataclass(frozen=True, order=True)
-class EntitySpan:
+class EntitySpan(NamedTuple):
     """Characters [start, end) of a text are an entity of this label."""
 
     start: int
@@ -33,7 +33,10 @@ class EntitySpan:
 
 
 def split_text(number: int, text: str, max_length: int, overlap: int) -> list[Segment]:
-    """Cut one text into segments of at most `max_length` characters; none for an empty text."""
+    """Cut one text into segments of at most `max_length` characters; none for an empty text.
+
+    overlap: at most half of `max_length`, so that no character is in three segments.
+    """
     segments = []
     start = 0
     sentence_ends = commas = None
@@ -92,16 +95,13 @@ def _behind_middle(start: int, end: int, spans: Sequence[EntitySpan]) -> int:
 
 def spans_within(spans: Sequence[EntitySpan], segment: Segment) -> list[EntitySpan]:
     """The parts of sorted, non-overlapping spans that lie in a segment, counted from its start."""
-    first = bisect_left(spans, segment.start + 1, key=lambda span: span.end)
-    parts = []
-    for span in spans[first:]:
-        if span.start >= segment.end:
-            break
-        parts.append(
-            EntitySpan(
-                max(span.start, segment.start) - segment.start,
-                min(span.end, segment.end) - segment.start,
-                span.label,
-            )
+    first = bisect_right(spans, segment.start, key=lambda span: span.end)
+    last = bisect_left(spans, segment.end, key=lambda span: span.start)
+    return [
+        EntitySpan(
+            max(start, segment.start) - segment.start,
+            min(end, segment.end) - segment.start,
+            label,
         )
-    return parts
+        for start, end, label in spans[first:last]
+    ]

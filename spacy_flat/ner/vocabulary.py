@@ -97,9 +97,7 @@ def _pretrained_words(resources: Resources, options: LatticeOptions) -> Pretrain
     keys = resources.word_vectors.keys if resources.word_vectors is not None else []
     ids = np.array([resources.lexicon.index(key) for key in keys], dtype=np.int64)
     places = np.flatnonzero(ids >= 0)
-    return Pretrained.select(
-        resources.word_vectors, ids[places].astype(np.uint64), places, options
-    )
+    return Pretrained.select(resources.word_vectors, ids[places].astype(np.uint64), places, options)
 
 
 def _count(

@@ -130,7 +130,7 @@ def pick_scores(queries: Tensor, relation: Relation) -> Tensor:
 
     Returns [H, n, L].
     """
-    scores: Tensor = _PickScores.apply(
+    scores: Tensor = _PickScores.apply(  # type: ignore[no-untyped-call]
         queries, relation.encodings.expand(len(queries), -1, -1, -1), relation
     )
     return scores
@@ -152,7 +152,8 @@ class _Chunk:
         keys = relation.key_kinds * width - relation.key_heads
         highest = (relation.encodings.shape[3] - 1) // 2
         offsets = heads + (highest - self.distances.start)
-        return keys[relation.segments[self.rows]] + offsets[:, None]
+        picks: Tensor = keys[relation.segments[self.rows]] + offsets[:, None]
+        return picks
 
 
 class _PickScores(torch.autograd.Function):
@@ -172,7 +173,7 @@ class _PickScores(torch.autograd.Function):
         return scores
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, d_scores: Tensor) -> tuple[Tensor, Tensor, None]:
         queries, encodings = ctx.saved_tensors
         H = len(queries)

@@ -17,6 +17,8 @@ class PretrainedEmbedding(nn.Module):
     offsets start uniform in ±√(3 / d), d the width of a vector.
     """
 
+    pretrained: Tensor  # [1 + keys, width]
+
     def __init__(self, n_keys: int, n_trained: int, width: int) -> None:
         super().__init__()
         self.n_trained = n_trained
@@ -32,16 +34,14 @@ class PretrainedEmbedding(nn.Module):
     @torch.no_grad()
     def set_pretrained(self, keys: Tensor, vectors: Tensor) -> None:
         """keys: [N] numbers of keys; vectors: [N, width]."""
-        pretrained: Tensor = self.pretrained
-        keys, vectors = keys.to(pretrained.device), vectors.to(pretrained.device)
-        pretrained[keys] = vectors.to(pretrained.dtype)
+        keys = keys.to(self.pretrained.device)
+        self.pretrained[keys] = vectors.to(self.pretrained)
         self.offsets.weight[keys[keys <= self.n_trained]] = 0.0
 
     def forward(self, keys: Tensor) -> Tensor:
         """[...] → [..., width]. In training nothing flows back into the pretrained vectors."""
         offsets: Tensor = self.offsets(keys.clamp(max=self.n_trained + 1))
-        pretrained: Tensor = self.pretrained
-        return offsets + nn.functional.embedding(keys, pretrained).to(offsets.dtype)
+        return offsets + nn.functional.embedding(keys, self.pretrained).to(offsets.dtype)
 
 
 def drop_keys(keys: Tensor, rate: float) -> Tensor:

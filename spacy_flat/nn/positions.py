@@ -31,6 +31,8 @@ class Positions(nn.Module):
     normalise: scale every encoding to unit length.
     """
 
+    cache: Tensor  # [2 * reach + 1, D], the sinusoids made so far
+
     def __init__(
         self,
         width: int,
@@ -59,7 +61,7 @@ class Positions(nn.Module):
         return table
 
     def _fixed(self, reach: int) -> Tensor:
-        cache: Tensor = self.cache
+        cache = self.cache
         cached_reach = (len(cache) - 1) // 2
         if cached_reach < reach:
             # Doubling keeps the number of recomputations small over a stream of texts.

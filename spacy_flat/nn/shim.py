@@ -1,6 +1,7 @@
 """The bridge between a torch network and thinc's `Model`."""
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,6 +14,11 @@ from ..errors import Errors
 from . import steps, weights
 
 Build = Callable[[dict[str, Any]], nn.Module]
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    # A forked process has no copies of torch's threads and would wait for them forever: one that
+    # `nlp.pipe(n_process=2)` starts computes on its own one.
+    os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
 
 
 class TorchShim(Shim):

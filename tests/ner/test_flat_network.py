@@ -13,8 +13,7 @@ from spacy_flat.ner.options import FLATOptions
 from spacy_flat.nn.positions import sinusoids
 
 QUIET = {
-    f"{name}_dropout": 0.0
-    for name in ("embed", "lattice", "output", "ff", "attn", "key", "word")
+    f"{name}_dropout": 0.0 for name in ("embed", "lattice", "output", "ff", "attn", "key", "word")
 }
 SIZES = FLATSizes(
     labels=["PER", "LOC"],

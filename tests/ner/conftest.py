@@ -1,0 +1,154 @@
+"""A small pipeline that has learnt ten sentences by heart, and what it was made of."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+import spacy
+import torch
+from spacy.language import Language
+from spacy.training import Example
+from spacy.util import registry
+from thinc.api import fix_random_seed
+
+from spacy_flat.lexicon import Entry, Lexicon
+from spacy_flat.ner.component import CRFEntityRecognizer
+
+Span = tuple[int, int, str]
+
+DROPOUTS = ("embed", "lattice", "output", "ff", "attn", "key", "word")
+NETWORK = {"heads": 2, "head_dim": 8, **{f"{name}_dropout": 0.0 for name in DROPOUTS}}
+TINY = {"model": {"network": NETWORK, "lattice": {"embed_width": 16}}}
+
+WORDS = [
+    Entry("人和", 120, "nz"),
+    Entry("药店", 300, "n"),
+    Entry("人和药店", 5, "nt"),
+    Entry("重庆", 2000, "ns"),
+    Entry("开业", 90, "v"),
+    Entry("南京", 1800, "ns"),
+    Entry("南京市", 700, "ns"),
+    Entry("市长", 600, "n"),
+    Entry("长江", 900, "ns"),
+    Entry("长江大桥", 200, "ns"),
+    Entry("大桥", 250, "n"),
+    Entry("上海", 3000, "ns"),
+    Entry("北京大学", 400, "nt"),
+    Entry("北京", 5000, "ns"),
+    Entry("大学", 2500, "n"),
+    Entry("王小明"),
+    Entry("😀公司"),
+]
+
+SENTENCES = [
+    ("人和药店在重庆开业。", ["ORG 人和药店", "LOC 重庆"]),
+    ("王小明昨天去了上海。", ["PER 王小明", "LOC 上海"]),
+    ("南京市长江大桥来了。", ["LOC 南京", "PER 江大桥"]),  # jieba: 南京市 长江大桥
+    ("他在北京大学读书。", ["ORG 北京大学"]),
+    ("今天没有新闻。", []),
+    ("李雷和韩梅梅住在北京。", ["PER 李雷", "PER 韩梅梅", "LOC 北京"]),
+    ("小店卖 iPhone 和 3 种茶。", []),
+    ("😀公司 在南京 开会", ["ORG 😀公司", "LOC 南京"]),
+    ("张三，李四，王五都来了！", ["PER 张三", "PER 李四", "PER 王五"]),
+    ("上海", ["LOC 上海"]),
+]
+
+
+def spans_of(text: str, marks: Iterable[str]) -> list[Span]:
+    """Where "LABEL surface" is in the text, from left to right."""
+    spans = []
+    end = 0
+    for label, surface in (mark.split(" ", 1) for mark in marks):
+        start = text.index(surface, end)
+        end = start + len(surface)
+        spans.append((start, end, label))
+    return spans
+
+
+TEXTS = [text for text, _ in SENTENCES]
+GOLD = [spans_of(text, marks) for text, marks in SENTENCES]
+
+
+def char_example(nlp: Language, text: str, spans: Iterable[Span]) -> Example:
+    """An example whose reference is of characters, whatever the pipeline's tokens are, as a
+    converted corpus has it."""
+    reference = spacy.blank("zh").make_doc(text)
+    ents = [reference.char_span(start, end, label) for start, end, label in spans]
+    assert None not in ents
+    reference.set_ents(ents)
+    return Example(nlp.make_doc(text), reference)
+
+
+def examples_of(nlp: Language) -> list[Example]:
+    return [char_example(nlp, text, spans) for text, spans in zip(TEXTS, GOLD, strict=True)]
+
+
+def lexicon() -> Lexicon:
+    return Lexicon(WORDS)
+
+
+def blank(segmenter: str = "char") -> Language:
+    return spacy.blank("zh", config={"nlp": {"tokenizer": {"segmenter": segmenter}}})
+
+
+def add_flat(nlp: Language, config: dict[str, Any] = TINY, **options: Any) -> CRFEntityRecognizer:
+    """Add the component, not initialised, to a pipeline."""
+    ner = nlp.add_pipe("flat_ner", config={**config, **options})
+    assert isinstance(ner, CRFEntityRecognizer)
+    return ner
+
+
+def train(nlp: Language, examples: list[Example] | None = None, steps: int = 30) -> list[float]:
+    """Initialise and train the pipeline; the losses of all steps."""
+    fix_random_seed(0)
+    examples = examples_of(nlp) if examples is None else examples
+    nlp.config["initialize"]["components"]["flat_ner"] = {"lexicon": {"@misc": "test.lexicon"}}
+    optimizer = nlp.initialize(
+        lambda: examples,
+        sgd=registry.resolve(
+            {"sgd": {"@optimizers": "spacy-flat.AdamW.v1", "learn_rate": 0.02}}
+        )["sgd"],
+    )
+    losses: list[float] = []
+    for _ in range(steps):
+        losses.append(nlp.update(examples, sgd=optimizer, losses={})["flat_ner"])
+    return losses
+
+
+def found(nlp: Language, texts: Iterable[str] = TEXTS) -> list[list[Span]]:
+    """The entities found in texts, exact characters."""
+    return [doc._.char_ents for doc in nlp.pipe(texts)]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread() -> None:
+    torch.set_num_threads(1)
+    registry.misc("test.lexicon", func=lexicon)
+
+
+@pytest.fixture(scope="session")
+def trained() -> Language:
+    """Knows the ten sentences. Not to be changed: take `copy_of`."""
+    nlp = blank()
+    add_flat(nlp)
+    train(nlp)
+    return nlp
+
+
+@pytest.fixture(scope="session")
+def jieba_trained() -> Language:
+    """The same on the tokens of jieba."""
+    nlp = blank("jieba")
+    add_flat(nlp)
+    train(nlp)
+    return nlp
+
+
+@pytest.fixture
+def copy_of() -> Callable[[Language], Language]:
+    """Makes a copy of a pipeline that may be changed."""
+
+    def copy(nlp: Language) -> Language:
+        return spacy.util.load_model_from_config(nlp.config).from_bytes(nlp.to_bytes())
+
+    return copy

@@ -1,0 +1,282 @@
+"""Texts as lattice batches, against a slow construction of one sentence at a time."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacy_flat.lexicon import Entry, Lexicon
+from spacy_flat.ner.lattice import N_BANDS, KeyIndex, LatticeBatch, LatticeEncoder
+from spacy_flat.ner.options import LatticeOptions
+from spacy_flat.ner.segments import Segment
+from spacy_flat.ner.vocabulary import Resources, Vocabulary
+
+WORDS = [
+    Entry("重庆", 2000, "ns"),
+    Entry("药店", 300, "n"),
+    Entry("人和", 120, "nz"),
+    Entry("人和药店", 5, "nt"),
+    Entry("😀药", 0),
+    Entry("店在"),
+]
+TRAINING = ["人和药店在重庆", "药店😀药店在"]
+ALPHABET = "人和药店在重庆😀字3"
+END = "\0"
+
+texts = st.lists(st.text(alphabet=ALPHABET, min_size=1, max_size=12), min_size=1, max_size=8)
+
+
+def make_encoder(lexicon: Lexicon | None = None, **options: Any) -> LatticeEncoder:
+    resources = Resources(["LOC"], lexicon or Lexicon(WORDS))
+    return Vocabulary.build(LatticeOptions(**options), resources, TRAINING).encoder
+
+
+def batches_of(encoder: LatticeEncoder, texts: list[str]) -> list[LatticeBatch]:
+    segments = [Segment(number, 0, len(text)) for number, text in enumerate(texts)]
+    return list(encoder.batches(texts, segments))
+
+
+def rows_of(batches: list[LatticeBatch]) -> Iterator[tuple[Segment, dict[str, list[Any]]]]:
+    """Each segment's own part of a batch, without padding."""
+    for batch in batches:
+        C = batch.chars.shape[1]
+        for row, segment in enumerate(batch.segments):
+            n_chars = int(batch.n_chars[row])
+            n_words = int(batch.present[row, C:].sum())
+            yield (
+                segment,
+                {
+                    "chars": batch.chars[row, :n_chars].tolist(),
+                    "bigrams": batch.bigrams[row, :n_chars].tolist(),
+                    "words": batch.words[row, :n_words].tolist(),
+                    "types": batch.types[row, :n_words].tolist(),
+                    "lengths": batch.lengths[row, :n_words].tolist(),
+                    "bands": batch.bands[row, :n_words].tolist(),
+                    "heads": batch.heads[row][batch.present[row]].tolist(),
+                    "tails": batch.tails[row][batch.present[row]].tolist(),
+                },
+            )
+
+
+def code(char: str) -> int:
+    return 0 if char == END else ord(char)
+
+
+def key(index: KeyIndex, wanted: int) -> int:
+    return dict(zip(index.codes.tolist(), index.keys.tolist(), strict=True)).get(wanted, 0)
+
+
+def band(frequency: float) -> int:
+    """0 unknown, then equal steps of log(1 + frequency) up to a million."""
+    if frequency < 0:
+        return 0
+    steps = N_BANDS - 1
+    return 1 + min(int(steps * math.log1p(frequency) / math.log1p(1e6)), steps - 1)
+
+
+def slow_row(encoder: LatticeEncoder, text: str) -> dict[str, list[Any]]:
+    lexicon = encoder.lexicon
+    found = [
+        (start, end, lexicon.index(text[start:end]))
+        for start in range(len(text))
+        for end in range(start + 2, len(text) + 1)
+        if text[start:end] in lexicon
+    ]
+    types = [int(lexicon.types[word]) for *_, word in found]
+    pairs = zip(text, text[1:] + END, strict=True)
+    return {
+        "chars": [key(encoder.chars, code(char)) for char in text],
+        "bigrams": [
+            key(encoder.bigrams, code(left) * 2**21 + code(right)) for left, right in pairs
+        ],
+        "words": [key(encoder.words, word) for *_, word in found],
+        "types": [kind if kind < encoder.n_types else 0 for kind in types],
+        "lengths": [end - start for start, end, _ in found],
+        "bands": [band(float(lexicon.frequencies[word])) for *_, word in found],
+        "heads": [*range(len(text)), *(start for start, *_ in found)],
+        "tails": [*range(len(text)), *(end - 1 for _, end, _ in found)],
+    }
+
+
+ENCODER = make_encoder()
+
+
+@given(texts, st.integers(1, 200))
+def test_batches_are_the_sentences_one_by_one(texts: list[str], batch_nodes: int) -> None:
+    encoder = LatticeEncoder(
+        LatticeOptions(batch_nodes=batch_nodes),
+        ENCODER.lexicon,
+        ENCODER.chars,
+        ENCODER.bigrams,
+        ENCODER.words,
+        ENCODER.n_types,
+    )
+    batches = batches_of(encoder, texts)
+    rows = dict((segment.text, row) for segment, row in rows_of(batches))
+    assert rows == {number: slow_row(encoder, text) for number, text in enumerate(texts)}
+    for batch in batches:
+        assert batch.present.size <= batch_nodes or len(batch.segments) == 1
+
+
+@given(texts)
+def test_padding(texts: list[str]) -> None:
+    for batch in batches_of(ENCODER, texts):
+        B, C = batch.chars.shape
+        M = batch.words.shape[1]
+        assert batch.heads.shape == batch.tails.shape == batch.present.shape == (B, C + M)
+        assert C == batch.n_chars.max()
+        chars, words = batch.present[:, :C], batch.present[:, C:]
+        assert (chars == (np.arange(C) < batch.n_chars[:, None])).all()
+        for keys, present in (
+            (batch.chars, chars),
+            (batch.bigrams, chars),
+            (batch.words, words),
+            (batch.types, words),
+            (batch.lengths, words),
+            (batch.bands, words),
+        ):
+            assert keys.shape == present.shape
+            assert not keys[~present].any()
+        assert (batch.lengths[words] >= 2).all()
+        # The network takes padding for nodes of one character within the batch.
+        nowhere = ~batch.present
+        assert (batch.heads[nowhere] == batch.tails[nowhere]).all()
+        assert batch.heads.min() >= 0
+        assert batch.tails.max() < C
+
+
+@given(texts, st.randoms(use_true_random=False))
+def test_order_does_not_matter(texts: list[str], random: Any) -> None:
+    order = list(range(len(texts)))
+    random.shuffle(order)
+    shuffled = [texts[place] for place in order]
+    rows = dict((segment.text, row) for segment, row in rows_of(batches_of(ENCODER, texts)))
+    for segment, row in rows_of(batches_of(ENCODER, shuffled)):
+        assert row == rows[order[segment.text]]
+
+
+def test_batches_hold_segments_of_like_length() -> None:
+    texts = ["人" * length for length in (9, 2, 8, 3, 9, 2)]
+    encoder = make_encoder(batch_nodes=20)
+    lengths = [batch.n_chars.tolist() for batch in batches_of(encoder, texts)]
+    assert lengths == [[2, 2, 3], [8, 9], [9]]
+
+
+def test_no_text_no_batch() -> None:
+    assert batches_of(ENCODER, []) == []
+
+
+def test_segments_are_parts_of_texts() -> None:
+    (batch,) = ENCODER.batches(["人和药店在重庆"], [Segment(0, 2, 5), Segment(0, 5, 7)])
+    rows = {segment: row for segment, row in rows_of([batch])}
+    assert rows[Segment(0, 2, 5)] == slow_row(ENCODER, "药店在")
+    assert rows[Segment(0, 5, 7)] == slow_row(ENCODER, "重庆")
+
+
+def only_row(encoder: LatticeEncoder, text: str) -> dict[str, list[Any]]:
+    ((_, row),) = rows_of(batches_of(encoder, [text]))
+    return row
+
+
+def test_digits_are_alike_when_numbers_are_normalised() -> None:
+    resources = Resources(["LOC"], Lexicon(WORDS))
+    texts = ["在2021年", "3个"]
+    for normalise, expected in ((True, True), (False, False)):
+        options = LatticeOptions(normalise_numbers=normalise)
+        encoder = Vocabulary.build(options, resources, texts).encoder
+        row, other = only_row(encoder, "在2021年"), only_row(encoder, "在1999年")
+        wide = only_row(encoder, "在１９９９年")
+        assert (row["chars"] == other["chars"]) is expected
+        assert (row["bigrams"] == other["bigrams"]) is expected
+        assert (row["chars"] == wide["chars"]) is expected
+
+
+def test_only_known_words() -> None:
+    """A word of the lexicon that training did not show, and without vector, is left out."""
+    text = "人和药店在重庆店在重庆"
+    lexicon = Lexicon([*WORDS, Entry("庆店", 10, "n")])
+    assert 0 in only_row(make_encoder(lexicon), text)["words"]
+    encoder = make_encoder(lexicon, only_known_words=True)
+    row = only_row(encoder, text)
+    assert 0 not in row["words"]
+    assert row["heads"][len(text) :] == [0, 0, 2, 3, 5, 7, 9]
+
+
+def test_words_added_later_are_in_the_lattice() -> None:
+    """Unknown to the network, which so goes by what the lexicon says of them."""
+    encoder = make_encoder(Lexicon(WORDS))
+    assert only_row(encoder, "字字")["heads"] == [0, 1]
+    encoder.lexicon.add(["字字"], type="ns", frequency=2000)
+    encoder.lexicon.add(["字药"], type="drug")
+    row = only_row(encoder, "字字药")
+    assert row["words"] == [0, 0]
+    assert row["bands"] == [band(2000), 0]
+    assert row["types"] == [encoder.lexicon.type_names.index("ns"), 0]  # no training had "drug"
+    encoder.lexicon.remove(["字字"])
+    assert only_row(encoder, "字字")["heads"] == [0, 1]
+
+
+def test_words_after_a_change_keep_their_keys() -> None:
+    encoder = make_encoder(Lexicon(WORDS))
+    before = only_row(encoder, "人和药店在重庆")
+    encoder.lexicon.add(["在重"])
+    encoder.lexicon.remove(["人和"])
+    after = only_row(encoder, "人和药店在重庆")
+    assert set(after["words"]) - {0} < set(before["words"])
+    assert after == slow_row(encoder, "人和药店在重庆")
+
+
+@given(texts)
+def test_bytes(texts: list[str]) -> None:
+    loaded = LatticeEncoder.empty(ENCODER.options).from_bytes(ENCODER.to_bytes())
+    assert dict(rows_of(batches_of(loaded, texts))) == dict(rows_of(batches_of(ENCODER, texts)))
+    assert loaded.to_bytes() == ENCODER.to_bytes()
+
+
+def test_bytes_of_an_empty_encoder() -> None:
+    empty = LatticeEncoder.empty(LatticeOptions())
+    row = only_row(empty.from_bytes(empty.to_bytes()), "重庆")
+    assert row["chars"] == row["bigrams"] == [0, 0]
+    assert row["words"] == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"overlap": -1}, "F300.*overlap = -1"),
+        ({"overlap": 101}, "F300.*overlap = 101 .*max_length = 200"),
+        ({"max_length": 0, "overlap": 0}, "F305.*lattice: max_length = 0 .*1 or more"),
+        ({"embed_width": 0}, "F305.*embed_width"),
+        ({"batch_nodes": 0}, "F305.*batch_nodes"),
+        ({"char_min_freq": 0}, "F305.*char_min_freq"),
+        ({"bigram_min_freq": 0}, "F305.*bigram_min_freq"),
+        ({"word_min_freq": -1}, "F305.*word_min_freq"),
+    ],
+)
+def test_impossible_options(options: dict[str, int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        LatticeOptions(**options)  # type: ignore[arg-type]
+
+
+class TestKeyIndex:
+    codes = st.lists(st.integers(0, 50), unique=True).map(lambda c: np.array(c, dtype=np.uint64))
+
+    @given(codes, codes, st.lists(st.integers(0, 60)))
+    def test_trained_codes_come_first(
+        self, trained: Any, pretrained: Any, wanted: list[int]
+    ) -> None:
+        index = KeyIndex.build(trained, pretrained)
+        known = set(trained.tolist()) | set(pretrained.tolist())
+        assert len(index) == len(known)
+        keys = dict(zip(wanted, index.look_up(np.array(wanted, dtype=np.uint64)), strict=False))
+        for code, found in keys.items():
+            if code in set(trained.tolist()):
+                assert 1 <= found <= index.n_trained
+            elif code in known:
+                assert index.n_trained < found <= len(index)
+            else:
+                assert found == 0

@@ -1,0 +1,160 @@
+"""Long texts are cut into segments, and what is found in these is put together."""
+
+import itertools
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from spacy_flat.ner.segments import (
+    EntitySpan,
+    Segment,
+    join_segments,
+    spans_within,
+    split_text,
+)
+
+texts = st.text(alphabet="中国a。！，”\n ", max_size=120)
+
+
+@st.composite
+def limits(draw: st.DrawFn) -> tuple[int, int]:
+    """max_length and overlap."""
+    max_length = draw(st.integers(1, 30))
+    return max_length, draw(st.integers(0, max_length // 2))
+
+
+@st.composite
+def annotated(draw: st.DrawFn) -> tuple[str, list[EntitySpan]]:
+    """A text and entities in it that do not overlap, in order."""
+    text = draw(texts)
+    spans = []
+    end = 0
+    for gap, width in draw(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 8)))):
+        start, end = end + gap, end + gap + width
+        if end <= len(text):
+            spans.append(EntitySpan(start, end, draw(st.sampled_from(["PER", "LOC"]))))
+    return text, spans
+
+
+def found_in(segment: Segment, spans: list[EntitySpan]) -> list[EntitySpan]:
+    """What a network finds that knows the entities, but sees only this segment: of an entity that
+    is cut, the part that it sees."""
+    return [
+        EntitySpan(max(start, segment.start), min(end, segment.end), label)
+        for start, end, label in spans
+        if start < segment.end and segment.start < end
+    ]
+
+
+@given(texts, limits())
+@example("", (1, 0))
+def test_segments_cover_the_text_and_fit(text: str, limits: tuple[int, int]) -> None:
+    max_length, overlap = limits
+    segments = split_text(7, text, max_length, overlap)
+    places = {place for segment in segments for place in range(segment.start, segment.end)}
+    assert places == set(range(len(text)))
+    assert all(0 < segment.end - segment.start <= max_length for segment in segments)
+    assert {segment.text for segment in segments} <= {7}
+    for left, right in itertools.pairwise(segments):
+        assert left.start < right.start
+        assert left.end < right.end
+        assert left.end - right.start in (0, overlap)
+
+
+@given(texts, limits())
+def test_no_character_is_in_three_segments(text: str, limits: tuple[int, int]) -> None:
+    segments = split_text(0, text, *limits)
+    for first, third in zip(segments, segments[2:], strict=False):
+        assert first.end <= third.start
+
+
+def pieces(text: str, max_length: int, overlap: int = 0) -> list[str]:
+    return [text[part.start : part.end] for part in split_text(0, text, max_length, overlap)]
+
+
+def test_a_text_that_fits_stays_whole() -> None:
+    assert pieces("一。二。三。", 6) == ["一。二。三。"]
+
+
+def test_cuts_at_the_last_sentence_end_that_fits() -> None:
+    assert pieces("他说：“好。”我，不去。再见", 9) == ["他说：“好。”", "我，不去。再见"]
+
+
+def test_cuts_at_commas_where_no_sentence_ends() -> None:
+    assert pieces("一二三，四五，六七八九，十", 8) == ["一二三，四五，", "六七八九，十"]
+
+
+def test_cuts_by_force_with_an_overlap() -> None:
+    assert pieces("一二三四五六七八九十", 6, 2) == ["一二三四五六", "五六七八九十"]
+
+
+def test_entities_in_an_overlap_stay_whole() -> None:
+    """An entity at the end of a segment that was cut by force is the next one's to find."""
+    spans = [EntitySpan(0, 2, "PER"), EntitySpan(4, 8, "LOC")]
+    segments = split_text(0, "一二三四五六七八九十", 6, 3)
+    assert segments[0].end == 6
+    assert join_segments(segments, [found_in(part, spans) for part in segments]) == spans
+
+
+@given(annotated(), limits())
+def test_joining_loses_no_entity_that_is_not_cut(
+    annotated: tuple[str, list[EntitySpan]], limits: tuple[int, int]
+) -> None:
+    text, spans = annotated
+    segments = split_text(0, text, *limits)
+    joined = join_segments(segments, [found_in(part, spans) for part in segments])
+    edges = {edge for part in segments for edge in (part.start, part.end)}
+    whole = [span for span in spans if not edges & set(range(span.start + 1, span.end))]
+    assert set(whole) <= set(joined)
+    assert joined == sorted(joined)
+    assert all(left.end <= right.start for left, right in itertools.pairwise(joined))
+
+
+@given(annotated(), st.integers(2, 30).map(lambda half: (2 * half, half)))
+def test_an_overlap_keeps_entities_of_half_its_width(
+    annotated: tuple[str, list[EntitySpan]], limits: tuple[int, int]
+) -> None:
+    """Nothing is lost by force: an entity of up to half the overlap is always whole in one of the
+    two segments."""
+    _, spans = annotated
+    text = "字" * 120
+    spans = [span for span in spans if span.end - span.start <= limits[1] // 2]
+    segments = split_text(0, text, *limits)
+    assert join_segments(segments, [found_in(part, spans) for part in segments]) == spans
+
+
+def test_where_every_place_of_an_overlap_is_in_an_entity() -> None:
+    segments = [Segment(0, 0, 6), Segment(0, 4, 10)]
+    found = [[EntitySpan(1, 6, "LOC")], [EntitySpan(4, 9, "LOC")]]
+    assert join_segments(segments, found) == [EntitySpan(1, 6, "LOC")]
+
+
+@given(st.lists(st.lists(st.tuples(st.integers(0, 12), st.integers(1, 8)), max_size=3), max_size=4))
+def test_joined_entities_never_overlap_whatever_was_found(
+    found: list[list[tuple[int, int]]],
+) -> None:
+    """Segments may contradict each other."""
+    segments = split_text(0, "字" * 45, 20, 10)
+    spans = []
+    for number, segment in enumerate(segments):
+        ends, here = segment.start, []
+        for gap, width in found[number] if number < len(found) else []:
+            start, ends = ends + gap, ends + gap + width
+            if ends <= segment.end:
+                here.append(EntitySpan(start, ends, "LOC"))
+        spans.append(here)
+    joined = join_segments(segments, spans)
+    assert all(left.end <= right.start for left, right in itertools.pairwise(joined))
+
+
+@given(annotated(), st.integers(0, 60), st.integers(1, 60))
+def test_spans_within(
+    annotated: tuple[str, list[EntitySpan]], start: int, length: int
+) -> None:
+    _, spans = annotated
+    segment = Segment(0, start, start + length)
+    expected = [
+        EntitySpan(begin - start, end - start, label)
+        for begin, end, label in found_in(segment, spans)
+    ]
+    assert spans_within(spans, segment) == expected

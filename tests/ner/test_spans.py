@@ -1,0 +1,199 @@
+"""Entities between the characters of a text and the tokens of a Doc."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.tokens import Doc, Span
+from spacy.training import Example
+from spacy.vocab import Vocab
+
+from spacy_flat.ner.segments import EntitySpan
+from spacy_flat.ner.spans import (
+    OnMisaligned,
+    gold_spans,
+    has_gold,
+    set_entities,
+    token_ends,
+    trim,
+)
+
+VOCAB = Vocab()
+
+words = st.lists(st.text(alphabet="中国ab😀\n", min_size=1, max_size=4), max_size=12)
+
+
+def doc_of(*tokens: str, spaces: list[bool] | None = None) -> Doc:
+    return Doc(VOCAB, list(tokens), spaces or [False] * len(tokens))
+
+
+def chars(text: str, surface: str, label: str = "LOC") -> EntitySpan:
+    start = text.index(surface)
+    return EntitySpan(start, start + len(surface), label)
+
+
+def entities(doc: Doc) -> list[tuple[str, str]]:
+    return [(ent.text, ent.label_) for ent in doc.ents]
+
+
+@given(words, st.data())
+def test_token_ends_are_those_of_the_tokens(tokens: list[str], data: st.DataObject) -> None:
+    spaces = data.draw(st.lists(st.booleans(), min_size=len(tokens), max_size=len(tokens)))
+    doc = Doc(VOCAB, tokens, spaces)
+    heads, tails = token_ends(doc)
+    assert heads.tolist() == [token.idx for token in doc]
+    assert tails.tolist() == [token.idx + len(token) for token in doc]
+    assert heads.dtype == tails.dtype == np.int64
+
+
+class TestMisaligned:
+    """南京|市长|江大桥 on the tokens 南京市|长江|大桥|来了."""
+
+    tokens = ("南京市", "长江", "大桥", "来了")
+
+    def set(self, on_misaligned: OnMisaligned, *spans: EntitySpan) -> list[tuple[str, str]]:
+        doc = doc_of(*self.tokens)
+        set_entities(doc, spans, on_misaligned, overwrite=False)
+        assert all(token.ent_iob_ != "" for token in doc)
+        return entities(doc)
+
+    @pytest.mark.parametrize(
+        ("on_misaligned", "expected"),
+        [("expand", [("长江大桥", "PER")]), ("contract", [("大桥", "PER")]), ("drop", [])],
+    )
+    def test_entity_that_cuts_a_token(
+        self, on_misaligned: OnMisaligned, expected: list[tuple[str, str]]
+    ) -> None:
+        assert self.set(on_misaligned, chars("南京市长江大桥", "江大桥", "PER")) == expected
+
+    @pytest.mark.parametrize("on_misaligned", ["expand", "contract", "drop"])
+    def test_entity_that_cuts_none(self, on_misaligned: OnMisaligned) -> None:
+        spans = [chars("南京市长江大桥", "南京市"), chars("南京市长江大桥", "长江大桥")]
+        assert self.set(on_misaligned, *spans) == [("南京市", "LOC"), ("长江大桥", "LOC")]
+
+    def test_contracted_to_nothing(self) -> None:
+        assert self.set("contract", chars("南京市长江大桥", "市长")) == []
+
+    def test_of_two_that_share_a_token_the_first_stays(self) -> None:
+        spans = [chars("南京市长江大桥", "南京"), chars("南京市长江大桥", "市长江", "PER")]
+        assert self.set("expand", *spans) == [("南京市", "LOC")]
+
+
+def test_a_space_between_tokens_is_in_no_entity() -> None:
+    doc = doc_of("去", "New", "York", spaces=[True, True, False])
+    assert doc.text == "去 New York"
+    set_entities(doc, [EntitySpan(1, 2, "LOC")], "expand", overwrite=False)
+    assert entities(doc) == []
+    set_entities(doc, [EntitySpan(1, 10, "LOC")], "expand", overwrite=False)
+    assert entities(doc) == [("New York", "LOC")]
+
+
+@given(words, st.lists(st.tuples(st.integers(0, 5), st.integers(1, 6)), max_size=6))
+def test_expanded_entities_hold_what_was_found(
+    tokens: list[str], gaps: list[tuple[int, int]]
+) -> None:
+    doc = doc_of("我", *tokens)
+    spans = []
+    end = 0
+    for gap, width in gaps:
+        start, end = end + gap, end + gap + width
+        if end <= len(doc.text):
+            spans.append(EntitySpan(start, end, "LOC"))
+    for on_misaligned in ("expand", "contract", "drop"):
+        set_entities(doc, spans, on_misaligned, overwrite=True)  # type: ignore[arg-type]
+        for ent in doc.ents:
+            inside = [s for s in spans if s.start < ent.end_char and ent.start_char < s.end]
+            if on_misaligned == "expand":
+                tight = doc.char_span(inside[0].start, inside[0].end, alignment_mode="expand")
+                assert (ent.start, ent.end) == (tight.start, tight.end)
+            else:
+                (span,) = inside
+                assert span.start <= ent.start_char
+                assert ent.end_char <= span.end
+            if on_misaligned == "drop":
+                assert (ent.start_char, ent.end_char) == (span.start, span.end)
+
+
+class TestExistingEntities:
+    def doc(self) -> Doc:
+        """重庆 is a GPE, 今天 is blocked, of the rest nothing is known."""
+        doc = doc_of("今天", "在", "重庆", "上海")
+        doc.set_ents([Span(doc, 2, 3, "GPE", kb_id="Q11725")], blocked=[doc[0:1]])
+        return doc
+
+    found = (EntitySpan(0, 2, "PER"), EntitySpan(2, 5, "LOC"), EntitySpan(5, 7, "LOC"))
+
+    def test_stay(self) -> None:
+        doc = self.doc()
+        set_entities(doc, self.found, "expand", overwrite=False)
+        assert entities(doc) == [("重庆", "GPE"), ("上海", "LOC")]
+        assert doc.ents[0].kb_id_ == "Q11725"
+        assert doc[0].ent_iob_ == "B"  # still blocked
+        assert doc[1].ent_iob_ == "O"
+
+    def test_are_overwritten(self) -> None:
+        doc = self.doc()
+        set_entities(doc, self.found, "expand", overwrite=True)
+        assert entities(doc) == [("今天", "PER"), ("在重庆", "LOC"), ("上海", "LOC")]
+
+    def test_stay_where_nothing_is_found(self) -> None:
+        doc = self.doc()
+        set_entities(doc, [], "expand", overwrite=False)
+        assert entities(doc) == [("重庆", "GPE")]
+        set_entities(doc, [], "expand", overwrite=True)
+        assert entities(doc) == []
+
+
+class TestGold:
+    def example(self, reference: str, predicted: str, *surfaces: str) -> Example:
+        gold = doc_of(*reference)
+        gold.set_ents([gold.char_span(*chars(reference, surface)) for surface in surfaces])
+        return Example(doc_of(*predicted), gold)
+
+    def test_same_text(self) -> None:
+        spans = gold_spans(self.example("在重庆和上海", "在重庆和上海", "重庆", "上海"))
+        assert spans == [(1, 3, "LOC"), (4, 6, "LOC")]
+
+    def test_entity_of_half_a_token(self) -> None:
+        gold = doc_of(*"南京市长来了")
+        gold.set_ents([Span(gold, 0, 2, "LOC")])
+        assert gold_spans(Example(doc_of("南京市", "长", "来了"), gold)) == [(0, 2, "LOC")]
+
+    @pytest.mark.parametrize(
+        ("predicted", "expected"),
+        [
+            ("去 New York 玩", "New York"),
+            ("去NewYork玩", "NewYork"),
+            ("\n去  New\nYork   玩\n", "New\nYork"),
+            ("去 NEW YORK 玩", "NEW YORK"),
+        ],
+    )
+    def test_other_white_space(self, predicted: str, expected: str) -> None:
+        (span,) = gold_spans(self.example("去 New York 玩", predicted, "New York")) or []
+        assert predicted[span.start : span.end] == expected
+
+    @pytest.mark.parametrize("predicted", ["去 Old York 玩", "去 New York", "", "去 New Yorkk 玩"])
+    def test_other_text(self, predicted: str) -> None:
+        with pytest.raises(ValueError, match=r"F304.*New York"):
+            gold_spans(self.example("去 New York 玩", predicted, "New York"))
+
+    def test_nothing_known_is_not_nothing_there(self) -> None:
+        unknown = Example(doc_of("上海"), doc_of("上海"))
+        assert gold_spans(unknown) is None
+        assert not has_gold(unknown)
+        none = self.example("上海", "上海")
+        assert gold_spans(none) == []
+        assert has_gold(none)
+
+    def test_empty_text_teaches_nothing(self) -> None:
+        assert not has_gold(self.example("", ""))
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "expected"),
+    [(0, 2, "中国"), (0, 4, "中国"), (2, 5, "A"), (2, 4, None), (2, 8, "A B"), (8, 9, None)],
+)
+def test_trim(start: int, end: int, expected: str | None) -> None:
+    text = "中国 \nA B \n"
+    trimmed = [text[s.start : s.end] for s in trim([EntitySpan(start, end, "LOC")], text)]
+    assert trimmed == ([expected] if expected else [])

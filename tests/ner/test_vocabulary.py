@@ -1,0 +1,138 @@
+"""Which characters, bigrams and words a network knows, and their pretrained vectors."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from spacy_flat.lexicon import Lexicon, TextVectors
+from spacy_flat.lexicon.sources import Entry
+from spacy_flat.ner.lattice import KeyIndex
+from spacy_flat.ner.options import LatticeOptions
+from spacy_flat.ner.vocabulary import Pretrained, Resources, Vocabulary
+
+TRAINING = ["重庆重庆在", "", "药店在"]
+LEXICON = Lexicon([Entry("重庆"), Entry("药店"), Entry("上海")])
+
+
+def vectors_of(*keys: str, width: int = 3) -> TextVectors:
+    """Vectors (1, 1, …), (2, 2, …), …"""
+    rows = np.arange(1, len(keys) + 1, dtype=np.float32)
+    return TextVectors(list(keys), np.repeat(rows[:, None], width, axis=1))
+
+
+def build(options: dict[str, Any] | None = None, **vectors: TextVectors) -> Vocabulary:
+    settings = LatticeOptions(**{"normalise_embeddings": False, **(options or {})})
+    return Vocabulary.build(settings, Resources(["LOC"], LEXICON, **vectors), TRAINING)
+
+
+def codes(*texts: str) -> list[int]:
+    """Codes of characters and bigrams; "\\0" is the end of a text."""
+    return sorted(
+        ord(text) if len(text) == 1 else ord(text[0]) * 2**21 + ord(text[1]) for text in texts
+    )
+
+
+def word_codes(*words: str) -> list[int]:
+    return sorted(LEXICON.index(word) for word in words)
+
+
+def trained(index: KeyIndex) -> list[int]:
+    return index.codes[index.keys <= index.n_trained].tolist()
+
+
+def test_what_occurs_in_training_is_trained() -> None:
+    encoder = build().encoder
+    assert trained(encoder.chars) == codes(*"重庆在药店")
+    assert trained(encoder.bigrams) == codes("重庆", "庆重", "庆在", "在\0", "药店", "店在")
+    assert trained(encoder.words) == word_codes("重庆", "药店")
+    assert len(encoder.words) == 2
+    assert encoder.n_types == len(LEXICON.type_names)
+
+
+def test_texts_are_apart() -> None:
+    """No bigram and no word goes from one text to the next."""
+    texts = ["重", "庆"]
+    encoder = Vocabulary.build(LatticeOptions(), Resources(["LOC"], LEXICON), texts).encoder
+    assert trained(encoder.bigrams) == codes("重\0", "庆\0")
+    assert trained(encoder.words) == []
+
+
+def test_minimum_frequencies() -> None:
+    minima = {"char_min_freq": 2, "bigram_min_freq": 2, "word_min_freq": 2}
+    encoder = build(minima).encoder
+    assert trained(encoder.chars) == codes(*"重庆在")
+    assert trained(encoder.bigrams) == codes("重庆", "在\0")
+    assert trained(encoder.words) == word_codes("重庆")
+
+
+def test_pretrained_vectors_are_known_beside_what_is_trained() -> None:
+    vocabulary = build(
+        char_vectors=vectors_of("重", "海", "上海"),
+        bigram_vectors=vectors_of("重庆", "上海", "海", "上海人", width=4),
+        word_vectors=vectors_of("上海", "天津", "重庆", width=5),
+    )
+    encoder = vocabulary.encoder
+    assert trained(encoder.chars) == codes(*"重庆在药店")
+    assert encoder.chars.codes.tolist() == codes(*"重庆在药店海")
+    assert vocabulary.chars.codes.tolist() == codes("重", "海")
+    assert set(codes("上海")) <= set(encoder.bigrams.codes.tolist()) - set(trained(encoder.bigrams))
+    assert vocabulary.bigrams.codes.tolist() == codes("上海", "重庆")
+    assert encoder.words.codes.tolist() == word_codes("重庆", "药店", "上海")  # not 天津
+    assert vectors(vocabulary.words) == {LEXICON.index("上海"): 1.0, LEXICON.index("重庆"): 3.0}
+    assert vocabulary.bigrams.vectors.shape == (2, 4)
+
+
+def vectors(pretrained: Pretrained) -> dict[int, float]:
+    """The first element of each vector."""
+    return dict(zip(pretrained.codes.tolist(), pretrained.vectors[:, 0].tolist(), strict=True))
+
+
+def test_vectors_that_are_not_fine_tuned_are_not_trained() -> None:
+    given = {"char_vectors": vectors_of("重", "海"), "word_vectors": vectors_of("重庆")}
+    encoder = build({"fine_tune": False}, **given).encoder
+    assert trained(encoder.chars) == codes(*"庆在药店")
+    assert encoder.chars.codes.tolist() == codes(*"重庆在药店海")
+    assert trained(encoder.words) == word_codes("药店")
+    assert len(encoder.words) == 2
+
+
+def test_vectors_are_scaled_to_unit_length() -> None:
+    given = TextVectors(["重", "庆"], np.array([[3.0, 4.0], [0.0, 0.0]], dtype=np.float32))
+    vocabulary = build({"normalise_embeddings": True}, char_vectors=given)
+    rows = dict(zip(vocabulary.chars.codes.tolist(), vocabulary.chars.vectors, strict=True))
+    assert_allclose(rows[ord("重")], [0.6, 0.8], rtol=1e-6)
+    assert_allclose(rows[ord("庆")], [0.0, 0.0])
+    assert_allclose(given.data[0], [3.0, 4.0])
+
+
+def test_of_equal_vectors_the_first_counts() -> None:
+    """Digits are one character when numbers are normalised."""
+    vocabulary = build({"normalise_numbers": True}, char_vectors=vectors_of("重", "3", "0", "９"))
+    assert vectors(vocabulary.chars) == {ord("0"): 2.0, ord("重"): 1.0}
+
+
+def test_without_vectors_the_width_is_the_options() -> None:
+    vocabulary = build({"embed_width": 12}, char_vectors=vectors_of("重", width=3))
+    widths = {name: table.vectors.shape[1] for name, _, table in vocabulary.columns()}
+    assert widths == {"chars": 3, "bigrams": 12, "words": 12}
+
+
+def test_without_bigrams() -> None:
+    vocabulary = build({"bigrams": False})
+    assert [name for name, *_ in vocabulary.columns()] == ["chars", "words"]
+
+
+def test_many_texts_are_counted_together() -> None:
+    texts = ["重庆"] * 4001
+    options = LatticeOptions(char_min_freq=4001, word_min_freq=4001)
+    encoder = Vocabulary.build(options, Resources(["LOC"], LEXICON), texts).encoder
+    assert trained(encoder.chars) == codes(*"重庆")
+    assert trained(encoder.words) == word_codes("重庆")
+
+
+@pytest.mark.parametrize("texts", [[], [""]])
+def test_no_text_at_all(texts: list[str]) -> None:
+    encoder = Vocabulary.build(LatticeOptions(), Resources(["LOC"], LEXICON), texts).encoder
+    assert len(encoder.chars) == len(encoder.bigrams) == len(encoder.words) == 0
