@@ -11,7 +11,7 @@ help:
 	@echo "make demo   train, package, install and try a pipeline on the demo corpus"
 	@echo "make test   run the tests"
 	@echo "make lint   check style and types"
-	@echo "make bench  measure speed and memory (docs/benchmarks.md)"
+	@echo "make bench  measure speed and memory"
 
 demo: $(READY)
 	$(BIN)/python -m spacy project run all . --vars.corpus demo

@@ -96,7 +96,7 @@ def bytes_needed(network: FLAT, batch: LatticeBatch, *, training: bool) -> int:
     D = network.options.heads * network.options.head_dim
     kinds = 2 if network.options.fusion == "ff_two" else 4
     # Of B×L×L×D numbers, so many are alive at the peak.
-    arrays = kinds + 6 if training else max(2 * kinds, kinds + 3)
+    arrays = kinds + 4 if training else max(2 * kinds, kinds + 3)
     needed: int = 4 * arrays * B * L**2 * D
     return needed
 

@@ -17,13 +17,19 @@ TRAINING_TEXTS = 320
 
 
 def read_texts(path: Path) -> list[str]:
-    """The texts of a `.spacy` file, or the lines of any other, in UTF-8; empty ones left out."""
+    """The texts of a `.spacy` file, or the lines of any other, in UTF-8; empty ones left out.
+
+    Raises ValueError where there are none.
+    """
     if path.suffix == ".spacy":
         vocab = spacy.blank("zh").vocab
         texts = [doc.text for doc in DocBin().from_disk(path).get_docs(vocab)]
     else:
         texts = path.read_text("utf-8").splitlines()
-    return [text for text in texts if text.strip()]
+    texts = [text for text in texts if text.strip()]
+    if not texts:
+        raise ValueError(f"{path}: no texts in this file. Give another --text.")
+    return texts
 
 
 def draw_texts(count: int, seed: int = 0) -> list[str]:

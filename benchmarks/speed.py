@@ -83,23 +83,18 @@ def main() -> None:
     arguments = parse_arguments()
     texts = read_texts(arguments.text) if arguments.text else draw_texts(2000)
     cases = [Case(*case) for case in product(TASKS, arguments.lengths, arguments.batches)]
+    memory: list[Figure] = []
+    speed: list[Figure] = []
+    whole_texts: dict[int, float] = {}
     with TemporaryDirectory() as folder:
         path = arguments.pipeline or save_pipeline(Path(folder))
-        # Memory first: the processes are not to find the machine busy or its memory taken.
-        memory: list[Figure] = []
         if "memory" in arguments.measure:
-            memory = [
-                Figure(case, system, peak_in_process(path, texts, case, system, arguments))
-                for case, system in product(cases, SYSTEMS)
-            ]
+            memory = measure_memory(path, texts, cases, arguments.direct_limit)
             print_memory(memory, arguments.markdown)
-        speed: list[Figure] = []
-        whole_texts = {}
         if "speed" in arguments.measure:
             bench = Bench(spacy.load(path), texts, arguments.direct_limit)
+            speed = measure_speed(bench, cases, arguments.threads, arguments.seconds)
             print(f"\n{bench.words_per_character:.2f} lattice words a character\n")
-            for case, threads in product(cases, arguments.threads):
-                speed += measure_speed(bench, replace(case, threads=threads), arguments.seconds)
             print_speed(speed, arguments.markdown)
             if arguments.text:
                 whole_texts = {n: measure_pipe(bench.nlp, texts, n) for n in arguments.threads}
@@ -205,14 +200,19 @@ class Bench:
         return batch
 
 
-def measure_speed(bench: Bench, case: Case, seconds: float) -> list[Figure]:
-    torch.set_num_threads(case.threads)
-    steps = {system: bench.step(case, system) for system in SYSTEMS}
-    times = clock([step for step in steps.values() if step is not None], seconds)
+def measure_speed(
+    bench: Bench, cases: Iterable[Case], threads: Iterable[int], seconds: float
+) -> list[Figure]:
     figures = []
-    for system, step in steps.items():
-        rate = case.batch / times.pop(0) if step is not None else None
-        figures.append(Figure(case, system, rate))
+    for case in (replace(case, threads=n) for case, n in product(cases, threads)):
+        print(f"measuring speed: {case}", file=sys.stderr)
+        torch.set_num_threads(case.threads)
+        found = {system: bench.step(case, system) for system in SYSTEMS}
+        steps = {system: step for system, step in found.items() if step is not None}
+        times = dict(zip(steps, clock(list(steps.values()), seconds), strict=True))
+        for system in SYSTEMS:
+            rate = case.batch / times[system] if system in times else None
+            figures.append(Figure(case, system, rate))
     return figures
 
 
@@ -247,22 +247,25 @@ def measure_pipe(nlp: Language, texts: Sequence[str], threads: int) -> float:
     return rate
 
 
-def peak_in_process(
-    path: Path, texts: Sequence[str], case: Case, system: System, arguments: argparse.Namespace
-) -> float | None:
-    """MB above the loaded pipeline; None where left out, or where the system killed the process."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        try:
-            return pool.submit(
-                peak_memory, path, texts, case, system, arguments.direct_limit
-            ).result()
-        except BrokenProcessPool:
-            return None
+def measure_memory(
+    path: Path, texts: Sequence[str], cases: Iterable[Case], direct_limit: float
+) -> list[Figure]:
+    figures = []
+    for case, system in product(cases, SYSTEMS):
+        print(f"measuring memory of {system}: {case}", file=sys.stderr)
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+            peak = pool.submit(peak_above_pipeline, path, texts, case, system, direct_limit)
+            try:
+                figures.append(Figure(case, system, peak.result()))
+            except BrokenProcessPool:  # killed, for want of memory
+                figures.append(Figure(case, system, None))
+    return figures
 
 
-def peak_memory(
+def peak_above_pipeline(
     path: Path, texts: Sequence[str], case: Case, system: System, direct_limit: float
 ) -> float | None:
+    """MB; None for the direct form where it is left out. To be called in a new process."""
     torch.set_num_threads(case.threads)
     bench = Bench(spacy.load(path), texts, direct_limit)
     bench.nlp(texts[0][:10])

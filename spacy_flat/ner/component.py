@@ -168,11 +168,7 @@ class CRFEntityRecognizer(TrainablePipe):
             for emissions in self.model.predict(docs):
                 for segment, spans in self._decode(emissions):
                     found[segment.text].append((segment, spans))
-        entities = [_join(parts) for parts in found]
-        return [
-            list(trim(spans, doc.text)) if spans else []
-            for doc, spans in zip(docs, entities, strict=True)
-        ]
+        return [_join(parts) for parts in found]
 
     def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Sequence[EntitySpan]]) -> None:
         """Write what `predict` found to `doc.ents` and, in characters, to `doc._.char_ents`."""
@@ -213,13 +209,14 @@ class CRFEntityRecognizer(TrainablePipe):
         return losses
 
     def get_loss(
-        self, examples: Iterable[Example], scores: Sequence[Emissions]
+        self, examples: Iterable[Example], scores: Iterable[Emissions]
     ) -> tuple[float, list["Tensor"]]:
         """Negative log-likelihood of the gold tags, the mean over the segments of which there are
         any, and its gradient for each batch of emissions.
 
         Raises ValueError (F233) for a label that the component does not have.
         """
+        scores = list(scores)
         gold = [gold_spans(example) for example in examples]
         known = [
             np.array([gold[segment.text] is not None for segment in part.batch.segments])
@@ -294,7 +291,8 @@ class CRFEntityRecognizer(TrainablePipe):
         spans: list[list[EntitySpan]] = [[] for _ in segments]
         columns = (array.tolist() for array in (rows, starts, ends, found.labels))
         for row, start, end, label in zip(*columns, strict=True):
-            spans[row].append(EntitySpan(start, end, names[label]))
+            text = emissions.texts[segments[row].text]
+            spans[row].extend(trim(EntitySpan(start, end, names[label]), text))
         return zip(segments, spans, strict=True)
 
     def _gold_tags(

@@ -31,13 +31,14 @@ Tok2Vec = Model[list[Doc], list[Floats2d]]
 
 @dataclass(frozen=True)
 class Emissions:
-    """What the network says of one batch of segments: scores [B, C, K]."""
+    """What the network says of one batch of segments of texts: scores [B, C, K]."""
 
+    texts: Sequence[str]
     batch: LatticeBatch
     scores: "Tensor"
 
 
-FlatModel = Model[Sequence[Doc], list[Emissions]]
+FlatModel = Model[Sequence[Doc], Iterable[Emissions]]
 
 
 def build_flat_model(
@@ -64,28 +65,39 @@ def build_flat_model(
 
 def forward(
     model: FlatModel, docs: Sequence[Doc], is_train: bool
-) -> tuple[list[Emissions], Callable[[Sequence["Tensor"]], list[Any]]]:
-    """The gradient that the callback takes is that of the scores of each batch."""
-    shim: TorchShim = model.shims[0]
+) -> tuple[Iterable[Emissions], Callable[[Sequence["Tensor"]], list[Any]]]:
+    """Outside of training a batch is computed when its turn comes, so that no more than one is in
+    memory. The gradient that the callback takes is that of the scores of each batch.
+    """
     upstream = _Upstream(model, docs, is_train)
-    emissions = []
-    with shim.training() if is_train else shim.predicting() as network:
-        for batch in lattice_batches(model, docs):
-            emissions.append(Emissions(batch, network(batch, upstream.of(batch))))
+    emissions = _emissions(model, docs, upstream, is_train)
+    if not is_train:
+        return emissions, lambda _: []
+    parts = list(emissions)
 
     def backprop(d_scores: Sequence["Tensor"]) -> list[Any]:
-        for part, gradient in zip(emissions, d_scores, strict=True):
+        for part, gradient in zip(parts, d_scores, strict=True):
             part.scores.backward(gradient)
         upstream.backprop()
         return []
 
-    return emissions, backprop
+    return parts, backprop
 
 
-def lattice_batches(model: FlatModel, docs: Iterable[Doc]) -> Iterator[LatticeBatch]:
-    """The Docs' texts cut into segments, in batches of segments of like length."""
-    encoder: LatticeEncoder = model.attrs["encoder"]
+def _emissions(
+    model: FlatModel, docs: Sequence[Doc], upstream: "_Upstream", is_train: bool
+) -> Iterator[Emissions]:
+    shim: TorchShim = model.shims[0]
     texts = [doc.text for doc in docs]
+    for batch in lattice_batches(model, texts):
+        with shim.training() if is_train else shim.predicting() as network:
+            scores = network(batch, upstream.of(batch))
+        yield Emissions(texts, batch, scores)
+
+
+def lattice_batches(model: FlatModel, texts: Sequence[str]) -> Iterator[LatticeBatch]:
+    """Texts cut into segments, in batches of segments of like length."""
+    encoder: LatticeEncoder = model.attrs["encoder"]
     options = encoder.options
     segments = [
         segment

@@ -112,7 +112,7 @@ class LatticeOptions:
     fine_tune: bool = True
     max_length: int = 200
     overlap: int = 40
-    batch_nodes: int = 6000
+    batch_nodes: int = 3000
 
     def __post_init__(self) -> None:
         _check_sizes(

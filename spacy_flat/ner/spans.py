@@ -1,6 +1,6 @@
 """Entities between characters and tokens: gold entities to characters, predicted ones to tokens."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -54,14 +54,12 @@ def _bare(text: str) -> str:
     return "".join(text.split()).lower()
 
 
-def trim(spans: Iterable[EntitySpan], text: str) -> Iterator[EntitySpan]:
-    """The spans without white space at their ends, which no entity of spaCy's has."""
-    for start, end, label in spans:
-        piece = text[start:end]
-        bare = piece.strip()
-        if bare:
-            start += piece.index(bare)
-            yield EntitySpan(start, start + len(bare), label)
+def trim(span: EntitySpan, text: str) -> list[EntitySpan]:
+    """The span without white space at its ends, which no entity of spaCy's has; or nothing."""
+    piece = text[span.start : span.end]
+    bare = piece.strip()
+    start = span.start + piece.index(bare)
+    return [EntitySpan(start, start + len(bare), span.label)] if bare else []
 
 
 def set_entities(

@@ -94,9 +94,9 @@ class RelativeAttention(nn.Module):
         v = self._split(self.v_proj(nodes))
         u_bias, v_bias = (bias[:, None, None] * self.scale for bias in (self.u, self.v))
         scores = (q + u_bias) @ k.transpose(2, 3)  # [H, B, Q, L]
-        scores = scores + self._relative(q + v_bias, relations)
+        scores += self._relative(q + v_bias, relations)
         # A query that sees nothing (padding) must not turn into NaN: a finite floor, not -inf.
-        weights = self.dropout(scores.masked_fill(~visible, -1e4).softmax(dim=-1))
+        weights = self.dropout(scores.masked_fill_(~visible, -1e4).softmax(dim=-1))
         mixed = (weights @ v).permute(1, 2, 0, 3).reshape(B, n_queries, D)
         out: Tensor = self.out(mixed)
         return out

@@ -1,6 +1,7 @@
 """A small pipeline that has learnt ten sentences by heart, and what it was made of."""
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any
 
 import pytest
@@ -69,10 +70,15 @@ TEXTS = [text for text, _ in SENTENCES]
 GOLD = [spans_of(text, marks) for text, marks in SENTENCES]
 
 
+@cache
+def characters() -> Language:
+    return spacy.blank("zh")
+
+
 def char_example(nlp: Language, text: str, spans: Iterable[Span]) -> Example:
     """An example whose reference is of characters, whatever the pipeline's tokens are, as a
     converted corpus has it."""
-    reference = spacy.blank("zh").make_doc(text)
+    reference = characters().make_doc(text)
     ents = [reference.char_span(start, end, label) for start, end, label in spans]
     assert None not in ents
     reference.set_ents(ents)
@@ -145,10 +151,12 @@ def jieba_trained() -> Language:
 
 
 @pytest.fixture
-def copy_of() -> Callable[[Language], Language]:
-    """Makes a copy of a pipeline that may be changed."""
+def copy_of() -> Callable[..., Language]:
+    """Makes a copy of a pipeline that may be changed, with other options of the lattice."""
 
-    def copy(nlp: Language) -> Language:
-        return spacy.util.load_model_from_config(nlp.config).from_bytes(nlp.to_bytes())
+    def copy(nlp: Language, **lattice: int) -> Language:
+        config = nlp.config.copy()
+        config["components"]["flat_ner"]["model"]["lattice"].update(lattice)
+        return spacy.util.load_model_from_config(config).from_bytes(nlp.to_bytes())
 
     return copy

@@ -7,6 +7,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ from .conftest import (
     train,
 )
 
-Copy = Callable[[Language], Language]
+Copy = Callable[..., Language]
 
 CONTEXT = settings(
     max_examples=30,
@@ -161,9 +162,7 @@ def test_any_text(trained: Language, text: str) -> None:
 
 def test_long_texts_are_cut_and_put_together(trained: Language, copy_of: Copy) -> None:
     """No two of the sentences fit into a segment: their entities are found as one by one."""
-    nlp = copy_of(trained)
-    nlp.config["components"]["flat_ner"]["model"]["lattice"].update(max_length=12, overlap=6)
-    nlp = copy_of(nlp)
+    nlp = copy_of(trained, max_length=12, overlap=6)
     sentences = [text for text in TEXTS if text[-1] in "。！"] * 20
     doc = nlp("".join(sentences))
     assert entities(doc) == [entity for text in sentences for entity in marked(text)]
@@ -179,13 +178,15 @@ def test_a_hundred_thousand_characters_without_punctuation(trained: Language) ->
     assert peak_megabytes() - before < 400
 
 
-def test_a_million_characters(trained: Language) -> None:
-    before = peak_megabytes()
+def test_a_million_characters(trained: Language, copy_of: Copy) -> None:
+    nlp = copy_of(trained, max_length=30, overlap=10)
     text = "王小明昨天去了上海。" * 100_000
-    doc = trained(text)
-    assert len(doc) == 1_000_000
+    # Not by the pipeline's tokenizer, which takes a minute.
+    doc = Doc(nlp.vocab, list(text), [False] * len(text))
+    before = peak_megabytes()
+    nlp(doc)
     assert len(doc.ents) == 200_000
-    assert peak_megabytes() - before < 3000
+    assert peak_megabytes() - before < 700
 
 
 def peak_megabytes() -> float:
@@ -200,7 +201,6 @@ def test_beside_spacys_own_components() -> None:
     nlp = blank()
     nlp.add_pipe("sentencizer", config={"punct_chars": ["。", "！"]})
     ruler = nlp.add_pipe("entity_ruler")
-    ruler.add_patterns([{"label": "DATE", "pattern": "昨天"}])  # type: ignore[attr-defined]
     nlp.add_pipe("tagger")
     add_flat(nlp)
     nlp.add_pipe("ner")
@@ -208,10 +208,9 @@ def test_beside_spacys_own_components() -> None:
     for example in examples:
         for token in example.reference:
             token.tag_ = "PU" if token.is_punct else "X"
-    # Like spaCy's own `ner`, which so learns around the entities of others.
-    nlp.config["nlp"]["batch_size"] = 4
-    losses = train(nlp, examples, steps=30)
+    losses = train(nlp, examples)
     assert losses[-1] < 0.1
+    ruler.add_patterns([{"label": "DATE", "pattern": "昨天"}])  # type: ignore[attr-defined]
     doc = nlp("王小明昨天去了上海。")
     assert {("DATE", "昨天"), ("PER", "王小明"), ("LOC", "上海")} <= set(entities(doc))
     assert doc._.char_ents == GOLD[1]
@@ -316,7 +315,7 @@ def test_wrong_labels(label: Any) -> None:
         ({"embed_dropout": 1.0}, r"F305.*embed_dropout = 1\.0 .*below 1"),
         ({"lattice_dropout": -0.1}, "F305.*lattice_dropout"),
         ({"output_dropout": 2}, "F305.*output_dropout"),
-        ({"ff_dropout": float("nan")}, "F305.*ff_dropout"),
+        ({"ff_dropout": 1.5}, "F305.*ff_dropout"),
         ({"attn_dropout": 1}, "F305.*attn_dropout"),
         ({"key_dropout": 1}, "F305.*key_dropout"),
         ({"word_dropout": 1}, "F305.*word_dropout"),
@@ -404,7 +403,7 @@ def test_new_labels_met_in_training_are_added(trained: Language, copy_of: Copy) 
 def test_loss_of_an_unknown_label(trained: Language) -> None:
     ner = flat(trained)
     example = char_example(trained, "昨天下雨。", [(0, 2, "DATE")])
-    emissions = ner.model.predict([example.predicted])
+    emissions = list(ner.model.predict([example.predicted]))
     with pytest.raises(ValueError, match="F233.*DATE"):
         ner.get_loss([example], emissions)
 
@@ -416,7 +415,7 @@ def test_loss_of_an_unknown_label(trained: Language) -> None:
     "optimizer",
     [
         lambda: Adam(0.02),
-        lambda: SGD(0.1, momentum=0.9, clip_value=5.0),
+        lambda: SGD(0.02, momentum=0.9),
         lambda: AdamW(0.02, use_averages=True),
     ],
     ids=["Adam", "SGD", "AdamW"],
@@ -426,7 +425,7 @@ def test_optimizers(optimizer: Callable[[], Any]) -> None:
     add_flat(nlp)
     train(nlp, steps=0)
     sgd = optimizer()
-    for _ in range(60):
+    for _ in range(40):
         nlp.update(examples_of(nlp), sgd=sgd)
     assert found(nlp) == GOLD
 
@@ -469,7 +468,7 @@ def test_examples_without_annotation_do_not_change_the_loss(trained: Language) -
     silent = Example(trained.make_doc("上海在北京"), trained.make_doc("上海在北京"))
 
     def loss(examples: list[Example]) -> tuple[float, float]:
-        emissions = ner.model.predict([example.predicted for example in examples])
+        emissions = list(ner.model.predict([example.predicted for example in examples]))
         value, gradients = ner.get_loss(examples, emissions)
         ner.model.shims[0].module.zero_grad()
         return value, sum(float(gradient.abs().sum()) for gradient in gradients)
@@ -487,10 +486,8 @@ def test_gradient_is_that_of_the_loss(trained: Language, copy_of: Copy) -> None:
     (part,) = ner.model.predict([example.predicted])
     loss, (gradient,) = ner.get_loss([example], [part])
     step = 1e-2 * torch.randn_like(part.scores)
-    part.scores += step
-    higher, _ = ner.get_loss([example], [part])
-    part.scores -= 2 * step
-    lower, _ = ner.get_loss([example], [part])
+    higher, _ = ner.get_loss([example], [replace(part, scores=part.scores + step)])
+    lower, _ = ner.get_loss([example], [replace(part, scores=part.scores - step)])
     assert (higher - lower) / 2 == pytest.approx(float((gradient * step).sum()), rel=1e-2)
     assert loss > 0
 
@@ -692,13 +689,18 @@ def copies_of(nlp: Language, folder: Path) -> Iterator[Language]:
     yield sourced
 
 
+def components_of(nlp: Language) -> str:
+    """As JSON, which has lists for tuples."""
+    return json.dumps(nlp.config["components"], sort_keys=True)
+
+
 def test_copies_find_the_same(trained: Language, tmp_path: Path) -> None:
     texts = [*TEXTS, "韩梅梅去北京大学。", "南京市的药店开业！"]
     expected = found(trained, texts)
     for nlp in copies_of(trained, tmp_path):
         assert found(nlp, texts) == expected
         assert flat(nlp).labels == flat(trained).labels
-        assert nlp.config["components"]["flat_ner"] == trained.config["components"]["flat_ner"]
+        assert components_of(nlp) == components_of(trained)
 
 
 def test_copies_can_be_trained_on(trained: Language, tmp_path: Path) -> None:
@@ -789,8 +791,7 @@ def test_pipe_is_one_by_one(
     encoder = flat(trained).model.attrs["encoder"]
     before = encoder.options
     expected = [(entities(doc), doc._.char_ents) for doc in map(trained, texts)]
-    options = {**vars(before), "batch_nodes": nodes}
-    encoder.options = type(before)(**options)
+    encoder.options = replace(before, batch_nodes=nodes)
     try:
         docs = list(trained.pipe(texts, batch_size=batch_size))
     finally:
@@ -938,11 +939,14 @@ def workplace(trained: Language, tmp_path_factory: pytest.TempPathFactory) -> Pa
     DocBin(docs=[example.reference for example in examples_of(trained)]).to_disk(
         folder / "data.spacy"
     )
-    config = blank().config
     nlp = blank()
     add_flat(nlp)
     config = nlp.config.copy()
-    config["paths"] = {"train": str(folder / "data.spacy"), "dev": str(folder / "data.spacy")}
+    config["paths"] = {
+        **{name: str(folder / "data.spacy") for name in ("train", "dev")},
+        "vectors": None,
+        "init_tok2vec": None,
+    }
     config["initialize"]["components"] = {"flat_ner": {"lexicon": {"@misc": "test.lexicon"}}}
     config["training"].update(max_steps=4, eval_frequency=2, patience=0)
     config["training"]["optimizer"] = {
@@ -1016,8 +1020,8 @@ def test_init_labels(workplace: Path, tmp_path: Path) -> None:
 def test_fill_and_debug_config(workplace: Path, tmp_path: Path) -> None:
     base = tmp_path / "base.cfg"
     base.write_text(
-        "[nlp]\nlang = 'zh'\npipeline = ['flat_ner']\n[components.flat_ner]\nfactory = 'flat_ner'\n"
-        "[training]\ntrain_corpus = 'corpora.train'\n".replace("'", '"'),
+        "[nlp]\nlang = 'zh'\npipeline = ['flat_ner']\n"
+        "[components]\n[components.flat_ner]\nfactory = 'flat_ner'\n".replace("'", '"'),
         encoding="utf-8",
     )
     filled = tmp_path / "filled.cfg"
@@ -1056,8 +1060,8 @@ def test_benchmark_speed(workplace: Path) -> None:
         workplace / "data.spacy",
         "--batches",
         30,
-        "--warmup",
-        1,
+        "--batch-size",
+        4,
     )
     assert "Benchmarking" in output
 

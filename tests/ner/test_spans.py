@@ -195,5 +195,5 @@ class TestGold:
 )
 def test_trim(start: int, end: int, expected: str | None) -> None:
     text = "中国 \nA B \n"
-    trimmed = [text[s.start : s.end] for s in trim([EntitySpan(start, end, "LOC")], text)]
+    trimmed = [text[s.start : s.end] for s in trim(EntitySpan(start, end, "LOC"), text)]
     assert trimmed == ([expected] if expected else [])

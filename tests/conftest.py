@@ -1,0 +1,67 @@
+"""What several tests share: the project's workflow, run on a few sentences."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+from spacy.util import load_config
+from weasel.cli.run import project_run
+
+ROOT = Path(__file__).parents[1]
+SIZES = {"train": 40, "dev": 10, "test": 10}
+MINI_CONFIG = {
+    "components.flat_ner.model.network.heads": 2,
+    "components.flat_ner.model.network.head_dim": 8,
+    "training.max_steps": 4,
+    "training.eval_frequency": 2,
+    "training.optimizer.learn_rate": 0.01,
+}
+VARIABLES = {"vars.config": "configs/mini.cfg"}
+
+
+@pytest.fixture(scope="session")
+def mini_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project with a tiny corpus and network, after `run all` up to `package`."""
+    folder = tmp_path_factory.mktemp("project")
+    shutil.copy(ROOT / "project.yml", folder)
+    (folder / "assets/demo").mkdir(parents=True)
+    for part, size in SIZES.items():
+        with (ROOT / f"assets/demo/{part}.jsonl").open(encoding="utf-8") as file:
+            text = "".join(islice(file, size))
+        (folder / f"assets/demo/{part}.jsonl").write_text(text, "utf-8")
+    (folder / "words.txt").write_text("药店\n重庆\n开业\n市长\n长江大桥\n", "utf-8")
+    (folder / "configs").mkdir()
+    config = load_config(ROOT / "configs/flat.cfg", overrides=MINI_CONFIG)
+    lexicon = config["initialize"]["components"]["flat_ner"]["lexicon"]
+    lexicon["sources"] = {"words": {"@readers": "spacy-flat.Words.v1", "path": "words.txt"}}
+    config.to_disk(folder / "configs/mini.cfg")
+    for command in ("fetch", "convert", "train", "evaluate", "package"):
+        # Captured, so that a failure shows what the command printed.
+        project_run(folder, command, overrides=VARIABLES, capture=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def mini_site(mini_project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for the Python path into which the mini project's package is installed."""
+    site = tmp_path_factory.mktemp("site")
+    wheel = mini_project / "packages/zh_flat_demo-0.1.0/dist/zh_flat_demo-0.1.0-py3-none-any.whl"
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
+    subprocess.run([*pip, "--target", str(site), str(wheel)], check=True)
+    return site
+
+
+@pytest.fixture
+def zh_flat_demo(mini_site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """`spacy.load("zh_flat_demo")` loads the mini project's pipeline, whatever is installed."""
+    monkeypatch.syspath_prepend(mini_site)
+    monkeypatch.delitem(sys.modules, "zh_flat_demo", raising=False)
+    yield
+    sys.modules.pop("zh_flat_demo", None)

@@ -1,0 +1,198 @@
+"""The workflow, the configs and the package's entry points."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from spacy import displacy
+from spacy.cli.init_config import fill_config
+from spacy.displacy.render import DEFAULT_LABEL_COLORS
+from spacy.tokens import Doc
+from spacy.util import load_config, load_model_from_config, registry
+from spacy.vocab import Vocab
+from weasel.cli.document import project_document
+from weasel.cli.run import project_run
+from weasel.util import load_project_config
+
+from spacy_flat.colours import COLOURS
+from spacy_flat.corpora.sources import SOURCES
+from spacy_flat.ner.options import FLATOptions, LatticeOptions
+
+ROOT = Path(__file__).parents[1]
+CONFIGS = sorted((ROOT / "configs").glob("*.cfg"))
+CORPORA = [name for name, source in SOURCES.items() if source.lang == "zh"]
+VARIABLES = {"vars.config": "configs/mini.cfg"}
+
+
+# Configs
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_configs_are_complete(path: Path, tmp_path: Path) -> None:
+    fill_config(tmp_path / "filled.cfg", path, silent=True)
+    assert load_config(path) == load_config(tmp_path / "filled.cfg")
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_pipelines_of_configs_can_be_built(path: Path) -> None:
+    nlp = load_model_from_config(load_config(path), auto_fill=False)
+    assert nlp.pipe_names == ["flat_ner"]
+
+
+def test_the_default_config_holds_the_default_options() -> None:
+    model = load_config(ROOT / "configs/flat.cfg")["components"]["flat_ner"]["model"]
+    for block, options in (("network", FLATOptions()), ("lattice", LatticeOptions())):
+        defaults = {name: _as_config(value) for name, value in asdict(options).items()}
+        assert model[block] == {"@misc": model[block]["@misc"], **defaults}
+
+
+def _as_config(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
+
+
+# Entry points
+
+
+@pytest.mark.parametrize(
+    "entry",
+    distribution("spacy-flat").entry_points,
+    ids=lambda entry: f"{entry.group}:{entry.name}",
+)
+def test_entry_points_resolve(entry: object) -> None:
+    found = entry.load()  # type: ignore[attr-defined]
+    assert callable(found) or isinstance(found, dict)
+
+
+def test_displacy_has_colours() -> None:
+    doc = Doc(Vocab(), words=["王芳"], spaces=[False], ents=["B-PER"])
+    assert COLOURS["PER"] in displacy.render(doc, style="ent", jupyter=False)
+
+
+def test_colours_of_spacy_stay() -> None:
+    assert registry.displacy_colors.get("spacy_flat") is COLOURS
+    assert not COLOURS.keys() & DEFAULT_LABEL_COLORS.keys()
+    assert all(label == label.upper() for label in COLOURS)
+
+
+# project.yml
+
+
+def test_project_is_documented(tmp_path: Path) -> None:
+    project_document(ROOT, tmp_path / "README.md")
+    text = (tmp_path / "README.md").read_text("utf-8")
+    for command in load_project_config(ROOT, interpolate=False)["commands"]:
+        assert f"| `{command['name']}` | {command['help']} |" in text
+
+
+@pytest.fixture
+def bare_project(tmp_path: Path) -> Path:
+    """A folder with project.yml alone."""
+    shutil.copy(ROOT / "project.yml", tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("corpus", CORPORA)
+def test_dry_run(bare_project: Path, corpus: str, capfd: pytest.CaptureFixture[str]) -> None:
+    project_run(bare_project, "all", overrides={"vars.corpus": corpus}, dry=True)
+    out = capfd.readouterr().out
+    assert "${" not in out
+    assert f"flat fetch {corpus} data --source ''" in out
+    assert "--paths.char_vectors null" in out
+    assert f"--name flat_{corpus}" in out
+    assert f"show zh_flat_{corpus} '人和药店在重庆开业'" in out
+
+
+def test_variables(bare_project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    variables = {"vars.source": "../corpora", "vars.seed": 7, "vars.word_vectors": "w.vec.xz"}
+    project_run(bare_project, "all", overrides=variables, dry=True)
+    out = capfd.readouterr().out
+    assert "--source ../corpora" in out
+    assert "--system.seed 7" in out
+    assert "--paths.word_vectors w.vec.xz" in out
+
+
+def test_overrides_of_training_exist(bare_project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    project_run(bare_project, "train", dry=True)
+    keys = re.findall(r"--(\w+)\.([\w.]+)", capfd.readouterr().out)
+    assert len(keys) == 8
+    for path in CONFIGS:
+        for section, key in keys:
+            node = load_config(path)[section]
+            *parents, last = key.split(".")
+            for parent in parents:
+                node = node[parent]
+            assert last in node
+
+
+# The whole of it, on a few sentences
+
+
+def test_workflow_trains_and_scores(mini_project: Path) -> None:
+    training = mini_project / "training/demo"
+    metrics = json.loads((training / "metrics.json").read_text("utf-8"))
+    assert (metrics["part"], metrics["sentences"]) == ("test", 10)
+    assert 0 <= metrics["ents_f"] <= 1
+    log = [json.loads(line) for line in (training / "log.jsonl").read_text("utf-8").splitlines()]
+    assert [line["step"] for line in log] == [0, 2, 4]
+    assert "</svg>" in (training / "curve.svg").read_text("utf-8")
+
+
+def test_package_requires_this_one(mini_project: Path) -> None:
+    meta = json.loads((mini_project / "packages/zh_flat_demo-0.1.0/meta.json").read_text("utf-8"))
+    requirements = [Requirement(text) for text in meta["requirements"]]
+    assert {requirement.name for requirement in requirements} == {"spacy", "spacy-flat"}
+    ours = next(requirement for requirement in requirements if requirement.name == "spacy-flat")
+    assert ours.specifier.contains(distribution("spacy-flat").version)
+
+
+def test_installed_package_loads(mini_site: Path) -> None:
+    code = "import spacy; print(spacy.load('zh_flat_demo')('重庆').text)"
+    environment = {**os.environ, "PYTHONPATH": str(mini_site)}
+    run = [sys.executable, "-X", "utf8", "-c", code]
+    result = subprocess.run(run, env=environment, capture_output=True, check=True)
+    assert result.stdout.decode("utf-8").strip() == "重庆"
+
+
+def test_what_has_not_changed_is_skipped(
+    mini_project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for command in ("convert", "train", "package"):
+        project_run(mini_project, command, overrides=VARIABLES)
+        assert f"Skipping '{command}'" in capfd.readouterr().out
+
+
+# What a fresh machine installs
+
+
+def test_every_dependency_is_pinned() -> None:
+    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    pins = [Requirement(line) for line in lines if not line.startswith("#")]
+    assert [pin.name for pin in pins] == sorted(pin.name for pin in pins)
+    assert len({pin.name for pin in pins}) < len(pins)  # some differ by Python version
+    for text in distribution("spacy-flat").requires or []:
+        requirement = Requirement(text)
+        own = [pin for pin in pins if pin.name == requirement.name]
+        assert own
+        for pin in own:
+            (version,) = [specifier.version for specifier in pin.specifier]
+            assert requirement.specifier.contains(version)
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_make_targets() -> None:
+    for target in ("demo", "test", "bench", "lint"):
+        subprocess.run(["make", "-n", target], cwd=ROOT, check=True, capture_output=True)
+
+
+def test_ci_script_is_executable() -> None:
+    assert os.access(ROOT / ".ci/run", os.X_OK)
