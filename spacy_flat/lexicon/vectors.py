@@ -2,7 +2,6 @@
 
 from array import array
 from collections.abc import Container, Iterator
-from dataclasses import dataclass
 from itertools import chain, takewhile
 from pathlib import Path
 
@@ -17,16 +16,19 @@ Lines = Iterator[tuple[int, bytes]]
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 
-@dataclass(frozen=True)
 class TextVectors:
     """Vectors read from a text file: row i of `data` ([N, D], float32) belongs to `keys[i]`.
 
     skipped: the numbers of the lines left out.
     """
 
-    keys: list[str]
-    data: NDArray[np.float32]
-    skipped: tuple[int, ...] = ()
+    # No dataclass: where spaCy checks the arguments of `initialize` it makes dicts of those.
+    def __init__(
+        self, keys: list[str], data: NDArray[np.float32], skipped: tuple[int, ...] = ()
+    ) -> None:
+        self.keys = keys
+        self.data = data
+        self.skipped = skipped
 
 
 def read_vectors(

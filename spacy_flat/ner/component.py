@@ -15,7 +15,7 @@ from thinc.api import Config, Optimizer, set_dropout_rate
 from ..errors import Errors
 from ..lexicon import Lexicon, TextVectors
 from ..lexicon.readers import jieba_lexicon
-from .model import Emissions, FlatModel, best_tags, extend_labels, loss_and_gradient
+from .model import Emissions, FlatModel, best_tags, extend_labels, loss_and_gradient, shim_of
 from .segments import EntitySpan, Segment, join_segments, spans_within
 from .spans import OnMisaligned, gold_spans, has_gold, set_entities, trim
 from .tags import IntArray, TagSet, tag_set
@@ -42,7 +42,8 @@ CHAR_ENTS_KEY = f"spacy_flat.{CHAR_ENTS}"  # in Doc.user_data
 
 
 def get_char_ents(doc: Doc) -> list[EntitySpan]:
-    """`doc._.char_ents`: the entities that were found, as (start, end, label) in `doc.text`."""
+    """`doc._.char_ents`: the entities that were found, as (start, end, label) in `doc.text`; also
+    those that gave way to others in `doc.ents`."""
     # A DocBin and a worker process make other sequences of named tuples.
     return [EntitySpan(*span) for span in doc.user_data.get(CHAR_ENTS_KEY, ())]
 
@@ -94,6 +95,8 @@ def make_scorer() -> Callable[..., dict[str, Any]]:
         "ents_r": 0.0,
         "ents_per_type": None,
         "chars_f": 0.0,
+        "chars_p": 0.0,
+        "chars_r": 0.0,
     },
 )
 def make_flat_ner(
@@ -117,7 +120,7 @@ def make_flat_ner(
     )
 
 
-class CRFEntityRecognizer(TrainablePipe):
+class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
     """Finds entities by tagging characters with a CRF, whatever the tokens are."""
 
     def __init__(
@@ -202,8 +205,8 @@ class CRFEntityRecognizer(TrainablePipe):
         set_dropout_rate(self.model, drop)
         emissions, backprop = self.model.begin_update([eg.predicted for eg in examples])
         loss, d_scores = self.get_loss(examples, emissions)
-        backprop(d_scores)
-        if sgd not in (None, False):
+        backprop(d_scores)  # type: ignore[arg-type]
+        if sgd is not None:
             self.finish_update(sgd)
         losses[self.name] += loss
         return losses
@@ -211,8 +214,8 @@ class CRFEntityRecognizer(TrainablePipe):
     def get_loss(
         self, examples: Iterable[Example], scores: Iterable[Emissions]
     ) -> tuple[float, list["Tensor"]]:
-        """Negative log-likelihood of the gold tags, the mean over the segments of which there are
-        any, and its gradient for each batch of emissions.
+        """Negative log-likelihood of the gold tags, the mean over the segments whose examples say
+        what is an entity, and its gradient for each batch of emissions.
 
         Raises ValueError (F233) for a label that the component does not have.
         """
@@ -265,7 +268,8 @@ class CRFEntityRecognizer(TrainablePipe):
         self.cfg["labels"] = [self._checked(label) for label in labels]
         lexicon = jieba_lexicon() if lexicon is None else lexicon
         resources = Resources(self.labels, lexicon, char_vectors, bigram_vectors, word_vectors)
-        self.model.initialize(X=[example.predicted for example in examples], Y=resources)
+        docs = [example.predicted for example in examples]
+        self.model.initialize(X=docs, Y=resources)  # type: ignore[arg-type]
 
     def add_label(self, label: str) -> int:
         """Add an entity type, also to a trained network. Returns 0 if it is there already.
@@ -275,7 +279,7 @@ class CRFEntityRecognizer(TrainablePipe):
         if self._checked(label) in self.labels:
             return 0
         self.cfg["labels"].append(label)
-        if self.model.shims[0].is_initialised:
+        if shim_of(self.model).is_initialised:
             extend_labels(self.model, self.labels)
         return 1
 
@@ -316,7 +320,7 @@ class CRFEntityRecognizer(TrainablePipe):
         return label
 
     def _require_initialised(self) -> None:
-        if not self.model.shims[0].is_initialised:
+        if not shim_of(self.model).is_initialised:
             raise ValueError(Errors.F303.format(name=self.name))
 
 

@@ -92,7 +92,8 @@ def bigram_codes(codes: Codes, last: Ints) -> Codes:
     following = np.zeros_like(codes)
     following[:-1] = codes[1:]
     following[last] = 0
-    return (codes << _SHIFT) | following
+    both: Codes = (codes << _SHIFT) | following
+    return both
 
 
 def text_codes(entries: Sequence[str], size: int, normalise_numbers: bool) -> tuple[Codes, Ints]:
@@ -115,7 +116,9 @@ class LatticeEncoder:
     bigrams: KeyIndex
     words: KeyIndex
     n_types: int
-    _bands: tuple[Any, Any] = field(default=(None, None), init=False, repr=False)
+    _bands: tuple[Any, NDArray[np.int8]] = field(
+        default=(None, np.zeros(0, np.int8)), init=False, repr=False
+    )
 
     @classmethod
     def empty(cls, options: LatticeOptions) -> "LatticeEncoder":
@@ -164,14 +167,15 @@ class LatticeEncoder:
         """A new encoder with these options and that data."""
         fields = srsly.msgpack_loads(data)
         arrays = load(fields["arrays"])
-        indexes = [
+        chars, bigrams, words = (
             KeyIndex(arrays[f"{name}.codes"], arrays[f"{name}.keys"], n_trained)
             for name, n_trained in zip(
                 ("chars", "bigrams", "words"), fields["header"]["n_trained"], strict=True
             )
-        ]
+        )
         lexicon = Lexicon.from_bytes(fields["lexicon"])
-        return LatticeEncoder(self.options, lexicon, *indexes, fields["header"]["n_types"])
+        n_types = fields["header"]["n_types"]
+        return LatticeEncoder(self.options, lexicon, chars, bigrams, words, n_types)
 
 
 class _FlatLattice:

@@ -1,9 +1,9 @@
 """The registered architecture `spacy-flat.FLAT.v1`: Docs → lattice → torch → emissions."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,9 @@ from .vocabulary import Resources, Vocabulary
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from ..nn.crf import CRF
     from ..nn.shim import TorchShim
+    from .network import FLAT
 
 N_LENGTHS = 10  # words of this many characters less one, and longer, are one class
 SAMPLE = 10  # Docs from which a tok2vec infers its shapes
@@ -38,7 +40,7 @@ class Emissions:
     scores: "Tensor"
 
 
-FlatModel = Model[Sequence[Doc], Iterable[Emissions]]
+FlatModel = Model[list[Doc], Iterable[Emissions]]
 
 
 def build_flat_model(
@@ -63,8 +65,12 @@ def build_flat_model(
     )
 
 
+def shim_of(model: FlatModel) -> "TorchShim":
+    return cast("TorchShim", model.shims[0])
+
+
 def forward(
-    model: FlatModel, docs: Sequence[Doc], is_train: bool
+    model: FlatModel, docs: list[Doc], is_train: bool
 ) -> tuple[Iterable[Emissions], Callable[[Sequence["Tensor"]], list[Any]]]:
     """Outside of training a batch is computed when its turn comes, so that no more than one is in
     memory. The gradient that the callback takes is that of the scores of each batch.
@@ -77,7 +83,7 @@ def forward(
 
     def backprop(d_scores: Sequence["Tensor"]) -> list[Any]:
         for part, gradient in zip(parts, d_scores, strict=True):
-            part.scores.backward(gradient)
+            part.scores.backward(gradient)  # type: ignore[no-untyped-call]
         upstream.backprop()
         return []
 
@@ -85,9 +91,9 @@ def forward(
 
 
 def _emissions(
-    model: FlatModel, docs: Sequence[Doc], upstream: "_Upstream", is_train: bool
+    model: FlatModel, docs: list[Doc], upstream: "_Upstream", is_train: bool
 ) -> Iterator[Emissions]:
-    shim: TorchShim = model.shims[0]
+    shim = shim_of(model)
     texts = [doc.text for doc in docs]
     for batch in lattice_batches(model, texts):
         with shim.training() if is_train else shim.predicting() as network:
@@ -110,7 +116,7 @@ def lattice_batches(model: FlatModel, texts: Sequence[str]) -> Iterator[LatticeB
 class _Upstream:
     """A tok2vec's vectors as vectors of characters, and the gradient's way back."""
 
-    def __init__(self, model: FlatModel, docs: Sequence[Doc], is_train: bool) -> None:
+    def __init__(self, model: FlatModel, docs: list[Doc], is_train: bool) -> None:
         self.tok2vec: Tok2Vec | None = model.maybe_get_ref("tok2vec")
         if self.tok2vec is None:
             return
@@ -139,6 +145,7 @@ class _Upstream:
     def backprop(self) -> None:
         if self.tok2vec is None:
             return
+        assert self.vectors.grad is not None
         gradient = torch2xp(self.vectors.grad)[1:]
         ends = np.cumsum(self._lengths).tolist()
         self._backprop(
@@ -155,7 +162,7 @@ def _token_of_char(doc: Doc, first: int) -> NDArray[np.int64]:
 
 
 def initialize(
-    model: FlatModel, X: Sequence[Doc] | None = None, Y: Resources | None = None
+    model: FlatModel, X: list[Doc] | None = None, Y: Resources | None = None
 ) -> FlatModel:
     """Build the network for training texts X and resources Y; nothing to do without them."""
     if X is None or Y is None:
@@ -168,7 +175,8 @@ def initialize(
     model.attrs["encoder"] = vocabulary.encoder
     upstream_width = tok2vec.get_dim("nO") if tok2vec is not None else 0
     sizes = _sizes(vocabulary, Y.labels, upstream_width)
-    network = model.shims[0].initialise({"options": asdict(model.attrs["options"]), "sizes": sizes})
+    config = {"options": asdict(model.attrs["options"]), "sizes": sizes}
+    network = cast("FLAT", shim_of(model).initialise(config))
     for name, index, pretrained in vocabulary.columns():
         network.set_pretrained(name, index.look_up(pretrained.codes), pretrained.vectors)
     return model
@@ -198,10 +206,9 @@ def best_tags(model: FlatModel, emissions: Emissions) -> NDArray[np.int64]:
     """[B, C] most probable tags; 0 for padding."""
     import torch
 
-    crf = model.shims[0].module.crf
+    crf = _crf(model)
     lengths = torch.from_numpy(emissions.batch.n_chars).to(emissions.scores.device)
-    tags: NDArray[np.int64] = crf.decode(emissions.scores, lengths).cpu().numpy()
-    return tags
+    return crf.decode(emissions.scores, lengths).cpu().numpy()
 
 
 def loss_and_gradient(
@@ -214,7 +221,7 @@ def loss_and_gradient(
     gradient [B, C, K]. The CRF's own gradients gather in its parameters."""
     import torch
 
-    crf = model.shims[0].module.crf
+    crf = _crf(model)
     scores = emissions.scores.detach().requires_grad_()
     gold, lengths, shares = (
         torch.from_numpy(array).to(scores.device)
@@ -222,19 +229,23 @@ def loss_and_gradient(
     )
     with torch.enable_grad():
         loss = -crf.log_likelihood(scores, gold, lengths) @ shares
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
     assert scores.grad is not None
     return loss.item(), scores.grad
 
 
 def extend_labels(model: FlatModel, labels: Sequence[str]) -> None:
     """Rebuild the network for more labels at the end; all that it knew stays."""
-    shim: TorchShim = model.shims[0]
+    shim = shim_of(model)
     old = shim.module.state_dict()
     config = {**shim.config, "sizes": {**shim.config["sizes"], "labels": list(labels)}}
     new = shim.initialise(config).state_dict()
     for name, value in old.items():
         new[name][tuple(slice(size) for size in value.shape)] = value
+
+
+def _crf(model: FlatModel) -> "CRF":
+    return cast("FLAT", shim_of(model).module).crf
 
 
 @serialize_attr.register(LatticeEncoder)

@@ -346,8 +346,8 @@ class FLAT(nn.Module):
     def _initialise(self) -> None:
         """Xavier-uniform matrices, as the released code. What a word's type, length and frequency
         add starts small beside its vector."""
-        for embedding in self.word_features:
-            nn.init.normal_(embedding.weight, std=0.02)
+        for weight in self.word_features.parameters():
+            nn.init.normal_(weight, std=0.02)
         for linear in _linears(self):
             nn.init.xavier_uniform_(linear.weight)
             nn.init.zeros_(linear.bias)

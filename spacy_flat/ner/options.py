@@ -128,9 +128,7 @@ class LatticeOptions:
             ),
         )
         if not 0 <= self.overlap <= self.max_length // 2:
-            raise ValueError(
-                Errors.F300.format(overlap=self.overlap, max_length=self.max_length)
-            )
+            raise ValueError(Errors.F300.format(overlap=self.overlap, max_length=self.max_length))
 
 
 def _check_sizes(block: str, options: object, names: Sequence[str]) -> None:

@@ -14,6 +14,7 @@ from thinc.api import fix_random_seed
 
 from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.ner.component import CRFEntityRecognizer
+from spacy_flat.nn.optimizers import AdamW
 
 Span = tuple[int, int, str]
 
@@ -109,12 +110,7 @@ def train(nlp: Language, examples: list[Example] | None = None, steps: int = 30)
     fix_random_seed(0)
     examples = examples_of(nlp) if examples is None else examples
     nlp.config["initialize"]["components"]["flat_ner"] = {"lexicon": {"@misc": "test.lexicon"}}
-    optimizer = nlp.initialize(
-        lambda: examples,
-        sgd=registry.resolve(
-            {"sgd": {"@optimizers": "spacy-flat.AdamW.v1", "learn_rate": 0.02}}
-        )["sgd"],
-    )
+    optimizer = nlp.initialize(lambda: examples, sgd=AdamW(0.02))
     losses: list[float] = []
     for _ in range(steps):
         losses.append(nlp.update(examples, sgd=optimizer, losses={})["flat_ner"])

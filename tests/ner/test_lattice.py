@@ -116,7 +116,7 @@ def test_batches_are_the_sentences_one_by_one(texts: list[str], batch_nodes: int
         ENCODER.n_types,
     )
     batches = batches_of(encoder, texts)
-    rows = dict((segment.text, row) for segment, row in rows_of(batches))
+    rows = {segment.text: row for segment, row in rows_of(batches)}
     assert rows == {number: slow_row(encoder, text) for number, text in enumerate(texts)}
     for batch in batches:
         assert batch.present.size <= batch_nodes or len(batch.segments) == 1
@@ -128,7 +128,7 @@ def test_padding(texts: list[str]) -> None:
         B, C = batch.chars.shape
         M = batch.words.shape[1]
         assert batch.heads.shape == batch.tails.shape == batch.present.shape == (B, C + M)
-        assert C == batch.n_chars.max()
+        assert batch.n_chars.max() == C
         chars, words = batch.present[:, :C], batch.present[:, C:]
         assert (chars == (np.arange(C) < batch.n_chars[:, None])).all()
         for keys, present in (
@@ -154,7 +154,7 @@ def test_order_does_not_matter(texts: list[str], random: Any) -> None:
     order = list(range(len(texts)))
     random.shuffle(order)
     shuffled = [texts[place] for place in order]
-    rows = dict((segment.text, row) for segment, row in rows_of(batches_of(ENCODER, texts)))
+    rows = {segment.text: row for segment, row in rows_of(batches_of(ENCODER, texts))}
     for segment, row in rows_of(batches_of(ENCODER, shuffled)):
         assert row == rows[order[segment.text]]
 
@@ -172,7 +172,7 @@ def test_no_text_no_batch() -> None:
 
 def test_segments_are_parts_of_texts() -> None:
     (batch,) = ENCODER.batches(["人和药店在重庆"], [Segment(0, 2, 5), Segment(0, 5, 7)])
-    rows = {segment: row for segment, row in rows_of([batch])}
+    rows = dict(rows_of([batch]))
     assert rows[Segment(0, 2, 5)] == slow_row(ENCODER, "药店在")
     assert rows[Segment(0, 5, 7)] == slow_row(ENCODER, "重庆")
 

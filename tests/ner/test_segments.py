@@ -148,9 +148,7 @@ def test_joined_entities_never_overlap_whatever_was_found(
 
 
 @given(annotated(), st.integers(0, 60), st.integers(1, 60))
-def test_spans_within(
-    annotated: tuple[str, list[EntitySpan]], start: int, length: int
-) -> None:
+def test_spans_within(annotated: tuple[str, list[EntitySpan]], start: int, length: int) -> None:
     _, spans = annotated
     segment = Segment(0, start, start + length)
     expected = [
