@@ -65,8 +65,7 @@ def join_segments(
     """Put together what was found in the segments of one text, in order.
 
     Where two segments overlap, the text is divided at the place nearest the overlap's middle at
-    which no entity found by either is cut; if there is none, behind the left segment's entity
-    that covers the middle.
+    which no entity found by either is cut; if there is none, the left segment decides.
     """
     entities: list[EntitySpan] = []
     start = 0
@@ -75,7 +74,6 @@ def join_segments(
         if number + 1 < len(segments) and segments[number + 1].start < segment.end:
             following = segments[number + 1]
             end = _division(following.start, segment.end, [*spans, *found[number + 1]])
-            end = end or _behind_middle(following.start, segment.end, spans)
         entities.extend(span for span in spans if start <= span.start and span.end <= end)
         start = end
     return entities
@@ -85,12 +83,7 @@ def _division(start: int, end: int, spans: Sequence[EntitySpan]) -> int:
     inside = {place for span in spans for place in range(span.start + 1, span.end)}
     middle = (start + end) // 2
     free = [place for place in range(start, end + 1) if place not in inside]
-    return min(free, key=lambda place: abs(place - middle), default=0)
-
-
-def _behind_middle(start: int, end: int, spans: Sequence[EntitySpan]) -> int:
-    middle = (start + end) // 2
-    return next((span.end for span in spans if span.start < middle <= span.end), end)
+    return min(free, key=lambda place: abs(place - middle), default=end)
 
 
 def spans_within(spans: Sequence[EntitySpan], segment: Segment) -> list[EntitySpan]:
