@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_flat.lexicon import Entry, Lexicon
@@ -230,6 +230,7 @@ def test_words_after_a_change_keep_their_keys() -> None:
     assert after == slow_row(encoder, "人和药店在重庆")
 
 
+@settings(max_examples=25)
 @given(texts)
 def test_bytes(texts: list[str]) -> None:
     loaded = LatticeEncoder.empty(ENCODER.options).from_bytes(ENCODER.to_bytes())
