@@ -1,0 +1,1 @@
+"""Named entities by tagging characters: `flat_ner`."""
