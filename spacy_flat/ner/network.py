@@ -86,7 +86,7 @@ class QueryGroup:
     """
 
     heads: Ints
-    segments: Tensor
+    sequences: Tensor
     rows: Tensor | None
     distances: Tensor
 
@@ -111,9 +111,8 @@ class LatticeGeometry:
 
     def characters(self) -> QueryGroup:
         """The group of all characters, as only queries."""
-        heads = np.repeat(np.arange(self.C), self.B)
-        segments = torch.arange(self.B, device=self.device).repeat(self.C)
-        return QueryGroup(heads, segments, None, self._distances(1))
+        sequences = torch.arange(self.B, device=self.device)[:, None].expand(-1, self.C)
+        return QueryGroup(np.arange(self.C), sequences, None, self._distances(1))
 
     def nodes(self) -> list[QueryGroup]:
         """A group for every length of a node, all nodes being queries."""
@@ -122,9 +121,9 @@ class LatticeGeometry:
             places = np.flatnonzero(self.lengths == length)
             places = places[np.argsort(self.heads.ravel()[places], kind="stable")]
             rows = self._tensor(places)
-            segments = rows // self.heads.shape[1]
+            sequences = rows[None] // self.heads.shape[1]
             heads = self.heads.ravel()[places]
-            groups.append(QueryGroup(heads, segments, rows, self._distances(length)))
+            groups.append(QueryGroup(heads, sequences, rows, self._distances(length)))
         return groups
 
     def _distances(self, query_length: int) -> Tensor:
@@ -320,7 +319,7 @@ class FLAT(nn.Module):
         kinds = len(geometry.distinct)
         split = fused.view(kinds, -1, options.heads, options.head_dim).permute(2, 3, 0, 1)
         return Relation(
-            split, group.heads, group.segments, group.rows, geometry.key_heads, geometry.key_kinds
+            split, group.heads, group.sequences, group.rows, geometry.key_heads, geometry.key_kinds
         )
 
     def _visible(self, heads: Tensor, tails: Tensor, present: Tensor, n_queries: int) -> Tensor:
