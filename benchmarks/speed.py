@@ -20,7 +20,8 @@ then does the work, less what it had before the work; a fresh process for each f
 It needs Linux.
 
 Texts are made of words of jieba's dictionary, or are pieces of a --text (UTF-8 lines, or a
-`.spacy` file), of which all texts as they are also go through `nlp.pipe`. Without a --pipeline a
+`.spacy` file), of which all texts as they are also become lattice batches and go through
+`nlp.pipe`. Without a --pipeline a
 small one is trained on the spot.
 """
 
@@ -48,6 +49,7 @@ from spacy.language import Language
 
 from spacy_flat.ner.component import CRFEntityRecognizer
 from spacy_flat.ner.lattice import LatticeBatch, LatticeEncoder
+from spacy_flat.ner.model import lattice_batches
 from spacy_flat.ner.network import FLAT
 from spacy_flat.ner.segments import Segment
 
@@ -86,6 +88,7 @@ def main() -> None:
     memory: list[Figure] = []
     speed: list[Figure] = []
     whole_texts: dict[int, float] = {}
+    lattices = 0.0
     with TemporaryDirectory() as folder:
         path = arguments.pipeline or save_pipeline(Path(folder))
         if "memory" in arguments.measure:
@@ -97,11 +100,13 @@ def main() -> None:
             print(f"\n{bench.words_per_character:.2f} lattice words a character\n")
             print_speed(speed, arguments.markdown)
             if arguments.text:
+                lattices = measure_lattices(bench.nlp, texts)
                 whole_texts = {n: measure_pipe(bench.nlp, texts, n) for n in arguments.threads}
     if arguments.output:
         content = {
             "environment": environment(),
             "texts_per_second": [as_record(figure) for figure in speed],
+            "lattice_characters_per_second": lattices,
             "whole_texts_per_second": whole_texts,
             "peak_mb": [as_record(figure) for figure in memory],
         }
@@ -244,6 +249,20 @@ def measure_pipe(nlp: Language, texts: Sequence[str], threads: int) -> float:
         best = min(best, time.perf_counter() - start)
     rate = len(texts) / best
     print(f"nlp.pipe over {len(texts):,} texts, {threads} threads: {rate:,.0f} a second")
+    return rate
+
+
+def measure_lattices(nlp: Language, texts: Sequence[str]) -> float:
+    """Characters a second from texts to lattice batches, one thread, the best of three passes."""
+    model = nlp.get_pipe("flat_ner").model  # type: ignore[attr-defined]
+    best = float("inf")
+    for _ in range(3):
+        start = time.perf_counter()
+        for _ in lattice_batches(model, texts):
+            pass
+        best = min(best, time.perf_counter() - start)
+    rate = sum(map(len, texts)) / best
+    print(f"texts to lattice batches: {rate / 1e6:.2f} M characters/s")
     return rate
 
 

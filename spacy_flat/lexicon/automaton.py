@@ -61,7 +61,8 @@ def _find_piece(automata: Sequence[Automaton], piece: str) -> NDArray[np.int32]:
     rows = np.concatenate(found) if found else np.zeros((0, 3), np.int32)
     # 16 bits hold the offsets in a piece with its overlap, and sort fastest.
     start, end = rows[:, :2].astype(np.uint16).T
-    rows = rows[np.lexsort((end, start))]
+    # One automaton's matches come sorted by end, and the sort is stable.
+    rows = rows.take(np.lexsort((end, start) if len(found) > 1 else (start,)), axis=0)
     # What starts beyond belongs to the next piece.
     return rows[: np.searchsorted(rows[:, 0], PIECE)]
 
