@@ -45,6 +45,14 @@ class Errors:
         "file may be cut short: fetch it again, or skip bad lines to take it as it is."
     )
 
+    # Training vectors
+    F030 = "[F030] Training vectors needs gensim. Run: pip install 'spacy-flat[vectors]'"
+    F031 = "[F031] No {kind} occurs {count} times in the texts. Give more text, or lower min_count."
+    F034 = (
+        "[F034] No component of the pipeline {name} has a lexicon; its components are: "
+        "{components}. Name a pipeline with one, or a word list."
+    )
+
     # The lexicon
     F020 = (
         "[F020] Words of {min_length} to {max_length} characters are out of range. Choose "

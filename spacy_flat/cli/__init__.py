@@ -12,10 +12,11 @@ from .curve import curve
 from .evaluate import evaluate
 from .fetch import fetch
 from .show import show
+from .vectors import vectors
 
 app = typer.Typer(
     name="flat",
-    help="Commands of spacy-flat: corpora, training curves, scores, a look at a trained pipeline.",
+    help="Commands of spacy-flat: corpora, vectors, curves, scores, a look at a pipeline.",
     no_args_is_help=True,
 )
 app.command("fetch", no_args_is_help=True)(fetch)
@@ -23,5 +24,6 @@ app.command("convert", no_args_is_help=True)(convert)
 app.command("curve", no_args_is_help=True)(curve)
 app.command("evaluate", no_args_is_help=True)(evaluate)
 app.command("show", no_args_is_help=True)(show)
+app.command("vectors", no_args_is_help=True)(vectors)
 
 spacy_app.add_typer(app)

@@ -13,9 +13,10 @@ from typing import Annotated, NamedTuple
 import typer
 from wasabi import msg
 
-from ..corpora.files import read_lines, replacing
+from ..corpora.files import read_lines
 from ..corpora.sentence import CorpusError
 from ..errors import Errors
+from ..files import replacing
 from ._failure import exit_on
 
 # Pixels: a panel for the score above one for the loss, on the same steps.

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 from wasabi import msg
 
-from ..corpora.files import replacing
 from ..corpora.sentence import CorpusError
 from ..errors import Errors
+from ..files import replacing
 from ._failure import exit_on
 
 PARTS = ("test", "dev")  # the first that there is gets scored

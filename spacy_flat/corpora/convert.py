@@ -13,9 +13,10 @@ from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
 from ..errors import Errors
+from ..files import replacing
 from .cluener import CluenerReader
 from .columns import ColumnReader, detect_scheme
-from .files import read_lines, replacing
+from .files import read_lines
 from .sentence import CorpusError, Entity, Repairs, Sentence
 
 Format = Literal["auto", "bio", "bmes", "bioes", "cluener"]

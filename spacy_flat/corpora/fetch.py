@@ -12,7 +12,7 @@ from typing import BinaryIO
 from urllib.error import URLError
 
 from ..errors import Errors
-from .files import replacing
+from ..files import replacing
 from .sentence import CorpusError
 from .sources import Source, SourceFile, get_source
 

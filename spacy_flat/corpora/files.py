@@ -1,10 +1,8 @@
-"""Reading text files strictly, and writing files wholly or not at all."""
+"""Reading text files strictly."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import Errors
@@ -29,18 +27,3 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
                     Errors.F100.format(path=path, line=number, byte=byte, offset=error.start)
                 ) from None
             yield number, text.rstrip("\r\n").lstrip("\ufeff")
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary path to write to, which becomes `path` where nothing is raised.
-
-    So `path` is always the old file or the whole new one. Its folder is made where it is missing.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        yield temporary
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -1,7 +1,6 @@
 """The lexicon: words by id, what is known of them, and where they occur in texts."""
 
 import json
-import os
 import re
 import zlib
 from collections import Counter
@@ -20,6 +19,7 @@ from daachorse import CharwiseDoubleArrayAhoCorasick
 from numpy.typing import NDArray
 
 from ..errors import Errors
+from ..files import replacing
 from .automaton import PIECE, Automaton, find_all
 from .content import COLUMNS, EMPTY, Content, Float32s, Int32s
 from .sources import UNKNOWN_FREQUENCY, Entry, read_words
@@ -299,8 +299,9 @@ class Lexicon:
         path = Path(path)
         path.mkdir(parents=True, exist_ok=True)
         header, arrays = self._parts()
-        _write(path / ARRAYS_FILE, arrays)
-        _write(path / HEADER_FILE, header)
+        for name, data in ((ARRAYS_FILE, arrays), (HEADER_FILE, header)):
+            with replacing(path / name) as temporary:
+                temporary.write_bytes(data)
 
     @classmethod
     def from_disk(cls, path: str | Path) -> "Lexicon":
@@ -411,10 +412,3 @@ def _load_automata(
         Automaton.build([content.word(id) for id in range(first, end)], first)
         for first, end in zip(firsts, ends, strict=True)
     )
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write a whole file or none."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    temporary.write_bytes(data)
-    os.replace(temporary, path)

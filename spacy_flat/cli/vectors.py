@@ -1,0 +1,83 @@
+"""`python -m spacy flat vectors`: vectors of characters, bigrams and words from raw text."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from wasabi import msg
+
+from ._failure import exit_on
+from ._lexicon import load_lexicon
+
+
+class Kind(str, Enum):
+    """What there are vectors of."""
+
+    char = "char"
+    bigram = "bigram"
+    word = "word"
+
+
+class Cutting(str, Enum):
+    """How text is cut into words."""
+
+    longest = "longest"
+    probable = "probable"
+
+
+def vectors(
+    texts: Annotated[
+        list[Path], typer.Argument(metavar="TEXT...", help="Text files (UTF-8, plain, .gz or .xz)")
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder for char.vec.gz, bigram.vec.gz, word.vec.gz")
+    ],
+    kinds: Annotated[
+        list[Kind], typer.Option("--kind", "-k", help="Train these only (may be repeated)")
+    ] = list(Kind),  # noqa: B006  (typer's way)
+    lexicon: Annotated[
+        str,
+        typer.Option("--lexicon", "-l", help="Pipeline or word list with the words (else jieba's)"),
+    ] = "",
+    cutting: Annotated[
+        Cutting,
+        typer.Option("--cut", help="Cut words by longest match, or by frequency as jieba does"),
+    ] = Cutting.longest,
+    subwords: Annotated[
+        bool,
+        typer.Option("--subwords", help="Make word vectors of n-grams: one for every known word"),
+    ] = False,
+    width: Annotated[int, typer.Option(help="Numbers in a vector", min=1)] = 50,
+    window: Annotated[int, typer.Option(help="Units to each side", min=1)] = 5,
+    min_count: Annotated[int, typer.Option(help="Leave out what is rarer", min=1)] = 5,
+    epochs: Annotated[int, typer.Option(help="Passes over the text", min=1)] = 5,
+    workers: Annotated[
+        int, typer.Option(help="Threads; with 1 the same seed gives the same files", min=1)
+    ] = 1,
+    seed: Annotated[int, typer.Option(help="Of the random numbers", min=0)] = 1,
+) -> None:
+    """Train vectors on raw text, for the [initialize] of a config or `spacy init vectors`.
+
+    Memory is bounded by the number of distinct units, whatever the size of the text; about twice
+    the size of the unpacked text is needed on disk meanwhile.
+    """
+    from ..lexicon.cutting import longest_match, most_probable
+    from ..lexicon.training import VectorOptions, train_vectors
+
+    options = VectorOptions(width, window, min_count, epochs, subwords, workers, seed)
+    with exit_on(OSError, ValueError, ImportError):
+        known = load_lexicon(lexicon)
+        cut = (longest_match if cutting is Cutting.longest else most_probable)(known)
+        for kind in kinds:
+            target = out / f"{kind.value}.vec.gz"
+            trained = train_vectors(
+                kind.value, texts, target, known, cut, options, show_progress=True
+            )
+            msg.good(
+                f"{target}: {trained.vectors:,} vectors of {width} numbers, "
+                f"{trained.size / 1e6:.1f} MB, from {trained.units:,} units "
+                f"in {trained.seconds:.0f} s"
+            )

@@ -1,0 +1,198 @@
+"""Vectors of characters, bigrams and words, trained on raw text (Mikolov et al., 2013; with
+subwords Bojanowski et al., 2017)."""
+
+import gzip
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from io import TextIOWrapper
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from ..errors import Errors
+from ..files import replacing
+from .cutting import Cut
+from .lexicon import Lexicon
+from .textfile import decode, read_lines
+
+Kind = Literal["char", "bigram", "word"]
+Units = Iterable[list[str]]
+
+LINES_AT_ONCE = 1000
+LONGEST = 5000  # units of a line; gensim leaves out what comes after the 10,000th
+MOST_KEYS = 10_000_000  # while counting; beyond it the rarest are forgotten
+NGRAMS = (1, 3)  # characters of a subword, with the marks < and > at a word's ends
+BUCKETS = 500_000
+
+
+@dataclass(frozen=True)
+class VectorOptions:
+    """How vectors are trained.
+
+    width: of a vector. window: units to each side. min_count: rarer units get no vector.
+    subwords: a word's vector is the sum of those of its character n-grams, so that every word of
+        the lexicon has one, whether the text has it or not. Of words only.
+    workers: threads. With one of them the same seed gives the same file.
+    """
+
+    width: int = 50
+    window: int = 5
+    min_count: int = 5
+    epochs: int = 5
+    subwords: bool = False
+    workers: int = 1
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a training made: units read, vectors written, and what it cost."""
+
+    units: int
+    vectors: int
+    seconds: float
+    size: int  # bytes
+
+
+def train_vectors(
+    kind: Kind,
+    texts: Sequence[Path],
+    target: Path,
+    lexicon: Lexicon,
+    cut: Cut,
+    options: VectorOptions,
+    *,
+    show_progress: bool = False,
+) -> Trained:
+    """Train vectors of one kind on text files (plain, .gz or .xz, UTF-8) and write them.
+
+    target: word2vec text, packed where the name ends in .gz, the most frequent unit first.
+    Memory is bounded by the number of distinct units, not by the text: its units go through a
+    temporary file beside the target.
+
+    Characters and words are trained as skip-grams, bigrams, which are many, as continuous bags of
+    words.
+
+    Raises ModuleNotFoundError (F030) without gensim, ValueError where no unit is frequent enough
+    (F031); file errors as in `read_lines`, encoding errors as in `decode`.
+    """
+    start = time.perf_counter()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+        spool = Path(folder) / "units"
+        units = _write_units(spool, _units(kind, _lines(texts, kind, show_progress), cut))
+        model = _train(kind, spool, options, show_progress)
+    keys: list[str] = model.wv.index_to_key
+    rows: NDArray[np.float32] = model.wv.vectors
+    if kind == "word" and options.subwords:
+        unseen = [word for word in lexicon if word not in model.wv.key_to_index]
+        keys = [*keys, *unseen]
+        rows = np.concatenate([rows, *(model.wv[word][None] for word in unseen)])
+    write_vectors(target, keys, rows)
+    return Trained(units, len(keys), time.perf_counter() - start, target.stat().st_size)
+
+
+def write_vectors(path: Path, keys: Sequence[str], rows: NDArray[np.float32]) -> None:
+    """Write word2vec text with its header, packed where the name ends in .gz; whole or not at all.
+
+    Equal vectors give equal files.
+    """
+    with replacing(path) as temporary, temporary.open("wb") as raw:
+        packed = path.suffix == ".gz"
+        # Without a name and a time in its header the packed file depends on its content alone.
+        binary: Any = gzip.GzipFile("", "wb", 6, raw, mtime=0) if packed else raw
+        with TextIOWrapper(binary, encoding="utf-8", newline="\n") as stream:
+            stream.write(f"{len(keys)} {rows.shape[1]}\n")
+            for key, row in zip(keys, rows.tolist(), strict=True):
+                stream.write(f"{key} {' '.join(map('%.5g'.__mod__, row))}\n")
+
+
+def _lines(paths: Sequence[Path], kind: Kind, show_progress: bool) -> Iterator[str]:
+    for path in paths:
+        lines = tqdm(
+            read_lines(path),
+            desc=f"{kind}: {path.name}",
+            unit=" lines",
+            unit_scale=True,
+            disable=not show_progress,
+        )
+        for number, raw in lines:
+            yield decode(raw, path, number)
+
+
+def _units(kind: Kind, lines: Iterator[str], cut: Cut) -> Units:
+    """The units of every line."""
+    if kind == "char":
+        return (list("".join(line.split())) for line in lines)
+    if kind == "bigram":
+        return (
+            [first + second for word in line.split() for first, second in pairwise(word)]
+            for line in lines
+        )
+    return (units for some in _batches(lines) for units in cut(some))
+
+
+def _batches(lines: Iterator[str]) -> Iterator[list[str]]:
+    while some := list(islice(lines, LINES_AT_ONCE)):
+        yield some
+
+
+def _write_units(path: Path, lines: Units) -> int:
+    """Write the units with spaces between them; how many there are."""
+    count = 0
+    with path.open("w", encoding="utf-8", newline="\n") as stream:
+        for units in lines:
+            count += len(units)
+            for start in range(0, len(units), LONGEST):
+                stream.write(" ".join(units[start : start + LONGEST]) + "\n")
+    return count
+
+
+def _train(kind: Kind, spool: Path, options: VectorOptions, show_progress: bool) -> Any:
+    """A trained model of gensim's."""
+    try:
+        from gensim.models import FastText, Word2Vec
+        from gensim.models.callbacks import CallbackAny2Vec
+    except ImportError as error:
+        raise ModuleNotFoundError(Errors.F030) from error
+
+    bar = tqdm(
+        total=options.epochs, desc=f"{kind}: training", unit=" epochs", disable=not show_progress
+    )
+
+    class Progress(CallbackAny2Vec):  # type: ignore[misc]
+        def on_epoch_end(self, model: object) -> None:
+            bar.update()
+
+    settings: dict[str, Any] = {
+        "vector_size": options.width,
+        "window": options.window,
+        "min_count": options.min_count,
+        "max_vocab_size": MOST_KEYS,
+        "sg": 0 if kind == "bigram" else 1,
+        "workers": options.workers,
+        "seed": options.seed,
+    }
+    if kind == "word" and options.subwords:
+        settings.update(min_n=NGRAMS[0], max_n=NGRAMS[1], bucket=BUCKETS)
+        model = FastText(**settings)
+    else:
+        model = Word2Vec(**settings)
+    model.build_vocab(corpus_file=str(spool))
+    if not len(model.wv):
+        raise ValueError(Errors.F031.format(kind=kind, count=options.min_count))
+    with bar:
+        model.train(
+            corpus_file=str(spool),
+            total_examples=model.corpus_count,
+            total_words=model.corpus_total_words,
+            epochs=options.epochs,
+            callbacks=[Progress()],
+        )
+    return model

@@ -1,0 +1,160 @@
+import gzip
+import lzma
+import random
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import spacy
+from spacy.cli._util import app as spacy_app
+from typer.testing import CliRunner
+
+from spacy_flat.lexicon import Lexicon, TextVectors, read_vectors
+from spacy_flat.lexicon.cutting import longest_match
+from spacy_flat.lexicon.sources import Entry
+from spacy_flat.lexicon.training import Kind, Trained, VectorOptions, train_vectors, write_vectors
+
+FRUIT, PLACES = ["苹果", "香蕉", "葡萄"], ["重庆", "浙江", "北京"]
+LEXICON = Lexicon(map(Entry, [*FRUIT, *PLACES, "苹果树"]))
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    """Sentences in which all fruit is eaten and all places are gone to."""
+    draw = random.Random(0)
+    lines = [
+        draw.choice([f"我爱吃{draw.choice(FRUIT)}和甜点", f"他坐火车去{draw.choice(PLACES)}旅行"])
+        for _ in range(3000)
+    ]
+    path = tmp_path / "text.txt"
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    return path
+
+
+def train(kind: Kind, text: Path, target: Path, **options: int) -> Trained:
+    settings = VectorOptions(**{"width": 8, "epochs": 2, **options})
+    return train_vectors(kind, [text], target, LEXICON, longest_match(LEXICON), settings)
+
+
+def similarity(vectors: TextVectors, one: str, other: str) -> float:
+    a, b = (vectors.data[vectors.keys.index(key)] for key in (one, other))
+    return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
+
+
+def test_units_used_alike_get_like_vectors(text: Path, tmp_path: Path) -> None:
+    trained = train("word", text, tmp_path / "word.vec", epochs=10)
+
+    vectors = read_vectors(tmp_path / "word.vec")
+    assert trained.vectors == len(vectors.keys)
+    assert trained.size == (tmp_path / "word.vec").stat().st_size
+    assert similarity(vectors, "苹果", "香蕉") > similarity(vectors, "苹果", "重庆") + 0.2
+
+
+@pytest.mark.parametrize(
+    ("kind", "some"),
+    [("char", ["苹", "果"]), ("bigram", ["苹果", "果和"]), ("word", ["苹果", "和"])],
+)
+def test_each_kind_has_its_units(kind: Kind, some: list[str], text: Path, tmp_path: Path) -> None:
+    train(kind, text, tmp_path / "some.vec.gz")
+
+    keys = read_vectors(tmp_path / "some.vec.gz").keys
+    assert set(some) <= set(keys)
+    assert {len(key) for key in keys} == {"char": {1}, "bigram": {2}, "word": {1, 2}}[kind]
+
+
+@pytest.mark.parametrize("kind", ["char", "bigram", "word"])
+def test_one_worker_and_a_seed_give_the_same_file(kind: Kind, text: Path, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        train(kind, text, tmp_path / name / "some.vec.gz")
+    train(kind, text, tmp_path / "other.vec.gz", seed=2)
+
+    one, two = (tmp_path / name / "some.vec.gz" for name in ("one", "two"))
+    assert one.read_bytes() == two.read_bytes() != (tmp_path / "other.vec.gz").read_bytes()
+
+
+def test_packed_texts_and_several_are_read(text: Path, tmp_path: Path) -> None:
+    packed = [tmp_path / "a.gz", tmp_path / "b.xz"]
+    packed[0].write_bytes(gzip.compress(text.read_bytes()))
+    packed[1].write_bytes(lzma.compress(text.read_bytes()))
+    cut = longest_match(LEXICON)
+
+    trained = train_vectors("char", packed, tmp_path / "x.vec", LEXICON, cut, VectorOptions(4))
+
+    units = sum(len(line) for line in text.read_text("utf-8").splitlines())
+    assert trained.units == 2 * units
+
+
+def test_with_subwords_every_word_of_the_lexicon_has_a_vector(text: Path, tmp_path: Path) -> None:
+    train("word", text, tmp_path / "word.vec", subwords=True, epochs=5)
+
+    vectors = read_vectors(tmp_path / "word.vec")
+    assert set(LEXICON) <= set(vectors.keys)
+    assert "苹果树" not in text.read_text("utf-8")
+    assert similarity(vectors, "苹果树", "苹果") > similarity(vectors, "苹果树", "重庆")
+
+
+def test_only_temporary_files_are_made_and_they_go(text: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    train("bigram", text, out / "bigram.vec.gz")
+
+    assert [path.name for path in out.iterdir()] == ["bigram.vec.gz"]
+
+
+def test_a_failure_leaves_the_old_file(text: Path, tmp_path: Path) -> None:
+    target = tmp_path / "char.vec"
+    target.write_text("old")
+
+    with pytest.raises(ValueError, match=r"\[F031\] No char occurs 100000 times"):
+        train("char", text, target, min_count=100_000)
+
+    assert target.read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["char.vec", "text.txt"]
+
+
+def test_a_wrong_encoding_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "gbk.txt"
+    path.write_bytes("好\n".encode() + "重庆\n".encode("gbk"))
+
+    with pytest.raises(ValueError, match=re.escape(f"[F004] {path}, line 2")):
+        train("char", path, tmp_path / "char.vec")
+
+
+def test_without_gensim_the_error_says_how_to_get_it(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "gensim.models", None)
+
+    with pytest.raises(ModuleNotFoundError, match=r"\[F030\].*spacy-flat\[vectors\]"):
+        train("char", text, tmp_path / "char.vec")
+
+
+def test_lines_longer_than_gensim_takes_are_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / "long.txt"
+    path.write_text("天" * 30_000 + "地" * 10 + "\n", "utf-8")
+
+    train("char", path, tmp_path / "char.vec")
+
+    assert read_vectors(tmp_path / "char.vec").keys == ["天", "地"]
+
+
+def test_spacy_takes_the_file_as_its_vectors(text: Path, tmp_path: Path) -> None:
+    train("word", text, tmp_path / "word.vec.gz")
+    command = ["init", "vectors", "zh", str(tmp_path / "word.vec.gz"), str(tmp_path / "pipeline")]
+    assert CliRunner().invoke(spacy_app, command).exit_code == 0
+
+    nlp = spacy.load(tmp_path / "pipeline")
+    ours = read_vectors(tmp_path / "word.vec.gz")
+    row = ours.data[ours.keys.index("苹果")]
+    np.testing.assert_allclose(nlp.vocab["苹果"].vector, row, rtol=1e-5)
+
+
+def test_written_vectors_are_read_again(tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
+
+    write_vectors(tmp_path / "some.vec.gz", ["一", "二", "三"], rows)
+
+    vectors = read_vectors(tmp_path / "some.vec.gz")
+    assert vectors.keys == ["一", "二", "三"]
+    np.testing.assert_allclose(vectors.data, rows, rtol=1e-4)
