@@ -44,6 +44,24 @@ class Errors:
         "[F014] {path}: the header promises {expected} vectors, but there are {found} lines. The "
         "file may be cut short: fetch it again, or skip bad lines to take it as it is."
     )
+    F015 = (
+        "[F015] {path}: expected a header line with the count and the width of binary vectors, "
+        "found {found!r}. A file of vectors whose name ends in .bin must have word2vec's binary "
+        "form."
+    )
+    F016 = (
+        "[F016] {path}, vector {number}: the file ends, but its header promises {count} vectors. "
+        "It may be cut short: fetch it again, or skip bad lines to take it as it is."
+    )
+    F017 = "[F017] {path}, vector {number}: {fault}. Correct or skip bad lines."
+    F018 = (
+        "[F018] {path}: floret vectors, which are made of n-grams and name no words. Give vectors "
+        "with words, such as those of `spacy init vectors` without --mode floret."
+    )
+    F019 = (
+        "[F019] {path}: no vectors of spaCy can be read here: {reason}. Give the folder of a "
+        "pipeline, or of its vocab."
+    )
 
     # Training vectors
     F030 = "[F030] Training vectors needs gensim. Run: pip install 'spacy-flat[vectors]'"

@@ -23,7 +23,7 @@ from ..files import replacing
 from .automaton import PIECE, Automaton, find_all
 from .content import COLUMNS, EMPTY, Content, Float32s, Int32s
 from .sources import UNKNOWN_FREQUENCY, Entry, read_words
-from .vectors import FLOAT32_MAX
+from .vectors.table import FLOAT32_MAX
 from .width import fold_full_width
 
 # Between the texts of one search; a word that holds it is not taken.

@@ -3,11 +3,14 @@
 import gzip
 import lzma
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from ..errors import Errors
+
+ByteStream = BinaryIO | gzip.GzipFile | lzma.LZMAFile
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -21,17 +24,26 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     Raises FileNotFoundError (F001), IsADirectoryError (F002), and ValueError (F003) for a file that
     cannot be read or unpacked to its end.
     """
+    number = 0
+    with reading(path, lambda: number), open_file(path) as stream:
+        for number, line in enumerate(stream, 1):
+            yield number, line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
+
+
+@contextmanager
+def reading(path: Path, done: Callable[[], int]) -> Iterator[None]:
+    """Check that a file is there, and name it and what was `done` of it where reading fails.
+
+    Errors as in `read_lines`.
+    """
     if not path.exists():
         raise FileNotFoundError(Errors.F001.format(path=path))
     if path.is_dir():
         raise IsADirectoryError(Errors.F002.format(path=path))
-    number = 0
     try:
-        with _open(path) as stream:
-            for number, line in enumerate(stream, 1):
-                yield number, line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
+        yield
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-        raise ValueError(Errors.F003.format(path=path, line=number + 1, reason=error)) from error
+        raise ValueError(Errors.F003.format(path=path, line=done() + 1, reason=error)) from error
 
 
 def decode(raw: bytes, path: Path, line: int) -> str:
@@ -45,7 +57,8 @@ def decode(raw: bytes, path: Path, line: int) -> str:
         raise ValueError(message) from error
 
 
-def _open(path: Path) -> BinaryIO | gzip.GzipFile | lzma.LZMAFile:
+def open_file(path: Path) -> ByteStream:
+    """Open a plain, .gz or .xz file for reading bytes."""
     if path.suffix == ".gz":
         return gzip.open(path)
     if path.suffix == ".xz":

@@ -189,6 +189,7 @@ def _sizes(vocabulary: Vocabulary, labels: Sequence[str], upstream_width: int) -
             "keys": len(index),
             "trained": index.n_trained,
             "width": pretrained.vectors.shape[1],
+            "float16": vocabulary.encoder.options.float16_vectors,
         }
         for name, index, pretrained in vocabulary.columns()
     }

@@ -185,6 +185,7 @@ class Table:
     keys: int
     trained: int
     width: int
+    float16: bool = False
 
 
 @dataclass(frozen=True)
@@ -353,7 +354,7 @@ class FLAT(nn.Module):
 
 
 def _embedding(table: Table) -> PretrainedEmbedding:
-    return PretrainedEmbedding(table.keys, table.trained, table.width)
+    return PretrainedEmbedding(table.keys, table.trained, table.width, float16=table.float16)
 
 
 def _linears(module: nn.Module) -> Iterator[nn.Linear]:

@@ -91,6 +91,8 @@ class LatticeOptions:
         vector.
     normalise_numbers: read every digit as 0.
     normalise_embeddings: scale pretrained vectors to unit length.
+    float16_vectors: keep pretrained vectors in half precision, which halves their size in memory
+        and in the saved pipeline.
     fine_tune: train offsets to pretrained vectors.
     max_length: longest piece of text, in characters, in one attention. Longer texts are cut.
     overlap: characters that two segments share where a text had to be cut by force; at most half
@@ -109,6 +111,7 @@ class LatticeOptions:
     only_known_words: bool = False
     normalise_numbers: bool = False
     normalise_embeddings: bool = True
+    float16_vectors: bool = False
     fine_tune: bool = True
     max_length: int = 200
     overlap: int = 40

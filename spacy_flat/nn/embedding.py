@@ -15,15 +15,18 @@ class PretrainedEmbedding(nn.Module):
 
     An offset of a key with a pretrained vector starts at zero: training it is fine-tuning. Other
     offsets start uniform in ±√(3 / d), d the width of a vector.
+
+    float16: keep the pretrained vectors in half precision.
     """
 
     pretrained: Tensor  # [1 + keys, width]
 
-    def __init__(self, n_keys: int, n_trained: int, width: int) -> None:
+    def __init__(self, n_keys: int, n_trained: int, width: int, *, float16: bool = False) -> None:
         super().__init__()
         self.n_trained = n_trained
         self.width = width
-        self.register_buffer("pretrained", torch.zeros(n_keys + 1, width))
+        dtype = torch.float16 if float16 else torch.float32
+        self.register_buffer("pretrained", torch.zeros(n_keys + 1, width, dtype=dtype))
         # The last row stays zero: keys that are not trained add nothing to their vectors.
         self.offsets = nn.Embedding(n_trained + 2, width, padding_idx=n_trained + 1, sparse=True)
         bound = math.sqrt(3 / width)

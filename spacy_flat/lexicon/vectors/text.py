@@ -6,33 +6,16 @@ from itertools import chain, takewhile
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..errors import Errors
-from .textfile import decode, read_lines
+from ...errors import Errors
+from ..textfile import decode, read_lines
+from .table import FLOAT32_MAX, TextVectors
 
 Lines = Iterator[tuple[int, bytes]]
 
-FLOAT32_MAX = float(np.finfo(np.float32).max)
 
-
-class TextVectors:
-    """Vectors read from a text file: row i of `data` ([N, D], float32) belongs to `keys[i]`.
-
-    skipped: the numbers of the lines left out.
-    """
-
-    # No dataclass: where spaCy checks the arguments of `initialize` it makes dicts of those.
-    def __init__(
-        self, keys: list[str], data: NDArray[np.float32], skipped: tuple[int, ...] = ()
-    ) -> None:
-        self.keys = keys
-        self.data = data
-        self.skipped = skipped
-
-
-def read_vectors(
-    path: str | Path, *, skip_bad: bool = False, keep: Container[str] | None = None
+def read_text(
+    path: Path, *, skip_bad: bool = False, keep: Container[str] | None = None
 ) -> TextVectors:
     """Read vectors in word2vec's text form, `word number number …` a line, plain, .gz or .xz.
 
@@ -49,7 +32,6 @@ def read_vectors(
     duplicates all but the first, and their numbers kept in `TextVectors.skipped`. Raises ValueError
     (F010) where not one line is good. File errors as in `read_lines`.
     """
-    path = Path(path)
     count, width, lines = _shape(path)
     keys: dict[str, None] = {}
     data = array("f")

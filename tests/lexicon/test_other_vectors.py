@@ -1,0 +1,172 @@
+"""Vectors in binary form, and spaCy's."""
+
+import gzip
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+import spacy
+from gensim.models import KeyedVectors
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.vectors import Vectors
+
+from spacy_flat.lexicon import read_vectors
+from spacy_flat.lexicon.vectors import binary
+
+KEYS = ["重庆", "人和药店", "😀"]
+ROWS = np.arange(12, dtype=np.float32).reshape(3, 4) / 3
+
+
+def pack(keys: list[bytes], rows: np.ndarray, end: bytes = b"") -> bytes:
+    header = f"{len(keys)} {rows.shape[1]}\n".encode()
+    records = (
+        key + b" " + struct.pack(f"<{len(row)}f", *row) + end
+        for key, row in zip(keys, rows.tolist(), strict=True)
+    )
+    return header + b"".join(records)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "some.bin"
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_binary_vectors(path: Path, end: bytes, suffix: str) -> None:
+    data = pack([key.encode() for key in KEYS], ROWS, end)
+    path = path.with_name(path.name + suffix)
+    path.write_bytes(gzip.compress(data) if suffix else data)
+
+    vectors = read_vectors(path)
+
+    assert vectors.keys == KEYS
+    np.testing.assert_array_equal(vectors.data, ROWS)
+
+
+def test_what_gensim_writes_is_read(path: Path) -> None:
+    theirs = KeyedVectors(4)
+    theirs.add_vectors(KEYS, ROWS)
+    theirs.save_word2vec_format(str(path), binary=True)
+
+    vectors = read_vectors(path)
+
+    assert vectors.keys == KEYS
+    np.testing.assert_array_equal(vectors.data, ROWS)
+
+
+@given(st.integers(1, 60))
+def test_pieces_of_the_file_may_end_anywhere(size: int) -> None:
+    import io
+
+    data = pack([key.encode() for key in KEYS], ROWS)
+    stream = io.BytesIO(data)
+    stream.readline()
+    records = binary._Records(stream, 16)
+    old, binary.PIECE = binary.PIECE, size
+    try:
+        found = [records.next() for _ in range(4)]
+    finally:
+        binary.PIECE = old
+
+    assert found[3] is None
+    assert [record[0].decode() for record in found[:3] if record] == KEYS
+    np.testing.assert_array_equal([record[1] for record in found[:3] if record], ROWS)
+
+
+def test_only_the_kept_words(path: Path) -> None:
+    path.write_bytes(pack([key.encode() for key in KEYS], ROWS))
+
+    vectors = read_vectors(path, keep={"😀", "没有"})
+
+    assert vectors.keys == ["😀"]
+    np.testing.assert_array_equal(vectors.data, ROWS[2:])
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "message"),
+    [
+        ([b"a", b"\xff", b"c"], 0.0, r"F017.*vector 2: its word b'\\xff' is not UTF-8"),
+        ([b"a", b"", b"c"], 0.0, "F017.*vector 2: it has no word"),
+        ([b"a", b"a", b"c"], 0.0, "F017.*vector 2: it is the second of 'a'"),
+        ([b"a", b"b", b"c"], float("nan"), "F017.*vector 2: a number of 'b' is not finite"),
+    ],
+)
+def test_bad_vectors_are_named_or_skipped(
+    path: Path, keys: list[bytes], value: float, message: str
+) -> None:
+    rows = ROWS.copy()
+    rows[1, 2] = value
+    path.write_bytes(pack(keys, rows))
+
+    with pytest.raises(ValueError, match=message):
+        read_vectors(path)
+
+    vectors = read_vectors(path, skip_bad=True)
+    assert (vectors.keys, vectors.skipped) == (["a", "c"], (2,))
+
+
+def test_a_file_cut_short_is_named_or_taken_as_it_is(path: Path) -> None:
+    path.write_bytes(pack([key.encode() for key in KEYS], ROWS)[:-3])
+
+    with pytest.raises(ValueError, match=r"F016.*vector 3: the file ends"):
+        read_vectors(path)
+
+    vectors = read_vectors(path, skip_bad=True)
+    assert (vectors.keys, vectors.skipped) == (KEYS[:2], (3,))
+
+
+@pytest.mark.parametrize("data", [b"", b"\x00\x01\x02", b"3\n", "重庆 0.1 0.2\n".encode()])
+def test_no_header(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+
+    with pytest.raises(ValueError, match="F015"):
+        read_vectors(path, skip_bad=True)
+
+
+def test_no_vectors(path: Path) -> None:
+    path.write_bytes(b"0 4\n")
+
+    with pytest.raises(ValueError, match="F010"):
+        read_vectors(path)
+
+
+@pytest.mark.parametrize("folder", ["", "vocab"])
+def test_vectors_of_a_pipeline(tmp_path: Path, folder: str) -> None:
+    nlp = spacy.blank("zh")
+    for key, row in zip(KEYS, ROWS, strict=True):
+        nlp.vocab.set_vector(key, row)
+    nlp.to_disk(tmp_path)
+
+    vectors = read_vectors(tmp_path / folder)
+    some = read_vectors(tmp_path / folder, keep={"😀"})
+
+    assert sorted(vectors.keys) == sorted(KEYS)
+    rows = [vectors.data[vectors.keys.index(key)] for key in KEYS]
+    np.testing.assert_array_equal(rows, ROWS)
+    assert some.keys == ["😀"]
+
+
+def test_a_pipeline_without_vectors(tmp_path: Path) -> None:
+    spacy.blank("zh").to_disk(tmp_path)
+
+    with pytest.raises(ValueError, match="F010"):
+        read_vectors(tmp_path)
+
+
+def test_floret_vectors_name_no_words(tmp_path: Path) -> None:
+    nlp = spacy.blank("zh")
+    nlp.vocab.vectors = Vectors(
+        strings=nlp.vocab.strings,
+        mode="floret",
+        data=ROWS,
+        hash_count=1,
+        minn=1,
+        maxn=2,
+    )
+    nlp.to_disk(tmp_path)
+
+    with pytest.raises(ValueError, match="F018"):
+        read_vectors(tmp_path)
