@@ -30,6 +30,7 @@ class Errors:
         "[F008] {path}, line {line}: {columns} columns, but at most three are known: word, "
         "frequency, type. Correct or skip bad lines."
     )
+    F009 = "[F009] A source of words has weight = {weight}. Give a number above zero."
     F010 = "[F010] {path}: no vectors in this file. Check that it is the right file and complete."
     F011 = (
         "[F011] {path}, line {line}: expected a word and {width} numbers, found {text!r}. Correct "

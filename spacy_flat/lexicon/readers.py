@@ -27,9 +27,9 @@ def lexicon(
     return Lexicon(entries(), full_width=full_width, min_length=min_length, max_length=max_length)
 
 
-def jieba() -> WordList:
+def jieba(weight: float = 1.0) -> WordList:
     """`spacy-flat.JiebaWords.v1`: the dictionary of the installed jieba, a source."""
-    return jieba_words()
+    return jieba_words().weighted(weight)
 
 
 def jieba_lexicon() -> Lexicon:
@@ -37,14 +37,18 @@ def jieba_lexicon() -> Lexicon:
     return lexicon({"jieba": jieba_words()})
 
 
-def words(path: Path, type: str = "", skip_bad: bool = False) -> WordList:
-    """`spacy-flat.Words.v1`: a word list, a source; see `read_words`."""
-    return read_words(path, type=type, skip_bad=skip_bad)
+def words(path: Path, type: str = "", weight: float = 1.0, skip_bad: bool = False) -> WordList:
+    """`spacy-flat.Words.v1`: a word list, a source; see `read_words`.
+
+    type: of the words for which the file names none. weight: a factor of the frequencies, where
+    this source counts by another measure than the others.
+    """
+    return read_words(path, type=type, skip_bad=skip_bad).weighted(weight)
 
 
-def thuocl(path: Path, type: str = "", skip_bad: bool = False) -> WordList:
-    """`spacy-flat.THUOCL.v1`: a file of THUOCL, a source; see `read_thuocl`."""
-    return read_thuocl(path, type=type, skip_bad=skip_bad)
+def thuocl(path: Path, type: str = "", weight: float = 1.0, skip_bad: bool = False) -> WordList:
+    """`spacy-flat.THUOCL.v1`: a file of THUOCL, a source; see `read_thuocl` and `words`."""
+    return read_thuocl(path, type=type, skip_bad=skip_bad).weighted(weight)
 
 
 def words_of_vectors(path: Path, type: str = "", skip_bad: bool = False) -> WordList:

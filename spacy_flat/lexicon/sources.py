@@ -33,6 +33,23 @@ class WordList:
     entries: list[Entry]
     skipped: tuple[int, ...] = ()
 
+    def weighted(self, weight: float) -> "WordList":
+        """The list with its frequencies multiplied; unknown ones stay unknown.
+
+        Raises ValueError (F009) for a weight that is not a positive number.
+        """
+        if not 0 < weight < math.inf:
+            raise ValueError(Errors.F009.format(weight=weight))
+        if weight == 1:
+            return self
+        entries = [
+            entry._replace(frequency=entry.frequency * weight)
+            if entry.frequency != UNKNOWN_FREQUENCY
+            else entry
+            for entry in self.entries
+        ]
+        return WordList(entries, self.skipped)
+
     def __len__(self) -> int:
         return len(self.entries)
 

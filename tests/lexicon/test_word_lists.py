@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from spacy.util import registry
 
 from spacy_flat.lexicon import (
     Entry,
@@ -173,3 +174,41 @@ def test_keys_of_vectors_as_words(path: Path):
     words = vector_words(path, type="place", skip_bad=True)
     assert words.entries == [Entry(word, -1, "place", "words.txt") for word in ("重庆", "北京")]
     assert words.skipped == (3,)
+
+
+def test_a_weight_multiplies_known_frequencies(path: Path):
+    path.write_text("重庆\t200\n药店\n", "utf-8")
+    words = read_words(path).weighted(0.5)
+    assert [(entry.word, entry.frequency) for entry in words] == [("重庆", 100), ("药店", -1)]
+
+
+@pytest.mark.parametrize("weight", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_weight_is_a_positive_number(path: Path, weight: float):
+    path.write_text("重庆\t200\n", "utf-8")
+    with pytest.raises(ValueError, match="F009"):
+        read_words(path).weighted(weight)
+
+
+def test_sources_of_a_config_have_types_weights_and_origins(path: Path):
+    path.write_text("重庆\t200\n药店\t10\tn\n", "utf-8")
+    other = path.with_name("other.txt")
+    other.write_text("重庆\t7\n开业\n", "utf-8")
+    config = {
+        "@readers": "spacy-flat.Lexicon.v1",
+        "sources": {
+            "places": {"@readers": "spacy-flat.Words.v1", "path": str(path), "type": "place"},
+            "more": {"@readers": "spacy-flat.Words.v1", "path": str(other), "weight": 3.0},
+        },
+    }
+    lexicon = registry.resolve({"lexicon": config})["lexicon"]
+    found = [
+        (word, lexicon.type_names[type], frequency, lexicon.origin_names[origin])
+        for word, type, frequency, origin in zip(
+            lexicon, lexicon.types, lexicon.frequencies, lexicon.origins, strict=True
+        )
+    ]
+    assert found == [
+        ("重庆", "place", 200, "places"),
+        ("药店", "n", 10, "places"),
+        ("开业", "", -1, "more"),
+    ]

@@ -1,0 +1,109 @@
+"""`python -m spacy flat lexicon`: what is in a lexicon."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+import typer
+from wasabi import msg
+
+from ._failure import exit_on
+from ._lexicon import load_lexicon
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..lexicon import Lexicon
+
+SHOWN = 15  # rows of a table of counts
+
+
+def lexicon(
+    source: Annotated[
+        str, typer.Argument(help="Pipeline package or folder, or a word list; jieba's without any")
+    ] = "",
+    words: Annotated[
+        list[str], typer.Option("--word", "-w", help="Look up this word (may be repeated)")
+    ] = [],  # noqa: B006  (typer's way)
+    texts: Annotated[
+        list[str], typer.Option("--text", "-t", help="Show the words in this text")
+    ] = [],  # noqa: B006
+) -> None:
+    """Count a lexicon's words by source, type and length, look words up, find those of a text."""
+    with exit_on(OSError, ValueError):
+        found = load_lexicon(source)
+    show_counts(found)
+    if words:
+        show_words(found, words)
+    for text in texts:
+        show_matches(found, text)
+
+
+def show_counts(lexicon: Lexicon) -> None:
+    """Print how many words there are, of each source, type and length."""
+    alive = lexicon.alive
+    removed = int((~alive).sum())
+    msg.info(f"{len(lexicon):,} words" + (f", {removed:,} removed" if removed else ""))
+    left_out = ", ".join(f"{n:,} {fault}" for fault, n in lexicon.dropped.items() if n)
+    if left_out:
+        msg.text(f"left out: {left_out}")
+    show_table("source", named(lexicon.origins[alive], lexicon.origin_names))
+    show_table("type", named(lexicon.types[alive], lexicon.type_names))
+    lengths = Counter(lexicon.lengths[alive].tolist())
+    show_table("characters", {str(length): n for length, n in sorted(lengths.items())})
+
+
+def named(numbers: NDArray[np.int32], names: Sequence[str]) -> dict[str, int]:
+    """Counts by name, the most frequent first."""
+    counts = np.bincount(numbers, minlength=len(names))
+    order = np.argsort(-counts, kind="stable")
+    return {names[n] or "(unknown)": int(counts[n]) for n in order if counts[n]}
+
+
+def show_table(title: str, counts: dict[str, int]) -> None:
+    """Print the first rows of a table, and how many there are besides."""
+    rows = [(name, f"{n:,}") for name, n in counts.items()][:SHOWN]
+    msg.table(rows, header=(title, "words"), divider=True, aligns=("l", "r"))
+    if len(counts) > SHOWN:
+        rest = sum(list(counts.values())[SHOWN:])
+        msg.text(f"and {len(counts) - SHOWN:,} more, with {rest:,} words")
+
+
+def show_words(lexicon: Lexicon, words: Sequence[str]) -> None:
+    """Print what is known of each word."""
+    rows = [(word, *properties(lexicon, word)) for word in words]
+    header = ("word", "source", "type", "frequency")
+    msg.table(rows, header=header, divider=True)
+
+
+def properties(lexicon: Lexicon, word: str) -> tuple[str, str, str]:
+    """Source, type and frequency of a word; dashes where it is not in the lexicon."""
+    id = lexicon.index(word)
+    if id < 0:
+        return "not in the lexicon", "–", "–"
+    frequency = lexicon.frequencies[id]
+    return (
+        lexicon.origin_names[lexicon.origins[id]],
+        lexicon.type_names[lexicon.types[id]] or "(unknown)",
+        f"{frequency:g}" if frequency >= 0 else "(unknown)",
+    )
+
+
+def show_matches(lexicon: Lexicon, text: str) -> None:
+    """Print the words in a text, from left to right."""
+    matches = lexicon.match([text])
+    msg.divider(text)
+    rows = [
+        (f"{start}–{end}", *properties(lexicon, lexicon.word(id)), text[start:end])
+        for start, end, id in zip(
+            matches.starts.tolist(), matches.ends.tolist(), matches.words.tolist(), strict=True
+        )
+    ]
+    if rows:
+        header = ("characters", "source", "type", "frequency", "word")
+        msg.table(rows, header=header, divider=True)
+    else:
+        msg.text("no words")

@@ -1,0 +1,100 @@
+"""`python -m spacy flat lexicon` as a user types it."""
+
+from pathlib import Path
+
+import pytest
+import spacy
+from spacy.training import Example
+from typer.testing import CliRunner, Result
+
+from spacy_flat.cli import app
+from spacy_flat.lexicon import Lexicon
+from spacy_flat.lexicon.sources import Entry
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["lexicon", *arguments])
+
+
+def rows(result: Result) -> set[tuple[str, ...]]:
+    return {tuple(line.split()) for line in result.output.splitlines()}
+
+
+@pytest.fixture
+def words(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.txt"
+    path.write_text("人和药店\t5\tnt\n药店\t300\tn\n重庆\n药店\n店\n", "utf-8")
+    return path
+
+
+def test_counts_of_a_word_list(words: Path) -> None:
+    result = run(str(words))
+
+    assert result.exit_code == 0
+    assert "3 words" in result.output
+    assert "1 duplicate" in result.output
+    assert "1 short" in result.output
+    assert {("mine.txt", "3"), ("nt", "1"), ("(unknown)", "1"), ("2", "2"), ("4", "1")} <= rows(
+        result
+    )
+
+
+def test_words_are_looked_up(words: Path) -> None:
+    result = run(str(words), "--word", "人和药店", "--word", "重庆", "--word", "北京")
+
+    assert {
+        ("人和药店", "mine.txt", "nt", "5"),
+        ("重庆", "mine.txt", "(unknown)", "(unknown)"),
+        ("北京", "not", "in", "the", "lexicon", "–", "–"),
+    } <= rows(result)
+
+
+def test_words_of_texts(words: Path) -> None:
+    result = run(str(words), "--text", "人和药店在重庆开业", "--text", "没有")
+
+    assert {
+        ("0–4", "mine.txt", "nt", "5", "人和药店"),
+        ("2–4", "mine.txt", "n", "300", "药店"),
+        ("5–7", "mine.txt", "(unknown)", "(unknown)", "重庆"),
+        ("no", "words"),
+    } <= rows(result)
+
+
+def test_the_lexicon_of_a_pipeline_with_its_changes(tmp_path: Path) -> None:
+    nlp = spacy.blank("zh")
+    component = nlp.add_pipe("flat_ner")
+    example = Example.from_dict(nlp.make_doc("重庆"), {"entities": [(0, 2, "LOC")]})
+    lexicon = Lexicon([Entry("重庆", 1, "ns", "places")])
+    component.initialize(lambda: [example], nlp=nlp, lexicon=lexicon)
+    component.lexicon.add(["人和药店"], type="nt")
+    component.lexicon.remove(["重庆"])
+    nlp.to_disk(tmp_path / "model")
+
+    result = run(str(tmp_path / "model"))
+
+    assert "1 words, 1 removed" in result.output
+    assert ("added", "1") in rows(result)
+    assert ("nt", "1") in rows(result)
+
+
+def test_long_tables_are_cut(tmp_path: Path) -> None:
+    path = tmp_path / "many.txt"
+    path.write_text("".join(f"词{n:02}\t1\ttype{n:02}\n" for n in range(20)), "utf-8")
+
+    assert "and 5 more, with 5 words" in run(str(path)).output
+
+
+def test_a_pipeline_without_lexicon(tmp_path: Path) -> None:
+    nlp = spacy.blank("zh")
+    nlp.add_pipe("sentencizer")
+    nlp.to_disk(tmp_path)
+
+    result = run(str(tmp_path))
+
+    assert result.exit_code == 1
+    assert "[F034]" in result.output
+    assert "sentencizer" in result.output
+
+
+def test_no_such_pipeline() -> None:
+    assert run("no_such_pipeline").exit_code == 1
