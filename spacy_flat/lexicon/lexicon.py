@@ -211,13 +211,14 @@ class Lexicon:
     ) -> int:
         """Add words, to be found from the next `match` on; returns how many are new.
 
-        A word that is there already stays as it is; one that was removed comes back with its old
-        id. Cheap for many words at once, not for many calls. Raises ValueError (F021) for an
-        impossible frequency, TypeError (F026) for a single string.
+        A word that is there already takes the origin and what is given of type and frequency; one
+        that was removed comes back with its old id. Cheap for many words at once, not for many
+        calls. Raises ValueError (F021) for an impossible frequency, TypeError (F026) for a single
+        string.
         """
         _refuse_string(words)
         known = UNKNOWN_FREQUENCY if frequency is None else frequency
-        return self._insert((Entry(word, known, type, origin) for word in words), update=False)
+        return self._insert((Entry(word, known, type, origin) for word in words), update=True)
 
     def update(self, path: str | Path, *, type: str = "", skip_bad: bool = False) -> int:
         """Add the words of a file (see `read_words`); returns how many are new.
@@ -239,6 +240,13 @@ class Lexicon:
             alive[list(ids)] = False
             self._content = replace(self._content, alive=alive)
         return len(ids)
+
+    def declare_types(self, types: Sequence[str]) -> list[int]:
+        """Make these known as types that words may have; returns their indices in `type_names`."""
+        with self._lock:
+            known = dict.fromkeys([*self._content.type_names, *types])
+            self._content = replace(self._content, type_names=tuple(known))
+        return [self.type_names.index(type) for type in types]
 
     def _insert(self, entries: Iterable[Entry], update: bool) -> int:
         """Put entries in, and into those already there by `update`; returns how many are new."""

@@ -267,7 +267,12 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
             raise ValueError(Errors.F301.format(name=self.name))
         self.cfg["labels"] = [self._checked(label) for label in labels]
         lexicon = jieba_lexicon() if lexicon is None else lexicon
-        resources = Resources(self.labels, lexicon, char_vectors, bigram_vectors, word_vectors)
+        mentions = [
+            (ent.text, ent.label_) for example in examples for ent in example.reference.ents
+        ]
+        resources = Resources(
+            self.labels, lexicon, char_vectors, bigram_vectors, word_vectors, mentions
+        )
         docs = [example.predicted for example in examples]
         self.model.initialize(X=docs, Y=resources)  # type: ignore[arg-type]
 

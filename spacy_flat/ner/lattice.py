@@ -12,7 +12,8 @@ import srsly
 from numpy.typing import NDArray
 from safetensors.numpy import load, save
 
-from ..lexicon import Lexicon, Matches
+from ..lexicon import Lexicon
+from .gazetteer import Gazetteer, WordNodes
 from .options import LatticeOptions
 from .segments import Segment
 
@@ -116,6 +117,7 @@ class LatticeEncoder:
     bigrams: KeyIndex
     words: KeyIndex
     n_types: int
+    gazetteer: Gazetteer | None = None  # for training; not saved
     _bands: tuple[Any, NDArray[np.int8]] = field(
         default=(None, np.zeros(0, np.int8)), init=False, repr=False
     )
@@ -125,16 +127,33 @@ class LatticeEncoder:
         none = KeyIndex.empty()
         return cls(options, Lexicon(), none, none, none, 0)
 
-    def batches(self, texts: Sequence[str], segments: Sequence[Segment]) -> Iterator[LatticeBatch]:
+    def batches(
+        self, texts: Sequence[str], segments: Sequence[Segment], is_train: bool = False
+    ) -> Iterator[LatticeBatch]:
         """Batches of segments of like size, each of at most `batch_nodes` nodes with padding (or
-        of one segment)."""
+        of one segment). In training the gazetteer shows some of its names."""
         if not segments:
             return
         pieces = [texts[segment.text][segment.start : segment.end] for segment in segments]
-        flat = _FlatLattice(self, pieces)
+        flat = _FlatLattice(self, pieces, self.gazetteer if is_train else None)
         order = np.lexsort((flat.n_words, flat.n_chars))
         for rows in _cut(order, flat.n_chars, flat.n_words, self.options.batch_nodes):
             yield flat.pad(rows, tuple(segments[row] for row in rows))
+
+    def words_in(self, texts: Sequence[str]) -> WordNodes:
+        """The words of the lexicon in texts, and what the network knows of them."""
+        matches = self.lexicon.match(texts)
+        keys = self.words.look_up(matches.words.astype(np.uint64))
+        types = self.lexicon.types[matches.words].astype(np.int64)
+        nodes = WordNodes(
+            texts=matches.texts.astype(np.int64),
+            starts=matches.starts.astype(np.int64),
+            ends=matches.ends.astype(np.int64),
+            keys=keys,
+            types=np.where(types < self.n_types, types, 0),
+            bands=self.bands(matches.words),
+        )
+        return nodes.select(keys > 0) if self.options.only_known_words else nodes
 
     def bands(self, words: NDArray[np.int32]) -> Ints:
         """[N] ids of words → [N] bands of their frequency; 0 unknown."""
@@ -181,33 +200,25 @@ class LatticeEncoder:
 class _FlatLattice:
     """All segments' characters and words one after the other, before padding."""
 
-    def __init__(self, encoder: LatticeEncoder, pieces: Sequence[str]) -> None:
+    def __init__(
+        self, encoder: LatticeEncoder, pieces: Sequence[str], gazetteer: Gazetteer | None
+    ) -> None:
         self.n_chars = np.array([len(piece) for piece in pieces], dtype=np.int64)
         self.char_starts = np.cumsum(self.n_chars) - self.n_chars
         codes = char_codes("".join(pieces), encoder.options.normalise_numbers)
         self.chars = encoder.chars.look_up(codes)
         last = self.char_starts + self.n_chars - 1
         self.bigrams = encoder.bigrams.look_up(bigram_codes(codes, last))
-        matches = self._matches(encoder, pieces)
-        lexicon = encoder.lexicon
-        words = matches.words
-        self.n_words = np.bincount(matches.texts, minlength=len(pieces)).astype(np.int64)
+        nodes = encoder.words_in(pieces)
+        if gazetteer is not None:
+            nodes = gazetteer.show_some(nodes, pieces)
+        self.n_words = np.bincount(nodes.texts, minlength=len(pieces)).astype(np.int64)
         self.word_starts = np.cumsum(self.n_words) - self.n_words
-        self.words = encoder.words.look_up(words.astype(np.uint64))
-        types = lexicon.types[words].astype(np.int64)
-        self.types = np.where(types < encoder.n_types, types, 0)
-        self.bands = encoder.bands(words)
-        self.heads = matches.starts.astype(np.int64)
-        self.lengths = (matches.ends - matches.starts).astype(np.int64)
-
-    def _matches(self, encoder: LatticeEncoder, pieces: Sequence[str]) -> Matches:
-        matches = encoder.lexicon.match(pieces)
-        if not encoder.options.only_known_words:
-            return matches
-        known = encoder.words.look_up(matches.words.astype(np.uint64)) > 0
-        return Matches(
-            matches.texts[known], matches.starts[known], matches.ends[known], matches.words[known]
-        )
+        self.words = nodes.keys
+        self.types = nodes.types
+        self.bands = nodes.bands
+        self.heads = nodes.starts
+        self.lengths = nodes.ends - nodes.starts
 
     def pad(self, rows: Ints, segments: tuple[Segment, ...]) -> LatticeBatch:
         char_places, has_char = _padding(self.char_starts[rows], self.n_chars[rows])

@@ -95,13 +95,15 @@ def _emissions(
 ) -> Iterator[Emissions]:
     shim = shim_of(model)
     texts = [doc.text for doc in docs]
-    for batch in lattice_batches(model, texts):
+    for batch in lattice_batches(model, texts, is_train):
         with shim.training() if is_train else shim.predicting() as network:
             scores = network(batch, upstream.of(batch))
         yield Emissions(texts, batch, scores)
 
 
-def lattice_batches(model: FlatModel, texts: Sequence[str]) -> Iterator[LatticeBatch]:
+def lattice_batches(
+    model: FlatModel, texts: Sequence[str], is_train: bool = False
+) -> Iterator[LatticeBatch]:
     """Texts cut into segments, in batches of segments of like length."""
     encoder: LatticeEncoder = model.attrs["encoder"]
     options = encoder.options
@@ -110,7 +112,7 @@ def lattice_batches(model: FlatModel, texts: Sequence[str]) -> Iterator[LatticeB
         for number, text in enumerate(texts)
         for segment in split_text(number, text, options.max_length, options.overlap)
     ]
-    return encoder.batches(texts, segments)
+    return encoder.batches(texts, segments, is_train)
 
 
 class _Upstream:

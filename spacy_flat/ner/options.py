@@ -89,6 +89,9 @@ class LatticeOptions:
         trained vector.
     only_known_words: leave words out of the lattice that have neither a trained nor a pretrained
         vector.
+    gazetteer_rate: share of the training corpus's entities that stand in the lattice at a time in
+        training, their labels as their types, as if they had been added to the lexicon; so that
+        the network trusts words that are added later with such types.
     normalise_numbers: read every digit as 0.
     normalise_embeddings: scale pretrained vectors to unit length.
     float16_vectors: keep pretrained vectors in half precision, which halves their size in memory
@@ -109,6 +112,7 @@ class LatticeOptions:
     bigram_min_freq: int = 1
     word_min_freq: int = 1
     only_known_words: bool = False
+    gazetteer_rate: float = 0.3
     normalise_numbers: bool = False
     normalise_embeddings: bool = True
     float16_vectors: bool = False
@@ -130,6 +134,8 @@ class LatticeOptions:
                 "batch_nodes",
             ),
         )
+        rate = self.gazetteer_rate
+        _check("lattice", "gazetteer_rate", rate, 0 <= rate <= 1, "from 0 to 1")
         if not 0 <= self.overlap <= self.max_length // 2:
             raise ValueError(Errors.F300.format(overlap=self.overlap, max_length=self.max_length))
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..lexicon import Lexicon, TextVectors
+from .gazetteer import Gazetteer
 from .lattice import Codes, Ints, KeyIndex, LatticeEncoder, bigram_codes, char_codes, text_codes
 from .options import LatticeOptions
 
@@ -19,6 +20,7 @@ class Resources:
     """What a network is built from, besides its options and the training texts.
 
     vectors: each may be missing; their keys are characters, bigrams and words of the lexicon.
+    mentions: text and label of each entity of the training corpus.
     """
 
     labels: Sequence[str]
@@ -26,6 +28,7 @@ class Resources:
     char_vectors: TextVectors | None = None
     bigram_vectors: TextVectors | None = None
     word_vectors: TextVectors | None = None
+    mentions: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,11 @@ class Vocabulary:
         chars = _pretrained_characters(resources.char_vectors, 1, options)
         bigrams = _pretrained_characters(resources.bigram_vectors, 2, options)
         words = _pretrained_words(resources, options)
+        gazetteer = None
+        if options.gazetteer_rate > 0:
+            gazetteer = Gazetteer.build(
+                resources.mentions, resources.lexicon, options.gazetteer_rate
+            )
         char_counts, bigram_counts, word_counts = _count(resources.lexicon, options, texts)
         encoder = LatticeEncoder(
             options,
@@ -74,6 +82,7 @@ class Vocabulary:
             _index(bigram_counts, options.bigram_min_freq, bigrams, options),
             _index(word_counts, options.word_min_freq, words, options),
             len(resources.lexicon.type_names),
+            gazetteer,
         )
         return cls(encoder, chars, bigrams, words)
 

@@ -275,8 +275,12 @@ def test_added_words_have_ids_at_the_end():
     assert lexicon.type_names[lexicon.types[2]] == "place"
     assert lexicon.frequencies[2] == 3
     assert lexicon.origin_names[lexicon.origins[2]] == "added"
-    assert lexicon.type_names[lexicon.types[0]] == ""
-    assert lexicon.dropped == {"duplicate": 1}
+    # Known words take what they are given, too, and keep the rest.
+    assert lexicon.type_names[lexicon.types[0]] == "place"
+    assert lexicon.add(["上海"]) == 0
+    assert lexicon.type_names[lexicon.types[2]] == "place"
+    assert lexicon.frequencies[2] == 3
+    assert lexicon.dropped == {}
 
 
 def test_removed_words_do_not_match_but_keep_their_id():

@@ -20,7 +20,7 @@ Span = tuple[int, int, str]
 
 DROPOUTS = ("embed", "lattice", "output", "ff", "attn", "key", "word")
 NETWORK = {"heads": 2, "head_dim": 8, **{f"{name}_dropout": 0.0 for name in DROPOUTS}}
-TINY = {"model": {"network": NETWORK, "lattice": {"embed_width": 16}}}
+TINY = {"model": {"network": NETWORK, "lattice": {"embed_width": 16, "gazetteer_rate": 0.0}}}
 
 WORDS = [
     Entry("人和", 120, "nz"),

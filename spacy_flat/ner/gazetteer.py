@@ -1,0 +1,105 @@
+"""What teaches the network to trust the words that a user will add.
+
+The words of a general lexicon say little of entities: a network trained with those alone makes
+next to nothing of a name added later, however sure the user is of it. So in training some of the
+corpus's own entities stand in the lattice as a user's words would: with their label as their type,
+and with no vector unless the lexicon has one. They do so wherever the name occurs, entity or not.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..lexicon import Entry, Lexicon
+
+Ints = NDArray[np.int64]
+_SHIFT = 31  # bits of a place in a text
+
+
+@dataclass(frozen=True)
+class WordNodes:
+    """Lexicon words in texts, by (text, start, end).
+
+    Fields are [M]: number of the text, first character and the one after the last, and what a
+    lattice says of a word.
+    """
+
+    texts: Ints
+    starts: Ints
+    ends: Ints
+    keys: Ints
+    types: Ints
+    bands: Ints
+
+    def select(self, chosen: NDArray[np.bool_]) -> "WordNodes":
+        """Some of the words."""
+        return WordNodes(*(column[chosen] for column in vars(self).values()))
+
+    def order(self) -> Ints:
+        """[M] numbers in the order of (text, start, end). Words are below 2¹⁶ characters long."""
+        return (self.texts << (_SHIFT + 16)) | (self.starts << 16) | (self.ends - self.starts)
+
+
+@dataclass(frozen=True)
+class Gazetteer:
+    """Names of the training corpus, and the share of them that is shown at a time.
+
+    types: [N] of each name, its label's number among the types of the component's lexicon.
+    """
+
+    names: Lexicon
+    types: Ints
+    rate: float
+
+    @classmethod
+    def build(
+        cls, mentions: Iterable[tuple[str, str]], lexicon: Lexicon, rate: float
+    ) -> "Gazetteer":
+        """mentions: the text and the label of each entity; a name counts as what it is most often.
+
+        The labels become types of `lexicon`, which words may have that are added to it.
+        """
+        counts = Counter(mentions)
+        commonest = {name: label for (name, label), _ in reversed(counts.most_common())}
+        names = Lexicon(
+            (Entry(name, type=label) for name, label in commonest.items()),
+            full_width=lexicon.full_width,
+            min_length=lexicon.min_length,
+            max_length=lexicon.max_length,
+        )
+        numbers = lexicon.declare_types(names.type_names)
+        return cls(names, np.array(numbers, dtype=np.int64)[names.types], rate)
+
+    def show_some(self, known: WordNodes, pieces: Sequence[str]) -> WordNodes:
+        """The words with some of the names that occur in the pieces, drawn anew at every call."""
+        shown = np.random.random(self.names.size) < self.rate
+        matches = self.names.match(pieces)
+        here = shown[matches.words]
+        words = matches.words[here]
+        none = np.zeros(len(words), dtype=np.int64)
+        names = WordNodes(
+            texts=matches.texts[here].astype(np.int64),
+            starts=matches.starts[here].astype(np.int64),
+            ends=matches.ends[here].astype(np.int64),
+            keys=none,
+            types=self.types[words],
+            bands=none,
+        )
+        return _join(known, names)
+
+
+def _join(known: WordNodes, names: WordNodes) -> WordNodes:
+    """All words; one that is in both keeps its key and band and takes the name's type."""
+    order, name_order = known.order(), names.order()
+    types = known.types.copy()
+    there = np.isin(name_order, order)
+    types[np.searchsorted(order, name_order[there])] = names.types[there]
+    merged = np.argsort(np.concatenate([order, name_order[~there]]), kind="stable")
+    columns = (
+        np.concatenate([types if name == "types" else getattr(known, name), column[~there]])
+        for name, column in vars(names).items()
+    )
+    return WordNodes(*(column[merged] for column in columns))

@@ -1,0 +1,146 @@
+"""What a network is shown in training of words that will be added later."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacy_flat.lexicon import Entry, Lexicon
+from spacy_flat.ner.gazetteer import WordNodes
+from spacy_flat.ner.lattice import LatticeEncoder
+from spacy_flat.ner.options import LatticeOptions
+from spacy_flat.ner.vocabulary import Resources, Vocabulary
+
+MENTIONS = [("人和药店", "ORG"), ("重庆", "LOC"), ("重庆", "LOC"), ("重庆", "ORG"), ("王", "PER")]
+TEXTS = ["人和药店在重庆开业", "", "重庆人和药店"]
+
+
+def lexicon() -> Lexicon:
+    return Lexicon([Entry("药店", 300, "n"), Entry("重庆", 2000, "ns"), Entry("开业", 90, "v")])
+
+
+def encoder(rate: float, mentions: list[tuple[str, str]] | None = None) -> LatticeEncoder:
+    options = LatticeOptions(gazetteer_rate=rate)
+    resources = Resources(["LOC", "ORG"], lexicon(), mentions=mentions or MENTIONS)
+    return Vocabulary.build(options, resources, TEXTS).encoder
+
+
+def words(found: LatticeEncoder, nodes: WordNodes, texts: list[str]) -> list[tuple[str, str, bool]]:
+    """Of each word its text, its type and whether it has a vector."""
+    names = found.lexicon.type_names
+    return [
+        (texts[text][start:end], names[type], bool(key))
+        for text, start, end, key, type in zip(
+            nodes.texts, nodes.starts, nodes.ends, nodes.keys, nodes.types, strict=True
+        )
+    ]
+
+
+def shown(found: LatticeEncoder, texts: list[str]) -> list[tuple[str, str, bool]]:
+    assert found.gazetteer is not None
+    return words(found, found.gazetteer.show_some(found.words_in(texts), texts), texts)
+
+
+def test_names_have_their_labels_as_types_and_vectors_of_the_lexicon_only() -> None:
+    assert shown(encoder(1.0), TEXTS) == [
+        ("人和药店", "ORG", False),
+        ("药店", "n", True),
+        ("重庆", "LOC", True),  # its commonest label, and the vector that it has anyway
+        ("开业", "v", True),
+        ("重庆", "LOC", True),
+        ("人和药店", "ORG", False),
+        ("药店", "n", True),
+    ]
+
+
+def test_a_share_of_the_names_is_shown_and_another_one_each_time() -> None:
+    mentions = [(f"名{number:03}", "PER") for number in range(400)]
+    texts = ["".join(name for name, _ in mentions)]
+    found = encoder(0.25, mentions)
+
+    draws = [{word for word, _, _ in shown(found, texts)} for _ in range(2)]
+
+    assert [len(draw) for draw in draws] == pytest.approx([100, 100], abs=40)
+    assert draws[0] != draws[1]
+
+
+def test_what_is_shown_is_what_a_user_adds() -> None:
+    """After adding the names, a trained pipeline sees the very nodes that training showed."""
+    found = encoder(1.0)
+    training = shown(found, TEXTS)
+    for name, label in [("人和药店", "ORG"), ("重庆", "LOC")]:
+        found.lexicon.add([name], type=label)
+
+    assert words(found, found.words_in(TEXTS), TEXTS) == training
+
+
+def test_prediction_shows_nothing() -> None:
+    found = encoder(1.0)
+
+    assert {word for word, _, _ in words(found, found.words_in(TEXTS), TEXTS)} == {
+        "药店",
+        "重庆",
+        "开业",
+    }
+
+
+def test_a_rate_of_zero_leaves_the_lexicon_alone() -> None:
+    found = encoder(0.0)
+
+    assert found.gazetteer is None
+    assert found.lexicon.type_names == ("", "n", "ns", "v")
+
+
+def test_it_is_not_saved() -> None:
+    found = encoder(0.3)
+
+    assert found.from_bytes(found.to_bytes()).gazetteer is None
+    assert found.from_bytes(found.to_bytes()).n_types == found.n_types
+
+
+@given(
+    st.lists(st.text("人和药店在重庆王😀", max_size=12), max_size=4),
+    st.sets(st.text("人和药店在重庆王😀", min_size=2, max_size=4), max_size=5),
+)
+def test_joining_agrees_with_a_dictionary_of_spans(texts: list[str], names: set[str]) -> None:
+    known = Lexicon([Entry("药店", 3, "n"), Entry("重庆", 2, "ns"), Entry("和药", 1, "v")])
+    options = LatticeOptions(gazetteer_rate=1.0)
+    mentions = [(name, "ORG") for name in sorted(names)]
+    resources = Resources(["ORG"], known, mentions=mentions)
+    found = Vocabulary.build(options, resources, ["药店重庆和药"]).encoder
+
+    def spans(lexicon: Lexicon) -> dict[tuple[int, int, int], str]:
+        return {
+            (number, start, start + len(word)): lexicon.type_names[
+                lexicon.types[lexicon.index(word)]
+            ]
+            for number, text in enumerate(texts)
+            for word in lexicon
+            for start in range(len(text))
+            if text.startswith(word, start)
+        }
+
+    assert found.gazetteer is not None
+    expected = spans(known) | spans(found.gazetteer.names)
+    nodes = found.gazetteer.show_some(found.words_in(texts), texts)
+    places = list(
+        zip(nodes.texts.tolist(), nodes.starts.tolist(), nodes.ends.tolist(), strict=True)
+    )
+
+    assert places == sorted(expected)
+    assert [known.type_names[type] for type in nodes.types] == [expected[span] for span in places]
+
+
+@pytest.mark.parametrize("rate", [-0.1, 1.5])
+def test_impossible_rates(rate: float) -> None:
+    with pytest.raises(ValueError, match=r"F305.*gazetteer_rate"):
+        LatticeOptions(gazetteer_rate=rate)
+
+
+def test_only_names_that_the_lexicon_could_hold() -> None:
+    found = encoder(1.0, [("王", "PER"), ("很" * 40, "ORG"), ("  ", "ORG")])
+
+    assert found.gazetteer is not None
+    assert len(found.gazetteer.names) == 0
+    assert shown(found, TEXTS) == words(found, found.words_in(TEXTS), TEXTS)
+    assert np.all(found.words_in([]).texts == [])
