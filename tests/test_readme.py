@@ -59,6 +59,7 @@ def folder(mini_project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             "王\tB-PER\n芳\tI-PER\n\n重\tB-LOC\n庆\tI-LOC\n", "utf-8"
         )
     (tmp_path / "words.txt").write_text("人和药店\t3\n", "utf-8")
+    (tmp_path / "text.txt").write_text("人和药店在重庆开业\n" * 10, "utf-8")
     return tmp_path
 
 
@@ -104,6 +105,10 @@ def test_commands(line: str, request: pytest.FixtureRequest) -> None:
         registry.cli.get_all()  # as `python -m spacy` does first
         result = CliRunner().invoke(spacy_app, words[3:])
         assert result.exit_code == 0, result.output
+    elif words[:4] == ["python", "-m", "pip", "install"]:
+        extra = re.fullmatch(r"\.\[(\w+)\]", words[4])
+        assert extra
+        assert f"\n{extra[1]} = [" in (ROOT / "pyproject.toml").read_text("utf-8")
     elif words[:3] == ["python", "-m", "spacy"]:
         assert_arguments(words[3:])
     else:
