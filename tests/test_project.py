@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
-from spacy import displacy
+from spacy import displacy, load
 from spacy.cli.init_config import fill_config
 from spacy.displacy.render import DEFAULT_LABEL_COLORS
 from spacy.tokens import Doc
@@ -161,6 +161,20 @@ def test_installed_package_loads(mini_site: Path) -> None:
     run = [sys.executable, "-X", "utf8", "-c", code]
     result = subprocess.run(run, env=environment, capture_output=True, check=True)
     assert result.stdout.decode("utf-8").strip() == "重庆"
+
+
+def test_workflow_of_vectors(mini_project: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    shutil.copytree(mini_project, folder, ignore=shutil.ignore_patterns("packages", "training"))
+    (folder / "text.txt").write_text("人和药店在重庆开业。\n" * 20, "utf-8")
+    for command in ("train-vectors", "train-on-vectors"):
+        project_run(folder, command, overrides=VARIABLES, capture=True)
+    config = load_config(folder / "training/demo/model-best/config.cfg")
+    assert config["paths"]["word_vectors"] == "vectors/word.vec.gz"
+    nlp = load(folder / "training/demo/model-best")
+    network = nlp.get_pipe("flat_ner").model.shims[0].module  # type: ignore[attr-defined]
+    assert network.chars.pretrained.abs().sum() > 0
+    assert network.words.pretrained.abs().sum() > 0
 
 
 def test_what_has_not_changed_is_skipped(
