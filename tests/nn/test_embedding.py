@@ -1,0 +1,47 @@
+"""Pretrained vectors and trained offsets."""
+
+import torch
+
+from spacy_flat.nn import weights
+from spacy_flat.nn.embedding import PretrainedEmbedding
+
+KEYS = torch.tensor([2, 5])
+VECTORS = torch.tensor([[0.1, -0.2, 0.3], [1.0, 2.0, -3.0]])
+
+
+def table(float16: bool) -> PretrainedEmbedding:
+    torch.manual_seed(0)
+    embedding = PretrainedEmbedding(n_keys=6, n_trained=3, width=3, float16=float16)
+    embedding.set_pretrained(KEYS, VECTORS)
+    return embedding
+
+
+def test_a_vector_is_pretrained_plus_offset() -> None:
+    embedding = table(False)
+
+    with torch.no_grad():
+        embedding.offsets.weight[2] = 0.5
+
+    assert torch.equal(embedding(KEYS), VECTORS + torch.tensor([[0.5], [0.0]]))
+    assert torch.equal(embedding(torch.tensor([6])), torch.zeros(1, 3))  # neither
+    assert embedding(torch.tensor([0, 1])).abs().min() > 0  # offsets alone
+
+
+def test_half_precision_halves_the_pretrained_table_alone() -> None:
+    full, half = table(False), table(True)
+
+    assert half.pretrained.dtype == torch.float16
+    assert half.offsets.weight.dtype == torch.float32
+    assert half(KEYS).dtype == torch.float32
+    torch.testing.assert_close(half(KEYS), full(KEYS), rtol=1e-3, atol=0)
+    saved = [len(weights.to_bytes(embedding, {})) for embedding in (full, half)]
+    assert saved[0] - saved[1] >= 7 * 3 * 2 - 16  # the header names another type
+
+
+def test_half_precision_is_saved_exactly() -> None:
+    half = table(True)
+
+    loaded = PretrainedEmbedding(n_keys=6, n_trained=3, width=3, float16=True)
+    weights.load_into(loaded, weights.to_bytes(half, {}))
+
+    assert torch.equal(loaded(torch.arange(7)), half(torch.arange(7)))
