@@ -1,14 +1,16 @@
 """Train pipelines on corpora and measure their F1 and speed.
 
     python benchmarks/accuracy.py --corpus resume --seeds 1 2 3 --vectors DIR [--output FILE]
+    python benchmarks/accuracy.py --corpus wnut17 --config configs/tener_words.cfg
     python benchmarks/accuracy.py --corpus resume --system spacy
     python benchmarks/accuracy.py --corpus weibo --components.flat_ner.model.network.layers 2
 
 A corpus is a folder of train.spacy, dev.spacy and, where there is one, test.spacy, as written by
-`python -m spacy flat convert`. "flat" trains --config; "spacy" trains spaCy's own `ner` by the
-config of `spacy init config -l zh -p ner -o efficiency` on the same files. --vectors is a folder
-of files such as zh.char.50d.vec.xz, zh.bigram.… and zh.word.…. Settings of the config are
-overridden as in `spacy train`.
+`python -m spacy flat convert`. "spacy-flat" trains --config; "spacy" trains spaCy's own `ner`, in
+the language of --config, by the config of `spacy init config -p ner -o efficiency` on the same
+files. --vectors is a folder of files such as zh.char.50d.vec.xz, zh.bigram.… and zh.word.…, of
+which those are taken that the config has a place for. Settings of the config are overridden as in
+`spacy train`.
 
 As `spacy train` does, the pipeline that is best on dev is kept; F1 is its `ents_f`, by spaCy's
 scorer. Seconds per epoch include the evaluations on dev. Characters a second are those of
@@ -82,7 +84,7 @@ def parse_arguments() -> tuple[argparse.Namespace, list[str]]:
     )
     parser.add_argument("--corpus", nargs="+", required=True, help="names of folders in --data")
     parser.add_argument("--data", type=Path, default=ROOT / "corpus")
-    parser.add_argument("--system", choices=["flat", "spacy"], default="flat")
+    parser.add_argument("--system", choices=["spacy-flat", "spacy"], default="spacy-flat")
     parser.add_argument("--config", type=Path, default=ROOT / "configs" / "flat.cfg")
     parser.add_argument("--vectors", type=folder_or_none, help='folder of vectors, or "none"')
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
@@ -92,7 +94,7 @@ def parse_arguments() -> tuple[argparse.Namespace, list[str]]:
     parser.add_argument("--output", type=Path, help="append to this file of JSON lines")
     arguments, extra = parser.parse_known_args()
     if arguments.system == "spacy" and arguments.vectors:
-        parser.error("--vectors are for --system flat")
+        parser.error("--vectors are for --system spacy-flat")
     return arguments, extra
 
 
@@ -106,13 +108,17 @@ def run(
     """Train and evaluate once; a record of it."""
     system, vectors = arguments.system, arguments.vectors
     paths = {"paths.train": str(corpus / "train.spacy"), "paths.dev": str(corpus / "dev.spacy")}
-    settings = {**paths, "system.seed": seed, **vector_paths(vectors), **overrides}
-    if system == "flat":
-        config = load_config(arguments.config, overrides=settings)
-    else:
-        base = init_config(lang="zh", pipeline=["ner"], optimize="efficiency", gpu=False)
-        config = load_config_from_str(base.to_str(), overrides=settings)
-    kept = arguments.models and arguments.models / f"{system}-{corpus.name}-{seed}"
+    base = load_config(arguments.config)
+    if system == "spacy":
+        lang = base["nlp"]["lang"]
+        base = init_config(lang=lang, pipeline=["ner"], optimize="efficiency", gpu=False)
+    name = arguments.config.stem if system == "spacy-flat" else "efficiency"
+    known = {
+        path: file for path, file in vector_paths(vectors).items() if path[6:] in base["paths"]
+    }
+    settings = {**paths, "system.seed": seed, **known, **overrides}
+    config = load_config_from_str(base.to_str(), overrides=settings)
+    kept = arguments.models and arguments.models / f"{name}-{corpus.name}-{seed}"
     with nullcontext(kept) if kept else TemporaryDirectory() as folder:
         training = train_pipeline(config, Path(folder))
         nlp = spacy.load(Path(folder) / "model-best")
@@ -122,7 +128,7 @@ def run(
         "system": system,
         "corpus": corpus.name,
         "seed": seed,
-        "config": arguments.config.stem if system == "flat" else "efficiency",
+        "config": name,
         "vectors": vectors.name if vectors else "none",
         "overrides": overrides,
         "threads": arguments.threads,
@@ -133,8 +139,8 @@ def run(
     }
 
 
-def vector_paths(folder: Path | None) -> dict[str, str]:
-    """Overrides of the config for the files of vectors in a folder.
+def vector_paths(folder: Path | None, wanted: Iterable[str]) -> dict[str, str]:
+    """The files of vectors in a folder, by name in the config's [paths], as far as wanted.
 
     Raises FileNotFoundError where the folder has none, ValueError where one kind has several.
     """
@@ -146,8 +152,8 @@ def vector_paths(folder: Path | None) -> dict[str, str]:
         if len(files) > 1:
             names = ", ".join(sorted(path.name for path in files))
             raise ValueError(f"{folder}: several files of {kind} vectors: {names}. Leave one.")
-        if files:
-            found[f"paths.{kind}_vectors"] = str(files[0])
+        if files and f"{kind}_vectors" in wanted:
+            found[f"{kind}_vectors"] = str(files[0])
     if not found:
         raise FileNotFoundError(
             f"{folder}: no vectors here. Files must be called like zh.char.50d.vec.xz, with "

@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from spacy_flat.ner.lattice import LatticeBatch
-from spacy_flat.ner.network import FLAT
+from spacy_flat.ner.flat.lattice import LatticeBatch
+from spacy_flat.ner.flat.network import FLAT
 
 FOUR = [(0, 0), (0, 1), (1, 0), (1, 1)]  # hh, ht, th, tt: 0 is the head, 1 the tail
 TWO = [(0, 0), (1, 1)]

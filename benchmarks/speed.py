@@ -48,10 +48,11 @@ from sentences import cut_texts, draw_texts, make_examples, make_pipeline, read_
 from spacy.language import Language
 
 from spacy_flat.ner.component import CRFEntityRecognizer
-from spacy_flat.ner.lattice import LatticeBatch, LatticeEncoder
-from spacy_flat.ner.model import lattice_batches
-from spacy_flat.ner.network import FLAT
+from spacy_flat.ner.flat.lattice import LatticeBatch, LatticeEncoder
+from spacy_flat.ner.flat.network import FLAT
+from spacy_flat.ner.model import make_batches
 from spacy_flat.ner.segments import Segment
+from spacy_flat.ner.units import Units
 
 System = Literal["network", "direct", "pipeline"]
 Task = Literal["inference", "training"]
@@ -181,7 +182,7 @@ class Bench:
 
     def _network_step(self, case: Case, network: FLAT | DirectFLAT, batch: LatticeBatch) -> Step:
         crf = self.network.crf
-        lengths = torch.from_numpy(batch.n_chars)
+        lengths = torch.from_numpy(batch.n_units)
         tags = torch.zeros(batch.chars.shape, dtype=torch.long)
 
         def infer() -> None:
@@ -201,7 +202,9 @@ class Bench:
         """One batch of all texts, none cut."""
         options = replace(self.encoder.options, batch_nodes=sys.maxsize)
         segments = [Segment(number, 0, len(text)) for number, text in enumerate(texts)]
-        (batch,) = replace(self.encoder, options=options).batches(texts, segments)
+        (batch,) = replace(self.encoder, options=options).batches(
+            list(map(Units.characters, texts)), segments
+        )
         return batch
 
 
@@ -254,11 +257,11 @@ def measure_pipe(nlp: Language, texts: Sequence[str], threads: int) -> float:
 
 def measure_lattices(nlp: Language, texts: Sequence[str]) -> float:
     """Characters a second from texts to lattice batches, one thread, the best of three passes."""
-    model = nlp.get_pipe("flat_ner").model  # type: ignore[attr-defined]
+    encoder = nlp.get_pipe("flat_ner").model.attrs["encoder"]  # type: ignore[attr-defined]
     best = float("inf")
     for _ in range(3):
         start = time.perf_counter()
-        for _ in lattice_batches(model, texts):
+        for _ in make_batches(encoder, list(map(Units.characters, texts))):
             pass
         best = min(best, time.perf_counter() - start)
     rate = sum(map(len, texts)) / best

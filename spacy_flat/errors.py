@@ -255,6 +255,10 @@ class Errors:
         "the same text."
     )
     F305 = "[F305] model.{block}: {name} = {value!r} is out of range, it must be {wanted}."
+    F306 = (
+        "[F306] {name} tags units of one kind, unit = {unit!r}, and has no use for {given}. Remove "
+        "them from [initialize.components.{name}], or set another unit in model.sequence."
+    )
 
 
 class Warnings:

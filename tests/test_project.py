@@ -26,7 +26,7 @@ from weasel.util import load_project_config
 
 from spacy_flat.colours import COLOURS
 from spacy_flat.corpora.sources import SOURCES
-from spacy_flat.ner.options import FLATOptions, LatticeOptions
+from spacy_flat.ner.flat.options import FLATOptions, LatticeOptions
 
 ROOT = Path(__file__).parents[1]
 CONFIGS = sorted((ROOT / "configs").glob("*.cfg"))

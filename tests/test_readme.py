@@ -20,8 +20,8 @@ from typer.testing import CliRunner
 from weasel.cli.run import project_run
 from weasel.util.config import parse_config_overrides as parse_project_overrides
 
-from spacy_flat.ner.component import make_flat_ner
-from spacy_flat.ner.options import FLATOptions, LatticeOptions
+from spacy_flat.ner.flat.component import make_flat_ner
+from spacy_flat.ner.flat.options import FLATOptions, LatticeOptions
 from spacy_flat.nn.optimizers import SGD, AdamW
 
 ROOT = Path(__file__).parents[1]

@@ -138,11 +138,12 @@ def split_off_spaces(units: list[str], separator: str) -> tuple[list[str], list[
     pieces = [piece for unit in units for piece in (separator, unit)][1:] if separator else units
     for piece in pieces:
         after_word = bool(words) and not words[-1].isspace()
-        if piece == " " and after_word and not spaces[-1]:
+        if piece.startswith(" ") and after_word and not spaces[-1]:
             spaces[-1] = True
-        elif piece.isspace() and words and not after_word:
+            piece = piece[1:]
+        if piece.isspace() and words and words[-1].isspace():
             words[-1] += piece
-        else:
+        elif piece:
             words.append(piece)
             spaces.append(False)
     return words, spaces

@@ -1,41 +1,33 @@
-"""`flat_ner`: what spaCy sees of the entity recogniser."""
+"""What spaCy sees of an entity recogniser: what `flat_ner` and `tener_ner` share."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from spacy.scorer import PRFScore, get_ner_prf
 from spacy.tokens import Doc
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
-from thinc.api import Config, Optimizer, set_dropout_rate
+from thinc.api import Optimizer, set_dropout_rate
 
 from ..errors import Errors
-from ..lexicon import Lexicon, TextVectors
-from ..lexicon.readers import jieba_lexicon
-from .model import Emissions, FlatModel, best_tags, extend_labels, loss_and_gradient, shim_of
-from .segments import EntitySpan, Segment, join_segments, spans_within
-from .spans import OnMisaligned, gold_spans, has_gold, set_entities, trim
+from .batches import Batch
+from .model import (
+    Emissions,
+    TaggingModel,
+    best_tags,
+    extend_labels,
+    loss_and_gradient,
+    shim_of,
+)
+from .segments import Segment, join_segments, spans_within
+from .spans import OnMisaligned, gold_spans, has_gold, set_entities
 from .tags import IntArray, TagSet, tag_set
-from .vocabulary import Resources
+from .units import EntitySpan, Units
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-DEFAULT_CONFIG = """
-[model]
-@architectures = "spacy-flat.FLAT.v1"
-tok2vec = null
-
-[model.network]
-@misc = "spacy-flat.FLATOptions.v1"
-
-[model.lattice]
-@misc = "spacy-flat.LatticeOptions.v1"
-"""
-DEFAULT_MODEL = Config().from_str(DEFAULT_CONFIG)["model"]
 
 CHAR_ENTS = "char_ents"
 CHAR_ENTS_KEY = f"spacy_flat.{CHAR_ENTS}"  # in Doc.user_data
@@ -80,53 +72,37 @@ def make_scorer() -> Callable[..., dict[str, Any]]:
     return score_entities
 
 
-@Language.factory(
-    "flat_ner",
-    assigns=["doc.ents", "token.ent_iob", "token.ent_type", f"doc._.{CHAR_ENTS}"],
-    default_config={
-        "model": DEFAULT_MODEL,
-        "on_misaligned": "expand",
-        "overwrite": False,
-        "scorer": {"@scorers": "spacy-flat.entity_scorer.v1"},
-    },
-    default_score_weights={
-        "ents_f": 1.0,
-        "ents_p": 0.0,
-        "ents_r": 0.0,
-        "ents_per_type": None,
-        "chars_f": 0.0,
-        "chars_p": 0.0,
-        "chars_r": 0.0,
-    },
-)
-def make_flat_ner(
-    nlp: Language,
-    name: str,
-    model: FlatModel,
-    on_misaligned: OnMisaligned,
-    overwrite: bool,
-    scorer: Callable[..., dict[str, Any]] | None,
-) -> "CRFEntityRecognizer":
-    """Build `flat_ner`, an entity recogniser with a lexicon.
+ASSIGNS = ["doc.ents", "token.ent_iob", "token.ent_type", f"doc._.{CHAR_ENTS}"]
+SETTINGS = {
+    "on_misaligned": "expand",
+    "overwrite": False,
+    "scorer": {"@scorers": "spacy-flat.entity_scorer.v1"},
+}
+SCORE_WEIGHTS = {
+    "ents_f": 1.0,
+    "ents_p": 0.0,
+    "ents_r": 0.0,
+    "ents_per_type": None,
+    "chars_f": 0.0,
+    "chars_p": 0.0,
+    "chars_r": 0.0,
+}
 
-    model: Docs → emissions of the tags of their characters.
+
+class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
+    """Finds entities by tagging the units of a text, characters or tokens, with a CRF.
+
+    model: Docs → emissions of the tags of their units.
     on_misaligned: what becomes in `doc.ents` of an entity that cuts tokens: "expand" it to the
         tokens, "contract" it, or "drop" it. `doc._.char_ents` has the exact characters.
     overwrite: replace entities that the Doc already has; otherwise new ones give way to them.
     scorer: of the evaluation.
     """
-    return CRFEntityRecognizer(
-        nlp.vocab, model, name, on_misaligned=on_misaligned, overwrite=overwrite, scorer=scorer
-    )
-
-
-class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
-    """Finds entities by tagging characters with a CRF, whatever the tokens are."""
 
     def __init__(
         self,
         vocab: Vocab,
-        model: FlatModel,
+        model: TaggingModel,
         name: str,
         *,
         on_misaligned: OnMisaligned = "expand",
@@ -152,26 +128,23 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
         return self.labels
 
     @property
-    def lexicon(self) -> Lexicon:
-        """The words that the lattice is made of."""
-        lexicon: Lexicon = self.model.attrs["encoder"].lexicon
-        return lexicon
-
-    @property
     def tags(self) -> TagSet:
-        """The tags of a character."""
+        """The tags of a unit."""
         return tag_set(self.labels, self.model.attrs["options"].scheme)
 
     def predict(self, docs: Iterable[Doc]) -> list[list[EntitySpan]]:
         """Entities of each Doc, as characters of its text."""
         docs = list(docs)
         self._require_initialised()
-        found: list[list[tuple[Segment, list[EntitySpan]]]] = [[] for _ in docs]
-        if any(len(doc) for doc in docs):
-            for emissions in self.model.predict(docs):
-                for segment, spans in self._decode(emissions):
-                    found[segment.text].append((segment, spans))
-        return [_join(parts) for parts in found]
+        texts: Sequence[Units] = []
+        parts: list[list[tuple[Segment, list[EntitySpan]]]] = [[] for _ in docs]
+        for emissions in self.model.predict(docs) if any(len(doc) for doc in docs) else ():
+            texts = emissions.texts
+            for segment, spans in self._decode(emissions):
+                parts[segment.text].append((segment, spans))
+        if not texts:
+            return [[] for _ in docs]
+        return [text.to_characters(_join(some)) for text, some in zip(texts, parts, strict=True)]
 
     def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Sequence[EntitySpan]]) -> None:
         """Write what `predict` found to `doc.ents` and, in characters, to `doc._.char_ents`."""
@@ -221,6 +194,11 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
         """
         scores = list(scores)
         gold = [gold_spans(example) for example in examples]
+        if scores:
+            gold = [
+                None if spans is None else text.from_characters(spans)
+                for text, spans in zip(scores[0].texts, gold, strict=True)
+            ]
         known = [
             np.array([gold[segment.text] is not None for segment in part.batch.segments])
             for part in scores
@@ -229,52 +207,31 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
         loss = 0.0
         gradients = []
         for part, rows in zip(scores, known, strict=True):
-            tags = self._gold_tags(part.batch.segments, part.batch.n_chars, gold)
+            tags = self._gold_tags(part.batch, gold)
             part_loss, gradient = loss_and_gradient(self.model, part, tags, rows / n_known)
             loss += part_loss
             gradients.append(gradient)
         return loss, gradients
 
-    def initialize(
-        self,
-        get_examples: Callable[[], Iterable[Example]],
-        *,
-        nlp: Language | None = None,
-        labels: Sequence[str] | None = None,
-        lexicon: Lexicon | None = None,
-        char_vectors: TextVectors | None = None,
-        bigram_vectors: TextVectors | None = None,
-        word_vectors: TextVectors | None = None,
-    ) -> None:
-        """Build the network for the training data.
-
-        labels: entity types; those of the examples where not given. Labels that were added before
-            stay.
-        lexicon: words of the lattice; jieba's dictionary where not given.
-        char_vectors, bigram_vectors, word_vectors: pretrained vectors of characters, of pairs of
-            neighbouring characters and of words.
+    def settle_labels(
+        self, get_examples: Callable[[], Iterable[Example]], labels: Sequence[str] | None
+    ) -> list[Example]:
+        """Set the labels, those of the examples where not given; those that were added before
+        stay. Returns the examples.
 
         Raises ValueError where there is no label at all (F301) or a wrong one (F302), TypeError
         (F026) for labels that are one string.
         """
         if isinstance(labels, str):
             raise TypeError(Errors.F026.format(value=labels))
-        validate_get_examples(get_examples, "CRFEntityRecognizer.initialize")
+        validate_get_examples(get_examples, f"{type(self).__name__}.initialize")
         examples = list(get_examples())
         found = sorted(_labels_of(examples)) if labels is None else labels
         labels = list(dict.fromkeys([*found, *self.labels]))
         if not labels:
             raise ValueError(Errors.F301.format(name=self.name))
         self.cfg["labels"] = [self._checked(label) for label in labels]
-        lexicon = jieba_lexicon() if lexicon is None else lexicon
-        mentions = [
-            (ent.text, ent.label_) for example in examples for ent in example.reference.ents
-        ]
-        resources = Resources(
-            self.labels, lexicon, char_vectors, bigram_vectors, word_vectors, mentions
-        )
-        docs = [example.predicted for example in examples]
-        self.model.initialize(X=docs, Y=resources)  # type: ignore[arg-type]
+        return examples
 
     def add_label(self, label: str) -> int:
         """Add an entity type, also to a trained network. Returns 0 if it is there already.
@@ -289,7 +246,7 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
         return 1
 
     def _decode(self, emissions: Emissions) -> Iterator[tuple[Segment, list[EntitySpan]]]:
-        """The entities of each segment, as characters of the text that it is of."""
+        """The entities of each segment, as units of the text that it is of."""
         segments = emissions.batch.segments
         tags = best_tags(self.model, emissions)
         found = self.tags.decode(tags.ravel())
@@ -300,19 +257,14 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
         spans: list[list[EntitySpan]] = [[] for _ in segments]
         columns = (array.tolist() for array in (rows, starts, ends, found.labels))
         for row, start, end, label in zip(*columns, strict=True):
-            text = emissions.texts[segments[row].text]
-            spans[row].extend(trim(EntitySpan(start, end, names[label]), text))
+            spans[row].append(EntitySpan(start, end, names[label]))
         return zip(segments, spans, strict=True)
 
-    def _gold_tags(
-        self,
-        segments: Sequence[Segment],
-        n_chars: IntArray,
-        gold: Sequence[Sequence[EntitySpan] | None],
-    ) -> IntArray:
+    def _gold_tags(self, batch: Batch, gold: Sequence[Sequence[EntitySpan] | None]) -> IntArray:
         """[B, C] tags of the gold entities; an entity that a segment cuts is an entity there."""
-        tags = np.zeros((len(segments), int(n_chars.max())), dtype=np.int64)
-        for row, (segment, length) in enumerate(zip(segments, n_chars.tolist(), strict=True)):
+        tags = np.zeros((len(batch.segments), int(batch.n_units.max())), dtype=np.int64)
+        for row, segment in enumerate(batch.segments):
+            length = segment.end - segment.start
             spans = spans_within(gold[segment.text] or (), segment)
             tags[row, :length] = self.tags.encode(spans, length)
         return tags

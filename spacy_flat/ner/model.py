@@ -1,6 +1,6 @@
-"""The registered architecture `spacy-flat.FLAT.v1`: Docs → lattice → torch → emissions."""
+"""Docs → batches → torch → emissions of tags: what the registered architectures share."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
@@ -12,20 +12,19 @@ from thinc.api import Model, torch2xp, xp2torch
 from thinc.model import deserialize_attr, serialize_attr
 from thinc.types import Floats2d
 
-from .lattice import N_BANDS, LatticeBatch, LatticeEncoder
-from .options import FLATOptions, LatticeOptions
-from .segments import split_text
-from .spans import token_ends
-from .vocabulary import Resources, Vocabulary
+from .batches import Batch, TextEncoder
+from .options import NetworkOptions
+from .segments import split_units
+from .units import Ints, Unit, Units, token_ends
+from .vocabulary import Column
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from ..nn.crf import CRF
     from ..nn.shim import TorchShim
-    from .network import FLAT
+    from .network import TaggingNetwork
 
-N_LENGTHS = 10  # words of this many characters less one, and longer, are one class
 SAMPLE = 10  # Docs from which a tok2vec infers its shapes
 
 Tok2Vec = Model[list[Doc], list[Floats2d]]
@@ -35,42 +34,48 @@ Tok2Vec = Model[list[Doc], list[Floats2d]]
 class Emissions:
     """What the network says of one batch of segments of texts: scores [B, C, K]."""
 
-    texts: Sequence[str]
-    batch: LatticeBatch
+    texts: Sequence[Units]
+    batch: Batch
     scores: "Tensor"
 
 
-FlatModel = Model[list[Doc], Iterable[Emissions]]
+TaggingModel = Model[list[Doc], Iterable[Emissions]]
+Initialise = Callable[[TaggingModel, list[Doc] | None, Any], TaggingModel]
 
 
-def build_flat_model(
-    network: FLATOptions, lattice: LatticeOptions, tok2vec: Tok2Vec | None = None
-) -> FlatModel:
-    """Build the flat-lattice Transformer (Li et al., ACL 2020).
+def make_model(
+    name: str,
+    network: NetworkOptions,
+    encoder: TextEncoder,
+    tok2vec: Tok2Vec | None,
+    build: Callable[[dict[str, Any]], "TaggingNetwork"],
+    initialise: Initialise,
+) -> TaggingModel:
+    """A model without a network as yet.
 
-    network, lattice: options; see there.
-    tok2vec: its vector of a token joins the vectors of the token's characters.
+    tok2vec: its vector of a token joins the vectors of the token's characters, or of the token.
+    build: the network from the configuration that `initialise_network` makes.
+    initialise: called with the training Docs and what else the network is built from.
     """
     from ..nn.shim import TorchShim
-    from .network import FLAT
 
     return Model(
-        "flat",
+        name,
         forward,
-        init=initialize,
+        init=initialise,
         layers=[tok2vec] if tok2vec is not None else [],
         refs={"tok2vec": tok2vec},
-        attrs={"options": network, "encoder": LatticeEncoder.empty(lattice)},
-        shims=[TorchShim(FLAT.from_config)],
+        attrs={"options": network, "encoder": encoder},
+        shims=[TorchShim(build)],
     )
 
 
-def shim_of(model: FlatModel) -> "TorchShim":
+def shim_of(model: TaggingModel) -> "TorchShim":
     return cast("TorchShim", model.shims[0])
 
 
 def forward(
-    model: FlatModel, docs: list[Doc], is_train: bool
+    model: TaggingModel, docs: list[Doc], is_train: bool
 ) -> tuple[Iterable[Emissions], Callable[[Sequence["Tensor"]], list[Any]]]:
     """Outside of training a batch is computed when its turn comes, so that no more than one is in
     memory. The gradient that the callback takes is that of the scores of each batch.
@@ -91,34 +96,34 @@ def forward(
 
 
 def _emissions(
-    model: FlatModel, docs: list[Doc], upstream: "_Upstream", is_train: bool
+    model: TaggingModel, docs: list[Doc], upstream: "_Upstream", is_train: bool
 ) -> Iterator[Emissions]:
     shim = shim_of(model)
-    texts = [doc.text for doc in docs]
-    for batch in lattice_batches(model, texts, is_train):
+    encoder: TextEncoder = model.attrs["encoder"]
+    texts = [Units.of(doc, encoder.unit) for doc in docs]
+    for batch in make_batches(encoder, texts, is_train):
         with shim.training() if is_train else shim.predicting() as network:
             scores = network(batch, upstream.of(batch))
         yield Emissions(texts, batch, scores)
 
 
-def lattice_batches(
-    model: FlatModel, texts: Sequence[str], is_train: bool = False
-) -> Iterator[LatticeBatch]:
+def make_batches(
+    encoder: TextEncoder, texts: Sequence[Units], is_train: bool = False
+) -> Iterator[Batch]:
     """Texts cut into segments, in batches of segments of like length."""
-    encoder: LatticeEncoder = model.attrs["encoder"]
     options = encoder.options
     segments = [
         segment
         for number, text in enumerate(texts)
-        for segment in split_text(number, text, options.max_length, options.overlap)
+        for segment in split_units(number, text, options.max_length, options.overlap)
     ]
     return encoder.batches(texts, segments, is_train)
 
 
 class _Upstream:
-    """A tok2vec's vectors as vectors of characters, and the gradient's way back."""
+    """A tok2vec's vectors as vectors of units, and the gradient's way back."""
 
-    def __init__(self, model: FlatModel, docs: list[Doc], is_train: bool) -> None:
+    def __init__(self, model: TaggingModel, docs: list[Doc], is_train: bool) -> None:
         self.tok2vec: Tok2Vec | None = model.maybe_get_ref("tok2vec")
         if self.tok2vec is None:
             return
@@ -130,15 +135,16 @@ class _Upstream:
         self.vectors = xp2torch(rows, requires_grad=is_train)
         self._lengths = [len(doc) for doc in docs]
         starts = np.cumsum([1, *self._lengths])
+        unit = model.attrs["encoder"].unit
         self._rows = [
-            _token_of_char(doc, int(start)) for doc, start in zip(docs, starts, strict=False)
+            _token_of_unit(doc, int(start), unit) for doc, start in zip(docs, starts, strict=False)
         ]
 
-    def of(self, batch: LatticeBatch) -> "Tensor | None":
+    def of(self, batch: Batch) -> "Tensor | None":
         """[B, C, W], or None where there is no tok2vec."""
         if self.tok2vec is None:
             return None
-        rows = np.zeros(batch.chars.shape, dtype=np.int64)
+        rows = np.zeros((len(batch.segments), int(batch.n_units.max())), dtype=np.int64)
         for place, segment in enumerate(batch.segments):
             piece = self._rows[segment.text][segment.start : segment.end]
             rows[place, : len(piece)] = piece
@@ -155,67 +161,63 @@ class _Upstream:
         )
 
 
-def _token_of_char(doc: Doc, first: int) -> NDArray[np.int64]:
-    """[characters] `first` + the number of each character's token; 0 where it has none."""
+def _token_of_unit(doc: Doc, first: int, unit: Unit) -> Ints:
+    """[units] `first` + the number of each unit's token; 0 where it has none."""
+    if unit == "token":
+        return first + np.arange(len(doc))
     heads, tails = token_ends(doc)
     places = np.arange(tails.max(initial=0))
     tokens = np.searchsorted(heads, places, "right") - 1
     return np.where(places < tails[tokens], first + tokens, 0)
 
 
-def initialize(
-    model: FlatModel, X: list[Doc] | None = None, Y: Resources | None = None
-) -> FlatModel:
-    """Build the network for training texts X and resources Y; nothing to do without them."""
-    if X is None or Y is None:
-        return model
+def initialise_network(
+    model: TaggingModel,
+    docs: list[Doc],
+    labels: Sequence[str],
+    encoder: TextEncoder,
+    columns: Mapping[str, Column],
+    sizes: Mapping[str, int],
+) -> TaggingModel:
+    """Build the network, and the tok2vec with it.
+
+    columns: the tables that it embeds, under the names that it knows them by.
+    sizes: others that it needs.
+    """
     tok2vec: Tok2Vec | None = model.maybe_get_ref("tok2vec")
     if tok2vec is not None:
-        tok2vec.initialize(X=list(islice((doc for doc in X if len(doc)), SAMPLE)))
-    options = model.attrs["encoder"].options
-    vocabulary = Vocabulary.build(options, Y, [doc.text for doc in X])
-    model.attrs["encoder"] = vocabulary.encoder
+        tok2vec.initialize(X=list(islice((doc for doc in docs if len(doc)), SAMPLE)))
+    model.attrs["encoder"] = encoder
+    tables = {
+        name: {
+            "keys": len(column.index),
+            "trained": column.index.n_trained,
+            "width": column.pretrained.vectors.shape[1],
+            "float16": encoder.options.float16_vectors,
+        }
+        for name, column in columns.items()
+    }
     upstream_width = tok2vec.get_dim("nO") if tok2vec is not None else 0
-    sizes = _sizes(vocabulary, Y.labels, upstream_width)
-    config = {"options": asdict(model.attrs["options"]), "sizes": sizes}
-    network = cast("FLAT", shim_of(model).initialise(config))
-    for name, index, pretrained in vocabulary.columns():
-        network.set_pretrained(name, index.look_up(pretrained.codes), pretrained.vectors)
+    all_sizes = {"labels": list(labels), "upstream_width": upstream_width, **tables, **sizes}
+    config = {"options": asdict(model.attrs["options"]), "sizes": all_sizes}
+    network = cast("TaggingNetwork", shim_of(model).initialise(config))
+    for name, column in columns.items():
+        keys = column.index.look_up(column.pretrained.codes)
+        network.set_pretrained(name, keys, column.pretrained.vectors)
     return model
 
 
-def _sizes(vocabulary: Vocabulary, labels: Sequence[str], upstream_width: int) -> dict[str, Any]:
-    """As `FLATSizes`, in plain data."""
-    tables = {
-        name: {
-            "keys": len(index),
-            "trained": index.n_trained,
-            "width": pretrained.vectors.shape[1],
-            "float16": vocabulary.encoder.options.float16_vectors,
-        }
-        for name, index, pretrained in vocabulary.columns()
-    }
-    return {
-        "labels": list(labels),
-        "n_types": max(1, vocabulary.encoder.n_types),
-        "n_lengths": N_LENGTHS,
-        "n_bands": N_BANDS,
-        "upstream_width": upstream_width,
-        **tables,
-    }
-
-
-def best_tags(model: FlatModel, emissions: Emissions) -> NDArray[np.int64]:
+def best_tags(model: TaggingModel, emissions: Emissions) -> NDArray[np.int64]:
     """[B, C] most probable tags; 0 for padding."""
     import torch
 
     crf = _crf(model)
-    lengths = torch.from_numpy(emissions.batch.n_chars).to(emissions.scores.device)
+    lengths = torch.from_numpy(emissions.batch.n_units).to(emissions.scores.device)
     return crf.decode(emissions.scores, lengths).cpu().numpy()
 
 
 def loss_and_gradient(
-    model: FlatModel,
+    model: TaggingModel,
     emissions: Emissions,
     tags: NDArray[np.int64],
     weights: NDArray[np.float64],
@@ -228,7 +230,7 @@ def loss_and_gradient(
     scores = emissions.scores.detach().requires_grad_()
     gold, lengths, shares = (
         torch.from_numpy(array).to(scores.device)
-        for array in (tags, emissions.batch.n_chars, weights.astype(np.float32))
+        for array in (tags, emissions.batch.n_units, weights.astype(np.float32))
     )
     with torch.enable_grad():
         loss = -crf.log_likelihood(scores, gold, lengths) @ shares
@@ -237,7 +239,7 @@ def loss_and_gradient(
     return loss.item(), scores.grad
 
 
-def extend_labels(model: FlatModel, labels: Sequence[str]) -> None:
+def extend_labels(model: TaggingModel, labels: Sequence[str]) -> None:
     """Rebuild the network for more labels at the end; all that it knew stays."""
     shim = shim_of(model)
     old = shim.module.state_dict()
@@ -247,17 +249,17 @@ def extend_labels(model: FlatModel, labels: Sequence[str]) -> None:
         new[name][tuple(slice(size) for size in value.shape)] = value
 
 
-def _crf(model: FlatModel) -> "CRF":
-    return cast("FLAT", shim_of(model).module).crf
+def _crf(model: TaggingModel) -> "CRF":
+    return cast("TaggingNetwork", shim_of(model).module).crf
 
 
-@serialize_attr.register(LatticeEncoder)
-def _serialize_encoder(_: Any, value: LatticeEncoder, name: str, model: FlatModel) -> bytes:
+@serialize_attr.register(TextEncoder)
+def _serialize_encoder(_: Any, value: TextEncoder, name: str, model: TaggingModel) -> bytes:
     return value.to_bytes()
 
 
-@deserialize_attr.register(LatticeEncoder)
+@deserialize_attr.register(TextEncoder)
 def _deserialize_encoder(
-    default: LatticeEncoder, value: bytes, name: str, model: FlatModel
-) -> LatticeEncoder:
+    default: TextEncoder, value: bytes, name: str, model: TaggingModel
+) -> TextEncoder:
     return default.from_bytes(value)

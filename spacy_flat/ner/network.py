@@ -1,10 +1,9 @@
-"""FLAT, the flat-lattice Transformer (Li et al., ACL 2020), as a plain torch module.
+"""What the networks of all entity recognisers here share.
 
-Shapes: B segments, C characters, M lexicon words, L = C + M lattice nodes (characters first),
-H heads, D = H·d width, K tags, E distinct encodings.
+Shapes: B segments, C units, D width, K tags.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,170 +11,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..nn.attention import Relation, RelativeAttention
 from ..nn.crf import CRF
 from ..nn.dropout import Dropout
 from ..nn.embedding import PretrainedEmbedding, drop_keys
-from ..nn.positions import Positions
-from .lattice import Ints, LatticeBatch
-from .options import FLATOptions, Fusion
+from ..nn.transformer import linears
+from .options import NetworkOptions
 from .tags import TagSet
-
-ACTIVATIONS = {"relu": nn.ReLU, "leaky_relu": nn.LeakyReLU, "gelu": nn.GELU}
-DISTANT = 10  # the paper's FLAT_mld masks pairs farther apart than this
-
-
-class FourDistances(nn.Module):
-    """One encoding from the four distances of two spans: heads and tails, query minus key (FLAT
-    equations 4 to 8)::
-
-        hh = head_i - head_j    ht = head_i - tail_j    th = tail_i - head_j    tt = tail_i - tail_j
-
-    fusion:
-      "ff" (the paper): ReLU(W [p_hh; p_ht; p_th; p_tt]); "ff_linear": without the ReLU
-      "ff_two" (the released default): ReLU(W [p_hh; p_tt])
-      "attn": Σ softmax(net)_k · W p_k, a weight for each distance; "gate": for each dimension too
-    """
-
-    def __init__(self, width: int, fusion: Fusion) -> None:
-        super().__init__()
-        self.fusion = fusion
-        self.kinds = 2 if fusion == "ff_two" else 4
-        if fusion in ("attn", "gate"):
-            self.project = nn.Linear(width, width)
-            self.hidden = nn.Linear(self.kinds * width, self.kinds * width)
-            n_weights = self.kinds if fusion == "attn" else self.kinds * width
-            self.weigh = nn.Linear(self.kinds * width, n_weights)
-        else:
-            self.project = nn.Linear(self.kinds * width, width)
-
-    def forward(self, table: Tensor, distances: Tensor) -> Tensor:
-        """table: [N, D] encodings of single distances; distances: [4, E] rows of it, in the order
-        hh, ht, th, tt. Returns [E, D].
-        """
-        if self.fusion == "ff_two":
-            distances = distances[[0, 3]]
-        if self.fusion in ("attn", "gate"):
-            return self._weighted(table, distances)
-        # A linear map of a concatenation is a sum of maps: map each distance once, then add rows.
-        maps = self.project.weight.view(-1, self.kinds, table.shape[1])
-        fused = self.project.bias + sum(
-            nn.functional.embedding(distances[kind], table @ maps[:, kind].T)
-            for kind in range(self.kinds)
-        )
-        return fused if self.fusion == "ff_linear" else fused.relu()
-
-    def _weighted(self, table: Tensor, distances: Tensor) -> Tensor:
-        E = distances.shape[1]
-        hidden = self.hidden.bias + sum(
-            nn.functional.embedding(distances[kind], table @ maps.T)
-            for kind, maps in enumerate(self.hidden.weight.chunk(self.kinds, dim=1))
-        )
-        weights = self.weigh(hidden.relu()).view(E, self.kinds, -1).softmax(dim=1)
-        mapped = nn.functional.embedding(distances.T, self.project(table))  # [E, 4, D]
-        fused: Tensor = (weights * mapped).sum(dim=1)
-        return fused
-
-
-@dataclass(frozen=True)
-class QueryGroup:
-    """Queries of one length; fields as in `Relation`.
-
-    distances: [4, S·N] rows of the position table, hh, ht, th, tt, for S lengths of keys and N
-        distances of heads.
-    """
-
-    heads: Ints
-    sequences: Tensor
-    rows: Tensor | None
-    distances: Tensor
-
-
-class LatticeGeometry:
-    """All pairs of nodes of a batch, reduced to their distinct distances.
-
-    The lengths of query and key and the distance of their heads fix all four distances. Where
-    queries are characters (the last layer: only characters are read after it) there is one group
-    of (2C - 1) × (number of key lengths) encodings; otherwise one for each length of a query.
-    """
-
-    def __init__(self, batch: LatticeBatch, device: torch.device) -> None:
-        self.B, self.C = batch.chars.shape
-        self.heads = batch.heads
-        self.lengths = batch.tails - batch.heads + 1
-        self.distinct, kinds = np.unique(self.lengths, return_inverse=True)
-        self.reach = self.C - 1 + int(self.distinct[-1]) - 1
-        self.device = device
-        self.key_heads = self._tensor(batch.heads)
-        self.key_kinds = self._tensor(kinds.reshape(batch.heads.shape))
-
-    def characters(self) -> QueryGroup:
-        """The group of all characters, as only queries."""
-        sequences = torch.arange(self.B, device=self.device)[:, None].expand(-1, self.C)
-        return QueryGroup(np.arange(self.C), sequences, None, self._distances(1))
-
-    def nodes(self) -> list[QueryGroup]:
-        """A group for every length of a node, all nodes being queries."""
-        groups = []
-        for length in self.distinct.tolist():
-            places = np.flatnonzero(self.lengths == length)
-            places = places[np.argsort(self.heads.ravel()[places], kind="stable")]
-            rows = self._tensor(places)
-            sequences = rows[None] // self.heads.shape[1]
-            heads = self.heads.ravel()[places]
-            groups.append(QueryGroup(heads, sequences, rows, self._distances(length)))
-        return groups
-
-    def _distances(self, query_length: int) -> Tensor:
-        hh = np.tile(np.arange(1 - self.C, self.C), len(self.distinct))
-        key = np.repeat(self.distinct - 1, 2 * self.C - 1)
-        query = query_length - 1
-        return self._tensor(np.stack([hh, hh - key, hh + query, hh + query - key]) + self.reach)
-
-    def _tensor(self, array: Ints) -> Tensor:
-        return torch.from_numpy(array).to(self.device)
-
-
-class Layer(nn.Module):
-    """Attention and feed-forward, each followed by normalisation.
-
-    residual: LayerNorm(x + sublayer(x)) as in the paper. Without it LayerNorm(sublayer(x)), which
-    is what the released code computes.
-    """
-
-    def __init__(self, options: FLATOptions) -> None:
-        super().__init__()
-        width = options.heads * options.head_dim
-        self.attention = RelativeAttention(
-            options.heads,
-            options.head_dim,
-            q_proj=options.q_proj,
-            k_proj=options.k_proj,
-            v_proj=options.v_proj,
-            scaled=options.scaled,
-            attn_ff=options.attn_ff,
-            dropout=options.attn_dropout,
-        )
-        self.residual = options.residual
-        self.attention_norm = nn.LayerNorm(width)
-        self.ff = nn.Sequential(
-            nn.Linear(width, options.ff * width),
-            ACTIVATIONS[options.ff_activate](),
-            Dropout(options.ff_dropout),
-            nn.Linear(options.ff * width, width),
-            Dropout(options.ff_dropout),
-        )
-        self.ff_norm = nn.LayerNorm(width)
-
-    def forward(
-        self, nodes: Tensor, n_queries: int, relations: list[Relation], visible: Tensor
-    ) -> Tensor:
-        """[B, L, D] → [B, Q, D]."""
-        attended = self.attention(nodes, n_queries, relations, visible)
-        x = self.attention_norm(nodes[:, :n_queries] + attended if self.residual else attended)
-        fed = self.ff(x)
-        out: Tensor = self.ff_norm(x + fed if self.residual else fed)
-        return out
 
 
 @dataclass(frozen=True)
@@ -188,174 +29,67 @@ class Table:
     float16: bool = False
 
 
+NO_TABLE = Table(0, 0, 0)
+
+
 @dataclass(frozen=True)
-class FLATSizes:
-    """What the data decides of a network."""
+class Sizes:
+    """What the data decides of every network.
+
+    upstream_width: of the vectors that come from a tok2vec; 0 without one.
+    """
 
     labels: Sequence[str]
-    chars: Table
-    words: Table
-    n_types: int
-    n_lengths: int
-    n_bands: int
-    bigrams: Table = Table(0, 0, 0)
     upstream_width: int = 0
 
+    @classmethod
+    def plain(cls, data: dict[str, Any]) -> Any:
+        """From plain data, as read from a weights file."""
+        values: dict[str, Any] = {
+            name: Table(**value) if isinstance(value, dict) else value
+            for name, value in data.items()
+        }
+        return cls(**values)
 
-class FLAT(nn.Module):
-    """Characters and the lexicon's words in one attention; a CRF's emissions for the characters."""
 
-    def __init__(self, options: FLATOptions, sizes: FLATSizes) -> None:
+class TaggingNetwork(nn.Module):
+    """Embeddings, something that mixes them, and a CRF's emissions."""
+
+    def __init__(self, options: NetworkOptions, labels: Sequence[str]) -> None:
         super().__init__()
-        self.options = options
-        self.sizes = sizes
         width = options.heads * options.head_dim
-        self.chars = _embedding(sizes.chars)
-        self.bigrams = _embedding(sizes.bigrams) if sizes.bigrams.width else None
-        self.words = _embedding(sizes.words)
-        char_width = sizes.chars.width + sizes.bigrams.width + sizes.upstream_width
-        self.char_proj = nn.Linear(char_width, width)
-        self.word_proj = nn.Linear(sizes.words.width, width)
-        features = {"type": sizes.n_types, "length": sizes.n_lengths, "frequency": sizes.n_bands}
-        self.word_features = nn.ModuleList(
-            nn.Embedding(features[name], width) for name in options.word_features
-        )
-        self.positions = Positions(
-            width, learnable=options.learnable_positions, normalise=options.pos_norm
-        )
-        self.absolute = nn.Linear(2 * width, width) if options.absolute_positions else None
-        self.fusions = nn.ModuleList(
-            FourDistances(width, options.fusion)
-            for _ in range(1 if options.share_fusion else options.layers)
-        )
-        self.r_projs = nn.ModuleList(
-            nn.Linear(width, width) if options.r_proj else nn.Identity()
-            for _ in range(options.layers)
-        )
-        self.layers = nn.ModuleList(Layer(options) for _ in range(options.layers))
         self.embed_dropout = Dropout(options.embed_dropout)
-        self.lattice_dropout = Dropout(options.lattice_dropout)
         self.output_dropout = Dropout(options.output_dropout)
-        tags = TagSet(sizes.labels, options.scheme)
+        self.key_dropout = options.key_dropout
+        tags = TagSet(labels, options.scheme)
         self.classify = nn.Linear(width, len(tags))
         self.crf = CRF(len(tags), tags.allowed_transitions, tags.allowed_starts, tags.allowed_ends)
-        self._initialise()
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> "FLAT":
-        """Build from plain data, as read from a weights file."""
-        sizes: dict[str, Any] = {
-            name: Table(**value) if isinstance(value, dict) else value
-            for name, value in config["sizes"].items()
-        }
-        return cls(FLATOptions(**config["options"]), FLATSizes(**sizes))
 
     def set_pretrained(self, table: str, keys: np.ndarray, vectors: np.ndarray) -> None:
-        """Set vectors [N, d] of keys [N] in the table "chars", "bigrams" or "words"."""
+        """Set vectors [N, d] of keys [N] in one of the tables."""
         embedding: PretrainedEmbedding = getattr(self, table)
         embedding.set_pretrained(torch.from_numpy(keys), torch.from_numpy(vectors))
 
-    def forward(self, batch: LatticeBatch, upstream: Tensor | None = None) -> Tensor:
-        """batch: B segments with C characters and M words.
-        upstream: [B, C, W] other vectors of the characters, such as a tok2vec's.
-        Returns [B, C, K] emissions.
-        """
-        C = batch.chars.shape[1]
-        nodes = torch.cat([self._characters(batch, upstream), self._words(batch)], dim=1)
-        heads, tails, present = map(self._to_tensor, (batch.heads, batch.tails, batch.present))
-        if self.absolute is not None:
-            nodes = nodes + self._absolute(heads, tails)
-        geometry = LatticeGeometry(batch, heads.device)
-        table = self.positions(geometry.reach)
-        last = len(self.layers) - 1
-        for number, layer in enumerate(self.layers):
-            # After the last layer only characters are read: the others need no output there.
-            groups = [geometry.characters()] if number == last else geometry.nodes()
-            relations = [self._relation(number, table, group, geometry) for group in groups]
-            n_queries = C if number == last else nodes.shape[1]
-            visible = self._visible(heads, tails, present, n_queries)
-            nodes = layer(nodes, n_queries, relations, visible)
-        emissions: Tensor = self.classify(self.output_dropout(nodes))
-        return emissions
+    def emissions(self, hidden: Tensor) -> Tensor:
+        """[B, C, D] → [B, C, K]."""
+        scores: Tensor = self.classify(self.output_dropout(hidden))
+        return scores
 
-    def _characters(self, batch: LatticeBatch, upstream: Tensor | None) -> Tensor:
-        """[B, C, D]."""
-        parts = [self.chars(self._keys(batch.chars, self.options.key_dropout))]
-        if self.bigrams is not None:
-            parts.append(self.bigrams(self._keys(batch.bigrams, self.options.key_dropout)))
-        if upstream is not None:
-            parts.append(upstream)
-        nodes: Tensor = self.char_proj(self.embed_dropout(torch.cat(parts, dim=2)))
-        return nodes
+    def keys(self, array: np.ndarray, dropout: float | None = None) -> Tensor:
+        """Keys of what is embedded; in training some are made unknown."""
+        tensor = self.to_tensor(array)
+        rate = self.key_dropout if dropout is None else dropout
+        return drop_keys(tensor, rate) if self.training and rate else tensor
 
-    def _words(self, batch: LatticeBatch) -> Tensor:
-        """[B, M, D]. What an unknown word still says is its type, length and frequency."""
-        keys = self._keys(batch.words, self.options.word_dropout)
-        nodes: Tensor = self.word_proj(self.lattice_dropout(self.words(keys)))
-        numbers = {"type": batch.types, "length": batch.lengths, "frequency": batch.bands}
-        for name, embedding in zip(self.options.word_features, self.word_features, strict=True):
-            assert isinstance(embedding, nn.Embedding)
-            last = embedding.num_embeddings - 1
-            nodes = nodes + embedding(self._to_tensor(numbers[name]).clamp(max=last))
-        return nodes
-
-    def _keys(self, keys: np.ndarray, dropout: float) -> Tensor:
-        tensor = self._to_tensor(keys)
-        return drop_keys(tensor, dropout) if self.training and dropout else tensor
-
-    def _absolute(self, heads: Tensor, tails: Tensor) -> Tensor:
-        assert self.absolute is not None
-        reach = int(tails.max())
-        table = self.positions(reach)[reach:]
-        ends = torch.cat([table[heads], table[tails]], dim=2)
-        added: Tensor = self.absolute(ends)
-        return added
-
-    def _relation(
-        self, layer: int, table: Tensor, group: QueryGroup, geometry: LatticeGeometry
-    ) -> Relation:
-        options = self.options
-        fusion = self.fusions[layer if len(self.fusions) > 1 else 0]
-        fused = self.r_projs[layer](fusion(table, group.distances))  # [S·N, D]
-        kinds = len(geometry.distinct)
-        split = fused.view(kinds, -1, options.heads, options.head_dim).permute(2, 3, 0, 1)
-        return Relation(
-            split, group.heads, group.sequences, group.rows, geometry.key_heads, geometry.key_kinds
-        )
-
-    def _visible(self, heads: Tensor, tails: Tensor, present: Tensor, n_queries: int) -> Tensor:
-        """[B, 1 or Q, L] bool."""
-        visible = present[:, None]
-        if self.options.mask == "none":
-            return visible
-        query_heads, query_tails = heads[:, :n_queries, None], tails[:, :n_queries, None]
-        key_heads, key_tails = heads[:, None], tails[:, None]
-        if self.options.mask == "distant":
-            near = (query_heads - key_heads).abs() <= DISTANT
-            return visible & near
-        # FLAT_msm hides from a character the words that it is in, and it from them.
-        inside = (key_heads <= query_heads) & (query_tails <= key_tails)
-        around = (query_heads <= key_heads) & (key_tails <= query_tails)
-        same_length = (query_tails - query_heads) == (key_tails - key_heads)
-        char_and_word = (query_heads == query_tails) | (key_heads == key_tails)
-        return visible & ~((inside | around) & char_and_word & ~same_length)
-
-    def _to_tensor(self, array: np.ndarray) -> Tensor:
+    def to_tensor(self, array: np.ndarray) -> Tensor:
         return torch.from_numpy(array).to(self.classify.weight.device, non_blocking=True)
 
-    def _initialise(self) -> None:
-        """Xavier-uniform matrices, as the released code. What a word's type, length and frequency
-        add starts small beside its vector."""
-        for weight in self.word_features.parameters():
-            nn.init.normal_(weight, std=0.02)
-        for linear in _linears(self):
+    def initialise_linears(self) -> None:
+        """Xavier-uniform matrices, as the code released with FLAT."""
+        for linear in linears(self):
             nn.init.xavier_uniform_(linear.weight)
             nn.init.zeros_(linear.bias)
 
 
-def _embedding(table: Table) -> PretrainedEmbedding:
+def make_embedding(table: Table) -> PretrainedEmbedding:
     return PretrainedEmbedding(table.keys, table.trained, table.width, float16=table.float16)
-
-
-def _linears(module: nn.Module) -> Iterator[nn.Linear]:
-    return (part for part in module.modules() if isinstance(part, nn.Linear))

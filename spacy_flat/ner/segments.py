@@ -3,54 +3,59 @@
 A text is cut after the last sentence end that fits, else after the last comma, else by force. A
 forced cut may go through an entity, so there the two segments share an overlap, and what was found
 in it decides where one ends and the other starts.
+
+What is counted are units: characters, or tokens.
 """
 
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
-SENTENCE_END = re.compile(r"""[。！？!?；;\n][”’」』）)"']*""")
-COMMA = re.compile(r"[，、,：:\s]")
+import numpy as np
+
+from .units import EntitySpan, Units
+
+# A full stop ends a sentence behind a word of some length, not behind an initial or "St".
+SENTENCE_END = re.compile(r"""[。！？!?；;\n][”’」』）)"']*|(?<=[a-z0-9]{3})\.["')]*(?=\s)""")
+COMMA = re.compile(r"[，、,：:]|(?<![A-Za-z])\s")
 
 
 @dataclass(frozen=True)
 class Segment:
-    """Characters [start, end) of text number `text`."""
+    """Units [start, end) of text number `text`."""
 
     text: int
     start: int
     end: int
 
 
-class EntitySpan(NamedTuple):
-    """Characters [start, end) of a text are an entity of this label."""
+def split_units(number: int, units: Units, max_length: int, overlap: int) -> list[Segment]:
+    """Cut one text into segments of at most `max_length` units; none for an empty text.
 
-    start: int
-    end: int
-    label: str
-
-
-def split_text(number: int, text: str, max_length: int, overlap: int) -> list[Segment]:
-    """Cut one text into segments of at most `max_length` characters; none for an empty text.
-
-    overlap: at most half of `max_length`, so that no character is in three segments.
+    overlap: at most half of `max_length`, so that no unit is in three segments.
     """
     segments = []
     start = 0
     sentence_ends = commas = None
-    while len(text) - start > max_length:
+    while len(units) - start > max_length:
         if sentence_ends is None or commas is None:
-            sentence_ends = [match.end() for match in SENTENCE_END.finditer(text)]
-            commas = [match.end() for match in COMMA.finditer(text)]
+            sentence_ends = _behind(SENTENCE_END, units)
+            commas = _behind(COMMA, units)
         limit = start + max_length
         cut = _last(sentence_ends, start, limit) or _last(commas, start, limit)
         segments.append(Segment(number, start, cut or limit))
         start = cut or limit - overlap
-    if start < len(text):
-        segments.append(Segment(number, start, len(text)))
+    if start < len(units):
+        segments.append(Segment(number, start, len(units)))
     return segments
+
+
+def _behind(mark: re.Pattern[str], units: Units) -> list[int]:
+    """The numbers of the units that follow a mark."""
+    ends = [match.end() for match in mark.finditer(units.text)]
+    following: list[int] = np.searchsorted(units.heads, ends).tolist()
+    return following
 
 
 def _last(cuts: list[int], start: int, limit: int) -> int:

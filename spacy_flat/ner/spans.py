@@ -4,12 +4,11 @@ from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from ..errors import Errors
-from .segments import EntitySpan
+from .units import EntitySpan
 
 OnMisaligned = Literal["expand", "contract", "drop"]
 
@@ -55,14 +54,6 @@ def _bare(text: str) -> str:
     return "".join(text.split()).lower()
 
 
-def trim(span: EntitySpan, text: str) -> list[EntitySpan]:
-    """The span without white space at its ends, which no entity of spaCy's has; or nothing."""
-    piece = text[span.start : span.end]
-    bare = piece.strip()
-    start = span.start + piece.index(bare)
-    return [EntitySpan(start, start + len(bare), span.label)] if bare else []
-
-
 def set_entities(
     doc: Doc, spans: Iterable[EntitySpan], on_misaligned: OnMisaligned, overwrite: bool
 ) -> None:
@@ -90,11 +81,3 @@ def _existing(doc: Doc) -> tuple[list[Span], list[Span]]:
     iob, types = doc.to_array(["ENT_IOB", "ENT_TYPE"]).T
     places = np.flatnonzero((iob == _BEGIN) & (types == 0)).tolist()
     return list(doc.ents), [doc[place : place + 1] for place in places]
-
-
-def token_ends(doc: Doc) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """[tokens] places of their first characters, and behind their last."""
-    # An array of attributes costs a fraction of a loop over tokens, each of which is an object.
-    lengths, spaces = doc.to_array(["LENGTH", "SPACY"]).astype(np.int64).reshape(-1, 2).T
-    heads = np.cumsum(lengths + spaces) - lengths - spaces
-    return heads, heads + lengths

@@ -1,34 +1,104 @@
-"""From training texts and pretrained vectors to the keys that a network knows."""
+"""The keys that a network knows of characters, bigrams and words, and their pretrained vectors."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors.numpy import load, save
 
-from ..lexicon import Lexicon, TextVectors
-from .gazetteer import Gazetteer
-from .lattice import Codes, Ints, KeyIndex, LatticeEncoder, bigram_codes, char_codes, text_codes
-from .options import LatticeOptions
+from ..lexicon import TextVectors
+from .options import TextOptions
+from .units import Ints
 
+Codes = NDArray[np.uint64]
+
+_SHIFT = np.uint64(21)  # a code point has 21 bits
 _TEXTS_AT_ONCE = 2000
 
 
 @dataclass(frozen=True)
-class Resources:
-    """What a network is built from, besides its options and the training texts.
+class KeyIndex:
+    """Numbers for characters, bigrams or words: sorted `codes` → keys 1 to N, trained ones first.
 
-    vectors: each may be missing; their keys are characters, bigrams and words of the lexicon.
-    mentions: text and label of each entity of the training corpus.
+    A code is a code point, two of them, or what the encoder makes of a word.
     """
 
-    labels: Sequence[str]
-    lexicon: Lexicon
-    char_vectors: TextVectors | None = None
-    bigram_vectors: TextVectors | None = None
-    word_vectors: TextVectors | None = None
-    mentions: Sequence[tuple[str, str]] = ()
+    codes: Codes  # [N] sorted
+    keys: Ints  # [N]
+    n_trained: int
+
+    @classmethod
+    def build(cls, trained: Codes, pretrained: Codes) -> "KeyIndex":
+        """trained: codes that get a trained vector; pretrained: codes with a pretrained one."""
+        ordered = np.concatenate([trained, np.setdiff1d(pretrained, trained)])
+        order = np.argsort(ordered)
+        return cls(ordered[order], order.astype(np.int64) + 1, len(trained))
+
+    @classmethod
+    def empty(cls) -> "KeyIndex":
+        none = np.zeros(0, dtype=np.uint64)
+        return cls.build(none, none)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def look_up(self, codes: Codes) -> Ints:
+        """[N] → [N] keys, 0 for unknown codes."""
+        if not len(self.codes):
+            return np.zeros(len(codes), dtype=np.int64)
+        places = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
+        return np.where(self.codes[places] == codes, self.keys[places], 0)
+
+
+def pack(indexes: Mapping[str, KeyIndex]) -> dict[str, Any]:
+    """Indexes as plain data."""
+    arrays = {
+        f"{name}.{part}": array
+        for name, index in indexes.items()
+        for part, array in (("codes", index.codes), ("keys", index.keys))
+    }
+    n_trained = {name: index.n_trained for name, index in indexes.items()}
+    return {"arrays": save(arrays), "n_trained": n_trained}
+
+
+def unpack(data: Mapping[str, Any]) -> dict[str, KeyIndex]:
+    """What `pack` packed."""
+    arrays = load(data["arrays"])
+    return {
+        name: KeyIndex(arrays[f"{name}.codes"], arrays[f"{name}.keys"], n_trained)
+        for name, n_trained in data["n_trained"].items()
+    }
+
+
+def char_codes(text: str, normalise_numbers: bool) -> Codes:
+    """[C] code points; digits all become 0 when numbers are normalised."""
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    if normalise_numbers:
+        for zero in "0０":
+            codes = np.where((codes >= ord(zero)) & (codes < ord(zero) + 10), ord("0"), codes)
+    return codes.astype(np.uint64)
+
+
+def bigram_codes(codes: Codes, last: Ints) -> Codes:
+    """[C] codes of characters → [C] codes of them and their right neighbours.
+
+    last: places of the last characters of segments: their neighbour is the end mark, code 0.
+    """
+    following = np.zeros_like(codes)
+    following[:-1] = codes[1:]
+    following[last] = 0
+    both: Codes = (codes << _SHIFT) | following
+    return both
+
+
+def text_codes(entries: Sequence[str], size: int, normalise_numbers: bool) -> tuple[Codes, Ints]:
+    """Codes of the entries of one character (size 1) or two (size 2), and their places."""
+    places = np.array([i for i, entry in enumerate(entries) if len(entry) == size], dtype=np.int64)
+    codes = char_codes("".join(entries[place] for place in places), normalise_numbers)
+    return (codes if size == 1 else (codes[::2] << _SHIFT) | codes[1::2]), places
 
 
 @dataclass(frozen=True)
@@ -40,7 +110,7 @@ class Pretrained:
 
     @classmethod
     def select(
-        cls, found: TextVectors | None, codes: Codes, places: Ints, options: LatticeOptions
+        cls, found: TextVectors | None, codes: Codes, places: Ints, options: TextOptions
     ) -> "Pretrained":
         """codes[i] is the code of vector number places[i]; the first of equal codes counts."""
         if found is None:
@@ -52,98 +122,62 @@ class Pretrained:
             vectors = vectors / np.maximum(norms, 1e-12)
         return cls(codes, vectors)
 
+    @classmethod
+    def of_characters(
+        cls, found: TextVectors | None, size: int, options: TextOptions
+    ) -> "Pretrained":
+        """The vectors of characters (size 1) or bigrams (size 2)."""
+        keys = found.keys if found is not None else []
+        codes, places = text_codes(keys, size, options.normalise_numbers)
+        return cls.select(found, codes, places, options)
+
 
 @dataclass(frozen=True)
-class Vocabulary:
-    """An encoder, and the pretrained vectors of what it knows."""
+class Column:
+    """One of the tables that a network embeds: what it knows, and the pretrained part of it."""
 
-    encoder: LatticeEncoder
-    chars: Pretrained
-    bigrams: Pretrained
-    words: Pretrained
+    index: KeyIndex
+    pretrained: Pretrained
 
     @classmethod
     def build(
-        cls, options: LatticeOptions, resources: Resources, texts: Sequence[str]
-    ) -> "Vocabulary":
-        chars = _pretrained_characters(resources.char_vectors, 1, options)
-        bigrams = _pretrained_characters(resources.bigram_vectors, 2, options)
-        words = _pretrained_words(resources, options)
-        gazetteer = None
-        if options.gazetteer_rate > 0:
-            gazetteer = Gazetteer.build(
-                resources.mentions, resources.lexicon, options.gazetteer_rate
-            )
-        char_counts, bigram_counts, word_counts = _count(resources.lexicon, options, texts)
-        encoder = LatticeEncoder(
-            options,
-            resources.lexicon,
-            _index(char_counts, options.char_min_freq, chars, options),
-            _index(bigram_counts, options.bigram_min_freq, bigrams, options),
-            _index(word_counts, options.word_min_freq, words, options),
-            len(resources.lexicon.type_names),
-            gazetteer,
+        cls,
+        counts: Counter[int],
+        min_freq: int,
+        pretrained: Pretrained,
+        options: TextOptions,
+    ) -> "Column":
+        """counts: how often each code occurs in training."""
+        frequent = np.array(
+            [code for code, times in counts.items() if times >= min_freq], dtype=np.uint64
         )
-        return cls(encoder, chars, bigrams, words)
-
-    def columns(self) -> Iterator[tuple[str, KeyIndex, Pretrained]]:
-        """The tables that a network needs: their names, keys and pretrained vectors."""
-        yield "chars", self.encoder.chars, self.chars
-        if self.encoder.options.bigrams:
-            yield "bigrams", self.encoder.bigrams, self.bigrams
-        yield "words", self.encoder.words, self.words
+        if not options.fine_tune:
+            frequent = np.setdiff1d(frequent, pretrained.codes)
+        return cls(KeyIndex.build(frequent, pretrained.codes), pretrained)
 
 
-def _pretrained_characters(
-    found: TextVectors | None, size: int, options: LatticeOptions
-) -> Pretrained:
-    keys = found.keys if found is not None else []
-    codes, places = text_codes(keys, size, options.normalise_numbers)
-    return Pretrained.select(found, codes, places, options)
-
-
-def _pretrained_words(resources: Resources, options: LatticeOptions) -> Pretrained:
-    keys = resources.word_vectors.keys if resources.word_vectors is not None else []
-    ids = np.array([resources.lexicon.index(key) for key in keys], dtype=np.int64)
-    places = np.flatnonzero(ids >= 0)
-    return Pretrained.select(resources.word_vectors, ids[places].astype(np.uint64), places, options)
-
-
-def _count(
-    lexicon: Lexicon, options: LatticeOptions, texts: Sequence[str]
-) -> tuple[Counter[int], Counter[int], Counter[int]]:
-    """How often characters, bigrams and words occur in the texts, by code."""
+def count_characters(
+    texts: Sequence[str], options: TextOptions
+) -> tuple[Counter[int], Counter[int]]:
+    """How often characters and bigrams occur in the texts, by code."""
     chars: Counter[int] = Counter()
     bigrams: Counter[int] = Counter()
-    words: Counter[int] = Counter()
-    for some in _batches(texts):
+    for some in batches_of_texts(texts):
         codes = char_codes("".join(some), options.normalise_numbers)
         last = np.cumsum([len(text) for text in some]) - 1
-        _add(chars, codes)
-        _add(bigrams, bigram_codes(codes, last))
-        _add(words, lexicon.match(some).words)
-    return chars, bigrams, words
+        add_counts(chars, codes)
+        add_counts(bigrams, bigram_codes(codes, last))
+    return chars, bigrams
 
 
-def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+def batches_of_texts(texts: Iterable[str]) -> Iterator[Sequence[str]]:
+    """The texts that are not empty, some at a time."""
     filled = [text for text in texts if text]
     for start in range(0, len(filled), _TEXTS_AT_ONCE):
         yield filled[start : start + _TEXTS_AT_ONCE]
 
 
-def _add(counts: Counter[int], codes: NDArray[np.integer]) -> None:
+def add_counts(counts: Counter[int], codes: NDArray[np.integer]) -> None:
+    """Count codes."""
     distinct, times = np.unique(codes, return_counts=True)
     counts.update(dict(zip(distinct.tolist(), times.tolist(), strict=True)))
-
-
-def _index(
-    counts: Counter[int], min_freq: int, pretrained: Pretrained, options: LatticeOptions
-) -> KeyIndex:
-    frequent = _codes(code for code, times in counts.items() if times >= min_freq)
-    if not options.fine_tune:
-        frequent = np.setdiff1d(frequent, pretrained.codes)
-    return KeyIndex.build(frequent, pretrained.codes)
-
-
-def _codes(codes: Iterable[int]) -> Codes:
-    return np.fromiter(codes, dtype=np.uint64)

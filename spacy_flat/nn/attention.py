@@ -1,4 +1,4 @@
-"""Multi-head attention with relative positions, as FLAT and TENER use it.
+"""Multi-head attention: with relative positions, as FLAT and TENER use it, and without.
 
 Shapes: B sequences, Q queries, L keys, H heads, d width of a head, D = H·d; P queries of a group,
 G of them at each place.
@@ -6,7 +6,7 @@ G of them at each place.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -20,8 +20,17 @@ from .dropout import Dropout
 # processor's cache and memory does not grow with the batch.
 CHUNK = 1 << 20
 CHUNK_CUDA = 1 << 26
+SHIFTED = 64  # queries at a time whose distances are so many more than there are keys
 
 FLOOR = -1e9  # added to the scores of hidden keys
+
+
+class RelativeTerm(Protocol):
+    """The encodings of the relations of all pairs, without an array of them."""
+
+    def scores(self, queries: Tensor) -> Tensor:
+        """Queries [H, B, Q, d] times the encodings of their relations to all keys:
+        [H, B, Q, L]."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +53,46 @@ class Relation:
     key_kinds: Tensor
 
 
+@dataclass(frozen=True)
+class PickedTerm:
+    """Encodings of few distinct relations, of which each pair picks its own; FLAT's.
+
+    relations: together they cover every query that matters.
+    """
+
+    relations: Sequence[Relation]
+
+    def scores(self, queries: Tensor) -> Tensor:
+        """As `RelativeTerm.scores`."""
+        first = self.relations[0]
+        if first.rows is None:
+            return pick_scores(queries, first)
+        H, B, Q, _ = queries.shape
+        flat = queries.flatten(1, 2)
+        scores = flat.new_zeros(H, B * Q, first.key_heads.shape[1])
+        for relation in self.relations:
+            assert relation.rows is not None
+            part = pick_scores(flat[:, None, relation.rows], relation)[:, 0]
+            scores = scores.index_copy(1, relation.rows, part)
+        return scores.view(H, B, Q, -1)
+
+
+@dataclass(frozen=True)
+class ShiftedTerm:
+    """Encodings of the distances of places, i - j for query i and key j: TENER's R.
+
+    table: [2C - 1, d] the encodings of the distances from 1 - C to C - 1, the same for all heads.
+        They are constants: no gradient flows back into them.
+    """
+
+    table: Tensor
+
+    def scores(self, queries: Tensor) -> Tensor:
+        """As `RelativeTerm.scores`, with Q = L = C."""
+        scores: Tensor = _ShiftScores.apply(queries, self.table)  # type: ignore[no-untyped-call]
+        return scores
+
+
 class RelativeAttention(nn.Module):
     """Attention whose scores have a content and a relative term (Dai et al., 2019, section 3.3;
     FLAT equation 11; TENER equation 16)::
@@ -53,6 +102,7 @@ class RelativeAttention(nn.Module):
     where r_ij, the encoding of the relation of i to j, comes from outside, and u and v are
     learnt, one of each for each head. Without `k_proj` the keys are the nodes themselves, as the
     papers have it. `scaled` divides the scores by √d. `attn_ff` adds an output projection.
+    `key_positions` adds k_j · r_ji, as a later release of TENER does.
     """
 
     def __init__(
@@ -65,12 +115,14 @@ class RelativeAttention(nn.Module):
         v_proj: bool = True,
         scaled: bool = False,
         attn_ff: bool = False,
+        key_positions: bool = False,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
         width = heads * head_dim
         self.heads = heads
         self.head_dim = head_dim
+        self.key_positions = key_positions
         self.scale = head_dim**-0.5 if scaled else 1.0
         self.q_proj = nn.Linear(width, width) if q_proj else nn.Identity()
         self.k_proj = nn.Linear(width, width) if k_proj else nn.Identity()
@@ -80,22 +132,23 @@ class RelativeAttention(nn.Module):
         self.v = nn.Parameter(torch.zeros(heads, head_dim))
         self.dropout = Dropout(dropout)
 
-    def forward(
-        self, nodes: Tensor, n_queries: int, relations: Sequence[Relation], visible: Tensor
-    ) -> Tensor:
+    def forward(self, nodes: Tensor, n_queries: int, term: RelativeTerm, visible: Tensor) -> Tensor:
         """Let the first Q nodes of every sequence look at all L of them.
 
         nodes: [B, L, D].
-        relations: together they cover every query that matters.
+        term: with `key_positions` of Q = L.
         visible: [B or 1, Q or 1, L] bool: may this query see this key.
         Returns [B, Q, D].
         """
         B, _, D = nodes.shape
-        q = self._split(self.q_proj(nodes[:, :n_queries])) * self.scale  # [H, B, Q, d]
-        k = self._split(self.k_proj(nodes))  # [H, B, L, d]
-        v = self._split(self.v_proj(nodes))
+        q = split_heads(self.q_proj(nodes[:, :n_queries]), self.heads) * self.scale  # [H, B, Q, d]
+        k = split_heads(self.k_proj(nodes), self.heads)  # [H, B, L, d]
+        v = split_heads(self.v_proj(nodes), self.heads)
         u_bias, v_bias = (bias[:, None, None] * self.scale for bias in (self.u, self.v))
-        scores = self._relative(q + v_bias, relations).flatten(0, 1)  # [H·B, Q, L]
+        scores = term.scores(q + v_bias)  # [H, B, Q, L]
+        if self.key_positions:
+            scores = scores + term.scores(k * self.scale).transpose(2, 3)
+        scores = scores.flatten(0, 1)
         scores.baddbmm_((q + u_bias).flatten(0, 1), k.transpose(2, 3).flatten(0, 1))
         # A query that sees nothing (padding) must not turn into NaN: a finite floor, not -inf.
         # Adding a floor takes a tenth of the time of filling it in.
@@ -105,23 +158,40 @@ class RelativeAttention(nn.Module):
         out: Tensor = self.out(mixed.permute(1, 2, 0, 3).reshape(B, n_queries, D))
         return out
 
-    def _split(self, x: Tensor) -> Tensor:
-        B, n, _ = x.shape
-        return x.view(B, n, self.heads, self.head_dim).permute(2, 0, 1, 3)
 
-    def _relative(self, queries: Tensor, relations: Sequence[Relation]) -> Tensor:
-        """[H, B, Q, d] → [H, B, Q, L]."""
-        first = relations[0]
-        if first.rows is None:
-            return pick_scores(queries, first)
-        H, B, Q, _ = queries.shape
-        flat = queries.flatten(1, 2)
-        scores = flat.new_zeros(H, B * Q, first.key_heads.shape[1])
-        for relation in relations:
-            assert relation.rows is not None
-            part = pick_scores(flat[:, None, relation.rows], relation)[:, 0]
-            scores = scores.index_copy(1, relation.rows, part)
-        return scores.view(H, B, Q, -1)
+class DotProductAttention(nn.Module):
+    """Multi-head attention without positions (Vaswani et al., 2017, section 3.2)."""
+
+    def __init__(self, heads: int, head_dim: int, *, dropout: float = 0.0) -> None:
+        super().__init__()
+        width = heads * head_dim
+        self.heads = heads
+        self.dropout = dropout
+        self.q_proj = nn.Linear(width, width)
+        self.k_proj = nn.Linear(width, width)
+        self.v_proj = nn.Linear(width, width)
+        self.out = nn.Linear(width, width)
+
+    def forward(self, nodes: Tensor, n_queries: int, visible: Tensor) -> Tensor:
+        """Let the first Q nodes of every sequence look at all L of them.
+
+        nodes: [B, L, D]. visible: [B or 1, Q or 1, L] bool: may this query see this key; each
+        query sees one.
+        Returns [B, Q, D].
+        """
+        B, _, D = nodes.shape
+        q = split_heads(self.q_proj(nodes[:, :n_queries]), self.heads)
+        k, v = (split_heads(project(nodes), self.heads) for project in (self.k_proj, self.v_proj))
+        dropout = self.dropout if self.training else 0.0
+        mixed = nn.functional.scaled_dot_product_attention(q, k, v, visible, dropout)
+        out: Tensor = self.out(mixed.permute(1, 2, 0, 3).reshape(B, n_queries, D))
+        return out
+
+
+def split_heads(x: Tensor, heads: int) -> Tensor:
+    """[B, n, D] → [H, B, n, d]."""
+    B, n, D = x.shape
+    return x.view(B, n, heads, D // heads).permute(2, 0, 1, 3)
 
 
 def pick_scores(queries: Tensor, relation: Relation) -> Tensor:
@@ -217,3 +287,49 @@ def _chunks(queries: Tensor, relation: Relation) -> Iterator[_Chunk]:
         # Keys' heads lie in [0, reach): distances from first - (reach - 1) to last.
         yield _Chunk(slice(start, stop), slice(first, last + reach))
         start = stop
+
+
+class _ShiftScores(torch.autograd.Function):
+    """Row i of the products of queries and distances, moved by i places, is the row of scores: no
+    pair needs to be looked up. Some queries at a time, since these meet fewer distances.
+
+    A view does the moving: in a block of n queries and w = C + n - 1 distances, query r meets key j
+    in column j - r + n - 1, that is w - 1 numbers further for each r.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, queries: Tensor, table: Tensor) -> Tensor:
+        ctx.save_for_backward(table)
+        C = queries.shape[2]
+        scores = queries.new_empty(*queries.shape[:3], C)
+        for start, stop, encodings in _blocks(table, C):
+            products = queries[:, :, start:stop] @ encodings.T
+            scores[:, :, start:stop] = _moved(products, C)
+        return scores
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, d_scores: Tensor) -> tuple[Tensor, None]:
+        (table,) = ctx.saved_tensors
+        H, B, C, _ = d_scores.shape
+        d_queries = d_scores.new_empty(H, B, C, table.shape[1])
+        for start, stop, encodings in _blocks(table, C):
+            d_products = d_scores.new_zeros(H, B, stop - start, len(encodings))
+            _moved(d_products, C).copy_(d_scores[:, :, start:stop])
+            d_queries[:, :, start:stop] = d_products @ encodings
+        return d_queries, None
+
+
+def _blocks(table: Tensor, C: int) -> Iterator[tuple[int, int, Tensor]]:
+    """Queries [start, stop), and the encodings that they meet, [w, d], of falling distances."""
+    falling = table.flip(0)
+    for start in range(0, C, SHIFTED):
+        stop = min(start + SHIFTED, C)
+        yield start, stop, falling[C - stop : 2 * C - 1 - start]
+
+
+def _moved(products: Tensor, C: int) -> Tensor:
+    """A view [H, B, n, C] of products [H, B, n, w]."""
+    H, B, n, w = products.shape
+    strides = (B * n * w, n * w, w - 1, 1)
+    return products.as_strided((H, B, n, C), strides, n - 1)

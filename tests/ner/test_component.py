@@ -24,7 +24,7 @@ from thinc.api import Adam, fix_random_seed
 
 from spacy_flat.lexicon import Entry, Lexicon, TextVectors
 from spacy_flat.ner.component import CRFEntityRecognizer, score_entities
-from spacy_flat.ner.options import FLATOptions
+from spacy_flat.ner.flat.options import FLATOptions
 from spacy_flat.nn.optimizers import SGD, AdamW
 
 from .conftest import (

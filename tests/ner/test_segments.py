@@ -6,11 +6,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spacy_flat.ner.segments import (
-    EntitySpan,
     Segment,
     join_segments,
     spans_within,
-    split_text,
+    split_units,
+)
+from spacy_flat.ner.units import (
+    EntitySpan,
+    Units,
 )
 
 texts = st.text(alphabet="中国a。！，”\n ", max_size=120)
@@ -50,7 +53,7 @@ def found_in(segment: Segment, spans: list[EntitySpan]) -> list[EntitySpan]:
 @example("", (1, 0))
 def test_segments_cover_the_text_and_fit(text: str, limits: tuple[int, int]) -> None:
     max_length, overlap = limits
-    segments = split_text(7, text, max_length, overlap)
+    segments = split_units(7, Units.characters(text), max_length, overlap)
     places = {place for segment in segments for place in range(segment.start, segment.end)}
     assert places == set(range(len(text)))
     assert all(0 < segment.end - segment.start <= max_length for segment in segments)
@@ -63,13 +66,16 @@ def test_segments_cover_the_text_and_fit(text: str, limits: tuple[int, int]) -> 
 
 @given(texts, limits())
 def test_no_character_is_in_three_segments(text: str, limits: tuple[int, int]) -> None:
-    segments = split_text(0, text, *limits)
+    segments = split_units(0, Units.characters(text), *limits)
     for first, third in zip(segments, segments[2:], strict=False):
         assert first.end <= third.start
 
 
 def pieces(text: str, max_length: int, overlap: int = 0) -> list[str]:
-    return [text[part.start : part.end] for part in split_text(0, text, max_length, overlap)]
+    return [
+        text[part.start : part.end]
+        for part in split_units(0, Units.characters(text), max_length, overlap)
+    ]
 
 
 def test_a_text_that_fits_stays_whole() -> None:
@@ -91,7 +97,7 @@ def test_cuts_by_force_with_an_overlap() -> None:
 def test_entities_in_an_overlap_stay_whole() -> None:
     """An entity at the end of a segment that was cut by force is the next one's to find."""
     spans = [EntitySpan(0, 2, "PER"), EntitySpan(4, 8, "LOC")]
-    segments = split_text(0, "一二三四五六七八九十", 6, 3)
+    segments = split_units(0, Units.characters("一二三四五六七八九十"), 6, 3)
     assert segments[0].end == 6
     assert join_segments(segments, [found_in(part, spans) for part in segments]) == spans
 
@@ -101,7 +107,7 @@ def test_joining_loses_no_entity_that_is_not_cut(
     annotated: tuple[str, list[EntitySpan]], limits: tuple[int, int]
 ) -> None:
     text, spans = annotated
-    segments = split_text(0, text, *limits)
+    segments = split_units(0, Units.characters(text), *limits)
     joined = join_segments(segments, [found_in(part, spans) for part in segments])
     edges = {edge for part in segments for edge in (part.start, part.end)}
     whole = [span for span in spans if not edges & set(range(span.start + 1, span.end))]
@@ -119,7 +125,7 @@ def test_an_overlap_keeps_entities_of_half_its_width(
     _, spans = annotated
     text = "字" * 120
     spans = [span for span in spans if span.end - span.start <= limits[1] // 2]
-    segments = split_text(0, text, *limits)
+    segments = split_units(0, Units.characters(text), *limits)
     assert join_segments(segments, [found_in(part, spans) for part in segments]) == spans
 
 
@@ -134,7 +140,7 @@ def test_joined_entities_never_overlap_whatever_was_found(
     found: list[list[tuple[int, int]]],
 ) -> None:
     """Segments may contradict each other."""
-    segments = split_text(0, "字" * 45, 20, 10)
+    segments = split_units(0, Units.characters("字" * 45), 20, 10)
     spans = []
     for number, segment in enumerate(segments):
         ends, here = segment.start, []

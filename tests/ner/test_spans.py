@@ -1,6 +1,5 @@
 """Entities between the characters of a text and the tokens of a Doc."""
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,15 +7,13 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from spacy_flat.ner.segments import EntitySpan
 from spacy_flat.ner.spans import (
     OnMisaligned,
     gold_spans,
     has_gold,
     set_entities,
-    token_ends,
-    trim,
 )
+from spacy_flat.ner.units import EntitySpan
 
 VOCAB = Vocab()
 
@@ -34,16 +31,6 @@ def chars(text: str, surface: str, label: str = "LOC") -> EntitySpan:
 
 def entities(doc: Doc) -> list[tuple[str, str]]:
     return [(ent.text, ent.label_) for ent in doc.ents]
-
-
-@given(words, st.data())
-def test_token_ends_are_those_of_the_tokens(tokens: list[str], data: st.DataObject) -> None:
-    spaces = data.draw(st.lists(st.booleans(), min_size=len(tokens), max_size=len(tokens)))
-    doc = Doc(VOCAB, tokens, spaces)
-    heads, tails = token_ends(doc)
-    assert heads.tolist() == [token.idx for token in doc]
-    assert tails.tolist() == [token.idx + len(token) for token in doc]
-    assert heads.dtype == tails.dtype == np.int64
 
 
 class TestMisaligned:
@@ -188,13 +175,3 @@ class TestGold:
 
     def test_empty_text_teaches_nothing(self) -> None:
         assert not has_gold(self.example("", ""))
-
-
-@pytest.mark.parametrize(
-    ("start", "end", "expected"),
-    [(0, 2, "中国"), (0, 4, "中国"), (2, 5, "A"), (2, 4, None), (2, 8, "A B"), (8, 9, None)],
-)
-def test_trim(start: int, end: int, expected: str | None) -> None:
-    text = "中国 \nA B \n"
-    trimmed = [text[s.start : s.end] for s in trim(EntitySpan(start, end, "LOC"), text)]
-    assert trimmed == ([expected] if expected else [])

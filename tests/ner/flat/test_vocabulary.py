@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose
 
 from spacy_flat.lexicon import Lexicon, TextVectors
 from spacy_flat.lexicon.sources import Entry
-from spacy_flat.ner.lattice import KeyIndex
-from spacy_flat.ner.options import LatticeOptions
-from spacy_flat.ner.vocabulary import Pretrained, Resources, Vocabulary
+from spacy_flat.ner.flat.options import LatticeOptions
+from spacy_flat.ner.flat.vocabulary import Resources, Vocabulary
+from spacy_flat.ner.vocabulary import KeyIndex, Pretrained
 
 TRAINING = ["重庆重庆在", "", "药店在"]
 LEXICON = Lexicon([Entry("重庆"), Entry("药店"), Entry("上海")])
@@ -76,12 +76,15 @@ def test_pretrained_vectors_are_known_beside_what_is_trained() -> None:
     encoder = vocabulary.encoder
     assert trained(encoder.chars) == codes(*"重庆在药店")
     assert encoder.chars.codes.tolist() == codes(*"重庆在药店海")
-    assert vocabulary.chars.codes.tolist() == codes("重", "海")
+    assert vocabulary.columns["chars"].pretrained.codes.tolist() == codes("重", "海")
     assert set(codes("上海")) <= set(encoder.bigrams.codes.tolist()) - set(trained(encoder.bigrams))
-    assert vocabulary.bigrams.codes.tolist() == codes("上海", "重庆")
+    assert vocabulary.columns["bigrams"].pretrained.codes.tolist() == codes("上海", "重庆")
     assert encoder.words.codes.tolist() == word_codes("重庆", "药店", "上海")  # not 天津
-    assert vectors(vocabulary.words) == {LEXICON.index("上海"): 1.0, LEXICON.index("重庆"): 3.0}
-    assert vocabulary.bigrams.vectors.shape == (2, 4)
+    assert vectors(vocabulary.columns["words"].pretrained) == {
+        LEXICON.index("上海"): 1.0,
+        LEXICON.index("重庆"): 3.0,
+    }
+    assert vocabulary.columns["bigrams"].pretrained.vectors.shape == (2, 4)
 
 
 def vectors(pretrained: Pretrained) -> dict[int, float]:
@@ -101,7 +104,13 @@ def test_vectors_that_are_not_fine_tuned_are_not_trained() -> None:
 def test_vectors_are_scaled_to_unit_length() -> None:
     given = TextVectors(["重", "庆"], np.array([[3.0, 4.0], [0.0, 0.0]], dtype=np.float32))
     vocabulary = build({"normalise_embeddings": True}, char_vectors=given)
-    rows = dict(zip(vocabulary.chars.codes.tolist(), vocabulary.chars.vectors, strict=True))
+    rows = dict(
+        zip(
+            vocabulary.columns["chars"].pretrained.codes.tolist(),
+            vocabulary.columns["chars"].pretrained.vectors,
+            strict=True,
+        )
+    )
     assert_allclose(rows[ord("重")], [0.6, 0.8], rtol=1e-6)
     assert_allclose(rows[ord("庆")], [0.0, 0.0])
     assert_allclose(given.data[0], [3.0, 4.0])
@@ -110,18 +119,20 @@ def test_vectors_are_scaled_to_unit_length() -> None:
 def test_of_equal_vectors_the_first_counts() -> None:
     """Digits are one character when numbers are normalised."""
     vocabulary = build({"normalise_numbers": True}, char_vectors=vectors_of("重", "3", "0", "９"))
-    assert vectors(vocabulary.chars) == {ord("0"): 2.0, ord("重"): 1.0}
+    assert vectors(vocabulary.columns["chars"].pretrained) == {ord("0"): 2.0, ord("重"): 1.0}
 
 
 def test_without_vectors_the_width_is_the_options() -> None:
     vocabulary = build({"embed_width": 12}, char_vectors=vectors_of("重", width=3))
-    widths = {name: table.vectors.shape[1] for name, _, table in vocabulary.columns()}
+    widths = {
+        name: column.pretrained.vectors.shape[1] for name, column in vocabulary.columns.items()
+    }
     assert widths == {"chars": 3, "bigrams": 12, "words": 12}
 
 
 def test_without_bigrams() -> None:
     vocabulary = build({"bigrams": False})
-    assert [name for name, *_ in vocabulary.columns()] == ["chars", "words"]
+    assert list(vocabulary.columns) == ["chars", "words"]
 
 
 def test_many_texts_are_counted_together() -> None:

@@ -10,10 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_flat.lexicon import Entry, Lexicon
-from spacy_flat.ner.lattice import N_BANDS, KeyIndex, LatticeBatch, LatticeEncoder
-from spacy_flat.ner.options import LatticeOptions
+from spacy_flat.ner.flat.lattice import N_BANDS, LatticeBatch, LatticeEncoder
+from spacy_flat.ner.flat.options import LatticeOptions
+from spacy_flat.ner.flat.vocabulary import Resources, Vocabulary
 from spacy_flat.ner.segments import Segment
-from spacy_flat.ner.vocabulary import Resources, Vocabulary
+from spacy_flat.ner.units import Units
+from spacy_flat.ner.vocabulary import KeyIndex
 
 WORDS = [
     Entry("重庆", 2000, "ns"),
@@ -37,7 +39,7 @@ def make_encoder(lexicon: Lexicon | None = None, **options: Any) -> LatticeEncod
 
 def batches_of(encoder: LatticeEncoder, texts: list[str]) -> list[LatticeBatch]:
     segments = [Segment(number, 0, len(text)) for number, text in enumerate(texts)]
-    return list(encoder.batches(texts, segments))
+    return list(encoder.batches([Units.characters(text) for text in texts], segments))
 
 
 def rows_of(batches: list[LatticeBatch]) -> Iterator[tuple[Segment, dict[str, list[Any]]]]:
@@ -45,7 +47,7 @@ def rows_of(batches: list[LatticeBatch]) -> Iterator[tuple[Segment, dict[str, li
     for batch in batches:
         C = batch.chars.shape[1]
         for row, segment in enumerate(batch.segments):
-            n_chars = int(batch.n_chars[row])
+            n_chars = int(batch.n_units[row])
             n_words = int(batch.present[row, C:].sum())
             yield (
                 segment,
@@ -128,9 +130,9 @@ def test_padding(texts: list[str]) -> None:
         B, C = batch.chars.shape
         M = batch.words.shape[1]
         assert batch.heads.shape == batch.tails.shape == batch.present.shape == (B, C + M)
-        assert batch.n_chars.max() == C
+        assert batch.n_units.max() == C
         chars, words = batch.present[:, :C], batch.present[:, C:]
-        assert (chars == (np.arange(C) < batch.n_chars[:, None])).all()
+        assert (chars == (np.arange(C) < batch.n_units[:, None])).all()
         for keys, present in (
             (batch.chars, chars),
             (batch.bigrams, chars),
@@ -162,7 +164,7 @@ def test_order_does_not_matter(texts: list[str], random: Any) -> None:
 def test_batches_hold_segments_of_like_length() -> None:
     texts = ["人" * length for length in (9, 2, 8, 3, 9, 2)]
     encoder = make_encoder(batch_nodes=20)
-    lengths = [batch.n_chars.tolist() for batch in batches_of(encoder, texts)]
+    lengths = [batch.n_units.tolist() for batch in batches_of(encoder, texts)]
     assert lengths == [[2, 2, 3], [8, 9], [9]]
 
 
@@ -171,7 +173,9 @@ def test_no_text_no_batch() -> None:
 
 
 def test_segments_are_parts_of_texts() -> None:
-    (batch,) = ENCODER.batches(["人和药店在重庆"], [Segment(0, 2, 5), Segment(0, 5, 7)])
+    (batch,) = ENCODER.batches(
+        [Units.characters("人和药店在重庆")], [Segment(0, 2, 5), Segment(0, 5, 7)]
+    )
     rows = dict(rows_of([batch]))
     assert rows[Segment(0, 2, 5)] == slow_row(ENCODER, "药店在")
     assert rows[Segment(0, 5, 7)] == slow_row(ENCODER, "重庆")

@@ -7,9 +7,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from spacy_flat.ner.lattice import LatticeBatch
-from spacy_flat.ner.network import FLAT, FLATSizes, FourDistances, Table
-from spacy_flat.ner.options import FLATOptions
+from spacy_flat.ner.flat.lattice import LatticeBatch
+from spacy_flat.ner.flat.network import FLAT, FLATSizes, FourDistances
+from spacy_flat.ner.flat.options import FLATOptions
+from spacy_flat.ner.network import Table
 from spacy_flat.nn.positions import sinusoids
 
 QUIET = {
@@ -56,7 +57,7 @@ def make_batch(sentences: list[tuple[int, list[tuple[int, int]]]], seed: int = 0
             present[row, C + column] = True
     return LatticeBatch(
         segments=(),
-        n_chars=np.array([n for n, _ in sentences]),
+        n_units=np.array([n for n, _ in sentences]),
         chars=rng.integers(0, 31, (B, C)),
         bigrams=rng.integers(0, 41, (B, C)),
         words=rng.integers(0, 21, (B, M)) * present[:, C:],
@@ -120,7 +121,7 @@ def slow_attention(network: FLAT, layer: int, x: Tensor, nodes: list[tuple[int, 
 def slow_forward(network: FLAT, batch: LatticeBatch) -> list[Tensor]:
     """[C, K] emissions of each sentence."""
     emissions = []
-    for row, n in enumerate(batch.n_chars):
+    for row, n in enumerate(batch.n_units):
         C = batch.chars.shape[1]
         places = np.flatnonzero(batch.present[row])
         nodes = [(int(batch.heads[row, p]), int(batch.tails[row, p])) for p in places]
@@ -185,7 +186,7 @@ def test_padding_and_neighbours_change_nothing():
         columns = [*range(n), *range(C, C + M)]
         alone = LatticeBatch(
             segments=(),
-            n_chars=np.array([n]),
+            n_units=np.array([n]),
             chars=batch.chars[row : row + 1, :n],
             bigrams=batch.bigrams[row : row + 1, :n],
             words=batch.words[row : row + 1, :M],

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..lexicon import Entry, Lexicon
+from ...lexicon import Entry, Lexicon
 
 Ints = NDArray[np.int64]
 _SHIFT = 31  # bits of a place in a text

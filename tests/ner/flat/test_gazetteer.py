@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_flat.lexicon import Entry, Lexicon
-from spacy_flat.ner.gazetteer import WordNodes
-from spacy_flat.ner.lattice import LatticeEncoder
-from spacy_flat.ner.options import LatticeOptions
-from spacy_flat.ner.vocabulary import Resources, Vocabulary
+from spacy_flat.ner.flat.gazetteer import WordNodes
+from spacy_flat.ner.flat.lattice import LatticeEncoder
+from spacy_flat.ner.flat.options import LatticeOptions
+from spacy_flat.ner.flat.vocabulary import Resources, Vocabulary
 
 MENTIONS = [("人和药店", "ORG"), ("重庆", "LOC"), ("重庆", "LOC"), ("重庆", "ORG"), ("王", "PER")]
 TEXTS = ["人和药店在重庆开业", "", "重庆人和药店"]

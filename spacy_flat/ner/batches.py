@@ -1,0 +1,92 @@
+"""From texts to padded batches of numbers: what every encoder here shares.
+
+Shapes: B segments.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .options import TextOptions
+from .segments import Segment
+from .units import Ints, Unit, Units
+
+BATCH_PAIRS = 50_000  # pairs of nodes whose attention takes as long as a batch does anyway
+
+Self = TypeVar("Self", bound="TextEncoder")
+
+
+class Batch(Protocol):
+    """Some segments as numbers."""
+
+    @property
+    def segments(self) -> Sequence[Segment]: ...
+
+    @property
+    def n_units(self) -> Ints:
+        """[B] units of each segment."""
+
+
+class TextEncoder(ABC):
+    """Turns texts into batches. Knows what the network's numbers mean."""
+
+    options: TextOptions
+
+    @property
+    @abstractmethod
+    def unit(self) -> Unit:
+        """What is tagged."""
+
+    @abstractmethod
+    def batches(
+        self, texts: Sequence[Units], segments: Sequence[Segment], is_train: bool = False
+    ) -> Iterator[Batch]:
+        """Batches of segments of like size, each of at most `batch_nodes` nodes with padding (or
+        of one segment)."""
+
+    @abstractmethod
+    def to_bytes(self) -> bytes:
+        """All but the options, which are the config's."""
+
+    @abstractmethod
+    def from_bytes(self: Self, data: bytes) -> Self:
+        """A new encoder with these options and that data."""
+
+
+def padding(counts: Ints, starts: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+    """[B] counts and starts of rows in a flat array → [B, longest] places in it, and which of them
+    are not padding."""
+    columns = np.arange(counts.max(initial=0))
+    present = columns < counts[:, None]
+    return np.where(present, starts[:, None] + columns, 0), present
+
+
+def take(flat: Ints, places: Ints, present: NDArray[np.bool_]) -> Ints:
+    """The values at places of a flat array; 0 for padding."""
+    if not len(flat):
+        return np.zeros(places.shape, dtype=np.int64)
+    return np.where(present, flat[places], 0)
+
+
+def cut(order: Ints, n_units: Ints, n_words: Ints, max_nodes: int) -> Iterator[Ints]:
+    """Cut the segments, in this order, where a padded batch would pass `max_nodes`, or where what
+    it computes for padding would cost more than the start of another batch.
+
+    n_words: [B] nodes beside the units.
+    """
+    start = 0
+    units = words = pairs = 0
+    for place, row in enumerate(order):
+        own_units, own_words = int(n_units[row]), int(n_words[row])
+        units, words = max(units, own_units), max(words, own_words)
+        pairs += own_units * (own_units + own_words)
+        padded_nodes = (place + 1 - start) * (units + words)
+        pads = padded_nodes * units - pairs
+        if place > start and (padded_nodes > max_nodes or pads > pairs // 2 + BATCH_PAIRS):
+            yield order[start:place]
+            start, units, words = place, own_units, own_words
+            pairs = own_units * (own_units + own_words)
+    yield order[start:]

@@ -1,0 +1,1 @@
+"""`flat_ner`: FLAT, the flat-lattice Transformer (Li et al., ACL 2020)."""

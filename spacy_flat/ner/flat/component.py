@@ -1,0 +1,89 @@
+"""`flat_ner`: what spaCy sees of the entity recogniser with a lexicon."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from spacy.language import Language
+from spacy.training import Example
+from thinc.api import Config
+
+from ...lexicon import Lexicon, TextVectors
+from ...lexicon.readers import jieba_lexicon
+from ..component import ASSIGNS, SCORE_WEIGHTS, SETTINGS, CRFEntityRecognizer
+from ..model import TaggingModel
+from ..spans import OnMisaligned
+from .vocabulary import Resources
+
+DEFAULT_CONFIG = """
+[model]
+@architectures = "spacy-flat.FLAT.v1"
+tok2vec = null
+
+[model.network]
+@misc = "spacy-flat.FLATOptions.v1"
+
+[model.lattice]
+@misc = "spacy-flat.LatticeOptions.v1"
+"""
+DEFAULT_MODEL = Config().from_str(DEFAULT_CONFIG)["model"]
+
+
+@Language.factory(
+    "flat_ner",
+    assigns=ASSIGNS,
+    default_config={"model": DEFAULT_MODEL, **SETTINGS},
+    default_score_weights=SCORE_WEIGHTS,
+)
+def make_flat_ner(
+    nlp: Language,
+    name: str,
+    model: TaggingModel,
+    on_misaligned: OnMisaligned,
+    overwrite: bool,
+    scorer: Callable[..., dict[str, Any]] | None,
+) -> "FlatEntityRecognizer":
+    """Build `flat_ner`; the settings are those of `CRFEntityRecognizer`."""
+    return FlatEntityRecognizer(
+        nlp.vocab, model, name, on_misaligned=on_misaligned, overwrite=overwrite, scorer=scorer
+    )
+
+
+class FlatEntityRecognizer(CRFEntityRecognizer):
+    """Tags characters, whatever the tokens are, with the words of a lexicon beside them."""
+
+    @property
+    def lexicon(self) -> Lexicon:
+        """The words that the lattice is made of."""
+        lexicon: Lexicon = self.model.attrs["encoder"].lexicon
+        return lexicon
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        *,
+        nlp: Language | None = None,
+        labels: Sequence[str] | None = None,
+        lexicon: Lexicon | None = None,
+        char_vectors: TextVectors | None = None,
+        bigram_vectors: TextVectors | None = None,
+        word_vectors: TextVectors | None = None,
+    ) -> None:
+        """Build the network for the training data.
+
+        labels: entity types; those of the examples where not given.
+        lexicon: words of the lattice; jieba's dictionary where not given.
+        char_vectors, bigram_vectors, word_vectors: pretrained vectors of characters, of pairs of
+            neighbouring characters and of words.
+
+        Raises as `settle_labels`.
+        """
+        examples = self.settle_labels(get_examples, labels)
+        lexicon = jieba_lexicon() if lexicon is None else lexicon
+        mentions = [
+            (ent.text, ent.label_) for example in examples for ent in example.reference.ents
+        ]
+        resources = Resources(
+            self.labels, lexicon, char_vectors, bigram_vectors, word_vectors, mentions
+        )
+        docs = [example.predicted for example in examples]
+        self.model.initialize(X=docs, Y=resources)  # type: ignore[arg-type]

@@ -1,0 +1,164 @@
+"""Texts → lattice batches: characters, bigrams and the lexicon's words as padded numbers.
+
+Shapes: B segments, C characters, M words, L = C + M nodes, characters first.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import srsly
+from numpy.typing import NDArray
+
+from ...lexicon import Lexicon
+from ..batches import TextEncoder, cut, padding, take
+from ..segments import Segment
+from ..units import Ints, Units
+from ..vocabulary import KeyIndex, bigram_codes, char_codes, pack, unpack
+from .gazetteer import Gazetteer, WordNodes
+from .options import LatticeOptions
+
+N_BANDS = 8  # of word frequency
+
+
+@dataclass(frozen=True)
+class LatticeBatch:
+    """Some segments as numbers. Keys are 0 where unknown or padding."""
+
+    segments: tuple[Segment, ...]
+    n_units: Ints  # [B] characters
+    chars: Ints  # [B, C] keys
+    bigrams: Ints  # [B, C] keys of a character and its right neighbour
+    words: Ints  # [B, M] keys
+    types: Ints  # [B, M] word types; 0 unknown
+    lengths: Ints  # [B, M] characters of a word; 0 padding
+    bands: Ints  # [B, M] bands of word frequency; 0 unknown
+    heads: Ints  # [B, L] place of a node's first character in the segment
+    tails: Ints  # [B, L] and of its last
+    present: NDArray[np.bool_]  # [B, L] False for padding
+
+
+@dataclass
+class LatticeEncoder(TextEncoder):
+    """Turns texts into batches. Knows what the network's numbers mean.
+
+    n_types: word types numbered from here on were unknown in training and become 0.
+    """
+
+    options: LatticeOptions
+    lexicon: Lexicon
+    chars: KeyIndex
+    bigrams: KeyIndex
+    words: KeyIndex
+    n_types: int
+    gazetteer: Gazetteer | None = None  # for training; not saved
+    _bands: tuple[Any, NDArray[np.int8]] = field(
+        default=(None, np.zeros(0, np.int8)), init=False, repr=False
+    )
+
+    @classmethod
+    def empty(cls, options: LatticeOptions) -> "LatticeEncoder":
+        none = KeyIndex.empty()
+        return cls(options, Lexicon(), none, none, none, 0)
+
+    @property
+    def unit(self) -> Literal["char"]:
+        return "char"
+
+    def batches(
+        self, texts: Sequence[Units], segments: Sequence[Segment], is_train: bool = False
+    ) -> Iterator[LatticeBatch]:
+        """In training the gazetteer shows some of its names."""
+        if not segments:
+            return
+        pieces = [texts[segment.text].text[segment.start : segment.end] for segment in segments]
+        flat = _FlatLattice(self, pieces, self.gazetteer if is_train else None)
+        order = np.lexsort((flat.n_words, flat.n_chars))
+        for rows in cut(order, flat.n_chars, flat.n_words, self.options.batch_nodes):
+            yield flat.pad(rows, tuple(segments[row] for row in rows))
+
+    def words_in(self, texts: Sequence[str]) -> WordNodes:
+        """The words of the lexicon in texts, and what the network knows of them."""
+        matches = self.lexicon.match(texts)
+        keys = self.words.look_up(matches.words.astype(np.uint64))
+        types = self.lexicon.types[matches.words].astype(np.int64)
+        nodes = WordNodes(
+            texts=matches.texts.astype(np.int64),
+            starts=matches.starts.astype(np.int64),
+            ends=matches.ends.astype(np.int64),
+            keys=keys,
+            types=np.where(types < self.n_types, types, 0),
+            bands=self.bands(matches.words),
+        )
+        return nodes.select(keys > 0) if self.options.only_known_words else nodes
+
+    def bands(self, words: NDArray[np.int32]) -> Ints:
+        """[N] ids of words → [N] bands of their frequency; 0 unknown."""
+        frequencies, bands = self._bands
+        # Made once for all words, which takes milliseconds, until the lexicon changes.
+        if frequencies is not self.lexicon.frequencies:
+            frequencies, bands = self.lexicon.frequencies, self.lexicon.frequency_bands(N_BANDS)
+            self._bands = frequencies, bands
+        return bands[words].astype(np.int64)
+
+    def to_bytes(self) -> bytes:
+        indexes = {"chars": self.chars, "bigrams": self.bigrams, "words": self.words}
+        fields = {
+            "n_types": self.n_types,
+            "indexes": pack(indexes),
+            "lexicon": self.lexicon.to_bytes(),
+        }
+        return bytes(srsly.msgpack_dumps(fields))
+
+    def from_bytes(self, data: bytes) -> "LatticeEncoder":
+        fields = srsly.msgpack_loads(data)
+        lexicon = Lexicon.from_bytes(fields["lexicon"])
+        indexes = unpack(fields["indexes"])
+        chars, bigrams, words = (indexes[name] for name in ("chars", "bigrams", "words"))
+        return LatticeEncoder(self.options, lexicon, chars, bigrams, words, fields["n_types"])
+
+
+class _FlatLattice:
+    """All segments' characters and words one after the other, before padding."""
+
+    def __init__(
+        self, encoder: LatticeEncoder, pieces: Sequence[str], gazetteer: Gazetteer | None
+    ) -> None:
+        self.n_chars = np.array([len(piece) for piece in pieces], dtype=np.int64)
+        self.char_starts = np.cumsum(self.n_chars) - self.n_chars
+        codes = char_codes("".join(pieces), encoder.options.normalise_numbers)
+        self.chars = encoder.chars.look_up(codes)
+        last = self.char_starts + self.n_chars - 1
+        self.bigrams = encoder.bigrams.look_up(bigram_codes(codes, last))
+        nodes = encoder.words_in(pieces)
+        if gazetteer is not None:
+            nodes = gazetteer.show_some(nodes, pieces)
+        self.n_words = np.bincount(nodes.texts, minlength=len(pieces)).astype(np.int64)
+        self.word_starts = np.cumsum(self.n_words) - self.n_words
+        self.words = nodes.keys
+        self.types = nodes.types
+        self.bands = nodes.bands
+        self.heads = nodes.starts
+        self.lengths = nodes.ends - nodes.starts
+
+    def pad(self, rows: Ints, segments: tuple[Segment, ...]) -> LatticeBatch:
+        char_places, has_char = padding(self.n_chars[rows], self.char_starts[rows])
+        word_places, has_word = padding(self.n_words[rows], self.word_starts[rows])
+        heads = take(self.heads, word_places, has_word)
+        lengths = take(self.lengths, word_places, has_word)
+        C = has_char.shape[1]
+        char_heads = np.broadcast_to(np.arange(C), has_char.shape)
+        return LatticeBatch(
+            segments=segments,
+            n_units=self.n_chars[rows],
+            chars=take(self.chars, char_places, has_char),
+            bigrams=take(self.bigrams, char_places, has_char),
+            words=take(self.words, word_places, has_word),
+            types=take(self.types, word_places, has_word),
+            lengths=lengths,
+            bands=take(self.bands, word_places, has_word),
+            heads=np.concatenate([char_heads, heads], axis=1),
+            tails=np.concatenate([char_heads, heads + np.maximum(lengths - 1, 0)], axis=1),
+            present=np.concatenate([has_char, has_word], axis=1),
+        )

@@ -1,0 +1,93 @@
+"""From training texts, a lexicon and pretrained vectors to what a network knows."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...lexicon import Lexicon, TextVectors
+from ..vocabulary import Column, Pretrained, add_counts, batches_of_texts, count_characters
+from .gazetteer import Gazetteer
+from .lattice import LatticeEncoder
+from .options import LatticeOptions
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a network is built from, besides its options and the training texts.
+
+    vectors: each may be missing; their keys are characters, bigrams and words of the lexicon.
+    mentions: text and label of each entity of the training corpus.
+    """
+
+    labels: Sequence[str]
+    lexicon: Lexicon
+    char_vectors: TextVectors | None = None
+    bigram_vectors: TextVectors | None = None
+    word_vectors: TextVectors | None = None
+    mentions: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """An encoder, and the tables that its network needs."""
+
+    encoder: LatticeEncoder
+    columns: dict[str, Column]
+
+    @classmethod
+    def build(
+        cls, options: LatticeOptions, resources: Resources, texts: Sequence[str]
+    ) -> "Vocabulary":
+        lexicon = resources.lexicon
+        gazetteer = None
+        if options.gazetteer_rate > 0:
+            gazetteer = Gazetteer.build(resources.mentions, lexicon, options.gazetteer_rate)
+        char_counts, bigram_counts = count_characters(texts, options)
+        chars = Column.build(
+            char_counts,
+            options.char_min_freq,
+            Pretrained.of_characters(resources.char_vectors, 1, options),
+            options,
+        )
+        bigrams = Column.build(
+            bigram_counts,
+            options.bigram_min_freq,
+            Pretrained.of_characters(resources.bigram_vectors, 2, options),
+            options,
+        )
+        words = Column.build(
+            _count_words(texts, lexicon),
+            options.word_min_freq,
+            _pretrained_words(resources, options),
+            options,
+        )
+        encoder = LatticeEncoder(
+            options,
+            lexicon,
+            chars.index,
+            bigrams.index,
+            words.index,
+            len(lexicon.type_names),
+            gazetteer,
+        )
+        columns = {"chars": chars, "bigrams": bigrams, "words": words}
+        if not options.bigrams:
+            del columns["bigrams"]
+        return cls(encoder, columns)
+
+
+def _pretrained_words(resources: Resources, options: LatticeOptions) -> Pretrained:
+    keys = resources.word_vectors.keys if resources.word_vectors is not None else []
+    ids = np.array([resources.lexicon.index(key) for key in keys], dtype=np.int64)
+    places = np.flatnonzero(ids >= 0)
+    return Pretrained.select(resources.word_vectors, ids[places].astype(np.uint64), places, options)
+
+
+def _count_words(texts: Sequence[str], lexicon: Lexicon) -> Counter[int]:
+    """How often words of the lexicon occur in the texts, by id."""
+    words: Counter[int] = Counter()
+    for some in batches_of_texts(texts):
+        add_counts(words, lexicon.match(some).words)
+    return words

@@ -1,0 +1,83 @@
+"""`tener_ner`: what spaCy sees of the entity recogniser without a lexicon."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from spacy.language import Language
+from spacy.training import Example
+from thinc.api import Config
+
+from ...errors import Errors
+from ...lexicon import TextVectors
+from ..component import ASSIGNS, SCORE_WEIGHTS, SETTINGS, CRFEntityRecognizer
+from ..model import TaggingModel
+from ..spans import OnMisaligned
+from .vocabulary import Resources
+
+DEFAULT_CONFIG = """
+[model]
+@architectures = "spacy-flat.TENER.v1"
+tok2vec = null
+
+[model.network]
+@misc = "spacy-flat.TENEROptions.v1"
+
+[model.sequence]
+@misc = "spacy-flat.SequenceOptions.v1"
+"""
+DEFAULT_MODEL = Config().from_str(DEFAULT_CONFIG)["model"]
+
+
+@Language.factory(
+    "tener_ner",
+    assigns=ASSIGNS,
+    default_config={"model": DEFAULT_MODEL, **SETTINGS},
+    default_score_weights=SCORE_WEIGHTS,
+)
+def make_tener_ner(
+    nlp: Language,
+    name: str,
+    model: TaggingModel,
+    on_misaligned: OnMisaligned,
+    overwrite: bool,
+    scorer: Callable[..., dict[str, Any]] | None,
+) -> "TenerEntityRecognizer":
+    """Build `tener_ner`; the settings are those of `CRFEntityRecognizer`."""
+    return TenerEntityRecognizer(
+        nlp.vocab, model, name, on_misaligned=on_misaligned, overwrite=overwrite, scorer=scorer
+    )
+
+
+class TenerEntityRecognizer(CRFEntityRecognizer):
+    """Tags characters, whatever the tokens are, or tokens."""
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        *,
+        nlp: Language | None = None,
+        labels: Sequence[str] | None = None,
+        char_vectors: TextVectors | None = None,
+        bigram_vectors: TextVectors | None = None,
+        word_vectors: TextVectors | None = None,
+    ) -> None:
+        """Build the network for the training data.
+
+        labels: entity types; those of the examples where not given.
+        char_vectors, bigram_vectors: pretrained vectors of characters and of pairs of neighbouring
+            characters (unit = "char"). word_vectors: of words (unit = "token").
+
+        Raises ValueError (F306) for vectors of what the component does not read; otherwise as
+        `settle_labels`.
+        """
+        examples = self.settle_labels(get_examples, labels)
+        unit = self.model.attrs["encoder"].unit
+        unused = {"char": {"word_vectors": word_vectors}}.get(
+            unit, {"char_vectors": char_vectors, "bigram_vectors": bigram_vectors}
+        )
+        for given, vectors in unused.items():
+            if vectors is not None:
+                raise ValueError(Errors.F306.format(name=self.name, unit=unit, given=given))
+        resources = Resources(self.labels, char_vectors, bigram_vectors, word_vectors)
+        docs = [example.predicted for example in examples]
+        self.model.initialize(X=docs, Y=resources)  # type: ignore[arg-type]

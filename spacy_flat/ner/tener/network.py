@@ -1,0 +1,220 @@
+"""TENER (Yan et al., 2019) and what it is compared with, as a plain torch module.
+
+Shapes: B segments, C units, H heads, D = H·d width, K tags; W distinct words, S characters.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from ...nn.attention import DotProductAttention, RelativeAttention, ShiftedTerm
+from ...nn.dropout import Dropout
+from ...nn.positions import Positions
+from ...nn.transformer import TransformerLayer
+from ..network import NO_TABLE, Sizes, Table, TaggingNetwork, make_embedding
+from .options import TENEROptions
+from .sequence import N_CASES, CharacterBatch, WordBatch
+
+KERNEL = 3  # characters that a "cnn" sees at once
+
+
+@dataclass(frozen=True)
+class TENERSizes(Sizes):
+    """What the data decides of a network: tables of characters and bigrams, or of words; and how
+    many characters spell words."""
+
+    chars: Table = NO_TABLE
+    bigrams: Table = NO_TABLE
+    words: Table = NO_TABLE
+    n_spelling: int = 0
+
+
+class TENER(TaggingNetwork):
+    """Characters or words, a Transformer with relative attention, and a CRF's emissions."""
+
+    def __init__(self, options: TENEROptions, sizes: TENERSizes) -> None:
+        super().__init__(options, sizes.labels)
+        self.options = options
+        self.sizes = sizes
+        width = options.heads * options.head_dim
+        tables = (sizes.chars, sizes.bigrams, sizes.words)
+        self.chars, self.bigrams, self.words = (
+            make_embedding(table) if table.width else None for table in tables
+        )
+        self.speller = self.cases = None
+        if self.words is not None and options.char_encoder != "none":
+            self.speller = Speller(options, sizes.n_spelling)
+        if self.words is not None and options.case_features:
+            self.cases = nn.Embedding(N_CASES, width)
+        in_width = sum(table.width for table in tables) + sizes.upstream_width
+        self.project = nn.Linear(in_width + (options.char_width if self.speller else 0), width)
+        self.encoder = make_encoder(options)
+        self.initialise_linears()
+        if self.cases is not None:
+            # What the case adds starts small beside the vector.
+            nn.init.normal_(self.cases.weight, std=0.02)
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> "TENER":
+        """Build from plain data, as read from a weights file."""
+        return cls(TENEROptions(**config["options"]), TENERSizes.plain(config["sizes"]))
+
+    def forward(self, batch: CharacterBatch | WordBatch, upstream: Tensor | None = None) -> Tensor:
+        """batch: B segments of C units.
+        upstream: [B, C, W] other vectors of the units, such as a tok2vec's.
+        Returns [B, C, K] emissions.
+        """
+        parts = self._words(batch) if isinstance(batch, WordBatch) else self._characters(batch)
+        if upstream is not None:
+            parts.append(upstream)
+        units = self.project(self.embed_dropout(torch.cat(parts, dim=2)))
+        if self.cases is not None and isinstance(batch, WordBatch):
+            units = units + self.cases(self.to_tensor(batch.cases))
+        return self.emissions(self.encoder(units, self.to_tensor(batch.present)))
+
+    def _characters(self, batch: CharacterBatch) -> list[Tensor]:
+        """Each [B, C, …]."""
+        assert self.chars is not None
+        parts = [self.chars(self.keys(batch.chars))]
+        if self.bigrams is not None:
+            parts.append(self.bigrams(self.keys(batch.bigrams)))
+        return parts
+
+    def _words(self, batch: WordBatch) -> list[Tensor]:
+        """Each [B, C, …]."""
+        assert self.words is not None
+        parts = [self.words(self.keys(batch.words))]
+        if self.speller is not None:
+            n_spelled = self.to_tensor(batch.n_spelled)
+            spellings = self.speller(self.keys(batch.spellings), n_spelled)
+            parts.append(nn.functional.embedding(self.to_tensor(batch.numbers), spellings))
+        return parts
+
+
+class Transformer(nn.Module):
+    """Layers that mix the units of a sequence, with relative attention (section 3.2 of the paper)
+    or the vanilla one."""
+
+    def __init__(self, options: TENEROptions) -> None:
+        super().__init__()
+        width = options.heads * options.head_dim
+        self.relative = options.attention == "relative"
+        # The relative encodings are of a head's width, the same for all heads.
+        self.positions = Positions(options.head_dim if self.relative else width)
+        self.layers = nn.ModuleList(
+            TransformerLayer(
+                make_attention(options),
+                width,
+                ff=options.ff,
+                activation=options.ff_activate,
+                dropout=options.ff_dropout,
+                norm=options.norm,
+            )
+            for _ in range(options.layers)
+        )
+        self.norm = nn.LayerNorm(width) if options.norm == "pre" else nn.Identity()
+
+    def forward(self, units: Tensor, present: Tensor) -> Tensor:
+        """units: [B, C, D]; present: [B, C] False for padding. Returns [B, C, D]."""
+        C = units.shape[1]
+        table = self.positions(C - 1)
+        visible = present[:, None]
+        context: tuple[Any, ...] = (visible,)
+        if self.relative:
+            context = (ShiftedTerm(table), visible)
+        else:
+            units = units + table[C - 1 :]
+        for layer in self.layers:
+            units = layer(units, C, *context)
+        out: Tensor = self.norm(units)
+        return out
+
+
+class BiLSTM(nn.Module):
+    """A bidirectional LSTM, the paper's first baseline."""
+
+    def __init__(self, width: int, layers: int, dropout: float) -> None:
+        super().__init__()
+        self.lstm = nn.LSTM(
+            width,
+            width // 2,
+            layers,
+            batch_first=True,
+            bidirectional=True,
+            dropout=dropout if layers > 1 else 0.0,
+        )
+
+    def forward(self, units: Tensor, present: Tensor) -> Tensor:
+        """units: [B, C, D]; present: [B, C] False for padding. Returns [B, C, D]."""
+        lengths = present.sum(1).clamp(min=1).cpu()
+        packed = pack_padded_sequence(units, lengths, batch_first=True, enforce_sorted=False)
+        out: Tensor
+        out, _ = pad_packed_sequence(
+            self.lstm(packed)[0], batch_first=True, total_length=units.shape[1]
+        )
+        return out
+
+
+class Speller(nn.Module):
+    """A vector of each word from its characters: encode these, take the largest number in each
+    dimension (section 3.1)."""
+
+    def __init__(self, options: TENEROptions, n_chars: int) -> None:
+        super().__init__()
+        width = options.char_width
+        self.chars = nn.Embedding(n_chars + 1, width)
+        self.dropout = Dropout(options.embed_dropout)
+        self.encoder: nn.Module
+        if options.char_encoder == "cnn":
+            self.encoder = Convolution(width)
+        elif options.char_encoder == "lstm":
+            self.encoder = BiLSTM(width, 1, 0.0)
+        else:
+            heads = options.char_heads
+            own = replace(options, layers=1, heads=heads, head_dim=width // heads)
+            self.encoder = Transformer(replace(own, attention="relative"))
+
+    def forward(self, keys: Tensor, lengths: Tensor) -> Tensor:
+        """keys: [W, S] of characters, 0 unknown or padding; lengths: [W]. Returns [W, width]."""
+        present = torch.arange(keys.shape[1], device=keys.device) < lengths[:, None]
+        encoded = self.encoder(self.dropout(self.chars(keys)), present)
+        largest: Tensor = encoded.masked_fill(~present[:, :, None], -1e4).amax(dim=1)
+        return largest
+
+
+class Convolution(nn.Module):
+    """Each unit with its neighbours."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.conv = nn.Conv1d(width, width, KERNEL, padding=KERNEL // 2)
+
+    def forward(self, units: Tensor, present: Tensor) -> Tensor:
+        """units: [B, C, D]; present: [B, C] False for padding. Returns [B, C, D]."""
+        # Behind a word is nothing, however long the longest word of the batch is.
+        found: Tensor = self.conv((units * present[:, :, None]).transpose(1, 2))
+        return found.transpose(1, 2)
+
+
+def make_encoder(options: TENEROptions) -> nn.Module:
+    """What mixes the units, as the options have it."""
+    if options.encoder == "bilstm":
+        return BiLSTM(options.heads * options.head_dim, options.layers, options.ff_dropout)
+    return Transformer(options)
+
+
+def make_attention(options: TENEROptions) -> nn.Module:
+    """The attention of one layer, as the options have it."""
+    if options.attention == "absolute":
+        return DotProductAttention(options.heads, options.head_dim, dropout=options.attn_dropout)
+    return RelativeAttention(
+        options.heads,
+        options.head_dim,
+        k_proj=options.k_proj,
+        scaled=options.scaled,
+        key_positions=options.key_positions,
+        dropout=options.attn_dropout,
+    )

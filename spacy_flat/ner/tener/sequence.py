@@ -1,0 +1,188 @@
+"""Texts → padded numbers: characters with their bigrams, or words with their spelling and case.
+
+Shapes: B segments, C units, W distinct words, S characters of a word.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import srsly
+from numpy.typing import NDArray
+
+from ..batches import TextEncoder, cut, padding, take
+from ..segments import Segment
+from ..units import Ints, Unit, Units
+from ..vocabulary import Codes, KeyIndex, bigram_codes, char_codes, pack, unpack
+from .options import SequenceOptions
+
+LONGEST_SPELLING = 40  # characters of a word that are read; of most URLs the beginning
+
+LOWER, TITLE, UPPER, MIXED, NUMBER, OTHER = range(1, 7)
+N_CASES = 7  # with 0, padding
+
+_DIGITS = str.maketrans("123456789１２３４５６７８９０", "0" * 19)
+
+
+@dataclass(frozen=True)
+class CharacterBatch:
+    """Some segments of characters as numbers. Keys are 0 where unknown or padding."""
+
+    segments: tuple[Segment, ...]
+    n_units: Ints  # [B] characters
+    present: NDArray[np.bool_]  # [B, C] False for padding
+    chars: Ints  # [B, C] keys
+    bigrams: Ints  # [B, C] keys of a character and its right neighbour
+
+
+@dataclass(frozen=True)
+class WordBatch:
+    """Some segments of words as numbers. Keys are 0 where unknown or padding."""
+
+    segments: tuple[Segment, ...]
+    n_units: Ints  # [B] words
+    present: NDArray[np.bool_]  # [B, C] False for padding
+    words: Ints  # [B, C] keys
+    cases: Ints  # [B, C] 0 padding
+    numbers: Ints  # [B, C] rows of `spellings`
+    spellings: Ints  # [W, S] keys of the characters of the distinct words
+    n_spelled: Ints  # [W] characters
+
+
+@dataclass(frozen=True)
+class SequenceEncoder(TextEncoder):
+    """Turns texts into batches. Knows what the network's numbers mean.
+
+    chars: of the text, or of the spellings of words.
+    """
+
+    options: SequenceOptions
+    chars: KeyIndex
+    bigrams: KeyIndex
+    words: KeyIndex
+
+    @classmethod
+    def empty(cls, options: SequenceOptions) -> "SequenceEncoder":
+        none = KeyIndex.empty()
+        return cls(options, none, none, none)
+
+    @property
+    def unit(self) -> Unit:
+        return self.options.unit
+
+    def batches(
+        self, texts: Sequence[Units], segments: Sequence[Segment], is_train: bool = False
+    ) -> Iterator[CharacterBatch | WordBatch]:
+        if not segments:
+            return
+        flat = (_FlatCharacters if self.unit == "char" else _FlatWords)(self, texts, segments)
+        order = np.argsort(flat.n_units, kind="stable")
+        nothing = np.zeros_like(flat.n_units)
+        for rows in cut(order, flat.n_units, nothing, self.options.batch_nodes):
+            yield flat.pad(rows, tuple(segments[row] for row in rows))
+
+    def to_bytes(self) -> bytes:
+        indexes = {"chars": self.chars, "bigrams": self.bigrams, "words": self.words}
+        return bytes(srsly.msgpack_dumps(pack(indexes)))
+
+    def from_bytes(self, data: bytes) -> "SequenceEncoder":
+        return SequenceEncoder(self.options, **unpack(srsly.msgpack_loads(data)))
+
+
+class _FlatCharacters:
+    """The characters of all segments one after the other, before padding."""
+
+    def __init__(
+        self, encoder: SequenceEncoder, texts: Sequence[Units], segments: Sequence[Segment]
+    ) -> None:
+        pieces = [texts[segment.text].text[segment.start : segment.end] for segment in segments]
+        self.n_units = np.array([len(piece) for piece in pieces], dtype=np.int64)
+        self.starts = np.cumsum(self.n_units) - self.n_units
+        codes = char_codes("".join(pieces), encoder.options.normalise_numbers)
+        self.chars = encoder.chars.look_up(codes)
+        last = self.starts + self.n_units - 1
+        self.bigrams = encoder.bigrams.look_up(bigram_codes(codes, last))
+
+    def pad(self, rows: Ints, segments: tuple[Segment, ...]) -> CharacterBatch:
+        places, present = padding(self.n_units[rows], self.starts[rows])
+        return CharacterBatch(
+            segments=segments,
+            n_units=self.n_units[rows],
+            present=present,
+            chars=take(self.chars, places, present),
+            bigrams=take(self.bigrams, places, present),
+        )
+
+
+class _FlatWords:
+    """The words of all segments one after the other, before padding; what is known of a word is
+    found once for all its occurrences."""
+
+    def __init__(
+        self, encoder: SequenceEncoder, texts: Sequence[Units], segments: Sequence[Segment]
+    ) -> None:
+        numbers: dict[str, int] = {}
+        self.numbers = np.array(
+            [
+                numbers.setdefault(word, len(numbers))
+                for segment in segments
+                for word in texts[segment.text].strings(segment.start, segment.end)
+            ],
+            dtype=np.int64,
+        )
+        self.n_units = np.array([part.end - part.start for part in segments], dtype=np.int64)
+        self.starts = np.cumsum(self.n_units) - self.n_units
+        words = list(numbers)
+        self.words = encoder.words.look_up(word_codes(words, encoder.options))
+        self.cases = np.array([case_of(word) for word in words], dtype=np.int64)
+        spellings = [word[:LONGEST_SPELLING] or " " for word in words]  # a Doc may have "" too
+        codes = char_codes("".join(spellings), encoder.options.normalise_numbers)
+        self.chars = encoder.chars.look_up(codes)
+        self.n_spelled = np.array([len(spelling) for spelling in spellings], dtype=np.int64)
+        self.char_starts = np.cumsum(self.n_spelled) - self.n_spelled
+
+    def pad(self, rows: Ints, segments: tuple[Segment, ...]) -> WordBatch:
+        places, present = padding(self.n_units[rows], self.starts[rows])
+        numbers = take(self.numbers, places, present)
+        distinct, within = np.unique(numbers, return_inverse=True)
+        n_spelled = self.n_spelled[distinct]
+        char_places, spelled = padding(n_spelled, self.char_starts[distinct])
+        return WordBatch(
+            segments=segments,
+            n_units=self.n_units[rows],
+            present=present,
+            words=take(
+                self.words[numbers].ravel(), np.arange(numbers.size), present.ravel()
+            ).reshape(numbers.shape),
+            cases=np.where(present, self.cases[numbers], 0),
+            numbers=within.reshape(numbers.shape),
+            spellings=take(self.chars, char_places, spelled),
+            n_spelled=n_spelled,
+        )
+
+
+def normalise(word: str, options: SequenceOptions) -> str:
+    """The form in which a word is looked up."""
+    word = word.lower() if options.lower_case else word
+    return word.translate(_DIGITS) if options.normalise_numbers else word
+
+
+def word_codes(words: Iterable[str], options: SequenceOptions) -> Codes:
+    """[N] codes of words: 64 bits of a hash, the same on every machine."""
+    forms = (normalise(word, options).encode("utf-8", "surrogatepass") for word in words)
+    digests = b"".join(hashlib.blake2b(form, digest_size=8).digest() for form in forms)
+    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+
+
+def case_of(word: str) -> int:
+    """How a word is written; combinations beside these are "mixed", such as iPhone and 3D."""
+    if word.isdigit():
+        return NUMBER
+    if not any(char.isalpha() for char in word):
+        return OTHER
+    if word.islower():
+        return LOWER
+    if word[0].isupper() and (len(word) == 1 or word[1:].islower()):
+        return TITLE
+    return UPPER if word.isupper() else MIXED

@@ -1,0 +1,92 @@
+"""What is tagged in a text: its characters, or the tokens of a Doc."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:  # networks use the arrays alone, without spaCy
+    from spacy.tokens import Doc
+
+Unit = Literal["char", "token"]
+Ints = NDArray[np.int64]
+
+
+class EntitySpan(NamedTuple):
+    """Units [start, end) of a text, characters where nothing else is said, are an entity of this
+    label."""
+
+    start: int
+    end: int
+    label: str
+
+
+@dataclass(frozen=True)
+class Units:
+    """A text in N units; unit i has the characters from heads[i] up to and without tails[i]."""
+
+    text: str
+    heads: Ints  # [N] ascending
+    tails: Ints  # [N]
+
+    @classmethod
+    def of(cls, doc: Doc, unit: Unit) -> Units:
+        """The characters or the tokens of a Doc."""
+        return cls.characters(doc.text) if unit == "char" else cls(doc.text, *token_ends(doc))
+
+    @classmethod
+    def characters(cls, text: str) -> Units:
+        places = np.arange(len(text) + 1)
+        return cls(text, places[:-1], places[1:])
+
+    def __len__(self) -> int:
+        return len(self.heads)
+
+    def strings(self, start: int, end: int) -> list[str]:
+        """Units [start, end)."""
+        ends = zip(self.heads[start:end].tolist(), self.tails[start:end].tolist(), strict=True)
+        return [self.text[head:tail] for head, tail in ends]
+
+    def to_characters(self, spans: Sequence[EntitySpan]) -> list[EntitySpan]:
+        """Spans of units as spans of characters, without white space at their ends, which no
+        entity of spaCy's has; those of white space alone are left out."""
+        return [
+            EntitySpan(start, end, span.label)
+            for span in spans
+            for start, end in _trimmed(self.text, *self._outline(span))
+        ]
+
+    def from_characters(self, spans: Sequence[EntitySpan]) -> list[EntitySpan]:
+        """Sorted spans of characters as spans of the units that they touch. Where two touch the
+        same unit, the first has it, and the second goes without it, or is left out."""
+        starts = np.searchsorted(self.tails, [span.start for span in spans], "right")
+        ends = np.searchsorted(self.heads, [span.end for span in spans], "left")
+        found = []
+        taken = 0
+        for span, start, end in zip(spans, starts.tolist(), ends.tolist(), strict=True):
+            if max(start, taken) < end:
+                found.append(EntitySpan(max(start, taken), end, span.label))
+                taken = end
+        return found
+
+    def _outline(self, span: EntitySpan) -> tuple[int, int]:
+        return int(self.heads[span.start]), int(self.tails[span.end - 1])
+
+
+def _trimmed(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    piece = text[start:end]
+    bare = piece.strip()
+    start += piece.index(bare)
+    return [(start, start + len(bare))] if bare else []
+
+
+def token_ends(doc: Doc) -> tuple[Ints, Ints]:
+    """[tokens] places of their first characters, and behind their last."""
+    # An array of attributes costs a fraction of a loop over tokens, each of which is an object.
+    lengths, spaces = doc.to_array(["LENGTH", "SPACY"]).astype(np.int64).reshape(-1, 2).T
+    heads = np.cumsum(lengths + spaces) - lengths - spaces
+    return heads, heads + lengths

@@ -1,0 +1,252 @@
+"""The network against a slow computation that builds the encoding of every pair."""
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from spacy_flat.ner.network import Table
+from spacy_flat.ner.tener.network import TENER, TENERSizes
+from spacy_flat.ner.tener.options import TENEROptions
+from spacy_flat.ner.tener.sequence import N_CASES, CharacterBatch, WordBatch
+from spacy_flat.nn.attention import SHIFTED, RelativeAttention, ShiftedTerm
+from spacy_flat.nn.positions import sinusoids
+
+QUIET = {f"{name}_dropout": 0.0 for name in ("embed", "output", "ff", "attn", "key")}
+CHARS = TENERSizes(["PER", "LOC"], chars=Table(30, 25, 6), bigrams=Table(40, 30, 5))
+WORDS = TENERSizes(["PER", "LOC"], words=Table(30, 25, 6), n_spelling=20)
+LENGTHS = [7, 4, 1, 9]
+
+
+def make_network(sizes: TENERSizes = CHARS, **options: Any) -> TENER:
+    torch.manual_seed(1)
+    settings: dict[str, Any] = {"heads": 2, "head_dim": 6, "char_width": 6, **QUIET, **options}
+    network = TENER(TENEROptions(**settings), sizes)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            if parameter.dim() == 1 or parameter.shape == (2, 6):  # not left at zero or one
+                parameter.add_(torch.randn_like(parameter) * 0.3)
+    return network.double().eval()
+
+
+def char_batch(lengths: list[int] = LENGTHS) -> CharacterBatch:
+    rng = np.random.default_rng(0)
+    shape = (len(lengths), max(lengths))
+    present = np.arange(shape[1]) < np.array(lengths)[:, None]
+    return CharacterBatch(
+        segments=(),
+        n_units=np.array(lengths),
+        present=present,
+        chars=rng.integers(0, 31, shape) * present,
+        bigrams=rng.integers(0, 41, shape) * present,
+    )
+
+
+def word_batch(lengths: list[int] = LENGTHS) -> WordBatch:
+    rng = np.random.default_rng(0)
+    shape = (len(lengths), max(lengths))
+    present = np.arange(shape[1]) < np.array(lengths)[:, None]
+    n_spelled = rng.integers(1, 8, 5)
+    spelled = np.arange(n_spelled.max()) < n_spelled[:, None]
+    return WordBatch(
+        segments=(),
+        n_units=np.array(lengths),
+        present=present,
+        words=rng.integers(0, 31, shape) * present,
+        cases=rng.integers(1, N_CASES, shape) * present,
+        numbers=rng.integers(0, 5, shape),
+        spellings=rng.integers(0, 21, spelled.shape) * spelled,
+        n_spelled=n_spelled,
+    )
+
+
+def slow_scores(attention: RelativeAttention, x: Tensor) -> Tensor:
+    """Section 3.2 of the paper, pair by pair: x [C, D] → [H, C, C]."""
+    H, d = attention.heads, attention.head_dim
+    C = len(x)
+    q, k = (project(x).view(C, H, d) for project in (attention.q_proj, attention.k_proj))
+    scores = x.new_zeros(H, C, C)
+    for h, i, j in product(range(H), range(C), range(C)):
+        there, back = sinusoids(torch.tensor([i - j, j - i]), d).to(x)
+        score = q[i, h] @ k[j, h] + q[i, h] @ there
+        score = score + attention.u[h] @ k[j, h] + attention.v[h] @ there
+        if attention.key_positions:
+            score = score + k[j, h] @ back
+        scores[h, i, j] = score * attention.scale
+    return scores
+
+
+def slow_encoder(network: TENER, x: Tensor) -> Tensor:
+    """One sequence without padding: [C, D] → [C, D]."""
+    for layer in network.encoder.layers:
+        attention = layer.attention
+        pre = network.options.norm == "pre"
+        nodes = layer.attention_norm(x) if pre else x
+        weights = slow_scores(attention, nodes).softmax(2)
+        v = attention.v_proj(nodes).view(len(x), attention.heads, attention.head_dim)
+        mixed = torch.einsum("hij,jhd->ihd", weights, v).reshape(x.shape)
+        if pre:
+            x = x + mixed
+            x = x + layer.ff(layer.ff_norm(x))
+        else:
+            x = layer.attention_norm(x + mixed)
+            x = layer.ff_norm(x + layer.ff(x))
+    return network.encoder.norm(x)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"scaled": True},
+        {"k_proj": True, "key_positions": True},
+        {"layers": 2, "heads": 3, "head_dim": 4},
+        {"layers": 2, "norm": "pre", "key_positions": True, "scaled": True},
+        {"head_dim": 5, "ff": 3, "ff_activate": "gelu"},
+    ],
+)
+def test_relative_attention_is_the_papers(options: dict[str, Any]) -> None:
+    network, batch = make_network(**options), char_batch()
+    assert network.chars is not None
+    assert network.bigrams is not None
+    emissions = network(batch)
+    for row, length in enumerate(LENGTHS):
+        keys = [torch.from_numpy(keys[row, :length]) for keys in (batch.chars, batch.bigrams)]
+        x = network.project(torch.cat([network.chars(keys[0]), network.bigrams(keys[1])], dim=1))
+        expected = network.classify(slow_encoder(network, x))
+        torch.testing.assert_close(emissions[row, :length], expected)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 2 * SHIFTED + 5), st.integers(1, 3), st.integers(0, 2**16))
+def test_shifted_scores_and_their_gradient(C: int, H: int, seed: int) -> None:
+    """Against picking each pair's encoding, for any length, also beyond one block."""
+    torch.manual_seed(seed)
+    queries = torch.randn(H, 2, C, 4, dtype=torch.float64, requires_grad=True)
+    table = torch.randn(2 * C - 1, 4, dtype=torch.float64)
+    places = torch.arange(C)
+    pairs = table[places[:, None] - places + C - 1]  # [C, C, 4]
+    expected = torch.einsum("hbid,ijd->hbij", queries, pairs)
+    scores = ShiftedTerm(table).scores(queries)
+    torch.testing.assert_close(scores, expected)
+    gradient = torch.randn_like(scores)
+    (found,) = torch.autograd.grad(scores, queries, gradient)
+    (wanted,) = torch.autograd.grad(expected, queries, gradient)
+    torch.testing.assert_close(found, wanted)
+
+
+def test_absolute_attention_is_that_of_torch() -> None:
+    """The vanilla Transformer, whose layers torch has too."""
+    network, batch = make_network(attention="absolute", layers=2), char_batch()
+    assert network.chars is not None
+    assert network.bigrams is not None
+    keys = [torch.from_numpy(keys) for keys in (batch.chars, batch.bigrams)]
+    x = network.project(torch.cat([network.chars(keys[0]), network.bigrams(keys[1])], dim=2))
+    x = x + sinusoids(torch.arange(x.shape[1]), 12).double()
+    for ours in network.encoder.layers:
+        layer = torch.nn.TransformerEncoderLayer(12, 2, 24, 0.0, batch_first=True).double().eval()
+        attention = ours.attention
+        projections = [attention.q_proj, attention.k_proj, attention.v_proj]
+        with torch.no_grad():
+            layer.self_attn.in_proj_weight.copy_(torch.cat([part.weight for part in projections]))
+            layer.self_attn.in_proj_bias.copy_(torch.cat([part.bias for part in projections]))
+        for name, part in (
+            ("self_attn.out_proj", attention.out),
+            ("linear1", ours.ff[0]),
+            ("linear2", ours.ff[3]),
+            ("norm1", ours.attention_norm),
+            ("norm2", ours.ff_norm),
+        ):
+            layer.get_submodule(name).load_state_dict(part.state_dict())
+        x = layer(x, src_key_padding_mask=~torch.from_numpy(batch.present))
+    expected = network.classify(x)
+    emissions = network(batch)
+    for row, length in enumerate(LENGTHS):
+        torch.testing.assert_close(emissions[row, :length], expected[row, :length])
+
+
+ENCODERS: list[dict[str, Any]] = [
+    {},
+    {"attention": "absolute"},
+    {"encoder": "bilstm", "layers": 2},
+    {"norm": "pre"},
+]
+
+
+@pytest.mark.parametrize("options", ENCODERS)
+def test_padding_changes_nothing_for_characters(options: dict[str, Any]) -> None:
+    network, batch = make_network(**options), char_batch()
+    emissions = network(batch)
+    for row, length in enumerate(LENGTHS):
+        alone = CharacterBatch(
+            (),
+            batch.n_units[row : row + 1],
+            *(
+                array[row : row + 1, :length]
+                for array in (batch.present, batch.chars, batch.bigrams)
+            ),
+        )
+        torch.testing.assert_close(network(alone)[0], emissions[row, :length])
+
+
+@pytest.mark.parametrize("char_encoder", ["none", "adatrans", "cnn", "lstm"])
+def test_padding_changes_nothing_for_words(char_encoder: str) -> None:
+    """Neither behind a sentence nor behind a word."""
+    network, batch = make_network(WORDS, char_encoder=char_encoder), word_batch()
+    emissions = network(batch)
+    for row, length in enumerate(LENGTHS):
+        numbers, within = np.unique(batch.numbers[row, :length], return_inverse=True)
+        n_spelled = batch.n_spelled[numbers]
+        alone = WordBatch(
+            segments=(),
+            n_units=batch.n_units[row : row + 1],
+            present=batch.present[row : row + 1, :length],
+            words=batch.words[row : row + 1, :length],
+            cases=batch.cases[row : row + 1, :length],
+            numbers=within.reshape(1, length),
+            spellings=batch.spellings[numbers, : n_spelled.max()],
+            n_spelled=n_spelled,
+        )
+        torch.testing.assert_close(network(alone)[0], emissions[row, :length])
+
+
+@pytest.mark.parametrize("options", [*ENCODERS, {"char_encoder": "cnn"}, {"char_encoder": "lstm"}])
+@pytest.mark.parametrize("sizes", [CHARS, WORDS])
+def test_every_parameter_learns(options: dict[str, Any], sizes: TENERSizes) -> None:
+    network = make_network(sizes, **options).train()
+    batch = char_batch() if sizes is CHARS else word_batch()
+    emissions = network(batch)
+    tags = torch.zeros(emissions.shape[:2], dtype=torch.long)
+    likelihood = network.crf.log_likelihood(emissions, tags, torch.from_numpy(batch.n_units))
+    torch.autograd.backward(-likelihood.sum())
+    assert not [name for name, value in network.named_parameters() if value.grad is None]
+
+
+def test_the_attention_knows_directions() -> None:
+    """What TENER was made for: the encodings of the same distance to the left and to the right
+    differ, while those of absolute places give dot products that do not (section 3.2)."""
+    left, right = sinusoids(torch.tensor([-3, 3]), 8)
+    assert not torch.allclose(left, right)
+    places = sinusoids(torch.arange(20), 8)
+    torch.testing.assert_close(places[10] @ places[7], places[10] @ places[13])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"layers": 0}, "F305.*network: layers = 0 .*1 or more"),
+        ({"char_heads": 0}, "F305.*char_heads"),
+        ({"embed_dropout": 1.0}, "F305.*embed_dropout = 1.0"),
+        ({"char_width": 31}, "F305.*char_width = 31 .*a multiple of 3"),
+        ({"char_width": 31, "char_encoder": "lstm"}, "F305.*a multiple of 2"),
+        ({"heads": 3, "head_dim": 5, "encoder": "bilstm"}, "F305.*head_dim = 5 .*even"),
+    ],
+)
+def test_impossible_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        TENEROptions(**options)
