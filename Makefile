@@ -16,7 +16,7 @@ help:
 demo: $(READY)
 	$(BIN)/python -m spacy project run all . --vars.corpus demo
 	@$(BIN)/python -c "import json; \
-	print('F1 on the test part: %.3f' % json.load(open('training/demo/metrics.json'))['ents_f'])"
+	print('F1 on the test part: %.3f' % json.load(open('training/zh_flat_demo/metrics.json'))['ents_f'])"
 	@echo "The demo corpus is 810 sentences written for this project, and most entities of its test"
 	@echo "part are new: the score shows that all works, not what the model can do (see README.md)."
 

@@ -8,9 +8,8 @@
 A corpus is a folder of train.spacy, dev.spacy and, where there is one, test.spacy, as written by
 `python -m spacy flat convert`. "spacy-flat" trains --config; "spacy" trains spaCy's own `ner`, in
 the language of --config, by the config of `spacy init config -p ner -o efficiency` on the same
-files. --vectors is a folder of files such as zh.char.50d.vec.xz, zh.bigram.… and zh.word.…, of
-which those are taken that the config has a place for. Settings of the config are overridden as in
-`spacy train`.
+files. --vectors is a folder of files such as zh.char.50d.vec.xz, zh.bigram.… and zh.word.….
+Settings of the config are overridden as in `spacy train`.
 
 As `spacy train` does, the pipeline that is best on dev is kept; F1 is its `ents_f`, by spaCy's
 scorer. Seconds per epoch include the evaluations on dev. Characters a second are those of
@@ -85,7 +84,7 @@ def parse_arguments() -> tuple[argparse.Namespace, list[str]]:
     parser.add_argument("--corpus", nargs="+", required=True, help="names of folders in --data")
     parser.add_argument("--data", type=Path, default=ROOT / "corpus")
     parser.add_argument("--system", choices=["spacy-flat", "spacy"], default="spacy-flat")
-    parser.add_argument("--config", type=Path, default=ROOT / "configs" / "flat.cfg")
+    parser.add_argument("--config", type=Path, default=ROOT / "configs" / "zh_flat.cfg")
     parser.add_argument("--vectors", type=folder_or_none, help='folder of vectors, or "none"')
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
     parser.add_argument("--threads", type=int, default=1)
@@ -139,8 +138,8 @@ def run(
     }
 
 
-def vector_paths(folder: Path | None, wanted: Iterable[str]) -> dict[str, str]:
-    """The files of vectors in a folder, by name in the config's [paths], as far as wanted.
+def vector_paths(folder: Path | None) -> dict[str, str]:
+    """Overrides of the config for the files of vectors in a folder.
 
     Raises FileNotFoundError where the folder has none, ValueError where one kind has several.
     """
@@ -152,8 +151,8 @@ def vector_paths(folder: Path | None, wanted: Iterable[str]) -> dict[str, str]:
         if len(files) > 1:
             names = ", ".join(sorted(path.name for path in files))
             raise ValueError(f"{folder}: several files of {kind} vectors: {names}. Leave one.")
-        if files and f"{kind}_vectors" in wanted:
-            found[f"{kind}_vectors"] = str(files[0])
+        if files:
+            found[f"paths.{kind}_vectors"] = str(files[0])
     if not found:
         raise FileNotFoundError(
             f"{folder}: no vectors here. Files must be called like zh.char.50d.vec.xz, with "

@@ -38,7 +38,7 @@ def mini_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"assets/demo/{part}.jsonl").write_text(text, "utf-8")
     (folder / "words.txt").write_text("药店\n重庆\n开业\n市长\n长江大桥\n", "utf-8")
     (folder / "configs").mkdir()
-    config = load_config(ROOT / "configs/flat.cfg", overrides=MINI_CONFIG)
+    config = load_config(ROOT / "configs/zh_flat.cfg", overrides=MINI_CONFIG)
     lexicon = config["initialize"]["components"]["flat_ner"]["lexicon"]
     lexicon["sources"] = {"words": {"@readers": "spacy-flat.Words.v1", "path": "words.txt"}}
     config.to_disk(folder / "configs/mini.cfg")

@@ -27,11 +27,21 @@ from weasel.util import load_project_config
 from spacy_flat.colours import COLOURS
 from spacy_flat.corpora.sources import SOURCES
 from spacy_flat.ner.flat.options import FLATOptions, LatticeOptions
+from spacy_flat.ner.tener.options import SequenceOptions, TENEROptions
 
 ROOT = Path(__file__).parents[1]
 CONFIGS = sorted((ROOT / "configs").glob("*.cfg"))
-CORPORA = [name for name, source in SOURCES.items() if source.lang == "zh"]
+PIPELINES = [
+    (name, source.lang, model)
+    for name, source in SOURCES.items()
+    for model in ("flat", "tener")
+    if (ROOT / f"configs/{source.lang}_{model}.cfg").exists()
+]
 VARIABLES = {"vars.config": "configs/mini.cfg"}
+DEFAULTS = {
+    "flat_ner": {"network": FLATOptions(), "lattice": LatticeOptions()},
+    "tener_ner": {"network": TENEROptions(), "sequence": SequenceOptions()},
+}
 
 
 # Configs
@@ -46,13 +56,20 @@ def test_configs_are_complete(path: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_pipelines_of_configs_can_be_built(path: Path) -> None:
     nlp = load_model_from_config(load_config(path), auto_fill=False)
-    assert nlp.pipe_names == ["flat_ner"]
+    assert nlp.pipe_names == [f"{path.stem.split('_')[1]}_ner"]
 
 
-def test_the_default_config_holds_the_default_options() -> None:
-    model = load_config(ROOT / "configs/flat.cfg")["components"]["flat_ner"]["model"]
-    for block, options in (("network", FLATOptions()), ("lattice", LatticeOptions())):
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_configs_hold_the_default_options(path: Path) -> None:
+    """But for what makes them another config."""
+    if path.stem == "zh_flat_published":
+        return
+    ((name, component),) = load_config(path)["components"].items()
+    for block, options in DEFAULTS[name].items():
         defaults = {name: _as_config(value) for name, value in asdict(options).items()}
+        if path.stem == "en_tener" and block == "sequence":
+            defaults["unit"] = "token"
+        model = component["model"]
         assert model[block] == {"@misc": model[block]["@misc"], **defaults}
 
 
@@ -101,15 +118,19 @@ def bare_project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("corpus", CORPORA)
-def test_dry_run(bare_project: Path, corpus: str, capfd: pytest.CaptureFixture[str]) -> None:
-    project_run(bare_project, "all", overrides={"vars.corpus": corpus}, dry=True)
+@pytest.mark.parametrize(("corpus", "lang", "model"), PIPELINES)
+def test_dry_run(
+    bare_project: Path, corpus: str, lang: str, model: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    variables = {"vars.corpus": corpus, "vars.lang": lang, "vars.model": model}
+    project_run(bare_project, "all", overrides=variables, dry=True)
     out = capfd.readouterr().out
     assert "${" not in out
     assert f"flat fetch {corpus} data --source ''" in out
     assert "--paths.char_vectors null" in out
-    assert f"--name flat_{corpus}" in out
-    assert f"show zh_flat_{corpus} '人和药店在重庆开业'" in out
+    assert f"spacy train configs/{lang}_{model}.cfg" in out
+    assert f"--name {model}_{corpus}" in out
+    assert f"show {lang}_{model}_{corpus} --file assets/examples/{lang}.txt" in out
 
 
 def test_variables(bare_project: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -138,7 +159,7 @@ def test_overrides_of_training_exist(bare_project: Path, capfd: pytest.CaptureFi
 
 
 def test_workflow_trains_and_scores(mini_project: Path) -> None:
-    training = mini_project / "training/demo"
+    training = mini_project / "training/zh_flat_demo"
     metrics = json.loads((training / "metrics.json").read_text("utf-8"))
     assert (metrics["part"], metrics["sentences"]) == ("test", 10)
     assert 0 <= metrics["ents_f"] <= 1
@@ -169,9 +190,9 @@ def test_workflow_of_vectors(mini_project: Path, tmp_path: Path) -> None:
     (folder / "text.txt").write_text("人和药店在重庆开业。\n" * 20, "utf-8")
     for command in ("train-vectors", "train-on-vectors"):
         project_run(folder, command, overrides=VARIABLES, capture=True)
-    config = load_config(folder / "training/demo/model-best/config.cfg")
+    config = load_config(folder / "training/zh_flat_demo/model-best/config.cfg")
     assert config["paths"]["word_vectors"] == "vectors/word.vec.gz"
-    nlp = load(folder / "training/demo/model-best")
+    nlp = load(folder / "training/zh_flat_demo/model-best")
     network = nlp.get_pipe("flat_ner").model.shims[0].module  # type: ignore[attr-defined]
     assert network.chars.pretrained.abs().sum() > 0
     assert network.words.pretrained.abs().sum() > 0

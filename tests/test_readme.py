@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
@@ -22,6 +23,8 @@ from weasel.util.config import parse_config_overrides as parse_project_overrides
 
 from spacy_flat.ner.flat.component import make_flat_ner
 from spacy_flat.ner.flat.options import FLATOptions, LatticeOptions
+from spacy_flat.ner.tener.component import make_tener_ner
+from spacy_flat.ner.tener.options import SequenceOptions, TENEROptions
 from spacy_flat.nn.optimizers import SGD, AdamW
 
 ROOT = Path(__file__).parents[1]
@@ -52,7 +55,7 @@ def folder(mini_project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (tmp_path / "configs").symlink_to(ROOT / "configs")
     (tmp_path / "benchmarks").symlink_to(ROOT / "benchmarks")
     shutil.copytree(mini_project / "corpus/demo", tmp_path / "corpus/mine")
-    shutil.copytree(mini_project / "training/demo", tmp_path / "training/mine")
+    shutil.copytree(mini_project / "training/zh_flat_demo", tmp_path / "training/mine")
     (tmp_path / "packages").mkdir()
     for part in ("train", "dev", "test"):
         (tmp_path / f"{part}.txt").write_text(
@@ -143,7 +146,7 @@ def test_options_of_training() -> None:
     rows = re.findall(r"^\| [^|]+ \| `(--.+)` \|$", TEXTS["docs/training.md"], re.MULTILINE)
     assert rows
     for row in rows:
-        train = f"train {ROOT / 'configs/flat.cfg'} --output training/mine {row}"
+        train = f"train {ROOT / 'configs/zh_flat.cfg'} --output training/mine {row}"
         assert_arguments(shlex.split(train))
 
 
@@ -184,15 +187,22 @@ def _listed(value: object) -> object:
 
 
 @pytest.mark.parametrize(
-    ("heading", "options"), [("The network", FLATOptions), ("The lattice", LatticeOptions)]
+    ("heading", "options"),
+    [
+        ("FLAT's network", FLATOptions),
+        ("FLAT's lattice", LatticeOptions),
+        ("TENER's network", TENEROptions),
+        ("TENER's sequence", SequenceOptions),
+    ],
 )
 def test_options_and_defaults(heading: str, options: type) -> None:
     expected = {field.name: as_text(field.default) for field in fields(options)}
     assert {name: cells[0] for name, cells in settings(heading).items()} == expected
 
 
-def test_settings_of_the_component() -> None:
-    own = list(inspect.signature(make_flat_ner).parameters)
+@pytest.mark.parametrize("make", [make_flat_ner, make_tener_ner])
+def test_settings_of_the_component(make: Callable[..., object]) -> None:
+    own = list(inspect.signature(make).parameters)
     assert settings("The component").keys() == set(own) - {"nlp", "name"}
 
 

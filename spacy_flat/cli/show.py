@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from wasabi import msg
 
+from ..lexicon.textfile import decode, read_lines
 from ._failure import exit_on
 
 if TYPE_CHECKING:
@@ -17,18 +19,30 @@ if TYPE_CHECKING:
 
 def show(
     model: Annotated[str, typer.Argument(help="Pipeline package or folder")],
-    texts: Annotated[list[str], typer.Argument(metavar="TEXT...", help="Texts to look at")],
+    texts: Annotated[
+        list[str] | None, typer.Argument(metavar="[TEXT]...", help="Texts to look at")
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", "-f", help="File of texts, one a line (UTF-8)")
+    ] = None,
 ) -> None:
     """Show the entities of texts, and the words of the lexicon in them (the lattice)."""
     import spacy
 
     with exit_on(OSError, ValueError):
+        texts = [*(texts or ()), *(lines_of(file) if file else ())]
         nlp = spacy.load(model)
     for doc in nlp.pipe(texts):
         msg.divider(doc.text)
         show_entities(doc)
         for name, words in lattice_words(nlp, doc.text):
             msg.text(f"{name} found {len(words)} words of its lexicon:", "  ".join(words))
+
+
+def lines_of(path: Path) -> list[str]:
+    """The lines of a file that are not empty."""
+    lines = (decode(raw, path, number).strip() for number, raw in read_lines(path))
+    return [line for line in lines if line]
 
 
 def show_entities(doc: Doc) -> None:

@@ -128,5 +128,19 @@ def test_show(tmp_path: Path) -> None:
     assert lines.count("stand_in found 0 words of its lexicon:") == 1
 
 
+def test_show_a_file(tmp_path: Path) -> None:
+    spacy.blank("zh").to_disk(tmp_path / "model")
+    texts = tmp_path / "texts.txt"
+    texts.write_text("上海\n\n重庆\n", encoding="utf-8")
+    result = run("show", str(tmp_path / "model"), "南京", "--file", str(texts))
+    places = [result.output.index(text) for text in ("南京", "上海", "重庆")]
+    assert places == sorted(places)
+    assert result.output.count("no entities") == 3
+    texts.write_bytes(b"\xff")
+    message = failure("show", str(tmp_path / "model"), "--file", str(texts))
+    assert "F004" in message
+    assert "line 1" in message
+
+
 def test_show_without_a_pipeline(tmp_path: Path) -> None:
     assert "E050" in failure("show", str(tmp_path / "none"), "好")

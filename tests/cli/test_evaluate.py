@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from spacy_flat.cli import app
 
-MODEL = "training/demo/model-best"
+MODEL = "training/zh_flat_demo/model-best"
 
 
 def run(*arguments: object) -> Result:

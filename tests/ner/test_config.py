@@ -26,7 +26,7 @@ def files(tmp_path):
 
 def test_a_config_reads_vectors_and_words(files):
     config = load_config(
-        CONFIGS / "flat.cfg",
+        CONFIGS / "zh_flat.cfg",
         overrides={
             "paths.train": str(files / "train.spacy"),
             "paths.dev": str(files / "train.spacy"),

@@ -136,7 +136,7 @@ class _FlatWords:
         words = list(numbers)
         self.words = encoder.words.look_up(word_codes(words, encoder.options))
         self.cases = np.array([case_of(word) for word in words], dtype=np.int64)
-        spellings = [word[:LONGEST_SPELLING] or " " for word in words]  # a Doc may have "" too
+        spellings = [word[:LONGEST_SPELLING] for word in words]
         codes = char_codes("".join(spellings), encoder.options.normalise_numbers)
         self.chars = encoder.chars.look_up(codes)
         self.n_spelled = np.array([len(spelling) for spelling in spellings], dtype=np.int64)

@@ -1,0 +1,367 @@
+"""`tener_ner` in a pipeline, over characters and over words: what a user of spaCy relies on."""
+
+import copy
+import pickle
+import resource
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import spacy
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from spacy.language import Language
+from spacy.training import Example
+from thinc.api import fix_random_seed
+
+from spacy_flat.lexicon import TextVectors
+from spacy_flat.ner.tener.component import TenerEntityRecognizer
+from spacy_flat.nn.optimizers import AdamW
+
+from ..conftest import GOLD, TEXTS, Span, blank, char_example, examples_of, spans_of
+
+DROPOUTS = ("embed", "output", "ff", "attn", "key")
+NETWORK = {"heads": 2, "head_dim": 8, **{f"{name}_dropout": 0.0 for name in DROPOUTS}}
+
+ENGLISH = [
+    ("Ann Lee went to New York.", ["PER Ann Lee", "LOC New York"]),
+    ("The U.N. met in Geneva on 3 May 2021", ["ORG U.N.", "LOC Geneva"]),
+    ("no news today", []),
+    ("iPhone 12 is not a person", []),
+    ("IBM hired  Bob\n\nand Eve", ["ORG IBM", "PER Bob", "PER Eve"]),
+    ("Geneva", ["LOC Geneva"]),
+]
+ENGLISH_TEXTS = [text for text, _ in ENGLISH]
+ENGLISH_GOLD = [spans_of(text, marks) for text, marks in ENGLISH]
+
+KINDS: dict[str, dict[str, Any]] = {
+    "characters": {},
+    "absolute": {"attention": "absolute"},
+    "bilstm": {"encoder": "bilstm"},
+    "words": {"char_encoder": "adatrans", "char_width": 12},
+    "cnn": {"char_encoder": "cnn", "char_width": 12},
+    "lstm": {"char_encoder": "lstm", "char_width": 12},
+}
+
+FEW = settings(
+    max_examples=20,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+
+def is_english(kind: str) -> bool:
+    return kind in ("words", "cnn", "lstm")
+
+
+def data_of(nlp: Language) -> tuple[list[str], list[list[Span]]]:
+    return (ENGLISH_TEXTS, ENGLISH_GOLD) if nlp.lang == "en" else (TEXTS, GOLD)
+
+
+def make(kind: str = "characters", **sequence: Any) -> Language:
+    """A pipeline that is not initialised."""
+    english = is_english(kind)
+    nlp = spacy.blank("en") if english else blank()
+    unit = "token" if english else "char"
+    options = {"unit": unit, "embed_width": 16, **sequence}
+    model = {"network": {**NETWORK, **KINDS[kind]}, "sequence": options}
+    nlp.add_pipe("tener_ner", config={"model": model})
+    return nlp
+
+
+def gold_of(nlp: Language) -> list[Example]:
+    if nlp.lang == "zh":
+        return examples_of(nlp)
+    pairs = zip(ENGLISH_TEXTS, ENGLISH_GOLD, strict=True)
+    return [Example.from_dict(nlp.make_doc(text), {"entities": spans}) for text, spans in pairs]
+
+
+def train(nlp: Language, steps: int = 40, examples: list[Example] | None = None) -> list[float]:
+    fix_random_seed(0)
+    examples = gold_of(nlp) if examples is None else examples
+    optimizer = nlp.initialize(lambda: examples, sgd=AdamW(0.02))
+    return [nlp.update(examples, sgd=optimizer, losses={})["tener_ner"] for _ in range(steps)]
+
+
+def tener(nlp: Language) -> TenerEntityRecognizer:
+    ner = nlp.get_pipe("tener_ner")
+    assert isinstance(ner, TenerEntityRecognizer)
+    return ner
+
+
+def found(nlp: Language, texts: list[str]) -> list[list[Span]]:
+    return [doc._.char_ents for doc in nlp.pipe(texts)]
+
+
+@pytest.fixture(scope="module", params=list(KINDS))
+def trained(request: pytest.FixtureRequest) -> Language:
+    """Knows its sentences. Not to be changed."""
+    nlp = make(request.param)
+    losses = train(nlp)
+    assert losses[-1] < losses[0] / 10
+    return nlp
+
+
+@pytest.fixture(scope="module")
+def words() -> Language:
+    nlp = make("words")
+    train(nlp)
+    return nlp
+
+
+# Texts
+
+
+def test_learns_its_sentences_by_heart(trained: Language) -> None:
+    texts, gold = data_of(trained)
+    assert found(trained, texts) == gold
+    assert [[(e.start_char, e.end_char, e.label_) for e in trained(t).ents] for t in texts] == gold
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", " ", "\n", "a", "京", "😀", "e\u0301cole 學校 школа 3D", "\0上海\0", "\t上海  \r\n"),
+        "x" * 3000,
+        "https://example.org/" + "a/" * 200,
+    ],
+)
+def test_odd_texts(trained: Language, text: str) -> None:
+    doc = trained(text)
+    assert doc.text == text
+    assert all(token.ent_iob_ != "" for token in doc)
+
+
+@FEW
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=60))
+def test_any_text(trained: Language, text: str) -> None:
+    end = 0
+    for start, stop, label in trained(text)._.char_ents:
+        assert end <= start < stop <= len(text)
+        assert text[start:stop].strip() == text[start:stop]
+        assert label in ("LOC", "ORG", "PER")
+        end = stop
+
+
+def test_a_hundred_thousand_characters(trained: Language) -> None:
+    """One sentence after the other, and nothing in between where one could cut."""
+    piece = "Ann Lee went to Geneva " if trained.lang == "en" else "王小明昨天去了上海"
+    text = piece * (100_000 // len(piece) + 1)
+    before = peak_megabytes()
+    doc = trained(text)
+    assert doc.text == text
+    assert len(doc.ents) > 1000
+    assert peak_megabytes() - before < 400
+
+
+def peak_megabytes() -> float:
+    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return size / 1024 if sys.platform == "linux" else size / 1024**2
+
+
+def test_long_texts_are_cut_at_sentence_ends() -> None:
+    nlp = make("words", max_length=9, overlap=2)
+    train(nlp)
+    sentence = "Ann Lee went to New York."
+    doc = nlp(" ".join([sentence] * 30))
+    assert [ent.text for ent in doc.ents] == ["Ann Lee", "New York"] * 30
+
+
+# Units
+
+
+def test_characters_whatever_the_tokens_are() -> None:
+    """南京 and 江大桥 cut jieba's tokens."""
+    nlp = blank("jieba")
+    model = {"network": NETWORK, "sequence": {"embed_width": 16}}
+    nlp.add_pipe("tener_ner", config={"model": model})
+    train(nlp)
+    assert found(nlp, TEXTS) == GOLD
+
+
+def test_gold_that_cuts_tokens_is_of_the_tokens() -> None:
+    """A word that holds a part of an entity is of it."""
+    nlp = blank("jieba")
+    options = {"network": NETWORK, "sequence": {"unit": "token", "embed_width": 16}}
+    nlp.add_pipe("tener_ner", config={"model": options})
+    text = "南京市长江大桥来了。"
+    train(nlp, examples=[char_example(nlp, text, [(0, 2, "LOC"), (4, 7, "PER")])])
+    assert [(ent.text, ent.label_) for ent in nlp(text).ents] == [
+        ("南京市", "LOC"),
+        ("长江大桥", "PER"),
+    ]
+
+
+def test_words_in_the_vectors_are_known_though_no_training_has_them() -> None:
+    """In any case, and with digits that are all alike."""
+    keys = ["ann", "bob", "carol", "geneva", "paris", "0000", "went", "to"]
+    directions = {"ann": 0, "bob": 0, "carol": 0, "geneva": 1, "paris": 1, "0000": 2}
+    rows = np.zeros((len(keys), 4), dtype=np.float32)
+    for row, key in enumerate(keys):
+        rows[row, directions.get(key, 3)] = 1.0
+    vectors = TextVectors(keys, rows)
+    network = {**NETWORK, "char_encoder": "none", "case_features": False}
+    sequence = {"unit": "token", "fine_tune": False}
+    nlp = spacy.blank("en")
+    nlp.add_pipe("tener_ner", config={"model": {"network": network, "sequence": sequence}})
+    examples = [
+        Example.from_dict(
+            nlp.make_doc("Ann went to Geneva"), {"entities": [(0, 3, "PER"), (12, 18, "LOC")]}
+        ),
+        Example.from_dict(
+            nlp.make_doc("Bob to Geneva 2020"),
+            {"entities": [(0, 3, "PER"), (7, 13, "LOC"), (14, 18, "DATE")]},
+        ),
+    ]
+    fix_random_seed(0)
+    ner = tener(nlp)
+    ner.initialize(lambda: examples, word_vectors=vectors)
+    optimizer = AdamW(0.02)
+    for _ in range(40):
+        nlp.update(examples, sgd=optimizer)
+    doc = nlp("CAROL went to paris 1999")
+    assert [(ent.text, ent.label_) for ent in doc.ents] == [
+        ("CAROL", "PER"),
+        ("paris", "LOC"),
+        ("1999", "DATE"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "message"),
+    [
+        ("characters", "word_vectors", "F306.*tener_ner .*unit = 'char'.*for word_vectors"),
+        ("words", "char_vectors", "F306.*unit = 'token'.*for char_vectors"),
+        ("words", "bigram_vectors", "F306.*for bigram_vectors"),
+    ],
+)
+def test_vectors_of_what_is_not_read(kind: str, given: str, message: str) -> None:
+    nlp = make(kind)
+    vectors = TextVectors(["a"], np.ones((1, 3), dtype=np.float32))
+    with pytest.raises(ValueError, match=message):
+        tener(nlp).initialize(lambda: gold_of(nlp), **{given: vectors})
+
+
+# In pipelines
+
+
+def test_not_initialised() -> None:
+    with pytest.raises(ValueError, match=r"F303.*tener_ner"):
+        make()("上海")
+
+
+def test_in_an_existing_pipeline(words: Language) -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    nlp.add_pipe("tener_ner", source=words)
+    doc = nlp(ENGLISH_TEXTS[0])
+    assert [ent.text for ent in doc.ents] == ["Ann Lee", "New York"]
+    assert [sent.text for sent in doc.sents] == [doc.text]
+
+
+def test_labels_given_and_added() -> None:
+    nlp = make()
+    ner = tener(nlp)
+    ner.initialize(lambda: gold_of(nlp), labels=["GPE", "PER", "LOC", "ORG"])
+    assert ner.labels == ("GPE", "PER", "LOC", "ORG")
+    assert ner.add_label("DATE") == 1
+    assert ner.labels[-1] == "DATE"
+    nlp.update(gold_of(nlp), sgd=AdamW(0.01))
+
+
+@pytest.mark.parametrize("kind", ["characters", "words"])
+@pytest.mark.parametrize("shared", [False, True], ids=["own", "listener"])
+def test_tok2vec(kind: str, shared: bool) -> None:
+    """Its vectors join those of the units."""
+    embed = {"@architectures": "spacy.HashEmbedCNN.v2", "width": 16, "depth": 1, "embed_size": 200}
+    rest = {
+        "window_size": 1,
+        "maxout_pieces": 2,
+        "subword_features": True,
+        "pretrained_vectors": None,
+    }
+    tok2vec = {**embed, **rest}
+    nlp = make(kind)
+    config = nlp.config["components"]["tener_ner"]["model"].copy()
+    nlp.remove_pipe("tener_ner")
+    if shared:
+        nlp.add_pipe("tok2vec", config={"model": tok2vec})
+        tok2vec = {"@architectures": "spacy.Tok2VecListener.v1", "width": 16, "upstream": "*"}
+    nlp.add_pipe("tener_ner", config={"model": {**config, "tok2vec": tok2vec}})
+    losses = train(nlp, steps=25)
+    assert losses[-1] < losses[0] / 4
+    texts, gold = data_of(nlp)
+    copied = spacy.util.load_model_from_config(nlp.config).from_bytes(nlp.to_bytes())
+    assert found(copied, texts) == found(nlp, texts)
+    assert sum(map(len, gold)) > 0
+
+
+# Saving, loading, many texts
+
+
+def copies_of(nlp: Language, folder: Path) -> Iterator[Language]:
+    nlp.to_disk(folder)
+    yield spacy.load(folder)
+    yield spacy.util.load_model_from_config(nlp.config).from_bytes(nlp.to_bytes())
+    yield pickle.loads(pickle.dumps(nlp))
+    yield copy.deepcopy(nlp)
+
+
+def test_copies_find_the_same(trained: Language, tmp_path: Path) -> None:
+    texts, gold = data_of(trained)
+    more = [*texts, "韩梅梅去北京大学。", "Eve Lee met IBM in New Geneva"]
+    expected = found(trained, more)
+    for nlp in copies_of(trained, tmp_path):
+        assert found(nlp, more) == expected
+        assert tener(nlp).labels == tener(trained).labels
+        nlp.update(gold_of(nlp), sgd=AdamW(0.001))
+        assert found(nlp, texts) == gold
+
+
+def test_loading_executes_nothing_from_the_files(
+    words: Language, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words.to_disk(tmp_path)
+
+    def refuse(*args: Any, **kwargs: Any) -> None:
+        raise AssertionError("loading unpickles")
+
+    for name in ("load", "loads", "Unpickler"):
+        monkeypatch.setattr(pickle, name, refuse)
+    monkeypatch.setattr(torch, "load", refuse)
+    assert found(spacy.load(tmp_path), ENGLISH_TEXTS) == ENGLISH_GOLD
+
+
+def test_the_same_pipeline_gives_the_same_files(words: Language, tmp_path: Path) -> None:
+    model = Path("tener_ner", "model")
+    words.to_disk(tmp_path / "a")
+    spacy.load(tmp_path / "a").to_disk(tmp_path / "b")
+    assert (tmp_path / "a" / model).read_bytes() == (tmp_path / "b" / model).read_bytes()
+
+
+@FEW
+@given(st.data(), st.integers(1, 9), st.integers(1, 100))
+def test_pipe_is_one_by_one(
+    trained: Language, data: st.DataObject, batch_size: int, nodes: int
+) -> None:
+    one = st.sampled_from([*data_of(trained)[0], "", " ", "😀"])
+    texts = data.draw(st.lists(st.lists(one, max_size=4).map(" ".join), max_size=10))
+    model = tener(trained).model
+    before = model.attrs["encoder"]
+    expected = [doc._.char_ents for doc in map(trained, texts)]
+    model.attrs["encoder"] = replace(before, options=replace(before.options, batch_nodes=nodes))
+    try:
+        docs = list(trained.pipe(texts, batch_size=batch_size))
+    finally:
+        model.attrs["encoder"] = before
+    assert [doc._.char_ents for doc in docs] == expected
+
+
+def test_worker_processes(words: Language) -> None:
+    docs = words.pipe(ENGLISH_TEXTS * 3, n_process=2, batch_size=4)
+    assert [doc._.char_ents for doc in docs] == ENGLISH_GOLD * 3
