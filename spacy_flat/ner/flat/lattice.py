@@ -44,6 +44,7 @@ class LatticeEncoder(TextEncoder):
     """Turns texts into batches. Knows what the network's numbers mean.
 
     n_types: word types numbered from here on were unknown in training and become 0.
+    name_types: types that say that a word is a name, so that it is always shown.
     """
 
     options: LatticeOptions
@@ -52,6 +53,7 @@ class LatticeEncoder(TextEncoder):
     bigrams: KeyIndex
     words: KeyIndex
     n_types: int
+    name_types: Sequence[int] = ()
     gazetteer: Gazetteer | None = None  # for training; not saved
     _bands: tuple[Any, NDArray[np.int8]] = field(
         default=(None, np.zeros(0, np.int8)), init=False, repr=False
@@ -91,7 +93,9 @@ class LatticeEncoder(TextEncoder):
             types=np.where(types < self.n_types, types, 0),
             bands=self.bands(matches.words),
         )
-        return nodes.select(keys > 0) if self.options.only_known_words else nodes
+        if not self.options.only_known_words:
+            return nodes
+        return nodes.select((keys > 0) | np.isin(nodes.types, self.name_types))
 
     def bands(self, words: NDArray[np.int32]) -> Ints:
         """[N] ids of words → [N] bands of their frequency; 0 unknown."""
@@ -106,6 +110,7 @@ class LatticeEncoder(TextEncoder):
         indexes = {"chars": self.chars, "bigrams": self.bigrams, "words": self.words}
         fields = {
             "n_types": self.n_types,
+            "name_types": list(self.name_types),
             "indexes": pack(indexes),
             "lexicon": self.lexicon.to_bytes(),
         }
@@ -116,7 +121,8 @@ class LatticeEncoder(TextEncoder):
         lexicon = Lexicon.from_bytes(fields["lexicon"])
         indexes = unpack(fields["indexes"])
         chars, bigrams, words = (indexes[name] for name in ("chars", "bigrams", "words"))
-        return LatticeEncoder(self.options, lexicon, chars, bigrams, words, fields["n_types"])
+        types = fields["n_types"], fields["name_types"]
+        return LatticeEncoder(self.options, lexicon, chars, bigrams, words, *types)
 
 
 class _FlatLattice:

@@ -56,7 +56,7 @@ class LatticeOptions(TextOptions):
     """Options of turning texts into lattices, beside `TextOptions`.
 
     only_known_words: leave words out of the lattice that have neither a trained nor a pretrained
-        vector.
+        vector, but for those whose type is a label (with a gazetteer_rate above 0).
     gazetteer_rate: share of the training corpus's entities that stand in the lattice at a time in
         training, their labels as their types, as if they had been added to the lexicon; so that
         the network trusts words that are added later with such types.

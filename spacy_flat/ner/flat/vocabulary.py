@@ -42,8 +42,10 @@ class Vocabulary:
     ) -> "Vocabulary":
         lexicon = resources.lexicon
         gazetteer = None
+        name_types: Sequence[int] = ()
         if options.gazetteer_rate > 0:
             gazetteer = Gazetteer.build(resources.mentions, lexicon, options.gazetteer_rate)
+            name_types = lexicon.declare_types(resources.labels)
         char_counts, bigram_counts = count_characters(texts, options)
         chars = Column.build(
             char_counts,
@@ -70,6 +72,7 @@ class Vocabulary:
             bigrams.index,
             words.index,
             len(lexicon.type_names),
+            name_types,
             gazetteer,
         )
         columns = {"chars": chars, "bigrams": bigrams, "words": words}

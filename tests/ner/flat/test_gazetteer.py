@@ -19,10 +19,12 @@ def lexicon() -> Lexicon:
     return Lexicon([Entry("药店", 300, "n"), Entry("重庆", 2000, "ns"), Entry("开业", 90, "v")])
 
 
-def encoder(rate: float, mentions: list[tuple[str, str]] | None = None) -> LatticeEncoder:
-    options = LatticeOptions(gazetteer_rate=rate)
+def encoder(
+    rate: float, mentions: list[tuple[str, str]] | None = None, **options: bool
+) -> LatticeEncoder:
+    settings = LatticeOptions(gazetteer_rate=rate, **options)
     resources = Resources(["LOC", "ORG"], lexicon(), mentions=mentions or MENTIONS)
-    return Vocabulary.build(options, resources, TEXTS).encoder
+    return Vocabulary.build(settings, resources, TEXTS).encoder
 
 
 def words(found: LatticeEncoder, nodes: WordNodes, texts: list[str]) -> list[tuple[str, str, bool]]:
@@ -64,14 +66,19 @@ def test_a_share_of_the_names_is_shown_and_another_one_each_time() -> None:
     assert draws[0] != draws[1]
 
 
-def test_what_is_shown_is_what_a_user_adds() -> None:
-    """After adding the names, a trained pipeline sees the very nodes that training showed."""
-    found = encoder(1.0)
+@pytest.mark.parametrize("only_known_words", [False, True])
+def test_what_is_shown_is_what_a_user_adds(only_known_words: bool) -> None:
+    """After adding the names, a trained pipeline sees the very nodes that training showed; also a
+    loaded one, and one that leaves out other words without vectors."""
+    found = encoder(1.0, only_known_words=only_known_words)
     training = shown(found, TEXTS)
+    found = found.from_bytes(found.to_bytes())
     for name, label in [("人和药店", "ORG"), ("重庆", "LOC")]:
         found.lexicon.add([name], type=label)
 
     assert words(found, found.words_in(TEXTS), TEXTS) == training
+    found.lexicon.add(["店在"])
+    assert (("店在", "", False) in words(found, found.words_in(TEXTS), TEXTS)) != only_known_words
 
 
 def test_prediction_shows_nothing() -> None:
