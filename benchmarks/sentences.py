@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import spacy
@@ -10,7 +11,6 @@ from spacy.tokens import DocBin
 from spacy.training import Example
 
 from spacy_flat.lexicon import Lexicon, jieba_words
-from spacy_flat.ner.component import CRFEntityRecognizer
 
 LABELS = {"nr": "PER", "ns": "LOC", "nt": "ORG"}  # of jieba's parts of speech
 TRAINING_TEXTS = 320
@@ -51,14 +51,20 @@ def cut_texts(texts: Sequence[str], length: int, count: int) -> list[str]:
     return [stream[start : start + length] for start in range(0, needed, length)]
 
 
-def make_examples(nlp: Language, texts: Sequence[str], lexicon: Lexicon) -> list[Example]:
+def make_examples(nlp: Language, texts: Sequence[str]) -> list[Example]:
     """Examples whose entities are the names, places and organisations of jieba's dictionary."""
+    lexicon = _dictionary()
     examples = []
     for text in texts:
         doc = nlp.make_doc(text)
         entities = list(dictionary_entities(text, lexicon))
         examples.append(Example.from_dict(doc, {"entities": entities}))
     return examples
+
+
+@cache
+def _dictionary() -> Lexicon:
+    return Lexicon(jieba_words())
 
 
 def dictionary_entities(text: str, lexicon: Lexicon) -> Iterator[tuple[int, int, str]]:
@@ -75,14 +81,12 @@ def dictionary_entities(text: str, lexicon: Lexicon) -> Iterator[tuple[int, int,
             yield start, free, label
 
 
-def make_pipeline() -> Language:
-    """`flat_ner` with default settings in a blank Chinese pipeline. It is trained for some seconds,
-    so that it finds about as many entities as a real one."""
+def make_pipeline(factory: str) -> Language:
+    """A component with default settings in a blank Chinese pipeline. It is trained for some
+    seconds, so that it finds about as many entities as a real one."""
     nlp = spacy.blank("zh")
-    component = nlp.add_pipe("flat_ner")
-    assert isinstance(component, CRFEntityRecognizer)
-    texts = draw_texts(TRAINING_TEXTS)
-    examples = make_examples(nlp, texts, Lexicon(jieba_words()))
+    nlp.add_pipe(factory)
+    examples = make_examples(nlp, draw_texts(TRAINING_TEXTS))
     optimizer = nlp.initialize(lambda: examples)
     for start in range(0, len(examples), 16):
         nlp.update(examples[start : start + 16], sgd=optimizer)

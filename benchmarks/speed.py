@@ -1,13 +1,14 @@
-"""Measure the speed and memory of `flat_ner`, against the published way to compute it.
+"""Measure the speed and memory of `flat_ner` and `tener_ner`.
 
     python benchmarks/speed.py [--text FILE] [--pipeline DIR] [--markdown] [--output FILE]
+    python benchmarks/speed.py --factory tener_ner
 
 Three systems process texts of 50, 100, 200 and 400 characters, 1 and 16 at once, with 1 and 2
 threads:
 
-- "network": the FLAT encoder with its CRF alone, on a ready lattice batch, the texts uncut;
-- "direct": the same with the relative encoding of every pair of nodes (see `direct.py`), the same
-  weights, and the same emissions, which is checked before anything is timed;
+- "network": the encoder with its CRF alone, on a ready batch, the texts uncut;
+- "direct": FLAT in the published way, with the relative encoding of every pair of nodes (see
+  `direct.py`), the same weights, and the same emissions, which is checked before anything is timed;
 - "pipeline": `nlp.pipe` and `nlp.update`, from texts to entities and from examples to new weights.
   It cuts long texts as it is set to.
 
@@ -20,9 +21,8 @@ then does the work, less what it had before the work; a fresh process for each f
 It needs Linux.
 
 Texts are made of words of jieba's dictionary, or are pieces of a --text (UTF-8 lines, or a
-`.spacy` file), of which all texts as they are also become lattice batches and go through
-`nlp.pipe`. Without a --pipeline a
-small one is trained on the spot.
+`.spacy` file), of which all texts as they are also become batches and go through `nlp.pipe`.
+Without a --pipeline a small one is trained on the spot.
 """
 
 import argparse
@@ -47,11 +47,14 @@ from report import environment, format_table, write_json
 from sentences import cut_texts, draw_texts, make_examples, make_pipeline, read_texts
 from spacy.language import Language
 
+from spacy_flat.ner.batches import TextEncoder
 from spacy_flat.ner.component import CRFEntityRecognizer
-from spacy_flat.ner.flat.lattice import LatticeBatch, LatticeEncoder
+from spacy_flat.ner.flat.lattice import LatticeEncoder
 from spacy_flat.ner.flat.network import FLAT
 from spacy_flat.ner.model import make_batches
 from spacy_flat.ner.segments import Segment
+from spacy_flat.ner.tener.network import TENER
+from spacy_flat.ner.tener.sequence import SequenceEncoder
 from spacy_flat.ner.units import Units
 
 System = Literal["network", "direct", "pipeline"]
@@ -89,25 +92,25 @@ def main() -> None:
     memory: list[Figure] = []
     speed: list[Figure] = []
     whole_texts: dict[int, float] = {}
-    lattices = 0.0
+    batching = 0.0
     with TemporaryDirectory() as folder:
-        path = arguments.pipeline or save_pipeline(Path(folder))
+        path = arguments.pipeline or save_pipeline(arguments.factory, Path(folder))
         if "memory" in arguments.measure:
             memory = measure_memory(path, texts, cases, arguments.direct_limit)
             print_memory(memory, arguments.markdown)
         if "speed" in arguments.measure:
             bench = Bench(spacy.load(path), texts, arguments.direct_limit)
             speed = measure_speed(bench, cases, arguments.threads, arguments.seconds)
-            print(f"\n{bench.words_per_character:.2f} lattice words a character\n")
+            print(bench.words_per_character)
             print_speed(speed, arguments.markdown)
             if arguments.text:
-                lattices = measure_lattices(bench.nlp, texts)
+                batching = measure_batching(bench.encoder, texts)
                 whole_texts = {n: measure_pipe(bench.nlp, texts, n) for n in arguments.threads}
     if arguments.output:
         content = {
             "environment": environment(),
             "texts_per_second": [as_record(figure) for figure in speed],
-            "lattice_characters_per_second": lattices,
+            "batched_characters_per_second": batching,
             "whole_texts_per_second": whole_texts,
             "peak_mb": [as_record(figure) for figure in memory],
         }
@@ -118,6 +121,7 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--text", type=Path, help="texts to measure with: UTF-8 lines or .spacy")
     parser.add_argument("--pipeline", type=Path, help="directory of a trained pipeline")
+    parser.add_argument("--factory", choices=["flat_ner", "tener_ner"], default="flat_ner")
     parser.add_argument("--lengths", type=int, nargs="+", default=[50, 100, 200, 400])
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 16])
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
@@ -133,9 +137,9 @@ def parse_arguments() -> argparse.Namespace:
     return arguments
 
 
-def save_pipeline(path: Path) -> Path:
+def save_pipeline(factory: str, path: Path) -> Path:
     torch.set_num_threads(1)
-    make_pipeline().to_disk(path)
+    make_pipeline(factory).to_disk(path)
     return path
 
 
@@ -147,26 +151,33 @@ class Bench:
         self.nlp = nlp
         self.texts = texts
         self.direct_limit = direct_limit
-        self.encoder: LatticeEncoder = component.model.attrs["encoder"]
+        self.encoder: LatticeEncoder | SequenceEncoder = component.model.attrs["encoder"]
         shim: Any = component.model.shims[0]
-        self.network: FLAT = shim.module
+        self.network: FLAT | TENER = shim.module
 
     @cached_property
     def direct(self) -> DirectFLAT:
+        assert isinstance(self.network, FLAT)
         return DirectFLAT(self.network)
 
     @property
-    def words_per_character(self) -> float:
-        return len(self.encoder.lexicon.match(self.texts)) / sum(map(len, self.texts))
+    def words_per_character(self) -> str:
+        if not isinstance(self.encoder, LatticeEncoder):
+            return ""
+        words = len(self.encoder.lexicon.match(self.texts)) / sum(map(len, self.texts))
+        return f"\n{words:.2f} lattice words a character\n"
 
     def step(self, case: Case, system: System) -> Step | None:
-        """One pass over a batch; None for the direct form where it would take too much memory."""
+        """One pass over a batch; None for the direct form where it would take too much memory, or
+        where there is none."""
         texts = cut_texts(self.texts, case.length, case.batch)
         if system == "pipeline":
             return self._pipeline_step(case, texts)
         batch = self._whole_batch(texts)
         if system == "network":
             return self._network_step(case, self.network, batch)
+        if not isinstance(self.network, FLAT):
+            return None
         needed = bytes_needed(self.network, batch, training=case.task == "training")
         if needed > self.direct_limit * 1e9:
             return None
@@ -176,14 +187,14 @@ class Bench:
     def _pipeline_step(self, case: Case, texts: list[str]) -> Step:
         if case.task == "inference":
             return lambda: list(self.nlp.pipe(texts, batch_size=case.batch))
-        examples = make_examples(self.nlp, texts, self.encoder.lexicon)
+        examples = make_examples(self.nlp, texts)
         optimizer = self.nlp.create_optimizer()  # type: ignore[no-untyped-call]
         return lambda: self.nlp.update(examples, sgd=optimizer)
 
-    def _network_step(self, case: Case, network: FLAT | DirectFLAT, batch: LatticeBatch) -> Step:
+    def _network_step(self, case: Case, network: Any, batch: Any) -> Step:
         crf = self.network.crf
         lengths = torch.from_numpy(batch.n_units)
-        tags = torch.zeros(batch.chars.shape, dtype=torch.long)
+        tags = torch.zeros(case.batch, case.length, dtype=torch.long)
 
         def infer() -> None:
             network.eval()
@@ -198,9 +209,9 @@ class Bench:
 
         return infer if case.task == "inference" else train
 
-    def _whole_batch(self, texts: Sequence[str]) -> LatticeBatch:
+    def _whole_batch(self, texts: Sequence[str]) -> Any:
         """One batch of all texts, none cut."""
-        options = replace(self.encoder.options, batch_nodes=sys.maxsize)
+        options: Any = replace(self.encoder.options, batch_nodes=sys.maxsize)
         segments = [Segment(number, 0, len(text)) for number, text in enumerate(texts)]
         (batch,) = replace(self.encoder, options=options).batches(
             list(map(Units.characters, texts)), segments
@@ -255,17 +266,17 @@ def measure_pipe(nlp: Language, texts: Sequence[str], threads: int) -> float:
     return rate
 
 
-def measure_lattices(nlp: Language, texts: Sequence[str]) -> float:
-    """Characters a second from texts to lattice batches, one thread, the best of three passes."""
-    encoder = nlp.get_pipe("flat_ner").model.attrs["encoder"]  # type: ignore[attr-defined]
+def measure_batching(encoder: TextEncoder, texts: Sequence[str]) -> float:
+    """Characters a second from texts to batches, one thread, the best of three passes."""
+    units = list(map(Units.characters, texts))
     best = float("inf")
     for _ in range(3):
         start = time.perf_counter()
-        for _ in make_batches(encoder, list(map(Units.characters, texts))):
+        for _ in make_batches(encoder, units):
             pass
         best = min(best, time.perf_counter() - start)
     rate = sum(map(len, texts)) / best
-    print(f"texts to lattice batches: {rate / 1e6:.2f} M characters/s")
+    print(f"texts to batches: {rate / 1e6:.2f} M characters/s")
     return rate
 
 
