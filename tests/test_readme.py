@@ -61,6 +61,7 @@ def folder(mini_project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         (tmp_path / f"{part}.txt").write_text(
             "王\tB-PER\n芳\tI-PER\n\n重\tB-LOC\n庆\tI-LOC\n", "utf-8"
         )
+    (tmp_path / "words.tsv").write_text("Ann\tB-PER\nleft\tO\n", "utf-8")
     (tmp_path / "words.txt").write_text("人和药店\t3\n", "utf-8")
     (tmp_path / "text.txt").write_text("人和药店在重庆开业\n" * 10, "utf-8")
     return tmp_path
