@@ -51,7 +51,7 @@ from spacy_flat.ner.batches import TextEncoder
 from spacy_flat.ner.component import CRFEntityRecognizer
 from spacy_flat.ner.flat.lattice import LatticeEncoder
 from spacy_flat.ner.flat.network import FLAT
-from spacy_flat.ner.model import make_batches
+from spacy_flat.ner.model import split_all
 from spacy_flat.ner.segments import Segment
 from spacy_flat.ner.tener.network import TENER
 from spacy_flat.ner.tener.sequence import SequenceEncoder
@@ -272,7 +272,7 @@ def measure_batching(encoder: TextEncoder, texts: Sequence[str]) -> float:
     best = float("inf")
     for _ in range(3):
         start = time.perf_counter()
-        for _ in make_batches(encoder, units):
+        for _ in encoder.batches(units, split_all(encoder, units)):
             pass
         best = min(best, time.perf_counter() - start)
     rate = sum(map(len, texts)) / best

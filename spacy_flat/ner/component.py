@@ -177,11 +177,16 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
             self.add_label(label)
         set_dropout_rate(self.model, drop)
         emissions, backprop = self.model.begin_update([eg.predicted for eg in examples])
-        loss, d_scores = self.get_loss(examples, emissions)
-        backprop(d_scores)  # type: ignore[arg-type]
+        learnt = self._losses(examples, emissions)
+
+        def gradients() -> Iterator[tuple[Emissions, "Tensor"]]:
+            for part, loss, gradient in learnt:
+                losses[self.name] += loss
+                yield part, gradient
+
+        backprop(gradients())  # type: ignore[arg-type]
         if sgd is not None:
             self.finish_update(sgd)
-        losses[self.name] += loss
         return losses
 
     def get_loss(
@@ -192,26 +197,27 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
 
         Raises ValueError (F233) for a label that the component does not have.
         """
-        scores = list(scores)
-        gold = [gold_spans(example) for example in examples]
-        if scores:
-            gold = [
-                None if spans is None else text.from_characters(spans)
-                for text, spans in zip(scores[0].texts, gold, strict=True)
-            ]
-        known = [
-            np.array([gold[segment.text] is not None for segment in part.batch.segments])
-            for part in scores
-        ]
-        n_known = max(1, sum(int(rows.sum()) for rows in known))
-        loss = 0.0
-        gradients = []
-        for part, rows in zip(scores, known, strict=True):
+        found = list(self._losses(list(examples), scores))
+        return sum(loss for _, loss, _ in found), [gradient for *_, gradient in found]
+
+    def _losses(
+        self, examples: Sequence[Example], emissions: Iterable[Emissions]
+    ) -> Iterator[tuple[Emissions, float, "Tensor"]]:
+        """Each batch with its share of the loss, and its gradient."""
+        characters = [gold_spans(example) for example in examples]
+        gold: list[list[EntitySpan] | None] = []
+        n_known = 0
+        for part in emissions:
+            if not gold:
+                gold = [
+                    None if spans is None else text.from_characters(spans)
+                    for text, spans in zip(part.texts, characters, strict=True)
+                ]
+                n_known = sum(gold[segment.text] is not None for segment in part.segments)
+            known = [gold[segment.text] is not None for segment in part.batch.segments]
+            weights = np.array(known) / max(1, n_known)
             tags = self._gold_tags(part.batch, gold)
-            part_loss, gradient = loss_and_gradient(self.model, part, tags, rows / n_known)
-            loss += part_loss
-            gradients.append(gradient)
-        return loss, gradients
+            yield part, *loss_and_gradient(self.model, part, tags, weights)
 
     def settle_labels(
         self, get_examples: Callable[[], Iterable[Example]], labels: Sequence[str] | None

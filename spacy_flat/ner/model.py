@@ -14,7 +14,7 @@ from thinc.types import Floats2d
 
 from .batches import Batch, TextEncoder
 from .options import NetworkOptions
-from .segments import split_units
+from .segments import Segment, split_units
 from .units import Ints, Unit, Units, token_ends
 from .vocabulary import Column
 
@@ -32,14 +32,19 @@ Tok2Vec = Model[list[Doc], list[Floats2d]]
 
 @dataclass(frozen=True)
 class Emissions:
-    """What the network says of one batch of segments of texts: scores [B, C, K]."""
+    """What the network says of one batch of segments of texts: scores [B, C, K].
+
+    segments: of all texts, of which the batch has some.
+    """
 
     texts: Sequence[Units]
+    segments: Sequence[Segment]
     batch: Batch
     scores: "Tensor"
 
 
-TaggingModel = Model[list[Doc], Iterable[Emissions]]
+Gradients = Iterable[tuple[Emissions, "Tensor"]]
+TaggingModel = Model[list[Doc], Iterator[Emissions]]
 Initialise = Callable[[TaggingModel, list[Doc] | None, Any], TaggingModel]
 
 
@@ -76,23 +81,21 @@ def shim_of(model: TaggingModel) -> "TorchShim":
 
 def forward(
     model: TaggingModel, docs: list[Doc], is_train: bool
-) -> tuple[Iterable[Emissions], Callable[[Sequence["Tensor"]], list[Any]]]:
-    """Outside of training a batch is computed when its turn comes, so that no more than one is in
-    memory. The gradient that the callback takes is that of the scores of each batch.
+) -> tuple[Iterator[Emissions], Callable[[Gradients], list[Any]]]:
+    """A batch is computed when its turn comes, so that no more than one is in memory, in training
+    too, if the gradient [B, C, K] of its scores is given to the callback before the next one's
+    turn.
     """
     upstream = _Upstream(model, docs, is_train)
     emissions = _emissions(model, docs, upstream, is_train)
-    if not is_train:
-        return emissions, lambda _: []
-    parts = list(emissions)
 
-    def backprop(d_scores: Sequence["Tensor"]) -> list[Any]:
-        for part, gradient in zip(parts, d_scores, strict=True):
+    def backprop(gradients: Gradients) -> list[Any]:
+        for part, gradient in gradients:
             part.scores.backward(gradient)  # type: ignore[no-untyped-call]
         upstream.backprop()
         return []
 
-    return parts, backprop
+    return emissions, backprop
 
 
 def _emissions(
@@ -101,23 +104,21 @@ def _emissions(
     shim = shim_of(model)
     encoder: TextEncoder = model.attrs["encoder"]
     texts = [Units.of(doc, encoder.unit) for doc in docs]
-    for batch in make_batches(encoder, texts, is_train):
+    segments = split_all(encoder, texts)
+    for batch in encoder.batches(texts, segments, is_train):
         with shim.training() if is_train else shim.predicting() as network:
             scores = network(batch, upstream.of(batch))
-        yield Emissions(texts, batch, scores)
+        yield Emissions(texts, segments, batch, scores)
 
 
-def make_batches(
-    encoder: TextEncoder, texts: Sequence[Units], is_train: bool = False
-) -> Iterator[Batch]:
-    """Texts cut into segments, in batches of segments of like length."""
+def split_all(encoder: TextEncoder, texts: Sequence[Units]) -> list[Segment]:
+    """Texts cut into segments."""
     options = encoder.options
-    segments = [
+    return [
         segment
         for number, text in enumerate(texts)
         for segment in split_units(number, text, options.max_length, options.overlap)
     ]
-    return encoder.batches(texts, segments, is_train)
 
 
 class _Upstream:
@@ -153,7 +154,8 @@ class _Upstream:
     def backprop(self) -> None:
         if self.tok2vec is None:
             return
-        assert self.vectors.grad is not None
+        if self.vectors.grad is None:  # nothing to learn from
+            return
         gradient = torch2xp(self.vectors.grad)[1:]
         ends = np.cumsum(self._lengths).tolist()
         self._backprop(

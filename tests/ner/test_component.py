@@ -519,6 +519,23 @@ def test_long_examples_are_learnt_in_segments() -> None:
     assert found(nlp, [text]) == [spans]
 
 
+def test_memory_of_training_does_not_grow_with_the_text(trained: Language, copy_of: Copy) -> None:
+    nlp = copy_of(trained)
+    sentence = "王小明昨天去了上海。"
+    text = sentence * 5000
+    spans = [
+        (start + 10 * number, end + 10 * number, label)
+        for number in range(5000)
+        for start, end, label in [(0, 3, "PER"), (7, 9, "LOC")]
+    ]
+    example = char_example(nlp, text, spans)
+    nlp.update([char_example(nlp, sentence, spans[:2])], sgd=AdamW(0.001))
+    before = peak_megabytes()
+    losses = nlp.update([example], sgd=AdamW(0.001), losses={})
+    assert losses["flat_ner"] < 1
+    assert peak_megabytes() - before < 300
+
+
 def test_rehearsing_and_resuming(trained: Language, copy_of: Copy) -> None:
     nlp = copy_of(trained)
     optimizer = nlp.resume_training()
@@ -669,7 +686,8 @@ def test_gradient_of_a_tok2vec() -> None:
 
     upstream._func = forward
     emissions, backprop = ner.model.begin_update([example.predicted])
-    backprop(ner.get_loss([example], emissions)[1])
+    parts = list(emissions)
+    backprop(zip(parts, ner.get_loss([example], parts)[1], strict=True))  # type: ignore[arg-type]
     (gradient,) = seen["gradient"]
     assert gradient.shape == vectors[0].shape
 
