@@ -237,7 +237,7 @@ class Errors:
 
     # Components
     F300 = (
-        "[F300] model.lattice: overlap = {overlap} is out of range, it must be from 0 to half of "
+        "[F300] model.{block}: overlap = {overlap} is out of range, it must be from 0 to half of "
         "max_length = {max_length}."
     )
     F301 = (
@@ -258,6 +258,10 @@ class Errors:
     F306 = (
         "[F306] {name} tags units of one kind, unit = {unit!r}, and has no use for {given}. Remove "
         "them from [initialize.components.{name}], or set another unit in model.sequence."
+    )
+    F307 = (
+        "[F307] The config says model.{block}.{name} = {value!r}, but the component was trained "
+        "with {saved!r}, which can't be changed afterwards. Correct the config, or train again."
     )
 
 

@@ -19,6 +19,7 @@ from .model import (
     best_tags,
     extend_labels,
     loss_and_gradient,
+    scheme_of,
     shim_of,
 )
 from .segments import Segment, join_segments, spans_within
@@ -130,7 +131,7 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
     @property
     def tags(self) -> TagSet:
         """The tags of a unit."""
-        return tag_set(self.labels, self.model.attrs["options"].scheme)
+        return tag_set(self.labels, scheme_of(self.model))
 
     def predict(self, docs: Iterable[Doc]) -> list[list[EntitySpan]]:
         """Entities of each Doc, as characters of its text."""

@@ -15,6 +15,7 @@ from thinc.types import Floats2d
 from .batches import Batch, TextEncoder
 from .options import NetworkOptions
 from .segments import Segment, split_units
+from .tags import Scheme
 from .units import Ints, Unit, Units, token_ends
 from .vocabulary import Column
 
@@ -207,6 +208,13 @@ def initialise_network(
         keys = column.index.look_up(column.pretrained.codes)
         network.set_pretrained(name, keys, column.pretrained.vectors)
     return model
+
+
+def scheme_of(model: TaggingModel) -> Scheme:
+    """The scheme of the network's tags, or what it will be."""
+    saved = shim_of(model).config.get("options", {})
+    scheme: Scheme = saved.get("scheme", model.attrs["options"].scheme)
+    return scheme
 
 
 def best_tags(model: TaggingModel, emissions: Emissions) -> NDArray[np.int64]:

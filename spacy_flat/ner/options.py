@@ -1,6 +1,6 @@
 """What a user may set of every entity recogniser here: what their blocks of the config share."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import ClassVar, Literal
 
@@ -85,6 +85,7 @@ class TextOptions:
     batch_nodes: int = 3000
 
     block: ClassVar[str]
+    fixed: ClassVar[Sequence[str]] = ("bigrams", "normalise_numbers")  # once a network is trained
     sizes: ClassVar[Sequence[str]] = (
         "embed_width",
         "char_min_freq",
@@ -97,7 +98,17 @@ class TextOptions:
     def __post_init__(self) -> None:
         check_sizes(self.block, self, self.sizes)
         if not 0 <= self.overlap <= self.max_length // 2:
-            raise ValueError(Errors.F300.format(overlap=self.overlap, max_length=self.max_length))
+            values = {"overlap": self.overlap, "max_length": self.max_length}
+            raise ValueError(Errors.F300.format(block=self.block, **values))
+
+
+def check_fixed(options: TextOptions, saved: Mapping[str, object]) -> None:
+    """Raises ValueError (F307) where options differ from saved ones that a network relies on."""
+    for name, value in saved.items():
+        given = getattr(options, name)
+        if given != value:
+            words = {"block": options.block, "name": name, "value": given, "saved": value}
+            raise ValueError(Errors.F307.format(**words))
 
 
 def check_sizes(block: str, options: object, names: Sequence[str]) -> None:

@@ -12,13 +12,16 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from .units import EntitySpan, Units
 
-# A full stop ends a sentence behind a word of some length, not behind an initial or "St".
-SENTENCE_END = re.compile(r"""[。！？!?；;\n][”’」』）)"']*|(?<=[a-z0-9]{3})\.["')]*(?=\s)""")
-COMMA = re.compile(r"[，、,：:]|(?<![A-Za-z])\s")
+# Of characters
+SENTENCE_END = re.compile(r"""[。！？!?；;\n][”’」』）)"']*""")
+COMMA = re.compile(r"[，、,：:\s]")
+
+# Of tokens, which are such a mark alone: "U.S." and "J." end no sentence
+END_TOKENS = re.compile(r"[.!?。！？…;；]+|\s*\n\s*")
+CLOSING_TOKENS = re.compile(r"[”’»」』）)\]\"']+")
+COMMA_TOKENS = re.compile(r"[,:，、：–—-]+")
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,7 @@ def split_units(number: int, units: Units, max_length: int, overlap: int) -> lis
     sentence_ends = commas = None
     while len(units) - start > max_length:
         if sentence_ends is None or commas is None:
-            sentence_ends = _behind(SENTENCE_END, units)
-            commas = _behind(COMMA, units)
+            sentence_ends, commas = _cuts(units)
         limit = start + max_length
         cut = _last(sentence_ends, start, limit) or _last(commas, start, limit)
         segments.append(Segment(number, start, cut or limit))
@@ -51,11 +53,20 @@ def split_units(number: int, units: Units, max_length: int, overlap: int) -> lis
     return segments
 
 
-def _behind(mark: re.Pattern[str], units: Units) -> list[int]:
-    """The numbers of the units that follow a mark."""
-    ends = [match.end() for match in mark.finditer(units.text)]
-    following: list[int] = np.searchsorted(units.heads, ends).tolist()
-    return following
+def _cuts(units: Units) -> tuple[list[int], list[int]]:
+    """The numbers of the units before which a sentence has ended, or a comma stands."""
+    if units.unit == "char":
+        ends, commas = (mark.finditer(units.text) for mark in (SENTENCE_END, COMMA))
+        return [match.end() for match in ends], [match.end() for match in commas]
+    strings = units.strings(0, len(units))
+    behind_commas = [i + 1 for i, token in enumerate(strings) if COMMA_TOKENS.fullmatch(token)]
+    behind_ends = []
+    for number, token in enumerate(strings):
+        if END_TOKENS.fullmatch(token):
+            behind_ends.append(number + 1)
+        elif behind_ends and behind_ends[-1] == number and CLOSING_TOKENS.fullmatch(token):
+            behind_ends[-1] = number + 1
+    return behind_ends, behind_commas
 
 
 def _last(cuts: list[int], start: int, limit: int) -> int:

@@ -29,6 +29,7 @@ class EntitySpan(NamedTuple):
 class Units:
     """A text in N units; unit i has the characters from heads[i] up to and without tails[i]."""
 
+    unit: Unit
     text: str
     heads: Ints  # [N] ascending
     tails: Ints  # [N]
@@ -36,12 +37,14 @@ class Units:
     @classmethod
     def of(cls, doc: Doc, unit: Unit) -> Units:
         """The characters or the tokens of a Doc."""
-        return cls.characters(doc.text) if unit == "char" else cls(doc.text, *token_ends(doc))
+        if unit == "char":
+            return cls.characters(doc.text)
+        return cls(unit, doc.text, *token_ends(doc))
 
     @classmethod
     def characters(cls, text: str) -> Units:
         places = np.arange(len(text) + 1)
-        return cls(text, places[:-1], places[1:])
+        return cls("char", text, places[:-1], places[1:])
 
     def __len__(self) -> int:
         return len(self.heads)

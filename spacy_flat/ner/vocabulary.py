@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load, save
 
 from ..lexicon import TextVectors
-from .options import TextOptions
+from .options import TextOptions, check_fixed
 from .units import Ints
 
 Codes = NDArray[np.uint64]
@@ -53,19 +53,24 @@ class KeyIndex:
         return np.where(self.codes[places] == codes, self.keys[places], 0)
 
 
-def pack(indexes: Mapping[str, KeyIndex]) -> dict[str, Any]:
-    """Indexes as plain data."""
+def pack(indexes: Mapping[str, KeyIndex], options: TextOptions) -> dict[str, Any]:
+    """Indexes as plain data, and the options that they rely on."""
     arrays = {
         f"{name}.{part}": array
         for name, index in indexes.items()
         for part, array in (("codes", index.codes), ("keys", index.keys))
     }
     n_trained = {name: index.n_trained for name, index in indexes.items()}
-    return {"arrays": save(arrays), "n_trained": n_trained}
+    fixed = {name: getattr(options, name) for name in options.fixed}
+    return {"arrays": save(arrays), "n_trained": n_trained, "options": fixed}
 
 
-def unpack(data: Mapping[str, Any]) -> dict[str, KeyIndex]:
-    """What `pack` packed."""
+def unpack(data: Mapping[str, Any], options: TextOptions) -> dict[str, KeyIndex]:
+    """What `pack` packed.
+
+    Raises ValueError (F307) where it relies on other options.
+    """
+    check_fixed(options, data["options"])
     arrays = load(data["arrays"])
     return {
         name: KeyIndex(arrays[f"{name}.codes"], arrays[f"{name}.keys"], n_trained)

@@ -1,13 +1,12 @@
 """Layers of a Transformer, and the encodings that its attention may go by."""
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 from torch import Tensor, nn
 
 from .dropout import Dropout
 
-Norm = Literal["post", "pre"]
 ACTIVATIONS = {"relu": nn.ReLU, "leaky_relu": nn.LeakyReLU, "gelu": nn.GELU}
 
 
@@ -29,7 +28,7 @@ class TransformerLayer(nn.Module):
         ff: int,
         activation: str,
         dropout: float,
-        norm: Norm = "post",
+        norm: str = "post",
         residual: bool = True,
     ) -> None:
         super().__init__()

@@ -2,6 +2,7 @@
 
 import itertools
 
+import spacy
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -162,3 +163,30 @@ def test_spans_within(annotated: tuple[str, list[EntitySpan]], start: int, lengt
         for begin, end, label in found_in(segment, spans)
     ]
     assert spans_within(spans, segment) == expected
+
+
+class TestTokens:
+    """Where texts of tokens are cut."""
+
+    def pieces(self, text: str, max_length: int = 12, overlap: int = 4) -> list[str]:
+        units = Units.of(spacy.blank("xx")(text), "token")
+        segments = split_units(0, units, max_length, overlap)
+        return [" ".join(units.strings(part.start, part.end)) for part in segments]
+
+    def test_behind_sentences(self) -> None:
+        russian = "Он жил в Москве и работал . Потом уехал в Казань ."
+        assert self.pieces(russian, 8) == ["Он жил в Москве и работал .", "Потом уехал в Казань ."]
+
+    def test_quotes_go_with_the_sentence(self) -> None:
+        text = 'He said : " Go home . " Then he left the big house'
+        assert self.pieces(text)[0] == 'He said : " Go home . "'
+
+    def test_initials_end_no_sentence(self) -> None:
+        assert self.pieces("the writer J. K. Rowling and two others , who came late , left") == [
+            "the writer J. K. Rowling and two others ,",
+            "who came late , left",
+        ]
+
+    def test_by_force_with_an_overlap(self) -> None:
+        words = [f"w{number}" for number in range(20)]
+        assert self.pieces(" ".join(words)) == [" ".join(words[:12]), " ".join(words[8:])]

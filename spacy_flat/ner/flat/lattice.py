@@ -111,7 +111,7 @@ class LatticeEncoder(TextEncoder):
         fields = {
             "n_types": self.n_types,
             "name_types": list(self.name_types),
-            "indexes": pack(indexes),
+            "indexes": pack(indexes, self.options),
             "lexicon": self.lexicon.to_bytes(),
         }
         return bytes(srsly.msgpack_dumps(fields))
@@ -119,7 +119,7 @@ class LatticeEncoder(TextEncoder):
     def from_bytes(self, data: bytes) -> "LatticeEncoder":
         fields = srsly.msgpack_loads(data)
         lexicon = Lexicon.from_bytes(fields["lexicon"])
-        indexes = unpack(fields["indexes"])
+        indexes = unpack(fields["indexes"], self.options)
         chars, bigrams, words = (indexes[name] for name in ("chars", "bigrams", "words"))
         types = fields["n_types"], fields["name_types"]
         return LatticeEncoder(self.options, lexicon, chars, bigrams, words, *types)

@@ -72,9 +72,9 @@ class TenerEntityRecognizer(CRFEntityRecognizer):
         """
         examples = self.settle_labels(get_examples, labels)
         unit = self.model.attrs["encoder"].unit
-        unused = {"char": {"word_vectors": word_vectors}}.get(
-            unit, {"char_vectors": char_vectors, "bigram_vectors": bigram_vectors}
-        )
+        unused = {"word_vectors": word_vectors}
+        if unit == "token":
+            unused = {"char_vectors": char_vectors, "bigram_vectors": bigram_vectors}
         for given, vectors in unused.items():
             if vectors is not None:
                 raise ValueError(Errors.F306.format(name=self.name, unit=unit, given=given))

@@ -4,8 +4,10 @@ Shapes: B segments, C units, H heads, D = H·d width, K tags; W distinct words, 
 """
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
@@ -19,6 +21,7 @@ from .options import TENEROptions
 from .sequence import N_CASES, CharacterBatch, WordBatch
 
 KERNEL = 3  # characters that a "cnn" sees at once
+SPELLED_TOGETHER = (8, 16)  # words up to so many characters
 
 
 @dataclass(frozen=True)
@@ -88,8 +91,7 @@ class TENER(TaggingNetwork):
         assert self.words is not None
         parts = [self.words(self.keys(batch.words))]
         if self.speller is not None:
-            n_spelled = self.to_tensor(batch.n_spelled)
-            spellings = self.speller(self.keys(batch.spellings), n_spelled)
+            spellings = self.speller(self.keys(batch.spellings), batch.n_spelled)
             parts.append(nn.functional.embedding(self.to_tensor(batch.numbers), spellings))
         return parts
 
@@ -174,12 +176,27 @@ class Speller(nn.Module):
             self.encoder = BiLSTM(width, 1, 0.0)
         else:
             heads = options.char_heads
-            own = replace(options, layers=1, heads=heads, head_dim=width // heads)
-            self.encoder = Transformer(replace(own, attention="relative"))
+            own = {"encoder": "transformer", "attention": "relative", "layers": 1}
+            self.encoder = Transformer(
+                replace(options, **own, heads=heads, head_dim=width // heads)  # type: ignore[arg-type]
+            )
 
-    def forward(self, keys: Tensor, lengths: Tensor) -> Tensor:
-        """keys: [W, S] of characters, 0 unknown or padding; lengths: [W]. Returns [W, width]."""
-        present = torch.arange(keys.shape[1], device=keys.device) < lengths[:, None]
+    def forward(self, keys: Tensor, lengths: np.ndarray) -> Tensor:
+        """keys: [W, S] of characters, 0 unknown or padding; lengths: [W], ascending.
+        Returns [W, width].
+        """
+        # A long word, such as a URL, is not to make the others longer.
+        bounds = [0, *np.searchsorted(lengths, SPELLED_TOGETHER, "right").tolist(), len(lengths)]
+        parts = [
+            self._read(keys[start:stop, : int(lengths[stop - 1])], lengths[start:stop])
+            for start, stop in pairwise(bounds)
+            if start < stop
+        ]
+        return torch.cat(parts)
+
+    def _read(self, keys: Tensor, lengths: np.ndarray) -> Tensor:
+        n_spelled = torch.from_numpy(lengths).to(keys.device)
+        present = torch.arange(keys.shape[1], device=keys.device) < n_spelled[:, None]
         encoded = self.encoder(self.dropout(self.chars(keys)), present)
         largest: Tensor = encoded.masked_fill(~present[:, :, None], -1e4).amax(dim=1)
         return largest

@@ -10,7 +10,7 @@ from ..units import Unit
 Encoder = Literal["transformer", "bilstm"]
 Attention = Literal["relative", "absolute"]
 Norm = Literal["post", "pre"]
-Speller = Literal["none", "adatrans", "cnn", "lstm"]
+CharEncoder = Literal["none", "adatrans", "cnn", "lstm"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class TENEROptions(NetworkOptions):
     attention: Attention = "relative"
     key_positions: bool = False
     norm: Norm = "post"
-    char_encoder: Speller = "adatrans"
+    char_encoder: CharEncoder = "adatrans"
     char_width: int = 30
     char_heads: int = 3
     case_features: bool = True
@@ -68,6 +68,7 @@ class SequenceOptions(TextOptions):
     """
 
     block: ClassVar[str] = "sequence"
+    fixed: ClassVar[Sequence[str]] = (*TextOptions.fixed, "unit", "lower_case")
 
     unit: Unit = "char"
     lower_case: bool = True

@@ -46,8 +46,8 @@ class WordBatch:
     words: Ints  # [B, C] keys
     cases: Ints  # [B, C] 0 padding
     numbers: Ints  # [B, C] rows of `spellings`
-    spellings: Ints  # [W, S] keys of the characters of the distinct words
-    n_spelled: Ints  # [W] characters
+    spellings: Ints  # [W, S] keys of the characters of the distinct words, short ones first
+    n_spelled: Ints  # [W] characters, ascending
 
 
 @dataclass(frozen=True)
@@ -84,10 +84,10 @@ class SequenceEncoder(TextEncoder):
 
     def to_bytes(self) -> bytes:
         indexes = {"chars": self.chars, "bigrams": self.bigrams, "words": self.words}
-        return bytes(srsly.msgpack_dumps(pack(indexes)))
+        return bytes(srsly.msgpack_dumps(pack(indexes, self.options)))
 
     def from_bytes(self, data: bytes) -> "SequenceEncoder":
-        return SequenceEncoder(self.options, **unpack(srsly.msgpack_loads(data)))
+        return SequenceEncoder(self.options, **unpack(srsly.msgpack_loads(data), self.options))
 
 
 class _FlatCharacters:
@@ -146,17 +146,17 @@ class _FlatWords:
         places, present = padding(self.n_units[rows], self.starts[rows])
         numbers = take(self.numbers, places, present)
         distinct, within = np.unique(numbers, return_inverse=True)
+        order = np.argsort(self.n_spelled[distinct], kind="stable")
+        distinct = distinct[order]
         n_spelled = self.n_spelled[distinct]
         char_places, spelled = padding(n_spelled, self.char_starts[distinct])
         return WordBatch(
             segments=segments,
             n_units=self.n_units[rows],
             present=present,
-            words=take(
-                self.words[numbers].ravel(), np.arange(numbers.size), present.ravel()
-            ).reshape(numbers.shape),
+            words=np.where(present, self.words[numbers], 0),
             cases=np.where(present, self.cases[numbers], 0),
-            numbers=within.reshape(numbers.shape),
+            numbers=np.argsort(order)[within].reshape(numbers.shape),
             spellings=take(self.chars, char_places, spelled),
             n_spelled=n_spelled,
         )
@@ -176,13 +176,17 @@ def word_codes(words: Iterable[str], options: SequenceOptions) -> Codes:
 
 
 def case_of(word: str) -> int:
-    """How a word is written; combinations beside these are "mixed", such as iPhone and 3D."""
-    if word.isdigit():
+    """How a word is written: "3.14" is a number, "iPhone" and "3D" are mixed, "中国" is other."""
+    letters = "".join(filter(str.isalpha, word))
+    has_digit = any(map(str.isdigit, word))
+    if not letters and has_digit:
         return NUMBER
-    if not any(char.isalpha() for char in word):
+    if letters.lower() == letters.upper():
         return OTHER
-    if word.islower():
+    if has_digit:
+        return MIXED
+    if letters.islower():
         return LOWER
-    if word[0].isupper() and (len(word) == 1 or word[1:].islower()):
+    if letters[0].isupper() and (len(letters) == 1 or letters[1:].islower()):
         return TITLE
-    return UPPER if word.isupper() else MIXED
+    return UPPER if letters.isupper() else MIXED

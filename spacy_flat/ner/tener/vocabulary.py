@@ -10,7 +10,7 @@ from ...lexicon import TextVectors
 from ..units import Units
 from ..vocabulary import Column, KeyIndex, Pretrained, count_characters
 from .options import SequenceOptions
-from .sequence import SequenceEncoder, word_codes
+from .sequence import SequenceEncoder, normalise, word_codes
 
 
 @dataclass(frozen=True)
@@ -75,5 +75,8 @@ def _count_words(texts: Sequence[Units], options: SequenceOptions) -> Counter[in
 
 
 def _pretrained_words(found: TextVectors | None, options: SequenceOptions) -> Pretrained:
-    codes = word_codes(found.keys if found is not None else [], options)
-    return Pretrained.select(found, codes, np.arange(len(codes)), options)
+    """Of words that are looked up alike the one that is written so counts, else the first."""
+    keys = found.keys if found is not None else []
+    exact = np.array([normalise(key, options) == key for key in keys], dtype=bool)
+    places = np.argsort(~exact, kind="stable")
+    return Pretrained.select(found, word_codes(keys, options)[places], places, options)

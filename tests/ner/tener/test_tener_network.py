@@ -51,7 +51,7 @@ def word_batch(lengths: list[int] = LENGTHS) -> WordBatch:
     rng = np.random.default_rng(0)
     shape = (len(lengths), max(lengths))
     present = np.arange(shape[1]) < np.array(lengths)[:, None]
-    n_spelled = rng.integers(1, 8, 5)
+    n_spelled = np.array([1, 3, 8, 9, 20])
     spelled = np.arange(n_spelled.max()) < n_spelled[:, None]
     return WordBatch(
         segments=(),
@@ -175,6 +175,7 @@ ENCODERS: list[dict[str, Any]] = [
     {"attention": "absolute"},
     {"encoder": "bilstm", "layers": 2},
     {"norm": "pre"},
+    {"encoder": "bilstm", "char_width": 9, "char_heads": 3},  # 3 numbers a head, which is odd
 ]
 
 
@@ -244,6 +245,7 @@ def test_the_attention_knows_directions() -> None:
         ({"embed_dropout": 1.0}, "F305.*embed_dropout = 1.0"),
         ({"char_width": 31}, "F305.*char_width = 31 .*a multiple of 3"),
         ({"char_width": 31, "char_encoder": "lstm"}, "F305.*a multiple of 2"),
+        ({"char_width": 10}, "F305.*char_width = 10 .*a multiple of 3"),
         ({"heads": 3, "head_dim": 5, "encoder": "bilstm"}, "F305.*head_dim = 5 .*even"),
     ],
 )

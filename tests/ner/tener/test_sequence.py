@@ -1,0 +1,169 @@
+"""Texts as sequences: what is known of characters and of words."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import spacy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacy_flat.lexicon import TextVectors
+from spacy_flat.ner.segments import Segment
+from spacy_flat.ner.tener.options import SequenceOptions
+from spacy_flat.ner.tener.sequence import (
+    LONGEST_SPELLING,
+    LOWER,
+    MIXED,
+    NUMBER,
+    OTHER,
+    TITLE,
+    UPPER,
+    CharacterBatch,
+    SequenceEncoder,
+    WordBatch,
+    case_of,
+    normalise,
+    word_codes,
+)
+from spacy_flat.ner.tener.vocabulary import Resources, Vocabulary
+from spacy_flat.ner.units import Units
+
+EN = spacy.blank("en")
+TRAINING = ["Ann met 12 people in New York .", "ann is in https://example.org/" + "x" * 60, ""]
+
+
+ANN = 11957940740637538957  # blake2b of 8 bytes, little-endian
+
+
+def units(text: str, unit: Any) -> Units:
+    return Units.of(EN.make_doc(text), unit)
+
+
+def encoder(unit: Any = "token", vectors: TextVectors | None = None, **options: Any) -> Vocabulary:
+    resources = Resources(["LOC"], word_vectors=vectors)
+    texts = [units(text, unit) for text in TRAINING]
+    return Vocabulary.build(SequenceOptions(unit=unit, **options), resources, texts)
+
+
+def batches_of(found: SequenceEncoder, texts: list[str]) -> list[Any]:
+    split = [units(text, found.unit) for text in texts]
+    segments = [Segment(n, 0, len(text)) for n, text in enumerate(split) if len(text)]
+    return list(found.batches(split, segments))
+
+
+@pytest.mark.parametrize(
+    ("words", "case"),
+    [
+        (("a", "ann", "don't", "être", "o'clock"), LOWER),
+        (("Ann", "A", "Élan", "O'clock"), TITLE),
+        (("NASA", "U.N.", "AT&T"), UPPER),
+        (("iPhone", "McDonald", "3D", "1990s", "H2O", "covid19"), MIXED),
+        (("3", "2021", "3.14", "1,000", "10:30", "-5", "５"), NUMBER),
+        ((".", "...", "#", ":)", "中国", "😀", "\n", " "), OTHER),
+    ],
+)
+def test_case(words: tuple[str, ...], case: int) -> None:
+    assert {word: case_of(word) for word in words} == dict.fromkeys(words, case)
+
+
+@given(st.text(min_size=1, max_size=8))
+def test_every_word_has_a_case(word: str) -> None:
+    assert case_of(word) in (LOWER, TITLE, UPPER, MIXED, NUMBER, OTHER)
+
+
+def test_how_words_are_looked_up() -> None:
+    options = SequenceOptions(unit="token")
+    assert normalise("Élan-1９", options) == "élan-00"
+    kept = SequenceOptions(unit="token", lower_case=False, normalise_numbers=False)
+    assert normalise("Élan-1９", kept) == "Élan-1９"
+    codes = word_codes(["Ann", "ANN", "bob", "\ud83d"], options)
+    assert codes[0] == codes[1]
+    assert len(set(codes.tolist())) == 3
+    # The same on every machine: saved pipelines rely on it.
+    assert codes[0] == ANN
+
+
+def test_the_vector_of_the_very_word_counts() -> None:
+    """Of US and us, both looked up as us, the second; of No and NO, where there is no other, the
+    first."""
+    vectors = TextVectors(["US", "No", "us", "NO"], np.arange(4, dtype=np.float32)[:, None] + 1)
+    found = encoder(vectors=vectors, normalise_embeddings=False).columns["words"].pretrained
+    rows = dict(zip(found.codes.tolist(), found.vectors[:, 0].tolist(), strict=True))
+    us, no = word_codes(["us", "no"], SequenceOptions(unit="token")).tolist()
+    assert rows == {us: 3.0, no: 2.0}
+
+
+def test_words_of_a_batch() -> None:
+    found = encoder().encoder
+    (batch,) = batches_of(found, ["Ann met zzz", "", "12 99 " + "y" * 90])
+    assert isinstance(batch, WordBatch)
+    rows = dict(zip([segment.text for segment in batch.segments], range(2), strict=True))
+    first, second = rows[0], rows[2]
+    assert batch.n_units.tolist() == [3, 3]
+    assert batch.words[first, 0] > 0
+    assert batch.words[first, 2] == 0
+    assert batch.words[second, 0] == batch.words[second, 1] > 0
+    assert batch.cases[first].tolist() == [TITLE, LOWER, LOWER]
+    assert (np.diff(batch.n_spelled) >= 0).all()
+    assert batch.n_spelled.max() == batch.spellings.shape[1] == LONGEST_SPELLING
+    spelled = batch.n_spelled[batch.numbers]
+    assert spelled[first].tolist() == [3, 3, 3]
+    assert spelled[second].tolist() == [2, 2, LONGEST_SPELLING]
+
+
+@given(st.lists(st.text("Ann 1é😀.", max_size=12), max_size=5), st.integers(1, 30))
+def test_batches_are_the_texts_one_by_one(texts: list[str], batch_nodes: int) -> None:
+    for unit in ("char", "token"):
+        whole = encoder(unit, batch_nodes=batch_nodes).encoder
+        together = {segment.text: row for segment, row in rows_of(batches_of(whole, texts))}
+        for number, text in enumerate(texts):
+            alone = [row for _, row in rows_of(batches_of(whole, [text]))]
+            assert alone == ([together[number]] if text else [])
+
+
+def rows_of(batches: list[Any]) -> list[tuple[Segment, Any]]:
+    """What a batch says of each segment, without padding."""
+    found = []
+    for batch in batches:
+        for row, segment in enumerate(batch.segments):
+            n = int(batch.n_units[row])
+            assert batch.present[row].sum() == n
+            if isinstance(batch, CharacterBatch):
+                said: Any = [batch.chars[row, :n].tolist(), batch.bigrams[row, :n].tolist()]
+            else:
+                spellings = [
+                    batch.spellings[number, : batch.n_spelled[number]].tolist()
+                    for number in batch.numbers[row, :n]
+                ]
+                said = [batch.words[row, :n].tolist(), batch.cases[row, :n].tolist(), spellings]
+            found.append((segment, said))
+    return found
+
+
+@pytest.mark.parametrize("unit", ["char", "token"])
+def test_bytes(unit: str) -> None:
+    found = encoder(unit).encoder
+    loaded = SequenceEncoder.empty(found.options).from_bytes(found.to_bytes())
+    assert loaded.to_bytes() == found.to_bytes()
+    assert rows_of(batches_of(loaded, TRAINING)) == rows_of(batches_of(found, TRAINING))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"unit": "char"}, "F307.*model.sequence.unit = 'char'.*trained with 'token'"),
+        ({"lower_case": False}, "F307.*lower_case = False"),
+        ({"normalise_numbers": False}, "F307.*normalise_numbers"),
+    ],
+)
+def test_options_that_a_network_relies_on_stay(options: dict[str, Any], message: str) -> None:
+    saved = encoder().encoder.to_bytes()
+    other = SequenceOptions(**{"unit": "token", **options})
+    with pytest.raises(ValueError, match=message):
+        SequenceEncoder.empty(other).from_bytes(saved)
+
+
+def test_impossible_options() -> None:
+    with pytest.raises(ValueError, match=r"F300.*model.sequence: overlap = 9 .*max_length = 10"):
+        SequenceOptions(max_length=10, overlap=9)
