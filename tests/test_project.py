@@ -42,6 +42,12 @@ DEFAULTS = {
     "flat_ner": {"network": FLATOptions(), "lattice": LatticeOptions()},
     "tener_ner": {"network": TENEROptions(), "sequence": SequenceOptions()},
 }
+OTHERS = {
+    "en_tener": {
+        "network": {"embed_dropout": 0.3},
+        "sequence": {"unit": "token", "normalise_embeddings": False},
+    }
+}
 
 
 # Configs
@@ -67,8 +73,7 @@ def test_configs_hold_the_default_options(path: Path) -> None:
     ((name, component),) = load_config(path)["components"].items()
     for block, options in DEFAULTS[name].items():
         defaults = {name: _as_config(value) for name, value in asdict(options).items()}
-        if path.stem == "en_tener" and block == "sequence":
-            defaults["unit"] = "token"
+        defaults.update(OTHERS.get(path.stem, {}).get(block, {}))
         model = component["model"]
         assert model[block] == {"@misc": model[block]["@misc"], **defaults}
 
