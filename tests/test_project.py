@@ -44,7 +44,7 @@ DEFAULTS = {
 }
 OTHERS = {
     "en_tener": {
-        "network": {"embed_dropout": 0.3},
+        "network": {"layers": 1, "heads": 4, "head_dim": 32, "embed_dropout": 0.3},
         "sequence": {"unit": "token", "normalise_embeddings": False},
     }
 }

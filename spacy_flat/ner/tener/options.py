@@ -32,9 +32,7 @@ class TENEROptions(NetworkOptions):
     Raises ValueError (F305) also for widths that can't be divided as the encoders need.
     """
 
-    layers: int = 1
-    heads: int = 4
-    head_dim: int = 32
+    layers: int = 2
     ff: int = 2
     encoder: Encoder = "transformer"
     attention: Attention = "relative"
