@@ -44,8 +44,14 @@ DEFAULTS = {
 }
 OTHERS = {
     "en_tener": {
-        "network": {"layers": 1, "heads": 4, "head_dim": 32, "embed_dropout": 0.3},
-        "sequence": {"unit": "token", "normalise_embeddings": False},
+        "network": {
+            "k_proj": True,
+            "scaled": True,
+            "char_encoder": "lstm",
+            "char_width": 50,
+            "embed_dropout": 0.3,
+        },
+        "sequence": {"unit": "token", "word_min_freq": 3, "normalise_embeddings": False},
     }
 }
 
