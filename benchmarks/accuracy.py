@@ -1,7 +1,7 @@
 """Train pipelines on corpora and measure their F1 and speed.
 
     python benchmarks/accuracy.py --corpus resume --seeds 1 2 3 --vectors DIR [--output FILE]
-    python benchmarks/accuracy.py --corpus wnut17 --config configs/tener_words.cfg
+    python benchmarks/accuracy.py --corpus wnut17 --config configs/en_tener.cfg
     python benchmarks/accuracy.py --corpus resume --system spacy
     python benchmarks/accuracy.py --corpus weibo --components.flat_ner.model.network.layers 2
 
