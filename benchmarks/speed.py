@@ -302,6 +302,7 @@ def peak_above_pipeline(
     torch.set_num_threads(case.threads)
     bench = Bench(spacy.load(path), texts, direct_limit)
     bench.nlp(texts[0][:10])
+    make_examples(bench.nlp, texts[:1])  # reads a dictionary that is not the pipeline's
     reset_peak()
     before = peak_mb()
     step = bench.step(case, system)
