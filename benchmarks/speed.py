@@ -48,15 +48,15 @@ from report import environment, format_table, write_json
 from sentences import cut_texts, draw_texts, make_examples, make_pipeline, read_texts
 from spacy.language import Language
 
-from spacy_flat.ner.batches import TextEncoder
 from spacy_flat.ner.component import CRFEntityRecognizer
 from spacy_flat.ner.flat.lattice import LatticeEncoder
 from spacy_flat.ner.flat.network import FLAT
 from spacy_flat.ner.model import split_all
-from spacy_flat.ner.segments import Segment
 from spacy_flat.ner.tener.network import TENER
 from spacy_flat.ner.tener.sequence import SequenceEncoder
-from spacy_flat.ner.units import Units
+from spacy_flat.text.batches import TextEncoder
+from spacy_flat.text.segments import Segment
+from spacy_flat.text.units import Units
 
 System = Literal["network", "direct", "pipeline"]
 Task = Literal["inference", "training"]

@@ -1,7 +1,17 @@
 """Every error and warning that the package raises by itself, each with a code of its own."""
 
+from typing import Any
 
-class Errors:
+
+class _Coded(type):
+    """A class of texts, each of which is read with its name, the code, before it."""
+
+    def __getattribute__(cls, name: str) -> Any:
+        text = super().__getattribute__(name)
+        return text if name.startswith("__") else f"[{name}] {text}"
+
+
+class Errors(metaclass=_Coded):
     """Error texts: what was wrong, where, and what to do.
 
     Use as `raise ValueError(Errors.F001.format(path=path, line=line))`. Codes are never reused.
@@ -10,107 +20,103 @@ class Errors:
     """
 
     # Files of words and vectors
-    F001 = "[F001] {path}: no such file. Check the path."
-    F002 = "[F002] {path}: a directory, where a file is expected. Check the path."
+    F001 = "{path}: no such file. Check the path."
+    F002 = "{path}: a directory, where a file is expected. Check the path."
     F003 = (
-        "[F003] {path}, line {line}: can't read on: {reason}. The file may be damaged, cut short, "
+        "{path}, line {line}: can't read on: {reason}. The file may be damaged, cut short, "
         "or not what its name says (.gz and .xz are unpacked). Fetch it again."
     )
     F004 = (
-        "[F004] {path}, line {line}: byte {byte} at offset {offset} of the line is not UTF-8. "
+        "{path}, line {line}: byte {byte} at offset {offset} of the line is not UTF-8. "
         "Convert the file first, for example: iconv -f GB18030 -t UTF-8 IN > OUT"
     )
-    F005 = "[F005] Can't find jieba's dictionary, the default lexicon. Run: pip install jieba"
-    F006 = "[F006] {path}, line {line}: no word in the first column. Correct or skip bad lines."
+    F005 = "Can't find jieba's dictionary, the default lexicon. Run: pip install jieba"
+    F006 = "{path}, line {line}: no word in the first column. Correct or skip bad lines."
     F007 = (
-        "[F007] {path}, line {line}: the frequency {value!r} is no number from zero up. The "
+        "{path}, line {line}: the frequency {value!r} is no number from zero up. The "
         "columns are word, frequency, type. Correct or skip bad lines."
     )
     F008 = (
-        "[F008] {path}, line {line}: {columns} columns, but at most three are known: word, "
+        "{path}, line {line}: {columns} columns, but at most three are known: word, "
         "frequency, type. Correct or skip bad lines."
     )
-    F009 = "[F009] A source of words has weight = {weight}. Give a number above zero."
-    F010 = "[F010] {path}: no vectors in this file. Check that it is the right file and complete."
+    F009 = "A source of words has weight = {weight}. Give a number above zero."
+    F010 = "{path}: no vectors in this file. Check that it is the right file and complete."
     F011 = (
-        "[F011] {path}, line {line}: expected a word and {width} numbers, found {text!r}. Correct "
+        "{path}, line {line}: expected a word and {width} numbers, found {text!r}. Correct "
         "or skip bad lines."
     )
-    F012 = "[F012] {path}, line {line}: {value!r} is no finite number. Correct or skip bad lines."
+    F012 = "{path}, line {line}: {value!r} is no finite number. Correct or skip bad lines."
     F013 = (
-        "[F013] {path}, line {line}: a second vector for {key!r}. Delete one, or skip bad lines: "
+        "{path}, line {line}: a second vector for {key!r}. Delete one, or skip bad lines: "
         "then the first counts."
     )
     F014 = (
-        "[F014] {path}: the header promises {expected} vectors, but there are {found} lines. The "
+        "{path}: the header promises {expected} vectors, but there are {found} lines. The "
         "file may be cut short: fetch it again, or skip bad lines to take it as it is."
     )
     F015 = (
-        "[F015] {path}: expected a header line with the count and the width of binary vectors, "
+        "{path}: expected a header line with the count and the width of binary vectors, "
         "found {found!r}. A file of vectors whose name ends in .bin must have word2vec's binary "
         "form."
     )
     F016 = (
-        "[F016] {path}, vector {number}: the file ends, but its header promises {count} vectors. "
+        "{path}, vector {number}: the file ends, but its header promises {count} vectors. "
         "It may be cut short: fetch it again, or skip bad lines to take it as it is."
     )
-    F017 = "[F017] {path}, vector {number}: {fault}. Correct or skip bad lines."
+    F017 = "{path}, vector {number}: {fault}. Correct or skip bad lines."
     F018 = (
-        "[F018] {path}: floret vectors, which are made of n-grams and name no words. Give vectors "
+        "{path}: floret vectors, which are made of n-grams and name no words. Give vectors "
         "with words, such as those of `spacy init vectors` without --mode floret."
     )
     F019 = (
-        "[F019] {path}: no vectors of spaCy can be read here: {reason}. Give the folder of a "
+        "{path}: no vectors of spaCy can be read here: {reason}. Give the folder of a "
         "pipeline, or of its vocab."
     )
 
     # Training vectors
-    F030 = "[F030] Training vectors needs gensim. Run: pip install 'spacy-flat[vectors]'"
-    F031 = "[F031] No {kind} occurs {count} times in the texts. Give more text, or lower min_count."
+    F030 = "Training vectors needs gensim. Run: pip install 'spacy-flat[vectors]'"
+    F031 = "No {kind} occurs {count} times in the texts. Give more text, or lower min_count."
     F034 = (
-        "[F034] No component of the pipeline {name} has a lexicon; its components are: "
+        "No component of the pipeline {name} has a lexicon; its components are: "
         "{components}. Name a pipeline with one, or a word list."
     )
 
     # The lexicon
     F020 = (
-        "[F020] Words of {min_length} to {max_length} characters are out of range. Choose "
+        "Words of {min_length} to {max_length} characters are out of range. Choose "
         "1 <= min_length <= max_length <= {limit}."
     )
-    F021 = "[F021] {word!r} has frequency {value!r}. Give a number from zero up, or -1 for unknown."
-    F022 = "[F022] Can't make {value} frequency bands. Choose 2 to 127."
-    F023 = "[F023] {path}: no lexicon here, {file} is missing. Save one with Lexicon.to_disk."
+    F021 = "{word!r} has frequency {value!r}. Give a number from zero up, or -1 for unknown."
+    F022 = "Can't make {value} frequency bands. Choose 2 to 127."
+    F023 = "{path}: no lexicon here, {file} is missing. Save one with Lexicon.to_disk."
     F024 = (
-        "[F024] Can't load the lexicon: {reason}. The data is damaged or no lexicon: save it again "
+        "Can't load the lexicon: {reason}. The data is damaged or no lexicon: save it again "
         "with Lexicon.to_disk or Lexicon.to_bytes."
     )
     F025 = (
-        "[F025] This lexicon has format {found}, but this version of spacy-flat reads format "
+        "This lexicon has format {found}, but this version of spacy-flat reads format "
         "{expected}. Save it again with this version, or install the one that wrote it."
     )
-    F026 = "[F026] Expected a list of strings, but got the one string {value!r}. Put it in a list."
-    F027 = "[F027] No word has the id {id}: the lexicon has ids from 0 to below {size}."
+    F026 = "Expected a list of strings, but got the one string {value!r}. Put it in a list."
+    F027 = "No word has the id {id}: the lexicon has ids from 0 to below {size}."
 
     # Corpora
-    F100 = (
-        "[F100] {path}, line {line}: byte {byte} at offset {offset} of the line is not UTF-8. "
-        "Convert the file first, for example: iconv -f GB18030 -t UTF-8 IN > OUT"
-    )
-    F101 = "[F101] {path}: no sentence in this file. Check that it is the right file and complete."
+    F101 = "{path}: no sentence in this file. Check that it is the right file and complete."
     F102 = (
-        "[F102] {path}, line {line}: expected a unit and a tag in two columns, found {text!r}. "
+        "{path}, line {line}: expected a unit and a tag in two columns, found {text!r}. "
         "Add the missing column, or drop such lines with --repair."
     )
     F103 = (
-        "[F103] {path}, line {line}: {tag!r} is no {scheme} tag (expected {expected}). Correct it, "
+        "{path}, line {line}: {tag!r} is no {scheme} tag (expected {expected}). Correct it, "
         "name another --format, or read such tags as O with --repair."
     )
     F104 = (
-        "[F104] {path}, line {line}: {tag!r} continues an entity, but none of this type is open. "
+        "{path}, line {line}: {tag!r} continues an entity, but none of this type is open. "
         "Correct it, or let it start an entity with --repair."
     )
     F105 = (
-        "[F105] {path}, line {line}: the {label} entity that ends here has no closing {tag} tag. "
+        "{path}, line {line}: the {label} entity that ends here has no closing {tag} tag. "
         "Correct it, name another --format, or close it with --repair."
     )
     F106 = (
@@ -119,156 +125,156 @@ class Errors:
         "Correct the line, or drop such lines with --repair."
     )
     F107 = (
-        "[F107] {path}, line {line}: {label} entity {surface!r} at {start}–{end} lies outside the "
+        "{path}, line {line}: {label} entity {surface!r} at {start}–{end} lies outside the "
         "text of {length} characters. Correct the offsets, or drop such entities with --repair."
     )
     F108 = (
-        "[F108] {path}, line {line}: {label} entity {surface!r} is said to be at {start}–{end}, "
+        "{path}, line {line}: {label} entity {surface!r} is said to be at {start}–{end}, "
         "where the text has {found!r}. Correct the offsets (the end is inclusive), or drop such "
         "entities with --repair."
     )
     F109 = (
-        "[F109] {path}, line {line}: {label} entity {surface!r} overlaps {other_label} entity "
+        "{path}, line {line}: {label} entity {surface!r} overlaps {other_label} entity "
         "{other_surface!r}. Decide for one, or keep the longer one with --repair."
     )
     F110 = (
-        "[F110] {path}, sentence at line {line}: {label} entity {surface!r} starts or ends with "
+        "{path}, sentence at line {line}: {label} entity {surface!r} starts or ends with "
         "white space, which spaCy does not allow. Correct it, or trim it with --repair."
     )
     F111 = (
-        "[F111] {path}, line {line}: unit {unit!r} does not have the {part} that {option} strips. "
+        "{path}, line {line}: unit {unit!r} does not have the {part} that {option} strips. "
         "Leave out the option, or keep such units as they are with --repair."
     )
     # Fetching corpora and the command line
-    F120 = "[F120] There is no corpus {name!r}. Choose one of: {names}."
-    F121 = "[F121] {path} does not exist. {advice}"
+    F120 = "There is no corpus {name!r}. Choose one of: {names}."
+    F121 = "{path} does not exist. {advice}"
     F122 = (
-        "[F122] {path}: SHA-256 is {found}, expected {expected}. The file is incomplete or another "
+        "{path}: SHA-256 is {found}, expected {expected}. The file is incomplete or another "
         "version; nothing was written. Get it again from {homepage}."
     )
     F123 = (
-        "[F123] {url} could not be downloaded: {reason}. Try again, or get the files from "
+        "{url} could not be downloaded: {reason}. Try again, or get the files from "
         "{homepage}, put them into a folder DIR as DIR/{folder}/{file} and use --source DIR."
     )
     F124 = (
-        "[F124] Corpus {name!r} cannot be downloaded file by file: {reason} Get it from "
+        "Corpus {name!r} cannot be downloaded file by file: {reason} Get it from "
         "{homepage}, put the files into a folder DIR as DIR/{folder}/{file} and use --source DIR."
     )
     F130 = (
-        "[F130] {path}, line {line}: not a line of a training log ({problem}). Expected the JSON "
+        "{path}, line {line}: not a line of a training log ({problem}). Expected the JSON "
         "lines that spacy.ConsoleLogger.v3 writes with output_file."
     )
-    F131 = "[F131] {path}: the log has no evaluation yet, so there is no curve to draw."
+    F131 = "{path}: the log has no evaluation yet, so there is no curve to draw."
     F132 = (
-        "[F132] {folder}: neither test.spacy nor dev.spacy is there to score on. Make them with: "
+        "{folder}: neither test.spacy nor dev.spacy is there to score on. Make them with: "
         "python -m spacy flat convert --corpus NAME DATA {folder}"
     )
     # Tags and the CRF
     F200 = (
-        "[F200] The weights of a network cannot be read: {reason}. The file is damaged, cut short "
+        "The weights of a network cannot be read: {reason}. The file is damaged, cut short "
         "or not one of this package. Get or train the pipeline again."
     )
     F201 = (
-        "[F201] The weights do not fit the network: {name!r} has shape {found} in the file and "
+        "The weights do not fit the network: {name!r} has shape {found} in the file and "
         "{wanted} in the network (None: not there). The file was saved by another version or "
         "another architecture; load it with that one, or train again."
     )
     F202 = (
-        "[F202] There is no network yet ({build} has not been called). Initialise the pipeline "
+        "There is no network yet ({build} has not been called). Initialise the pipeline "
         "with nlp.initialize() or load a trained one."
     )
-    F203 = "[F203] {optimizer}: {name} = {value} is out of range, it must be {wanted}."
+    F203 = "{optimizer}: {name} = {value} is out of range, it must be {wanted}."
     F204 = (
-        "[F204] The weights can be updated by a thinc optimizer only, such as Adam.v1, "
+        "The weights can be updated by a thinc optimizer only, such as Adam.v1, "
         "spacy-flat.SGD.v1 or spacy-flat.AdamW.v1; got {found}."
     )
     F205 = (
-        "[F205] The optimizer has multipliers for {unknown}, but the pipeline's parameter groups "
+        "The optimizer has multipliers for {unknown}, but the pipeline's parameter groups "
         "are {known}. Correct the names in [training.optimizer.multipliers]."
     )
     F206 = (
-        "[F206] The schedule spacy-flat.warmup.v1 with shape = {shape!r} cannot have "
+        "The schedule spacy-flat.warmup.v1 with shape = {shape!r} cannot have "
         "warmup_steps = {warmup} and total_steps = {total}: total_steps must be above "
         "warmup_steps, which is 0 or more. A rate that does not fall has shape = 'constant'."
     )
     F230 = (
-        "[F230] Entity labels must be distinct and not empty, got {labels}. Remove the empty or "
+        "Entity labels must be distinct and not empty, got {labels}. Remove the empty or "
         "repeated ones."
     )
     F231 = (
-        "[F231] The entity (start, end, label) = {span} is empty or not within its text of length "
+        "The entity (start, end, label) = {span} is empty or not within its text of length "
         "{length}. Give character offsets with 0 <= start < end <= length."
     )
     F232 = (
-        "[F232] The entity (start, end, label) = {span} overlaps an earlier one, and one sequence "
+        "The entity (start, end, label) = {span} overlaps an earlier one, and one sequence "
         "of tags holds no overlapping entities. Keep one of them, e.g. with "
         "spacy.util.filter_spans."
     )
     F233 = (
-        "[F233] The entity (start, end, label) = {span} has a label that is not among {labels}. "
+        "The entity (start, end, label) = {span} has a label that is not among {labels}. "
         "Add the label to the component before initialisation, or correct the annotation."
     )
     F234 = (
-        "[F234] In the scheme {scheme}, {tag!r} cannot follow {previous!r} (unit {position} of the "
+        "In the scheme {scheme}, {tag!r} cannot follow {previous!r} (unit {position} of the "
         "tags). Only legal tags stand for entities: decode them with the CRF, or repair them first."
     )
     F235 = (
-        "[F235] The masks of a CRF with {n_tags} tags need the shapes ({n_tags}, {n_tags}), "
+        "The masks of a CRF with {n_tags} tags need the shapes ({n_tags}, {n_tags}), "
         "({n_tags},) and ({n_tags},) for transitions, starts and ends, got {shapes}. Take all of "
         "them from one TagSet."
     )
     F236 = (
-        "[F236] The allowed transitions, starts and ends of a CRF exclude too much: {what}. Allow "
+        "The allowed transitions, starts and ends of a CRF exclude too much: {what}. Allow "
         "more, or take the masks of a TagSet."
     )
     F237 = (
-        "[F237] The CRF needs emissions of shape (sequences > 0, units > 0, {n_tags}) and for each "
+        "The CRF needs emissions of shape (sequences > 0, units > 0, {n_tags}) and for each "
         "sequence a length from 0 to the number of units; got emissions of shape {shape} and "
         "lengths {lengths}. Leave out empty batches, and check the tags the network was built for."
     )
     F238 = (
-        "[F238] The gold tags of row {row} are not legal at unit {position}: {tags}. They must be "
+        "The gold tags of row {row} are not legal at unit {position}: {tags}. They must be "
         "tags of the CRF in an order that its masks allow: take them from TagSet.encode."
     )
     F239 = (
-        "[F239] The gold tags must have the shape {expected} (sequences, units) of the emissions, "
+        "The gold tags must have the shape {expected} (sequences, units) of the emissions, "
         "got {shape}. Pad both to the same width."
     )
 
     # Components
     F300 = (
-        "[F300] model.{block}: overlap = {overlap} is out of range, it must be from 0 to half of "
+        "model.{block}: overlap = {overlap} is out of range, it must be from 0 to half of "
         "max_length = {max_length}."
     )
     F301 = (
-        "[F301] Component {name!r} cannot be initialised: the training examples hold no entity. "
+        "Component {name!r} cannot be initialised: the training examples hold no entity. "
         "Check the training corpus, or give [initialize.components.{name}.labels]."
     )
-    F302 = "[F302] A label is a string that is not empty, but this is {label!r}."
+    F302 = "A label is a string that is not empty, but this is {label!r}."
     F303 = (
-        "[F303] Component {name!r} has no network yet. Load a trained pipeline, or call "
+        "Component {name!r} has no network yet. Load a trained pipeline, or call "
         "nlp.initialize() with training examples first."
     )
     F304 = (
-        "[F304] An example's reference and predicted Doc may differ in white space and case only, "
+        "An example's reference and predicted Doc may differ in white space and case only, "
         "but the reference begins {reference!r} and the predicted one {predicted!r}. Make both of "
         "the same text."
     )
-    F305 = "[F305] model.{block}: {name} = {value!r} is out of range, it must be {wanted}."
+    F305 = "model.{block}: {name} = {value!r} is out of range, it must be {wanted}."
     F306 = (
-        "[F306] {name} tags units of one kind, unit = {unit!r}, and has no use for {given}. Remove "
+        "{name} tags units of one kind, unit = {unit!r}, and has no use for {given}. Remove "
         "them from [initialize.components.{name}], or set another unit in model.sequence."
     )
     F307 = (
-        "[F307] The config says model.{block}.{name} = {value!r}, but the component was trained "
+        "The config says model.{block}.{name} = {value!r}, but the component was trained "
         "with {saved!r}, which can't be changed afterwards. Correct the config, or train again."
     )
 
 
-class Warnings:
+class Warnings(metaclass=_Coded):
     """Warning texts, used as `warnings.warn(Warnings.W001.format(...), stacklevel=2)`."""
 
     W200 = (
-        "[W200] The gradient of {key} is not finite; this step was left out. If it happens often, "
+        "The gradient of {key} is not finite; this step was left out. If it happens often, "
         "lower learn_rate or set clip_norm in [training.optimizer]."
     )

@@ -12,7 +12,6 @@ from wasabi import msg
 
 from ..corpora.convert import ConvertOptions, Summary, convert_file
 from ..corpora.fetch import corpus_files
-from ..corpora.sentence import CorpusError
 from ..corpora.sources import get_source
 from ._failure import exit_on
 
@@ -66,7 +65,7 @@ def convert(
     end the command with file and line, unless --repair is given.
     """
     options = ConvertOptions(format.value, words, repair, strip_prefix, strip_position)
-    with exit_on(CorpusError, OSError):
+    with exit_on(ValueError, OSError):
         if not corpus:
             report(output_path, convert_file(input_path, output_path, options))
             return

@@ -13,10 +13,8 @@ from typing import Annotated, NamedTuple
 import typer
 from wasabi import msg
 
-from ..corpora.files import read_lines
-from ..corpora.sentence import CorpusError
 from ..errors import Errors
-from ..files import replacing
+from ..files import read_text_lines, replacing
 from ._failure import exit_on
 
 # Pixels: a panel for the score above one for the loss, on the same steps.
@@ -50,7 +48,7 @@ def curve(
 
     LOG.jsonl is the `output_file` of the logger `spacy.ConsoleLogger.v3`.
     """
-    with exit_on(CorpusError, OSError):
+    with exit_on(ValueError, OSError):
         points = read_log(log)
         with replacing(output) as temporary:
             temporary.write_text(draw(points), encoding="utf-8")
@@ -59,9 +57,9 @@ def curve(
 
 
 def read_log(path: Path) -> list[Point]:
-    """Read the JSON lines of spaCy's console logger. Raises CorpusError (F100, F130, F131)."""
+    """Read the JSON lines of spaCy's console logger. Raises ValueError (F004, F130, F131)."""
     points = []
-    for number, text in read_lines(path):
+    for number, text in read_text_lines(path):
         if not text.strip():
             continue
         try:
@@ -70,9 +68,9 @@ def read_log(path: Path) -> list[Point]:
             points.append(Point(int(record["step"]), float(record["score"]), losses))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             problem = f"{type(error).__name__}: {error}"
-            raise CorpusError(Errors.F130.format(path=path, line=number, problem=problem)) from None
+            raise ValueError(Errors.F130.format(path=path, line=number, problem=problem)) from None
     if not points:
-        raise CorpusError(Errors.F131.format(path=path))
+        raise ValueError(Errors.F131.format(path=path))
     return points
 
 

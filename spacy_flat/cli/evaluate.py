@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 from wasabi import msg
 
-from ..corpora.sentence import CorpusError
 from ..errors import Errors
 from ..files import replacing
 from ._failure import exit_on
@@ -35,7 +34,7 @@ def evaluate(
     import srsly
     from spacy.cli.evaluate import evaluate as spacy_evaluate
 
-    with exit_on(CorpusError, OSError):
+    with exit_on(ValueError, OSError):
         part, path = evaluation_file(corpus_dir)
         sentences, entities = count_entities(path)
         msg.info(f"Scored on {path}: {sentences:,} sentences, {entities:,} entities")
@@ -51,12 +50,12 @@ def evaluate(
 
 
 def evaluation_file(corpus_dir: Path) -> tuple[str, Path]:
-    """Return the part of a corpus to score on, and its file. Raises CorpusError (F132)."""
+    """Return the part of a corpus to score on, and its file. Raises ValueError (F132)."""
     for part in PARTS:
         path = corpus_dir / f"{part}.spacy"
         if path.is_file():
             return part, path
-    raise CorpusError(Errors.F132.format(folder=corpus_dir))
+    raise ValueError(Errors.F132.format(folder=corpus_dir))
 
 
 def count_entities(path: Path) -> tuple[int, int]:

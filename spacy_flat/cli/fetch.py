@@ -9,7 +9,6 @@ import typer
 from wasabi import msg
 
 from ..corpora.fetch import fetch_corpus
-from ..corpora.sentence import CorpusError
 from ..corpora.sources import SOURCES
 from ._failure import exit_on
 
@@ -32,6 +31,6 @@ def fetch(
 
     They are downloaded from where their authors publish them, or copied from a local folder.
     """
-    with exit_on(CorpusError, OSError):
+    with exit_on(ValueError, OSError):
         for path in fetch_corpus(corpus, out_dir, Path(source) if source else None):
             msg.good(str(path))

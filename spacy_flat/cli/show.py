@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from wasabi import msg
 
-from ..lexicon.textfile import decode, read_lines
+from ..files import decode, read_lines
 from ._failure import exit_on
 
 if TYPE_CHECKING:

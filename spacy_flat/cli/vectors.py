@@ -65,7 +65,7 @@ def vectors(
     the size of the unpacked text is needed on disk meanwhile.
     """
     from ..lexicon.cutting import longest_match, most_probable
-    from ..lexicon.training import VectorOptions, train_vectors
+    from ..vectors.training import VectorOptions, train_vectors
 
     options = VectorOptions(width, window, min_count, epochs, subwords, workers, seed)
     with exit_on(OSError, ValueError, ImportError):

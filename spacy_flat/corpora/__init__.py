@@ -6,6 +6,5 @@ name, and `fetch` gets them.
 """
 
 from .convert import ConvertOptions, Summary, convert_file
-from .sentence import CorpusError
 
-__all__ = ["ConvertOptions", "CorpusError", "Summary", "convert_file"]
+__all__ = ["ConvertOptions", "Summary", "convert_file"]

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Errors
-from .files import read_lines
-from .sentence import Entity, Repairs, Sentence
+from ..files import read_text_lines
+from ..text.units import EntitySpan
+from .sentence import Repairs, Sentence
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,8 @@ class CluenerReader:
     repairs: Repairs
 
     def __iter__(self) -> Iterator[Sentence]:
-        """Yield the sentences. Raises CorpusError (F100, F106 to F109)."""
-        for line, raw in read_lines(self.path):
+        """Yield the sentences. Raises ValueError (F004, F106 to F109)."""
+        for line, raw in read_text_lines(self.path):
             if not raw.strip():
                 continue
             try:
@@ -37,7 +38,7 @@ class CluenerReader:
                 self.repairs.count("malformed line dropped", error)
                 continue
             entities = [
-                Entity(start, end + 1, label)
+                EntitySpan(start, end + 1, label)
                 for label, surface, start, end in mentions
                 if self._is_in_text(line, text, label, surface, start, end)
             ]
@@ -58,9 +59,11 @@ class CluenerReader:
             return False
         return True
 
-    def _without_overlap(self, line: int, text: str, entities: list[Entity]) -> list[Entity]:
+    def _without_overlap(
+        self, line: int, text: str, entities: list[EntitySpan]
+    ) -> list[EntitySpan]:
         """Keep the longer of two overlapping entities, the first of two equally long ones."""
-        kept: list[Entity] = []
+        kept: list[EntitySpan] = []
         for entity in sorted(
             entities, key=lambda entity: (entity.start - entity.end, entity.start)
         ):

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from ..errors import Errors
-from .files import read_lines
-from .sentence import Entity, Repairs, Sentence
+from ..files import read_text_lines
+from ..text.units import EntitySpan
+from .sentence import Repairs, Sentence
 
 Scheme = Literal["bio", "bmes", "bioes"]
 
@@ -51,14 +52,14 @@ class ColumnReader:
     strip_position: bool = False
 
     def __iter__(self) -> Iterator[Sentence]:
-        """Yield the sentences. Raises CorpusError (F100, F102 to F105, F111)."""
+        """Yield the sentences. Raises ValueError (F004, F102 to F105, F111)."""
         for rows in self._sentences():
             units = [self._stripped(row) for row in rows]
             yield Sentence(units, self._entities(rows), rows[0].line)
 
     def _sentences(self) -> Iterator[list[Row]]:
         rows: list[Row] = []
-        for number, text in read_lines(self.path):
+        for number, text in read_text_lines(self.path):
             if text.strip() and not text.startswith("-DOCSTART-"):
                 columns = split_columns(text)
                 if columns is None:
@@ -91,8 +92,8 @@ class ColumnReader:
         self.repairs.count("unit without prefix or position kept", error)
         return row.unit
 
-    def _entities(self, rows: list[Row]) -> list[Entity]:
-        entities: list[Entity] = []
+    def _entities(self, rows: list[Row]) -> list[EntitySpan]:
+        entities: list[EntitySpan] = []
         start: int | None = None
         label = ""
         # The last pair stands for the end of the sentence, which ends an open entity as O does.
@@ -101,12 +102,12 @@ class ColumnReader:
             continues = prefix in "IME"
             if start is not None and continues and tag_label == label:
                 if prefix == "E":
-                    entities.append(Entity(start, index + 1, label))
+                    entities.append(EntitySpan(start, index + 1, label))
                     start = None
                 continue
             if start is not None:
                 self._end_without_closing_tag(rows[index - 1], label)
-                entities.append(Entity(start, index, label))
+                entities.append(EntitySpan(start, index, label))
                 start = None
             if prefix == "O":
                 continue
@@ -115,7 +116,7 @@ class ColumnReader:
                 error = Errors.F104.format(path=self.path, line=row.line, tag=row.tag)
                 self.repairs.count("illegal start made a start", error)
             if prefix in "SE":
-                entities.append(Entity(index, index + 1, tag_label))
+                entities.append(EntitySpan(index, index + 1, tag_label))
             else:
                 start, label = index, tag_label
         return entities
@@ -153,9 +154,9 @@ def split_columns(text: str) -> tuple[str, str] | None:
 
 def detect_scheme(path: Path) -> Scheme:
     """Tell the scheme of a file by the prefixes of its tags: M is in BMES alone, E and S are not
-    in BIO. Raises CorpusError (F100)."""
+    in BIO. Raises ValueError (F004)."""
     closing = False
-    for _, text in read_lines(path):
+    for _, text in read_text_lines(path):
         columns = split_columns(text)
         prefix = columns[1].partition("-")[0] if columns else ""
         if prefix == "M":

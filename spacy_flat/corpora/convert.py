@@ -13,11 +13,11 @@ from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
 from ..errors import Errors
-from ..files import replacing
+from ..files import read_text_lines, replacing
+from ..text.units import EntitySpan
 from .cluener import CluenerReader
 from .columns import ColumnReader, detect_scheme
-from .files import read_lines
-from .sentence import CorpusError, Entity, Repairs, Sentence
+from .sentence import Repairs, Sentence
 
 Format = Literal["auto", "bio", "bmes", "bioes", "cluener"]
 
@@ -52,7 +52,7 @@ class Summary:
 def convert_file(source: Path, target: Path, options: ConvertOptions) -> Summary:
     """Convert a corpus file to a `.spacy` file, whose folder is made where it is missing.
 
-    Raises CorpusError (F100 to F111); `target` is then left as it was.
+    Raises ValueError (F004 to F111); `target` is then left as it was.
     """
     repairs = Repairs(options.repair)
     summary = Summary(repairs=repairs.counts)
@@ -66,7 +66,7 @@ def convert_file(source: Path, target: Path, options: ConvertOptions) -> Summary
         summary.characters += len(separator.join(sentence.units))
         summary.entities.update(entity.label for entity in sentence.entities)
     if not summary.sentences:
-        raise CorpusError(Errors.F101.format(path=source))
+        raise ValueError(Errors.F101.format(path=source))
     with replacing(target) as temporary:
         docs.to_disk(temporary)
     return summary
@@ -82,7 +82,7 @@ def read_corpus(path: Path, options: ConvertOptions, repairs: Repairs) -> Iterab
 
 def detect_format(path: Path) -> Literal["bio", "bmes", "bioes", "cluener"]:
     """Tell the format of a file by its first line, and a column file's scheme by all its tags."""
-    first = next((text for _, text in read_lines(path) if text.strip()), "").strip()
+    first = next((text for _, text in read_text_lines(path) if text.strip()), "").strip()
     if first.startswith("{") and first.endswith("}"):
         return "cluener"
     return detect_scheme(path)
@@ -91,21 +91,21 @@ def detect_format(path: Path) -> Literal["bio", "bmes", "bioes", "cluener"]:
 def trim_entities(sentence: Sentence, path: Path, repairs: Repairs) -> Sentence:
     """Take white space off the ends of entities, where spaCy allows none.
 
-    Raises CorpusError (F110) where repairing was not asked for.
+    Raises ValueError (F110) where repairing was not asked for.
     """
     entities = []
     for start, end, label in sentence.entities:
         units = sentence.units[start:end]
         filled = [index for index, unit in enumerate(units, start) if not unit.isspace()]
         if filled and (filled[0], filled[-1] + 1) == (start, end):
-            entities.append(Entity(start, end, label))
+            entities.append(EntitySpan(start, end, label))
             continue
         error = Errors.F110.format(
             path=path, line=sentence.line, label=label, surface="".join(units)
         )
         repairs.count("white space trimmed off an entity", error)
         if filled:
-            entities.append(Entity(filled[0], filled[-1] + 1, label))
+            entities.append(EntitySpan(filled[0], filled[-1] + 1, label))
     return sentence._replace(entities=entities)
 
 

@@ -13,7 +13,6 @@ from urllib.error import URLError
 
 from ..errors import Errors
 from ..files import replacing
-from .sentence import CorpusError
 from .sources import Source, SourceFile, get_source
 
 CHUNK = 1 << 20  # bytes read at a time
@@ -26,7 +25,7 @@ def fetch_corpus(name: str, out_dir: Path, local_dir: Path | None = None) -> lis
     They come from `local_dir` (laid out as `sources` says) or, without it, from their public
     addresses. A file that is there already and right is kept.
 
-    Raises CorpusError (F120 to F124).
+    Raises ValueError (F120 to F124).
     """
     source = get_source(name)
     if source.embedded:
@@ -44,13 +43,13 @@ def fetch_corpus(name: str, out_dir: Path, local_dir: Path | None = None) -> lis
 def corpus_files(name: str, data_dir: Path) -> dict[str, Path]:
     """Return the fetched file of each part of a corpus: train, dev, test.
 
-    Raises CorpusError (F120; F121 where one is missing).
+    Raises ValueError (F120; F121 where one is missing).
     """
     files = {part: data_dir / name / file.name for part, file in get_source(name).files.items()}
     for path in files.values():
         if not path.is_file():
             advice = f"Get it first: python -m spacy flat fetch {name} {data_dir}"
-            raise CorpusError(Errors.F121.format(path=path, advice=advice))
+            raise ValueError(Errors.F121.format(path=path, advice=advice))
     return files
 
 
@@ -65,7 +64,7 @@ def _fetch_file(
     with opened as stream, replacing(target) as temporary:
         found = _copy(stream, temporary)
         if file.sha256 and found != file.sha256:
-            raise CorpusError(
+            raise ValueError(
                 Errors.F122.format(
                     path=target, found=found, expected=file.sha256, homepage=source.homepage
                 )
@@ -78,19 +77,19 @@ def _open_local(source: Source, path: Path) -> BinaryIO:
     advice = f"Get it from {source.homepage}, or correct --source."
     if source.embedded:
         advice = "It comes with the project: run the command in the project's folder."
-    raise CorpusError(Errors.F121.format(path=path, advice=advice))
+    raise ValueError(Errors.F121.format(path=path, advice=advice))
 
 
 @contextmanager
 def _open_url(name: str, source: Source, file: SourceFile) -> Iterator[BinaryIO]:
     where = {"homepage": source.homepage, "folder": source.folder, "file": file.name}
     if not file.url:
-        raise CorpusError(Errors.F124.format(name=name, reason=source.no_download, **where))
+        raise ValueError(Errors.F124.format(name=name, reason=source.no_download, **where))
     try:
         with urllib.request.urlopen(file.url, timeout=TIMEOUT) as stream:
             yield stream
     except (URLError, HTTPException, ConnectionError, TimeoutError) as error:
-        raise CorpusError(Errors.F123.format(url=file.url, reason=error, **where)) from None
+        raise ValueError(Errors.F123.format(url=file.url, reason=error, **where)) from None
 
 
 def _copy(stream: BinaryIO, target: Path) -> str:

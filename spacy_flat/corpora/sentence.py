@@ -6,17 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-
-class CorpusError(ValueError):
-    """A corpus is not what it should be. The text has a code, the file, the line and advice."""
-
-
-class Entity(NamedTuple):
-    """Units `start` to `end` (exclusive) of a sentence are a `label`."""
-
-    start: int
-    end: int
-    label: str
+from ..text.units import EntitySpan
 
 
 class Sentence(NamedTuple):
@@ -26,7 +16,7 @@ class Sentence(NamedTuple):
     """
 
     units: list[str]
-    entities: list[Entity]
+    entities: list[EntitySpan]
     line: int
 
 
@@ -40,8 +30,8 @@ class Repairs:
     def count(self, kind: str, error: str) -> None:
         """Count a defect that the caller then repairs.
 
-        Raises CorpusError with the text `error` where repairing was not asked for.
+        Raises ValueError with the text `error` where repairing was not asked for.
         """
         if not self.enabled:
-            raise CorpusError(error)
+            raise ValueError(error)
         self.counts[kind] += 1

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from ..errors import Errors
 from .convert import ConvertOptions
-from .sentence import CorpusError
 
 
 @dataclass(frozen=True)
@@ -174,7 +173,7 @@ SOURCES: dict[str, Source] = {
 
 
 def get_source(name: str) -> Source:
-    """Look a corpus up by its name. Raises CorpusError (F120)."""
+    """Look a corpus up by its name. Raises ValueError (F120)."""
     if name not in SOURCES:
-        raise CorpusError(Errors.F120.format(name=name, names=", ".join(SOURCES)))
+        raise ValueError(Errors.F120.format(name=name, names=", ".join(SOURCES)))
     return SOURCES[name]

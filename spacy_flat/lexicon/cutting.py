@@ -2,14 +2,13 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from ..vectors.training import Cut
 from .lexicon import Lexicon
 from .sources import jieba_words
-
-Cut = Callable[[Sequence[str]], Iterator[list[str]]]
 
 _RUN = re.compile(r"[0-9A-Za-z]+")
 

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from ..errors import Errors
 from ..files import replacing
+from ..vectors.table import FLOAT32_MAX
 from .automaton import PIECE, Automaton, find_all
 from .content import COLUMNS, EMPTY, Content, Float32s, Int32s
+from .full_width import fold_full_width
 from .sources import UNKNOWN_FREQUENCY, Entry, read_words
-from .vectors.table import FLOAT32_MAX
-from .width import fold_full_width
 
 # Between the texts of one search; a word that holds it is not taken.
 SEPARATOR = "\0"

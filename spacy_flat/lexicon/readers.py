@@ -1,12 +1,11 @@
-"""Lexicons, word lists and vectors for `[initialize]` of a config, registered under `@readers`."""
+"""Lexicons and word lists for `[initialize]` of a config, registered under `@readers`."""
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Dict, Optional  # noqa: UP035  (thinc validates configs by these)
+from typing import Dict  # noqa: UP035  (thinc validates configs by these)
 
 from .lexicon import Lexicon
 from .sources import Entry, WordList, jieba_words, read_thuocl, read_words, vector_words
-from .vectors import TextVectors, read_vectors
 
 
 def lexicon(
@@ -54,8 +53,3 @@ def thuocl(path: Path, type: str = "", weight: float = 1.0, skip_bad: bool = Fal
 def words_of_vectors(path: Path, type: str = "", skip_bad: bool = False) -> WordList:
     """`spacy-flat.VectorWords.v1`: the words of a file of vectors, a source."""
     return vector_words(path, type=type, skip_bad=skip_bad)
-
-
-def vectors(path: Optional[Path], skip_bad: bool = False) -> Optional[TextVectors]:  # noqa: UP045
-    """`spacy-flat.Vectors.v1`: vectors of characters, bigrams or words; none without a path."""
-    return None if path is None else read_vectors(path, skip_bad=skip_bad)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import Errors
-from .textfile import decode, read_lines
-from .vectors import read_vectors
+from ..files import decode, read_lines
+from ..vectors import read_vectors
 
 UNKNOWN_FREQUENCY = -1.0
 

@@ -12,7 +12,9 @@ from spacy.vocab import Vocab
 from thinc.api import Optimizer, set_dropout_rate
 
 from ..errors import Errors
-from .batches import Batch
+from ..text.batches import Batch
+from ..text.segments import Segment, join_segments, spans_within
+from ..text.units import EntitySpan, Units
 from .model import (
     Emissions,
     TaggingModel,
@@ -22,10 +24,8 @@ from .model import (
     scheme_of,
     shim_of,
 )
-from .segments import Segment, join_segments, spans_within
 from .spans import OnMisaligned, gold_spans, has_gold, set_entities
 from .tags import IntArray, TagSet, tag_set
-from .units import EntitySpan, Units
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -12,12 +12,12 @@ from thinc.api import Model, torch2xp, xp2torch
 from thinc.model import deserialize_attr, serialize_attr
 from thinc.types import Floats2d
 
-from .batches import Batch, TextEncoder
+from ..text.batches import Batch, TextEncoder
+from ..text.segments import Segment, split_units
+from ..text.units import Ints, Unit, Units, token_ends
+from ..text.vocabulary import Column
 from .options import NetworkOptions
-from .segments import Segment, split_units
 from .tags import Scheme
-from .units import Ints, Unit, Units, token_ends
-from .vocabulary import Column
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -13,23 +13,10 @@ from torch import Tensor, nn
 
 from ..nn.crf import CRF
 from ..nn.dropout import Dropout
-from ..nn.embedding import PretrainedEmbedding, drop_keys
+from ..nn.embedding import PretrainedEmbedding, Table, drop_keys
 from ..nn.transformer import linears
 from .options import NetworkOptions
 from .tags import TagSet
-
-
-@dataclass(frozen=True)
-class Table:
-    """Size of an embedding table; a width of 0 means that there is none."""
-
-    keys: int
-    trained: int
-    width: int
-    float16: bool = False
-
-
-NO_TABLE = Table(0, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -89,7 +76,3 @@ class TaggingNetwork(nn.Module):
         for linear in linears(self):
             nn.init.xavier_uniform_(linear.weight)
             nn.init.zeros_(linear.bias)
-
-
-def make_embedding(table: Table) -> PretrainedEmbedding:
-    return PretrainedEmbedding(table.keys, table.trained, table.width, float16=table.float16)

@@ -8,7 +8,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from ..errors import Errors
-from .units import EntitySpan
+from ..text.units import EntitySpan
 
 OnMisaligned = Literal["expand", "contract", "drop"]
 

@@ -1,9 +1,23 @@
 """Embedding tables with a pretrained part that never changes and a trained part that does."""
 
 import math
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class Table:
+    """Size of an embedding table; a width of 0 means that there is none."""
+
+    keys: int
+    trained: int
+    width: int
+    float16: bool = False
+
+
+NO_TABLE = Table(0, 0, 0)
 
 
 class PretrainedEmbedding(nn.Module):
@@ -50,3 +64,7 @@ class PretrainedEmbedding(nn.Module):
 def drop_keys(keys: Tensor, rate: float) -> Tensor:
     """Make some keys unknown, so that the unknown key's vector is learnt."""
     return keys.masked_fill(torch.rand(keys.shape, device=keys.device) < rate, 0)
+
+
+def make_embedding(table: Table) -> PretrainedEmbedding:
+    return PretrainedEmbedding(table.keys, table.trained, table.width, float16=table.float16)

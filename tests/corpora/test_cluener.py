@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spacy_flat.corpora.cluener import CluenerReader
-from spacy_flat.corpora.sentence import CorpusError, Entity, Repairs, Sentence
+from spacy_flat.corpora.sentence import Repairs, Sentence
+from spacy_flat.text.units import EntitySpan
 
 Labels = dict[str, dict[str, list[list[int]]]]
 
@@ -37,7 +38,7 @@ def test_entities_survive(tmp_path: Path, text: str, data: st.DataObject) -> Non
     entities, labels = [], {}
     for start, end in pairwise(cuts):
         label = data.draw(st.sampled_from(["name", "地名", "book"]))
-        entities.append(Entity(start, end, label))
+        entities.append(EntitySpan(start, end, label))
         spans = labels.setdefault(label, {}).setdefault(text[start:end], [])
         spans.append([start, end - 1])
     found, _ = read(write(tmp_path / "c.json", text, labels))
@@ -69,7 +70,7 @@ def test_blank_lines_are_skipped_and_lines_counted(tmp_path: Path) -> None:
 def test_a_malformed_line_is_an_error_or_dropped(tmp_path: Path, raw: str, problem: str) -> None:
     path = tmp_path / "c.json"
     path.write_text('{"text": "好", "label": {}}\n' + raw + "\n", "utf-8")
-    with pytest.raises(CorpusError, match=r"F106.*c\.json, line 2: ") as error:
+    with pytest.raises(ValueError, match=r"F106.*c\.json, line 2: ") as error:
         read(path)
     assert problem in str(error.value)
     found, counts = read(path, repair=True)
@@ -87,22 +88,22 @@ def test_a_malformed_line_is_an_error_or_dropped(tmp_path: Path, raw: str, probl
         (
             {"name": {"甲乙": [[0, 1]]}, "book": {"乙丙丁": [[1, 3]]}},
             "F109",
-            [Entity(1, 4, "book")],
+            [EntitySpan(1, 4, "book")],
             "overlapping entity dropped",
         ),
         (
             {"name": {"甲乙": [[0, 1]]}, "book": {"甲乙": [[0, 1]]}},
             "F109",
-            [Entity(0, 2, "name")],
+            [EntitySpan(0, 2, "name")],
             "overlapping entity dropped",
         ),
     ],
 )
 def test_a_wrong_entity_is_an_error_or_dropped(
-    tmp_path: Path, labels: Labels, code: str, kept: list[Entity], kind: str
+    tmp_path: Path, labels: Labels, code: str, kept: list[EntitySpan], kind: str
 ) -> None:
     path = write(tmp_path / "c.json", "甲乙丙丁", labels)
-    with pytest.raises(CorpusError, match=rf"\[{code}\] .*c\.json, line 1: "):
+    with pytest.raises(ValueError, match=rf"\[{code}\] .*c\.json, line 1: "):
         read(path)
     found, counts = read(path, repair=True)
     assert found[0].entities == kept

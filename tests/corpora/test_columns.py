@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spacy_flat.corpora.columns import ColumnReader, Scheme, detect_scheme, split_columns
-from spacy_flat.corpora.sentence import CorpusError, Entity, Repairs, Sentence
+from spacy_flat.corpora.sentence import Repairs, Sentence
+from spacy_flat.text.units import EntitySpan
 
 SCHEMES: list[Scheme] = ["bio", "bmes", "bioes"]
 # Tags of an entity of one, two and of four units.
@@ -31,7 +32,7 @@ def read(path: Path, scheme: Scheme = "bio", repair: bool = False, **strip: str 
     return list(ColumnReader(path, scheme, repairs, **strip)), dict(repairs.counts)  # type: ignore
 
 
-def encode(length: int, entities: list[Entity], scheme: Scheme) -> list[str]:
+def encode(length: int, entities: list[EntitySpan], scheme: Scheme) -> list[str]:
     """The plain reference: each entity's tags by its length."""
     tags = ["O"] * length
     for start, end, label in entities:
@@ -55,7 +56,7 @@ def sentences(draw: st.DrawFn) -> Sentence:
     for start, end in pairwise(cuts):
         label = draw(st.sampled_from(["", "PER", "creative-work", "PER.NOM"]))
         if label:
-            entities.append(Entity(start, end, label))
+            entities.append(EntitySpan(start, end, label))
     return Sentence(units, entities, 1)
 
 
@@ -82,12 +83,12 @@ def test_tags_of_an_entity(tmp_path: Path, scheme: Scheme, length: int) -> None:
     tags = [f"{prefix}-LOC" for prefix in TAGS[scheme][length]]
     text = "".join(f"山 {tag}\n" for tag in ["O", *tags, "O"])
     found, _ = read(write(tmp_path / "c", text), scheme)
-    assert found[0].entities == [Entity(1, 1 + length, "LOC")]
+    assert found[0].entities == [EntitySpan(1, 1 + length, "LOC")]
 
 
 def test_neighbouring_entities_of_one_type_stay_two(tmp_path: Path) -> None:
     found, _ = read(write(tmp_path / "c", "京 B-LOC\n沪 B-LOC\n杭 I-LOC\n"))
-    assert found[0].entities == [Entity(0, 1, "LOC"), Entity(1, 3, "LOC")]
+    assert found[0].entities == [EntitySpan(0, 1, "LOC"), EntitySpan(1, 3, "LOC")]
 
 
 def test_sentences_end_at_blank_lines_and_docstarts(tmp_path: Path) -> None:
@@ -98,7 +99,7 @@ def test_sentences_end_at_blank_lines_and_docstarts(tmp_path: Path) -> None:
 
 def test_windows_line_ends_and_byte_order_marks_are_no_content(tmp_path: Path) -> None:
     found, _ = read(write(tmp_path / "c", "\ufeffa B-X\r\nb I-X\r\n\r\n\ufeff\r\n"))
-    assert found == [Sentence(["a", "b"], [Entity(0, 2, "X")], 1)]
+    assert found == [Sentence(["a", "b"], [EntitySpan(0, 2, "X")], 1)]
 
 
 @pytest.mark.parametrize(
@@ -150,24 +151,24 @@ DEFECTS = [
     ("bio", "a B\n", "F103", 1, [], "unknown tag read as O"),
     ("bmes", "a I-X\n", "F103", 1, [], "unknown tag read as O"),
     ("bioes", "a M-X\n", "F103", 1, [], "unknown tag read as O"),
-    ("bio", "a O\nb I-X\n", "F104", 2, [Entity(1, 2, "X")], "illegal start made a start"),
+    ("bio", "a O\nb I-X\n", "F104", 2, [EntitySpan(1, 2, "X")], "illegal start made a start"),
     (
         "bio",
         "a B-X\nb I-Y\n",
         "F104",
         2,
-        [Entity(0, 1, "X"), Entity(1, 2, "Y")],
+        [EntitySpan(0, 1, "X"), EntitySpan(1, 2, "Y")],
         "illegal start made a start",
     ),
-    ("bioes", "a O\nb E-X\n", "F104", 2, [Entity(1, 2, "X")], "illegal start made a start"),
-    ("bmes", "a B-X\nb M-X\nc O\n", "F105", 2, [Entity(0, 2, "X")], "unclosed entity closed"),
-    ("bmes", "a O\nb B-X\n\nc O\n", "F105", 2, [Entity(1, 2, "X")], "unclosed entity closed"),
+    ("bioes", "a O\nb E-X\n", "F104", 2, [EntitySpan(1, 2, "X")], "illegal start made a start"),
+    ("bmes", "a B-X\nb M-X\nc O\n", "F105", 2, [EntitySpan(0, 2, "X")], "unclosed entity closed"),
+    ("bmes", "a O\nb B-X\n\nc O\n", "F105", 2, [EntitySpan(1, 2, "X")], "unclosed entity closed"),
     (
         "bioes",
         "a B-X\nb S-X\n",
         "F105",
         1,
-        [Entity(0, 1, "X"), Entity(1, 2, "X")],
+        [EntitySpan(0, 1, "X"), EntitySpan(1, 2, "X")],
         "unclosed entity closed",
     ),
 ]
@@ -180,11 +181,11 @@ def test_a_defect_is_an_error_or_repaired_and_counted(
     text: str,
     code: str,
     line: int,
-    entities: list[Entity],
+    entities: list[EntitySpan],
     kind: str,
 ) -> None:
     path = write(tmp_path / "c", text)
-    with pytest.raises(CorpusError, match=rf"\[{code}\] .*c, line {line}: "):
+    with pytest.raises(ValueError, match=rf"\[{code}\] .*c, line {line}: "):
         read(path, scheme)
     found, counts = read(path, scheme, repair=True)
     assert found[0].entities == entities
@@ -197,7 +198,7 @@ def test_a_unit_that_cannot_be_stripped(
     tmp_path: Path, strip: dict[str, str | bool], unit: str
 ) -> None:
     path = write(tmp_path / "c", f"{unit} O\n")
-    with pytest.raises(CorpusError, match=r"F111.* line 1: unit '.*--strip-"):
+    with pytest.raises(ValueError, match=r"F111.* line 1: unit '.*--strip-"):
         read(path, **strip)
     found, counts = read(path, repair=True, **strip)
     assert found[0].units == [unit]
@@ -207,5 +208,5 @@ def test_a_unit_that_cannot_be_stripped(
 def test_another_encoding_is_named_with_byte_and_line(tmp_path: Path) -> None:
     path = tmp_path / "c"
     path.write_bytes(b"a O\n" + "科 O\n".encode("gb18030"))
-    with pytest.raises(CorpusError, match=r"F100.* line 2: byte 0xbf at offset 0 .*GB18030"):
+    with pytest.raises(ValueError, match=r"F004.* line 2: byte 0xbf at offset 0 .*GB18030"):
         read(path, repair=True)

@@ -12,9 +12,10 @@ from spacy.tokens import Doc, DocBin
 from spacy.util import get_words_and_spaces
 from spacy.vocab import Vocab
 
-from spacy_flat.corpora import ConvertOptions, CorpusError, Summary, convert_file
+from spacy_flat.corpora import ConvertOptions, Summary, convert_file
 from spacy_flat.corpora.convert import detect_format, make_doc, split_off_spaces
-from spacy_flat.corpora.sentence import Entity, Sentence
+from spacy_flat.corpora.sentence import Sentence
+from spacy_flat.text.units import EntitySpan
 
 
 def load(path: Path) -> list[Doc]:
@@ -68,7 +69,7 @@ def test_white_space_units_stay_in_the_text(tmp_path: Path) -> None:
 
 def test_white_space_at_the_ends_of_an_entity(tmp_path: Path) -> None:
     text = "甲\tO\n \tB-X\n乙\tI-X\n \tI-X\n丙\tO\n\u3000\tB-Y\n"
-    with pytest.raises(CorpusError, match=r"F110.*corpus, sentence at line 1: X entity ' 乙 '"):
+    with pytest.raises(ValueError, match=r"F110.*corpus, sentence at line 1: X entity ' 乙 '"):
         convert(tmp_path, text)
     docs, summary = convert(tmp_path, text, repair=True)
     assert entities(docs[0]) == [("乙", "X")]
@@ -91,7 +92,9 @@ def test_tokens_are_those_of_spacys_slow_function(units: list[str], separator: s
 def test_a_doc_has_the_exact_text_and_entities(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(start + 1, len(text)))
-    spans = [] if text[start].isspace() or text[end - 1].isspace() else [Entity(start, end, "X")]
+    spans = (
+        [] if text[start].isspace() or text[end - 1].isspace() else [EntitySpan(start, end, "X")]
+    )
     doc = make_doc(Vocab(), Sentence(list(text), spans, 1))
     assert doc.text == text
     assert [(e.start_char, e.end_char, e.label_) for e in doc.ents] == spans
@@ -115,7 +118,7 @@ def test_formats_are_told_by_the_file(tmp_path: Path, text: str, form: str) -> N
 @pytest.mark.parametrize("form", ["auto", "bio", "bmes", "bioes", "cluener"])
 @pytest.mark.parametrize("text", ["", "\n \n\n"])
 def test_an_empty_file_is_an_error(tmp_path: Path, text: str, form: str) -> None:
-    with pytest.raises(CorpusError, match=r"\[F101\] .*corpus: no sentence"):
+    with pytest.raises(ValueError, match=r"\[F101\] .*corpus: no sentence"):
         convert(tmp_path, text, format=form, repair=True)
 
 
@@ -123,7 +126,7 @@ def test_a_failed_conversion_leaves_the_old_file(tmp_path: Path) -> None:
     source, target = tmp_path / "corpus", tmp_path / "corpus.spacy"
     target.write_bytes(b"old")
     source.write_text("a O\n\nb I-X\n", "utf-8")
-    with pytest.raises(CorpusError, match="F104"):
+    with pytest.raises(ValueError, match="F104"):
         convert_file(source, target, ConvertOptions(format="bio"))
     assert target.read_bytes() == b"old"
     assert len(list(tmp_path.iterdir())) == 2

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spacy_flat.corpora import CorpusError, convert_file
+from spacy_flat.corpora import convert_file
 from spacy_flat.corpora.convert import ConvertOptions, read_corpus
 from spacy_flat.corpora.fetch import corpus_files, fetch_corpus
 from spacy_flat.corpora.sentence import Repairs
@@ -61,5 +61,5 @@ def test_fetched_from_the_local_folder_and_converted(tmp_path: Path) -> None:
 
 def test_the_illegal_tags_of_weibo_are_an_error_without_repair(tmp_path: Path) -> None:
     options = ConvertOptions(format="bio", strip_position=True)
-    with pytest.raises(CorpusError, match=r"F104.*line 1266: 'I-PER\.NOM'"):
+    with pytest.raises(ValueError, match=r"F104.*line 1266: 'I-PER\.NOM'"):
         convert_file(path_of("weibo", "train"), tmp_path / "train.spacy", options)

@@ -22,10 +22,11 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 from thinc.api import Adam, fix_random_seed
 
-from spacy_flat.lexicon import Entry, Lexicon, TextVectors
+from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.ner.component import CRFEntityRecognizer, score_entities
 from spacy_flat.ner.flat.options import FLATOptions
 from spacy_flat.nn.optimizers import SGD, AdamW
+from spacy_flat.vectors import TextVectors
 
 from .conftest import (
     GOLD,

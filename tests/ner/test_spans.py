@@ -13,7 +13,7 @@ from spacy_flat.ner.spans import (
     has_gold,
     set_entities,
 )
-from spacy_flat.ner.units import EntitySpan
+from spacy_flat.text.units import EntitySpan
 
 VOCAB = Vocab()
 

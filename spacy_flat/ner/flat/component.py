@@ -7,8 +7,9 @@ from spacy.language import Language
 from spacy.training import Example
 from thinc.api import Config
 
-from ...lexicon import Lexicon, TextVectors
+from ...lexicon import Lexicon
 from ...lexicon.readers import jieba_lexicon
+from ...vectors import TextVectors
 from ..component import ASSIGNS, SCORE_WEIGHTS, SETTINGS, CRFEntityRecognizer
 from ..model import TaggingModel
 from ..spans import OnMisaligned

@@ -12,10 +12,10 @@ import srsly
 from numpy.typing import NDArray
 
 from ...lexicon import Lexicon
-from ..batches import TextEncoder, cut, padding, take
-from ..segments import Segment
-from ..units import Ints, Units
-from ..vocabulary import KeyIndex, bigram_codes, char_codes, pack, unpack
+from ...text.batches import TextEncoder, cut, padding, take
+from ...text.segments import Segment
+from ...text.units import Ints, Units
+from ...text.vocabulary import KeyIndex, bigram_codes, char_codes, pack, unpack
 from .gazetteer import Gazetteer, WordNodes
 from .options import LatticeOptions
 

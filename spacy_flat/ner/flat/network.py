@@ -13,10 +13,11 @@ from torch import Tensor, nn
 
 from ...nn.attention import PickedTerm, Relation, RelativeAttention
 from ...nn.dropout import Dropout
+from ...nn.embedding import NO_TABLE, Table, make_embedding
 from ...nn.positions import Positions
 from ...nn.transformer import TransformerLayer
-from ..network import NO_TABLE, Sizes, Table, TaggingNetwork, make_embedding
-from ..units import Ints
+from ...text.units import Ints
+from ..network import Sizes, TaggingNetwork
 from .lattice import LatticeBatch
 from .options import FLATOptions, Fusion
 

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ..options import NetworkOptions, TextOptions, check
+from ...options import check
+from ...text.options import TextOptions
+from ..options import NetworkOptions
 
 Fusion = Literal["ff", "ff_linear", "ff_two", "attn", "gate"]
 Mask = Literal["none", "self_matched", "distant"]

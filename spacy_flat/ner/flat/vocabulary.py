@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...lexicon import Lexicon, TextVectors
-from ..vocabulary import Column, Pretrained, add_counts, batches_of_texts, count_characters
+from ...lexicon import Lexicon
+from ...text.vocabulary import Column, Pretrained, add_counts, batches_of_texts, count_characters
+from ...vectors import TextVectors
 from .gazetteer import Gazetteer
 from .lattice import LatticeEncoder
 from .options import LatticeOptions

@@ -8,7 +8,7 @@ from spacy.training import Example
 from thinc.api import Config
 
 from ...errors import Errors
-from ...lexicon import TextVectors
+from ...vectors import TextVectors
 from ..component import ASSIGNS, SCORE_WEIGHTS, SETTINGS, CRFEntityRecognizer
 from ..model import TaggingModel
 from ..spans import OnMisaligned

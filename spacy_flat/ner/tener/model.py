@@ -2,8 +2,8 @@
 
 from spacy.tokens import Doc
 
+from ...text.units import Units
 from ..model import TaggingModel, Tok2Vec, initialise_network, make_model
-from ..units import Units
 from .options import SequenceOptions, TENEROptions
 from .sequence import SequenceEncoder
 from .vocabulary import Resources, Vocabulary

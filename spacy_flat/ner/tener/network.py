@@ -14,9 +14,10 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ...nn.attention import DotProductAttention, RelativeAttention, ShiftedTerm
 from ...nn.dropout import Dropout
+from ...nn.embedding import NO_TABLE, Table, make_embedding
 from ...nn.positions import Positions
 from ...nn.transformer import TransformerLayer
-from ..network import NO_TABLE, Sizes, Table, TaggingNetwork, make_embedding
+from ..network import Sizes, TaggingNetwork
 from .options import TENEROptions
 from .sequence import N_CASES, CharacterBatch, WordBatch
 

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ..options import NetworkOptions, TextOptions, check
-from ..units import Unit
+from ...options import check
+from ...text.options import TextOptions
+from ...text.units import Unit
+from ..options import NetworkOptions
 
 Encoder = Literal["transformer", "bilstm"]
 Attention = Literal["relative", "absolute"]

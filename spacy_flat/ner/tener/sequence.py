@@ -11,10 +11,10 @@ import numpy as np
 import srsly
 from numpy.typing import NDArray
 
-from ..batches import TextEncoder, cut, padding, take
-from ..segments import Segment
-from ..units import Ints, Unit, Units
-from ..vocabulary import Codes, KeyIndex, bigram_codes, char_codes, pack, unpack
+from ...text.batches import TextEncoder, cut, padding, take
+from ...text.segments import Segment
+from ...text.units import Ints, Unit, Units
+from ...text.vocabulary import Codes, KeyIndex, bigram_codes, char_codes, pack, unpack
 from .options import SequenceOptions
 
 LONGEST_SPELLING = 40  # characters of a word that are read; of most URLs the beginning

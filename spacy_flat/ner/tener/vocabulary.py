@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...lexicon import TextVectors
-from ..units import Units
-from ..vocabulary import Column, KeyIndex, Pretrained, count_characters
+from ...text.units import Units
+from ...text.vocabulary import Column, KeyIndex, Pretrained, count_characters
+from ...vectors import TextVectors
 from .options import SequenceOptions
 from .sequence import SequenceEncoder, normalise, word_codes
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from spacy_flat.ner.flat.lattice import LatticeBatch
 from spacy_flat.ner.flat.network import FLAT, FLATSizes, FourDistances
 from spacy_flat.ner.flat.options import FLATOptions
-from spacy_flat.ner.network import Table
+from spacy_flat.nn.embedding import Table
 from spacy_flat.nn.positions import sinusoids
 
 QUIET = {

@@ -13,9 +13,9 @@ from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.ner.flat.lattice import N_BANDS, LatticeBatch, LatticeEncoder
 from spacy_flat.ner.flat.options import LatticeOptions
 from spacy_flat.ner.flat.vocabulary import Resources, Vocabulary
-from spacy_flat.ner.segments import Segment
-from spacy_flat.ner.units import Units
-from spacy_flat.ner.vocabulary import KeyIndex
+from spacy_flat.text.segments import Segment
+from spacy_flat.text.units import Units
+from spacy_flat.text.vocabulary import KeyIndex
 
 WORDS = [
     Entry("重庆", 2000, "ns"),

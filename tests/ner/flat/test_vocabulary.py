@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from spacy_flat.lexicon import Lexicon, TextVectors
+from spacy_flat.lexicon import Lexicon
 from spacy_flat.lexicon.sources import Entry
 from spacy_flat.ner.flat.options import LatticeOptions
 from spacy_flat.ner.flat.vocabulary import Resources, Vocabulary
-from spacy_flat.ner.vocabulary import KeyIndex, Pretrained
+from spacy_flat.text.vocabulary import KeyIndex, Pretrained
+from spacy_flat.vectors import TextVectors
 
 TRAINING = ["重庆重庆在", "", "药店在"]
 LEXICON = Lexicon([Entry("重庆"), Entry("药店"), Entry("上海")])

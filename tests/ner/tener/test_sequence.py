@@ -8,8 +8,6 @@ import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_flat.lexicon import TextVectors
-from spacy_flat.ner.segments import Segment
 from spacy_flat.ner.tener.options import SequenceOptions
 from spacy_flat.ner.tener.sequence import (
     LONGEST_SPELLING,
@@ -27,7 +25,9 @@ from spacy_flat.ner.tener.sequence import (
     word_codes,
 )
 from spacy_flat.ner.tener.vocabulary import Resources, Vocabulary
-from spacy_flat.ner.units import Units
+from spacy_flat.text.segments import Segment
+from spacy_flat.text.units import Units
+from spacy_flat.vectors import TextVectors
 
 EN = spacy.blank("en")
 TRAINING = ["Ann met 12 people in New York .", "ann is in https://example.org/" + "x" * 60, ""]

@@ -19,9 +19,9 @@ from spacy.language import Language
 from spacy.training import Example
 from thinc.api import fix_random_seed
 
-from spacy_flat.lexicon import TextVectors
 from spacy_flat.ner.tener.component import TenerEntityRecognizer
 from spacy_flat.nn.optimizers import AdamW
+from spacy_flat.vectors import TextVectors
 
 from ..conftest import GOLD, TEXTS, Span, blank, char_example, examples_of, spans_of
 

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from spacy_flat.ner.network import Table
 from spacy_flat.ner.tener.network import TENER, TENERSizes
 from spacy_flat.ner.tener.options import TENEROptions
 from spacy_flat.ner.tener.sequence import N_CASES, CharacterBatch, WordBatch
 from spacy_flat.nn.attention import SHIFTED, RelativeAttention, ShiftedTerm
+from spacy_flat.nn.embedding import Table
 from spacy_flat.nn.positions import sinusoids
 
 QUIET = {f"{name}_dropout": 0.0 for name in ("embed", "output", "ff", "attn", "key")}

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spacy.vectors import Vectors
 
-from spacy_flat.lexicon import read_vectors
-from spacy_flat.lexicon.vectors import binary
+from spacy_flat.vectors import binary, read_vectors
 
 KEYS = ["重庆", "人和药店", "😀"]
 ROWS = np.arange(12, dtype=np.float32).reshape(3, 4) / 3

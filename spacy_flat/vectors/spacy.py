@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...errors import Errors
+from ..errors import Errors
 from .table import TextVectors
 
 

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load, save
 
-from ..lexicon import TextVectors
-from .options import TextOptions, check_fixed
+from ..options import check_fixed
+from ..vectors import TextVectors
+from .options import TextOptions
 from .units import Ints
 
 Codes = NDArray[np.uint64]

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from spacy_flat.lexicon import Lexicon, TextVectors, read_vectors
+from spacy_flat.lexicon import Lexicon
+from spacy_flat.vectors import TextVectors, read_vectors
 
 VECTORS = Path(__file__).parents[3] / "shared" / "data" / "vectors"
 # Any character but the two that the format is made of; a number at a word's end would be ambiguous.

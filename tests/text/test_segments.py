@@ -6,13 +6,13 @@ import spacy
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from spacy_flat.ner.segments import (
+from spacy_flat.text.segments import (
     Segment,
     join_segments,
     spans_within,
     split_units,
 )
-from spacy_flat.ner.units import (
+from spacy_flat.text.units import (
     EntitySpan,
     Units,
 )

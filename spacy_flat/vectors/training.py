@@ -4,7 +4,7 @@ subwords Bojanowski et al., 2017)."""
 import gzip
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import TextIOWrapper
 from itertools import islice, pairwise
@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from ..errors import Errors
-from ..files import replacing
-from .cutting import Cut
-from .lexicon import Lexicon
-from .textfile import decode, read_lines
+from ..files import decode, read_lines, replacing
 
 Kind = Literal["char", "bigram", "word"]
 Units = Iterable[list[str]]
+Cut = Callable[[Sequence[str]], Iterator[list[str]]]
+"""Cuts texts into words."""
 
 LINES_AT_ONCE = 1000
 LONGEST = 5000  # units of a line; gensim leaves out what comes after the 10,000th
@@ -64,7 +63,7 @@ def train_vectors(
     kind: Kind,
     texts: Sequence[Path],
     target: Path,
-    lexicon: Lexicon,
+    words: Iterable[str],
     cut: Cut,
     options: VectorOptions,
     *,
@@ -72,6 +71,8 @@ def train_vectors(
 ) -> Trained:
     """Train vectors of one kind on text files (plain, .gz or .xz, UTF-8) and write them.
 
+    words: those that get a vector from their subwords though no text has them.
+    cut: makes words of the texts.
     target: word2vec text, packed where the name ends in .gz, the most frequent unit first.
     Memory is bounded by the number of distinct units, not by the text: its units go through a
     temporary file beside the target.
@@ -91,7 +92,7 @@ def train_vectors(
     keys: list[str] = model.wv.index_to_key
     rows: NDArray[np.float32] = model.wv.vectors
     if kind == "word" and options.subwords:
-        unseen = [word for word in lexicon if word not in model.wv.key_to_index]
+        unseen = [word for word in words if word not in model.wv.key_to_index]
         keys = [*keys, *unseen]
         rows = np.concatenate([rows, *(model.wv[word][None] for word in unseen)])
     write_vectors(target, keys, rows)

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import Errors
-from ..textfile import ByteStream, open_file, reading
+from ..errors import Errors
+from ..files import ByteStream, open_file, reading
 from .table import TextVectors
 
 PIECE = 1 << 20  # bytes read at a time

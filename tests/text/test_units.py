@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from spacy_flat.ner.units import EntitySpan, Units, token_ends
+from spacy_flat.text.units import EntitySpan, Units, token_ends
 
 VOCAB = Vocab()
 

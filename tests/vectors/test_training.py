@@ -11,10 +11,11 @@ import spacy
 from spacy.cli._util import app as spacy_app
 from typer.testing import CliRunner
 
-from spacy_flat.lexicon import Lexicon, TextVectors, read_vectors
+from spacy_flat.lexicon import Lexicon
 from spacy_flat.lexicon.cutting import longest_match
 from spacy_flat.lexicon.sources import Entry
-from spacy_flat.lexicon.training import Kind, Trained, VectorOptions, train_vectors, write_vectors
+from spacy_flat.vectors import TextVectors, read_vectors
+from spacy_flat.vectors.training import Kind, Trained, VectorOptions, train_vectors, write_vectors
 
 FRUIT, PLACES = ["苹果", "香蕉", "葡萄"], ["重庆", "浙江", "北京"]
 LEXICON = Lexicon(map(Entry, [*FRUIT, *PLACES, "苹果树"]))
