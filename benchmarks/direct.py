@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from spacy_flat.ner.flat.lattice import LatticeBatch
+from spacy_flat.ner.flat.batch import LatticeBatch
 from spacy_flat.ner.flat.network import FLAT
 
 FOUR = [(0, 0), (0, 1), (1, 0), (1, 1)]  # hh, ht, th, tt: 0 is the head, 1 the tail
@@ -76,9 +76,9 @@ class DirectFLAT(nn.Module):
         attention = layer.attention
         fusion: Any = self.network.fusions[0 if options.share_fusion else number]
         fused = fusion.project(pairs).relu()
-        r = self.network.r_projs[number](fused).view(B, L, L, options.heads, -1)
+        r = self.network.r_projs[number](fused).view(B, L, L, options.num_heads, -1)
         q, k, v = (
-            project(nodes).view(B, L, options.heads, -1).transpose(1, 2)  # [B, H, L, d]
+            project(nodes).view(B, L, options.num_heads, -1).transpose(1, 2)  # [B, H, L, d]
             for project in (attention.q_proj, attention.k_proj, attention.v_proj)
         )
         content = (q + attention.u[:, None]) @ k.transpose(2, 3)  # [B, H, L, L]
@@ -93,7 +93,7 @@ class DirectFLAT(nn.Module):
 def bytes_needed(network: FLAT, batch: LatticeBatch, *, training: bool) -> int:
     """About the memory that the direct form takes for a batch."""
     B, L = batch.heads.shape
-    D = network.options.heads * network.options.head_dim
+    D = network.options.num_heads * network.options.head_dim
     kinds = 2 if network.options.fusion == "ff_two" else 4
     # Of B×L×L×D numbers, so many are alive at the peak.
     arrays = kinds + 4 if training else max(2 * kinds, kinds + 3)

@@ -1,34 +1,86 @@
-"""Checks of option blocks: what stands in the config under `model`."""
+"""Blocks of options: what stands in the config under `model`, each checked as a whole."""
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar, Protocol
+from collections.abc import Mapping
+from dataclasses import Field, dataclass, field, fields
+from typing import Any, ClassVar
 
 from .errors import Errors
 
 
-class Options(Protocol):
-    """A block of options."""
+def option(
+    default: Any,
+    meaning: str,
+    *,
+    least: float | None = None,
+    most: float | None = None,
+    below: float | None = None,
+    fixed: bool = False,
+) -> Any:
+    """A field of an option block: its default, what it means, and what it may be.
+
+    least, most, below: bounds of a number; `below` itself is excluded.
+    fixed: a trained network relies on it, so that it can't be changed afterwards.
+    """
+    bounds = {"least": least, "most": most, "below": below}
+    return field(default=default, metadata={"meaning": meaning, "fixed": fixed, **bounds})
+
+
+@dataclass(frozen=True)
+class Options:
+    """A block of options that checks itself.
+
+    block: its name in the config, `[components.….model.BLOCK]`.
+
+    Raises ValueError (F305) for a number out of its bounds.
+    """
 
     block: ClassVar[str]
 
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            self.require(each.name, _within(value, each), bounds_of(each))
 
-def check_fixed(options: Options, saved: Mapping[str, object]) -> None:
-    """Raises ValueError (F307) where options differ from saved ones that a network relies on."""
-    for name, value in saved.items():
-        given = getattr(options, name)
-        if given != value:
-            words = {"block": options.block, "name": name, "value": given, "saved": value}
-            raise ValueError(Errors.F307.format(**words))
+    def require(self, name: str, right: bool, wanted: str) -> None:
+        """Raises ValueError (F305) where an option is not right."""
+        if not right:
+            value = getattr(self, name)
+            words = {"block": self.block, "name": name, "value": value, "wanted": wanted}
+            raise ValueError(Errors.F305.format(**words))
+
+    def fixed(self) -> dict[str, Any]:
+        """The options that a trained network relies on."""
+        return {
+            each.name: getattr(self, each.name) for each in fields(self) if each.metadata["fixed"]
+        }
+
+    def check_fixed(self, saved: Mapping[str, Any]) -> None:
+        """Raises ValueError (F307) where they differ from those of a trained network."""
+        for name, value in self.fixed().items():
+            # JSON and msgpack make lists of tuples.
+            if name in saved and _plain(saved[name]) != _plain(value):
+                words = {"block": self.block, "name": name, "value": value, "saved": saved[name]}
+                raise ValueError(Errors.F307.format(**words))
 
 
-def check_sizes(block: str, options: object, names: Sequence[str]) -> None:
-    """Raises ValueError (F305) for a value below 1."""
-    for name in names:
-        value = getattr(options, name)
-        check(block, name, value, value >= 1, "1 or more")
+def bounds_of(each: "Field[Any]") -> str:
+    """The bounds of a field in words; "" where it has none."""
+    least, most, below = (each.metadata[name] for name in ("least", "most", "below"))
+    if below is not None:
+        return f"from {least} up to below {below}"
+    if most is not None:
+        return f"from {least} to {most}"
+    return "" if least is None else f"{least} or more"
 
 
-def check(block: str, name: str, value: object, right: bool, wanted: str) -> None:
-    """Raises ValueError (F305) where a value is not right."""
-    if not right:
-        raise ValueError(Errors.F305.format(block=block, name=name, value=value, wanted=wanted))
+def _within(value: Any, each: "Field[Any]") -> bool:
+    least, most, below = (each.metadata[name] for name in ("least", "most", "below"))
+    return (
+        (least is None or value >= least)
+        and (most is None or value <= most)
+        and (below is None or value < below)
+    )
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value

@@ -17,7 +17,7 @@ from weasel.cli.run import project_run
 ROOT = Path(__file__).parents[1]
 SIZES = {"train": 40, "dev": 10, "test": 10}
 MINI_CONFIG = {
-    "components.flat_ner.model.network.heads": 2,
+    "components.flat_ner.model.network.num_heads": 2,
     "components.flat_ner.model.network.head_dim": 8,
     "training.max_steps": 4,
     "training.eval_frequency": 2,

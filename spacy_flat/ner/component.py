@@ -1,9 +1,8 @@
 """What spaCy sees of an entity recogniser: what `flat_ner` and `tener_ner` share."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from spacy.pipeline import TrainablePipe
 from spacy.scorer import PRFScore, get_ner_prf
 from spacy.tokens import Doc
@@ -12,46 +11,21 @@ from spacy.vocab import Vocab
 from thinc.api import Optimizer, set_dropout_rate
 
 from ..errors import Errors
-from ..text.batches import Batch
-from ..text.segments import Segment, join_segments, spans_within
-from ..text.units import EntitySpan, Units
-from .model import (
-    Emissions,
-    TaggingModel,
-    best_tags,
-    extend_labels,
-    loss_and_gradient,
-    scheme_of,
-    shim_of,
-)
-from .spans import OnMisaligned, gold_spans, has_gold, set_entities
-from .tags import IntArray, TagSet, tag_set
+from ..text.initialise import shim_of
+from ..text.units import EntitySpan
+from .emissions import Emissions, Gold, find_entities
+from .model import TaggingModel, extend_labels, network_of
+from .spans import OnMisaligned, get_char_ents, gold_spans, has_gold, set_entities
+from .tags import TagSet, tag_set
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-CHAR_ENTS = "char_ents"
-CHAR_ENTS_KEY = f"spacy_flat.{CHAR_ENTS}"  # in Doc.user_data
-
-
-def get_char_ents(doc: Doc) -> list[EntitySpan]:
-    """`doc._.char_ents`: the entities that were found, as (start, end, label) in `doc.text`; also
-    those that gave way to others in `doc.ents`."""
-    # A DocBin and a worker process make other sequences of named tuples.
-    return [EntitySpan(*span) for span in doc.user_data.get(CHAR_ENTS_KEY, ())]
-
-
-def set_char_ents(doc: Doc, spans: Sequence[EntitySpan]) -> None:
-    doc.user_data[CHAR_ENTS_KEY] = spans
-
-
-if not Doc.has_extension(CHAR_ENTS):
-    Doc.set_extension(CHAR_ENTS, getter=get_char_ents, setter=set_char_ents)
-
 
 def score_entities(examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
-    """spaCy's scores of entities as tokens, and `chars_p`, `chars_r`, `chars_f`: of their exact
-    characters, which differ where an entity cuts tokens. None where there is nothing to score."""
+    """spaCy's scores of entities as tokens, and `chars_p`, `chars_r`, `chars_f` of their exact
+    characters, which differ where an entity crosses token boundaries. None where there is nothing
+    to score."""
     examples = list(examples)
     counts = PRFScore()
     for example in examples:
@@ -73,7 +47,7 @@ def make_scorer() -> Callable[..., dict[str, Any]]:
     return score_entities
 
 
-ASSIGNS = ["doc.ents", "token.ent_iob", "token.ent_type", f"doc._.{CHAR_ENTS}"]
+ASSIGNS = ["doc.ents", "token.ent_iob", "token.ent_type", "doc._.char_ents"]
 SETTINGS = {
     "on_misaligned": "expand",
     "overwrite": False,
@@ -94,10 +68,12 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
     """Finds entities by tagging the units of a text, characters or tokens, with a CRF.
 
     model: Docs → emissions of the tags of their units.
-    on_misaligned: what becomes in `doc.ents` of an entity that cuts tokens: "expand" it to the
-        tokens, "contract" it, or "drop" it. `doc._.char_ents` has the exact characters.
-    overwrite: replace entities that the Doc already has; otherwise new ones give way to them.
-    scorer: of the evaluation.
+    on_misaligned: how an entity that crosses token boundaries is written to `doc.ents`: "expand" it
+        to all tokens that it touches, "contract" it to those that it covers, or "drop" it.
+        `doc._.char_ents` has the exact characters.
+    overwrite: replace entities that the Doc already has; otherwise they stay, and new entities that
+        share a token with them are left out.
+    scorer: scores the evaluation.
     """
 
     def __init__(
@@ -131,26 +107,19 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
     @property
     def tags(self) -> TagSet:
         """The tags of a unit."""
-        return tag_set(self.labels, scheme_of(self.model))
+        return tag_set(self.labels, self.model.attrs["options"].scheme)
 
     def predict(self, docs: Iterable[Doc]) -> list[list[EntitySpan]]:
         """Entities of each Doc, as characters of its text."""
         docs = list(docs)
         self._require_initialised()
-        texts: Sequence[Units] = []
-        parts: list[list[tuple[Segment, list[EntitySpan]]]] = [[] for _ in docs]
-        for emissions in self.model.predict(docs) if any(len(doc) for doc in docs) else ():
-            texts = emissions.texts
-            for segment, spans in self._decode(emissions):
-                parts[segment.text].append((segment, spans))
-        if not texts:
+        if not any(len(doc) for doc in docs):
             return [[] for _ in docs]
-        return [text.to_characters(_join(some)) for text, some in zip(texts, parts, strict=True)]
+        return find_entities(self.model.predict(docs), network_of(self.model), self.tags)
 
     def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Sequence[EntitySpan]]) -> None:
-        """Write what `predict` found to `doc.ents` and, in characters, to `doc._.char_ents`."""
+        """Write what `predict` found to `doc.ents`, and the characters for `doc._.char_ents`."""
         for doc, spans in zip(docs, scores, strict=True):
-            set_char_ents(doc, spans)
             if len(doc):
                 set_entities(doc, spans, self.on_misaligned, self.overwrite)
 
@@ -177,48 +146,34 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
         for label in sorted(_labels_of(examples) - set(self.labels)):
             self.add_label(label)
         set_dropout_rate(self.model, drop)
-        emissions, backprop = self.model.begin_update([eg.predicted for eg in examples])
-        learnt = self._losses(examples, emissions)
-
-        def gradients() -> Iterator[tuple[Emissions, "Tensor"]]:
-            for part, loss, gradient in learnt:
-                losses[self.name] += loss
-                yield part, gradient
-
-        backprop(gradients())  # type: ignore[arg-type]
+        emissions, backprop = self.model.begin_update([example.predicted for example in examples])
+        gold, network = self._gold(examples, emissions), network_of(self.model)
+        for batch, scores in emissions.batches:
+            loss = network.loss(scores, gold.target(batch, self.tags))
+            loss.backward()  # type: ignore[no-untyped-call]
+            losses[self.name] += loss.item()
+        backprop(emissions)
         if sgd is not None:
             self.finish_update(sgd)
         return losses
 
     def get_loss(
-        self, examples: Iterable[Example], scores: Iterable[Emissions]
+        self, examples: Iterable[Example], scores: Emissions
     ) -> tuple[float, list["Tensor"]]:
-        """Negative log-likelihood of the gold tags, the mean over the segments whose examples say
-        what is an entity, and its gradient for each batch of emissions.
+        """Negative log-likelihood of the gold tags, the mean over the segments of which something
+        is known, and its gradient for the scores of each batch. Nothing else changes.
 
         Raises ValueError (F233) for a label that the component does not have.
         """
-        found = list(self._losses(list(examples), scores))
-        return sum(loss for _, loss, _ in found), [gradient for *_, gradient in found]
+        gold, network = self._gold(list(examples), scores), network_of(self.model)
+        found = [
+            network.loss_gradient(part.scores, gold.target(part.batch, self.tags))
+            for part in scores.batches
+        ]
+        return sum(loss for loss, _ in found), [gradient for _, gradient in found]
 
-    def _losses(
-        self, examples: Sequence[Example], emissions: Iterable[Emissions]
-    ) -> Iterator[tuple[Emissions, float, "Tensor"]]:
-        """Each batch with its share of the loss, and its gradient."""
-        characters = [gold_spans(example) for example in examples]
-        gold: list[list[EntitySpan] | None] = []
-        n_known = 0
-        for part in emissions:
-            if not gold:
-                gold = [
-                    None if spans is None else text.from_characters(spans)
-                    for text, spans in zip(part.texts, characters, strict=True)
-                ]
-                n_known = sum(gold[segment.text] is not None for segment in part.segments)
-            known = [gold[segment.text] is not None for segment in part.batch.segments]
-            weights = np.array(known) / max(1, n_known)
-            tags = self._gold_tags(part.batch, gold)
-            yield part, *loss_and_gradient(self.model, part, tags, weights)
+    def _gold(self, examples: Sequence[Example], emissions: Emissions) -> Gold:
+        return Gold.of([gold_spans(example) for example in examples], emissions)
 
     def settle_labels(
         self, get_examples: Callable[[], Iterable[Example]], labels: Sequence[str] | None
@@ -252,30 +207,6 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
             extend_labels(self.model, self.labels)
         return 1
 
-    def _decode(self, emissions: Emissions) -> Iterator[tuple[Segment, list[EntitySpan]]]:
-        """The entities of each segment, as units of the text that it is of."""
-        segments = emissions.batch.segments
-        tags = best_tags(self.model, emissions)
-        found = self.tags.decode(tags.ravel())
-        rows, starts = np.divmod(found.starts, tags.shape[1])
-        starts += np.array([segment.start for segment in segments])[rows]
-        ends = starts + found.ends - found.starts
-        names = self.labels
-        spans: list[list[EntitySpan]] = [[] for _ in segments]
-        columns = (array.tolist() for array in (rows, starts, ends, found.labels))
-        for row, start, end, label in zip(*columns, strict=True):
-            spans[row].append(EntitySpan(start, end, names[label]))
-        return zip(segments, spans, strict=True)
-
-    def _gold_tags(self, batch: Batch, gold: Sequence[Sequence[EntitySpan] | None]) -> IntArray:
-        """[B, C] tags of the gold entities; an entity that a segment cuts is an entity there."""
-        tags = np.zeros((len(batch.segments), int(batch.n_units.max())), dtype=np.int64)
-        for row, segment in enumerate(batch.segments):
-            length = segment.end - segment.start
-            spans = spans_within(gold[segment.text] or (), segment)
-            tags[row, :length] = self.tags.encode(spans, length)
-        return tags
-
     def _checked(self, label: str) -> str:
         """The label, also in the vocabulary's strings."""
         if not isinstance(label, str) or not label:
@@ -290,9 +221,3 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
 
 def _labels_of(examples: Iterable[Example]) -> set[str]:
     return {ent.label_ for example in examples for ent in example.reference.ents}
-
-
-def _join(parts: list[tuple[Segment, list[EntitySpan]]]) -> list[EntitySpan]:
-    """What was found in the segments of one text, which come in any order."""
-    parts.sort(key=lambda part: part[0].start)
-    return join_segments([segment for segment, _ in parts], [spans for _, spans in parts])

@@ -15,6 +15,8 @@ from ..nn.crf import CRF
 from ..nn.dropout import Dropout
 from ..nn.embedding import PretrainedEmbedding, Table, drop_keys
 from ..nn.transformer import linears
+from ..text.units import Ints
+from .emissions import Target
 from .options import NetworkOptions
 from .tags import TagSet
 
@@ -44,7 +46,7 @@ class TaggingNetwork(nn.Module):
 
     def __init__(self, options: NetworkOptions, labels: Sequence[str]) -> None:
         super().__init__()
-        width = options.heads * options.head_dim
+        width = options.num_heads * options.head_dim
         self.embed_dropout = Dropout(options.embed_dropout)
         self.output_dropout = Dropout(options.output_dropout)
         self.key_dropout = options.key_dropout
@@ -61,6 +63,24 @@ class TaggingNetwork(nn.Module):
         """[B, C, D] → [B, C, K]."""
         scores: Tensor = self.classify(self.output_dropout(hidden))
         return scores
+
+    def best_tags(self, scores: Tensor, lengths: Ints) -> Ints:
+        """The most probable tags [B, C] for emissions [B, C, K]; 0 for padding."""
+        best: Ints = self.crf.decode(scores, self.to_tensor(lengths)).cpu().numpy()
+        return best
+
+    def loss(self, scores: Tensor, target: Target) -> Tensor:
+        """Negative log-likelihood of the target, summed with its weights."""
+        tags, lengths, weights = (self.to_tensor(array) for array in target)
+        return -self.crf.log_likelihood(scores, tags, lengths) @ weights
+
+    def loss_gradient(self, scores: Tensor, target: Target) -> tuple[float, Tensor]:
+        """The loss and its gradient [B, C, K], without any change of the network's gradients."""
+        with torch.enable_grad():
+            scores = scores.detach().requires_grad_()
+            loss = self.loss(scores, target)
+            (gradient,) = torch.autograd.grad(loss, scores)
+        return loss.item(), gradient
 
     def keys(self, array: np.ndarray, dropout: float | None = None) -> Tensor:
         """Keys of what is embedded; in training some are made unknown."""

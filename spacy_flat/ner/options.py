@@ -1,49 +1,39 @@
 """What a user may set of the network of every entity recogniser here."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ..options import check, check_sizes
+from ..options import Options, option
 from .tags import Scheme
 
 Activation = Literal["relu", "leaky_relu", "gelu"]
 
 
 @dataclass(frozen=True)
-class NetworkOptions:
-    """Options that the networks share.
+class NetworkOptions(Options):
+    """Options that the networks share. Dropouts may be changed after training, nothing else."""
 
-    scheme: tags of the CRF.
-    layers, heads, head_dim: the width is heads × head_dim. ff: the feed-forward layer is this many
-        times as wide.
-    k_proj: project the keys of the attention.
-    scaled: divide its scores by √head_dim.
-    *_dropout: of embeddings of characters and words (embed), before the last layer (output), in
-        the feed-forward layers (ff) and of attention weights (attn).
-    key_dropout: share of characters, bigrams and words made unknown in training.
+    block: ClassVar[str] = "network"
 
-    Raises ValueError (F305) for sizes below 1 and dropouts outside [0, 1).
-    """
-
-    scheme: Scheme = "BIOES"
-    layers: int = 1
-    heads: int = 8
-    head_dim: int = 16
-    ff: int = 3
-    ff_activate: Activation = "relu"
-    k_proj: bool = False
-    scaled: bool = False
-    embed_dropout: float = 0.5
-    output_dropout: float = 0.3
-    ff_dropout: float = 0.15
-    attn_dropout: float = 0.0
-    key_dropout: float = 0.01
-
-    sizes: ClassVar[Sequence[str]] = ("layers", "heads", "head_dim", "ff")
-
-    def __post_init__(self) -> None:
-        check_sizes("network", self, self.sizes)
-        for name in (field.name for field in fields(self) if field.name.endswith("_dropout")):
-            rate = getattr(self, name)
-            check("network", name, rate, 0 <= rate < 1, "from 0 up to below 1")
+    scheme: Scheme = option("BIOES", "tags of the CRF", fixed=True)
+    layers: int = option(1, "layers of attention and feed-forward", least=1, fixed=True)
+    num_heads: int = option(
+        8, "attention heads; the width is num_heads × head_dim", least=1, fixed=True
+    )
+    head_dim: int = option(16, "width of a head", least=1, fixed=True)
+    ff: int = option(3, "the feed-forward layer is this many times as wide", least=1, fixed=True)
+    ff_activate: Activation = option("relu", "activation of the feed-forward layer", fixed=True)
+    k_proj: bool = option(False, "project the keys of the attention", fixed=True)
+    scaled: bool = option(False, "divide attention scores by √head_dim", fixed=True)
+    embed_dropout: float = option(
+        0.5, "dropout of the embeddings of characters and words", least=0, below=1
+    )
+    output_dropout: float = option(0.3, "dropout before the last layer", least=0, below=1)
+    ff_dropout: float = option(0.15, "dropout in the feed-forward layers", least=0, below=1)
+    attn_dropout: float = option(0.0, "dropout of attention weights", least=0, below=1)
+    key_dropout: float = option(
+        0.01,
+        "share of characters, bigrams and words made unknown in training",
+        least=0,
+        below=1,
+    )

@@ -1,6 +1,6 @@
 """Entities between characters and tokens: gold entities to characters, predicted ones to tokens."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -13,6 +13,7 @@ from ..text.units import EntitySpan
 OnMisaligned = Literal["expand", "contract", "drop"]
 
 _ALIGNMENT = {"expand": "expand", "contract": "contract", "drop": "strict"}  # in spaCy's words
+_MOVED = "exact_chars"  # an extension of Span
 _BEGIN = 3  # ENT_IOB of the first token of an entity; without a type: of a blocked token
 
 
@@ -59,19 +60,55 @@ def set_entities(
 ) -> None:
     """Write entities to `doc.ents`, all other tokens being outside of any.
 
-    on_misaligned: an entity that cuts tokens is expanded to them, contracted to the tokens that it
-        covers, or dropped. Of entities that then share a token the first stays.
+    on_misaligned: an entity that crosses token boundaries is expanded to all tokens that it
+        touches, contracted to those that it covers, or dropped. Of entities that then share a token
+        the first stays.
     overwrite: drop the Doc's entities; otherwise they and blocked tokens stay, and new entities
-        give way to them.
+        that share a token with them are left out.
     """
     entities, blocked = ([], []) if overwrite else _existing(doc)
+    kept = list(entities)
     taken = {place for old in (*entities, *blocked) for place in range(old.start, old.end)}
-    for start, end, label in spans:
+    for span in spans:
+        start, end, label = span
         entity = doc.char_span(start, end, label, alignment_mode=_ALIGNMENT[on_misaligned])
         if entity is not None and taken.isdisjoint(range(entity.start, entity.end)):
             taken.update(range(entity.start, entity.end))
             entities.append(entity)
+            _keep_exact(entity, span)
+    _forget_ids(doc, kept)
     doc.set_ents(entities, blocked=blocked, default="outside")
+
+
+def get_char_ents(doc: Doc) -> list[EntitySpan]:
+    """`doc._.char_ents`: the entities in `doc.ents`, as (start, end, label) in characters of
+    `doc.text`. They are exact also where an entity was expanded or contracted to tokens."""
+    return [_exact(ent) for ent in doc.ents]
+
+
+def _keep_exact(entity: Span, exact: EntitySpan) -> None:
+    """Remember how far an entity's exact characters are from its tokens' ends. spaCy keeps such
+    attributes of spans right in `Span.as_doc` and `Doc.from_docs`."""
+    moved = [exact.start - entity.start_char, exact.end - entity.end_char]
+    if any(moved) or entity._.get(_MOVED):
+        entity._.set(_MOVED, [exact.label, *moved])
+
+
+def _exact(ent: Span) -> EntitySpan:
+    # What was kept for another entity on the same tokens does not count.
+    label, start, end = ent._.get(_MOVED) or ("", 0, 0)
+    if label != ent.label_:
+        start = end = 0
+    return EntitySpan(ent.start_char + start, ent.end_char + end, ent.label_)
+
+
+def _forget_ids(doc: Doc, kept: Sequence[Span]) -> None:
+    """Remove the ids that earlier entities, such as an entity ruler's, left on tokens, but for
+    those of the entities that are kept: spaCy's `set_ents` leaves them there."""
+    own = {place for ent in kept for place in range(ent.start, ent.end)}
+    for place in np.flatnonzero(doc.to_array("ENT_ID")).tolist():
+        if place not in own:
+            doc[place].ent_id = 0
 
 
 def _existing(doc: Doc) -> tuple[list[Span], list[Span]]:
@@ -81,3 +118,9 @@ def _existing(doc: Doc) -> tuple[list[Span], list[Span]]:
     iob, types = doc.to_array(["ENT_IOB", "ENT_TYPE"]).T
     places = np.flatnonzero((iob == _BEGIN) & (types == 0)).tolist()
     return list(doc.ents), [doc[place : place + 1] for place in places]
+
+
+if not Doc.has_extension("char_ents"):
+    Doc.set_extension("char_ents", getter=get_char_ents)
+if not Span.has_extension(_MOVED):
+    Span.set_extension(_MOVED, default=None)

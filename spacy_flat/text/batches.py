@@ -5,12 +5,12 @@ Shapes: B segments.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from thinc.model import Model, deserialize_attr, serialize_attr
 
-from .options import TextOptions
 from .segments import Segment
 from .units import Ints, Unit, Units
 
@@ -31,14 +31,15 @@ class Batch(Protocol):
 
 
 class TextEncoder(ABC):
-    """Turns texts into batches. Knows what the network's numbers mean."""
+    """Turns texts into batches. Knows what the network's numbers mean.
 
-    options: TextOptions
+    It is an attribute of a thinc `Model`, with which it is saved.
+    """
 
     @property
     @abstractmethod
     def unit(self) -> Unit:
-        """What is tagged."""
+        """What the texts are made of."""
 
     @abstractmethod
     def batches(
@@ -71,9 +72,9 @@ def take(flat: Ints, places: Ints, present: NDArray[np.bool_]) -> Ints:
     return np.where(present, flat[places], 0)
 
 
-def cut(order: Ints, n_units: Ints, n_words: Ints, max_nodes: int) -> Iterator[Ints]:
-    """Cut the segments, in this order, where a padded batch would pass `max_nodes`, or where what
-    it computes for padding would cost more than the start of another batch.
+def group_by_cost(order: Ints, n_units: Ints, n_words: Ints, max_nodes: int) -> Iterator[Ints]:
+    """Divide the segments, in this order, into batches: a new one begins where the padded batch
+    would pass `max_nodes`, or where computing its padding would cost more than another batch.
 
     n_words: [B] nodes beside the units.
     """
@@ -90,3 +91,15 @@ def cut(order: Ints, n_units: Ints, n_words: Ints, max_nodes: int) -> Iterator[I
             start, units, words = place, own_units, own_words
             pairs = own_units * (own_units + own_words)
     yield order[start:]
+
+
+@serialize_attr.register(TextEncoder)
+def _serialize_encoder(_: Any, value: TextEncoder, name: str, model: Model[Any, Any]) -> bytes:
+    return value.to_bytes()
+
+
+@deserialize_attr.register(TextEncoder)
+def _deserialize_encoder(
+    default: TextEncoder, value: bytes, name: str, model: Model[Any, Any]
+) -> TextEncoder:
+    return default.from_bytes(value)

@@ -1,61 +1,69 @@
-"""What a user may set of turning texts into numbers."""
+"""What a user may set of turning texts into numbers; a component's block takes what it needs."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ..errors import Errors
-from ..options import check_sizes
+from ..options import Options, option
 
 
 @dataclass(frozen=True)
-class TextOptions:
-    """Options of turning texts into numbers that all encoders share.
+class VocabularyOptions(Options):
+    """Options of the tables of characters and words."""
 
-    embed_width: width of trained vectors where no pretrained ones are given.
-    bigrams: use the bigram of a character and its right neighbour.
-    char_min_freq, bigram_min_freq, word_min_freq: occurrences in training from which one has a
-        trained vector.
-    normalise_numbers: read every digit as 0.
-    normalise_embeddings: scale pretrained vectors to unit length.
-    float16_vectors: keep pretrained vectors in half precision, which halves their size in memory
-        and in the saved pipeline.
-    fine_tune: train offsets to pretrained vectors.
-    max_length: longest piece of text, in units, in one attention. Longer texts are cut.
-    overlap: units that two segments share where a text had to be cut by force; at most half of
-        max_length.
-    batch_nodes: nodes of the attention, with padding, that are computed at once.
+    embed_width: int = option(
+        50, "width of trained vectors where no pretrained ones are given", least=1
+    )
+    char_min_freq: int = option(
+        1, "occurrences in training from which a character has a trained vector", least=1
+    )
+    word_min_freq: int = option(
+        1, "occurrences in training from which a word has a trained vector", least=1
+    )
+    normalise_numbers: bool = option(False, "read every digit as 0", fixed=True)
+    normalise_embeddings: bool = option(True, "scale pretrained vectors to unit length")
+    float16_vectors: bool = option(
+        False,
+        "keep pretrained vectors in half precision, which halves their size in memory and in the "
+        "saved pipeline",
+    )
+    fine_tune: bool = option(True, "train offsets to pretrained vectors")
 
-    Raises ValueError for sizes and frequencies below 1 (F305) and for an overlap outside 0 to
-    max_length / 2 (F300).
+
+@dataclass(frozen=True)
+class BigramOptions(Options):
+    """Options of the table of bigrams."""
+
+    bigrams: bool = option(
+        True, "use the bigram of a character and its right neighbour", fixed=True
+    )
+    bigram_min_freq: int = option(
+        1, "occurrences in training from which a bigram has a trained vector", least=1
+    )
+
+
+@dataclass(frozen=True)
+class SegmentOptions(Options):
+    """Options of cutting long texts into segments, and of computing these in batches.
+
+    Raises ValueError (F300) for an overlap outside 0 to max_length / 2.
     """
 
-    embed_width: int = 50
-    bigrams: bool = True
-    char_min_freq: int = 1
-    bigram_min_freq: int = 1
-    word_min_freq: int = 1
-    normalise_numbers: bool = False
-    normalise_embeddings: bool = True
-    float16_vectors: bool = False
-    fine_tune: bool = True
-    max_length: int = 200
-    overlap: int = 40
-    batch_nodes: int = 3000
-
-    block: ClassVar[str]
-    fixed: ClassVar[Sequence[str]] = ("bigrams", "normalise_numbers")  # once a network is trained
-    sizes: ClassVar[Sequence[str]] = (
-        "embed_width",
-        "char_min_freq",
-        "bigram_min_freq",
-        "word_min_freq",
-        "max_length",
-        "batch_nodes",
+    max_length: int = option(
+        200,
+        "longest piece of text, in units, in one attention; longer texts are split",
+        least=1,
+    )
+    overlap: int = option(
+        40,
+        "units that two pieces share where a text had to be split within a sentence; from 0 to "
+        "half of max_length",
+    )
+    batch_nodes: int = option(
+        3000, "nodes of the attention, with padding, that are computed at once", least=1
     )
 
     def __post_init__(self) -> None:
-        check_sizes(self.block, self, self.sizes)
+        super().__post_init__()
         if not 0 <= self.overlap <= self.max_length // 2:
             values = {"overlap": self.overlap, "max_length": self.max_length}
             raise ValueError(Errors.F300.format(block=self.block, **values))

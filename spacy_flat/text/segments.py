@@ -1,8 +1,8 @@
 """Long texts in pieces that fit into one attention, and back.
 
-A text is cut after the last sentence end that fits, else after the last comma, else by force. A
-forced cut may go through an entity, so there the two segments share an overlap, and what was found
-in it decides where one ends and the other starts.
+A text is split after the last sentence end that fits, else after a comma, else anywhere. What is
+not a sentence end may lie within an entity, so there the two segments share an overlap, and what
+was found in it decides where one ends and the other starts.
 
 What is counted are units: characters, or tokens.
 """
@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .options import SegmentOptions
 from .units import EntitySpan, Units
 
 # Of characters
@@ -33,28 +34,42 @@ class Segment:
     end: int
 
 
-def split_units(number: int, units: Units, max_length: int, overlap: int) -> list[Segment]:
-    """Cut one text into segments of at most `max_length` units; none for an empty text.
+def split_texts(texts: Sequence[Units], options: SegmentOptions) -> list[Segment]:
+    """Split texts into segments; none for an empty text."""
+    return [
+        segment
+        for number, text in enumerate(texts)
+        for segment in split_units(number, text, options.max_length, options.overlap)
+    ]
 
-    overlap: at most half of `max_length`, so that no unit is in three segments.
+
+def split_units(number: int, units: Units, max_length: int, overlap: int) -> list[Segment]:
+    """Split one text into segments of at most `max_length` units; none for an empty text.
+
+    overlap: at most half of `max_length`.
     """
     segments = []
     start = 0
     sentence_ends = commas = None
     while len(units) - start > max_length:
         if sentence_ends is None or commas is None:
-            sentence_ends, commas = _cuts(units)
+            sentence_ends, commas = _boundaries(units)
         limit = start + max_length
-        cut = _last(sentence_ends, start, limit) or _last(commas, start, limit)
-        segments.append(Segment(number, start, cut or limit))
-        start = cut or limit - overlap
+        end = _last(sentence_ends, start, limit)
+        following = end
+        if not end:
+            # From twice the overlap on, so that no unit is in three segments.
+            end = _last(commas, start + 2 * overlap, limit) or limit
+            following = end - overlap
+        segments.append(Segment(number, start, end))
+        start = following
     if start < len(units):
         segments.append(Segment(number, start, len(units)))
     return segments
 
 
-def _cuts(units: Units) -> tuple[list[int], list[int]]:
-    """The numbers of the units before which a sentence has ended, or a comma stands."""
+def _boundaries(units: Units) -> tuple[list[int], list[int]]:
+    """Where sentences have ended, and where commas stand just before: numbers of units."""
     if units.unit == "char":
         ends, commas = (mark.finditer(units.text) for mark in (SENTENCE_END, COMMA))
         return [match.end() for match in ends], [match.end() for match in commas]
@@ -69,10 +84,10 @@ def _cuts(units: Units) -> tuple[list[int], list[int]]:
     return behind_ends, behind_commas
 
 
-def _last(cuts: list[int], start: int, limit: int) -> int:
-    """The last of the sorted cuts in (start, limit], or 0."""
-    place = bisect_right(cuts, limit)
-    return cuts[place - 1] if place and cuts[place - 1] > start else 0
+def _last(places: list[int], start: int, limit: int) -> int:
+    """The last of the sorted places in (start, limit], or 0."""
+    number = bisect_right(places, limit)
+    return places[number - 1] if number and places[number - 1] > start else 0
 
 
 def join_segments(

@@ -1,4 +1,4 @@
-"""What is tagged in a text: its characters, or the tokens of a Doc."""
+"""The units of a text: its characters, or the tokens of a Doc."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Ints = NDArray[np.int64]
 
 
 class EntitySpan(NamedTuple):
-    """Units [start, end) of a text, characters where nothing else is said, are an entity of this
-    label."""
+    """Units [start, end) of a text are an entity of this label. Units are characters where nothing
+    else is said."""
 
     start: int
     end: int
@@ -27,12 +27,12 @@ class EntitySpan(NamedTuple):
 
 @dataclass(frozen=True)
 class Units:
-    """A text in N units; unit i has the characters from heads[i] up to and without tails[i]."""
+    """A text in N units; unit i is the characters from starts[i] up to, without, ends[i]."""
 
     unit: Unit
     text: str
-    heads: Ints  # [N] ascending
-    tails: Ints  # [N]
+    starts: Ints  # [N] ascending
+    ends: Ints  # [N]
 
     @classmethod
     def of(cls, doc: Doc, unit: Unit) -> Units:
@@ -47,12 +47,12 @@ class Units:
         return cls("char", text, places[:-1], places[1:])
 
     def __len__(self) -> int:
-        return len(self.heads)
+        return len(self.starts)
 
     def strings(self, start: int, end: int) -> list[str]:
         """Units [start, end)."""
-        ends = zip(self.heads[start:end].tolist(), self.tails[start:end].tolist(), strict=True)
-        return [self.text[head:tail] for head, tail in ends]
+        places = zip(self.starts[start:end].tolist(), self.ends[start:end].tolist(), strict=True)
+        return [self.text[first:last] for first, last in places]
 
     def to_characters(self, spans: Sequence[EntitySpan]) -> list[EntitySpan]:
         """Spans of units as spans of characters, without white space at their ends, which no
@@ -66,8 +66,8 @@ class Units:
     def from_characters(self, spans: Sequence[EntitySpan]) -> list[EntitySpan]:
         """Sorted spans of characters as spans of the units that they touch. Where two touch the
         same unit, the first has it, and the second goes without it, or is left out."""
-        starts = np.searchsorted(self.tails, [span.start for span in spans], "right")
-        ends = np.searchsorted(self.heads, [span.end for span in spans], "left")
+        starts = np.searchsorted(self.ends, [span.start for span in spans], "right")
+        ends = np.searchsorted(self.starts, [span.end for span in spans], "left")
         found = []
         taken = 0
         for span, start, end in zip(spans, starts.tolist(), ends.tolist(), strict=True):
@@ -77,7 +77,7 @@ class Units:
         return found
 
     def _outline(self, span: EntitySpan) -> tuple[int, int]:
-        return int(self.heads[span.start]), int(self.tails[span.end - 1])
+        return int(self.starts[span.start]), int(self.ends[span.end - 1])
 
 
 def _trimmed(text: str, start: int, end: int) -> list[tuple[int, int]]:
@@ -88,8 +88,8 @@ def _trimmed(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 
 def token_ends(doc: Doc) -> tuple[Ints, Ints]:
-    """[tokens] places of their first characters, and behind their last."""
+    """[tokens] where each starts in the text, and where it ends."""
     # An array of attributes costs a fraction of a loop over tokens, each of which is an object.
     lengths, spaces = doc.to_array(["LENGTH", "SPACY"]).astype(np.int64).reshape(-1, 2).T
-    heads = np.cumsum(lengths + spaces) - lengths - spaces
-    return heads, heads + lengths
+    starts = np.cumsum(lengths + spaces) - lengths - spaces
+    return starts, starts + lengths

@@ -1,4 +1,4 @@
-"""The keys that a network knows of characters, bigrams and words, and their pretrained vectors."""
+"""The keys by which a network knows characters, bigrams and words, and their pretrained vectors."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,16 +7,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import load, save
 
-from ..options import check_fixed
+from ..options import Options
 from ..vectors import TextVectors
-from .options import TextOptions
+from .codes import Codes, bigram_codes, char_codes, text_codes
+from .options import VocabularyOptions
 from .units import Ints
 
-Codes = NDArray[np.uint64]
-
-_SHIFT = np.uint64(21)  # a code point has 21 bits
 _TEXTS_AT_ONCE = 2000
 
 
@@ -54,57 +51,32 @@ class KeyIndex:
         return np.where(self.codes[places] == codes, self.keys[places], 0)
 
 
-def pack(indexes: Mapping[str, KeyIndex], options: TextOptions) -> dict[str, Any]:
+def pack(indexes: Mapping[str, KeyIndex], options: Options) -> dict[str, Any]:
     """Indexes as plain data, and the options that they rely on."""
+    from safetensors.numpy import save
+
     arrays = {
         f"{name}.{part}": array
         for name, index in indexes.items()
         for part, array in (("codes", index.codes), ("keys", index.keys))
     }
     n_trained = {name: index.n_trained for name, index in indexes.items()}
-    fixed = {name: getattr(options, name) for name in options.fixed}
-    return {"arrays": save(arrays), "n_trained": n_trained, "options": fixed}
+    return {"arrays": save(arrays), "n_trained": n_trained, "options": options.fixed()}
 
 
-def unpack(data: Mapping[str, Any], options: TextOptions) -> dict[str, KeyIndex]:
+def unpack(data: Mapping[str, Any], options: Options) -> dict[str, KeyIndex]:
     """What `pack` packed.
 
     Raises ValueError (F307) where it relies on other options.
     """
-    check_fixed(options, data["options"])
+    from safetensors.numpy import load
+
+    options.check_fixed(data["options"])
     arrays = load(data["arrays"])
     return {
         name: KeyIndex(arrays[f"{name}.codes"], arrays[f"{name}.keys"], n_trained)
         for name, n_trained in data["n_trained"].items()
     }
-
-
-def char_codes(text: str, normalise_numbers: bool) -> Codes:
-    """[C] code points; digits all become 0 when numbers are normalised."""
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-    if normalise_numbers:
-        for zero in "0０":
-            codes = np.where((codes >= ord(zero)) & (codes < ord(zero) + 10), ord("0"), codes)
-    return codes.astype(np.uint64)
-
-
-def bigram_codes(codes: Codes, last: Ints) -> Codes:
-    """[C] codes of characters → [C] codes of them and their right neighbours.
-
-    last: places of the last characters of segments: their neighbour is the end mark, code 0.
-    """
-    following = np.zeros_like(codes)
-    following[:-1] = codes[1:]
-    following[last] = 0
-    both: Codes = (codes << _SHIFT) | following
-    return both
-
-
-def text_codes(entries: Sequence[str], size: int, normalise_numbers: bool) -> tuple[Codes, Ints]:
-    """Codes of the entries of one character (size 1) or two (size 2), and their places."""
-    places = np.array([i for i, entry in enumerate(entries) if len(entry) == size], dtype=np.int64)
-    codes = char_codes("".join(entries[place] for place in places), normalise_numbers)
-    return (codes if size == 1 else (codes[::2] << _SHIFT) | codes[1::2]), places
 
 
 @dataclass(frozen=True)
@@ -116,7 +88,7 @@ class Pretrained:
 
     @classmethod
     def select(
-        cls, found: TextVectors | None, codes: Codes, places: Ints, options: TextOptions
+        cls, found: TextVectors | None, codes: Codes, places: Ints, options: VocabularyOptions
     ) -> "Pretrained":
         """codes[i] is the code of vector number places[i]; the first of equal codes counts."""
         if found is None:
@@ -130,7 +102,7 @@ class Pretrained:
 
     @classmethod
     def of_characters(
-        cls, found: TextVectors | None, size: int, options: TextOptions
+        cls, found: TextVectors | None, size: int, options: VocabularyOptions
     ) -> "Pretrained":
         """The vectors of characters (size 1) or bigrams (size 2)."""
         keys = found.keys if found is not None else []
@@ -151,7 +123,7 @@ class Column:
         counts: Counter[int],
         min_freq: int,
         pretrained: Pretrained,
-        options: TextOptions,
+        options: VocabularyOptions,
     ) -> "Column":
         """counts: how often each code occurs in training."""
         frequent = np.array(
@@ -163,7 +135,7 @@ class Column:
 
 
 def count_characters(
-    texts: Sequence[str], options: TextOptions
+    texts: Sequence[str], options: VocabularyOptions
 ) -> tuple[Counter[int], Counter[int]]:
     """How often characters and bigrams occur in the texts, by code."""
     chars: Counter[int] = Counter()

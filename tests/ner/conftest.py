@@ -19,7 +19,7 @@ from spacy_flat.nn.optimizers import AdamW
 Span = tuple[int, int, str]
 
 DROPOUTS = ("embed", "lattice", "output", "ff", "attn", "key", "word")
-NETWORK = {"heads": 2, "head_dim": 8, **{f"{name}_dropout": 0.0 for name in DROPOUTS}}
+NETWORK = {"num_heads": 2, "head_dim": 8, **{f"{name}_dropout": 0.0 for name in DROPOUTS}}
 TINY = {"model": {"network": NETWORK, "lattice": {"embed_width": 16, "gazetteer_rate": 0.0}}}
 
 WORDS = [

@@ -91,6 +91,16 @@ def test_cuts_at_commas_where_no_sentence_ends() -> None:
     assert pieces("一二三，四五，六七八九，十", 8) == ["一二三，四五，", "六七八九，十"]
 
 
+def test_pieces_overlap_at_commas() -> None:
+    """A comma, or a space in English, may lie within an entity; a sentence end does not."""
+    assert pieces("一二三四，五六七八九，十。十一", 8, 2) == [
+        "一二三四，",
+        "四，五六七八九，",
+        "九，十。十一",
+    ]
+    assert pieces("一二三，四五六。七八九", 8, 2) == ["一二三，四五六。", "七八九"]
+
+
 def test_cuts_by_force_with_an_overlap() -> None:
     assert pieces("一二三四五六七八九十", 6, 2) == ["一二三四五六", "五六七八九十"]
 
@@ -184,7 +194,7 @@ class TestTokens:
     def test_initials_end_no_sentence(self) -> None:
         assert self.pieces("the writer J. K. Rowling and two others , who came late , left") == [
             "the writer J. K. Rowling and two others ,",
-            "who came late , left",
+            "and two others , who came late , left",
         ]
 
     def test_by_force_with_an_overlap(self) -> None:

@@ -13,7 +13,8 @@ from ...vectors import TextVectors
 from ..component import ASSIGNS, SCORE_WEIGHTS, SETTINGS, CRFEntityRecognizer
 from ..model import TaggingModel
 from ..spans import OnMisaligned
-from .vocabulary import Resources
+from .model import initialise
+from .vocabulary import learn_vocabulary
 
 DEFAULT_CONFIG = """
 [model]
@@ -83,8 +84,15 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         mentions = [
             (ent.text, ent.label_) for example in examples for ent in example.reference.ents
         ]
-        resources = Resources(
-            self.labels, lexicon, char_vectors, bigram_vectors, word_vectors, mentions
-        )
         docs = [example.predicted for example in examples]
-        self.model.initialize(X=docs, Y=resources)  # type: ignore[arg-type]
+        vocabulary = learn_vocabulary(
+            self.model.attrs["encoder"].options,
+            [doc.text for doc in docs],
+            lexicon,
+            labels=self.labels,
+            mentions=mentions,
+            char_vectors=char_vectors,
+            bigram_vectors=bigram_vectors,
+            word_vectors=word_vectors,
+        )
+        initialise(self.model, docs, self.labels, vocabulary)

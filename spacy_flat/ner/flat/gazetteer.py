@@ -7,8 +7,9 @@ and with no vector unless the lexicon has one. They do so wherever the name occu
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,19 +46,16 @@ class WordNodes:
 
 @dataclass(frozen=True)
 class Gazetteer:
-    """Names of the training corpus, and the share of them that is shown at a time.
+    """Names of the training corpus, of which some are shown at a time.
 
     types: [N] of each name, its label's number among the types of the component's lexicon.
     """
 
     names: Lexicon
     types: Ints
-    rate: float
 
     @classmethod
-    def build(
-        cls, mentions: Iterable[tuple[str, str]], lexicon: Lexicon, rate: float
-    ) -> "Gazetteer":
+    def build(cls, mentions: Iterable[tuple[str, str]], lexicon: Lexicon) -> "Gazetteer":
         """mentions: the text and the label of each entity; a name counts as what it is most often.
 
         The labels become types of `lexicon`, which words may have that are added to it.
@@ -71,11 +69,21 @@ class Gazetteer:
             max_length=lexicon.max_length,
         )
         numbers = lexicon.declare_types(names.type_names)
-        return cls(names, np.array(numbers, dtype=np.int64)[names.types], rate)
+        return cls(names, np.array(numbers, dtype=np.int64)[names.types])
 
-    def show_some(self, known: WordNodes, pieces: Sequence[str]) -> WordNodes:
-        """The words with some of the names that occur in the pieces, drawn anew at every call."""
-        shown = np.random.random(self.names.size) < self.rate
+    def to_data(self) -> dict[str, Any]:
+        """As plain data."""
+        return {"names": self.names.to_bytes(), "types": self.types.tolist()}
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> "Gazetteer":
+        """What `to_data` gave."""
+        return cls(Lexicon.from_bytes(data["names"]), np.array(data["types"], dtype=np.int64))
+
+    def show_some(self, known: WordNodes, pieces: Sequence[str], rate: float) -> WordNodes:
+        """The words with some of the names that occur in the pieces: a share of all names, drawn
+        anew at every call."""
+        shown = np.random.random(self.names.size) < rate
         matches = self.names.match(pieces)
         here = shown[matches.words]
         words = matches.words[here]

@@ -12,31 +12,16 @@ import srsly
 from numpy.typing import NDArray
 
 from ...lexicon import Lexicon
-from ...text.batches import TextEncoder, cut, padding, take
+from ...text.batches import TextEncoder, group_by_cost, padding, take
+from ...text.codes import bigram_codes, char_codes
 from ...text.segments import Segment
 from ...text.units import Ints, Units
-from ...text.vocabulary import KeyIndex, bigram_codes, char_codes, pack, unpack
+from ...text.vocabulary import KeyIndex, pack, unpack
+from .batch import LatticeBatch
 from .gazetteer import Gazetteer, WordNodes
 from .options import LatticeOptions
 
 N_BANDS = 8  # of word frequency
-
-
-@dataclass(frozen=True)
-class LatticeBatch:
-    """Some segments as numbers. Keys are 0 where unknown or padding."""
-
-    segments: tuple[Segment, ...]
-    n_units: Ints  # [B] characters
-    chars: Ints  # [B, C] keys
-    bigrams: Ints  # [B, C] keys of a character and its right neighbour
-    words: Ints  # [B, M] keys
-    types: Ints  # [B, M] word types; 0 unknown
-    lengths: Ints  # [B, M] characters of a word; 0 padding
-    bands: Ints  # [B, M] bands of word frequency; 0 unknown
-    heads: Ints  # [B, L] place of a node's first character in the segment
-    tails: Ints  # [B, L] and of its last
-    present: NDArray[np.bool_]  # [B, L] False for padding
 
 
 @dataclass
@@ -54,7 +39,7 @@ class LatticeEncoder(TextEncoder):
     words: KeyIndex
     n_types: int
     name_types: Sequence[int] = ()
-    gazetteer: Gazetteer | None = None  # for training; not saved
+    gazetteer: Gazetteer | None = None  # for training
     _bands: tuple[Any, NDArray[np.int8]] = field(
         default=(None, np.zeros(0, np.int8)), init=False, repr=False
     )
@@ -77,7 +62,7 @@ class LatticeEncoder(TextEncoder):
         pieces = [texts[segment.text].text[segment.start : segment.end] for segment in segments]
         flat = _FlatLattice(self, pieces, self.gazetteer if is_train else None)
         order = np.lexsort((flat.n_words, flat.n_chars))
-        for rows in cut(order, flat.n_chars, flat.n_words, self.options.batch_nodes):
+        for rows in group_by_cost(order, flat.n_chars, flat.n_words, self.options.batch_nodes):
             yield flat.pad(rows, tuple(segments[row] for row in rows))
 
     def words_in(self, texts: Sequence[str]) -> WordNodes:
@@ -113,6 +98,7 @@ class LatticeEncoder(TextEncoder):
             "name_types": list(self.name_types),
             "indexes": pack(indexes, self.options),
             "lexicon": self.lexicon.to_bytes(),
+            "gazetteer": self.gazetteer and self.gazetteer.to_data(),
         }
         return bytes(srsly.msgpack_dumps(fields))
 
@@ -121,8 +107,17 @@ class LatticeEncoder(TextEncoder):
         lexicon = Lexicon.from_bytes(fields["lexicon"])
         indexes = unpack(fields["indexes"], self.options)
         chars, bigrams, words = (indexes[name] for name in ("chars", "bigrams", "words"))
-        types = fields["n_types"], fields["name_types"]
-        return LatticeEncoder(self.options, lexicon, chars, bigrams, words, *types)
+        names = fields["gazetteer"]
+        return LatticeEncoder(
+            self.options,
+            lexicon,
+            chars,
+            bigrams,
+            words,
+            fields["n_types"],
+            fields["name_types"],
+            Gazetteer.from_data(names) if names else None,
+        )
 
 
 class _FlatLattice:
@@ -139,7 +134,7 @@ class _FlatLattice:
         self.bigrams = encoder.bigrams.look_up(bigram_codes(codes, last))
         nodes = encoder.words_in(pieces)
         if gazetteer is not None:
-            nodes = gazetteer.show_some(nodes, pieces)
+            nodes = gazetteer.show_some(nodes, pieces, encoder.options.gazetteer_rate)
         self.n_words = np.bincount(nodes.texts, minlength=len(pieces)).astype(np.int64)
         self.word_starts = np.cumsum(self.n_words) - self.n_words
         self.words = nodes.keys

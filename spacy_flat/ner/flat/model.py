@@ -1,13 +1,16 @@
 """The registered architecture `spacy-flat.FLAT.v1`: Docs → lattice → torch → emissions."""
 
-from typing import Any
+from collections.abc import Sequence
+from functools import partial
 
 from spacy.tokens import Doc
 
-from ..model import TaggingModel, Tok2Vec, initialise_network, make_model
+from ...text.initialise import initialise_network
+from ...text.upstream import Tok2Vec
+from ..model import TaggingModel, make_model
 from .lattice import N_BANDS, LatticeEncoder
 from .options import FLATOptions, LatticeOptions
-from .vocabulary import Resources, Vocabulary
+from .vocabulary import Vocabulary
 
 N_LENGTHS = 10  # words of this many characters less one, and longer, are one class
 
@@ -15,7 +18,7 @@ N_LENGTHS = 10  # words of this many characters less one, and longer, are one cl
 def build_flat_model(
     network: FLATOptions, lattice: LatticeOptions, tok2vec: Tok2Vec | None = None
 ) -> TaggingModel:
-    """Build the flat-lattice Transformer (Li et al., ACL 2020).
+    """Build the flat-lattice Transformer (Li et al., ACL 2020), without a network as yet.
 
     network, lattice: options; see there.
     tok2vec: its vector of a token joins the vectors of the token's characters.
@@ -23,21 +26,18 @@ def build_flat_model(
     from .network import FLAT
 
     encoder = LatticeEncoder.empty(lattice)
-    return make_model("flat", network, encoder, tok2vec, FLAT.from_config, initialise)
+    return make_model("flat", network, encoder, tok2vec, partial(FLAT.from_config, network))
 
 
 def initialise(
-    model: TaggingModel, X: list[Doc] | None = None, Y: Resources | None = None
-) -> TaggingModel:
-    """Build the network for training texts X and resources Y; nothing to do without them."""
-    if X is None or Y is None:
-        return model
-    options = model.attrs["encoder"].options
-    vocabulary = Vocabulary.build(options, Y, [doc.text for doc in X])
-    encoder = vocabulary.encoder
-    sizes: dict[str, Any] = {
+    model: TaggingModel, docs: list[Doc], labels: Sequence[str], vocabulary: Vocabulary
+) -> None:
+    """Build the network for some labels and what the training Docs taught."""
+    encoder, columns = vocabulary
+    sizes = {
+        "labels": list(labels),
         "n_types": max(1, encoder.n_types),
         "n_lengths": N_LENGTHS,
         "n_bands": N_BANDS,
     }
-    return initialise_network(model, X, Y.labels, encoder, vocabulary.columns, sizes)
+    initialise_network(model, docs, encoder, encoder.options, columns, sizes)

@@ -18,7 +18,7 @@ from ...nn.positions import Positions
 from ...nn.transformer import TransformerLayer
 from ...text.units import Ints
 from ..network import Sizes, TaggingNetwork
-from .lattice import LatticeBatch
+from .batch import LatticeBatch
 from .options import FLATOptions, Fusion
 
 DISTANT = 10  # the paper's FLAT_mld masks pairs farther apart than this
@@ -154,7 +154,7 @@ class FLAT(TaggingNetwork):
         super().__init__(options, sizes.labels)
         self.options = options
         self.sizes = sizes
-        width = options.heads * options.head_dim
+        width = options.num_heads * options.head_dim
         self.chars = make_embedding(sizes.chars)
         self.bigrams = make_embedding(sizes.bigrams) if sizes.bigrams.width else None
         self.words = make_embedding(sizes.words)
@@ -185,9 +185,14 @@ class FLAT(TaggingNetwork):
             nn.init.normal_(weight, std=0.02)
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> "FLAT":
-        """Build from plain data, as read from a weights file."""
-        return cls(FLATOptions(**config["options"]), FLATSizes.plain(config["sizes"]))
+    def from_config(cls, options: FLATOptions, config: dict[str, Any]) -> "FLAT":
+        """Build from plain data, as read from a weights file: sizes, and those of the options that
+        the weights rely on.
+
+        Raises ValueError (F307) where the options differ from these.
+        """
+        options.check_fixed(config["options"])
+        return cls(options, FLATSizes.plain(config["sizes"]))
 
     def forward(self, batch: LatticeBatch, upstream: Tensor | None = None) -> Tensor:
         """batch: B segments with C characters and M words.
@@ -247,7 +252,7 @@ class FLAT(TaggingNetwork):
         fusion = self.fusions[layer if len(self.fusions) > 1 else 0]
         fused = self.r_projs[layer](fusion(table, group.distances))  # [S·N, D]
         kinds = len(geometry.distinct)
-        split = fused.view(kinds, -1, options.heads, options.head_dim).permute(2, 3, 0, 1)
+        split = fused.view(kinds, -1, options.num_heads, options.head_dim).permute(2, 3, 0, 1)
         return Relation(
             split, group.heads, group.sequences, group.rows, geometry.key_heads, geometry.key_kinds
         )
@@ -273,7 +278,7 @@ class FLAT(TaggingNetwork):
 def make_layer(options: FLATOptions) -> TransformerLayer:
     """Attention and feed-forward as the options have them."""
     attention = RelativeAttention(
-        options.heads,
+        options.num_heads,
         options.head_dim,
         q_proj=options.q_proj,
         k_proj=options.k_proj,
@@ -284,7 +289,7 @@ def make_layer(options: FLATOptions) -> TransformerLayer:
     )
     return TransformerLayer(
         attention,
-        options.heads * options.head_dim,
+        options.num_heads * options.head_dim,
         ff=options.ff,
         activation=options.ff_activate,
         dropout=options.ff_dropout,

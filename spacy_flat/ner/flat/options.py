@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ...options import check
-from ...text.options import TextOptions
+from ...options import option
+from ...text.options import BigramOptions, SegmentOptions, VocabularyOptions
 from ..options import NetworkOptions
 
 Fusion = Literal["ff", "ff_linear", "ff_two", "attn", "gate"]
@@ -15,63 +15,69 @@ WordFeature = Literal["type", "length", "frequency"]
 
 @dataclass(frozen=True)
 class FLATOptions(NetworkOptions):
-    """Options of the FLAT network, in the terms of Li et al. (ACL 2020), beside `NetworkOptions`.
-
-    fusion: how the four distances of a pair become one encoding; see `FourDistances`.
-    share_fusion: one fusion for all layers.
-    q_proj, v_proj, r_proj: projections of queries, values, relative encodings.
-    attn_ff: project the output of the attention.
-    residual: add a sublayer's input to its output (the paper) or not (the released code).
-    mask: "self_matched" and "distant" are the ablations FLAT_msm and FLAT_mld.
-    absolute_positions: also add encodings of head and tail to the nodes.
-    learnable_positions: train the encodings of distances. pos_norm: scale them to unit length.
-    word_features: what a word's node says beside its vector.
-    lattice_dropout: of embeddings of words. word_dropout: share of words made unknown in training.
+    """Options of the FLAT network, in the terms of Li et al. (ACL 2020).
 
     Raises ValueError (F305) also for repeated word features.
     """
 
-    fusion: Fusion = "ff_two"
-    share_fusion: bool = True
-    q_proj: bool = True
-    v_proj: bool = True
-    r_proj: bool = True
-    attn_ff: bool = False
-    residual: bool = True
-    mask: Mask = "none"
-    absolute_positions: bool = False
-    learnable_positions: bool = False
-    pos_norm: bool = False
-    word_features: Sequence[WordFeature] = ("type", "length", "frequency")
-    lattice_dropout: float = 0.5
-    word_dropout: float = 0.01
+    fusion: Fusion = option(
+        "ff_two",
+        "how the four distances of a pair become one encoding: a linear map of all four and a ReLU "
+        "(ff, the paper), without the ReLU (ff_linear), of two of them (ff_two, the released "
+        "code), or a weighted sum, with a weight for each distance (attn) or for each of its "
+        "dimensions (gate)",
+        fixed=True,
+    )
+    share_fusion: bool = option(True, "one fusion for all layers", fixed=True)
+    q_proj: bool = option(True, "project the queries of the attention", fixed=True)
+    v_proj: bool = option(True, "project the values of the attention", fixed=True)
+    r_proj: bool = option(True, "project the relative encodings", fixed=True)
+    attn_ff: bool = option(False, "project the output of the attention", fixed=True)
+    residual: bool = option(
+        True,
+        "add a sublayer's input to its output, as in the paper; the released code does not",
+        fixed=True,
+    )
+    mask: Mask = option(
+        "none",
+        "which pairs do not see each other: characters and the words that they are in "
+        "(self_matched, the ablation FLAT_msm), or what is more than 10 characters apart (distant, "
+        "FLAT_mld)",
+        fixed=True,
+    )
+    absolute_positions: bool = option(
+        False, "also add encodings of head and tail to the nodes", fixed=True
+    )
+    learnable_positions: bool = option(False, "train the encodings of distances", fixed=True)
+    pos_norm: bool = option(False, "scale the encodings of distances to unit length", fixed=True)
+    word_features: Sequence[WordFeature] = option(
+        ("type", "length", "frequency"), "what a word's node says beside its vector", fixed=True
+    )
+    lattice_dropout: float = option(0.5, "dropout of the embeddings of words", least=0, below=1)
+    word_dropout: float = option(0.01, "share of words made unknown in training", least=0, below=1)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        features = self.word_features
-        distinct = len(set(features)) == len(features)
-        check("network", "word_features", features, distinct, "without repetitions")
+        distinct = len(set(self.word_features)) == len(self.word_features)
+        self.require("word_features", distinct, "without repetitions")
 
 
 @dataclass(frozen=True)
-class LatticeOptions(TextOptions):
-    """Options of turning texts into lattices, beside `TextOptions`.
-
-    only_known_words: leave words out of the lattice that have neither a trained nor a pretrained
-        vector, but for those whose type is a label (with a gazetteer_rate above 0).
-    gazetteer_rate: share of the training corpus's entities that stand in the lattice at a time in
-        training, their labels as their types, as if they had been added to the lexicon; so that
-        the network trusts words that are added later with such types.
-
-    Raises ValueError (F305) also for a gazetteer_rate outside 0 to 1.
-    """
+class LatticeOptions(SegmentOptions, BigramOptions, VocabularyOptions):
+    """Options of turning texts into lattices."""
 
     block: ClassVar[str] = "lattice"
 
-    only_known_words: bool = False
-    gazetteer_rate: float = 0.3
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        rate = self.gazetteer_rate
-        check("lattice", "gazetteer_rate", rate, 0 <= rate <= 1, "from 0 to 1")
+    only_known_words: bool = option(
+        False,
+        "leave words out of the lattice that have neither a trained nor a pretrained vector, but "
+        "for those whose type is a label (with a gazetteer_rate above 0)",
+    )
+    gazetteer_rate: float = option(
+        0.3,
+        "share of the training corpus's entities that stand in the lattice at a time in training, "
+        "with their labels as types, as if they had been added to the lexicon; so that the network "
+        "trusts words that are added later with such types",
+        least=0,
+        most=1,
+    )

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,79 +14,76 @@ from .lattice import LatticeEncoder
 from .options import LatticeOptions
 
 
-@dataclass(frozen=True)
-class Resources:
-    """What a network is built from, besides its options and the training texts.
-
-    vectors: each may be missing; their keys are characters, bigrams and words of the lexicon.
-    mentions: text and label of each entity of the training corpus.
-    """
-
-    labels: Sequence[str]
-    lexicon: Lexicon
-    char_vectors: TextVectors | None = None
-    bigram_vectors: TextVectors | None = None
-    word_vectors: TextVectors | None = None
-    mentions: Sequence[tuple[str, str]] = ()
-
-
-@dataclass(frozen=True)
-class Vocabulary:
+class Vocabulary(NamedTuple):
     """An encoder, and the tables that its network needs."""
 
     encoder: LatticeEncoder
     columns: dict[str, Column]
 
-    @classmethod
-    def build(
-        cls, options: LatticeOptions, resources: Resources, texts: Sequence[str]
-    ) -> "Vocabulary":
-        lexicon = resources.lexicon
-        gazetteer = None
-        name_types: Sequence[int] = ()
-        if options.gazetteer_rate > 0:
-            gazetteer = Gazetteer.build(resources.mentions, lexicon, options.gazetteer_rate)
-            name_types = lexicon.declare_types(resources.labels)
-        char_counts, bigram_counts = count_characters(texts, options)
-        chars = Column.build(
-            char_counts,
-            options.char_min_freq,
-            Pretrained.of_characters(resources.char_vectors, 1, options),
-            options,
-        )
-        bigrams = Column.build(
-            bigram_counts,
-            options.bigram_min_freq,
-            Pretrained.of_characters(resources.bigram_vectors, 2, options),
-            options,
-        )
-        words = Column.build(
-            _count_words(texts, lexicon),
-            options.word_min_freq,
-            _pretrained_words(resources, options),
-            options,
-        )
-        encoder = LatticeEncoder(
-            options,
-            lexicon,
-            chars.index,
-            bigrams.index,
-            words.index,
-            len(lexicon.type_names),
-            name_types,
-            gazetteer,
-        )
-        columns = {"chars": chars, "bigrams": bigrams, "words": words}
-        if not options.bigrams:
-            del columns["bigrams"]
-        return cls(encoder, columns)
+
+def learn_vocabulary(
+    options: LatticeOptions,
+    texts: Sequence[str],
+    lexicon: Lexicon,
+    *,
+    labels: Sequence[str] = (),
+    mentions: Sequence[tuple[str, str]] = (),
+    char_vectors: TextVectors | None = None,
+    bigram_vectors: TextVectors | None = None,
+    word_vectors: TextVectors | None = None,
+) -> Vocabulary:
+    """Take stock of the training texts.
+
+    labels, mentions: entity types, and text and label of each entity of the training corpus.
+    vectors: their keys are characters, bigrams and words of the lexicon.
+    """
+    gazetteer = None
+    name_types: Sequence[int] = ()
+    if options.gazetteer_rate > 0:
+        gazetteer = Gazetteer.build(mentions, lexicon)
+        name_types = lexicon.declare_types(labels)
+    char_counts, bigram_counts = count_characters(texts, options)
+    chars = Column.build(
+        char_counts,
+        options.char_min_freq,
+        Pretrained.of_characters(char_vectors, 1, options),
+        options,
+    )
+    bigrams = Column.build(
+        bigram_counts,
+        options.bigram_min_freq,
+        Pretrained.of_characters(bigram_vectors, 2, options),
+        options,
+    )
+    words = Column.build(
+        _count_words(texts, lexicon),
+        options.word_min_freq,
+        _pretrained_words(word_vectors, lexicon, options),
+        options,
+    )
+    encoder = LatticeEncoder(
+        options,
+        lexicon,
+        chars.index,
+        bigrams.index,
+        words.index,
+        len(lexicon.type_names),
+        name_types,
+        gazetteer,
+    )
+    columns = {"chars": chars, "bigrams": bigrams, "words": words}
+    if not options.bigrams:
+        del columns["bigrams"]
+    return Vocabulary(encoder, columns)
 
 
-def _pretrained_words(resources: Resources, options: LatticeOptions) -> Pretrained:
-    keys = resources.word_vectors.keys if resources.word_vectors is not None else []
-    ids = np.array([resources.lexicon.index(key) for key in keys], dtype=np.int64)
+def _pretrained_words(
+    found: TextVectors | None, lexicon: Lexicon, options: LatticeOptions
+) -> Pretrained:
+    keys = found.keys if found is not None else []
+    ids = np.array([lexicon.index(key) for key in keys], dtype=np.int64)
     places = np.flatnonzero(ids >= 0)
-    return Pretrained.select(resources.word_vectors, ids[places].astype(np.uint64), places, options)
+    return Pretrained.select(found, ids[places].astype(np.uint64), places, options)
 
 
 def _count_words(texts: Sequence[str], lexicon: Lexicon) -> Counter[int]:

@@ -8,11 +8,13 @@ from spacy.training import Example
 from thinc.api import Config
 
 from ...errors import Errors
+from ...text.units import Units
 from ...vectors import TextVectors
 from ..component import ASSIGNS, SCORE_WEIGHTS, SETTINGS, CRFEntityRecognizer
 from ..model import TaggingModel
 from ..spans import OnMisaligned
-from .vocabulary import Resources
+from .model import initialise
+from .vocabulary import learn_vocabulary
 
 DEFAULT_CONFIG = """
 [model]
@@ -78,6 +80,12 @@ class TenerEntityRecognizer(CRFEntityRecognizer):
         for given, vectors in unused.items():
             if vectors is not None:
                 raise ValueError(Errors.F306.format(name=self.name, unit=unit, given=given))
-        resources = Resources(self.labels, char_vectors, bigram_vectors, word_vectors)
         docs = [example.predicted for example in examples]
-        self.model.initialize(X=docs, Y=resources)  # type: ignore[arg-type]
+        vocabulary = learn_vocabulary(
+            self.model.attrs["encoder"].options,
+            [Units.of(doc, unit) for doc in docs],
+            char_vectors=char_vectors,
+            bigram_vectors=bigram_vectors,
+            word_vectors=word_vectors,
+        )
+        initialise(self.model, docs, self.labels, vocabulary)

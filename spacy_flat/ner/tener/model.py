@@ -1,18 +1,23 @@
 """The registered architecture `spacy-flat.TENER.v1`: Docs → sequences → torch → emissions."""
 
+from collections.abc import Sequence
+from functools import partial
+
 from spacy.tokens import Doc
 
-from ...text.units import Units
-from ..model import TaggingModel, Tok2Vec, initialise_network, make_model
+from ...text.initialise import initialise_network
+from ...text.upstream import Tok2Vec
+from ..model import TaggingModel, make_model
 from .options import SequenceOptions, TENEROptions
 from .sequence import SequenceEncoder
-from .vocabulary import Resources, Vocabulary
+from .vocabulary import Vocabulary
 
 
 def build_tener_model(
     network: TENEROptions, sequence: SequenceOptions, tok2vec: Tok2Vec | None = None
 ) -> TaggingModel:
-    """Build TENER, a Transformer with direction-aware relative attention (Yan et al., 2019).
+    """Build TENER, a Transformer with direction-aware relative attention (Yan et al., 2019),
+    without a network as yet.
 
     network, sequence: options; see there.
     tok2vec: its vector of a token joins the vectors of the token's characters, or of the token.
@@ -20,17 +25,14 @@ def build_tener_model(
     from .network import TENER
 
     encoder = SequenceEncoder.empty(sequence)
-    return make_model("tener", network, encoder, tok2vec, TENER.from_config, initialise)
+    return make_model("tener", network, encoder, tok2vec, partial(TENER.from_config, network))
 
 
 def initialise(
-    model: TaggingModel, X: list[Doc] | None = None, Y: Resources | None = None
-) -> TaggingModel:
-    """Build the network for training Docs X and resources Y; nothing to do without them."""
-    if X is None or Y is None:
-        return model
-    options = model.attrs["encoder"].options
-    vocabulary = Vocabulary.build(options, Y, [Units.of(doc, options.unit) for doc in X])
-    encoder = vocabulary.encoder
-    sizes = {"n_spelling": len(encoder.chars) if options.unit == "token" else 0}
-    return initialise_network(model, X, Y.labels, encoder, vocabulary.columns, sizes)
+    model: TaggingModel, docs: list[Doc], labels: Sequence[str], vocabulary: Vocabulary
+) -> None:
+    """Build the network for some labels and what the training Docs taught."""
+    encoder, columns = vocabulary
+    n_spelling = len(encoder.chars) if encoder.unit == "token" else 0
+    sizes = {"labels": list(labels), "n_spelling": n_spelling}
+    initialise_network(model, docs, encoder, encoder.options, columns, sizes)

@@ -18,8 +18,8 @@ from ...nn.embedding import NO_TABLE, Table, make_embedding
 from ...nn.positions import Positions
 from ...nn.transformer import TransformerLayer
 from ..network import Sizes, TaggingNetwork
+from .batch import N_CASES, CharacterBatch, WordBatch
 from .options import TENEROptions
-from .sequence import N_CASES, CharacterBatch, WordBatch
 
 KERNEL = 3  # characters that a "cnn" sees at once
 SPELLED_TOGETHER = (8, 16)  # words up to so many characters
@@ -43,7 +43,7 @@ class TENER(TaggingNetwork):
         super().__init__(options, sizes.labels)
         self.options = options
         self.sizes = sizes
-        width = options.heads * options.head_dim
+        width = options.num_heads * options.head_dim
         tables = (sizes.chars, sizes.bigrams, sizes.words)
         self.chars, self.bigrams, self.words = (
             make_embedding(table) if table.width else None for table in tables
@@ -62,9 +62,14 @@ class TENER(TaggingNetwork):
             nn.init.normal_(self.cases.weight, std=0.02)
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> "TENER":
-        """Build from plain data, as read from a weights file."""
-        return cls(TENEROptions(**config["options"]), TENERSizes.plain(config["sizes"]))
+    def from_config(cls, options: TENEROptions, config: dict[str, Any]) -> "TENER":
+        """Build from plain data, as read from a weights file: sizes, and those of the options that
+        the weights rely on.
+
+        Raises ValueError (F307) where the options differ from these.
+        """
+        options.check_fixed(config["options"])
+        return cls(options, TENERSizes.plain(config["sizes"]))
 
     def forward(self, batch: CharacterBatch | WordBatch, upstream: Tensor | None = None) -> Tensor:
         """batch: B segments of C units.
@@ -103,7 +108,7 @@ class Transformer(nn.Module):
 
     def __init__(self, options: TENEROptions) -> None:
         super().__init__()
-        width = options.heads * options.head_dim
+        width = options.num_heads * options.head_dim
         self.relative = options.attention == "relative"
         # The relative encodings are of a head's width, the same for all heads.
         self.positions = Positions(options.head_dim if self.relative else width)
@@ -179,7 +184,7 @@ class Speller(nn.Module):
             heads = options.char_heads
             own = {"encoder": "transformer", "attention": "relative", "layers": 1}
             self.encoder = Transformer(
-                replace(options, **own, heads=heads, head_dim=width // heads)  # type: ignore[arg-type]
+                replace(options, **own, num_heads=heads, head_dim=width // heads)  # type: ignore[arg-type]
             )
 
     def forward(self, keys: Tensor, lengths: np.ndarray) -> Tensor:
@@ -220,16 +225,18 @@ class Convolution(nn.Module):
 def make_encoder(options: TENEROptions) -> nn.Module:
     """What mixes the units, as the options have it."""
     if options.encoder == "bilstm":
-        return BiLSTM(options.heads * options.head_dim, options.layers, options.ff_dropout)
+        return BiLSTM(options.num_heads * options.head_dim, options.layers, options.ff_dropout)
     return Transformer(options)
 
 
 def make_attention(options: TENEROptions) -> nn.Module:
     """The attention of one layer, as the options have it."""
     if options.attention == "absolute":
-        return DotProductAttention(options.heads, options.head_dim, dropout=options.attn_dropout)
+        return DotProductAttention(
+            options.num_heads, options.head_dim, dropout=options.attn_dropout
+        )
     return RelativeAttention(
-        options.heads,
+        options.num_heads,
         options.head_dim,
         k_proj=options.k_proj,
         scaled=options.scaled,

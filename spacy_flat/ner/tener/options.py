@@ -1,11 +1,10 @@
 """What a user may set of TENER: blocks of the config, registered under `@misc`."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ...options import check
-from ...text.options import TextOptions
+from ...options import option
+from ...text.options import BigramOptions, SegmentOptions, VocabularyOptions
 from ...text.units import Unit
 from ..options import NetworkOptions
 
@@ -17,59 +16,78 @@ CharEncoder = Literal["none", "adatrans", "cnn", "lstm"]
 
 @dataclass(frozen=True)
 class TENEROptions(NetworkOptions):
-    """Options of the TENER network, in the terms of Yan et al. (2019), beside `NetworkOptions`.
-
-    encoder: "transformer", or "bilstm" for a bidirectional LSTM of the same width.
-    attention: "relative" (TENER's: it knows directions and distances), or "absolute" (the vanilla
-        Transformer: encodings of places added to its input, projected keys, scaled scores).
-    k_proj and scaled are of relative attention; the paper has neither.
-    key_positions: add the keys' own relative term, k_j · R(j - i), as a later release does, with
-        projected keys.
-    norm: "post", behind the sum of a sublayer's input and output, or "pre", before the sublayer.
-    char_encoder: what reads the spelling of a word (unit = "token"): "adatrans" (a layer of this
-        Transformer), "cnn", "lstm" or "none".
-    char_width: of a spelling. char_heads: of "adatrans".
-    case_features: say of a word whether it is in lower case, upper case, a number and so on.
+    """Options of the TENER network, in the terms of Yan et al. (2019).
 
     Raises ValueError (F305) also for widths that can't be divided as the encoders need.
     """
 
-    layers: int = 2
-    ff: int = 2
-    encoder: Encoder = "transformer"
-    attention: Attention = "relative"
-    key_positions: bool = False
-    norm: Norm = "post"
-    char_encoder: CharEncoder = "adatrans"
-    char_width: int = 30
-    char_heads: int = 3
-    case_features: bool = True
-
-    sizes: ClassVar[Sequence[str]] = (*NetworkOptions.sizes, "char_width", "char_heads")
+    layers: int = option(2, "layers of attention and feed-forward", least=1, fixed=True)
+    ff: int = option(2, "the feed-forward layer is this many times as wide", least=1, fixed=True)
+    encoder: Encoder = option(
+        "transformer",
+        "what mixes the units: a transformer, or a bidirectional LSTM of the same width (bilstm)",
+        fixed=True,
+    )
+    attention: Attention = option(
+        "relative",
+        "relative: TENER's attention, which knows directions and distances and to which k_proj and "
+        "scaled apply (the paper has neither); absolute: the vanilla Transformer's, with encodings "
+        "of places added to its input, projected keys and scaled scores",
+        fixed=True,
+    )
+    key_positions: bool = option(
+        False,
+        "add the keys' own relative term, k_j · R(j - i), as a later release does, with projected "
+        "keys",
+        fixed=True,
+    )
+    norm: Norm = option(
+        "post",
+        "normalise behind the sum of a sublayer's input and output (post), or before the sublayer "
+        "(pre)",
+        fixed=True,
+    )
+    char_encoder: CharEncoder = option(
+        "adatrans",
+        'what reads the spelling of a word (unit = "token"): a layer of this Transformer '
+        "(adatrans), a convolution (cnn), an LSTM (lstm) or nothing (none)",
+        fixed=True,
+    )
+    char_width: int = option(30, "width of the encoding of a spelling", least=1, fixed=True)
+    char_heads: int = option(3, "heads of adatrans", least=1, fixed=True)
+    case_features: bool = option(
+        True,
+        "say of a word whether it is in lower case, upper case, a number and so on",
+        fixed=True,
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         parts = {"adatrans": self.char_heads, "lstm": 2}.get(self.char_encoder, 1)
-        whole = self.char_width % parts == 0
-        check("network", "char_width", self.char_width, whole, f"a multiple of {parts}")
+        self.require("char_width", self.char_width % parts == 0, f"a multiple of {parts}")
         if self.encoder == "bilstm":
-            even = self.heads * self.head_dim % 2 == 0
-            check("network", "head_dim", self.head_dim, even, "even, or heads be")
+            even = self.num_heads * self.head_dim % 2 == 0
+            self.require("head_dim", even, "even, or num_heads must be")
 
 
 @dataclass(frozen=True)
-class SequenceOptions(TextOptions):
-    """Options of turning texts into sequences, beside `TextOptions`.
+class SequenceOptions(SegmentOptions, BigramOptions, VocabularyOptions):
+    """Options of turning texts into sequences.
 
-    unit: what is tagged: "char", the characters of the text, whatever the tokens are, or "token".
-    Of tokens `bigrams` and `bigram_min_freq` say nothing; of characters `word_min_freq` and
-    `lower_case`.
-    lower_case: look words up in lower case. Their spelling and case features keep it.
+    With characters, `word_min_freq` and `lower_case` have no effect; with tokens, `bigrams` and
+    `bigram_min_freq` have none.
     """
 
     block: ClassVar[str] = "sequence"
-    fixed: ClassVar[Sequence[str]] = (*TextOptions.fixed, "unit", "lower_case")
 
-    unit: Unit = "char"
-    lower_case: bool = True
-    normalise_numbers: bool = True
+    unit: Unit = option(
+        "char",
+        'what is tagged: "char", the characters of the text, whatever the tokens are, or "token"',
+        fixed=True,
+    )
+    lower_case: bool = option(
+        True,
+        "look words up in lower case; their spelling and case features keep it",
+        fixed=True,
+    )
+    normalise_numbers: bool = option(True, "read every digit as 0", fixed=True)

@@ -3,51 +3,23 @@
 Shapes: B segments, C units, W distinct words, S characters of a word.
 """
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import srsly
-from numpy.typing import NDArray
 
-from ...text.batches import TextEncoder, cut, padding, take
+from ...text.batches import TextEncoder, group_by_cost, padding, take
+from ...text.codes import Codes, bigram_codes, char_codes, word_codes
 from ...text.segments import Segment
 from ...text.units import Ints, Unit, Units
-from ...text.vocabulary import Codes, KeyIndex, bigram_codes, char_codes, pack, unpack
+from ...text.vocabulary import KeyIndex, pack, unpack
+from .batch import CharacterBatch, WordBatch
 from .options import SequenceOptions
 
 LONGEST_SPELLING = 40  # characters of a word that are read; of most URLs the beginning
 
 LOWER, TITLE, UPPER, MIXED, NUMBER, OTHER = range(1, 7)
-N_CASES = 7  # with 0, padding
-
-_DIGITS = str.maketrans("123456789１２３４５６７８９０", "0" * 19)
-
-
-@dataclass(frozen=True)
-class CharacterBatch:
-    """Some segments of characters as numbers. Keys are 0 where unknown or padding."""
-
-    segments: tuple[Segment, ...]
-    n_units: Ints  # [B] characters
-    present: NDArray[np.bool_]  # [B, C] False for padding
-    chars: Ints  # [B, C] keys
-    bigrams: Ints  # [B, C] keys of a character and its right neighbour
-
-
-@dataclass(frozen=True)
-class WordBatch:
-    """Some segments of words as numbers. Keys are 0 where unknown or padding."""
-
-    segments: tuple[Segment, ...]
-    n_units: Ints  # [B] words
-    present: NDArray[np.bool_]  # [B, C] False for padding
-    words: Ints  # [B, C] keys
-    cases: Ints  # [B, C] 0 padding
-    numbers: Ints  # [B, C] rows of `spellings`
-    spellings: Ints  # [W, S] keys of the characters of the distinct words, short ones first
-    n_spelled: Ints  # [W] characters, ascending
 
 
 @dataclass(frozen=True)
@@ -79,7 +51,7 @@ class SequenceEncoder(TextEncoder):
         flat = (_FlatCharacters if self.unit == "char" else _FlatWords)(self, texts, segments)
         order = np.argsort(flat.n_units, kind="stable")
         nothing = np.zeros_like(flat.n_units)
-        for rows in cut(order, flat.n_units, nothing, self.options.batch_nodes):
+        for rows in group_by_cost(order, flat.n_units, nothing, self.options.batch_nodes):
             yield flat.pad(rows, tuple(segments[row] for row in rows))
 
     def to_bytes(self) -> bytes:
@@ -134,7 +106,7 @@ class _FlatWords:
         self.n_units = np.array([part.end - part.start for part in segments], dtype=np.int64)
         self.starts = np.cumsum(self.n_units) - self.n_units
         words = list(numbers)
-        self.words = encoder.words.look_up(word_codes(words, encoder.options))
+        self.words = encoder.words.look_up(codes_of_words(words, encoder.options))
         self.cases = np.array([case_of(word) for word in words], dtype=np.int64)
         spellings = [word[:LONGEST_SPELLING] for word in words]
         codes = char_codes("".join(spellings), encoder.options.normalise_numbers)
@@ -162,17 +134,11 @@ class _FlatWords:
         )
 
 
-def normalise(word: str, options: SequenceOptions) -> str:
-    """The form in which a word is looked up."""
-    word = word.lower() if options.lower_case else word
-    return word.translate(_DIGITS) if options.normalise_numbers else word
-
-
-def word_codes(words: Iterable[str], options: SequenceOptions) -> Codes:
-    """[N] codes of words: 64 bits of a hash, the same on every machine."""
-    forms = (normalise(word, options).encode("utf-8", "surrogatepass") for word in words)
-    digests = b"".join(hashlib.blake2b(form, digest_size=8).digest() for form in forms)
-    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+def codes_of_words(words: Iterable[str], options: SequenceOptions) -> Codes:
+    """[N] codes of words, in the form in which they are looked up."""
+    return word_codes(
+        words, lower_case=options.lower_case, normalise_numbers=options.normalise_numbers
+    )
 
 
 def case_of(word: str) -> int:

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from spacy_flat.ner.flat.lattice import LatticeBatch
+from spacy_flat.ner.flat.batch import LatticeBatch
 from spacy_flat.ner.flat.network import FLAT, FLATSizes, FourDistances
 from spacy_flat.ner.flat.options import FLATOptions
 from spacy_flat.nn.embedding import Table
@@ -29,7 +29,7 @@ SIZES = FLATSizes(
 
 def make_network(**options) -> FLAT:
     torch.manual_seed(1)
-    network = FLAT(FLATOptions(heads=2, head_dim=4, **{**QUIET, **options}), SIZES)
+    network = FLAT(FLATOptions(num_heads=2, head_dim=4, **{**QUIET, **options}), SIZES)
     with torch.no_grad():
         for parameter in network.parameters():
             if parameter.dim() == 1 or parameter.shape == (2, 4):  # not left at zero or one
@@ -101,7 +101,7 @@ def hidden_from(mask: str, query: tuple[int, int], key: tuple[int, int]) -> bool
 def slow_attention(network: FLAT, layer: int, x: Tensor, nodes: list[tuple[int, int]]) -> Tensor:
     """One sentence without padding: x [L, D], nodes (head, tail) → [L, D]."""
     options = network.options
-    H, d = options.heads, options.head_dim
+    H, d = options.num_heads, options.head_dim
     attention = network.layers[layer].attention
     fusion = network.fusions[layer if len(network.fusions) > 1 else 0]
     L = len(nodes)

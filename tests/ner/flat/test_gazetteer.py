@@ -9,7 +9,7 @@ from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.ner.flat.gazetteer import WordNodes
 from spacy_flat.ner.flat.lattice import LatticeEncoder
 from spacy_flat.ner.flat.options import LatticeOptions
-from spacy_flat.ner.flat.vocabulary import Resources, Vocabulary
+from spacy_flat.ner.flat.vocabulary import learn_vocabulary
 
 MENTIONS = [("人和药店", "ORG"), ("重庆", "LOC"), ("重庆", "LOC"), ("重庆", "ORG"), ("王", "PER")]
 TEXTS = ["人和药店在重庆开业", "", "重庆人和药店"]
@@ -23,8 +23,8 @@ def encoder(
     rate: float, mentions: list[tuple[str, str]] | None = None, **options: bool
 ) -> LatticeEncoder:
     settings = LatticeOptions(gazetteer_rate=rate, **options)
-    resources = Resources(["LOC", "ORG"], lexicon(), mentions=mentions or MENTIONS)
-    return Vocabulary.build(settings, resources, TEXTS).encoder
+    names = {"labels": ["LOC", "ORG"], "mentions": mentions or MENTIONS}
+    return learn_vocabulary(settings, TEXTS, lexicon(), **names).encoder
 
 
 def words(found: LatticeEncoder, nodes: WordNodes, texts: list[str]) -> list[tuple[str, str, bool]]:
@@ -40,7 +40,8 @@ def words(found: LatticeEncoder, nodes: WordNodes, texts: list[str]) -> list[tup
 
 def shown(found: LatticeEncoder, texts: list[str]) -> list[tuple[str, str, bool]]:
     assert found.gazetteer is not None
-    return words(found, found.gazetteer.show_some(found.words_in(texts), texts), texts)
+    rate = found.options.gazetteer_rate
+    return words(found, found.gazetteer.show_some(found.words_in(texts), texts, rate), texts)
 
 
 def test_names_have_their_labels_as_types_and_vectors_of_the_lexicon_only() -> None:
@@ -98,11 +99,14 @@ def test_a_rate_of_zero_leaves_the_lexicon_alone() -> None:
     assert found.lexicon.type_names == ("", "n", "ns", "v")
 
 
-def test_it_is_not_saved() -> None:
-    found = encoder(0.3)
+def test_it_is_saved() -> None:
+    """So that training goes on with it in a loaded or sourced pipeline."""
+    found = encoder(1.0)
+    loaded = found.from_bytes(found.to_bytes())
 
-    assert found.from_bytes(found.to_bytes()).gazetteer is None
-    assert found.from_bytes(found.to_bytes()).n_types == found.n_types
+    assert shown(loaded, TEXTS) == shown(found, TEXTS)
+    assert loaded.n_types == found.n_types
+    assert encoder(0.0).from_bytes(encoder(0.0).to_bytes()).gazetteer is None
 
 
 @given(
@@ -113,8 +117,9 @@ def test_joining_agrees_with_a_dictionary_of_spans(texts: list[str], names: set[
     known = Lexicon([Entry("药店", 3, "n"), Entry("重庆", 2, "ns"), Entry("和药", 1, "v")])
     options = LatticeOptions(gazetteer_rate=1.0)
     mentions = [(name, "ORG") for name in sorted(names)]
-    resources = Resources(["ORG"], known, mentions=mentions)
-    found = Vocabulary.build(options, resources, ["药店重庆和药"]).encoder
+    found = learn_vocabulary(
+        options, ["药店重庆和药"], known, labels=["ORG"], mentions=mentions
+    ).encoder
 
     def spans(lexicon: Lexicon) -> dict[tuple[int, int, int], str]:
         return {
@@ -129,7 +134,7 @@ def test_joining_agrees_with_a_dictionary_of_spans(texts: list[str], names: set[
 
     assert found.gazetteer is not None
     expected = spans(known) | spans(found.gazetteer.names)
-    nodes = found.gazetteer.show_some(found.words_in(texts), texts)
+    nodes = found.gazetteer.show_some(found.words_in(texts), texts, 1.0)
     places = list(
         zip(nodes.texts.tolist(), nodes.starts.tolist(), nodes.ends.tolist(), strict=True)
     )

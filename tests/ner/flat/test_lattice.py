@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_flat.lexicon import Entry, Lexicon
-from spacy_flat.ner.flat.lattice import N_BANDS, LatticeBatch, LatticeEncoder
+from spacy_flat.ner.flat.batch import LatticeBatch
+from spacy_flat.ner.flat.lattice import N_BANDS, LatticeEncoder
 from spacy_flat.ner.flat.options import LatticeOptions
-from spacy_flat.ner.flat.vocabulary import Resources, Vocabulary
+from spacy_flat.ner.flat.vocabulary import learn_vocabulary
 from spacy_flat.text.segments import Segment
 from spacy_flat.text.units import Units
 from spacy_flat.text.vocabulary import KeyIndex
@@ -33,8 +34,8 @@ texts = st.lists(st.text(alphabet=ALPHABET, min_size=1, max_size=12), min_size=1
 
 
 def make_encoder(lexicon: Lexicon | None = None, **options: Any) -> LatticeEncoder:
-    resources = Resources(["LOC"], lexicon or Lexicon(WORDS))
-    return Vocabulary.build(LatticeOptions(**options), resources, TRAINING).encoder
+    words = lexicon or Lexicon(WORDS)
+    return learn_vocabulary(LatticeOptions(**options), TRAINING, words, labels=["LOC"]).encoder
 
 
 def batches_of(encoder: LatticeEncoder, texts: list[str]) -> list[LatticeBatch]:
@@ -187,11 +188,10 @@ def only_row(encoder: LatticeEncoder, text: str) -> dict[str, list[Any]]:
 
 
 def test_digits_are_alike_when_numbers_are_normalised() -> None:
-    resources = Resources(["LOC"], Lexicon(WORDS))
     texts = ["在2021年", "3个"]
     for normalise, expected in ((True, True), (False, False)):
         options = LatticeOptions(normalise_numbers=normalise)
-        encoder = Vocabulary.build(options, resources, texts).encoder
+        encoder = learn_vocabulary(options, texts, Lexicon(WORDS), labels=["LOC"]).encoder
         row, other = only_row(encoder, "在2021年"), only_row(encoder, "在1999年")
         wide = only_row(encoder, "在１９９９年")
         assert (row["chars"] == other["chars"]) is expected

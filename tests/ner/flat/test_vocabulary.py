@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from spacy_flat.lexicon import Lexicon
 from spacy_flat.lexicon.sources import Entry
 from spacy_flat.ner.flat.options import LatticeOptions
-from spacy_flat.ner.flat.vocabulary import Resources, Vocabulary
+from spacy_flat.ner.flat.vocabulary import Vocabulary, learn_vocabulary
 from spacy_flat.text.vocabulary import KeyIndex, Pretrained
 from spacy_flat.vectors import TextVectors
 
@@ -25,7 +25,7 @@ def vectors_of(*keys: str, width: int = 3) -> TextVectors:
 
 def build(options: dict[str, Any] | None = None, **vectors: TextVectors) -> Vocabulary:
     settings = LatticeOptions(**{"normalise_embeddings": False, **(options or {})})
-    return Vocabulary.build(settings, Resources(["LOC"], LEXICON, **vectors), TRAINING)
+    return learn_vocabulary(settings, TRAINING, LEXICON, labels=["LOC"], **vectors)
 
 
 def codes(*texts: str) -> list[int]:
@@ -55,7 +55,7 @@ def test_what_occurs_in_training_is_trained() -> None:
 def test_texts_are_apart() -> None:
     """No bigram and no word goes from one text to the next."""
     texts = ["重", "庆"]
-    encoder = Vocabulary.build(LatticeOptions(), Resources(["LOC"], LEXICON), texts).encoder
+    encoder = learn_vocabulary(LatticeOptions(), texts, LEXICON, labels=["LOC"]).encoder
     assert trained(encoder.bigrams) == codes("重\0", "庆\0")
     assert trained(encoder.words) == []
 
@@ -139,12 +139,12 @@ def test_without_bigrams() -> None:
 def test_many_texts_are_counted_together() -> None:
     texts = ["重庆"] * 4001
     options = LatticeOptions(char_min_freq=4001, word_min_freq=4001)
-    encoder = Vocabulary.build(options, Resources(["LOC"], LEXICON), texts).encoder
+    encoder = learn_vocabulary(options, texts, LEXICON, labels=["LOC"]).encoder
     assert trained(encoder.chars) == codes(*"重庆")
     assert trained(encoder.words) == word_codes("重庆")
 
 
 @pytest.mark.parametrize("texts", [[], [""]])
 def test_no_text_at_all(texts: list[str]) -> None:
-    encoder = Vocabulary.build(LatticeOptions(), Resources(["LOC"], LEXICON), texts).encoder
+    encoder = learn_vocabulary(LatticeOptions(), texts, LEXICON, labels=["LOC"]).encoder
     assert len(encoder.chars) == len(encoder.bigrams) == len(encoder.words) == 0

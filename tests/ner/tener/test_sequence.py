@@ -8,6 +8,7 @@ import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spacy_flat.ner.tener.batch import CharacterBatch, WordBatch
 from spacy_flat.ner.tener.options import SequenceOptions
 from spacy_flat.ner.tener.sequence import (
     LONGEST_SPELLING,
@@ -17,14 +18,12 @@ from spacy_flat.ner.tener.sequence import (
     OTHER,
     TITLE,
     UPPER,
-    CharacterBatch,
     SequenceEncoder,
-    WordBatch,
     case_of,
-    normalise,
-    word_codes,
+    codes_of_words,
 )
-from spacy_flat.ner.tener.vocabulary import Resources, Vocabulary
+from spacy_flat.ner.tener.vocabulary import Vocabulary, learn_vocabulary
+from spacy_flat.text.codes import normalise_word
 from spacy_flat.text.segments import Segment
 from spacy_flat.text.units import Units
 from spacy_flat.vectors import TextVectors
@@ -41,9 +40,8 @@ def units(text: str, unit: Any) -> Units:
 
 
 def encoder(unit: Any = "token", vectors: TextVectors | None = None, **options: Any) -> Vocabulary:
-    resources = Resources(["LOC"], word_vectors=vectors)
     texts = [units(text, unit) for text in TRAINING]
-    return Vocabulary.build(SequenceOptions(unit=unit, **options), resources, texts)
+    return learn_vocabulary(SequenceOptions(unit=unit, **options), texts, word_vectors=vectors)
 
 
 def batches_of(found: SequenceEncoder, texts: list[str]) -> list[Any]:
@@ -73,11 +71,9 @@ def test_every_word_has_a_case(word: str) -> None:
 
 
 def test_how_words_are_looked_up() -> None:
-    options = SequenceOptions(unit="token")
-    assert normalise("Élan-1９", options) == "élan-00"
-    kept = SequenceOptions(unit="token", lower_case=False, normalise_numbers=False)
-    assert normalise("Élan-1９", kept) == "Élan-1９"
-    codes = word_codes(["Ann", "ANN", "bob", "\ud83d"], options)
+    assert normalise_word("Élan-1９", lower_case=True, normalise_numbers=True) == "élan-00"
+    assert normalise_word("Élan-1９", lower_case=False, normalise_numbers=False) == "Élan-1９"
+    codes = codes_of_words(["Ann", "ANN", "bob", "\ud83d"], SequenceOptions(unit="token"))
     assert codes[0] == codes[1]
     assert len(set(codes.tolist())) == 3
     # The same on every machine: saved pipelines rely on it.
@@ -90,7 +86,7 @@ def test_the_vector_of_the_very_word_counts() -> None:
     vectors = TextVectors(["US", "No", "us", "NO"], np.arange(4, dtype=np.float32)[:, None] + 1)
     found = encoder(vectors=vectors, normalise_embeddings=False).columns["words"].pretrained
     rows = dict(zip(found.codes.tolist(), found.vectors[:, 0].tolist(), strict=True))
-    us, no = word_codes(["us", "no"], SequenceOptions(unit="token")).tolist()
+    us, no = codes_of_words(["us", "no"], SequenceOptions(unit="token")).tolist()
     assert rows == {us: 3.0, no: 2.0}
 
 

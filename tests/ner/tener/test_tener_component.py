@@ -26,7 +26,7 @@ from spacy_flat.vectors import TextVectors
 from ..conftest import GOLD, TEXTS, Span, blank, char_example, examples_of, spans_of
 
 DROPOUTS = ("embed", "output", "ff", "attn", "key")
-NETWORK = {"heads": 2, "head_dim": 8, **{f"{name}_dropout": 0.0 for name in DROPOUTS}}
+NETWORK = {"num_heads": 2, "head_dim": 8, **{f"{name}_dropout": 0.0 for name in DROPOUTS}}
 
 ENGLISH = [
     ("Ann Lee went to New York.", ["PER Ann Lee", "LOC New York"]),

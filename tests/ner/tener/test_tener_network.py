@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from spacy_flat.ner.tener.batch import N_CASES, CharacterBatch, WordBatch
 from spacy_flat.ner.tener.network import TENER, TENERSizes
 from spacy_flat.ner.tener.options import TENEROptions
-from spacy_flat.ner.tener.sequence import N_CASES, CharacterBatch, WordBatch
 from spacy_flat.nn.attention import SHIFTED, RelativeAttention, ShiftedTerm
 from spacy_flat.nn.embedding import Table
 from spacy_flat.nn.positions import sinusoids
@@ -25,7 +25,7 @@ LENGTHS = [7, 4, 1, 9]
 
 def make_network(sizes: TENERSizes = CHARS, **options: Any) -> TENER:
     torch.manual_seed(1)
-    settings: dict[str, Any] = {"heads": 2, "head_dim": 6, "char_width": 6, **QUIET, **options}
+    settings: dict[str, Any] = {"num_heads": 2, "head_dim": 6, "char_width": 6, **QUIET, **options}
     network = TENER(TENEROptions(**settings), sizes)
     with torch.no_grad():
         for parameter in network.parameters():
@@ -105,7 +105,7 @@ def slow_encoder(network: TENER, x: Tensor) -> Tensor:
         {},
         {"scaled": True},
         {"k_proj": True, "key_positions": True},
-        {"layers": 2, "heads": 3, "head_dim": 4},
+        {"layers": 2, "num_heads": 3, "head_dim": 4},
         {"layers": 2, "norm": "pre", "key_positions": True, "scaled": True},
         {"head_dim": 5, "ff": 3, "ff_activate": "gelu"},
     ],
@@ -246,7 +246,7 @@ def test_the_attention_knows_directions() -> None:
         ({"char_width": 31}, "F305.*char_width = 31 .*a multiple of 3"),
         ({"char_width": 31, "char_encoder": "lstm"}, "F305.*a multiple of 2"),
         ({"char_width": 10}, "F305.*char_width = 10 .*a multiple of 3"),
-        ({"heads": 3, "head_dim": 5, "encoder": "bilstm"}, "F305.*head_dim = 5 .*even"),
+        ({"num_heads": 3, "head_dim": 5, "encoder": "bilstm"}, "F305.*head_dim = 5 .*even"),
     ],
 )
 def test_impossible_options(options: dict[str, Any], message: str) -> None:

@@ -1,0 +1,62 @@
+"""Building a network: from the vocabulary of the training texts to tables of the right sizes."""
+
+from collections.abc import Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, Any, cast
+
+from spacy.tokens import Doc
+from thinc.api import Model
+
+from .batches import TextEncoder
+from .options import VocabularyOptions
+from .upstream import Tok2Vec
+from .vocabulary import Column
+
+if TYPE_CHECKING:
+    from ..nn.shim import TorchShim
+
+SAMPLE = 10  # Docs from which a tok2vec infers its shapes
+
+
+def shim_of(model: Model[Any, Any]) -> "TorchShim":
+    """The shim that holds a model's network."""
+    return cast("TorchShim", model.shims[0])
+
+
+def initialise_network(
+    model: Model[Any, Any],
+    docs: list[Doc],
+    encoder: TextEncoder,
+    vocabulary: VocabularyOptions,
+    columns: Mapping[str, Column],
+    sizes: Mapping[str, Any],
+) -> None:
+    """Build a model's network, and its tok2vec where it has one.
+
+    docs: of the training corpus.
+    encoder: what the network's numbers mean.
+    columns: the tables that it embeds, under the names that it knows them by.
+    sizes: what else it is built by, beside its options: `upstream_width` comes from the tok2vec.
+    """
+    tok2vec: Tok2Vec | None = model.maybe_get_ref("tok2vec")
+    if tok2vec is not None:
+        tok2vec.initialize(X=list(islice((doc for doc in docs if len(doc)), SAMPLE)))
+    model.attrs["encoder"] = encoder
+    tables = {
+        name: {
+            "keys": len(column.index),
+            "trained": column.index.n_trained,
+            "width": column.pretrained.vectors.shape[1],
+            "float16": vocabulary.float16_vectors,
+        }
+        for name, column in columns.items()
+    }
+    upstream_width = tok2vec.get_dim("nO") if tok2vec is not None else 0
+    config = {
+        "options": model.attrs["options"].fixed(),
+        "sizes": {**sizes, "upstream_width": upstream_width, **tables},
+    }
+    network: Any = shim_of(model).initialise(config)
+    for name, column in columns.items():
+        keys = column.index.look_up(column.pretrained.codes)
+        network.set_pretrained(name, keys, column.pretrained.vectors)

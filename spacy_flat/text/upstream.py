@@ -1,0 +1,68 @@
+"""Vectors from upstream: those that a tok2vec makes of tokens, as vectors of a text's units."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from spacy.tokens import Doc
+from thinc.api import Model, torch2xp, xp2torch
+from thinc.types import Floats2d
+
+from .batches import Batch
+from .units import Ints, Unit, token_ends
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Tok2Vec = Model[list[Doc], list[Floats2d]]
+
+
+class Upstream:
+    """The vectors of some Docs, and the gradient's way back. Without a tok2vec there are none."""
+
+    def __init__(
+        self, tok2vec: Tok2Vec | None, unit: Unit, docs: list[Doc], is_train: bool
+    ) -> None:
+        self.tok2vec = tok2vec
+        if tok2vec is None:
+            return
+        token_vectors, self._backprop = tok2vec(docs, is_train)
+        xp = tok2vec.ops.xp
+        width = token_vectors[0].shape[1]
+        # The first row is for characters that are in no token: single spaces between words.
+        rows = xp.concatenate([xp.zeros((1, width), dtype="f"), *token_vectors])
+        self.vectors = xp2torch(rows, requires_grad=is_train)
+        self._lengths = [len(doc) for doc in docs]
+        starts = np.cumsum([1, *self._lengths])
+        self._rows = [
+            token_of_unit(doc, int(start), unit) for doc, start in zip(docs, starts, strict=False)
+        ]
+
+    def of(self, batch: Batch) -> "Tensor | None":
+        """[B, C, D] vectors of a batch's units, or None where there is no tok2vec."""
+        if self.tok2vec is None:
+            return None
+        rows = np.zeros((len(batch.segments), int(batch.n_units.max())), dtype=np.int64)
+        for place, segment in enumerate(batch.segments):
+            piece = self._rows[segment.text][segment.start : segment.end]
+            rows[place, : len(piece)] = piece
+        return self.vectors[rows]
+
+    def backprop(self) -> None:
+        """Pass the gradients that have gathered in the vectors on to the tok2vec."""
+        if self.tok2vec is None or self.vectors.grad is None:  # nothing was learnt
+            return
+        gradient = torch2xp(self.vectors.grad)[1:]
+        ends = np.cumsum(self._lengths).tolist()
+        self._backprop(
+            [gradient[end - n : end] for end, n in zip(ends, self._lengths, strict=True)]
+        )
+
+
+def token_of_unit(doc: Doc, first: int, unit: Unit) -> Ints:
+    """[units] `first` + the number of each unit's token; 0 where it has none."""
+    if unit == "token":
+        return first + np.arange(len(doc))
+    starts, ends = token_ends(doc)
+    places = np.arange(ends.max(initial=0))
+    tokens = np.searchsorted(starts, places, "right") - 1
+    return np.where(places < ends[tokens], first + tokens, 0)
