@@ -243,7 +243,8 @@ def loss_and_gradient(
         for array in (tags, emissions.batch.n_units, weights.astype(np.float32))
     )
     with torch.enable_grad():
-        loss = -crf.log_likelihood(scores, gold, lengths) @ shares
+        allowed = gold[:, :, None] == torch.arange(scores.shape[2], device=scores.device)
+        loss = -crf.log_likelihood(scores, allowed, lengths) @ shares
         loss.backward()  # type: ignore[no-untyped-call]
     assert scores.grad is not None
     return loss.item(), scores.grad
