@@ -52,6 +52,7 @@ from spacy_flat.ner.component import CRFEntityRecognizer
 from spacy_flat.ner.flat.lattice import LatticeEncoder
 from spacy_flat.ner.flat.network import FLAT
 from spacy_flat.ner.model import split_all
+from spacy_flat.ner.tags import OUTSIDE
 from spacy_flat.ner.tener.network import TENER
 from spacy_flat.ner.tener.sequence import SequenceEncoder
 from spacy_flat.text.batches import TextEncoder
@@ -195,7 +196,8 @@ class Bench:
     def _network_step(self, case: Case, network: Any, batch: Any) -> Step:
         crf = self.network.crf
         lengths = torch.from_numpy(batch.n_units)
-        tags = torch.zeros(case.batch, case.length, dtype=torch.long)
+        outside = torch.zeros(case.batch, case.length, len(crf.starts), dtype=torch.bool)
+        outside[..., OUTSIDE] = True
 
         def infer() -> None:
             network.eval()
@@ -205,7 +207,7 @@ class Bench:
         def train() -> None:
             network.train()
             network.zero_grad()
-            loss = -crf.log_likelihood(network(batch), tags, lengths).mean()
+            loss = -crf.log_likelihood(network(batch), outside, lengths).mean()
             torch.autograd.backward(loss)
 
         return infer if case.task == "inference" else train

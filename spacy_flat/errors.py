@@ -233,12 +233,27 @@ class Errors(metaclass=_Coded):
         "lengths {lengths}. Leave out empty batches, and check the tags the network was built for."
     )
     F238 = (
-        "The gold tags of row {row} are not legal at unit {position}: {tags}. They must be "
-        "tags of the CRF in an order that its masks allow: take them from TagSet.encode."
+        "No legal sequence of tags is allowed in row {row}: none that its annotation and the "
+        "masks of the CRF allow has one of the tags {tags} at unit {position}. Take the allowed "
+        "tags from TagSet.allowed."
     )
     F239 = (
-        "The gold tags must have the shape {expected} (sequences, units) of the emissions, "
-        "got {shape}. Pad both to the same width."
+        "The allowed tags must be a bool array of the emissions' shape {expected} (sequences, "
+        "units, tags), got shape {shape} of {dtype}. Pad both to the same width."
+    )
+    F240 = (
+        "The {what} are not numbers (NaN), so no tags can be predicted from them. The training "
+        "of this network has diverged, or its weights are damaged: load an earlier state, and "
+        "train with a lower learning rate or with gradient clipping."
+    )
+    F241 = (
+        "The unknown stretch (start, end) = {stretch} is empty or not within its text of length "
+        "{length}. Give character offsets with 0 <= start < end <= length."
+    )
+    F242 = (
+        "The label {label!r}, given as one that is not annotated, is not among {labels}. "
+        "Correct the spelling, or leave it out: a label that the component does not have is "
+        "never predicted."
     )
 
     # Components

@@ -107,7 +107,7 @@ class RelativeAttention(nn.Module):
 
     def __init__(
         self,
-        heads: int,
+        num_heads: int,
         head_dim: int,
         *,
         q_proj: bool = True,
@@ -119,8 +119,8 @@ class RelativeAttention(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        width = heads * head_dim
-        self.heads = heads
+        width = num_heads * head_dim
+        self.num_heads = num_heads
         self.head_dim = head_dim
         self.key_positions = key_positions
         self.scale = head_dim**-0.5 if scaled else 1.0
@@ -128,8 +128,8 @@ class RelativeAttention(nn.Module):
         self.k_proj = nn.Linear(width, width) if k_proj else nn.Identity()
         self.v_proj = nn.Linear(width, width) if v_proj else nn.Identity()
         self.out = nn.Linear(width, width) if attn_ff else nn.Identity()
-        self.u = nn.Parameter(torch.zeros(heads, head_dim))
-        self.v = nn.Parameter(torch.zeros(heads, head_dim))
+        self.u = nn.Parameter(torch.zeros(num_heads, head_dim))
+        self.v = nn.Parameter(torch.zeros(num_heads, head_dim))
         self.dropout = Dropout(dropout)
 
     def forward(self, nodes: Tensor, n_queries: int, term: RelativeTerm, visible: Tensor) -> Tensor:
@@ -141,9 +141,11 @@ class RelativeAttention(nn.Module):
         Returns [B, Q, D].
         """
         B, _, D = nodes.shape
-        q = split_heads(self.q_proj(nodes[:, :n_queries]), self.heads) * self.scale  # [H, B, Q, d]
-        k = split_heads(self.k_proj(nodes), self.heads)  # [H, B, L, d]
-        v = split_heads(self.v_proj(nodes), self.heads)
+        q = (
+            split_heads(self.q_proj(nodes[:, :n_queries]), self.num_heads) * self.scale
+        )  # [H, B, Q, d]
+        k = split_heads(self.k_proj(nodes), self.num_heads)  # [H, B, L, d]
+        v = split_heads(self.v_proj(nodes), self.num_heads)
         u_bias, v_bias = (bias[:, None, None] * self.scale for bias in (self.u, self.v))
         scores = term.scores(q + v_bias)  # [H, B, Q, L]
         if self.key_positions:
@@ -152,7 +154,7 @@ class RelativeAttention(nn.Module):
         scores.baddbmm_((q + u_bias).flatten(0, 1), k.transpose(2, 3).flatten(0, 1))
         # A query that sees nothing (padding) must not turn into NaN: a finite floor, not -inf.
         # Adding a floor takes a tenth of the time of filling it in.
-        scores = scores.view(self.heads, B, n_queries, -1)
+        scores = scores.view(self.num_heads, B, n_queries, -1)
         scores += torch.where(visible, 0.0, FLOOR)
         mixed = self.dropout(scores.softmax(dim=-1)) @ v
         out: Tensor = self.out(mixed.permute(1, 2, 0, 3).reshape(B, n_queries, D))
@@ -162,10 +164,10 @@ class RelativeAttention(nn.Module):
 class DotProductAttention(nn.Module):
     """Multi-head attention without positions (Vaswani et al., 2017, section 3.2)."""
 
-    def __init__(self, heads: int, head_dim: int, *, dropout: float = 0.0) -> None:
+    def __init__(self, num_heads: int, head_dim: int, *, dropout: float = 0.0) -> None:
         super().__init__()
-        width = heads * head_dim
-        self.heads = heads
+        width = num_heads * head_dim
+        self.num_heads = num_heads
         self.dropout = dropout
         self.q_proj = nn.Linear(width, width)
         self.k_proj = nn.Linear(width, width)
@@ -180,18 +182,20 @@ class DotProductAttention(nn.Module):
         Returns [B, Q, D].
         """
         B, _, D = nodes.shape
-        q = split_heads(self.q_proj(nodes[:, :n_queries]), self.heads)
-        k, v = (split_heads(project(nodes), self.heads) for project in (self.k_proj, self.v_proj))
+        q = split_heads(self.q_proj(nodes[:, :n_queries]), self.num_heads)
+        k, v = (
+            split_heads(project(nodes), self.num_heads) for project in (self.k_proj, self.v_proj)
+        )
         dropout = self.dropout if self.training else 0.0
         mixed = nn.functional.scaled_dot_product_attention(q, k, v, visible, dropout)
         out: Tensor = self.out(mixed.permute(1, 2, 0, 3).reshape(B, n_queries, D))
         return out
 
 
-def split_heads(x: Tensor, heads: int) -> Tensor:
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
     """[B, n, D] → [H, B, n, d]."""
     B, n, D = x.shape
-    return x.view(B, n, heads, D // heads).permute(2, 0, 1, 3)
+    return x.view(B, n, num_heads, D // num_heads).permute(2, 0, 1, 3)
 
 
 def pick_scores(queries: Tensor, relation: Relation) -> Tensor:

@@ -71,48 +71,60 @@ class CRF(nn.Module):
             self.register_buffer(name, torch.tensor(mask, dtype=torch.bool), persistent=False)
         self._mixing_steps = _mixing_steps(allowed_transitions, allowed_starts, allowed_ends)
 
-    def log_likelihood(self, emissions: Tensor, tags: Tensor, lengths: Tensor) -> Tensor:
-        """Log-probability [B] of the gold tags given emissions [B, C, K]; 0 where a length is 0.
+    def log_likelihood(self, emissions: Tensor, allowed: Tensor, lengths: Tensor) -> Tensor:
+        """Log-probability [B] of what is known of the tags, given emissions [B, C, K].
 
-        tags: int64 [B, C], anything beyond the lengths. lengths: int64 [B].
+        allowed: bool [B, C, K], the tags that agree with the annotation, as from
+            `TagSet.allowed`; anything beyond the lengths. Where it leaves one tag to every unit,
+            this is the log-probability of that sequence. Otherwise it is that of all legal
+            sequences of allowed tags together, the likelihood of a partially annotated sequence
+            (Tsuboi et al., 2008, equation 3; Bellare and McCallum, 2007): 0 where all are allowed.
+        lengths: int64 [B]. A length of 0 gives 0.
+
         An emission of -inf makes its tag impossible at that unit. The result is float32, or
         float64 where the emissions are; it can be differentiated once.
 
-        Raises ValueError for shapes or lengths that do not fit (F237, F239) and for gold tags that
-        are illegal or out of range (F238).
+        Raises ValueError for shapes or lengths that do not fit (F237, F239) and for rows in which
+        no legal sequence is allowed (F238).
         """
         self._check_shapes(emissions, lengths)
-        if tags.shape != emissions.shape[:2]:
+        if allowed.shape != emissions.shape or allowed.dtype is not torch.bool:
             raise ValueError(
-                Errors.F239.format(expected=tuple(emissions.shape[:2]), shape=tuple(tags.shape))
+                Errors.F239.format(
+                    expected=tuple(emissions.shape), shape=tuple(allowed.shape), dtype=allowed.dtype
+                )
             )
         scores = self._scores(emissions, lengths)
-        gold = _gold_scores(scores, tags, lengths)
-        log_partition: Tensor = _LogPartition.apply(*scores, self._mixing_steps)  # type: ignore[no-untyped-call]
+        agreeing = self._agreeing(scores, allowed)
+        if bool(agreeing.isneginf().any()):
+            self._check_allowed(allowed, lengths)
         dtype = torch.promote_types(emissions.dtype, torch.float32)
-        return (gold - log_partition).to(dtype)
+        return (agreeing - self._log_partition(scores)).to(dtype)
 
     @torch.no_grad()
     def marginals(self, emissions: Tensor, lengths: Tensor) -> Tensor:
         """Probability [B, C, K] (float64) of each tag at each unit; 0 beyond the lengths.
 
-        Raises ValueError for shapes or lengths that do not fit (F237).
+        Raises ValueError for shapes or lengths that do not fit (F237) and for NaN (F240).
         """
         self._check_shapes(emissions, lengths)
-        posterior = _posterior(self._scores(emissions, lengths), self._mixing_steps)
+        scores = self._scores(emissions, lengths)
+        _check_numbers(scores)
+        posterior = _posterior(scores, self._mixing_steps)
         return posterior.unary[:-1, :, :-1].transpose(0, 1)
 
     @torch.no_grad()
     def decode(self, emissions: Tensor, lengths: Tensor) -> Tensor:
         """The most probable legal tags [B, C] (int64) for emissions [B, C, K] (Viterbi, 1967).
 
-        Beyond the lengths the result is 0. It is legal whatever the emissions are, NaN too.
+        Beyond the lengths the result is 0. It is legal also where emissions are infinite.
 
-        Raises ValueError for shapes or lengths that do not fit (F237).
+        Raises ValueError for shapes or lengths that do not fit (F237) and for NaN (F240).
         """
         self._check_shapes(emissions, lengths)
-        finite = emissions.double().nan_to_num().clamp_(-_HUGE, _HUGE)
-        path = _best_path(self._scores(finite, lengths))[:-1].T
+        scores = self._scores(emissions.double().clamp(-_HUGE, _HUGE), lengths)
+        _check_numbers(scores)
+        path = _best_path(scores)[:-1].T
         path[path == len(self.starts)] = 0
         return torch.from_numpy(np.ascontiguousarray(path)).to(emissions.device)
 
@@ -133,6 +145,49 @@ class CRF(nn.Module):
             torch.cat((torch.cat((transitions, ends[:, None]), 1), stop[None])),
             functional.pad(starts, (0, 1)),
         )
+
+    def _log_partition(self, scores: _Scores) -> Tensor:
+        """Log-sum [B] of the scores of all legal paths."""
+        result: Tensor = _LogPartition.apply(*scores, self._mixing_steps)  # type: ignore[no-untyped-call]
+        return result
+
+    def _agreeing(self, scores: _Scores, allowed: Tensor) -> Tensor:
+        """Log-sum [B] of the scores of the legal paths of allowed tags; -inf without such a path.
+
+        Rows with a single path, the usual ones, need no recursion.
+        """
+        stop = len(self.starts)
+        inside = scores.emissions[:-1, :, stop].isneginf()
+        n_allowed, first = allowed.sum(2).T, allowed.byte().argmax(2).T
+        single = _path_scores(scores, torch.where(inside, first, stop))
+        rows = (inside & (n_allowed != 1)).any(0).nonzero()[:, 0]
+        if len(rows) == 0:
+            return single
+        some = functional.pad(allowed[rows].transpose(0, 1), (0, 1, 0, 0, 0, 1), value=True)
+        emissions = scores.emissions[:, rows].masked_fill(~some, -math.inf)
+        several = self._log_partition(scores._replace(emissions=emissions))
+        return single.index_copy(0, rows, several)
+
+    def _check_allowed(self, allowed: Tensor, lengths: Tensor) -> None:
+        """Show the first unit of a row that no legal sequence of allowed tags reaches (F238)."""
+        starts, transitions, ends = (
+            mask.cpu().numpy()
+            for mask in (self.allowed_starts, self.allowed_transitions, self.allowed_ends)
+        )
+        for row, (units, length) in enumerate(
+            zip(allowed.cpu().numpy(), lengths.tolist(), strict=True)
+        ):
+            reached = starts
+            for position, tags in enumerate(units[:length]):
+                at_end = position == length - 1
+                reached = reached & tags & (ends | (not at_end))
+                if not reached.any():
+                    raise ValueError(
+                        Errors.F238.format(
+                            row=row, position=position, tags=tags.nonzero()[0].tolist()
+                        )
+                    )
+                reached = reached @ transitions
 
     def _check_shapes(self, emissions: Tensor, lengths: Tensor) -> None:
         K = len(self.starts)
@@ -193,23 +248,22 @@ class _LogPartition(torch.autograd.Function):
         )
 
 
-def _gold_scores(scores: _Scores, tags: Tensor, lengths: Tensor) -> Tensor:
-    """Scores [B] of the gold tags [B, C], which are checked (F238)."""
-    stop = len(scores.starts) - 1
-    inside = scores.emissions[:-1, :, stop].isneginf()
-    known = ((tags >= 0) & (tags < stop)).T
-    path = functional.pad(torch.where(inside & known, tags.T, stop), (0, 0, 0, 1), value=stop)
+def _path_scores(scores: _Scores, path: Tensor) -> Tensor:
+    """Scores [B] of one path [C, B] a sequence, -inf where it is illegal."""
+    path = functional.pad(path, (0, 0, 0, 1), value=len(scores.starts) - 1)
     steps = torch.cat((scores.starts[path[:1]], scores.transitions[path[:-1], path[1:]]))
-    illegal = steps.isneginf()
-    illegal[:-1] |= inside & ~known
-    if bool(illegal.any()):
-        row, position = illegal.T.nonzero()[0].tolist()
-        gold = tags[row, : int(lengths[row])].tolist()
-        # A tag that may not be the last one shows at the step to "stop".
-        position = min(position, len(gold) - 1)
-        raise ValueError(Errors.F238.format(row=row, position=position, tags=gold))
     units = scores.emissions.gather(2, path[:, :, None])[:, :, 0]
     return (steps + units).sum(0)
+
+
+def _check_numbers(scores: _Scores) -> None:
+    """Refuse NaN, of which any tags could be made (F240)."""
+    emissions, *parameters = (part.isnan() for part in scores)
+    if bool(emissions.any()):
+        position, row, _ = emissions.nonzero()[0].tolist()
+        raise ValueError(Errors.F240.format(what=f"emissions of row {row} at unit {position}"))
+    if any(bool(part.any()) for part in parameters):
+        raise ValueError(Errors.F240.format(what="CRF's transitions, starts or ends"))
 
 
 def _posterior(scores: _Scores, mixing_steps: int) -> _Posterior:
@@ -219,6 +273,10 @@ def _posterior(scores: _Scores, mixing_steps: int) -> _Posterior:
     the scores of a recursion at one unit differ by no more than so many steps can differ. While
     that is within float64's exponents, and those of the steps between two rescalings are too
     (twice: forward and backward), probabilities lose nothing.
+
+    None of this holds where emissions of -inf exclude tags, as in partially known sequences: two
+    paths may then stay apart for any number of units. The spread is infinite, or NaN where all
+    tags of a unit are excluded, and the log form is taken.
     """
     inside = scores.emissions[:, :, -1].isneginf()
     units = scores.emissions[:, :, :-1]

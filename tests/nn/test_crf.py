@@ -1,4 +1,4 @@
-"""The CRF against enumeration, plain autograd in log space, and pytorch-crf."""
+"""The CRF against enumeration of all paths, plain autograd in log space, and pytorch-crf."""
 
 from __future__ import annotations
 
@@ -50,6 +50,11 @@ def batch(
     emissions = scale * torch.randn(shape, generator=random, dtype=torch.float64)
     noise = 10 * torch.randn(shape, generator=random)
     return emissions, crf.decode(noise, torch.tensor(lengths)), torch.tensor(lengths)
+
+
+def known(crf: CRF, tags: Tensor) -> Tensor:
+    """Exactly these tags [B, C] are allowed: bool [B, C, K]."""
+    return tags[:, :, None] == torch.arange(len(crf.starts))
 
 
 def legal_paths(crf: CRF, length: int) -> Iterator[tuple[int, ...]]:
@@ -114,7 +119,7 @@ def gradients(crf: CRF, emissions: Tensor, log_likelihood: Tensor) -> list[Tenso
 def assert_equals_slow(crf: CRF, emissions: Tensor, tags: Tensor, lengths: Tensor) -> None:
     crf.double()  # or autograd would add up the reference's gradients in float32
     emissions.requires_grad_()
-    fast = crf.log_likelihood(emissions, tags, lengths)
+    fast = crf.log_likelihood(emissions, known(crf, tags), lengths)
     slow = slow_log_likelihood(crf, emissions, tags, lengths)
     torch.testing.assert_close(fast, slow, rtol=1e-8, atol=1e-8)
     for ours, theirs in zip(
@@ -134,7 +139,9 @@ def test_probabilities_of_all_legal_paths_sum_to_one(scheme: Scheme, n: int) -> 
     paths = list(legal_paths(crf, n))
     scores = torch.stack([path_score(crf, emissions[0], path) for path in paths])
     found = crf.log_likelihood(
-        emissions.expand(len(paths), -1, -1), torch.tensor(paths), torch.full((len(paths),), n)
+        emissions.expand(len(paths), -1, -1),
+        known(crf, torch.tensor(paths)),
+        torch.full((len(paths),), n),
     )
     torch.testing.assert_close(found, scores.log_softmax(0))
     assert float(found.exp().sum().detach()) == pytest.approx(1)
@@ -215,6 +222,26 @@ def test_scaled_form_is_exact_wherever_it_is_chosen(
         torch.testing.assert_close(ours, theirs, rtol=1e-8, atol=1e-12)
 
 
+@pytest.mark.parametrize("spread", [150.0, 300.0, 600.0])
+def test_paths_that_lie_several_units_behind_are_counted(spread: float) -> None:
+    """The preferred label changes in the middle. The entity can end and the other begin in three
+    ways of the same score, but a path of the second label lies two or three units behind at first.
+    """
+    crf = constrained(2, "BIOES", scale=0.0)
+    names = TagSet(["L0", "L1"]).names
+    preferred = ["B-L0", *["I-L0"] * 3, *["I-L1"] * 3, "E-L1"]
+    emissions = torch.zeros(1, 8, len(names), dtype=torch.float64)
+    for unit, name in enumerate(preferred):
+        emissions[0, unit, names.index(name)] = spread
+    tags = torch.tensor([[names.index(name) for name in preferred]])
+    tags[0, 3:5] = torch.tensor([names.index("E-L0"), names.index("B-L1")])
+    lengths = torch.tensor([8])
+    assert crf.log_likelihood(emissions, known(crf, tags), lengths).item() == pytest.approx(
+        -math.log(3)
+    )
+    assert_equals_slow(crf, emissions, tags, lengths)
+
+
 @pytest.mark.parametrize(("spread", "is_scaled"), [(20.0, True), (120.0, True), (1e3, False)])
 def test_usual_scores_take_the_fast_form(
     spread: float, is_scaled: bool, monkeypatch: pytest.MonkeyPatch
@@ -232,7 +259,7 @@ def test_an_emission_of_minus_infinity_excludes_a_tag() -> None:
     paths = [path for path in legal_paths(crf, 3) if path[1] != 0]
     scores = torch.stack([path_score(crf, emissions[0], path) for path in paths])
     emissions.requires_grad_()
-    found = crf.log_likelihood(emissions, torch.tensor(paths[:1]), lengths)
+    found = crf.log_likelihood(emissions, known(crf, torch.tensor(paths[:1])), lengths)
     torch.testing.assert_close(found, scores.log_softmax(0)[:1])
     (gradient,) = torch.autograd.grad(found.sum(), emissions)
     assert gradient.isfinite().all()
@@ -244,7 +271,8 @@ def test_float64_gradcheck() -> None:
     emissions, tags, lengths = batch(crf, [4, 2])
     emissions.requires_grad_()
     assert torch.autograd.gradcheck(
-        lambda e, *_: crf.log_likelihood(e, tags, lengths), (emissions, *crf.parameters())
+        lambda e, *_: crf.log_likelihood(e, known(crf, tags), lengths),
+        (emissions, *crf.parameters()),
     )
 
 
@@ -268,7 +296,7 @@ def test_equals_pytorch_crf_without_constraints(n_tags: int, lengths: list[int],
         warnings.simplefilter("ignore")  # it calls torch.where in a deprecated way
         expected = oracle(emissions, tags, mask=mask, reduction="none")
         paths = oracle.decode(emissions, mask=mask)
-    found = crf.log_likelihood(emissions, tags, n)
+    found = crf.log_likelihood(emissions, known(crf, tags), n)
     torch.testing.assert_close(found, expected)
     theirs = torch.autograd.grad(
         expected.sum(),
@@ -284,12 +312,152 @@ def test_equals_pytorch_crf_without_constraints(n_tags: int, lengths: list[int],
 def test_forbidden_transitions_get_no_gradient_and_no_weight() -> None:
     crf = constrained(2, "BIOES")
     emissions, tags, lengths = batch(crf, [9, 5])
-    before = crf.log_likelihood(emissions, tags, lengths)
+    before = crf.log_likelihood(emissions, known(crf, tags), lengths)
     torch.autograd.backward(before.sum())
     assert crf.transitions.grad is not None
     assert not crf.transitions.grad[~crf.allowed_transitions].any()
     crf.transitions.data[~crf.allowed_transitions] = 1e6
-    assert torch.equal(crf.log_likelihood(emissions, tags, lengths), before)
+    assert torch.equal(crf.log_likelihood(emissions, known(crf, tags), lengths), before)
+
+
+# Partial annotation
+
+
+def enumerated(crf: CRF, emissions: Tensor, allowed: Tensor, lengths: Tensor) -> Tensor:
+    """Log-share of the allowed ones among all legal paths, which are listed one by one."""
+    results = []
+    for row, tags, n in zip(emissions, allowed.tolist(), lengths.tolist(), strict=True):
+        if n == 0:
+            results.append(row[0, 0] * 0)
+            continue
+        paths = list(legal_paths(crf, n))
+        scores = torch.stack([path_score(crf, row, path) for path in paths])
+        agree = [all(tags[t][tag] for t, tag in enumerate(path)) for path in paths]
+        results.append(scores[torch.tensor(agree)].logsumexp(0) - scores.logsumexp(0))
+    return torch.stack(results)
+
+
+def partly_known(tags: Tensor, n_tags: int, share: float, seed: int) -> Tensor:
+    """The given tags, and each other tag with some probability."""
+    random = torch.Generator().manual_seed(seed)
+    allowed = torch.rand((*tags.shape, n_tags), generator=random) < share
+    return allowed | (tags[:, :, None] == torch.arange(n_tags))
+
+
+def assert_equals_enumeration(
+    crf: CRF, emissions: Tensor, allowed: Tensor, lengths: Tensor
+) -> None:
+    crf.double()
+    emissions.requires_grad_()
+    found = crf.log_likelihood(emissions, allowed, lengths)
+    expected = enumerated(crf, emissions, allowed, lengths)
+    torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
+    for ours, theirs in zip(
+        gradients(crf, emissions, found), gradients(crf, emissions, expected), strict=True
+    ):
+        torch.testing.assert_close(ours, theirs, rtol=1e-7, atol=1e-9)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    scheme=st.sampled_from(SCHEMES),
+    lengths=st.lists(st.integers(0, 4), min_size=1, max_size=4),
+    seed=st.integers(0, 2**16),
+    scale=st.sampled_from([0.0, 1.0, 30.0, 500.0]),
+    share=st.sampled_from([0.0, 0.2, 0.6, 1.0]),
+)
+def test_partial_likelihood_and_gradients_equal_enumeration(
+    scheme: Scheme, lengths: list[int], seed: int, scale: float, share: float
+) -> None:
+    """Rows that are known, partly known and unknown, in one batch."""
+    crf = constrained(1 if scheme == "BIOES" else 2, scheme, seed)
+    emissions, tags, n = batch(crf, lengths, seed, scale)
+    allowed = partly_known(tags, len(crf.starts), share, seed)
+    allowed[::3] = known(crf, tags)[::3]
+    assert_equals_enumeration(crf, emissions, allowed, n)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 2**16),
+    high=st.sampled_from([5.0, 60.0, 120.0, 500.0]),
+    share=st.sampled_from([0.3, 0.7]),
+)
+def test_partial_likelihood_with_scores_at_both_ends(seed: int, high: float, share: float) -> None:
+    """All scores are ±high, so that paths lie as far from each other as they can."""
+    crf = constrained(1, "BIOES", seed)
+    random = torch.Generator().manual_seed(seed)
+    for parameter in crf.parameters():
+        parameter.data = high * (1 - 2 * torch.randint(2, parameter.shape, generator=random))
+    emissions, tags, n = batch(crf, [5, 4, 2])
+    emissions = high * emissions.sign()
+    allowed = partly_known(tags, len(crf.starts), share, seed)
+    assert_equals_enumeration(crf, emissions, allowed, n)
+
+
+def test_paths_that_a_mask_keeps_apart_are_both_counted() -> None:
+    """An entity with an open label: two paths that never meet. One is exp(900) times as probable
+    up to the last unit, where only the other may go on."""
+    crf = constrained(2, "BIOES", scale=0.0)
+    names = TagSet(["L0", "L1"]).names
+    entities = [
+        [names.index(f"{role}-{label}") for role in ("B", *"I" * 10, "E")] for label in ("L0", "L1")
+    ]
+    (_, gold), both = entities, known(crf, torch.tensor(entities))
+    allowed = both.any(0, keepdim=True)
+    allowed[:, -1] = both[1, -1]
+    emissions = torch.zeros(allowed.shape, dtype=torch.float64)
+    emissions[0, :, names.index("I-L0")] = 90.0
+    lengths = torch.tensor([12])
+    torch.testing.assert_close(
+        crf.log_likelihood(emissions, allowed, lengths),
+        crf.log_likelihood(emissions, known(crf, torch.tensor([gold])), lengths),
+    )
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_partial_float64_gradcheck(scheme: Scheme) -> None:
+    crf = constrained(1, scheme).double()
+    emissions, tags, lengths = batch(crf, [4, 2, 3])
+    allowed = partly_known(tags, len(crf.starts), 0.4, seed=1)
+    allowed[1] = known(crf, tags)[1]
+    emissions.requires_grad_()
+    assert torch.autograd.gradcheck(
+        lambda e, *_: crf.log_likelihood(e, allowed, lengths), (emissions, *crf.parameters())
+    )
+
+
+def test_nothing_known_is_certain_and_teaches_nothing() -> None:
+    crf = constrained(2, "BIOES")
+    emissions, _, lengths = batch(crf, [9, 4, 0])
+    emissions.requires_grad_()
+    found = crf.log_likelihood(emissions, torch.ones(emissions.shape, dtype=torch.bool), lengths)
+    torch.testing.assert_close(found, torch.zeros_like(found), rtol=0, atol=1e-12)
+    for gradient in gradients(crf, emissions, found):
+        torch.testing.assert_close(gradient, torch.zeros_like(gradient), rtol=0, atol=1e-6)
+
+
+def test_known_rows_take_the_fast_form_beside_partly_known_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    crf = constrained(2, "BIOES")
+    emissions, tags, lengths = batch(crf, [9, 5, 7])
+    allowed = known(crf, tags)
+    allowed[2, 7:] = False  # padding
+    sizes = []
+    original = crf_module._log_posterior
+
+    def spy(scores: crf_module._Scores) -> crf_module._Posterior:
+        sizes.append(scores.emissions.shape[1])
+        return original(scores)
+
+    monkeypatch.setattr(crf_module, "_log_posterior", spy)
+    before = crf.log_likelihood(emissions, allowed, lengths)
+    assert sizes == []
+    allowed[1, 2:4] = True
+    after = crf.log_likelihood(emissions, allowed, lengths)
+    assert sizes == [1]
+    assert torch.equal(before[[0, 2]], after[[0, 2]])
 
 
 # Padding, lengths, dtypes
@@ -308,8 +476,8 @@ def test_padding_is_not_read(rubbish: float, scale: float) -> None:
     emissions.requires_grad_()
     padded.requires_grad_()
 
-    expected = crf.log_likelihood(emissions, tags, lengths)
-    found = crf.log_likelihood(padded, padded_tags, lengths)
+    expected = crf.log_likelihood(emissions, known(crf, tags), lengths)
+    found = crf.log_likelihood(padded, known(crf, padded_tags), lengths)
     torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
     theirs, ours = gradients(crf, emissions, expected), gradients(crf, padded, found)
     assert not ours[0][:, 5:].any()
@@ -333,12 +501,12 @@ def test_padding_is_not_read(rubbish: float, scale: float) -> None:
 def test_a_row_does_not_depend_on_its_batch(lengths: list[int], seed: int, scheme: Scheme) -> None:
     crf = constrained(2, scheme, seed)
     emissions, tags, n = batch(crf, lengths, seed, scale=5)
-    together = crf.log_likelihood(emissions, tags, n)
+    together = crf.log_likelihood(emissions, known(crf, tags), n)
     best = crf.decode(emissions, n)
     for row in range(len(lengths)):
         one = slice(row, row + 1)
         torch.testing.assert_close(
-            crf.log_likelihood(emissions[one], tags[one], n[one]), together[one]
+            crf.log_likelihood(emissions[one], known(crf, tags[one]), n[one]), together[one]
         )
         assert torch.equal(crf.decode(emissions[one], n[one]), best[one])
 
@@ -346,7 +514,7 @@ def test_a_row_does_not_depend_on_its_batch(lengths: list[int], seed: int, schem
 def test_empty_sequences_are_certain() -> None:
     crf = constrained(1, "BIOES")
     emissions, tags, lengths = batch(crf, [0, 0], width=3)
-    assert crf.log_likelihood(emissions, tags, lengths).tolist() == [0, 0]
+    assert crf.log_likelihood(emissions, known(crf, tags), lengths).tolist() == [0, 0]
     assert not crf.marginals(emissions, lengths).any()
     assert not crf.decode(emissions, lengths).any()
 
@@ -356,10 +524,13 @@ def test_lower_precision_only_rounds_the_emissions(dtype: torch.dtype) -> None:
     crf = constrained(2, "BIOES")
     emissions, tags, lengths = batch(crf, [40, 17], scale=5)
     rounded = emissions.to(dtype).requires_grad_()
-    found = crf.log_likelihood(rounded, tags, lengths)
+    found = crf.log_likelihood(rounded, known(crf, tags), lengths)
     assert found.dtype is torch.float32
     torch.testing.assert_close(
-        found, crf.log_likelihood(rounded.double(), tags, lengths).float(), rtol=0, atol=0
+        found,
+        crf.log_likelihood(rounded.double(), known(crf, tags), lengths).float(),
+        rtol=0,
+        atol=0,
     )
     torch.autograd.backward(found.sum())
     assert rounded.grad is not None
@@ -370,9 +541,9 @@ def test_lower_precision_only_rounds_the_emissions(dtype: torch.dtype) -> None:
 def test_autocast_changes_nothing() -> None:
     crf = constrained(2, "BIOES")
     emissions, tags, lengths = batch(crf, [20, 9])
-    expected = crf.log_likelihood(emissions, tags, lengths)
+    expected = crf.log_likelihood(emissions, known(crf, tags), lengths)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert torch.equal(crf.log_likelihood(emissions, tags, lengths), expected)
+        assert torch.equal(crf.log_likelihood(emissions, known(crf, tags), lengths), expected)
 
 
 # Decoding
@@ -385,7 +556,7 @@ def test_autocast_changes_nothing() -> None:
     lengths=st.lists(st.integers(0, 12), min_size=1, max_size=4),
     seed=st.integers(0, 2**16),
     values=st.lists(
-        st.floats(width=32) | st.sampled_from([math.nan, math.inf, -math.inf, 3e38, -3e38]),
+        st.floats(width=32, allow_nan=False) | st.sampled_from([math.inf, -math.inf, 3e38, -3e38]),
         min_size=1,
         max_size=5,
     ),
@@ -417,7 +588,7 @@ def test_likelihood_can_be_trained_until_gold_is_decoded() -> None:
     optimizer = torch.optim.SGD([emissions, *crf.parameters()], lr=1.0)
     for _ in range(60):
         optimizer.zero_grad()
-        torch.autograd.backward(-crf.log_likelihood(emissions, tags, lengths).sum())
+        torch.autograd.backward(-crf.log_likelihood(emissions, known(crf, tags), lengths).sum())
         optimizer.step()
     assert torch.equal(crf.decode(emissions, lengths), tags)
 
@@ -459,21 +630,21 @@ def test_masks_without_legal_sequences_are_refused() -> None:
 def test_shapes_that_do_not_fit_are_refused(shape: tuple[int, ...], lengths: list[int]) -> None:
     crf = constrained(1, "BIOES")
     emissions, n = torch.zeros(shape), torch.tensor(lengths)
-    tags = torch.zeros(shape[:2], dtype=torch.int64)
     with pytest.raises(ValueError, match="F237"):
-        crf.log_likelihood(emissions, tags, n)
+        crf.log_likelihood(emissions, torch.ones(shape, dtype=torch.bool), n)
     with pytest.raises(ValueError, match="F237"):
         crf.marginals(emissions, n)
     with pytest.raises(ValueError, match="F237"):
         crf.decode(emissions, n)
 
 
-def test_tags_of_another_width_are_refused() -> None:
+@pytest.mark.parametrize(
+    "allowed", [torch.zeros(1, 1, 5, dtype=torch.bool), torch.zeros(1, 3, 5), torch.zeros(1, 3)]
+)
+def test_allowed_tags_of_another_shape_or_type_are_refused(allowed: Tensor) -> None:
     crf = constrained(1, "BIOES")
-    with pytest.raises(ValueError, match=r"F239.*\(1, 3\).*\(1, 1\)"):
-        crf.log_likelihood(
-            torch.zeros(1, 3, 5), torch.zeros(1, 1, dtype=torch.int64), torch.tensor([3])
-        )
+    with pytest.raises(ValueError, match=r"F239.*bool array.*\(1, 3, 5\)"):
+        crf.log_likelihood(torch.zeros(1, 3, 5), allowed, torch.tensor([3]))
 
 
 @pytest.mark.parametrize(
@@ -483,11 +654,42 @@ def test_tags_of_another_width_are_refused() -> None:
         ([0, 1, 0], 2),  # O after B
         ([0, 0, 1], 2),  # B at the end
         ([0, -1, 0], 1),  # no tag at all
-        ([0, 0, 5], 2),  # a tag the CRF has not
     ],
 )
-def test_illegal_gold_is_refused_and_located(gold: list[int], position: int) -> None:
+@pytest.mark.parametrize("partial", [False, True])
+def test_illegal_gold_is_refused_and_located(gold: list[int], position: int, partial: bool) -> None:
     crf = constrained(1, "BIOES")
-    tags = torch.tensor([[0, 0, 0, 0], [*gold, 0]])
-    with pytest.raises(ValueError, match=rf"F238.*row 1 are not legal at unit {position}"):
-        crf.log_likelihood(torch.zeros(2, 4, 5), tags, torch.tensor([4, 3]))
+    allowed = known(crf, torch.tensor([[0, 0, 0, 0], [*gold, 0]]))
+    allowed[0, 1] |= partial
+    with pytest.raises(ValueError, match=rf"F238.* row 1\b.* at unit {position}"):
+        crf.log_likelihood(torch.zeros(2, 4, 5), allowed, torch.tensor([4, 3]))
+
+
+def test_contradictions_of_partial_annotation_are_located() -> None:
+    crf = constrained(1, "BIOES")
+    allowed = torch.ones(2, 5, 5, dtype=torch.bool)
+    allowed[1, 1] = torch.tensor([True, False, False, False, True])  # O or S, so nothing is open
+    allowed[1, 2] = torch.tensor([False, False, True, True, False])  # I or E
+    with pytest.raises(ValueError, match=r"F238.* row 1\b.*\[2, 3\] at unit 2"):
+        crf.log_likelihood(torch.zeros(2, 5, 5), allowed, torch.tensor([5, 4]))
+    crf.log_likelihood(torch.zeros(2, 5, 5), allowed, torch.tensor([5, 2]))  # beyond the length
+
+
+def test_nan_is_refused_and_located() -> None:
+    crf = constrained(1, "BIOES")
+    emissions, _, lengths = batch(crf, [3, 2])
+    emissions[1, 2] = math.nan  # padding
+    crf.decode(emissions, lengths)
+    emissions[1, 1, 4] = math.nan
+    for predict in (crf.decode, crf.marginals):
+        with pytest.raises(ValueError, match=r"F240.*emissions of row 1 at unit 1 .*diverged"):
+            predict(emissions, lengths)
+
+
+@pytest.mark.parametrize("name", ["transitions", "starts", "ends"])
+def test_nan_parameters_are_refused(name: str) -> None:
+    crf = constrained(1, "BIOES")
+    emissions, _, lengths = batch(crf, [3, 2])
+    getattr(crf, name).data[:] = math.nan
+    with pytest.raises(ValueError, match=r"F240.*transitions, starts or ends"):
+        crf.decode(emissions, lengths)

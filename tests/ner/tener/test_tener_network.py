@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from spacy_flat.ner.tags import OUTSIDE
 from spacy_flat.ner.tener.batch import N_CASES, CharacterBatch, WordBatch
 from spacy_flat.ner.tener.network import TENER, TENERSizes
 from spacy_flat.ner.tener.options import TENEROptions
@@ -67,7 +68,7 @@ def word_batch(lengths: list[int] = LENGTHS) -> WordBatch:
 
 def slow_scores(attention: RelativeAttention, x: Tensor) -> Tensor:
     """Section 3.2 of the paper, pair by pair: x [C, D] → [H, C, C]."""
-    H, d = attention.heads, attention.head_dim
+    H, d = attention.num_heads, attention.head_dim
     C = len(x)
     q, k = (project(x).view(C, H, d) for project in (attention.q_proj, attention.k_proj))
     scores = x.new_zeros(H, C, C)
@@ -88,7 +89,7 @@ def slow_encoder(network: TENER, x: Tensor) -> Tensor:
         pre = network.options.norm == "pre"
         nodes = layer.attention_norm(x) if pre else x
         weights = slow_scores(attention, nodes).softmax(2)
-        v = attention.v_proj(nodes).view(len(x), attention.heads, attention.head_dim)
+        v = attention.v_proj(nodes).view(len(x), attention.num_heads, attention.head_dim)
         mixed = torch.einsum("hij,jhd->ihd", weights, v).reshape(x.shape)
         if pre:
             x = x + mixed
@@ -222,8 +223,8 @@ def test_every_parameter_learns(options: dict[str, Any], sizes: TENERSizes) -> N
     network = make_network(sizes, **options).train()
     batch = char_batch() if sizes is CHARS else word_batch()
     emissions = network(batch)
-    tags = torch.zeros(emissions.shape[:2], dtype=torch.long)
-    likelihood = network.crf.log_likelihood(emissions, tags, torch.from_numpy(batch.n_units))
+    outside = torch.arange(emissions.shape[2]).expand_as(emissions) == OUTSIDE
+    likelihood = network.crf.log_likelihood(emissions, outside, torch.from_numpy(batch.n_units))
     torch.autograd.backward(-likelihood.sum())
     assert not [name for name, value in network.named_parameters() if value.grad is None]
 
