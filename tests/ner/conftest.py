@@ -8,6 +8,7 @@ import pytest
 import spacy
 import torch
 from spacy.language import Language
+from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import registry
 from thinc.api import fix_random_seed
@@ -17,10 +18,23 @@ from spacy_flat.ner.component import CRFEntityRecognizer
 from spacy_flat.nn.optimizers import AdamW
 
 Span = tuple[int, int, str]
+Copy = Callable[..., Language]
 
 DROPOUTS = ("embed", "lattice", "output", "ff", "attn", "key", "word")
 NETWORK = {"num_heads": 2, "head_dim": 8, **{f"{name}_dropout": 0.0 for name in DROPOUTS}}
 TINY = {"model": {"network": NETWORK, "lattice": {"embed_width": 16, "gazetteer_rate": 0.0}}}
+
+HASH_EMBED = {
+    "@architectures": "spacy.HashEmbedCNN.v2",
+    "pretrained_vectors": None,
+    "width": 12,
+    "depth": 1,
+    "embed_size": 50,
+    "window_size": 1,
+    "maxout_pieces": 2,
+    "subword_features": False,
+}
+LISTENER = {"@architectures": "spacy.Tok2VecListener.v1", "width": 12, "upstream": "*"}
 
 WORDS = [
     Entry("人和", 120, "nz"),
@@ -122,6 +136,30 @@ def found(nlp: Language, texts: Iterable[str] = TEXTS) -> list[list[Span]]:
     return [doc._.char_ents for doc in nlp.pipe(texts)]
 
 
+def flat(nlp: Language) -> CRFEntityRecognizer:
+    ner = nlp.get_pipe("flat_ner")
+    assert isinstance(ner, CRFEntityRecognizer)
+    return ner
+
+
+def entities(doc: Doc) -> list[tuple[str, str]]:
+    return [(ent.label_, ent.text) for ent in doc.ents]
+
+
+def marked(text: str) -> list[tuple[str, str]]:
+    """The gold entities of one of the ten sentences."""
+    return [tuple(mark.split(" ", 1)) for mark in dict(SENTENCES)[text]]  # type: ignore[misc]
+
+
+def check_spans(doc: Doc) -> None:
+    end = 0
+    for start, stop, label in doc._.char_ents:
+        assert end <= start < stop <= len(doc.text)
+        assert doc.text[start:stop].strip() == doc.text[start:stop]
+        assert label in ("LOC", "ORG", "PER")
+        end = stop
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _one_thread() -> None:
     torch.set_num_threads(1)
@@ -147,7 +185,7 @@ def jieba_trained() -> Language:
 
 
 @pytest.fixture
-def copy_of() -> Callable[..., Language]:
+def copy_of() -> Copy:
     """Makes a copy of a pipeline that may be changed, with other options of the lattice."""
 
     def copy(nlp: Language, **lattice: int) -> Language:

@@ -1,0 +1,86 @@
+"""What `flat_ner` writes into a Doc: `doc.ents` beside the annotation of other components, and
+`doc._.char_ents`."""
+
+import pytest
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin, Span
+
+from .conftest import GOLD, TEXTS, Copy, add_flat, blank, entities, examples_of, flat, found, train
+
+
+def test_learns_entities_that_cut_tokens(jieba_trained: Language) -> None:
+    """With the tokens of jieba all characters are learnt; tokens are what entities expand to."""
+    doc = jieba_trained("南京市长江大桥来了。")
+    assert [token.text for token in doc][:2] == ["南京市", "长江大桥"]
+    assert doc._.char_ents == [(0, 2, "LOC"), (4, 7, "PER")]
+    assert entities(doc) == [("LOC", "南京市"), ("PER", "长江大桥")]
+    assert found(jieba_trained) == GOLD
+
+
+@pytest.mark.parametrize("on_misaligned", ["expand", "contract", "drop"])
+def test_on_misaligned(jieba_trained: Language, on_misaligned: str) -> None:
+    ner = flat(jieba_trained)
+    before, ner.on_misaligned = ner.on_misaligned, on_misaligned  # type: ignore[assignment]
+    try:
+        doc = jieba_trained("南京市长江大桥来了。")
+    finally:
+        ner.on_misaligned = before
+    expected = [("LOC", "南京市"), ("PER", "长江大桥")] if on_misaligned == "expand" else []
+    assert entities(doc) == expected
+    assert doc._.char_ents == GOLD[2]
+
+
+def test_beside_spacys_own_components() -> None:
+    nlp = blank()
+    nlp.add_pipe("sentencizer", config={"punct_chars": ["。", "！"]})
+    ruler = nlp.add_pipe("entity_ruler")
+    nlp.add_pipe("tagger")
+    add_flat(nlp)
+    nlp.add_pipe("ner")
+    examples = examples_of(nlp)
+    for example in examples:
+        for token in example.reference:
+            token.tag_ = "PU" if token.is_punct else "X"
+    losses = train(nlp, examples)
+    assert losses[-1] < 0.1
+    ruler.add_patterns([{"label": "DATE", "pattern": "昨天"}])  # type: ignore[attr-defined]
+    doc = nlp("王小明昨天去了上海。")
+    assert {("DATE", "昨天"), ("PER", "王小明"), ("LOC", "上海")} <= set(entities(doc))
+    assert doc._.char_ents == GOLD[1]
+    assert doc[-1].tag_
+    assert len(list(doc.sents)) == 1
+    scores = nlp.evaluate(examples_of(nlp))
+    assert scores["chars_f"] == 1.0
+
+
+def test_existing_entities_stay_unless_overwritten(trained: Language, copy_of: Copy) -> None:
+    for overwrite, expected in (
+        (False, [("FAC", "小明昨"), ("LOC", "上海")]),
+        (True, [("PER", "王小明"), ("LOC", "上海")]),
+    ):
+        nlp = copy_of(trained)
+        flat(nlp).overwrite = overwrite
+        doc = nlp.make_doc("王小明昨天去了上海。")
+        doc.ents = [Span(doc, 1, 4, "FAC")]  # type: ignore[assignment]
+        assert entities(nlp(doc)) == expected
+        assert doc._.char_ents == GOLD[1]
+
+
+def test_blocked_tokens_stay_free(trained: Language) -> None:
+    doc = trained.make_doc("王小明昨天去了上海。")
+    doc.set_ents([], blocked=[doc[0:1]], default="unmodified")
+    assert entities(trained(doc)) == [("LOC", "上海")]
+
+
+def test_analysis_knows_what_is_assigned(trained: Language) -> None:
+    summary = trained.analyze_pipes()["summary"]["flat_ner"]
+    assert "doc._.char_ents" in summary["assigns"]
+    assert "doc.ents" in summary["assigns"]
+
+
+def test_char_ents_survive_a_doc_bin(trained: Language) -> None:
+    bin_ = DocBin(store_user_data=True, docs=[trained(TEXTS[0])])
+    (doc,) = DocBin().from_bytes(bin_.to_bytes()).get_docs(trained.vocab)
+    assert doc._.char_ents == GOLD[0]
+    assert Doc(trained.vocab).from_bytes(trained(TEXTS[0]).to_bytes())._.char_ents == GOLD[0]
+    assert trained.make_doc("上海")._.char_ents == []

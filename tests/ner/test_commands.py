@@ -1,0 +1,146 @@
+"""spaCy's commands with `flat_ner` in the pipeline."""
+
+import json
+from pathlib import Path
+
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.tokens import DocBin
+
+from spacy_flat.ner.flat.options import FLATOptions
+
+from .conftest import GOLD, HASH_EMBED, LISTENER, TEXTS, add_flat, blank, examples_of, flat, found
+
+
+@pytest.fixture(scope="module")
+def workplace(trained: Language, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a trained pipeline, its data and a config to train with."""
+    folder = tmp_path_factory.mktemp("workplace")
+    trained.to_disk(folder / "pipeline")
+    DocBin(docs=[example.reference for example in examples_of(trained)]).to_disk(
+        folder / "data.spacy"
+    )
+    nlp = blank()
+    add_flat(nlp)
+    config = nlp.config.copy()
+    config["paths"] = {
+        **{name: str(folder / "data.spacy") for name in ("train", "dev")},
+        "vectors": None,
+        "init_tok2vec": None,
+    }
+    config["initialize"]["components"] = {"flat_ner": {"lexicon": {"@misc": "test.lexicon"}}}
+    config["training"].update(max_steps=4, eval_frequency=2, patience=0)
+    config["training"]["optimizer"] = {
+        "@optimizers": "spacy-flat.AdamW.v1",
+        "learn_rate": 0.01,
+        "use_averages": True,
+    }
+    config.to_disk(folder / "config.cfg")
+    return folder
+
+
+def spacy_command(*arguments: object) -> str:
+    """Run a command of spaCy in this process."""
+    import spacy.cli  # noqa: F401  (knows the commands)
+    from spacy.cli._util import app
+    from typer.testing import CliRunner
+
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result.output
+
+
+def test_train_and_evaluate(workplace: Path, tmp_path: Path) -> None:
+    spacy_command("train", workplace / "config.cfg", "--output", tmp_path)
+    assert flat(spacy.load(tmp_path / "model-last")).labels == ("LOC", "ORG", "PER")
+    metrics = tmp_path / "metrics.json"
+    spacy_command("evaluate", workplace / "pipeline", workplace / "data.spacy", "--output", metrics)
+    scores = json.loads(metrics.read_text(encoding="utf-8"))
+    assert scores["ents_f"] == scores["chars_f"] == 1.0
+    assert scores["ents_per_type"]["PER"]["f"] == 1.0
+
+
+def test_train_beside_frozen_and_annotating_components(workplace: Path, tmp_path: Path) -> None:
+    """A trained flat_ner is taken over frozen and annotates for another one, which listens to a
+    tok2vec that is trained, too."""
+    config = spacy.util.load_config(workplace / "config.cfg")
+    second = config["components"].pop("flat_ner")
+    second["model"]["tok2vec"] = LISTENER
+    config["components"]["old"] = {
+        "source": str(workplace / "pipeline"),
+        "component": "flat_ner",
+    }
+    config["components"]["tok2vec"] = {"factory": "tok2vec", "model": HASH_EMBED}
+    config["components"]["new"] = {**second, "overwrite": True}
+    config["nlp"]["pipeline"] = ["old", "tok2vec", "new"]
+    config["training"]["frozen_components"] = ["old"]
+    config["training"]["annotating_components"] = ["old"]
+    settings = config["initialize"]["components"].pop("flat_ner")
+    config["initialize"]["components"]["new"] = settings
+    config.to_disk(tmp_path / "config.cfg")
+    spacy_command("train", tmp_path / "config.cfg", "--output", tmp_path)
+    nlp = spacy.load(tmp_path / "model-last")
+    assert nlp.pipe_names == ["old", "tok2vec", "new"]
+    with nlp.select_pipes(enable=["old"]):
+        assert found(nlp) == GOLD
+
+
+def test_init_labels(workplace: Path, tmp_path: Path) -> None:
+    spacy_command("init", "labels", workplace / "config.cfg", tmp_path)
+    labels = tmp_path / "flat_ner.json"
+    assert json.loads(labels.read_text(encoding="utf-8")) == ["LOC", "ORG", "PER"]
+    config = spacy.util.load_config(workplace / "config.cfg")
+    reader = {"@readers": "spacy.read_labels.v1", "path": str(labels)}
+    config["initialize"]["components"]["flat_ner"]["labels"] = reader
+    nlp = spacy.training.initialize.init_nlp(config)
+    assert flat(nlp).labels == ("LOC", "ORG", "PER")
+
+
+def test_fill_and_debug_config(workplace: Path, tmp_path: Path) -> None:
+    base = tmp_path / "base.cfg"
+    base.write_text(
+        "[nlp]\nlang = 'zh'\npipeline = ['flat_ner']\n"
+        "[components]\n[components.flat_ner]\nfactory = 'flat_ner'\n".replace("'", '"'),
+        encoding="utf-8",
+    )
+    filled = tmp_path / "filled.cfg"
+    spacy_command("init", "fill-config", base, filled)
+    config = spacy.util.load_config(filled)
+    model = config["components"]["flat_ner"]["model"]
+    assert model["network"]["fusion"] == FLATOptions().fusion
+    assert model["network"]["word_features"] == list(FLATOptions().word_features)
+    assert model["lattice"]["max_length"] == 200
+    assert config["training"]["score_weights"]["ents_f"] == 1.0
+    spacy_command("debug", "config", workplace / "config.cfg")
+
+
+def test_assemble(workplace: Path, tmp_path: Path) -> None:
+    config = spacy.util.load_config(workplace / "config.cfg")
+    config["components"] = {"flat_ner": {"source": str(workplace / "pipeline")}}
+    config.to_disk(tmp_path / "config.cfg")
+    spacy_command("assemble", tmp_path / "config.cfg", tmp_path / "out")
+    assert found(spacy.load(tmp_path / "out")) == GOLD
+
+
+def test_apply(workplace: Path, tmp_path: Path) -> None:
+    texts = tmp_path / "texts.jsonl"
+    lines = [json.dumps({"text": text}) for text in TEXTS]
+    texts.write_text("\n".join(lines), encoding="utf-8")
+    spacy_command("apply", workplace / "pipeline", texts, tmp_path / "out.spacy")
+    docs = DocBin().from_disk(tmp_path / "out.spacy").get_docs(blank().vocab)
+    assert [doc._.char_ents for doc in docs] == GOLD
+
+
+def test_benchmark_speed(workplace: Path) -> None:
+    output = spacy_command(
+        "benchmark",
+        "speed",
+        workplace / "pipeline",
+        workplace / "data.spacy",
+        "--batches",
+        30,
+        "--batch-size",
+        4,
+    )
+    assert "Benchmarking" in output

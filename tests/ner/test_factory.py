@@ -1,0 +1,60 @@
+"""The options `flat_ner` is made with, and the component before it has a network."""
+
+from typing import Any
+
+import pytest
+from spacy.language import Language
+
+from spacy_flat.ner.flat.options import FLATOptions
+
+from .conftest import add_flat, blank, examples_of
+
+
+def test_not_initialised() -> None:
+    nlp = blank()
+    ner = add_flat(nlp)
+    with pytest.raises(ValueError, match=r"F303.*'flat_ner'.*nlp\.initialize"):
+        nlp("上海")
+    with pytest.raises(ValueError, match="F303"):
+        nlp.update(examples_of(nlp))
+    assert ner.labels == ()
+    assert len(ner.lexicon) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"layers": 0}, r"F305.*network: layers = 0 .*1 or more"),
+        ({"heads": 0}, "F305.*heads"),
+        ({"head_dim": -2}, "F305.*head_dim"),
+        ({"ff": 0}, "F305.*ff"),
+        ({"embed_dropout": 1.0}, r"F305.*embed_dropout = 1\.0 .*below 1"),
+        ({"lattice_dropout": -0.1}, "F305.*lattice_dropout"),
+        ({"output_dropout": 2}, "F305.*output_dropout"),
+        ({"ff_dropout": 1.5}, "F305.*ff_dropout"),
+        ({"attn_dropout": 1}, "F305.*attn_dropout"),
+        ({"key_dropout": 1}, "F305.*key_dropout"),
+        ({"word_dropout": 1}, "F305.*word_dropout"),
+        ({"word_features": ["type", "type"]}, "F305.*word_features.*repetitions"),
+    ],
+)
+def test_impossible_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        FLATOptions(**options)
+    with pytest.raises(ValueError, match=message):
+        add_flat(blank(), {"model": {"network": options}})
+
+
+def test_options_of_the_config_are_checked() -> None:
+    with pytest.raises(ValueError, match="F300"):
+        add_flat(blank(), {"model": {"lattice": {"max_length": 50, "overlap": 30}}})
+    for wrong in ({"fusion": "no"}, {"layers": "many"}, {"no_such_option": 1}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            add_flat(blank(), {"model": {"network": wrong}})
+    with pytest.raises(ValueError, match="on_misaligned"):
+        add_flat(blank(), on_misaligned="keep")
+
+
+def test_without_scorer(trained: Language) -> None:
+    nlp = blank()
+    assert add_flat(nlp, scorer=None).scorer is None

@@ -1,0 +1,111 @@
+"""Where the labels come from: examples, arguments, `add_label` and training."""
+
+from typing import Any
+
+import pytest
+import torch
+from spacy.language import Language
+
+from spacy_flat.nn.optimizers import AdamW
+
+from .conftest import (
+    GOLD,
+    Copy,
+    add_flat,
+    blank,
+    char_example,
+    entities,
+    examples_of,
+    flat,
+    found,
+    lexicon,
+)
+
+
+def test_no_label() -> None:
+    nlp = blank()
+    ner = add_flat(nlp)
+    examples = [char_example(nlp, "上海", [])]
+    with pytest.raises(ValueError, match=r"F301.*initialize\.components\.flat_ner\.labels"):
+        ner.initialize(lambda: examples, lexicon=lexicon())
+    with pytest.raises(ValueError, match="F301"):
+        ner.initialize(lambda: examples, lexicon=lexicon(), labels=[])
+
+
+@pytest.mark.parametrize("label", ["", 3, None])
+def test_wrong_labels(label: Any) -> None:
+    nlp = blank()
+    ner = add_flat(nlp)
+    with pytest.raises(ValueError, match=rf"F302.*{label!r}"):
+        ner.add_label(label)
+    with pytest.raises(ValueError, match="F302"):
+        ner.initialize(lambda: examples_of(nlp), lexicon=lexicon(), labels=["LOC", label])
+    with pytest.raises(TypeError, match="F026"):
+        ner.initialize(lambda: examples_of(nlp), lexicon=lexicon(), labels="LOC")
+
+
+def test_labels_of_the_examples(trained: Language) -> None:
+    assert flat(trained).labels == ("LOC", "ORG", "PER")
+    assert flat(trained).label_data == ("LOC", "ORG", "PER")
+    assert trained.pipe_labels["flat_ner"] == ["LOC", "ORG", "PER"]
+
+
+def test_labels_given_and_added() -> None:
+    nlp = blank()
+    ner = add_flat(nlp)
+    assert ner.add_label("ORG") == 1
+    assert ner.add_label("ORG") == 0
+    ner.initialize(lambda: examples_of(nlp), lexicon=lexicon(), labels=["PER", "GPE", "PER"])
+    assert ner.labels == ("PER", "GPE", "ORG")
+    assert "GPE" in nlp.vocab.strings
+
+
+def test_labels_added_before_any_data() -> None:
+    """`nlp.initialize()` without examples, as in spaCy's first steps."""
+    nlp = blank()
+    add_flat(nlp).add_label("LOC")
+    nlp.config["initialize"]["components"]["flat_ner"] = {"lexicon": {"@misc": "test.lexicon"}}
+    optimizer = nlp.initialize()
+    for _ in range(40):
+        nlp.update([char_example(nlp, *pair) for pair in (SH, NJ)], sgd=optimizer)
+    assert found(nlp, ["上海"]) == [[(0, 2, "LOC")]]
+
+
+SH = ("上海", [(0, 2, "LOC")])
+
+NJ = ("他在南京", [(2, 4, "LOC")])
+
+
+def test_label_added_to_a_trained_network(trained: Language, copy_of: Copy) -> None:
+    nlp = copy_of(trained)
+    assert flat(nlp).add_label("DATE") == 1
+    assert flat(nlp).add_label("DATE") == 0
+    for label in ("LOC", "ORG", "PER"):
+        assert flat(nlp).add_label(label) == 0
+    module = flat(nlp).model.shims[0].module
+    with torch.no_grad():  # a new label has learnt nothing yet: let it be unlikely
+        module.classify.bias[-4:] = -50.0
+    assert found(nlp) == GOLD
+    examples = [*examples_of(nlp), char_example(nlp, "昨天下雨。", [(0, 2, "DATE")])]
+    optimizer = AdamW(0.02)
+    for _ in range(40):
+        nlp.update(examples, sgd=optimizer)
+    assert entities(nlp("昨天下雨。")) == [("DATE", "昨天")]
+    assert found(nlp)[0] == GOLD[0]
+    assert flat(copy_of(nlp)).labels == ("LOC", "ORG", "PER", "DATE")
+
+
+def test_new_labels_met_in_training_are_added(trained: Language, copy_of: Copy) -> None:
+    """As spaCy's `ner` does: a streamed corpus is not read for labels to its end."""
+    nlp = copy_of(trained)
+    example = char_example(nlp, "昨天下雨。", [(0, 2, "DATE")])
+    nlp.update([example], sgd=AdamW(0.01))
+    assert flat(nlp).labels == ("LOC", "ORG", "PER", "DATE")
+
+
+def test_loss_of_an_unknown_label(trained: Language) -> None:
+    ner = flat(trained)
+    example = char_example(trained, "昨天下雨。", [(0, 2, "DATE")])
+    emissions = list(ner.model.predict([example.predicted]))
+    with pytest.raises(ValueError, match=r"F233.*DATE"):
+        ner.get_loss([example], emissions)

@@ -1,0 +1,143 @@
+"""Texts of every kind through `flat_ner`, one by one and in batches."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from .conftest import (
+    GOLD,
+    TEXTS,
+    Copy,
+    add_flat,
+    blank,
+    check_spans,
+    entities,
+    flat,
+    found,
+    marked,
+    train,
+)
+
+CONTEXT = settings(
+    max_examples=30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+
+def test_learns_ten_sentences_by_heart(trained: Language) -> None:
+    assert found(trained) == GOLD
+    assert [entities(doc) for doc in trained.pipe(TEXTS)] == [marked(text) for text in TEXTS]
+
+
+def test_pkuseg() -> None:
+    pytest.importorskip("spacy_pkuseg", reason="spacy-pkuseg is not installed")
+    nlp = blank("pkuseg")
+    nlp.tokenizer.initialize(pkuseg_model="mixed")  # type: ignore[attr-defined]
+    add_flat(nlp)
+    train(nlp)
+    assert found(nlp) == GOLD
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "  ",
+        "\n",
+        "\u3000",
+        "a",
+        "京",
+        "。",
+        "😀",
+        "👨‍👩‍👧‍👦在北京",
+        "𠮷野家在上海",
+        "e\u0301cole 學校 школа مدرسة",
+        "上海\r\n 上海\t上海  ",
+        "\0上海\0",
+        "\u200b上海\ufeff",
+        "１２３ＡＢＣ",
+    ],
+)
+def test_odd_texts(trained: Language, jieba_trained: Language, text: str) -> None:
+    for nlp in (trained, jieba_trained):
+        doc = nlp(text)
+        assert doc.text == text
+        assert all(token.ent_iob_ != "" for token in doc)
+        check_spans(doc)
+
+
+@CONTEXT
+@given(text=st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=60))
+def test_any_text(trained: Language, text: str) -> None:
+    doc = trained(text)
+    assert doc.text == text
+    check_spans(doc)
+
+
+def test_long_texts_are_cut_and_put_together(trained: Language, copy_of: Copy) -> None:
+    """No two of the sentences fit into a segment: their entities are found as one by one."""
+    nlp = copy_of(trained, max_length=12, overlap=6)
+    sentences = [text for text in TEXTS if text[-1] in "。！"] * 20
+    doc = nlp("".join(sentences))
+    assert entities(doc) == [entity for text in sentences for entity in marked(text)]
+
+
+def test_select_pipes(trained: Language) -> None:
+    with trained.select_pipes(disable=["flat_ner"]):
+        assert trained("上海").ents == ()
+    assert entities(trained("上海")) == [("LOC", "上海")]
+
+
+def mixed_texts() -> st.SearchStrategy[list[str]]:
+    one = st.sampled_from([*TEXTS, "", " ", "😀"])
+    return st.lists(st.one_of(one, st.lists(one, max_size=4).map("".join)), max_size=12)
+
+
+@CONTEXT
+@given(texts=mixed_texts(), batch_size=st.integers(1, 12), nodes=st.integers(1, 300))
+def test_pipe_is_one_by_one(
+    trained: Language, texts: list[str], batch_size: int, nodes: int
+) -> None:
+    encoder = flat(trained).model.attrs["encoder"]
+    before = encoder.options
+    expected = [(entities(doc), doc._.char_ents) for doc in map(trained, texts)]
+    encoder.options = replace(before, batch_nodes=nodes)
+    try:
+        docs = list(trained.pipe(texts, batch_size=batch_size))
+    finally:
+        encoder.options = before
+    assert [(entities(doc), doc._.char_ents) for doc in docs] == expected
+    assert [doc.text for doc in docs] == texts
+
+
+def test_as_tuples(trained: Language) -> None:
+    pairs = [(text, {"number": number}) for number, text in enumerate(TEXTS)]
+    for number, (doc, context) in enumerate(trained.pipe(pairs, as_tuples=True, batch_size=3)):
+        assert context == {"number": number}
+        assert entities(doc) == marked(TEXTS[number])
+
+
+def test_a_text_that_fails_is_left_to_the_error_handler(
+    trained: Language, copy_of: Copy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nlp = copy_of(trained)
+    failed: list[str] = []
+    nlp.set_error_handler(lambda name, proc, docs, error: failed.extend(d.text for d in docs))
+    predict = flat(nlp).predict
+
+    def fail(docs: list[Doc]) -> Any:
+        if any("新闻" in doc.text for doc in docs):
+            raise RuntimeError("no")
+        return predict(docs)
+
+    monkeypatch.setattr(flat(nlp), "predict", fail)
+    docs = list(nlp.pipe(TEXTS, batch_size=1))
+    assert failed == ["今天没有新闻。"]
+    assert len(docs) == len(TEXTS) - 1

@@ -1,0 +1,117 @@
+"""`flat_ner` with a tok2vec of its own, or listening to a shared one."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+import torch
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from spacy_flat.nn.optimizers import AdamW
+
+from .conftest import (
+    GOLD,
+    HASH_EMBED,
+    LISTENER,
+    TINY,
+    add_flat,
+    blank,
+    char_example,
+    examples_of,
+    flat,
+    found,
+    train,
+)
+
+
+def with_upstream(segmenter: str, shared: bool) -> tuple[Language, Any]:
+    """A pipeline with a tok2vec of its own or a shared one, and the tok2vec's model."""
+    nlp = blank(segmenter)
+    if shared:
+        nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
+    ner = add_flat(nlp, {"model": {**TINY["model"], "tok2vec": LISTENER if shared else HASH_EMBED}})
+    upstream = nlp.get_pipe("tok2vec").model if shared else ner.model.get_ref("tok2vec")  # type: ignore[attr-defined]
+    return nlp, upstream
+
+
+@pytest.mark.parametrize("segmenter", ["char", "jieba"])
+@pytest.mark.parametrize("shared", [False, True], ids=["own", "listener"])
+def test_tok2vec(segmenter: str, shared: bool, tmp_path: Path) -> None:
+    nlp, upstream = with_upstream(segmenter, shared)
+    train(nlp, steps=1)
+    before = upstream.to_bytes()
+    silent = Example(nlp.make_doc("上海 在\n北京"), nlp.make_doc("上海 在\n北京"))
+    empty = char_example(nlp, "", [])
+    sgd = AdamW(0.02)
+    for _ in range(40):
+        nlp.update([*examples_of(nlp), silent, empty], sgd=sgd)
+    assert upstream.to_bytes() != before
+    assert found(nlp) == GOLD
+    assert found(nlp, ["", " ", "王小明昨天去了上海。"]) == [[], [], GOLD[1]]
+    assert list(nlp.pipe([])) == []
+    nlp.to_disk(tmp_path)
+    assert found(spacy.load(tmp_path)) == GOLD
+
+
+def test_characters_have_their_tokens_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    nlp, upstream = with_upstream("jieba", shared=False)
+    train(nlp, steps=1)
+    docs = [nlp.make_doc(text) for text in ("😀公司 在南京 开会 ", "", "南京市长江大桥\n\n来了")]
+    vectors = upstream.predict(docs)
+    seen: list[tuple[Any, torch.Tensor]] = []
+    module = flat(nlp).model.shims[0].module
+    monkeypatch.setattr(module, "forward", lambda *inputs: seen.append(inputs))
+    list(flat(nlp).model.predict(docs))
+    ((batch, given),) = seen
+    for row, segment in enumerate(batch.segments):
+        doc = docs[segment.text]
+        for token in doc:
+            for place in range(token.idx, token.idx + len(token)):
+                assert given[row, place].tolist() == vectors[segment.text][token.i].tolist()
+        spaces = [token.idx + len(token) for token in doc if token.whitespace_]
+        assert not given[row, spaces].any()
+        assert not given[row, len(doc.text) :].any()
+
+
+def test_gradient_of_a_tok2vec() -> None:
+    """What flows back is the derivative of the loss by the tokens' vectors."""
+    nlp, upstream = with_upstream("jieba", shared=False)
+    train(nlp, steps=2)
+    ner = flat(nlp)
+    example = char_example(nlp, "😀公司 在南京 开会", GOLD[7])
+    vectors = upstream.predict([example.predicted])
+    seen = {}
+
+    def forward(model: Any, docs: list[Doc], is_train: bool) -> Any:
+        return vectors, lambda gradient: seen.update(gradient=gradient) or []
+
+    upstream._func = forward
+    emissions, backprop = ner.model.begin_update([example.predicted])
+    parts = list(emissions)
+    backprop(zip(parts, ner.get_loss([example], parts)[1], strict=True))  # type: ignore[arg-type]
+    (gradient,) = seen["gradient"]
+    assert gradient.shape == vectors[0].shape
+
+    def loss() -> float:
+        return ner.get_loss([example], ner.model.begin_update([example.predicted])[0])[0]
+
+    for token in range(len(example.predicted)):
+        step = 0.02 * gradient[token] / abs(gradient[token]).max()
+        vectors[0][token] += step
+        higher = loss()
+        vectors[0][token] -= 2 * step
+        lower = loss()
+        vectors[0][token] += step
+        slope = float((gradient[token] * step).sum())
+        assert (higher - lower) / 2 == pytest.approx(slope, rel=0.02, abs=1e-5)
+
+
+def test_empty_batch_with_a_tok2vec() -> None:
+    nlp, _ = with_upstream("char", shared=False)
+    train(nlp, steps=1)
+    ner = flat(nlp)
+    assert ner.predict([]) == []
+    assert ner.predict([nlp.make_doc("")]) == [[]]

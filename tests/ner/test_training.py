@@ -1,0 +1,157 @@
+"""Updating `flat_ner`: optimizers, loss and gradient, and the examples it learns from."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from spacy.language import Language
+from spacy.training import Example
+from thinc.api import Adam, fix_random_seed
+
+from spacy_flat.nn.optimizers import SGD, AdamW
+
+from .conftest import (
+    GOLD,
+    NETWORK,
+    TEXTS,
+    Copy,
+    add_flat,
+    blank,
+    char_example,
+    examples_of,
+    flat,
+    found,
+    train,
+)
+
+
+def test_loss_falls() -> None:
+    nlp = blank()
+    add_flat(nlp)
+    losses = train(nlp, steps=8)
+    assert losses[-1] < losses[0] / 2
+
+
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        lambda: Adam(0.02),
+        lambda: SGD(0.02, momentum=0.9),
+        lambda: AdamW(0.02, use_averages=True),
+    ],
+    ids=["Adam", "SGD", "AdamW"],
+)
+def test_optimizers(optimizer: Callable[[], Any]) -> None:
+    nlp = blank()
+    add_flat(nlp)
+    train(nlp, steps=0)
+    sgd = optimizer()
+    for _ in range(40):
+        nlp.update(examples_of(nlp), sgd=sgd)
+    assert found(nlp) == GOLD
+
+
+def test_averages() -> None:
+    nlp = blank()
+    add_flat(nlp)
+    train(nlp, steps=2)
+    sgd = AdamW(0.02, use_averages=True)
+    for _ in range(5):
+        nlp.update(examples_of(nlp), sgd=sgd)
+    weight = flat(nlp).model.shims[0].module.classify.weight
+    last = weight.detach().clone()
+    with nlp.use_params(sgd.averages):
+        assert not torch.equal(weight, last)
+    assert torch.equal(weight, last)
+
+
+def test_same_seed_same_network() -> None:
+    weights = []
+    for _ in range(2):
+        nlp = blank()
+        add_flat(nlp)
+        train(nlp, steps=3)
+        weights.append(nlp.to_bytes(exclude=["vocab"]))
+    assert weights[0] == weights[1]
+
+
+def test_examples_without_annotation_teach_nothing(trained: Language, copy_of: Copy) -> None:
+    nlp = copy_of(trained)
+    before = flat(nlp).model.to_bytes()
+    silent = [Example(nlp.make_doc(text), nlp.make_doc(text)) for text in ("上海", "")]
+    assert nlp.update(silent, sgd=AdamW(0.1)) == {"flat_ner": 0.0}
+    assert flat(nlp).model.to_bytes() == before
+
+
+def test_examples_without_annotation_do_not_change_the_loss(trained: Language) -> None:
+    ner = flat(trained)
+    told = examples_of(trained)[:3]
+    silent = Example(trained.make_doc("上海在北京"), trained.make_doc("上海在北京"))
+
+    def loss(examples: list[Example]) -> tuple[float, float]:
+        emissions = list(ner.model.predict([example.predicted for example in examples]))
+        value, gradients = ner.get_loss(examples, emissions)
+        ner.model.shims[0].module.zero_grad()
+        return value, sum(float(gradient.abs().sum()) for gradient in gradients)
+
+    assert loss([told[0], silent, *told[1:]]) == pytest.approx(loss(told), rel=1e-3)
+    assert loss([silent]) == (0.0, 0.0)
+
+
+def test_gradient_is_that_of_the_loss(trained: Language, copy_of: Copy) -> None:
+    """Small steps against the gradient of the emissions lower the loss as they should."""
+    nlp = copy_of(trained)
+    ner = flat(nlp)
+    fix_random_seed(3)
+    example = char_example(nlp, "王小明在上海", [(0, 3, "ORG"), (4, 6, "PER")])
+    (part,) = ner.model.predict([example.predicted])
+    loss, (gradient,) = ner.get_loss([example], [part])
+    step = 1e-2 * torch.randn_like(part.scores)
+    higher, _ = ner.get_loss([example], [replace(part, scores=part.scores + step)])
+    lower, _ = ner.get_loss([example], [replace(part, scores=part.scores - step)])
+    assert (higher - lower) / 2 == pytest.approx(float((gradient * step).sum()), rel=1e-2)
+    assert loss > 0
+
+
+def test_reference_with_other_white_space() -> None:
+    nlp = blank()
+    add_flat(nlp)
+    example = char_example(nlp, "王小明 在上海", [(0, 3, "PER"), (5, 7, "LOC")])
+    example = Example(nlp.make_doc("王小明在 上海"), example.reference)
+    train(nlp, [example], steps=30)
+    assert found(nlp, ["王小明在 上海"]) == [[(0, 3, "PER"), (5, 7, "LOC")]]
+    other = Example(nlp.make_doc("王小明在上海滩"), example.reference)
+    with pytest.raises(ValueError, match=r"F304.*王小明 在上海.*王小明在上海滩"):
+        nlp.update([other])
+
+
+def test_long_examples_are_learnt_in_segments() -> None:
+    nlp = blank()
+    lattice = {"embed_width": 16, "max_length": 12, "overlap": 4}
+    add_flat(nlp, {"model": {"network": NETWORK, "lattice": lattice}})
+    text = "".join(TEXTS)
+    starts = [sum(map(len, TEXTS[:number])) for number in range(len(TEXTS))]
+    spans = [
+        (start + offset, end + offset, label)
+        for offset, gold in zip(starts, GOLD, strict=True)
+        for start, end, label in gold
+    ]
+    train(nlp, [char_example(nlp, text, spans)], steps=40)
+    assert found(nlp, [text]) == [spans]
+
+
+def test_rehearsing_and_resuming(trained: Language, copy_of: Copy) -> None:
+    nlp = copy_of(trained)
+    optimizer = nlp.resume_training()
+    assert nlp.rehearse(examples_of(nlp), sgd=optimizer) is not None
+    nlp.update(examples_of(nlp), sgd=optimizer)
+    assert found(nlp) == GOLD
+
+
+def test_initialising_again_forgets(trained: Language, copy_of: Copy) -> None:
+    nlp = copy_of(trained)
+    losses = train(nlp, steps=1)
+    assert losses[0] > 1.0
+    assert found(nlp) != GOLD
