@@ -251,7 +251,7 @@ class Errors(metaclass=_Coded):
         "{length}. Give character offsets with 0 <= start < end <= length."
     )
     F242 = (
-        "The label {label!r}, given as one that is not annotated, is not among {labels}. "
+        "{name}: unannotated_labels has {label!r}, which is not among the labels {labels}. "
         "Correct the spelling, or leave it out: a label that the component does not have is "
         "never predicted."
     )

@@ -15,7 +15,7 @@ from ..text.initialise import shim_of
 from ..text.units import EntitySpan
 from .emissions import Emissions, Gold, find_entities
 from .model import TaggingModel, extend_labels, network_of
-from .spans import OnMisaligned, get_char_ents, gold_spans, has_gold, set_entities
+from .spans import Annotation, OnMisaligned, get_char_ents, gold_annotation, set_entities
 from .tags import TagSet, tag_set
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ def score_entities(examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]
     examples = list(examples)
     counts = PRFScore()
     for example in examples:
-        gold = gold_spans(example)
-        if gold is not None:
-            counts.score_set(set(get_char_ents(example.predicted)), set(gold))
+        gold = gold_annotation(example)
+        if gold.says_something(len(example.predicted.text)):
+            counts.score_set(_judged(get_char_ents(example.predicted), gold), set(gold.spans))
     scores: dict[str, Any] = get_ner_prf(examples, **kwargs)
     any_scored = len(counts) > 0
     return {
@@ -39,6 +39,20 @@ def score_entities(examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]
         "chars_p": counts.precision if any_scored else None,
         "chars_r": counts.recall if any_scored else None,
         "chars_f": counts.fscore if any_scored else None,
+    }
+
+
+def _judged(found: Iterable[EntitySpan], gold: Annotation) -> set[EntitySpan]:
+    """Without the entities of which nobody knows whether they are right."""
+    right = set(gold.spans)
+    return {
+        span
+        for span in found
+        if span in right
+        or not any(
+            start < span.end and span.start < end and label in ("", span.label)
+            for start, end, label in gold.unknown
+        )
     }
 
 
@@ -51,6 +65,7 @@ ASSIGNS = ["doc.ents", "token.ent_iob", "token.ent_type", "doc._.char_ents"]
 SETTINGS = {
     "on_misaligned": "expand",
     "overwrite": False,
+    "unannotated_labels": [],
     "scorer": {"@scorers": "spacy-flat.entity_scorer.v1"},
 }
 SCORE_WEIGHTS = {
@@ -71,6 +86,8 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
     on_misaligned: how an entity that crosses token boundaries is written to `doc.ents`: "expand" it
         to all tokens that it touches, "contract" it to those that it covers, or "drop" it.
         `doc._.char_ents` has the exact characters.
+    unannotated_labels: labels that the training corpus does not annotate: where it has no entity,
+        one of these may be.
     overwrite: replace entities that the Doc already has; otherwise they stay, and new entities that
         share a token with them are left out.
     scorer: scores the evaluation.
@@ -84,6 +101,7 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
         *,
         on_misaligned: OnMisaligned = "expand",
         overwrite: bool = False,
+        unannotated_labels: Sequence[str] = (),
         scorer: Callable[..., dict[str, Any]] | None = score_entities,
     ) -> None:
         self.vocab = vocab
@@ -91,6 +109,7 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
         self.name = name
         self.on_misaligned: OnMisaligned = on_misaligned
         self.overwrite = overwrite
+        self.unannotated_labels = tuple(unannotated_labels)
         self.scorer = scorer
         self.cfg: dict[str, Any] = {"labels": []}
 
@@ -141,7 +160,7 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
         examples = list(examples)
         validate_examples(examples, "CRFEntityRecognizer.update")
         self._require_initialised()
-        if not any(has_gold(example) for example in examples):
+        if not any(_teaches(example) for example in examples):
             return losses
         for label in sorted(_labels_of(examples) - set(self.labels)):
             self.add_label(label)
@@ -173,7 +192,8 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
         return sum(loss for loss, _ in found), [gradient for _, gradient in found]
 
     def _gold(self, examples: Sequence[Example], emissions: Emissions) -> Gold:
-        return Gold.of([gold_spans(example) for example in examples], emissions)
+        annotations = [gold_annotation(example, self.unannotated_labels) for example in examples]
+        return Gold.of(annotations, emissions)
 
     def settle_labels(
         self, get_examples: Callable[[], Iterable[Example]], labels: Sequence[str] | None
@@ -217,6 +237,11 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
     def _require_initialised(self) -> None:
         if not shim_of(self.model).is_initialised:
             raise ValueError(Errors.F303.format(name=self.name))
+
+
+def _teaches(example: Example) -> bool:
+    """Whether there is anything to learn: a text, and a reference that says what is an entity."""
+    return len(example.predicted) > 0 and example.reference.has_annotation("ENT_IOB")
 
 
 def _labels_of(examples: Iterable[Example]) -> set[str]:

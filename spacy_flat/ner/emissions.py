@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..text.batches import Batch
-from ..text.segments import Segment, join_segments, spans_within
+from ..text.segments import Segment, join_segments, part_in, spans_in
 from ..text.units import EntitySpan, Ints, Units
+from .spans import Annotation
 from .tags import TagSet
 
 if TYPE_CHECKING:
@@ -71,50 +72,68 @@ def decode(best: Ints, batch: Batch, tags: TagSet) -> list[list[EntitySpan]]:
 class Target(NamedTuple):
     """What a batch's tags should be.
 
-    tags: [B, C]. lengths: [B] units. weights: [B] of the segments in the loss.
+    allowed: [B, C, K], the tags that agree with what is known. lengths: [B] units.
+    weights: [B] of the segments in the loss.
     """
 
-    tags: Ints
+    allowed: NDArray[np.bool_]
     lengths: Ints
     weights: NDArray[np.float32]
 
 
 @dataclass(frozen=True)
 class Gold:
-    """What is known of texts.
+    """What is known of texts, in units. `n_known` of all segments say something."""
 
-    spans: the entities of each text, as sorted spans of its units; None where nothing is known.
-    n_known: segments of which something is known.
-    """
-
-    spans: Sequence[Sequence[EntitySpan] | None]
+    annotations: Sequence[Annotation]
     n_known: int
 
     @classmethod
-    def of(cls, characters: Sequence[Sequence[EntitySpan] | None], emissions: Emissions) -> "Gold":
-        """From entities as characters of the texts."""
-        spans = [
-            None if known is None else text.from_characters(known)
-            for text, known in zip(emissions.texts, characters, strict=True)
+    def of(cls, characters: Sequence[Annotation], emissions: Emissions) -> "Gold":
+        """From what is known of the texts' characters."""
+        annotations = [
+            Annotation(text.from_characters(spans), text.touched(unknown))
+            for text, (spans, unknown) in zip(emissions.texts, characters, strict=True)
         ]
-        return cls(spans, sum(spans[segment.text] is not None for segment in emissions.segments))
+        n_known = sum(
+            within(annotations[segment.text], segment).says_something(segment.end - segment.start)
+            for segment in emissions.segments
+        )
+        return cls(annotations, n_known)
 
     def target(self, batch: Batch, tags: TagSet) -> Target:
-        """The loss is the mean over all segments of which something is known. An entity that a
-        segment cuts is an entity there.
+        """The loss is the mean over all segments of which something is known.
 
         Raises ValueError (F233) for a label that has no tags.
         """
-        best = np.zeros((len(batch.segments), int(batch.n_units.max())), dtype=np.int64)
+        C = int(batch.n_units.max())
+        allowed = np.zeros((len(batch.segments), C, len(tags)), dtype=np.bool_)
         known = np.zeros(len(batch.segments))
         for row, segment in enumerate(batch.segments):
-            spans = self.spans[segment.text]
-            if spans is not None:
-                known[row] = 1
-                length = segment.end - segment.start
-                best[row, :length] = tags.encode(spans_within(spans, segment), length)
+            length = segment.end - segment.start
+            annotation = within(self.annotations[segment.text], segment)
+            known[row] = annotation.says_something(length)
+            allowed[row, :length] = tags.allowed(annotation.spans, length, annotation.unknown)
         weights = (known / max(1, self.n_known)).astype(np.float32)
-        return Target(best, batch.n_units, weights)
+        return Target(allowed, batch.n_units, weights)
+
+
+def within(annotation: Annotation, segment: Segment) -> Annotation:
+    """What is known of a segment, counted from its start. How an entity would be tagged that the
+    segment cuts is unknown there: the segment that shares the place has the whole of it."""
+    spans = []
+    unknown = [
+        part_in(span, segment)
+        for span in annotation.unknown
+        if span.start < segment.end and segment.start < span.end
+    ]
+    for span in spans_in(annotation.spans, segment):
+        part = part_in(span, segment)
+        if part.end - part.start == span.end - span.start:
+            spans.append(part)
+        else:
+            unknown.append(part._replace(label=""))
+    return Annotation(spans, unknown)
 
 
 def _join(parts: list[tuple[Segment, list[EntitySpan]]]) -> list[EntitySpan]:

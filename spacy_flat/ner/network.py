@@ -71,8 +71,8 @@ class TaggingNetwork(nn.Module):
 
     def loss(self, scores: Tensor, target: Target) -> Tensor:
         """Negative log-likelihood of the target, summed with its weights."""
-        tags, lengths, weights = (self.to_tensor(array) for array in target)
-        return -self.crf.log_likelihood(scores, tags, lengths) @ weights
+        allowed, lengths, weights = (self.to_tensor(array) for array in target)
+        return -self.crf.log_likelihood(scores, allowed, lengths) @ weights
 
     def loss_gradient(self, scores: Tensor, target: Target) -> tuple[float, Tensor]:
         """The loss and its gradient [B, C, K], without any change of the network's gradients."""

@@ -1,7 +1,7 @@
 """Entities between characters and tokens: gold entities to characters, predicted ones to tokens."""
 
-from collections.abc import Iterable, Sequence
-from typing import Literal
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
 from spacy.tokens import Doc, Span
@@ -12,42 +12,76 @@ from ..text.units import EntitySpan
 
 OnMisaligned = Literal["expand", "contract", "drop"]
 
+UNKNOWN = "unknown"  # the key of `doc.spans` for what is not annotated
 _ALIGNMENT = {"expand": "expand", "contract": "contract", "drop": "strict"}  # in spaCy's words
 _MOVED = "exact_chars"  # an extension of Span
 _BEGIN = 3  # ENT_IOB of the first token of an entity; without a type: of a blocked token
 
 
-def has_gold(example: Example) -> bool:
-    """Whether there is anything to learn: a text, and a reference that says what is an entity."""
-    return len(example.predicted) > 0 and example.reference.has_annotation("ENT_IOB")
+class Annotation(NamedTuple):
+    """What is known of the entities of a text, in characters.
+
+    spans: its entities, in order.
+    unknown: stretches of which nothing but these entities is known; where a stretch has a label,
+        only entities of that label are unknown there.
+    """
+
+    spans: list[EntitySpan]
+    unknown: list[EntitySpan]
+
+    def says_something(self, length: int) -> bool:
+        """Whether anything is known of a text of this length."""
+        silent = np.zeros(length, dtype=np.bool_)
+        for start, end, label in self.unknown:
+            silent[start:end] |= not label
+        return bool(self.spans) or not silent.all()
 
 
-def gold_spans(example: Example) -> list[EntitySpan] | None:
-    """Characters of the predicted Doc's text that are entities, in order; None where the
-    reference says nothing about entities.
+def gold_annotation(example: Example, unannotated: Sequence[str] = ()) -> Annotation:
+    """What the reference says of the entities of the predicted Doc's text.
+
+    Unknown are tokens without annotation (spaCy's "-"), and what is in `doc.spans["unknown"]`.
+    unannotated: labels that are unknown everywhere.
 
     Raises ValueError (F304) where the texts of both differ in more than white space and case.
     """
     reference = example.reference
-    if not reference.has_annotation("ENT_IOB"):
-        return None
     spans = [EntitySpan(ent.start_char, ent.end_char, ent.label_) for ent in reference.ents]
+    unknown = [*_missing(reference)]
+    for span in reference.spans.get(UNKNOWN, ()):
+        unknown.append(EntitySpan(span.start_char, span.end_char, span.label_))
     source, target = reference.text, example.predicted.text
-    return spans if source == target else _move(spans, source, target)
+    if source != target:
+        spans, unknown = _move([spans, unknown], source, target)
+    if target:
+        unknown.extend(EntitySpan(0, len(target), label) for label in unannotated)
+    return Annotation(spans, unknown)
 
 
-def _move(spans: Iterable[EntitySpan], source: str, target: str) -> list[EntitySpan]:
+def _missing(doc: Doc) -> Iterator[EntitySpan]:
+    """Stretches of tokens without annotation."""
+    iob = doc.to_array("ENT_IOB").astype(np.int64)
+    edges = np.diff(iob == 0, prepend=False, append=False).nonzero()[0].reshape(-1, 2)
+    for first, last in edges.tolist():
+        stretch = doc[first:last]
+        yield EntitySpan(stretch.start_char, stretch.end_char, "")
+
+
+def _move(
+    groups: Sequence[Sequence[EntitySpan]], source: str, target: str
+) -> list[list[EntitySpan]]:
     """The same spans in a text that differs in white space and case only."""
     places = np.array([i for i, char in enumerate(target) if not char.isspace()], dtype=np.int64)
     before = np.cumsum([0, *(not char.isspace() for char in source)])
     if before[-1] != len(places) or _bare(source) != _bare(target):
         raise ValueError(Errors.F304.format(reference=source[:40], predicted=target[:40]))
     return [
-        EntitySpan(
-            int(places[before[span.start]]), int(places[before[span.end] - 1]) + 1, span.label
-        )
-        for span in spans
-        if before[span.start] < before[span.end]
+        [
+            EntitySpan(int(places[before[start]]), int(places[before[end] - 1]) + 1, label)
+            for start, end, label in spans
+            if before[start] < before[end]
+        ]
+        for spans in groups
     ]
 
 

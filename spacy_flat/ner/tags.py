@@ -101,40 +101,42 @@ class TagSet:
         self,
         spans: Iterable[tuple[int, int, str]],
         length: int,
-        unknown: Iterable[tuple[int, int]] = (),
-        unknown_labels: Iterable[str] = (),
+        unknown: Iterable[tuple[int, int, str]] = (),
     ) -> BoolArray:
         """Tags [length, K] that agree with an annotation that may be incomplete.
 
         spans: the known entities (start, end, label). Their units have exactly their tags.
-        unknown: stretches (start, end) of which nothing but `spans` is known: their other units
-            may have any tag.
-        unknown_labels: labels that are not annotated throughout: every unit outside `spans` may
-            have a tag of theirs.
+        unknown: stretches (start, end, label) of which nothing but `spans` is known: their other
+            units may have any tag; or, where a label is named, of which only that label is
+            unknown. A label that is not one of `labels` has no tags.
 
         All other units are "O". No other entity touches a known one: which tags may stand beside
         it follows from the legal transitions, save that BIO's I could make a known entity longer
         and is excluded after it. The known entities alone are always one of the legal sequences.
 
-        Raises ValueError as `encode`, for a stretch that is empty or outside the sequence (F241)
-        and for an unknown label that is not one of `labels` (F242).
+        Raises ValueError as `encode`, and for a stretch that is empty or outside the sequence
+        (F241).
         """
         spans = list(spans)
         tags = self.encode(spans, length)
         allowed: BoolArray = tags[:, None] == np.arange(len(self))
         outside = tags == OUTSIDE
-        for label in unknown_labels:
-            if label not in self.labels:
-                raise ValueError(Errors.F242.format(label=label, labels=list(self.labels)))
-            allowed[outside] |= self._label_of == self.labels.index(label)
-        for start, end in unknown:
+        for start, end, label in unknown:
             if not 0 <= start < end <= length:
                 raise ValueError(Errors.F241.format(stretch=(start, end), length=length))
-            allowed[start:end] |= outside[start:end, None]
+            allowed[start:end] |= outside[start:end, None] & self._tags_of(label)
         for _, end, _ in spans:
             if end < length and outside[end]:
                 allowed[end] &= ~self._continues
         return allowed
+
+    def _tags_of(self, label: str) -> BoolArray:
+        """[K] the tags of a label, of all with "O" for ""; none of a label that is not there."""
+        if not label:
+            return np.ones(len(self), dtype=np.bool_)
+        number = self.labels.index(label) if label in self.labels else len(self.labels)
+        found: BoolArray = self._label_of == number
+        return found
 
     def decode(self, tags: IntArray) -> SpanArrays:
         """Entities of one legal sequence of tags [N], or of many set one after the other.

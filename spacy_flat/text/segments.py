@@ -117,15 +117,14 @@ def _division(start: int, end: int, spans: Sequence[EntitySpan]) -> int:
     return min(free, key=lambda place: abs(place - middle), default=end)
 
 
-def spans_within(spans: Sequence[EntitySpan], segment: Segment) -> list[EntitySpan]:
-    """The parts of sorted, non-overlapping spans that lie in a segment, counted from its start."""
+def spans_in(spans: Sequence[EntitySpan], segment: Segment) -> Sequence[EntitySpan]:
+    """Those of sorted, non-overlapping spans of a text that lie in a segment, wholly or in part."""
     first = bisect_right(spans, segment.start, key=lambda span: span.end)
     last = bisect_left(spans, segment.end, key=lambda span: span.start)
-    return [
-        EntitySpan(
-            max(start, segment.start) - segment.start,
-            min(end, segment.end) - segment.start,
-            label,
-        )
-        for start, end, label in spans[first:last]
-    ]
+    return spans[first:last]
+
+
+def part_in(span: EntitySpan, segment: Segment) -> EntitySpan:
+    """The part of a span that lies in a segment, counted from the segment's start."""
+    start, end = max(span.start, segment.start), min(span.end, segment.end)
+    return EntitySpan(start - segment.start, end - segment.start, span.label)

@@ -66,15 +66,23 @@ class Units:
     def from_characters(self, spans: Sequence[EntitySpan]) -> list[EntitySpan]:
         """Sorted spans of characters as spans of the units that they touch. Where two touch the
         same unit, the first has it, and the second goes without it, or is left out."""
-        starts = np.searchsorted(self.ends, [span.start for span in spans], "right")
-        ends = np.searchsorted(self.starts, [span.end for span in spans], "left")
         found = []
         taken = 0
-        for span, start, end in zip(spans, starts.tolist(), ends.tolist(), strict=True):
+        for start, end, label in self.touched(spans):
             if max(start, taken) < end:
-                found.append(EntitySpan(max(start, taken), end, span.label))
+                found.append(EntitySpan(max(start, taken), end, label))
                 taken = end
         return found
+
+    def touched(self, spans: Sequence[EntitySpan]) -> list[EntitySpan]:
+        """Spans of characters as spans of the units that they touch; they may overlap."""
+        starts = np.searchsorted(self.ends, [span.start for span in spans], "right")
+        ends = np.searchsorted(self.starts, [span.end for span in spans], "left")
+        return [
+            EntitySpan(start, end, span.label)
+            for span, start, end in zip(spans, starts.tolist(), ends.tolist(), strict=True)
+            if start < end
+        ]
 
     def _outline(self, span: EntitySpan) -> tuple[int, int]:
         return int(self.starts[span.start]), int(self.ends[span.end - 1])

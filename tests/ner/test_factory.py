@@ -25,7 +25,7 @@ def test_not_initialised() -> None:
     ("options", "message"),
     [
         ({"layers": 0}, r"F305.*network: layers = 0 .*1 or more"),
-        ({"heads": 0}, "F305.*heads"),
+        ({"num_heads": 0}, "F305.*num_heads"),
         ({"head_dim": -2}, "F305.*head_dim"),
         ({"ff": 0}, "F305.*ff"),
         ({"embed_dropout": 1.0}, r"F305.*embed_dropout = 1\.0 .*below 1"),

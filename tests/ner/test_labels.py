@@ -106,6 +106,6 @@ def test_new_labels_met_in_training_are_added(trained: Language, copy_of: Copy) 
 def test_loss_of_an_unknown_label(trained: Language) -> None:
     ner = flat(trained)
     example = char_example(trained, "昨天下雨。", [(0, 2, "DATE")])
-    emissions = list(ner.model.predict([example.predicted]))
+    emissions = ner.model.predict([example.predicted])
     with pytest.raises(ValueError, match=r"F233.*DATE"):
         ner.get_loss([example], emissions)

@@ -9,8 +9,7 @@ from spacy.vocab import Vocab
 
 from spacy_flat.ner.spans import (
     OnMisaligned,
-    gold_spans,
-    has_gold,
+    gold_annotation,
     set_entities,
 )
 from spacy_flat.text.units import EntitySpan
@@ -139,13 +138,18 @@ class TestGold:
         return Example(doc_of(*predicted), gold)
 
     def test_same_text(self) -> None:
-        spans = gold_spans(self.example("在重庆和上海", "在重庆和上海", "重庆", "上海"))
+        spans, unknown = gold_annotation(
+            self.example("在重庆和上海", "在重庆和上海", "重庆", "上海")
+        )
+        assert unknown == []
         assert spans == [(1, 3, "LOC"), (4, 6, "LOC")]
 
     def test_entity_of_half_a_token(self) -> None:
         gold = doc_of(*"南京市长来了")
         gold.set_ents([Span(gold, 0, 2, "LOC")])
-        assert gold_spans(Example(doc_of("南京市", "长", "来了"), gold)) == [(0, 2, "LOC")]
+        assert gold_annotation(Example(doc_of("南京市", "长", "来了"), gold)).spans == [
+            (0, 2, "LOC")
+        ]
 
     @pytest.mark.parametrize(
         ("predicted", "expected"),
@@ -157,21 +161,42 @@ class TestGold:
         ],
     )
     def test_other_white_space(self, predicted: str, expected: str) -> None:
-        (span,) = gold_spans(self.example("去 New York 玩", predicted, "New York")) or []
+        (span,) = gold_annotation(self.example("去 New York 玩", predicted, "New York")).spans
         assert predicted[span.start : span.end] == expected
 
     @pytest.mark.parametrize("predicted", ["去 Old York 玩", "去 New York", "", "去 New Yorkk 玩"])
     def test_other_text(self, predicted: str) -> None:
         with pytest.raises(ValueError, match=r"F304.*New York"):
-            gold_spans(self.example("去 New York 玩", predicted, "New York"))
+            gold_annotation(self.example("去 New York 玩", predicted, "New York"))
 
     def test_nothing_known_is_not_nothing_there(self) -> None:
-        unknown = Example(doc_of("上海"), doc_of("上海"))
-        assert gold_spans(unknown) is None
-        assert not has_gold(unknown)
-        none = self.example("上海", "上海")
-        assert gold_spans(none) == []
-        assert has_gold(none)
+        silent = gold_annotation(Example(doc_of("上海"), doc_of("上海")))
+        assert silent == ([], [(0, 2, "")])
+        assert not silent.says_something(2)
+        none = gold_annotation(self.example("上海", "上海"))
+        assert none == ([], [])
+        assert none.says_something(2)
 
-    def test_empty_text_teaches_nothing(self) -> None:
-        assert not has_gold(self.example("", ""))
+    def test_empty_text_says_nothing(self) -> None:
+        assert not gold_annotation(self.example("", "")).says_something(0)
+
+    def test_tokens_without_annotation_are_unknown(self) -> None:
+        gold = doc_of(*"在重庆和上海开会")
+        gold.set_ents([Span(gold, 1, 3, "LOC")], missing=[gold[4:6], gold[7:8]], default="outside")
+        found = gold_annotation(Example(doc_of(*"在重庆 和上海开会"), gold))
+        assert found == ([(1, 3, "LOC")], [(5, 7, ""), (8, 9, "")])
+
+    def test_misaligned_annotation_is_unknown(self) -> None:
+        """As spaCy makes it of entities that cut the tokens."""
+        doc = doc_of("南京市", "长江", "来了")
+        example = Example.from_dict(doc, {"entities": [(0, 2, "LOC"), (3, 5, "LOC")]})
+        assert gold_annotation(example) == ([(3, 5, "LOC")], [(0, 3, "")])
+
+    def test_stretches_and_labels_named_as_unknown(self) -> None:
+        gold = doc_of(*"在重庆和上海")
+        gold.set_ents([Span(gold, 1, 3, "LOC")])
+        gold.spans["unknown"] = [gold[3:5], Span(gold, 0, 6, "PER")]
+        found = gold_annotation(Example(doc_of(*"在重庆和上海"), gold), ["ORG"])
+        assert found.spans == [(1, 3, "LOC")]
+        assert found.unknown == [(3, 5, ""), (0, 6, "PER"), (0, 6, "ORG")]
+        assert found.says_something(6)

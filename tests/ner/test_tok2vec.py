@@ -64,7 +64,7 @@ def test_characters_have_their_tokens_vectors(monkeypatch: pytest.MonkeyPatch) -
     seen: list[tuple[Any, torch.Tensor]] = []
     module = flat(nlp).model.shims[0].module
     monkeypatch.setattr(module, "forward", lambda *inputs: seen.append(inputs))
-    list(flat(nlp).model.predict(docs))
+    list(flat(nlp).model.predict(docs).batches)
     ((batch, given),) = seen
     for row, segment in enumerate(batch.segments):
         doc = docs[segment.text]
@@ -89,9 +89,7 @@ def test_gradient_of_a_tok2vec() -> None:
         return vectors, lambda gradient: seen.update(gradient=gradient) or []
 
     upstream._func = forward
-    emissions, backprop = ner.model.begin_update([example.predicted])
-    parts = list(emissions)
-    backprop(zip(parts, ner.get_loss([example], parts)[1], strict=True))  # type: ignore[arg-type]
+    ner.update([example])
     (gradient,) = seen["gradient"]
     assert gradient.shape == vectors[0].shape
 

@@ -10,7 +10,11 @@ from spacy.language import Language
 from spacy.training import Example
 from thinc.api import Adam, fix_random_seed
 
+from spacy_flat.ner.emissions import within
+from spacy_flat.ner.spans import Annotation
 from spacy_flat.nn.optimizers import SGD, AdamW
+from spacy_flat.text.segments import Segment
+from spacy_flat.text.units import EntitySpan
 
 from .conftest import (
     GOLD,
@@ -91,9 +95,8 @@ def test_examples_without_annotation_do_not_change_the_loss(trained: Language) -
     silent = Example(trained.make_doc("上海在北京"), trained.make_doc("上海在北京"))
 
     def loss(examples: list[Example]) -> tuple[float, float]:
-        emissions = list(ner.model.predict([example.predicted for example in examples]))
+        emissions = ner.model.predict([example.predicted for example in examples])
         value, gradients = ner.get_loss(examples, emissions)
-        ner.model.shims[0].module.zero_grad()
         return value, sum(float(gradient.abs().sum()) for gradient in gradients)
 
     assert loss([told[0], silent, *told[1:]]) == pytest.approx(loss(told), rel=1e-3)
@@ -106,13 +109,28 @@ def test_gradient_is_that_of_the_loss(trained: Language, copy_of: Copy) -> None:
     ner = flat(nlp)
     fix_random_seed(3)
     example = char_example(nlp, "王小明在上海", [(0, 3, "ORG"), (4, 6, "PER")])
-    (part,) = ner.model.predict([example.predicted])
-    loss, (gradient,) = ner.get_loss([example], [part])
+    emissions = ner.model.predict([example.predicted])
+    (part,) = emissions.batches
+
+    def loss_at(step: torch.Tensor | float) -> tuple[float, list[torch.Tensor]]:
+        moved = part._replace(scores=part.scores + step)
+        return ner.get_loss([example], replace(emissions, batches=iter([moved])))
+
+    loss, (gradient,) = loss_at(0.0)
     step = 1e-2 * torch.randn_like(part.scores)
-    higher, _ = ner.get_loss([example], [replace(part, scores=part.scores + step)])
-    lower, _ = ner.get_loss([example], [replace(part, scores=part.scores - step)])
+    higher, lower = loss_at(step)[0], loss_at(-step)[0]
     assert (higher - lower) / 2 == pytest.approx(float((gradient * step).sum()), rel=1e-2)
     assert loss > 0
+
+
+def test_the_loss_changes_nothing(trained: Language, copy_of: Copy) -> None:
+    nlp = copy_of(trained)
+    ner = flat(nlp)
+    before = ner.to_bytes()
+    example = char_example(nlp, "王小明在上海", [(0, 3, "ORG")])
+    ner.get_loss([example], ner.model.predict([example.predicted]))
+    ner.finish_update(AdamW(0.1))
+    assert ner.to_bytes() == before
 
 
 def test_reference_with_other_white_space() -> None:
@@ -155,3 +173,50 @@ def test_initialising_again_forgets(trained: Language, copy_of: Copy) -> None:
     losses = train(nlp, steps=1)
     assert losses[0] > 1.0
     assert found(nlp) != GOLD
+
+
+def test_missing_annotation_is_not_learnt_as_no_entity(trained: Language, copy_of: Copy) -> None:
+    """Three entities are found; one of them is annotated, the rest of the tokens say nothing."""
+    nlp = copy_of(trained)
+    text = "张三，李四，王五都来了！"
+    reference = nlp.make_doc(text)
+    ent = reference.char_span(0, 2, "PER")
+    reference.set_ents([ent], default="missing")
+    example = Example(nlp.make_doc(text), reference)
+    optimizer = AdamW(0.02)
+    for _ in range(60):
+        nlp.update([example], sgd=optimizer)
+    assert found(nlp, [text]) == [GOLD[8]]
+
+
+def test_labels_that_a_corpus_does_not_annotate(trained: Language, copy_of: Copy) -> None:
+    """A corpus of places only teaches places, and no persons are unlearnt."""
+    nlp = copy_of(trained)
+    flat(nlp).unannotated_labels = ("PER",)
+    examples = [
+        char_example(nlp, text, [span for span in spans if span[2] != "PER"])
+        for text, spans in zip(TEXTS, GOLD, strict=True)
+    ]
+    optimizer = AdamW(0.02)
+    for _ in range(30):
+        nlp.update(examples, sgd=optimizer)
+    assert found(nlp) == GOLD
+
+
+def test_scores_leave_the_unknown_out(trained: Language) -> None:
+    text = "张三，李四，王五都来了！"
+    reference = trained.make_doc(text)
+    reference.set_ents([reference.char_span(0, 2, "PER")], default="missing")
+    example = Example(trained(text), reference)
+    scores = trained.get_pipe("flat_ner").score([example])
+    assert len(example.predicted.ents) == 3
+    assert scores["chars_f"] == scores["ents_f"] == 1.0
+
+
+def test_an_entity_that_is_cut_is_unknown_there() -> None:
+    known = within(
+        Annotation([EntitySpan(1, 3, "A"), EntitySpan(8, 12, "B")], []), Segment(0, 0, 10)
+    )
+    assert known == ([(1, 3, "A")], [(8, 10, "")])
+    known = within(Annotation([EntitySpan(8, 12, "B")], [EntitySpan(2, 14, "")]), Segment(0, 8, 13))
+    assert known == ([(0, 4, "B")], [(0, 5, "")])

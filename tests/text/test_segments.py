@@ -2,6 +2,7 @@
 
 import itertools
 
+import pytest
 import spacy
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -9,7 +10,8 @@ from hypothesis import strategies as st
 from spacy_flat.text.segments import (
     Segment,
     join_segments,
-    spans_within,
+    part_in,
+    spans_in,
     split_units,
 )
 from spacy_flat.text.units import (
@@ -140,6 +142,16 @@ def test_an_overlap_keeps_entities_of_half_its_width(
     assert join_segments(segments, [found_in(part, spans) for part in segments]) == spans
 
 
+@pytest.mark.parametrize("offset", range(40, 220, 7))
+def test_entities_stay_whole_at_spaces(offset: int) -> None:
+    """A space may lie within an entity, wherever the text is split."""
+    text = ("word " * 100)[:offset] + " New York Times " + "word " * 60
+    start = text.index("New")
+    span = EntitySpan(start, start + 14, "ORG")
+    segments = split_units(0, Units.characters(text), 60, 30)
+    assert join_segments(segments, [found_in(part, [span]) for part in segments]) == [span]
+
+
 def test_where_every_place_of_an_overlap_is_in_an_entity() -> None:
     segments = [Segment(0, 0, 6), Segment(0, 4, 10)]
     found = [[EntitySpan(1, 6, "LOC")], [EntitySpan(4, 9, "LOC")]]
@@ -165,14 +177,16 @@ def test_joined_entities_never_overlap_whatever_was_found(
 
 
 @given(annotated(), st.integers(0, 60), st.integers(1, 60))
-def test_spans_within(annotated: tuple[str, list[EntitySpan]], start: int, length: int) -> None:
+def test_parts_of_spans_in_a_segment(
+    annotated: tuple[str, list[EntitySpan]], start: int, length: int
+) -> None:
     _, spans = annotated
     segment = Segment(0, start, start + length)
     expected = [
         EntitySpan(begin - start, end - start, label)
         for begin, end, label in found_in(segment, spans)
     ]
-    assert spans_within(spans, segment) == expected
+    assert [part_in(span, segment) for span in spans_in(spans, segment)] == expected
 
 
 class TestTokens:

@@ -42,11 +42,18 @@ def make_flat_ner(
     model: TaggingModel,
     on_misaligned: OnMisaligned,
     overwrite: bool,
+    unannotated_labels: Sequence[str],
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> "FlatEntityRecognizer":
     """Build `flat_ner`; the settings are those of `CRFEntityRecognizer`."""
     return FlatEntityRecognizer(
-        nlp.vocab, model, name, on_misaligned=on_misaligned, overwrite=overwrite, scorer=scorer
+        nlp.vocab,
+        model,
+        name,
+        on_misaligned=on_misaligned,
+        overwrite=overwrite,
+        unannotated_labels=unannotated_labels,
+        scorer=scorer,
     )
 
 
