@@ -128,6 +128,84 @@ def all_segmentations(start: int, length: int) -> list[list[Span]]:
     return found
 
 
+# Incomplete annotation
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@given(
+    known=st.sampled_from(
+        [[], [(1, 2, "A")], [(0, 2, "B")], [(2, 4, "A")], [(0, 1, "A"), (2, 3, "B")]]
+    ),
+    unknown=st.lists(st.sampled_from([(0, 1), (1, 2), (2, 3), (1, 3), (3, 4), (0, 4)]), max_size=2),
+    unknown_labels=st.sampled_from([[], ["A"], ["B"], ["A", "B"]]),
+)
+def test_allowed_sequences_are_those_that_agree_with_the_annotation(
+    scheme: Scheme, known: list[Span], unknown: list[tuple[int, int]], unknown_labels: list[str]
+) -> None:
+    """Of all ways to annotate four units: those that have the known entities, and others only of
+    units that are unknown or of labels that are."""
+    tags = TagSet(["A", "B"], scheme)
+    free = {unit for start, end in unknown for unit in range(start, end)}
+
+    def agrees(spans: list[Span]) -> bool:
+        others = [span for span in spans if span not in known]
+        return set(known) <= set(spans) and all(
+            label in unknown_labels or free >= set(range(start, end))
+            for start, end, label in others
+        )
+
+    allowed = tags.allowed(known, 4, unknown, unknown_labels)
+    assert allowed.shape == (4, len(tags))
+    assert allowed.dtype == bool
+    found = {
+        tuple(path)
+        for spans in all_segmentations(0, 4)
+        if allowed[np.arange(4), path := tags.encode(spans, 4)].all()
+    }
+    assert found == {
+        tuple(tags.encode(spans, 4)) for spans in all_segmentations(0, 4) if agrees(spans)
+    }
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@given(sentence=sentences(), data=st.data())
+def test_the_known_entities_alone_always_agree(
+    scheme: Scheme, sentence: tuple[int, list[Span]], data: st.DataObject
+) -> None:
+    length, spans = sentence
+    tags = TagSet(LABELS, scheme)
+    encoded = tags.encode(spans, length)
+    assert np.array_equal(
+        tags.allowed(spans, length), encoded[:, None] == np.arange(len(tags))
+    )  # nothing else where all is known
+    places = st.tuples(st.integers(0, length), st.integers(0, length))
+    stretches = data.draw(st.lists(places.filter(lambda s: s[0] < s[1]))) if length else []
+    labels = data.draw(st.lists(st.sampled_from(LABELS), unique=True))
+    allowed = tags.allowed(spans, length, stretches, labels)
+    assert allowed[np.arange(length), encoded].all()
+    for start, end, _ in spans:
+        assert (allowed[start:end].sum(1) == 1).all()
+
+
+def test_one_unknown_unit_between_known_entities_may_be_one_or_none() -> None:
+    tags = TagSet(["PER"])
+    allowed = tags.allowed([(0, 2, "PER"), (3, 4, "PER")], 4, [(2, 3)])
+    before, after = tags.encode([(0, 2, "PER"), (3, 4, "PER")], 4)[[1, 3]]
+    fits = allowed[2] & tags.allowed_transitions[before] & tags.allowed_transitions[:, after]
+    assert [tags.names[tag] for tag in np.flatnonzero(fits)] == ["O", "S-PER"]
+
+
+@pytest.mark.parametrize("stretch", [(-1, 2), (2, 2), (3, 2), (3, 6)])
+def test_unknown_stretches_must_be_within_the_text(stretch: tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match=r"F241.*length 5"):
+        TagSet(LABELS).allowed([], 5, [stretch])
+
+
+def test_unknown_labels_must_be_among_the_labels() -> None:
+    with pytest.raises(ValueError, match=r"F242.*'GPE'.*'PER', 'LOC', 'ORG'"):
+        TagSet(LABELS).allowed([], 5, unknown_labels=["PER", "GPE"])
+
+
 def test_decoding_is_fast() -> None:
     tags = TagSet(LABELS)
     row = tags.encode([(3, 6, "PER"), (6, 7, "LOC"), (20, 40, "ORG")], 50)
