@@ -79,6 +79,20 @@ SCORE_WEIGHTS = {
 }
 
 
+def _setting(name: str) -> Any:
+    """A setting of the config that may be changed at run time. A change is saved with the
+    component, and counts until the config says something else."""
+
+    def get(self: "CRFEntityRecognizer") -> Any:
+        before, value = self.cfg["changed"].get(name, (None, None))
+        return value if before == self.given[name] else self.given[name]
+
+    def change(self: "CRFEntityRecognizer", value: Any) -> None:
+        self.cfg["changed"][name] = [self.given[name], value]
+
+    return property(get, change)
+
+
 class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
     """Finds entities by tagging the units of a text, characters or tokens, with a CRF.
 
@@ -107,11 +121,17 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
         self.vocab = vocab
         self.model = model
         self.name = name
-        self.on_misaligned: OnMisaligned = on_misaligned
-        self.overwrite = overwrite
-        self.unannotated_labels = tuple(unannotated_labels)
+        self.given = {
+            "on_misaligned": on_misaligned,
+            "overwrite": overwrite,
+            "unannotated_labels": list(unannotated_labels),
+        }
         self.scorer = scorer
-        self.cfg: dict[str, Any] = {"labels": []}
+        self.cfg: dict[str, Any] = {"labels": [], "changed": {}}
+
+    on_misaligned = _setting("on_misaligned")
+    overwrite = _setting("overwrite")
+    unannotated_labels = _setting("unannotated_labels")
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -201,8 +221,8 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
         """Set the labels, those of the examples where not given; those that were added before
         stay. Returns the examples.
 
-        Raises ValueError where there is no label at all (F301) or a wrong one (F302), TypeError
-        (F026) for labels that are one string.
+        Raises ValueError where there is no label at all (F301), a wrong one (F302), or one that is
+        unannotated and not among them (F242), TypeError (F026) for labels that are one string.
         """
         if isinstance(labels, str):
             raise TypeError(Errors.F026.format(value=labels))
@@ -213,6 +233,9 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
         if not labels:
             raise ValueError(Errors.F301.format(name=self.name))
         self.cfg["labels"] = [self._checked(label) for label in labels]
+        for label in self.unannotated_labels:
+            if label not in labels:
+                raise ValueError(Errors.F242.format(name=self.name, label=label, labels=labels))
         return examples
 
     def add_label(self, label: str) -> int:

@@ -19,6 +19,7 @@ from .conftest import (
     flat,
     found,
     lexicon,
+    train,
 )
 
 
@@ -101,6 +102,13 @@ def test_new_labels_met_in_training_are_added(trained: Language, copy_of: Copy) 
     example = char_example(nlp, "昨天下雨。", [(0, 2, "DATE")])
     nlp.update([example], sgd=AdamW(0.01))
     assert flat(nlp).labels == ("LOC", "ORG", "PER", "DATE")
+
+
+def test_unannotated_labels_are_labels() -> None:
+    nlp = blank()
+    add_flat(nlp, unannotated_labels=["GPE"])
+    with pytest.raises(ValueError, match=r"F242.*flat_ner.*'GPE'.*'LOC', 'ORG', 'PER'"):
+        train(nlp)
 
 
 def test_loss_of_an_unknown_label(trained: Language) -> None:

@@ -17,6 +17,7 @@ from spacy_flat.nn.optimizers import AdamW
 from .conftest import (
     GOLD,
     TEXTS,
+    TINY,
     add_flat,
     blank,
     entities,
@@ -141,3 +142,52 @@ def test_damaged_model(trained: Language, tmp_path: Path) -> None:
     path.write_bytes(data[:place] + b"classify.wEight" + data[place + 15 :])
     with pytest.raises(ValueError, match="F20"):
         spacy.load(tmp_path)
+
+
+def test_settings_changed_at_run_time_are_saved(trained: Language, tmp_path: Path) -> None:
+    flat(trained).overwrite = True
+    try:
+        trained.to_disk(tmp_path)
+    finally:
+        flat(trained).overwrite = False
+    loaded = spacy.load(tmp_path)
+    assert flat(loaded).overwrite is True
+    assert flat(loaded).on_misaligned == "expand"
+    config = {"components": {"flat_ner": {"on_misaligned": "drop"}}}
+    assert flat(spacy.load(tmp_path, config=config)).on_misaligned == "drop"
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("layers", 2), ("num_heads", 4), ("fusion", "ff"), ("scheme", "BIO"), ("residual", False)],
+)
+def test_what_the_weights_rely_on_cannot_be_changed(
+    trained: Language, tmp_path: Path, option: str, value: Any
+) -> None:
+    trained.to_disk(tmp_path)
+    network = {"components": {"flat_ner": {"model": {"network": {option: value}}}}}
+    with pytest.raises(ValueError, match=rf"F307.*model.network.{option} = "):
+        spacy.load(tmp_path, config=network)
+
+
+def test_dropouts_can_be_changed(trained: Language, tmp_path: Path) -> None:
+    trained.to_disk(tmp_path / "first")
+    network = {"components": {"flat_ner": {"model": {"network": {"output_dropout": 0.75}}}}}
+    loaded = spacy.load(tmp_path / "first", config=network)
+    assert flat(loaded).model.shims[0].module.output_dropout.rate == 0.75
+    loaded.to_disk(tmp_path / "second")
+    again = spacy.load(tmp_path / "second")
+    assert flat(again).model.shims[0].module.output_dropout.rate == 0.75
+    assert found(again) == found(trained)
+
+
+def test_the_names_of_the_training_corpus_are_saved() -> None:
+    nlp = blank()
+    lattice = {**TINY["model"]["lattice"], "gazetteer_rate": 0.5}
+    add_flat(nlp, {"model": {**TINY["model"], "lattice": lattice}})
+    train(nlp, steps=1)
+    other = blank()
+    other.add_pipe("flat_ner", source=nlp)
+    for pipeline in (spacy.blank("zh").from_config(nlp.config).from_bytes(nlp.to_bytes()), other):
+        names = flat(pipeline).model.attrs["encoder"].gazetteer.names
+        assert {"重庆", "王小明", "北京大学"} <= set(names)
