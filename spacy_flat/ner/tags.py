@@ -126,7 +126,7 @@ class TagSet:
                 raise ValueError(Errors.F241.format(stretch=(start, end), length=length))
             allowed[start:end] |= outside[start:end, None] & self._tags_of(label)
         for _, end, _ in spans:
-            if end < length and outside[end]:
+            if end < length:
                 allowed[end] &= ~self._continues
         return allowed
 
