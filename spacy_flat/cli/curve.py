@@ -179,11 +179,10 @@ def values_of(many: Iterable[Series]) -> list[float]:
 
 
 def scale(values: Sequence[float], start: float, end: float) -> Scale:
-    """Return the scale that holds all values; from 0 where there is none or one alone."""
+    """Return the scale that holds all values, and 0 to 1 where they are all one."""
     low, high = min(values, default=0.0), max(values, default=0.0)
     if high - low < LEAST_RANGE:
-        low = min(low, 0.0)
-        high = max(high, low + 1)
+        low, high = min(low, 0.0), max(high, 1.0)
     return Scale(low, high, start, end)
 
 
