@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 import spacy
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from spacy.training.loggers import console_logger_v3
 from typer.testing import CliRunner
@@ -97,6 +97,7 @@ def test_from_spacys_log_to_a_drawing(tmp_path: Path) -> None:
         max_size=20,
     )
 )
+@example([Point(0, -1.7e308, {}), Point(1, 1.7e308, {})])
 def test_every_log_makes_a_well_formed_drawing(points: list[Point]) -> None:
     svg = draw(points)
     ElementTree.fromstring(svg)
