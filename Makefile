@@ -5,13 +5,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test lint bench
+.PHONY: help demo test lint bench pictures
 
 help:
 	@echo "make demo   train, package, install and try a pipeline on the demo corpus"
 	@echo "make test   run the tests"
 	@echo "make lint   check style and types"
 	@echo "make bench  measure speed and memory"
+	@echo "make pictures  draw those of docs/pictures again (the curve is that of make demo)"
 
 demo: $(READY)
 	$(BIN)/python -m spacy project run all . --vars.corpus demo
@@ -32,6 +33,11 @@ bench: $(READY)
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/lexicon.py
 	$(BIN)/python benchmarks/speed.py
+
+pictures: $(READY)
+	$(BIN)/python -m spacy flat lattice "" 南京市长江大桥 docs/pictures/lattice.svg
+	$(BIN)/python docs/pictures/draw.py docs/pictures/pipeline.svg
+	$(BIN)/python -m spacy flat curve training/zh_flat_demo/log.jsonl docs/pictures/demo_curve.svg
 
 # Made once, and again when what is to be installed changes.
 $(READY): pyproject.toml constraints.txt

@@ -169,6 +169,16 @@ class Errors(metaclass=_Coded):
         "{folder}: neither test.spacy nor dev.spacy is there to score on. Make them with: "
         "python -m spacy flat convert --corpus NAME DATA {folder}"
     )
+    # Pictures
+    F160 = "The text is empty, so there is no lattice to draw. Give at least one character."
+    F161 = (
+        "The text has {length} characters, but a picture holds at most {limit}. Draw a part of it."
+    )
+    F162 = (
+        "Character {place} of the text is no Unicode character but a stray byte or surrogate. "
+        "Give the text in the terminal's encoding, usually UTF-8."
+    )
+
     # Tags and the CRF
     F200 = (
         "The weights of a network cannot be read: {reason}. The file is damaged, cut short "

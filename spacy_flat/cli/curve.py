@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -16,23 +15,41 @@ from wasabi import msg
 from ..errors import Errors
 from ..files import read_text_lines, replacing
 from ._failure import exit_on
+from ._svg import Anchor, box, circle, picture, polyline, text
 
-# Pixels: a panel for the score above one for the loss, on the same steps.
-WIDTH, HEIGHT = 760, 480
-LEFT, RIGHT = 80, 730
-SCORE_TOP, SCORE_BOTTOM = 50, 260
-LOSS_TOP, LOSS_BOTTOM = 300, 420
+# Pixels: a panel for the score above one for the loss, on the same steps, and notes below.
+WIDTH, HEIGHT = 760, 470
+LEFT, RIGHT = 84, 736
+SCORE_TOP, SCORE_BOTTOM = 44, 234
+LOSS_TOP, LOSS_BOTTOM = 294, 414
+NOTE_HEIGHT = 18
 
-SCORE_COLOUR = "#1f5fa8"
-LOSS_COLOURS = ("#b4532a", "#5b7f2b", "#7a4c9e", "#8a7a12")  # one a component, in turn
+LARGEST = 1e300
+LEAST_RANGE = 1e-6  # of an axis: values closer together count as one
+
+SCORE_COLOUR = "blue"
+LOSS_COLOURS = ("orange", "green", "purple")  # one a component, in turn
 
 
 class Point(NamedTuple):
-    """An evaluation during training: its step, the dev score (0–1), the loss by component."""
+    """An evaluation during training: its step, the dev score (0–1), and the loss by component,
+    summed over the updates since the evaluation before.
+    """
 
     step: int
     score: float
     losses: dict[str, float]
+
+
+class Series(NamedTuple):
+    """Values to be drawn as one line, at steps. Those that are not finite leave a gap."""
+
+    name: str
+    values: list[tuple[int, float]]
+
+    def gaps(self) -> list[int]:
+        """The steps at which the value cannot be drawn."""
+        return [step for step, value in self.values if not drawable(value)]
 
 
 def curve(
@@ -53,20 +70,25 @@ def curve(
         with replacing(output) as temporary:
             temporary.write_text(draw(points), encoding="utf-8")
     best = best_point(points)
-    msg.good(f"{output}: best score {best.score:.4f} at step {best.step:,}")
+    for note in gap_notes([score_series(points), *loss_series(points)]):
+        msg.warn(note)
+    if drawable(best.score):
+        msg.good(f"{output}: best score {best.score:.4f} at step {best.step:,}")
+    else:
+        msg.good(f"{output}: no score is a finite number")
 
 
 def read_log(path: Path) -> list[Point]:
     """Read the JSON lines of spaCy's console logger. Raises ValueError (F004, F130, F131)."""
     points = []
-    for number, text in read_text_lines(path):
-        if not text.strip():
+    for number, line in read_text_lines(path):
+        if not line.strip():
             continue
         try:
-            record = json.loads(text)
+            record = json.loads(line)
             losses = {str(name): float(loss) for name, loss in record["losses"].items()}
             points.append(Point(int(record["step"]), float(record["score"]), losses))
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
             problem = f"{type(error).__name__}: {error}"
             raise ValueError(Errors.F130.format(path=path, line=number, problem=problem)) from None
     if not points:
@@ -76,30 +98,53 @@ def read_log(path: Path) -> list[Point]:
 
 def best_point(points: Sequence[Point]) -> Point:
     """Return the first point with the highest score, which is the pipeline that spaCy keeps."""
-    return max(points, key=lambda point: -math.inf if math.isnan(point.score) else point.score)
+    return max(points, key=lambda p: p.score if drawable(p.score) else -math.inf)
+
+
+def score_series(points: Sequence[Point]) -> Series:
+    """Return the scores."""
+    return Series("score", [(point.step, point.score) for point in points])
+
+
+def loss_series(points: Sequence[Point]) -> list[Series]:
+    """Return each component's loss of an update, the mean since the evaluation before.
+
+    Sums would not do: the first evaluation comes after one update, the others after hundreds.
+    """
+    names = dict.fromkeys(name for point in points for name in point.losses)
+    befores = [-1, *(point.step for point in points)]  # steps count from 0
+    return [
+        Series(
+            f"loss of {name}",
+            [
+                (point.step, point.losses[name] / max(1, point.step - before))
+                for before, point in zip(befores, points, strict=False)
+                if name in point.losses
+            ],
+        )
+        for name in names
+    ]
 
 
 def draw(points: Sequence[Point]) -> str:
     """Return the learning curve as the text of an SVG."""
-    steps = scale([point.step for point in points], LEFT, RIGHT)
-    scores = scale([point.score for point in points], SCORE_BOTTOM, SCORE_TOP)
-    losses = scale(
-        [0.0, *(loss for point in points for loss in point.losses.values())], LOSS_BOTTOM, LOSS_TOP
-    )
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
-            f'width="{WIDTH}" height="{HEIGHT}" font-family="sans-serif" font-size="12">',
-            f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
-            *frame(steps, scores, "score on dev"),
-            *frame(steps, losses, "loss"),
-            label((LEFT + RIGHT) / 2, HEIGHT - 18, "step"),
-            *draw_losses(points, steps, losses),
-            line(((p.step, p.score) for p in points), steps, scores, SCORE_COLOUR),
-            *mark_best(best_point(points), steps, scores),
-            "</svg>\n",
-        ]
-    )
+    score, losses = score_series(points), loss_series(points)
+    steps = scale([0, *(point.step for point in points)], LEFT, RIGHT)
+    scores = scale(values_of([score]), SCORE_BOTTOM, SCORE_TOP)
+    loss_scale = scale([0, *values_of(losses)], LOSS_BOTTOM, LOSS_TOP)
+    notes = gap_notes([score, *losses])
+    parts = [
+        *frame(steps, scores, "score on dev (0–1)"),
+        *frame(steps, loss_scale, "loss per update"),
+        text((LEFT + RIGHT) / 2, LOSS_BOTTOM + 40, "training step (updates)"),
+        *draw_losses(losses, steps, loss_scale),
+        *draw_series(score, steps, scores, SCORE_COLOUR),
+        *mark_best(best_point(points), steps, scores),
+    ]
+    for number, note in enumerate(notes):
+        y = HEIGHT + 6 + NOTE_HEIGHT * number
+        parts.append(text(LEFT, y, f"× {note}", "red", anchor="start", room=RIGHT - LEFT))
+    return picture(WIDTH, HEIGHT + NOTE_HEIGHT * len(notes), "Learning curve of a training", parts)
 
 
 @dataclass(frozen=True)
@@ -123,74 +168,93 @@ class Scale:
         return [multiple * gap for multiple in range(first, last + 1)]
 
 
-def scale(values: Iterable[float], start: float, end: float) -> Scale:
-    """Return the scale that holds all finite values."""
-    finite = [value for value in values if math.isfinite(value)] or [0.0]
-    low, high = min(finite), max(finite)
-    return Scale(low, high if high > low else low + 1, start, end)
+def drawable(value: float) -> bool:
+    """Whether a value is neither NaN nor infinite, nor so large that a difference may be."""
+    return abs(value) < LARGEST
 
 
-def frame(steps: Scale, values: Scale, title: str) -> list[str]:
-    """Return the axes of a panel, with grid lines, tick labels and the title of the y axis."""
+def values_of(many: Iterable[Series]) -> list[float]:
+    """Return all values that can be drawn."""
+    return [value for series in many for _, value in series.values if drawable(value)]
+
+
+def scale(values: Sequence[float], start: float, end: float) -> Scale:
+    """Return the scale that holds all values, and 0 to 1 where they are all one."""
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    if high - low < LEAST_RANGE:
+        low, high = min(low, 0.0), max(high, 1.0)
+    return Scale(low, high, start, end)
+
+
+def frame(steps: Scale, values: Scale, title: str) -> Iterator[str]:
+    """Yield the axes of a panel, with grid lines, tick labels and the title of the y axis."""
     bottom, top = values.start, values.end
-    parts = [
-        f'<path d="M{LEFT} {top}V{bottom}H{RIGHT}" fill="none" stroke="#444"/>',
-        label(22, (top + bottom) / 2, title, turned=True),
-    ]
+    yield text(24, (top + bottom) / 2, title, turned=True)
     for value in values.ticks():
         y = values(value)
-        parts.append(f'<path d="M{LEFT} {y:.1f}H{RIGHT}" stroke="#ddd"/>')
-        parts.append(label(LEFT - 6, y + 4, f"{value:,.6g}", anchor="end"))
+        yield polyline([(LEFT, y), (RIGHT, y)], "grid")
+        yield text(LEFT - 8, y + 4, f"{value:,.6g}", "muted", anchor="end")
     for value in steps.ticks():
-        parts.append(f'<path d="M{steps(value):.1f} {bottom}v5" stroke="#444"/>')
-        parts.append(label(steps(value), bottom + 18, f"{value:,.6g}"))
-    return parts
+        if value == int(value):
+            x = steps(value)
+            yield polyline([(x, bottom), (x, bottom + 5)], "muted")
+            yield text(x, bottom + 19, f"{value:,.6g}", "muted")
+    yield polyline([(LEFT, top), (LEFT, bottom), (RIGHT, bottom)], "muted")
 
 
-def draw_losses(points: Sequence[Point], steps: Scale, losses: Scale) -> list[str]:
-    """Return a line for each component's loss, and its name in the same colour."""
-    names = list(dict.fromkeys(name for point in points for name in point.losses))
-    parts = []
-    for index, name in enumerate(names):
-        colour = LOSS_COLOURS[index % len(LOSS_COLOURS)]
-        pairs = [(point.step, point.losses[name]) for point in points if name in point.losses]
-        parts.append(line(pairs, steps, losses, colour))
-        parts.append(label(RIGHT, LOSS_TOP + 16 * index, name, anchor="end", colour=colour))
-    return parts
+def draw_losses(losses: Sequence[Series], steps: Scale, values: Scale) -> Iterator[str]:
+    """Yield a line for each component's loss, and above the panel its name in the same colour."""
+    room = (RIGHT - LEFT) / max(1, len(losses))
+    for number, series in enumerate(losses):
+        colour = LOSS_COLOURS[number % len(LOSS_COLOURS)]
+        yield from draw_series(series, steps, values, colour)
+        left = LEFT + room * number
+        yield box(left, LOSS_TOP - 20, 12, 4, colour)
+        yield text(left + 18, LOSS_TOP - 13, series.name, colour, anchor="start", room=room - 26)
 
 
-def line(pairs: Iterable[tuple[float, float]], xs: Scale, ys: Scale, colour: str) -> str:
-    """Return the line through all finite points."""
-    places = " ".join(f"{xs(x):.1f},{ys(y):.1f}" for x, y in pairs if math.isfinite(y))
-    return f'<polyline points="{places}" fill="none" stroke="{colour}" stroke-width="1.8"/>'
+def draw_series(series: Series, steps: Scale, values: Scale, colour: str) -> Iterator[str]:
+    """Yield a line through each run of finite values, a dot for a value alone, and a red × on the
+    axis at each step where there is none.
+    """
+    for run in runs(series):
+        places = [(steps(step), values(value)) for step, value in run]
+        if len(run) > 1:
+            yield polyline(places, colour, width=2)
+        else:
+            yield circle(*places[0], 3, colour)
+    for step in series.gaps():
+        yield text(steps(step), values.start + 4, "×", "red", size=14)
 
 
-def mark_best(best: Point, steps: Scale, scores: Scale) -> list[str]:
-    """Return a circle at the best point, and its figures above the panel."""
-    if not math.isfinite(best.score):
-        return []
-    x, y = steps(best.step), scores(best.score)
-    text = f"best {best.score:.4f} at step {best.step:,}"
-    anchor = "end" if x > (LEFT + RIGHT) / 2 else "start"
+def runs(series: Series) -> list[list[tuple[int, float]]]:
+    """Cut a series at the values that are not finite, which are left out."""
+    found: list[list[tuple[int, float]]] = [[]]
+    for step, value in series.values:
+        if drawable(value):
+            found[-1].append((step, value))
+        else:
+            found.append([])
+    return [run for run in found if run]
+
+
+def gap_notes(many: Iterable[Series]) -> list[str]:
+    """Say of each series with values that cannot be drawn how many there are, and from when."""
     return [
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="white" stroke="{SCORE_COLOUR}" '
-        'stroke-width="2"/>',
-        label(x, y - 12, text, anchor=anchor, colour=SCORE_COLOUR),
+        f"{series.name}: NaN or infinite at {len(gaps)} of {len(series.values)} evaluations, "
+        f"first at step {gaps[0]:,}"
+        for series in many
+        if (gaps := series.gaps())
     ]
 
 
-def label(
-    x: float,
-    y: float,
-    text: str,
-    *,
-    anchor: str = "middle",
-    colour: str = "#333",
-    turned: bool = False,
-) -> str:
-    """Return a text at a place, turned to read upwards for a y axis."""
-    turn = f' transform="rotate(-90 {x:.1f} {y:.1f})"' if turned else ""
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}"{turn}>'
-        f"{escape(text)}</text>"
-    )
+def mark_best(best: Point, steps: Scale, scores: Scale) -> Iterator[str]:
+    """Yield a ring at the best point, and its figures above it."""
+    if not drawable(best.score):
+        return
+    x, y = steps(best.step), scores(best.score)
+    yield circle(x, y, 6, SCORE_COLOUR)
+    yield circle(x, y, 3.5, "page")
+    note = f"best {best.score:.4f} at step {best.step:,}"
+    anchor: Anchor = "end" if x > (LEFT + RIGHT) / 2 else "start"
+    yield text(x, y - 12, note, SCORE_COLOUR, anchor=anchor, bold=True)
