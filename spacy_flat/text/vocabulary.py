@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load, save
 
 from ..options import check_fixed
-from ..vectors import TextVectors
+from ..vectors import TextVectors, VectorSource
 from .options import TextOptions
 from .units import Ints
 
@@ -130,9 +130,10 @@ class Pretrained:
 
     @classmethod
     def of_characters(
-        cls, found: TextVectors | None, size: int, options: TextOptions
+        cls, source: VectorSource | None, size: int, options: TextOptions
     ) -> "Pretrained":
         """The vectors of characters (size 1) or bigrams (size 2)."""
+        found = source.read(lambda key: len(key) == size) if source is not None else None
         keys = found.keys if found is not None else []
         codes, places = text_codes(keys, size, options.normalise_numbers)
         return cls.select(found, codes, places, options)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...lexicon import Lexicon
 from ...text.vocabulary import Column, Pretrained, add_counts, batches_of_texts, count_characters
-from ...vectors import TextVectors
+from ...vectors import VectorSource
 from .gazetteer import Gazetteer
 from .lattice import LatticeEncoder
 from .options import LatticeOptions
@@ -24,9 +24,9 @@ class Resources:
 
     labels: Sequence[str]
     lexicon: Lexicon
-    char_vectors: TextVectors | None = None
-    bigram_vectors: TextVectors | None = None
-    word_vectors: TextVectors | None = None
+    char_vectors: VectorSource | None = None
+    bigram_vectors: VectorSource | None = None
+    word_vectors: VectorSource | None = None
     mentions: Sequence[tuple[str, str]] = ()
 
 
@@ -83,10 +83,11 @@ class Vocabulary:
 
 
 def _pretrained_words(resources: Resources, options: LatticeOptions) -> Pretrained:
-    keys = resources.word_vectors.keys if resources.word_vectors is not None else []
-    ids = np.array([resources.lexicon.index(key) for key in keys], dtype=np.int64)
-    places = np.flatnonzero(ids >= 0)
-    return Pretrained.select(resources.word_vectors, ids[places].astype(np.uint64), places, options)
+    lexicon, source = resources.lexicon, resources.word_vectors
+    found = source.read(lexicon.__contains__) if source is not None else None
+    keys = found.keys if found is not None else []
+    ids = np.array([lexicon.index(key) for key in keys], dtype=np.uint64)
+    return Pretrained.select(found, ids, np.arange(len(ids)), options)
 
 
 def _count_words(texts: Sequence[str], lexicon: Lexicon) -> Counter[int]:

@@ -8,7 +8,7 @@ from spacy.training import Example
 from thinc.api import Config
 
 from ...errors import Errors
-from ...vectors import TextVectors
+from ...vectors import VectorSource
 from ..component import ASSIGNS, SCORE_WEIGHTS, SETTINGS, CRFEntityRecognizer
 from ..model import TaggingModel
 from ..spans import OnMisaligned
@@ -57,9 +57,9 @@ class TenerEntityRecognizer(CRFEntityRecognizer):
         *,
         nlp: Language | None = None,
         labels: Sequence[str] | None = None,
-        char_vectors: TextVectors | None = None,
-        bigram_vectors: TextVectors | None = None,
-        word_vectors: TextVectors | None = None,
+        char_vectors: VectorSource | None = None,
+        bigram_vectors: VectorSource | None = None,
+        word_vectors: VectorSource | None = None,
     ) -> None:
         """Build the network for the training data.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...text.units import Units
 from ...text.vocabulary import Column, KeyIndex, Pretrained, count_characters
-from ...vectors import TextVectors
+from ...vectors import VectorSource
 from .options import SequenceOptions
 from .sequence import SequenceEncoder, normalise, word_codes
 
@@ -21,9 +21,9 @@ class Resources:
     """
 
     labels: Sequence[str]
-    char_vectors: TextVectors | None = None
-    bigram_vectors: TextVectors | None = None
-    word_vectors: TextVectors | None = None
+    char_vectors: VectorSource | None = None
+    bigram_vectors: VectorSource | None = None
+    word_vectors: VectorSource | None = None
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,9 @@ def _count_words(texts: Sequence[Units], options: SequenceOptions) -> Counter[in
     return counts
 
 
-def _pretrained_words(found: TextVectors | None, options: SequenceOptions) -> Pretrained:
+def _pretrained_words(source: VectorSource | None, options: SequenceOptions) -> Pretrained:
     """Of words that are looked up alike the one that is written so counts, else the first."""
+    found = source.read() if source is not None else None
     keys = found.keys if found is not None else []
     exact = np.array([normalise(key, options) == key for key in keys], dtype=bool)
     places = np.argsort(~exact, kind="stable")
