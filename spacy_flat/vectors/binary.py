@@ -1,4 +1,4 @@
-"""Word vectors in word2vec's binary form: a header line, then each word, a space and its numbers."""
+"""word2vec's binary form: a header line, then each word, a space, and its numbers."""
 
 from collections.abc import Container
 from pathlib import Path

@@ -129,13 +129,11 @@ def test_memory_is_bounded_by_what_is_kept(tmp_path: Path, suffix: str):
 
 def test_a_missing_file_is_named_before_training(tmp_path: Path):
     config = tmp_path / "config.cfg"
-    settings = {
-        "initialize.components.flat_ner.char_vectors.@readers": "spacy-flat.Vectors.v1",
-        "initialize.components.flat_ner.char_vectors.path": str(tmp_path / "none.vec"),
-    }
     nlp = spacy.blank("zh")
     nlp.add_pipe("flat_ner")
-    nlp.config.from_str(nlp.config.to_str(), overrides=settings).to_disk(config)
+    vectors = {"@readers": "spacy-flat.Vectors.v1", "path": str(tmp_path / "none.vec")}
+    nlp.config["initialize"]["components"]["flat_ner"] = {"char_vectors": vectors}
+    nlp.config.to_disk(config)
     with pytest.raises(FileNotFoundError, match=r"F001.*none\.vec"):
         debug_config(config)
 
