@@ -21,85 +21,90 @@ class Errors(metaclass=_Coded):
 
     # Files of words and vectors
     F001 = "{path}: no such file. Check the path."
-    F002 = "{path}: a directory, where a file is expected. Check the path."
+    F002 = "{path}: a directory, but a file was expected. Check the path."
     F003 = (
-        "{path}, line {line}: can't read on: {reason}. The file may be damaged, cut short, "
-        "or not what its name says (.gz and .xz are unpacked). Fetch it again."
+        "{path}, line {line}: the file can't be read further: {reason}. It may be damaged or "
+        "incomplete, or not compressed as its name says (.gz and .xz are unpacked). Download it "
+        "again."
     )
     F004 = (
         "{path}, line {line}: byte {byte} at offset {offset} of the line is not UTF-8. "
         "Convert the file first, for example: iconv -f GB18030 -t UTF-8 IN > OUT"
     )
     F005 = "Can't find jieba's dictionary, the default lexicon. Run: pip install jieba"
-    F006 = "{path}, line {line}: no word in the first column. Correct or skip bad lines."
+    F006 = "{path}, line {line}: no word in the first column. Correct the line, or set skip_bad."
     F007 = (
-        "{path}, line {line}: the frequency {value!r} is no number from zero up. The "
-        "columns are word, frequency, type. Correct or skip bad lines."
+        "{path}, line {line}: the frequency {value!r} is not a number of 0 or more. The columns "
+        "are word, frequency, type. Correct the line, or set skip_bad."
     )
     F008 = (
-        "{path}, line {line}: {columns} columns, but at most three are known: word, "
-        "frequency, type. Correct or skip bad lines."
+        "{path}, line {line}: {columns} columns, but there can be three at most: word, frequency, "
+        "type. Correct the line, or set skip_bad."
     )
-    F009 = "A source of words has weight = {weight}. Give a number above zero."
+    F009 = "The weight of a word list is {weight}. Give a number above 0."
     F010 = "{path}: no vectors in this file. Check that it is the right file and complete."
     F011 = (
-        "{path}, line {line}: expected a word and {width} numbers, found {text!r}. Correct "
-        "or skip bad lines."
+        "{path}, line {line}: expected a word and {width} numbers, but found {text!r}. Correct the "
+        "line, or set skip_bad."
     )
-    F012 = "{path}, line {line}: {value!r} is no finite number. Correct or skip bad lines."
+    F012 = (
+        "{path}, line {line}: {value!r} is not a finite number. Correct the line, or set skip_bad."
+    )
     F013 = (
-        "{path}, line {line}: a second vector for {key!r}. Delete one, or skip bad lines: "
-        "then the first counts."
+        "{path}, line {line}: a second vector for {key!r}. Delete one of them, or set skip_bad to "
+        "use the first."
     )
     F014 = (
-        "{path}: the header promises {expected} vectors, but there are {found} lines. The "
-        "file may be cut short: fetch it again, or skip bad lines to take it as it is."
+        "{path}: the header says {expected} vectors, but there are {found}. The file may be "
+        "incomplete: download it again, or set skip_bad to use what is there."
     )
     F015 = (
-        "{path}: expected a header line with the count and the width of binary vectors, "
-        "found {found!r}. A file of vectors whose name ends in .bin must have word2vec's binary "
-        "form."
+        "{path}: expected a header line with the number of vectors and their width, but found "
+        "{found!r}. A file whose name ends in .bin must be in word2vec's binary form."
     )
-    F016 = (
-        "{path}, vector {number}: the file ends, but its header promises {count} vectors. "
-        "It may be cut short: fetch it again, or skip bad lines to take it as it is."
-    )
-    F017 = "{path}, vector {number}: {fault}. Correct or skip bad lines."
+    F017 = "{path}, vector {number}: {fault}. Correct the file, or set skip_bad."
     F018 = (
-        "{path}: floret vectors, which are made of n-grams and name no words. Give vectors "
-        "with words, such as those of `spacy init vectors` without --mode floret."
+        "{path}: floret vectors, which belong to n-grams and not to words. Give vectors of words, "
+        "such as those of `spacy init vectors` without --mode floret."
     )
     F019 = (
-        "{path}: no vectors of spaCy can be read here: {reason}. Give the folder of a "
-        "pipeline, or of its vocab."
+        "{path}: spaCy can't load vectors from this folder: {reason}. Give the folder of a "
+        "pipeline, or its vocab."
     )
 
     # Training vectors
     F030 = "Training vectors needs gensim. Run: pip install 'spacy-flat[vectors]'"
-    F031 = "No {kind} occurs {count} times in the texts. Give more text, or lower min_count."
+    F031 = (
+        "No {kind} occurs {count} times or more in the texts. Give more text, or lower min_count."
+    )
     F034 = (
-        "No component of the pipeline {name} has a lexicon; its components are: "
-        "{components}. Name a pipeline with one, or a word list."
+        "No component of the pipeline {name} has a lexicon. Its components are: {components}. "
+        "Name a pipeline that has one, or a word list."
     )
 
     # The lexicon
-    F020 = (
-        "Words of {min_length} to {max_length} characters are out of range. Choose "
-        "1 <= min_length <= max_length <= {limit}."
+    F020 = "min_length = {value!r} is out of range. Choose a whole number from 1 to {limit}."
+    F021 = (
+        "The frequency of {word!r} is {value!r}. Give a number of 0 or more, or -1 if it is "
+        "unknown."
     )
-    F021 = "{word!r} has frequency {value!r}. Give a number from zero up, or -1 for unknown."
-    F022 = "Can't make {value} frequency bands. Choose 2 to 127."
+    F022 = "{value!r} frequency bands are out of range. Choose a whole number from 2 to 127."
     F023 = "{path}: no lexicon here, {file} is missing. Save one with Lexicon.to_disk."
     F024 = (
-        "Can't load the lexicon: {reason}. The data is damaged or no lexicon: save it again "
-        "with Lexicon.to_disk or Lexicon.to_bytes."
+        "The lexicon can't be loaded: {reason}. The data is damaged or is not a lexicon. Save it "
+        "again with Lexicon.to_disk or Lexicon.to_bytes."
     )
     F025 = (
-        "This lexicon has format {found}, but this version of spacy-flat reads format "
-        "{expected}. Save it again with this version, or install the one that wrote it."
+        "The lexicon was saved in format {found!r}, but this version of spacy-flat reads format "
+        "{expected}. Save it again with this version, or install the version that saved it."
     )
-    F026 = "Expected a list of strings, but got the one string {value!r}. Put it in a list."
-    F027 = "No word has the id {id}: the lexicon has ids from 0 to below {size}."
+    F026 = "Expected a list of strings, but got {value}. Put a single string into a list."
+    F027 = "No word has the id {id!r}. The ids of this lexicon are below {size}."
+    F028 = "Expected a string, but got {value} of type {type}. Convert it to a string first."
+    F029 = (
+        "Expected an Entry whose word, type and origin are strings, but got {value}. To add plain "
+        "strings, use Lexicon().add([...])."
+    )
 
     # Corpora
     F101 = "{path}: no sentence in this file. Check that it is the right file and complete."
@@ -299,6 +304,15 @@ class Errors(metaclass=_Coded):
 class Warnings(metaclass=_Coded):
     """Warning texts, used as `warnings.warn(Warnings.W001.format(...), stacklevel=2)`."""
 
+    W001 = (
+        "Words were left out of the lexicon: {faults}. A word has {shortest} to {longest} "
+        "characters, none of them NUL (U+0000) or a surrogate (U+D800 to U+DFFF). Lexicon.dropped "
+        "counts what is left out."
+    )
+    W002 = (
+        "The source {origin!r} adds no word to the lexicon: all of its {count} entries are left "
+        "out or are already in an earlier source. Check that it is the right file."
+    )
     W200 = (
         "The gradient of {key} is not finite; this step was left out. If it happens often, "
         "lower learn_rate or set clip_norm in [training.optimizer]."

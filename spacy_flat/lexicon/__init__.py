@@ -1,5 +1,6 @@
 """Word lists, and the words that occur in a text."""
 
+from .coverage import character_coverage, entity_coverage
 from .full_width import fold_full_width
 from .lexicon import Lexicon, Matches
 from .sources import Entry, WordList, jieba_words, read_thuocl, read_words, vector_words
@@ -9,6 +10,8 @@ __all__ = [
     "Lexicon",
     "Matches",
     "WordList",
+    "character_coverage",
+    "entity_coverage",
     "fold_full_width",
     "jieba_words",
     "read_thuocl",

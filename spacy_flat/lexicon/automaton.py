@@ -1,16 +1,22 @@
 """All overlapping occurrences of many words in one pass of an Aho–Corasick automaton."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
-from daachorse import CharwiseDoubleArrayAhoCorasick
 from numpy.typing import NDArray
 
-# Characters searched at a time. The matches of one piece are Python tuples before they are an
-# array: pieces bound their memory (some MB) whatever the text's length. In much smaller pieces two
-# automata, taking turns, would push each other out of the processor's cache.
+if TYPE_CHECKING:
+    from daachorse import CharwiseDoubleArrayAhoCorasick
+
+# Characters searched at a time, and the longest possible word. The matches of one piece are Python
+# tuples before they are an array: pieces bound their memory (some MB) whatever the text's length.
+# In much smaller pieces two automata, taking turns, would push each other out of the processor's
+# cache.
 PIECE = 32768
 
 
@@ -22,8 +28,22 @@ class Automaton:
     first: int
 
     @classmethod
-    def build(cls, words: list[str], first: int) -> "Automaton":
+    def build(cls, words: list[str], first: int) -> Automaton:
+        """Build the automaton of words, which must be distinct and not empty."""
+        # Here, so that importing the package, as every spaCy command does, stays light.
+        from daachorse import CharwiseDoubleArrayAhoCorasick
+
         return cls(CharwiseDoubleArrayAhoCorasick(words), first)
+
+    @classmethod
+    def load(cls, data: bytes, first: int) -> Automaton:
+        """What `save` gave. Raises ValueError for data that is no automaton."""
+        from daachorse import CharwiseDoubleArrayAhoCorasick
+
+        return cls(CharwiseDoubleArrayAhoCorasick.deserialize(data), first)
+
+    def save(self) -> bytes:
+        return self.matcher.serialize()
 
     def index(self, word: str) -> int:
         """The id of a word, -1 if it is not here."""
@@ -38,7 +58,7 @@ def find_all(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
     """Find every occurrence of every word in a text.
 
-    longest: the characters of the longest word, which is how far neighbouring pieces overlap.
+    longest: characters of the longest word. Neighbouring pieces overlap by one less.
     Returns starts (characters), lengths and word ids, each [M], sorted by (start, length).
     """
     starts = [np.zeros(0, np.int64)]

@@ -1,7 +1,8 @@
-"""The words of a lexicon and what is known of them, as columns."""
+"""The words of a lexicon and their properties, as columns."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +18,14 @@ COLUMNS = ("offsets", "lengths", "frequencies", "types", "origins", "alive")
 
 @dataclass(frozen=True)
 class Content:
-    """Everything that a change of words changes, never written to: a change makes a new one.
+    """All that changes with the words. Immutable: every change makes a new one.
 
-    The columns have one row a word id, [N], those of removed words included. `alive` is false for
-    removed words. 0 is the type "", unknown.
+    The columns have one row per word id, [N], including removed words, whose `alive` is false.
+    Type 0 is "", unknown.
     """
 
     text: bytes  # UTF-8 of all words, one after the other
-    offsets: Int32s  # [N + 1], where each word begins and the last ends in `text`
+    offsets: Int32s  # [N + 1] bytes: where each word begins in `text`, and where the last ends
     lengths: Int32s
     frequencies: Float32s
     types: Int32s
@@ -32,8 +33,8 @@ class Content:
     alive: NDArray[np.bool_]
     type_names: tuple[str, ...]
     origin_names: tuple[str, ...]
-    automata: tuple[Automaton, ...]  # of the first words, and of all those added since
-    dropped: Mapping[str, int]
+    automata: tuple[Automaton, ...]  # one of the first words, one of all words added since
+    dropped: Mapping[str, int]  # words left out, by reason
 
     def __post_init__(self) -> None:
         for name in COLUMNS:
@@ -42,6 +43,11 @@ class Content:
     @property
     def size(self) -> int:
         return len(self.lengths)
+
+    @cached_property
+    def longest(self) -> int:
+        """Characters of the longest word, removed ones included; 1 where there is none."""
+        return int(self.lengths.max(initial=1))
 
     def word(self, id: int) -> str:
         return self.text[self.offsets[id] : self.offsets[id + 1]].decode("utf-8")
@@ -77,7 +83,7 @@ class Content:
         )
 
     def overwrite(self, entries: dict[int, Entry]) -> "Content":
-        """Give words that have ids what their new entries say, and bring the removed ones back."""
+        """Update the words with these ids from new entries, and bring removed ones back."""
         if not entries:
             return self
         ids = np.array(list(entries), np.int32)
@@ -88,7 +94,7 @@ class Content:
         type_names, new_types = _indices(self.type_names, [entry.type for entry in given])
         origin_names, new_origins = _indices(self.origin_names, [entry.origin for entry in given])
         new_frequencies = np.array([entry.frequency for entry in given], np.float32)
-        # A removed word starts anew; one that is there keeps what its new entry leaves open.
+        # A removed word starts anew. Any other keeps what its new entry does not say.
         removed = ~alive[ids]
         keep_frequency = (new_frequencies == UNKNOWN_FREQUENCY) & ~removed
         keep_type = (new_types == 0) & ~removed
@@ -109,8 +115,8 @@ class Content:
     def _extend(self, new: list[str]) -> tuple[Automaton, ...]:
         """The automata with new words.
 
-        An automaton cannot grow and a big one takes seconds to build: the first words keep theirs,
-        and only the one of all words added since is built again.
+        An automaton cannot grow, and a big one takes seconds to build. So the first words keep
+        theirs, and only the one of all words added since is built again.
         """
         if not self.automata:
             return (Automaton.build(new, first=0),)
@@ -121,7 +127,7 @@ class Content:
 
 
 def _indices(names: tuple[str, ...], given: list[str]) -> tuple[tuple[str, ...], Int32s]:
-    """The names with those given that are new, and the index of each given one."""
+    """The names extended by the given ones that are new, and the index of each given one."""
     index = {name: number for number, name in enumerate(names)}
     numbers = [index.setdefault(name, len(index)) for name in given]
     return tuple(index), np.array(numbers, np.int32)

@@ -1,39 +1,31 @@
-"""The lexicon: words by id, what is known of them, and where they occur in texts."""
+"""The lexicon: words, their properties, and where they occur in texts."""
 
-import json
 import re
-import zlib
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from itertools import accumulate
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 import numpy as np
-import safetensors
-import safetensors.numpy
-from daachorse import CharwiseDoubleArrayAhoCorasick
 from numpy.typing import NDArray
 
-from ..errors import Errors
-from ..files import replacing
+from ..errors import Errors, Warnings
 from ..vectors.table import FLOAT32_MAX
-from .automaton import PIECE, Automaton, find_all
-from .content import COLUMNS, EMPTY, Content, Float32s, Int32s
+from . import storage
+from .automaton import PIECE, find_all
+from .content import EMPTY, Content, Float32s, Int32s
 from .full_width import fold_full_width
 from .sources import UNKNOWN_FREQUENCY, Entry, read_words
 
-# Between the texts of one search; a word that holds it is not taken.
+# Stands between the texts of one search, so no word may contain it.
 SEPARATOR = "\0"
 _UNSEARCHABLE = re.compile(f"[{SEPARATOR}\ud800-\udfff]")
 
-FORMAT = 1
-HEADER_FILE = "lexicon.json"
-ARRAYS_FILE = "lexicon.safetensors"
-# Frequencies of this and above are in the last band.
+# This frequency and all above it are in the last band.
 TOP_FREQUENCY = 1e6
 
 
@@ -55,21 +47,22 @@ class Matches:
 
 
 class Lexicon:
-    """Words with ids 0, 1, …; what is known of each; and all their occurrences in texts.
+    """Words with ids 0, 1, …, their properties, and all their occurrences in texts.
 
     entries: the words in the order of their ids; `itertools.chain` merges sources. Of equal words
-    the first counts.
-    full_width: take full-width forms (Ａ, １, the ideographic space) for their plain ones, in words
-    and in texts.
-    min_length, max_length: characters; words outside are left out. Surrounding space is no part of
-    a word.
+        the first counts.
+    full_width: treat full-width forms (Ａ, １, the ideographic space) as their plain forms, in
+        words and in texts.
+    min_length: characters. Shorter words are left out, and so are those of more than 32,768
+        characters. Surrounding white space is not part of a word.
 
-    Ids are stable: words added later have new ids at the end, and a removed word keeps its id
-    without ever matching, until it is added again. Changes may run beside searches in other
-    threads: a search sees all of a change or nothing. The columns are read-only arrays [N], of all
-    ids ever given; take them after `match`, so that they hold every id that it found.
+    Ids are stable: words added later get new ids at the end, and a removed word keeps its id
+    without matching until it is added again. The lexicon can be changed while other threads search
+    it: a search sees all of a change or none of it. The columns are read-only arrays [N] of all ids
+    ever given. Read them after `match`, so that they include every id that it found.
 
-    Raises ValueError for impossible lengths (F020) and frequencies (F021).
+    Raises ValueError for an impossible min_length (F020) or frequency (F021), TypeError for entries
+    that are none (F029).
     """
 
     def __init__(
@@ -78,15 +71,11 @@ class Lexicon:
         *,
         full_width: bool = False,
         min_length: int = 2,
-        max_length: int = 16,
     ) -> None:
-        if not 1 <= min_length <= max_length <= PIECE:
-            raise ValueError(
-                Errors.F020.format(min_length=min_length, max_length=max_length, limit=PIECE)
-            )
+        if not (isinstance(min_length, int) and 1 <= min_length <= PIECE):
+            raise ValueError(Errors.F020.format(value=min_length, limit=PIECE))
         self.full_width = full_width
         self.min_length = min_length
-        self.max_length = max_length
         self._lock = Lock()
         self._content = EMPTY
         self._insert(entries, update=False)
@@ -94,11 +83,11 @@ class Lexicon:
     # What is in it
 
     def __len__(self) -> int:
-        """Number of words, without the removed ones."""
+        """Number of words, not counting removed ones."""
         return int(self._content.alive.sum())
 
     def __iter__(self) -> Iterator[str]:
-        """The words in the order of their ids, without the removed ones."""
+        """The words in the order of their ids, without removed ones."""
         content = self._content
         return (content.word(int(id)) for id in np.flatnonzero(content.alive))
 
@@ -107,18 +96,26 @@ class Lexicon:
 
     @property
     def size(self) -> int:
-        """Number of ids given so far, N: those of removed words, too."""
+        """Number of ids given so far, N, including those of removed words."""
         return self._content.size
 
     def word(self, id: int) -> str:
-        """The word with an id, also when it is removed. Raises IndexError where there is none."""
+        """The word with an id, also if it was removed.
+
+        Raises IndexError (F027) where there is none.
+        """
         content = self._content
-        if not 0 <= id < content.size:
+        if not (isinstance(id, int | np.integer) and 0 <= id < content.size):
             raise IndexError(Errors.F027.format(id=id, size=content.size))
-        return content.word(id)
+        return content.word(int(id))
 
     def index(self, word: str) -> int:
-        """The id of a word, -1 if it is not in the lexicon."""
+        """The id of a word, -1 if it is not in the lexicon.
+
+        Raises TypeError (F028) for what is no string.
+        """
+        if not isinstance(word, str):
+            raise _no_string(word)
         content = self._content
         word = self._normalise(word)
         id = -1 if self._fault(word) else content.index(word)
@@ -131,7 +128,7 @@ class Lexicon:
 
     @property
     def frequencies(self) -> Float32s:
-        """Frequency of each word as its source gave it, [N]; -1 where unknown."""
+        """Frequency of each word as its source gives it, [N]; -1 where unknown."""
         return self._content.frequencies
 
     @property
@@ -141,7 +138,7 @@ class Lexicon:
 
     @property
     def type_names(self) -> tuple[str, ...]:
-        """The types, "" (unknown) first."""
+        """All known types of words, "" (unknown) first."""
         return self._content.type_names
 
     @property
@@ -160,16 +157,20 @@ class Lexicon:
 
     @property
     def dropped(self) -> dict[str, int]:
-        """How many words given so far were left out: duplicate, empty, short, long or invalid."""
+        """How many words have been left out so far, by reason.
+
+        The reasons are "duplicate", "empty", "short", "long", and "invalid" for words with NUL or a
+        surrogate.
+        """
         return dict(self._content.dropped)
 
     def frequency_bands(self, n: int = 8) -> NDArray[np.int8]:
         """Frequencies in n bands, [N]: 0 unknown, 1 to n - 1 from rare to frequent.
 
-        The bands are equal steps of the logarithm up to a fixed top (a million), so that a word's
+        The bands are equal steps of the logarithm up to a fixed top of a million, so that a word's
         band does not depend on the other words. Raises ValueError (F022) for n outside 2 to 127.
         """
-        if not 2 <= n <= 127:
+        if not (isinstance(n, int) and 2 <= n <= 127):
             raise ValueError(Errors.F022.format(value=n))
         frequencies = self._content.frequencies
         share = np.log1p(np.maximum(frequencies, 0)) / np.log1p(TOP_FREQUENCY)
@@ -179,15 +180,15 @@ class Lexicon:
     # Where it occurs
 
     def match(self, texts: Sequence[str]) -> Matches:
-        """Find all occurrences of all words, overlapping ones too.
+        """Find all occurrences of all words, including overlapping ones.
 
-        Time is that of one pass over the texts, memory that of their characters and matches.
-        Raises TypeError (F026) for a single string.
+        Takes one pass over the texts, and memory for their characters and the matches.
+        Raises TypeError where the texts are not a list (F026) of strings (F028).
         """
-        _refuse_string(texts)
+        texts = _strings(texts)
         content = self._content
         joined = self._normalise(SEPARATOR.join(texts))
-        starts, lengths, words = find_all(content.automata, joined, self.max_length)
+        starts, lengths, words = find_all(content.automata, joined, content.longest)
         alive = content.alive[words]
         if not alive.all():
             starts, lengths, words = starts[alive], lengths[alive], words[alive]
@@ -209,31 +210,40 @@ class Lexicon:
         frequency: float | None = None,
         origin: str = "added",
     ) -> int:
-        """Add words, to be found from the next `match` on; returns how many are new.
+        """Add words, which the next `match` finds. Returns how many are new.
 
-        A word that is there already takes the origin and what is given of type and frequency; one
-        that was removed comes back with its old id. Cheap for many words at once, not for many
-        calls. Raises ValueError (F021) for an impossible frequency, TypeError (F026) for a single
-        string.
+        A word that is already there takes the new origin, and the type and frequency where they are
+        given. A removed word comes back with its old id. Add many words in one call: each call
+        builds the automaton of all added words again.
+
+        Warns (W001) of words that are empty, too short, too long or cannot be searched for. Raises
+        TypeError where the words are not a list (F026) of strings (F028) or type and origin are no
+        strings (F029), ValueError for an impossible frequency (F021).
         """
-        _refuse_string(words)
         known = UNKNOWN_FREQUENCY if frequency is None else frequency
-        return self._insert((Entry(word, known, type, origin) for word in words), update=True)
+        entries = [Entry(word, known, type, origin) for word in _strings(words)]
+        count, faulty = self._insert(entries, update=True)
+        self._warn(faulty)
+        return count
 
     def update(self, path: str | Path, *, type: str = "", skip_bad: bool = False) -> int:
-        """Add the words of a file (see `read_words`); returns how many are new.
+        """Add the words of a file (see `read_words`). Returns how many are new.
 
-        A word that is there already takes what the file says of it: its origin, its frequency and
-        type where given.
+        A word that is already there takes the file as its origin, and its frequency and type where
+        the file gives them. Warns as `add`.
         """
-        return self._insert(read_words(path, type=type, skip_bad=skip_bad), update=True)
+        entries = read_words(path, type=type, skip_bad=skip_bad)
+        count, faulty = self._insert(entries, update=True)
+        self._warn(faulty)
+        return count
 
     def remove(self, words: Iterable[str]) -> int:
-        """Remove words, which are not found from the next `match` on; returns how many were there.
+        """Remove words, which the next `match` no longer finds. Returns how many were there.
 
-        Their ids stay theirs. Raises TypeError (F026) for a single string.
+        They keep their ids. Raises TypeError where the words are not a list (F026) of strings
+        (F028).
         """
-        _refuse_string(words)
+        words = _strings(words)
         with self._lock:
             ids = {self.index(word) for word in words} - {-1}
             alive = self._content.alive.copy()
@@ -242,37 +252,49 @@ class Lexicon:
         return len(ids)
 
     def declare_types(self, types: Sequence[str]) -> list[int]:
-        """Make these known as types that words may have; returns their indices in `type_names`."""
+        """Add to the known types, before any word has them. Returns their indices in `type_names`.
+
+        Raises TypeError where the types are not a list (F026) of strings (F028).
+        """
+        types = _strings(types)
         with self._lock:
             known = dict.fromkeys([*self._content.type_names, *types])
             self._content = replace(self._content, type_names=tuple(known))
         return [self.type_names.index(type) for type in types]
 
-    def _insert(self, entries: Iterable[Entry], update: bool) -> int:
-        """Put entries in, and into those already there by `update`; returns how many are new."""
+    def _insert(self, entries: Iterable[Entry], update: bool) -> tuple[int, dict[str, list[str]]]:
+        """Put entries in, and with `update` also into words already there.
+
+        Returns how many words are new, and those that cannot be words, by fault.
+        """
         with self._lock:
             content = self._content
-            dropped = Counter(content.dropped)
+            duplicates = 0
+            faulty: dict[str, list[str]] = {}
             new: dict[str, Entry] = {}
             known: dict[int, Entry] = {}
             for entry in entries:
+                _check(entry)
                 word = self._normalise(entry.word).strip()
                 if fault := self._fault(word):
-                    dropped[fault] += 1
+                    faulty.setdefault(fault, []).append(entry.word)
                     continue
-                _check_frequency(entry)
                 id = content.index(word)
                 there = id >= 0 and content.alive[id]
                 if word in new or id in known or (there and not update):
-                    dropped["duplicate"] += 1
+                    duplicates += 1
                 elif id < 0:
                     new[word] = entry
                 else:
                     known[id] = entry
             revived = [id for id in known if not content.alive[id]]
+            dropped = Counter(content.dropped)
+            dropped.update({fault: len(words) for fault, words in faulty.items()})
+            if duplicates:
+                dropped["duplicate"] += duplicates
             content = content.overwrite(known).append(new)
             self._content = replace(content, dropped=dict(dropped))
-        return len(new) + len(revived)
+        return len(new) + len(revived), faulty
 
     def _normalise(self, text: str) -> str:
         return fold_full_width(text) if self.full_width else text
@@ -283,33 +305,41 @@ class Lexicon:
             return "empty"
         if len(word) < self.min_length:
             return "short"
-        if len(word) > self.max_length:
+        if len(word) > PIECE:
             return "long"
         if _UNSEARCHABLE.search(word):
             return "invalid"
         return None
 
+    def _warn(self, faulty: Mapping[str, Sequence[str]]) -> None:
+        """Warn the caller of the caller of words left out (W001)."""
+        if not faulty:
+            return
+        faults = "; ".join(
+            f"{len(words)} {fault} ({', '.join(map(_short, words[:3]))}"
+            f"{', …' if len(words) > 3 else ''})"
+            for fault, words in faulty.items()
+        )
+        message = Warnings.W001.format(faults=faults, shortest=self.min_length, longest=PIECE)
+        warnings.warn(message, stacklevel=3)
+
     # Saving and loading
 
     def to_bytes(self) -> bytes:
-        """A header of one line (JSON), then the arrays (safetensors)."""
-        header, arrays = self._parts()
-        return header + b"\n" + arrays
+        """The lexicon as bytes: a header (JSON) and the arrays (safetensors)."""
+        return storage.to_bytes(self._content, self._settings)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Lexicon":
-        """What `to_bytes` gave. Raises ValueError for damaged data (F024), other formats (F025)."""
-        header, _, arrays = data.partition(b"\n")
-        return cls._from_parts(header, arrays)
+        """What `to_bytes` gave.
+
+        Raises ValueError for damaged data (F024) and for another version's format (F025).
+        """
+        return cls._restore(*storage.from_bytes(data))
 
     def to_disk(self, path: str | Path) -> None:
-        """Write a directory of two files, the header and the arrays."""
-        path = Path(path)
-        path.mkdir(parents=True, exist_ok=True)
-        header, arrays = self._parts()
-        for name, data in ((ARRAYS_FILE, arrays), (HEADER_FILE, header)):
-            with replacing(path / name) as temporary:
-                temporary.write_bytes(data)
+        """Write a folder of two files, the header and the arrays."""
+        storage.to_disk(Path(path), self._content, self._settings)
 
     @classmethod
     def from_disk(cls, path: str | Path) -> "Lexicon":
@@ -317,106 +347,57 @@ class Lexicon:
 
         Raises FileNotFoundError (F023) where there is none; otherwise as `from_bytes`.
         """
-        path = Path(path)
-        for file in (HEADER_FILE, ARRAYS_FILE):
-            if not (path / file).is_file():
-                raise FileNotFoundError(Errors.F023.format(path=path, file=file))
-        return cls._from_parts((path / HEADER_FILE).read_bytes(), (path / ARRAYS_FILE).read_bytes())
+        return cls._restore(*storage.from_disk(Path(path)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Lexicon.from_bytes, (self.to_bytes(),)
 
-    def _parts(self) -> tuple[bytes, bytes]:
-        """Header and arrays. The automata are among them: building them again takes seconds."""
-        content = self._content
-        arrays = {name: getattr(content, name) for name in COLUMNS}
-        arrays["text"] = np.frombuffer(content.text, np.uint8)
-        for number, automaton in enumerate(content.automata):
-            arrays[f"automaton_{number}"] = np.frombuffer(automaton.matcher.serialize(), np.uint8)
-        saved = safetensors.numpy.save(arrays)
-        header = {
-            "format": FORMAT,
-            "checksum": zlib.crc32(saved),
-            "daachorse": version("daachorse"),
-            "full_width": self.full_width,
-            "min_length": self.min_length,
-            "max_length": self.max_length,
-            "type_names": content.type_names,
-            "origin_names": content.origin_names,
-            "dropped": content.dropped,
-            "automata": [automaton.first for automaton in content.automata],
-        }
-        return json.dumps(header).encode(), saved
+    @property
+    def _settings(self) -> dict[str, Any]:
+        return {"full_width": self.full_width, "min_length": self.min_length}
 
     @classmethod
-    def _from_parts(cls, header: bytes, saved: bytes) -> "Lexicon":
-        settings = _read_header(header)
-        if zlib.crc32(saved) != settings.get("checksum"):
-            raise ValueError(Errors.F024.format(reason="the checksum of its arrays differs"))
-        try:
-            lexicon = cls(
-                full_width=settings["full_width"],
-                min_length=settings["min_length"],
-                max_length=settings["max_length"],
-            )
-            arrays = safetensors.numpy.load(saved)
-            content = Content(
-                text=arrays["text"].tobytes(),
-                offsets=arrays["offsets"],
-                lengths=arrays["lengths"],
-                frequencies=arrays["frequencies"],
-                types=arrays["types"],
-                origins=arrays["origins"],
-                alive=arrays["alive"],
-                type_names=tuple(settings["type_names"]),
-                origin_names=tuple(settings["origin_names"]),
-                automata=(),
-                dropped=settings["dropped"],
-            )
-            automata = _load_automata(content, arrays, settings)
-        except (KeyError, TypeError, ValueError, safetensors.SafetensorError) as error:
-            raise ValueError(Errors.F024.format(reason=repr(error))) from error
-        lexicon._content = replace(content, automata=automata)
+    def _restore(cls, content: Content, settings: dict[str, Any]) -> "Lexicon":
+        lexicon = cls(**settings)
+        lexicon._content = content
         return lexicon
 
 
-def _refuse_string(values: Iterable[str]) -> None:
-    """A string is an iterable of strings, its characters, which nobody means."""
-    if isinstance(values, str):
-        raise TypeError(Errors.F026.format(value=values[:20]))
+def _strings(values: Iterable[str]) -> list[str]:
+    """The values as a list. Raises TypeError where they are not several (F026) strings (F028)."""
+    # A string is an iterable of strings, its characters, which nobody means.
+    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+        raise TypeError(Errors.F026.format(value=_short(values)))
+    found = list(values)
+    wrong = [value for value in found if not isinstance(value, str)]
+    if wrong:
+        raise _no_string(wrong[0])
+    return found
 
 
-def _check_frequency(entry: Entry) -> None:
-    if not (entry.frequency == UNKNOWN_FREQUENCY or 0 <= entry.frequency <= FLOAT32_MAX):
-        raise ValueError(Errors.F021.format(word=entry.word, value=entry.frequency))
+def _no_string(value: object) -> TypeError:
+    return TypeError(Errors.F028.format(value=_short(value), type=type(value).__name__))
 
 
-def _read_header(header: bytes) -> dict[str, Any]:
+def _check(entry: Entry) -> None:
+    """Raise TypeError (F029) for what is no entry, ValueError (F021) for its frequency."""
+    if not (
+        isinstance(entry, Entry)
+        and isinstance(entry.word, str)
+        and isinstance(entry.type, str)
+        and isinstance(entry.origin, str)
+    ):
+        raise TypeError(Errors.F029.format(value=_short(entry)))
+    frequency = entry.frequency
     try:
-        settings = json.loads(header)
-        found = settings["format"]
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(Errors.F024.format(reason=f"no header ({error!r})")) from error
-    if found != FORMAT:
-        raise ValueError(Errors.F025.format(found=found, expected=FORMAT))
-    return dict(settings)
+        possible = frequency == UNKNOWN_FREQUENCY or 0 <= frequency <= FLOAT32_MAX
+    except TypeError:
+        possible = False
+    if not possible:
+        raise ValueError(Errors.F021.format(word=entry.word, value=frequency))
 
 
-def _load_automata(
-    content: Content, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]
-) -> tuple[Automaton, ...]:
-    """The saved automata, or the words' built anew where another daachorse saved them."""
-    firsts = settings["automata"]
-    if settings["daachorse"] == version("daachorse"):
-        return tuple(
-            Automaton(
-                CharwiseDoubleArrayAhoCorasick.deserialize(arrays[f"automaton_{n}"].tobytes()),
-                first,
-            )
-            for n, first in enumerate(firsts)
-        )
-    ends = [*firsts[1:], content.size]
-    return tuple(
-        Automaton.build([content.word(id) for id in range(first, end)], first)
-        for first, end in zip(firsts, ends, strict=True)
-    )
+def _short(value: object) -> str:
+    """A value as code, at most 60 characters of it."""
+    shown = repr(value)
+    return shown if len(shown) <= 60 else f"{shown[:59]}…"

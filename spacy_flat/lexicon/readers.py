@@ -1,9 +1,11 @@
 """Lexicons and word lists for `[initialize]` of a config, registered under `@readers`."""
 
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Dict  # noqa: UP035  (thinc validates configs by these)
 
+from ..errors import Warnings
 from .lexicon import Lexicon
 from .sources import Entry, WordList, jieba_words, read_thuocl, read_words, vector_words
 
@@ -12,18 +14,23 @@ def lexicon(
     sources: Dict[str, WordList],  # noqa: UP006
     full_width: bool = False,
     min_length: int = 2,
-    max_length: int = 16,
 ) -> Lexicon:
     """`spacy-flat.Lexicon.v1`: the words of several sources; of equal words the first counts.
 
     sources: by name, which becomes the origin of their words. Other arguments as in `Lexicon`.
+
+    Warns (W002) of a source that adds no word.
     """
 
     def entries() -> Iterator[Entry]:
         for origin, words in sources.items():
             yield from (entry._replace(origin=origin) for entry in words)
 
-    return Lexicon(entries(), full_width=full_width, min_length=min_length, max_length=max_length)
+    made = Lexicon(entries(), full_width=full_width, min_length=min_length)
+    for origin, words in sources.items():
+        if origin not in made.origin_names:
+            warnings.warn(Warnings.W002.format(origin=origin, count=len(words)), stacklevel=2)
+    return made
 
 
 def jieba(weight: float = 1.0) -> WordList:
@@ -32,15 +39,15 @@ def jieba(weight: float = 1.0) -> WordList:
 
 
 def jieba_lexicon() -> Lexicon:
-    """The lexicon of a component that is given none: jieba's dictionary."""
+    """The default lexicon of a component: jieba's dictionary."""
     return lexicon({"jieba": jieba_words()})
 
 
 def words(path: Path, type: str = "", weight: float = 1.0, skip_bad: bool = False) -> WordList:
     """`spacy-flat.Words.v1`: a word list, a source; see `read_words`.
 
-    type: of the words for which the file names none. weight: a factor of the frequencies, where
-    this source counts by another measure than the others.
+    type: of the words for which the file gives none. weight: the frequencies are multiplied by it,
+    where this source counts differently from the others.
     """
     return read_words(path, type=type, skip_bad=skip_bad).weighted(weight)
 

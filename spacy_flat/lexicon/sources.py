@@ -125,10 +125,18 @@ def read_thuocl(
 def vector_words(
     path: str | Path, *, type: str = "", origin: str | None = None, skip_bad: bool = False
 ) -> WordList:
-    """The keys of a file of word vectors as words; options and errors as in `read_vectors`."""
+    """The keys of a file of word vectors as words; options and errors as in `read_vectors`.
+
+    The vectors themselves are neither kept in memory nor checked.
+    """
     path = Path(path)
-    vectors = read_vectors(path, skip_bad=skip_bad)
-    entries = [Entry(key, type=type, origin=origin or path.name) for key in vectors.keys]
+    entries: list[Entry] = []
+
+    def note(key: str) -> bool:
+        entries.append(Entry(key, type=type, origin=origin or path.name))
+        return False
+
+    vectors = read_vectors(path, skip_bad=skip_bad, keep=note)
     return WordList(entries, vectors.skipped)
 
 

@@ -225,7 +225,7 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
         unannotated and not among them (F242), TypeError (F026) for labels that are one string.
         """
         if isinstance(labels, str):
-            raise TypeError(Errors.F026.format(value=labels))
+            raise TypeError(Errors.F026.format(value=repr(labels)))
         validate_get_examples(get_examples, f"{type(self).__name__}.initialize")
         examples = list(get_examples())
         found = sorted(_labels_of(examples)) if labels is None else labels

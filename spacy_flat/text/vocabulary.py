@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..options import Options
-from ..vectors import TextVectors
+from ..vectors import TextVectors, VectorSource
 from .codes import Codes, bigram_codes, char_codes, text_codes
 from .options import VocabularyOptions
 from .units import Ints
@@ -102,9 +102,10 @@ class Pretrained:
 
     @classmethod
     def of_characters(
-        cls, found: TextVectors | None, size: int, options: VocabularyOptions
+        cls, source: VectorSource | None, size: int, options: VocabularyOptions
     ) -> "Pretrained":
         """The vectors of characters (size 1) or bigrams (size 2)."""
+        found = source.read(lambda key: len(key) == size) if source is not None else None
         keys = found.keys if found is not None else []
         codes, places = text_codes(keys, size, options.normalise_numbers)
         return cls.select(found, codes, places, options)

@@ -1,28 +1,29 @@
-"""Vectors of others and of our own, in every form that they come in."""
+"""Pretrained vectors in all common forms, and training of new ones."""
 
-from collections.abc import Container
 from pathlib import Path
 
+from ..errors import Errors
 from .binary import read_binary
 from .spacy import read_spacy
-from .table import TextVectors
+from .table import Keep, TextVectors
 from .text import read_text
 
-__all__ = ["TextVectors", "read_vectors"]
+__all__ = ["TextVectors", "VectorFile", "VectorSource", "read_vectors"]
 
 PACKED = (".gz", ".xz")
 
 
 def read_vectors(
-    path: str | Path, *, skip_bad: bool = False, keep: Container[str] | None = None
+    path: str | Path, *, skip_bad: bool = False, keep: Keep | None = None
 ) -> TextVectors:
-    """Read vectors: word2vec's text form, GloVe's, word2vec's binary form, or spaCy's.
+    """Read vectors in word2vec's text form, GloVe's, word2vec's binary form, or spaCy's.
 
-    A folder is spaCy's: a pipeline's, or its `vocab`. A file `….bin` is binary, any other is text;
-    both may be packed as .gz or .xz.
+    A folder is spaCy's: a pipeline, or its `vocab`. A file `….bin` is binary, any other is text.
+    Both may be compressed as .gz or .xz.
 
-    keep: take only these words, so that memory is bounded by them and not by the file.
-    skip_bad: leave bad lines out and name them in `TextVectors.skipped`, instead of raising.
+    keep: take only the keys for which this is true. Memory is then bounded by what is kept, not by
+        the file; only spaCy loads its own vectors whole.
+    skip_bad: leave out bad lines and list them in `TextVectors.skipped`, instead of raising.
     Errors as in `read_text`, `read_binary` and `read_spacy`.
     """
     path = Path(path)
@@ -31,3 +32,25 @@ def read_vectors(
     name = path.with_suffix("") if path.suffix in PACKED else path
     read = read_binary if name.suffix == ".bin" else read_text
     return read(path, skip_bad=skip_bad, keep=keep)
+
+
+class VectorFile:
+    """A file of vectors that is not read before it is known which of them are wanted.
+
+    Arguments as in `read_vectors`. Raises FileNotFoundError (F001) at once where there is none.
+    """
+
+    # Not a dataclass, as `TextVectors`.
+    def __init__(self, path: str | Path, *, skip_bad: bool = False) -> None:
+        self.path = Path(path)
+        self.skip_bad = skip_bad
+        if not self.path.exists():
+            raise FileNotFoundError(Errors.F001.format(path=path))
+
+    def read(self, keep: Keep | None = None) -> TextVectors:
+        """Read the vectors whose keys are kept, or all of them; errors as in `read_vectors`."""
+        return read_vectors(self.path, skip_bad=self.skip_bad, keep=keep)
+
+
+VectorSource = TextVectors | VectorFile
+"""Where a component takes pretrained vectors from: `read` gives those that it wants."""

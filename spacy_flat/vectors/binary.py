@@ -1,4 +1,4 @@
-"""word2vec's binary form: a header line, then for each word its bytes, a space, and the numbers."""
+"""word2vec's binary form: a header line, then each word, a space, and its numbers."""
 
 from collections.abc import Container
 from pathlib import Path
@@ -8,21 +8,21 @@ from numpy.typing import NDArray
 
 from ..errors import Errors
 from ..files import ByteStream, open_file, reading
-from .table import TextVectors
+from .table import Keep, TextVectors
 
-PIECE = 1 << 20  # bytes read at a time
-LONGEST_WORD = 10_000  # bytes; beyond it this is no file of vectors
+PIECE = 1 << 20  # bytes read at once
+LONGEST_WORD = 10_000  # bytes; what has longer ones is not a file of vectors
 
 
-def read_binary(
-    path: Path, *, skip_bad: bool = False, keep: Container[str] | None = None
-) -> TextVectors:
-    """Read the binary form, float32 in the processor's usual order of bytes (little-endian).
+def read_binary(path: Path, *, skip_bad: bool = False, keep: Keep | None = None) -> TextVectors:
+    """Read the binary form, with little-endian float32 numbers.
 
-    Raises ValueError that names file and vector, for a missing header (F015), a file that ends
-    within a vector (F016), and for a bad word, a number that is not finite or a word that came
-    before (F017). With `skip_bad` such vectors are left out, and their numbers kept in
-    `TextVectors.skipped`. Raises ValueError (F010) where not one is good.
+    keep: take only the keys for which this is true; memory is bounded by them, not by the file.
+
+    Raises ValueError with file and vector for a missing header (F015), for a file that ends too
+    early (F014), and for a bad or repeated word or a number that is not finite (F017). With
+    `skip_bad` such vectors are left out and listed in `TextVectors.skipped`. Raises ValueError
+    (F010) where no vector is good.
     """
     keys: dict[str, None] = {}
     rows: list[NDArray[np.float32]] = []
@@ -35,7 +35,9 @@ def read_binary(
             record = records.next()
             if record is None:
                 if not skip_bad:
-                    raise ValueError(Errors.F016.format(path=path, number=number, count=count))
+                    raise ValueError(
+                        Errors.F014.format(path=path, expected=count, found=number - 1)
+                    )
                 skipped.append(number)
                 break
             key, row = record
@@ -43,7 +45,7 @@ def read_binary(
             if not fault:
                 word = key.decode()
                 good += 1
-                if keep is None or word in keep:
+                if keep is None or keep(word):
                     keys[word] = None
                     rows.append(row)
             elif skip_bad:
@@ -57,7 +59,7 @@ def read_binary(
 
 
 def _header(stream: ByteStream, path: Path) -> tuple[int, int]:
-    """Count and width."""
+    """The number of vectors, and their width."""
     line = stream.readline(100)
     pieces = line.split()
     if len(pieces) != 2 or not all(piece.isdigit() for piece in pieces) or int(pieces[1]) == 0:
@@ -75,7 +77,7 @@ class _Records:
         self.place = 0  # of the next record in the buffer
 
     def next(self) -> tuple[bytes, NDArray[np.float32]] | None:
-        """None where the file ends before the record does."""
+        """The next word and its numbers, [D]; None where the file ends first."""
         space = self.buffer.find(b" ", self.place)
         while space < 0 or len(self.buffer) < space + 1 + self.size:
             piece = self.stream.read(PIECE)
@@ -91,7 +93,7 @@ class _Records:
 
 
 def _fault(key: bytes, row: NDArray[np.float32], met: Container[str]) -> str:
-    """What is wrong with a vector; "" if nothing."""
+    """What is wrong with a vector, "" if nothing is. met: the words before it."""
     try:
         word = key.decode()
     except UnicodeDecodeError:
@@ -100,4 +102,4 @@ def _fault(key: bytes, row: NDArray[np.float32], met: Container[str]) -> str:
         return "it has no word"
     if not np.isfinite(row).all():
         return f"a number of {word!r} is not finite"
-    return f"it is the second of {word!r}" if word in met else ""
+    return f"it is the second vector of {word!r}" if word in met else ""

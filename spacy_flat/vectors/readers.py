@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Optional
 
-from . import TextVectors, read_vectors
+from . import VectorFile
 
 
-def vectors(path: Optional[Path], skip_bad: bool = False) -> Optional[TextVectors]:  # noqa: UP045
+def vectors(path: Optional[Path], skip_bad: bool = False) -> Optional[VectorFile]:  # noqa: UP045
     """`spacy-flat.Vectors.v1`: vectors of characters, bigrams or words; none without a path."""
-    return None if path is None else read_vectors(path, skip_bad=skip_bad)
+    return None if path is None else VectorFile(path, skip_bad=skip_bad)

@@ -1,19 +1,20 @@
 """Vectors of a spaCy pipeline."""
 
-from collections.abc import Container
 from pathlib import Path
 
 import numpy as np
 
 from ..errors import Errors
-from .table import TextVectors
+from .table import Keep, TextVectors
 
 
-def read_spacy(path: Path, *, keep: Container[str] | None = None) -> TextVectors:
+def read_spacy(path: Path, *, keep: Keep | None = None) -> TextVectors:
     """Read the vectors of a pipeline's folder, or of its `vocab`.
 
-    Raises ValueError where there are none (F010), or only floret's, which are made of n-grams and
-    name no words (F018).
+    keep: take only the keys for which this is true. spaCy still loads all vectors first.
+
+    Raises ValueError for a folder that spaCy can't load (F019), without vectors (F010), or with
+    floret vectors, which belong to n-grams and not to words (F018).
     """
     from spacy.vocab import Vocab
     from thinc.api import NumpyOps
@@ -30,6 +31,6 @@ def read_spacy(path: Path, *, keep: Container[str] | None = None) -> TextVectors
     rows = {vocab.strings[key]: row for key, row in vectors.key2row.items()}
     if not rows:
         raise ValueError(Errors.F010.format(path=path))
-    kept = {key: row for key, row in rows.items() if keep is None or key in keep}
+    kept = {key: row for key, row in rows.items() if keep is None or keep(key)}
     data = vectors.data[list(kept.values())] if kept else np.zeros((0, vectors.shape[1]))
     return TextVectors(list(kept), data.astype(np.float32))

@@ -1,9 +1,14 @@
 """Vectors by key, as read from a file."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
+
+Keep = Callable[[str], bool]
+"""Whether the vector of a key is wanted."""
 
 
 class TextVectors:
@@ -12,10 +17,17 @@ class TextVectors:
     skipped: the numbers of the lines, or of a binary file's vectors, that were left out.
     """
 
-    # No dataclass: where spaCy checks the arguments of `initialize` it makes dicts of those.
+    # Not a dataclass: spaCy turns those into dicts when it validates the arguments of `initialize`.
     def __init__(
         self, keys: list[str], data: NDArray[np.float32], skipped: tuple[int, ...] = ()
     ) -> None:
         self.keys = keys
         self.data = data
         self.skipped = skipped
+
+    def read(self, keep: Keep | None = None) -> "TextVectors":
+        """The vectors whose keys are kept, or all of them."""
+        if keep is None:
+            return self
+        places = [place for place, key in enumerate(self.keys) if keep(key)]
+        return TextVectors([self.keys[place] for place in places], self.data[places], self.skipped)

@@ -1,7 +1,7 @@
 """Word vectors in text form: word2vec and GloVe."""
 
 from array import array
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from itertools import chain, takewhile
 from pathlib import Path
 
@@ -9,28 +9,26 @@ import numpy as np
 
 from ..errors import Errors
 from ..files import decode, read_lines
-from .table import FLOAT32_MAX, TextVectors
+from .table import FLOAT32_MAX, Keep, TextVectors
 
 Lines = Iterator[tuple[int, bytes]]
 
 
-def read_text(
-    path: Path, *, skip_bad: bool = False, keep: Container[str] | None = None
-) -> TextVectors:
-    """Read vectors in word2vec's text form, `word number number …` a line, plain, .gz or .xz.
+def read_text(path: Path, *, skip_bad: bool = False, keep: Keep | None = None) -> TextVectors:
+    """Read vectors in word2vec's text form: a line per word, `word number number …`.
 
-    A header line `count width` is taken where there is one; GloVe's files have none, and then the
-    first line gives the width. Words may hold spaces, unless the piece before the numbers is
-    itself a number: that is a line with too many numbers. Blank lines are passed over.
+    The file may start with a header line `count width`. Without one, as in GloVe's files, the first
+    line gives the width. Words may contain spaces, but a number right before the numbers makes it a
+    line with too many numbers. Blank lines are skipped. The file may be compressed as .gz or .xz.
 
-    keep: take only these words, so that memory is bounded by them and not by the file. The numbers
-    of other words are not looked at.
+    keep: take only the keys for which this is true; memory is bounded by them, not by the file. The
+        numbers of other words are not checked.
 
-    Raises ValueError naming file and line for a wrong encoding (F004), too few or too many numbers
-    (F011), a number that is broken or not finite (F012), a word that came before (F013), and for a
-    count of lines that is not the header's (F014). With `skip_bad` such lines are left out, of
-    duplicates all but the first, and their numbers kept in `TextVectors.skipped`. Raises ValueError
-    (F010) where not one line is good. File errors as in `read_lines`.
+    Raises ValueError with file and line for a wrong encoding (F004), too few or too many numbers
+    (F011), something that is not a finite number (F012), a repeated word (F013), and where the
+    header's count is wrong (F014). With `skip_bad` such lines are left out, all but the first of
+    repeated words, and listed in `TextVectors.skipped`. Raises ValueError (F010) where no line is
+    good. File errors as in `read_lines`.
     """
     count, width, lines = _shape(path)
     keys: dict[str, None] = {}
@@ -39,8 +37,8 @@ def read_text(
     good = 0
     for number, raw in lines:
         try:
-            key, numbers = _cut(raw, width, path, number)
-            if keep is None or key in keep:
+            key, numbers = _split(raw, width, path, number)
+            if keep is None or keep(key):
                 if key in keys:
                     raise ValueError(Errors.F013.format(path=path, line=number, key=key))
                 data.fromlist(_parse(numbers, path, number))
@@ -59,7 +57,7 @@ def read_text(
 
 
 def _shape(path: Path) -> tuple[int | None, int, Lines]:
-    """The header's count, the width, and the lines that hold vectors."""
+    """The header's count, the width of the vectors, and the lines of vectors."""
     lines = ((number, raw) for number, raw in read_lines(path) if raw.strip())
     first = next(lines, None)
     if first is None:
@@ -68,16 +66,16 @@ def _shape(path: Path) -> tuple[int | None, int, Lines]:
     pieces = raw.split()
     if len(pieces) == 2 and all(piece.isdigit() for piece in pieces) and int(pieces[1]) > 0:
         return int(pieces[0]), int(pieces[1]), lines
-    # The word may itself be a number, or hold spaces: the numbers are the run at the line's end.
+    # The word may contain spaces, or be a number itself: the vector is the numbers at the end.
     width = sum(1 for _ in takewhile(_is_number, reversed(pieces[1:])))
     if width == 0:
         raise ValueError(_bad_width(raw, "some", path, number))
     return None, width, chain([first], lines)
 
 
-def _cut(raw: bytes, width: int, path: Path, line: int) -> tuple[str, list[bytes]]:
-    """A line's word and its numbers, not yet parsed."""
-    # Only the plain space separates: words may be, or hold, other kinds of space.
+def _split(raw: bytes, width: int, path: Path, line: int) -> tuple[str, list[bytes]]:
+    """A line's word, and its numbers as text."""
+    # Only the plain space separates: words may contain other kinds of space.
     pieces = raw.rstrip().split(b" ")
     key, numbers = pieces[:-width], pieces[-width:]
     if key in ([], [b""]) or (len(key) > 1 and _is_number(key[-1])):

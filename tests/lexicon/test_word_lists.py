@@ -10,12 +10,14 @@ from spacy.util import registry
 from spacy_flat.lexicon import (
     Entry,
     Lexicon,
+    WordList,
     jieba_words,
     read_thuocl,
     read_words,
     sources,
     vector_words,
 )
+from spacy_flat.lexicon.readers import lexicon as read_lexicon
 
 THUOCL = Path(__file__).parents[3] / "shared" / "data" / "lexicon" / "thuocl"
 
@@ -212,3 +214,19 @@ def test_sources_of_a_config_have_types_weights_and_origins(path: Path):
         ("药店", "n", 10, "places"),
         ("开业", "", -1, "more"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("entries", "count"), [([], 0), ([Entry("店")], 1), ([Entry("重庆"), Entry("重庆")], 2)]
+)
+def test_a_source_without_words_of_its_own_is_reported(entries: list[Entry], count: int):
+    sources = {"places": WordList([Entry("重庆")]), "mine": WordList(entries)}
+    with pytest.warns(UserWarning, match=rf"W002.*'mine'.*all of its {count} entries"):
+        lexicon = read_lexicon(sources)
+    assert list(lexicon) == ["重庆"]
+
+
+def test_long_words_of_a_list_are_taken(path: Path, recwarn: pytest.WarningsRecorder):
+    path.write_text("很" * 40 + "\n重庆\n", "utf-8")
+    assert list(read_lexicon({"mine": read_words(path)})) == ["很" * 40, "重庆"]
+    assert not recwarn

@@ -78,7 +78,7 @@ def test_pieces_of_the_file_may_end_anywhere(size: int) -> None:
 def test_only_the_kept_words(path: Path) -> None:
     path.write_bytes(pack([key.encode() for key in KEYS], ROWS))
 
-    vectors = read_vectors(path, keep={"😀", "没有"})
+    vectors = read_vectors(path, keep={"😀", "没有"}.__contains__)
 
     assert vectors.keys == ["😀"]
     np.testing.assert_array_equal(vectors.data, ROWS[2:])
@@ -89,7 +89,7 @@ def test_only_the_kept_words(path: Path) -> None:
     [
         ([b"a", b"\xff", b"c"], 0.0, r"F017.*vector 2: its word b'\\xff' is not UTF-8"),
         ([b"a", b"", b"c"], 0.0, "F017.*vector 2: it has no word"),
-        ([b"a", b"a", b"c"], 0.0, "F017.*vector 2: it is the second of 'a'"),
+        ([b"a", b"a", b"c"], 0.0, "F017.*vector 2: it is the second vector of 'a'"),
         ([b"a", b"b", b"c"], float("nan"), "F017.*vector 2: a number of 'b' is not finite"),
     ],
 )
@@ -110,7 +110,7 @@ def test_bad_vectors_are_named_or_skipped(
 def test_a_file_cut_short_is_named_or_taken_as_it_is(path: Path) -> None:
     path.write_bytes(pack([key.encode() for key in KEYS], ROWS)[:-3])
 
-    with pytest.raises(ValueError, match=r"F016.*vector 3: the file ends"):
+    with pytest.raises(ValueError, match=r"F014.*says 3 vectors.* are 2"):
         read_vectors(path)
 
     vectors = read_vectors(path, skip_bad=True)
@@ -140,7 +140,7 @@ def test_vectors_of_a_pipeline(tmp_path: Path, folder: str) -> None:
     nlp.to_disk(tmp_path)
 
     vectors = read_vectors(tmp_path / folder)
-    some = read_vectors(tmp_path / folder, keep={"😀"})
+    some = read_vectors(tmp_path / folder, keep={"😀"}.__contains__)
 
     assert sorted(vectors.keys) == sorted(KEYS)
     rows = [vectors.data[vectors.keys.index(key)] for key in KEYS]

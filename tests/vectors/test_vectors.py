@@ -1,15 +1,18 @@
 import gzip
 import lzma
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
+import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from spacy.cli.debug_config import debug_config
 
 from spacy_flat.lexicon import Lexicon
-from spacy_flat.vectors import TextVectors, read_vectors
+from spacy_flat.vectors import TextVectors, VectorFile, read_vectors
 
 VECTORS = Path(__file__).parents[3] / "shared" / "data" / "vectors"
 # Any character but the two that the format is made of; a number at a word's end would be ambiguous.
@@ -74,17 +77,69 @@ def test_words_of_digits_spaces_and_odd_characters(path: Path):
 
 def test_only_the_words_wanted(path: Path):
     path.write_text("3 2\n重庆 1 2\n北京 3 4\n上海 5 6\n", "utf-8")
-    check(read_vectors(path, keep={"北京", "天津"}), ["北京"], [[3, 4]])
+    check(read_vectors(path, keep={"北京", "天津"}.__contains__), ["北京"], [[3, 4]])
     lexicon = Lexicon()
     lexicon.add(["重庆", "上海"])
-    check(read_vectors(path, keep=lexicon), ["重庆", "上海"], [[1, 2], [5, 6]])
-    nothing = read_vectors(path, keep=())
+    check(read_vectors(path, keep=lexicon.__contains__), ["重庆", "上海"], [[1, 2], [5, 6]])
+    nothing = read_vectors(path, keep=lambda key: False)
     assert nothing.keys == []
     assert nothing.data.shape == (0, 2)
 
 
+def test_a_file_and_loaded_vectors_are_read_alike(path: Path):
+    path.write_text("重庆 1 2\n北京 x 4\n上海 5 6\n", "utf-8")
+    file = VectorFile(str(path), skip_bad=True)
+    for source in (file, file.read()):
+        check(source.read(), ["重庆", "上海"], [[1, 2], [5, 6]])
+        check(source.read(lambda key: key == "上海"), ["上海"], [[5, 6]])
+        check(source.read(lambda key: key == "重庆"), ["重庆"], [[1, 2]])
+        assert source.read(lambda key: False).data.shape == (0, 2)
+        assert source.read().skipped == (2,)
+
+
+def test_a_file_is_missed_at_once_but_read_late(path: Path):
+    with pytest.raises(FileNotFoundError, match=r"F001.*some\.vec"):
+        VectorFile(path)
+    path.write_text("重庆 1 x\n", "utf-8")
+    file = VectorFile(path)
+    with pytest.raises(ValueError, match="F011"):
+        file.read()
+
+
+@pytest.mark.parametrize("suffix", [".vec", ".bin"])
+def test_memory_is_bounded_by_what_is_kept(tmp_path: Path, suffix: str):
+    path = tmp_path / f"many{suffix}"
+    rows = np.ones((20_000, 100), np.float32)
+    with path.open("wb") as stream:
+        stream.write(b"20000 100\n")
+        for number, row in enumerate(rows):
+            values = b" ".join([b"1"] * 100) + b"\n" if suffix == ".vec" else row.tobytes()
+            stream.write(f"词{number} ".encode() + values)
+
+    def peak(kept: int) -> int:
+        tracemalloc.start()
+        vectors = VectorFile(path).read(lambda key: int(key[1:]) < kept)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert vectors.data.shape == (kept, 100)
+        return peak
+
+    assert peak(200) < rows.nbytes / 2 < peak(20_000)
+
+
+def test_a_missing_file_is_named_before_training(tmp_path: Path):
+    config = tmp_path / "config.cfg"
+    nlp = spacy.blank("zh")
+    nlp.add_pipe("flat_ner")
+    vectors = {"@readers": "spacy-flat.Vectors.v1", "path": str(tmp_path / "none.vec")}
+    nlp.config["initialize"]["components"]["flat_ner"] = {"char_vectors": vectors}
+    nlp.config.to_disk(config)
+    with pytest.raises(FileNotFoundError, match=r"F001.*none\.vec"):
+        debug_config(config)
+
+
 BAD_LINES = {
-    "北京 3": "F011.*line 2: expected a word and 2 numbers, found '北京 3'",
+    "北京 3": "F011.*line 2: expected a word and 2 numbers, but found '北京 3'",
     "北京 3 4 5": "F011.*line 2.*found '北京 3 4 5'",
     "北京": "F011.*line 2",
     " 3 4": "F011.*line 2",
@@ -129,7 +184,7 @@ def test_last_line_cut_short(path: Path):
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_header_that_promises_another_count(path: Path, count: int):
     path.write_text(f"{count} 2\n重庆 1 2\n北京 3 4\n", "utf-8")
-    with pytest.raises(ValueError, match=f"F014.*promises {count} vectors.* are 2"):
+    with pytest.raises(ValueError, match=f"F014.*says {count} vectors.* are 2"):
         read_vectors(path)
     assert len(read_vectors(path, skip_bad=True).keys) == 2
 

@@ -9,7 +9,7 @@ from thinc.api import Config
 
 from ...lexicon import Lexicon
 from ...lexicon.readers import jieba_lexicon
-from ...vectors import TextVectors
+from ...vectors import VectorSource
 from ..component import ASSIGNS, SCORE_WEIGHTS, SETTINGS, CRFEntityRecognizer
 from ..model import TaggingModel
 from ..spans import OnMisaligned
@@ -73,9 +73,9 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         nlp: Language | None = None,
         labels: Sequence[str] | None = None,
         lexicon: Lexicon | None = None,
-        char_vectors: TextVectors | None = None,
-        bigram_vectors: TextVectors | None = None,
-        word_vectors: TextVectors | None = None,
+        char_vectors: VectorSource | None = None,
+        bigram_vectors: VectorSource | None = None,
+        word_vectors: VectorSource | None = None,
     ) -> None:
         """Build the network for the training data.
 

@@ -66,7 +66,6 @@ class Gazetteer:
             (Entry(name, type=label) for name, label in commonest.items()),
             full_width=lexicon.full_width,
             min_length=lexicon.min_length,
-            max_length=lexicon.max_length,
         )
         numbers = lexicon.declare_types(names.type_names)
         return cls(names, np.array(numbers, dtype=np.int64)[names.types])

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...lexicon import Lexicon
 from ...text.vocabulary import Column, Pretrained, add_counts, batches_of_texts, count_characters
-from ...vectors import TextVectors
+from ...vectors import VectorSource
 from .gazetteer import Gazetteer
 from .lattice import LatticeEncoder
 from .options import LatticeOptions
@@ -28,9 +28,9 @@ def learn_vocabulary(
     *,
     labels: Sequence[str] = (),
     mentions: Sequence[tuple[str, str]] = (),
-    char_vectors: TextVectors | None = None,
-    bigram_vectors: TextVectors | None = None,
-    word_vectors: TextVectors | None = None,
+    char_vectors: VectorSource | None = None,
+    bigram_vectors: VectorSource | None = None,
+    word_vectors: VectorSource | None = None,
 ) -> Vocabulary:
     """Take stock of the training texts.
 
@@ -78,12 +78,12 @@ def learn_vocabulary(
 
 
 def _pretrained_words(
-    found: TextVectors | None, lexicon: Lexicon, options: LatticeOptions
+    source: VectorSource | None, lexicon: Lexicon, options: LatticeOptions
 ) -> Pretrained:
+    found = source.read(lexicon.__contains__) if source is not None else None
     keys = found.keys if found is not None else []
-    ids = np.array([lexicon.index(key) for key in keys], dtype=np.int64)
-    places = np.flatnonzero(ids >= 0)
-    return Pretrained.select(found, ids[places].astype(np.uint64), places, options)
+    ids = np.array([lexicon.index(key) for key in keys], dtype=np.uint64)
+    return Pretrained.select(found, ids, np.arange(len(ids)), options)
 
 
 def _count_words(texts: Sequence[str], lexicon: Lexicon) -> Counter[int]:

@@ -9,7 +9,7 @@ from thinc.api import Config
 
 from ...errors import Errors
 from ...text.units import Units
-from ...vectors import TextVectors
+from ...vectors import VectorSource
 from ..component import ASSIGNS, SCORE_WEIGHTS, SETTINGS, CRFEntityRecognizer
 from ..model import TaggingModel
 from ..spans import OnMisaligned
@@ -66,9 +66,9 @@ class TenerEntityRecognizer(CRFEntityRecognizer):
         *,
         nlp: Language | None = None,
         labels: Sequence[str] | None = None,
-        char_vectors: TextVectors | None = None,
-        bigram_vectors: TextVectors | None = None,
-        word_vectors: TextVectors | None = None,
+        char_vectors: VectorSource | None = None,
+        bigram_vectors: VectorSource | None = None,
+        word_vectors: VectorSource | None = None,
     ) -> None:
         """Build the network for the training data.
 

@@ -9,7 +9,7 @@ import numpy as np
 from ...text.codes import normalise_word
 from ...text.units import Units
 from ...text.vocabulary import Column, KeyIndex, Pretrained, count_characters
-from ...vectors import TextVectors
+from ...vectors import VectorSource
 from .options import SequenceOptions
 from .sequence import SequenceEncoder, codes_of_words
 
@@ -25,9 +25,9 @@ def learn_vocabulary(
     options: SequenceOptions,
     texts: Sequence[Units],
     *,
-    char_vectors: TextVectors | None = None,
-    bigram_vectors: TextVectors | None = None,
-    word_vectors: TextVectors | None = None,
+    char_vectors: VectorSource | None = None,
+    bigram_vectors: VectorSource | None = None,
+    word_vectors: VectorSource | None = None,
 ) -> Vocabulary:
     """Take stock of the training texts.
 
@@ -70,8 +70,9 @@ def _count_words(texts: Sequence[Units], options: SequenceOptions) -> Counter[in
     return counts
 
 
-def _pretrained_words(found: TextVectors | None, options: SequenceOptions) -> Pretrained:
+def _pretrained_words(source: VectorSource | None, options: SequenceOptions) -> Pretrained:
     """Of words that are looked up alike the one that is written so counts, else the first."""
+    found = source.read() if source is not None else None
     keys = found.keys if found is not None else []
     forms = (normalise_word(key, options.lower_case, options.normalise_numbers) for key in keys)
     exact = np.array([form == key for form, key in zip(forms, keys, strict=True)], dtype=bool)

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_flat.lexicon import Entry, Lexicon
+from spacy_flat.lexicon.automaton import PIECE
 from spacy_flat.ner.flat.gazetteer import WordNodes
 from spacy_flat.ner.flat.lattice import LatticeEncoder
 from spacy_flat.ner.flat.options import LatticeOptions
@@ -150,7 +151,7 @@ def test_impossible_rates(rate: float) -> None:
 
 
 def test_only_names_that_the_lexicon_could_hold() -> None:
-    found = encoder(1.0, [("王", "PER"), ("很" * 40, "ORG"), ("  ", "ORG")])
+    found = encoder(1.0, [("王", "PER"), ("很" * (PIECE + 1), "ORG"), ("  ", "ORG")])
 
     assert found.gazetteer is not None
     assert len(found.gazetteer.names) == 0

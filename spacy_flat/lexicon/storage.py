@@ -1,0 +1,142 @@
+"""A lexicon as bytes or as a folder: a header of one line (JSON) and the arrays (safetensors)."""
+
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import Errors
+from ..files import replacing
+from .automaton import Automaton
+from .content import COLUMNS, Content
+
+FORMAT = 2
+HEADER_FILE = "lexicon.json"
+ARRAYS_FILE = "lexicon.safetensors"
+
+# safetensors is imported where it is used: every spaCy command imports this module.
+
+
+def to_bytes(content: Content, settings: Mapping[str, Any]) -> bytes:
+    """The header, a line break, and the arrays.
+
+    settings: keyword arguments of the lexicon.
+    """
+    return b"\n".join(_pack(content, settings))
+
+
+def from_bytes(data: bytes) -> tuple[Content, dict[str, Any]]:
+    """Content and settings of what `to_bytes` gave.
+
+    Raises ValueError for damaged data (F024) and for another version's format (F025).
+    """
+    header, _, arrays = data.partition(b"\n")
+    return _unpack(header, arrays)
+
+
+def to_disk(path: Path, content: Content, settings: Mapping[str, Any]) -> None:
+    """Write a folder of two files, the header and the arrays."""
+    path.mkdir(parents=True, exist_ok=True)
+    header, arrays = _pack(content, settings)
+    for name, data in ((ARRAYS_FILE, arrays), (HEADER_FILE, header)):
+        with replacing(path / name) as temporary:
+            temporary.write_bytes(data)
+
+
+def from_disk(path: Path) -> tuple[Content, dict[str, Any]]:
+    """Content and settings of what `to_disk` wrote.
+
+    Raises FileNotFoundError (F023) where a file is missing; otherwise as `from_bytes`.
+    """
+    for file in (HEADER_FILE, ARRAYS_FILE):
+        if not (path / file).is_file():
+            raise FileNotFoundError(Errors.F023.format(path=path, file=file))
+    return _unpack((path / HEADER_FILE).read_bytes(), (path / ARRAYS_FILE).read_bytes())
+
+
+def _pack(content: Content, settings: Mapping[str, Any]) -> tuple[bytes, bytes]:
+    """Header and arrays. The automata are among them: building them again takes seconds."""
+    from safetensors.numpy import save
+
+    arrays = {name: getattr(content, name) for name in COLUMNS}
+    arrays["text"] = np.frombuffer(content.text, np.uint8)
+    for number, automaton in enumerate(content.automata):
+        arrays[f"automaton_{number}"] = np.frombuffer(automaton.save(), np.uint8)
+    saved = save(arrays)
+    fields = {
+        "format": FORMAT,
+        "daachorse": version("daachorse"),
+        "settings": dict(settings),
+        "type_names": content.type_names,
+        "origin_names": content.origin_names,
+        "dropped": dict(content.dropped),
+        "automata": [automaton.first for automaton in content.automata],
+    }
+    return _header(fields, saved), saved
+
+
+def _unpack(header: bytes, saved: bytes) -> tuple[Content, dict[str, Any]]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    fields = _read_header(header, saved)
+    if fields.get("format") != FORMAT:
+        raise ValueError(Errors.F025.format(found=fields.get("format"), expected=FORMAT))
+    try:
+        return _content(fields, load(saved)), fields["settings"]
+    except (KeyError, TypeError, ValueError, SafetensorError) as error:
+        raise ValueError(Errors.F024.format(reason=repr(error))) from error
+
+
+def _header(fields: Mapping[str, Any], saved: bytes) -> bytes:
+    """The fields as JSON, with a checksum over all of them and the arrays."""
+    checksum = zlib.crc32(saved, zlib.crc32(json.dumps(fields).encode()))
+    return json.dumps({**fields, "checksum": checksum}).encode()
+
+
+def _read_header(header: bytes, saved: bytes) -> dict[str, Any]:
+    """The fields without the checksum, or ValueError (F024) where the checksum differs."""
+    try:
+        fields = dict(json.loads(header))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(Errors.F024.format(reason=f"no header ({error!r})")) from error
+    fields.pop("checksum", None)
+    # Compared as bytes: the checksum is among them, and JSON can be written in several ways.
+    if header != _header(fields, saved):
+        raise ValueError(Errors.F024.format(reason="the checksum differs"))
+    return fields
+
+
+def _content(fields: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Content:
+    content = Content(
+        text=arrays["text"].tobytes(),
+        **{name: arrays[name] for name in COLUMNS},
+        type_names=tuple(fields["type_names"]),
+        origin_names=tuple(fields["origin_names"]),
+        automata=(),
+        dropped=fields["dropped"],
+    )
+    return replace(content, automata=_automata(content, fields, arrays))
+
+
+def _automata(
+    content: Content, fields: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> tuple[Automaton, ...]:
+    """The saved automata, or new ones of the same words where another daachorse saved them."""
+    firsts = fields["automata"]
+    if fields["daachorse"] == version("daachorse"):
+        return tuple(
+            Automaton.load(arrays[f"automaton_{number}"].tobytes(), first)
+            for number, first in enumerate(firsts)
+        )
+    ends = [*firsts[1:], content.size]
+    return tuple(
+        Automaton.build([content.word(id) for id in range(first, end)], first)
+        for first, end in zip(firsts, ends, strict=True)
+    )

@@ -1,0 +1,177 @@
+"""Lexicons as bytes, on disk, pickled and copied; damaged and foreign data."""
+
+import copy
+import json
+import pickle
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacy_flat.lexicon import Entry, Lexicon, storage
+
+words = st.lists(st.text("京大学A１Ａ1　 𠀀😀\0", max_size=5), max_size=12)
+
+
+def found(lexicon: Lexicon, texts: list[str]) -> list[list[int]]:
+    return [column.tolist() for column in vars(lexicon.match(texts)).values()]
+
+
+def assert_same(one: Lexicon, other: Lexicon) -> None:
+    text = ["重庆药店在上海Ａ座", "𠀀京𠀀京"]
+    assert list(one) == list(other)
+    assert found(one, text) == found(other, text)
+    for column in ("frequencies", "types", "origins", "lengths", "alive"):
+        assert getattr(one, column).tolist() == getattr(other, column).tolist()
+    for setting in ("type_names", "origin_names", "dropped", "size", "full_width", "min_length"):
+        assert getattr(one, setting) == getattr(other, setting)
+
+
+def make_changed() -> Lexicon:
+    entries = [Entry("重庆", 5, "地名"), Entry("药店"), Entry("𠀀京"), Entry("重庆"), Entry("店")]
+    lexicon = Lexicon(entries, full_width=True, min_length=2)
+    lexicon.add(["上海", "Ａ座"], "x")
+    lexicon.remove(["药店"])
+    return lexicon
+
+
+@pytest.fixture
+def changed() -> Lexicon:
+    return make_changed()
+
+
+def signed(data: bytes, **fields: object) -> bytes:
+    """A lexicon's bytes with other fields in the header, as if it had been saved so."""
+    header, _, arrays = data.partition(b"\n")
+    old = json.loads(header)
+    del old["checksum"]
+    new = {name: value for name, value in {**old, **fields}.items() if value is not None}
+    return storage._header(new, arrays) + b"\n" + arrays
+
+
+def test_bytes_disk_pickle_and_copy_give_the_same(changed: Lexicon, tmp_path: Path):
+    changed.to_disk(tmp_path / "new" / "lexicon")
+    copies = [
+        Lexicon.from_bytes(changed.to_bytes()),
+        Lexicon.from_disk(tmp_path / "new" / "lexicon"),
+        pickle.loads(pickle.dumps(changed)),
+        copy.deepcopy(changed),
+    ]
+    for other in copies:
+        assert_same(changed, other)
+        other.add(["北京"])
+        assert other.index("北京") == changed.size
+    assert "北京" not in changed
+
+
+@pytest.mark.filterwarnings("ignore:.*W001")
+@given(words, words)
+def test_any_lexicon_survives_bytes(given_words, added):
+    lexicon = Lexicon(map(Entry, given_words))
+    lexicon.add(added)
+    assert_same(lexicon, Lexicon.from_bytes(lexicon.to_bytes()))
+
+
+def test_saving_again_replaces_and_leaves_no_other_file(changed: Lexicon, tmp_path: Path):
+    Lexicon([Entry("旧词")]).to_disk(tmp_path)
+    changed.to_disk(tmp_path)
+    assert_same(changed, Lexicon.from_disk(tmp_path))
+    assert {path.name for path in tmp_path.iterdir()} == {"lexicon.json", "lexicon.safetensors"}
+
+
+def test_automata_of_another_daachorse_are_built_anew(changed: Lexicon):
+    data = changed.to_bytes()
+    assert json.loads(data.partition(b"\n")[0])["daachorse"] == version("daachorse")
+    assert_same(changed, Lexicon.from_bytes(signed(data, daachorse="0.0.1")))
+
+
+@pytest.mark.parametrize("missing", ["lexicon.json", "lexicon.safetensors"])
+def test_a_directory_without_a_lexicon(changed: Lexicon, tmp_path: Path, missing: str):
+    changed.to_disk(tmp_path)
+    (tmp_path / missing).unlink()
+    with pytest.raises(FileNotFoundError, match=f"F023.*{missing}"):
+        Lexicon.from_disk(tmp_path)
+
+
+SAVED = make_changed().to_bytes()
+
+
+@given(st.lists(st.tuples(st.integers(0, len(SAVED) - 1), st.integers(1, 255)), min_size=1))
+def test_bytes_damaged_anywhere(flips: list[tuple[int, int]]):
+    data = bytearray(SAVED)
+    for place, bits in flips:
+        data[place] ^= bits
+    if data == SAVED:
+        return
+    with pytest.raises(ValueError, match="F024"):
+        Lexicon.from_bytes(bytes(data))
+
+
+def test_each_byte_of_the_header_counts():
+    size = SAVED.index(b"\n") + 1
+    for place in range(size):
+        for byte in (b" ", b"\t", b"0", b"1", b'"', b"\xff", b"\n", b"{"):
+            if SAVED[place : place + 1] != byte:
+                with pytest.raises(ValueError, match="F024"):
+                    Lexicon.from_bytes(SAVED[:place] + byte + SAVED[place + 1 :])
+
+
+@given(st.integers(0, len(SAVED) - 1), st.integers(0, len(SAVED)))
+def test_bytes_with_a_part_missing(start: int, end: int):
+    damaged = SAVED[:start] + SAVED[max(start + 1, end) :]
+    with pytest.raises(ValueError, match="F024"):
+        Lexicon.from_bytes(damaged)
+
+
+@given(st.binary(min_size=1))
+def test_bytes_after_the_end(more: bytes):
+    with pytest.raises(ValueError, match="F024"):
+        Lexicon.from_bytes(SAVED + more)
+
+
+def test_files_of_two_lexicons(changed: Lexicon, tmp_path: Path):
+    changed.to_disk(tmp_path)
+    header = (tmp_path / "lexicon.json").read_bytes()
+    changed.add(["北京"])
+    changed.to_disk(tmp_path)
+    (tmp_path / "lexicon.json").write_bytes(header)
+    with pytest.raises(ValueError, match=r"F024.*checksum"):
+        Lexicon.from_disk(tmp_path)
+
+
+@pytest.mark.parametrize("data", [b"", b"hello", b"\xff\n", b"[1]\n", b"[" * 100_000])
+def test_data_that_is_no_lexicon(data: bytes):
+    with pytest.raises(ValueError, match=r"F024.*header"):
+        Lexicon.from_bytes(data)
+
+
+def test_a_header_that_lacks_something():
+    with pytest.raises(ValueError, match=r"F024.*type_names"):
+        Lexicon.from_bytes(signed(SAVED, type_names=None))
+
+
+def test_arrays_of_something_else():
+    header = signed(SAVED).partition(b"\n")[0]
+    fields = json.loads(header)
+    del fields["checksum"]
+    with pytest.raises(ValueError, match="F024"):
+        Lexicon.from_bytes(storage._header(fields, b"hello") + b"\nhello")
+
+
+@pytest.mark.parametrize("format", [storage.FORMAT + 1, None])
+def test_another_format(format: int | None):
+    with pytest.raises(ValueError, match=rf"F025.*format {format}.*format {storage.FORMAT}"):
+        Lexicon.from_bytes(signed(SAVED, format=format))
+
+
+def test_importing_the_lexicon_is_light():
+    code = (
+        "import sys, spacy_flat.lexicon.readers, spacy_flat.vectors.readers\n"
+        "heavy = {'daachorse', 'safetensors', 'jieba', 'spacy', 'torch'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
