@@ -29,7 +29,7 @@ def test_one_new_example_is_learnt(seed: int, tmp_path: Path) -> None:
 
     nlp = spacy.load(tmp_path)
     optimizer = nlp.resume_training()
-    assert [ENTITIES] != found(nlp, [TEXT])
+    assert found(nlp, [TEXT]) != [ENTITIES]
     for _ in range(40):
         nlp.update([char_example(nlp, TEXT, ENTITIES)], sgd=optimizer)
-    assert [ENTITIES] == found(nlp, [TEXT])
+    assert found(nlp, [TEXT]) == [ENTITIES]
