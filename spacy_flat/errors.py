@@ -212,6 +212,17 @@ class Errors(metaclass=_Coded):
         "warmup_steps = {warmup} and total_steps = {total}: total_steps must be above "
         "warmup_steps, which is 0 or more. A rate that does not fall has shape = 'constant'."
     )
+    F207 = (
+        "thinc's RAdam.v1 can't update the networks of this package. Choose Adam.v1, "
+        "spacy-flat.AdamW.v1 or spacy-flat.SGD.v1 in [training.optimizer]; a warm-up of the "
+        "learning rate (spacy-flat.warmup.v1) serves the same end."
+    )
+    F208 = (
+        "Training has diverged: the gradient of {key} was not finite in {steps} steps in a row. "
+        "Start again from the last good pipeline with a lower learn_rate, a longer warm-up or "
+        "clip_norm = 1.0 in [training.optimizer]. If it happens in the first steps, check the "
+        "pretrained vectors for values that are not finite."
+    )
     F230 = (
         "Entity labels must be distinct and not empty, got {labels}. Remove the empty or "
         "repeated ones."

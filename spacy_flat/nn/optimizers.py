@@ -1,23 +1,21 @@
 """Optimizers and learning rate schedules for `[training.optimizer]`.
 
-An optimizer here holds hyper-parameters and state. What one step does to a torch network is in
-`steps.py`, which the shim calls; the parameters of other components' thinc layers ("upstream":
-tok2vec, transformer) arrive through `__call__`, one array at a time, as thinc does it.
+An optimizer here holds hyper-parameters and state. What one step does is in `steps.py`, for torch
+networks, which their shim hands over, and for the parameters of other components' thinc layers
+("upstream": tok2vec, transformer), which arrive through `__call__`, one array at a time.
 This module imports no torch: configs are read and checked without it.
 """
 
 import math
-import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Dict, Literal  # noqa: UP035  (thinc validates configs by these)
 
-from thinc.backends import Ops, get_array_ops
 from thinc.config import registry
 from thinc.optimizers import FloatOrSeq, KeyT, Optimizer
 from thinc.types import FloatsXd
 
-from ..errors import Errors, Warnings
+from ..errors import Errors
 
 # The decay of thinc's own weight averages.
 STOCK_AVERAGE_DECAY = 0.9999
@@ -31,53 +29,63 @@ UPSTREAM = "upstream"
 class Rule:
     """What one step does, with the schedules' values of this step.
 
-    `weight_decay` is added to the gradient (L2), or shrinks the weights where it is `decoupled`
-    (Loshchilov & Hutter 2019). `clip_each` clips every tensor by its own norm, as thinc does,
-    instead of all by their common norm. 0 switches a clipping off.
+    It is Adam's with `beta2` above 0, else that of SGD. `weight_decay` is added to the gradient
+    (L2), or shrinks the weights where it is `decoupled` (Loshchilov & Hutter 2019). `clip_each`
+    clips every tensor by its own norm, as thinc does, instead of all by their common norm. 0
+    switches a clipping off.
     """
 
-    kind: Literal["sgd", "adam", "radam"]
     learn_rate: float
+    weight_decay: float
+    decoupled: bool
+    beta1: float
+    beta2: float
+    eps: float
     clip_norm: float
-    weight_decay: float = 0.0
-    decoupled: bool = False
-    momentum: float = 0.0
-    beta1: float = 0.0
-    beta2: float = 0.0
-    eps: float = 0.0
+    clip_each: bool = True
     clip_value: float = 0.0
-    clip_each: bool = False
+    momentum: float = 0.0
     average_decay: float = STOCK_AVERAGE_DECAY
-    multipliers: Dict[str, float] = field(default_factory=dict)  # noqa: UP006
+    multipliers: dict[str, float] = field(default_factory=dict)
 
 
 def rule_of(optimizer: Optimizer) -> Rule:
-    """The step that an optimizer asks for, one of ours or thinc's own Adam.v1, RAdam.v1, SGD.v1.
+    """The step that an optimizer asks for, one of ours or thinc's own Adam.v1 or SGD.v1.
 
     thinc's rules are followed but for three orders of things: L2 that is not weight decay is added
     after clipping, weight decay comes before the step, as in torch, and eps joins the second
-    moment's root after, not before, its bias correction. RAdam is that of the paper (Liu et al.
-    2020); thinc's counts its steps from two.
+    moment's root after, not before, its bias correction.
+
+    Raises:
+        TypeError: the optimizer is not one of thinc's or ours (F204).
+        ValueError: it is thinc's RAdam.v1 (F207).
     """
-    if isinstance(optimizer, (SGD, AdamW)):
-        return optimizer.rule()
     if not isinstance(optimizer, Optimizer):
         raise TypeError(Errors.F204.format(found=type(optimizer).__name__))
-    adaptive = optimizer.b1 > 0.0 and optimizer.b2 > 0.0
-    return Rule(
-        kind="radam" if optimizer.use_radam else "adam" if adaptive else "sgd",
+    if optimizer.use_radam:
+        raise ValueError(Errors.F207)
+    rule = Rule(
         learn_rate=optimizer.learn_rate,
+        weight_decay=optimizer.L2,
+        decoupled=optimizer.L2_is_weight_decay,
         beta1=optimizer.b1,
         beta2=optimizer.b2,
         eps=optimizer.eps,
-        weight_decay=optimizer.L2,
-        decoupled=optimizer.L2_is_weight_decay,
         clip_norm=optimizer.grad_clip,
-        clip_each=True,
+    )
+    if not isinstance(optimizer, GroupedOptimizer):
+        return rule
+    return replace(
+        rule,
+        clip_each=False,
+        clip_value=optimizer.clip_value,
+        momentum=optimizer.momentum,
+        average_decay=optimizer.average_decay,
+        multipliers=optimizer.multipliers,
     )
 
 
-class _Grouped(Optimizer):
+class GroupedOptimizer(Optimizer):
     """What SGD and AdamW share: multipliers by parameter group, clipping, averages."""
 
     def __init__(
@@ -85,11 +93,13 @@ class _Grouped(Optimizer):
         learn_rate: FloatOrSeq,
         *,
         weight_decay: float,
+        decoupled: bool,
         clip_norm: float,
         clip_value: float,
         multipliers: dict[str, float] | None,
         use_averages: bool,
         average_decay: float,
+        momentum: float = 0.0,
         beta1: float = 0.0,
         beta2: float = 0.0,
         eps: float = 1e-8,
@@ -100,13 +110,17 @@ class _Grouped(Optimizer):
             beta2=beta2,
             eps=eps,
             L2=weight_decay,
+            L2_is_weight_decay=decoupled,
             grad_clip=clip_norm,
             use_averages=use_averages,
         )
+        self.momentum = momentum
         self.clip_value = clip_value
         self.average_decay = average_decay
         self.multipliers = dict(multipliers or {})
-        self.groups: dict[int, set[str]] = {}
+        self._groups: dict[int, set[str]] = {}
+        self._warmup = learn_rate if isinstance(learn_rate, Warmup) else None
+        self._updated: set[KeyT] = set()
         if isinstance(learn_rate, (int, float)):
             self._check("learn_rate", learn_rate)
         self._check("weight_decay", weight_decay)
@@ -117,26 +131,6 @@ class _Grouped(Optimizer):
         if not 0.0 < average_decay < 1.0:
             self._reject("average_decay", average_decay, "above 0 and below 1")
 
-    def rule(self) -> Rule:
-        """The step to take now."""
-        raise NotImplementedError
-
-    def meet(self, shim: int, groups: set[str]) -> None:
-        """Take note of a network's parameter groups.
-
-        When a network comes a second time all have come once, so every group is known.
-
-        Raises:
-            ValueError: a multiplier is named after a group that no network has (F205).
-        """
-        if shim not in self.groups:
-            self.groups[shim] = groups
-            return
-        known = {EMBEDDINGS, UPSTREAM}.union(*self.groups.values())
-        unknown = sorted(self.multipliers.keys() - known)
-        if unknown:
-            raise ValueError(Errors.F205.format(unknown=unknown, known=sorted(known)))
-
     def __call__(
         self,
         key: KeyT,
@@ -145,43 +139,47 @@ class _Grouped(Optimizer):
         *,
         lr_scale: float = 1.0,
     ) -> tuple[FloatsXd, FloatsXd]:
-        """Update an upstream array in place, its gradient to zero.
+        """Update an upstream array in place, its gradient to zero; see `steps.update_array`."""
+        from . import steps
 
-        Upstream arrays come one by one: each is clipped by its own norm.
-        """
-        scale = lr_scale * self.multipliers.get(UPSTREAM, 1.0)
-        ops: Ops = get_array_ops(weights)  # type: ignore[no-untyped-call]
-        if len(gradient) == 0:
-            return weights, gradient
-        if not math.isfinite(float(ops.xp.linalg.norm(gradient))):
-            warnings.warn(Warnings.W200.format(key=key), stacklevel=2)
-        elif scale > 0.0:
-            weights = self._update(ops, key, weights, gradient, scale)
-        # thinc ignores what is returned for the gradient: it must be zeroed in place.
-        ops.xp.copyto(gradient, 0.0)
+        self.begin_step(key)
+        steps.update_array(self, key, weights, gradient, lr_scale)
         return weights, gradient
 
-    def _update(
-        self, ops: Ops, key: KeyT, weights: FloatsXd, gradient: FloatsXd, scale: float
-    ) -> FloatsXd:
-        self.nr_update[key] += 1
-        if self.averages is not None and key not in self.averages:
-            self.averages[key] = weights.copy()
-        if self.clip_value:
-            ops.xp.clip(gradient, -self.clip_value, self.clip_value, out=gradient)
-        if self.grad_clip:
-            ops.clip_gradient(gradient, self.grad_clip)
-        weights = self._step(ops, key, weights, gradient, scale)
-        if self.averages is not None:
-            steps = self.nr_update[key]
-            ops.update_averages(self.averages[key], weights, steps, self.average_decay)
-        return weights
+    def step_schedules(self) -> None:
+        """Go on to the schedules' next values. Who calls this once calls it after each step."""
+        self._warmup = None
+        super().step_schedules()  # type: ignore[no-untyped-call]
 
-    def _step(
-        self, ops: Ops, key: KeyT, weights: FloatsXd, gradient: FloatsXd, scale: float
-    ) -> FloatsXd:
-        """The optimizer's own rule, on a clipped gradient."""
-        raise NotImplementedError
+    def begin_step(self, key: KeyT) -> None:
+        """Leave a warm-up that nobody steps, before a parameter or network is updated.
+
+        `spacy train` steps the schedules after each update. Loops that only call `nlp.update`, as
+        those in spaCy's docs, do not: there a key comes a second time before the first
+        `step_schedules`, and the rate would stay at the warm-up's first.
+        """
+        if self._warmup is None:
+            return
+        if key in self._updated:
+            self.learn_rate = self._warmup.full_rate
+            self._warmup = None
+        self._updated.add(key)
+
+    def check_groups(self, shim: int, groups: set[str]) -> None:
+        """Take note of a network's parameter groups.
+
+        When a network comes a second time all have come once, so every group is known.
+
+        Raises:
+            ValueError: a multiplier is named after a group that no network has (F205).
+        """
+        if shim not in self._groups:
+            self._groups[shim] = groups
+            return
+        known = {EMBEDDINGS, UPSTREAM}.union(*self._groups.values())
+        unknown = sorted(self.multipliers.keys() - known)
+        if unknown:
+            raise ValueError(Errors.F205.format(unknown=unknown, known=sorted(known)))
 
     def _check(self, name: str, value: float) -> None:
         if not (math.isfinite(value) and value >= 0.0):
@@ -194,7 +192,7 @@ class _Grouped(Optimizer):
 
 
 @registry.optimizers("spacy-flat.SGD.v1")
-class SGD(_Grouped):
+class SGD(GroupedOptimizer):
     """Stochastic gradient descent with momentum: v ← μv + g + λw; w ← w − ηv.
 
     learn_rate: η, a number or a schedule.
@@ -232,7 +230,9 @@ class SGD(_Grouped):
     ):
         super().__init__(
             learn_rate,
+            momentum=momentum,
             weight_decay=weight_decay,
+            decoupled=False,
             clip_norm=clip_norm,
             clip_value=clip_value,
             multipliers=multipliers,
@@ -241,37 +241,10 @@ class SGD(_Grouped):
         )
         if not 0.0 <= momentum < 1.0:
             self._reject("momentum", momentum, "at least 0 and below 1")
-        self.momentum = momentum
-
-    def rule(self) -> Rule:
-        """The step to take now."""
-        return Rule(
-            kind="sgd",
-            learn_rate=self.learn_rate,
-            momentum=self.momentum,
-            weight_decay=self.L2,
-            clip_norm=self.grad_clip,
-            clip_value=self.clip_value,
-            average_decay=self.average_decay,
-            multipliers=self.multipliers,
-        )
-
-    def _step(
-        self, ops: Ops, key: KeyT, weights: FloatsXd, gradient: FloatsXd, scale: float
-    ) -> FloatsXd:
-        if self.L2:
-            gradient += self.L2 * weights
-        velocity = self.mom1.get(key)
-        if velocity is None:
-            velocity = self.mom1[key] = ops.xp.zeros_like(weights)
-        velocity *= self.momentum
-        velocity += gradient
-        weights -= self.learn_rate * scale * velocity
-        return weights
 
 
 @registry.optimizers("spacy-flat.AdamW.v1")
-class AdamW(_Grouped):
+class AdamW(GroupedOptimizer):
     """Adam with decoupled weight decay (Loshchilov & Hutter 2019, algorithm 2).
 
     beta1, beta2: decay of the first and second moment.
@@ -301,6 +274,7 @@ class AdamW(_Grouped):
             beta2=beta2,
             eps=eps,
             weight_decay=weight_decay,
+            decoupled=True,
             clip_norm=clip_norm,
             clip_value=clip_value,
             multipliers=multipliers,
@@ -313,31 +287,6 @@ class AdamW(_Grouped):
         if not eps > 0.0:
             self._reject("eps", eps, "above 0")
 
-    def rule(self) -> Rule:
-        """The step to take now."""
-        return Rule(
-            kind="adam",
-            learn_rate=self.learn_rate,
-            beta1=self.b1,
-            beta2=self.b2,
-            eps=self.eps,
-            weight_decay=self.L2,
-            decoupled=True,
-            clip_norm=self.grad_clip,
-            clip_value=self.clip_value,
-            average_decay=self.average_decay,
-            multipliers=self.multipliers,
-        )
-
-    def _step(
-        self, ops: Ops, key: KeyT, weights: FloatsXd, gradient: FloatsXd, scale: float
-    ) -> FloatsXd:
-        weights *= 1.0 - self.learn_rate * scale * self.L2
-        updated: FloatsXd = self._adam(  # type: ignore[no-untyped-call]
-            ops, weights, gradient, scale, key, self.nr_update[key]
-        )[0]
-        return updated
-
 
 @registry.schedules("spacy-flat.warmup.v1")
 def warmup(
@@ -345,28 +294,41 @@ def warmup(
     warmup_steps: int,
     total_steps: int = 0,
     shape: Literal["constant", "linear", "cosine"] = "constant",
-) -> Iterator[float]:
+) -> "Warmup":
     """Rates that rise linearly to `initial_rate` over `warmup_steps`, then stay or fall to 0.
 
     The first step already has 1/warmup_steps of the rate. "linear" and "cosine" reach 0 at
-    `total_steps` and stay there; "constant" has no use for it.
+    `total_steps` and stay there; "constant" has no use for it. In a loop that never calls
+    `optimizer.step_schedules()`, SGD and AdamW keep `initial_rate` from the second update on.
 
     Raises:
         ValueError: "linear" or "cosine" with total_steps not above warmup_steps (F206).
     """
     if warmup_steps < 0 or (shape != "constant" and total_steps <= warmup_steps):
         raise ValueError(Errors.F206.format(shape=shape, warmup=warmup_steps, total=total_steps))
-    return _warmup(initial_rate, warmup_steps, total_steps, shape)
+    return Warmup(initial_rate, warmup_steps, total_steps, shape)
 
 
-def _warmup(peak: float, warmup_steps: int, total_steps: int, shape: str) -> Iterator[float]:
-    for step in range(warmup_steps):
-        yield peak * (step + 1) / warmup_steps
-    step = warmup_steps
-    while True:
-        if shape == "constant":
-            yield peak
-            continue
-        done = min(1.0, (step - warmup_steps) / (total_steps - warmup_steps))
-        yield peak * (1.0 - done if shape == "linear" else 0.5 + 0.5 * math.cos(math.pi * done))
-        step += 1
+class Warmup(Iterator[float]):
+    """The rates of `warmup`."""
+
+    def __init__(self, full_rate: float, warmup_steps: int, total_steps: int, shape: str):
+        self.full_rate = full_rate
+        self.warmup_steps = warmup_steps
+        self.total_steps = total_steps
+        self.shape = shape
+        self.step = 0
+
+    def __next__(self) -> float:
+        rate = self.full_rate * self._share()
+        self.step += 1
+        return rate
+
+    def _share(self) -> float:
+        if self.step < self.warmup_steps:
+            return (self.step + 1) / self.warmup_steps
+        if self.shape == "constant":
+            return 1.0
+        falling = self.total_steps - self.warmup_steps
+        done = min(1.0, (self.step - self.warmup_steps) / falling)
+        return 1.0 - done if self.shape == "linear" else 0.5 + 0.5 * math.cos(math.pi * done)

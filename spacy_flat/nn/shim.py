@@ -15,10 +15,7 @@ from . import steps, weights
 
 Build = Callable[[dict[str, Any]], nn.Module]
 
-if hasattr(os, "register_at_fork"):  # not on Windows
-    # A forked process has no copies of torch's threads and would wait for them forever: one that
-    # `nlp.pipe(n_process=2)` starts computes on its own one.
-    os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
+_process = os.getpid()
 
 
 class TorchShim(Shim):
@@ -34,7 +31,8 @@ class TorchShim(Shim):
     Saved weights carry their configuration, so that loading needs no `initialise`.
 
     Each new network gives the shim a new `id`, under which optimizers keep state: moments and
-    averages of an earlier network are never applied to a later one.
+    averages of an earlier network are never applied to a later one. A network that `grow` makes
+    larger keeps them, and the id.
     """
 
     def __init__(self, build: Build, config: dict[str, Any] | None = None):
@@ -48,6 +46,7 @@ class TorchShim(Shim):
         """The network. Raises ValueError (F202) while there is none."""
         if self._model is None:
             raise ValueError(Errors.F202.format(build=self.build.__qualname__))
+        _compute_alone_if_forked()
         module: nn.Module = self._model
         return module
 
@@ -69,7 +68,21 @@ class TorchShim(Shim):
 
     def initialise(self, config: dict[str, Any]) -> nn.Module:
         """Build a network anew, on thinc's current device."""
-        return self._adopt(self.build(config), config)
+        return self._adopt(self._built(config), config)
+
+    def grow(self, config: dict[str, Any]) -> nn.Module:
+        """Build a larger network, such as one of more labels, and let training go on with it.
+
+        All that the network knew is in the first rows, columns and so on of the new tensors, the
+        rest of which is as `build` made it. No dimension may shrink. Optimizers do the same with
+        their moments and averages.
+        """
+        old = self.module.state_dict()
+        network = self._built(config)
+        new = network.state_dict()
+        for name, value in old.items():
+            steps.copy_block(value, new[name])
+        return self._replace(network, config)
 
     @contextlib.contextmanager
     def training(self) -> Iterator[nn.Module]:
@@ -127,7 +140,7 @@ class TorchShim(Shim):
             self._model, self.cfg = None, {}
             return self
         config = weights.read_config(data)
-        network = self.build(config)
+        network = self._built(config)
         weights.load_into(network, data)
         self._adopt(network, config)
         return self
@@ -136,13 +149,30 @@ class TorchShim(Shim):
         # copy, deepcopy and pickle all come here.
         return _restore, (self.build, self.to_bytes())
 
+    def _built(self, config: dict[str, Any]) -> nn.Module:
+        _compute_alone_if_forked()
+        return self.build(config)
+
     def _adopt(self, network: nn.Module, config: dict[str, Any]) -> nn.Module:
         with Shim.global_id_lock:
             Shim.global_id += 1
             self.id = Shim.global_id
+        return self._replace(network, config)
+
+    def _replace(self, network: nn.Module, config: dict[str, Any]) -> nn.Module:
         self._model = network.to(get_torch_default_device())
         self.cfg = dict(config)
         return network
+
+
+def _compute_alone_if_forked() -> None:
+    """A forked process has no copies of torch's threads and would wait for them forever: one that
+    `nlp.pipe(n_process=2)` starts computes on its own one.
+    """
+    global _process
+    if _process != os.getpid():
+        _process = os.getpid()
+        torch.set_num_threads(1)
 
 
 def _restore(build: Build, data: bytes) -> TorchShim:

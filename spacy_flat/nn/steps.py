@@ -1,7 +1,8 @@
-"""One optimizer step over the parameters of a torch network, natively in torch.
+"""One optimizer step, in torch: for a network's parameters, and for one array of a thinc layer.
 
-State (moments, counts, averages) lives in the thinc optimizer's own dictionaries, under
-`key(shim, name)`, as torch tensors on the parameter's device, and ends with the optimizer.
+Gradients are clipped, moments and weights changed in place, averages moved. State lives in the
+thinc optimizer's own dictionaries, and ends with it: `mom1` holds a `State` for each parameter,
+`averages` what `use_params` puts in its place, `nr_update` the counts of steps.
 
 Sparse gradients (torch.nn.Embedding with sparse=True) update only the rows that they touch. Each
 row is then a parameter of its own: it has its own count of steps, and its moments and weight decay
@@ -10,24 +11,24 @@ rest in the steps that do not touch it.
 
 import math
 import warnings
-from collections.abc import Iterator, MutableMapping
-from contextlib import contextmanager
+from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 import torch
 from thinc.optimizers import KeyT, Optimizer
+from thinc.types import FloatsXd
 from torch import Tensor, nn
-from torch.optim.adam import adam
-from torch.optim.adamw import adamw
-from torch.optim.sgd import sgd
+from torch.utils.dlpack import from_dlpack
 
-from ..errors import Warnings
-from .optimizers import EMBEDDINGS, SGD, AdamW, Rule, rule_of
+from ..errors import Errors, Warnings
+from .optimizers import EMBEDDINGS, UPSTREAM, GroupedOptimizer, Rule, rule_of
 
 # thinc counts shims and models apart: the prefix keeps their keys from meeting.
 PREFIX = "torch."
+# The name under which steps are counted that were left out, in a row.
+LEFT_OUT = " (left out)"
+MAX_LEFT_OUT = 5
 
 
 def key(shim: int, name: str) -> KeyT:
@@ -35,48 +36,84 @@ def key(shim: int, name: str) -> KeyT:
     return shim, PREFIX + name
 
 
+@dataclass
+class State:
+    """What an optimizer remembers of a parameter.
+
+    moments: the velocity (SGD), or the first and second moment (Adam); of the parameter's shape.
+    steps: how many were made; [rows, 1], one count a row, for a table with sparse gradients.
+    """
+
+    moments: list[Tensor]
+    steps: int | Tensor
+
+    def fit(self, weights: Tensor) -> None:
+        """Follow a parameter that has grown."""
+        if self.moments[0].shape == weights.shape:
+            return
+        self.moments = [copy_block(m, torch.zeros_like(weights)) for m in self.moments]
+        if isinstance(self.steps, Tensor):
+            self.steps = copy_block(self.steps, self.steps.new_zeros(len(weights), 1))
+
+
 class RowAverage:
     """A moving average of a table's rows, brought up to date only where a row is touched or read.
 
     An untouched row w does not move, so after steps with decays d₁…dₙ its average is
-    w + (a − w)·d₁·…·dₙ: the sum of the decays' logarithms up to now and at the row's last step
-    is all that it takes.
+    w + (a − w)·d₁·…·dₙ. It is enough to keep a − w as it was in the row's last step, and the sum
+    of the decays' logarithms, up to that step and up to now.
     """
 
     def __init__(self, table: Tensor):
-        self.values = table.clone()  # rows × D
         self.clock = 0.0
+        self.lag = torch.zeros_like(table)  # [rows, D]
         self.seen = torch.zeros(len(table), 1, dtype=torch.float64, device=table.device)
+
+    def touch(self, rows: Tensor, change: Tensor) -> None:
+        """`rows` changed by `change` [n, D] in the step that the next `advance` ends."""
+        lag = self._decayed(self.lag.index_select(0, rows), self.seen.index_select(0, rows))
+        self.lag.index_copy_(0, rows, lag - change)
+        self.seen.index_fill_(0, rows, self.clock)
 
     def advance(self, decay: float) -> None:
         """A step was made."""
         self.clock += math.log(decay)
 
-    def touch(self, rows: Tensor, before: Tensor, after: Tensor, decay: float) -> None:
-        """`rows` went from `before` to `after` in the step of the last `advance`."""
-        average, seen = self.values.index_select(0, rows), self.seen.index_select(0, rows)
-        value = _approach(before, average, self.clock - seen)
-        self.values.index_copy_(0, rows, value.add_(after - before, alpha=1.0 - decay))
-        self.seen.index_fill_(0, rows, self.clock)
-
     def current(self, table: Tensor) -> Tensor:
         """The average of all rows, now."""
-        return _approach(table, self.values, self.clock - self.seen)
+        self.fit(table)
+        return table + self._decayed(self.lag, self.seen)
 
+    def fit(self, table: Tensor) -> None:
+        """Follow a table that has grown; the average of what is new starts at its weights."""
+        if self.lag.shape != table.shape:
+            self.lag = copy_block(self.lag, torch.zeros_like(table))
+            self.seen = copy_block(self.seen, self.seen.new_zeros(len(table), 1))
 
-def _approach(weights: Tensor, average: Tensor, log_decay: Tensor) -> Tensor:
-    return torch.lerp(weights, average, log_decay.exp().to(weights.dtype))
+    def _decayed(self, lag: Tensor, seen: Tensor) -> Tensor:
+        return lag * (self.clock - seen).exp().to(lag.dtype)
 
 
 @dataclass
-class _Gradient:
-    """A parameter with its gradient; `rows` names the rows that `values` holds, None: all."""
+class Target:
+    """A parameter to change and its gradient: of all of it, or of some `rows` [n, D]."""
 
     key: KeyT
+    weights: Tensor
+    gradient: Tensor
     rate: float
-    parameter: Tensor
-    values: Tensor
-    rows: Tensor | None
+    rows: Tensor | None = None
+
+
+@dataclass
+class Part:
+    """What of a target a step changes: all tensors of one shape. `steps` counts from 1."""
+
+    weights: Tensor
+    gradient: Tensor
+    moments: list[Tensor]
+    steps: int | Tensor
+    rate: float
 
 
 @torch.no_grad()
@@ -87,33 +124,54 @@ def update(network: nn.Module, shim: int, optimizer: Optimizer) -> None:
 
     Raises:
         TypeError: the optimizer is not one of thinc's or ours (F204).
-        ValueError: a multiplier's group is in no network (F205).
+        ValueError: it is RAdam.v1 (F207); a multiplier's group is in no network (F205); too many
+            steps in a row were left out (F208).
     """
-    rule = rule_of(optimizer)
     parameters = list(grouped_parameters(network))
-    if isinstance(optimizer, (SGD, AdamW)):
-        optimizer.meet(shim, {group for _, group, _ in parameters})
-    gradients = _take_gradients(parameters, shim, rule, optimizer)
-    if not gradients:
-        return
-    if not _clip([gradient.values for gradient in gradients], rule):
-        warnings.warn(Warnings.W200.format(key=(shim, type(network).__name__)), stacklevel=3)
-        return
     clock = key(shim, "")
-    optimizer.nr_update[clock] += 1
+    if isinstance(optimizer, GroupedOptimizer):
+        optimizer.check_groups(shim, {group for _, group, _ in parameters})
+        optimizer.begin_step(clock)
+    rule = rule_of(optimizer)
+    targets = _take_gradients(parameters, shim, rule, optimizer)
     averages: dict[KeyT, Any] | None = optimizer.averages
     if averages is not None:
-        _start_averages(averages, gradients)
-    _step_dense([g for g in gradients if g.rows is None], rule, optimizer)
-    touched = [
-        (g, *_step_rows(g, g.rows, rule, optimizer)) for g in gradients if g.rows is not None
-    ]
+        _start_averages(averages, targets)
+    where = f"{type(network).__name__} ({shim})"
+    if not targets or not _step(targets, rule, optimizer, clock, where):
+        return
+    optimizer.nr_update[clock] += 1
     if averages is not None:
-        t = optimizer.nr_update[clock]
-        decay = min((1.0 + t) / (10.0 + t), rule.average_decay)
+        decay = _average_decay(optimizer.nr_update[clock], rule)
         _move_averages(averages, {key(shim, name): p for name, _, p in parameters}, decay)
-        for g, before, after in touched:
-            averages[g.key].touch(g.rows, before, after, decay)
+
+
+@torch.no_grad()
+def update_array(
+    optimizer: GroupedOptimizer, key: KeyT, weights: FloatsXd, gradient: FloatsXd, scale: float
+) -> None:
+    """Update an upstream array in place, its gradient to zero; it is clipped by its own norm.
+
+    scale: of the learning rate.
+
+    Raises:
+        ValueError: too many steps in a row were left out (F208).
+    """
+    rule = rule_of(optimizer)
+    scale *= rule.multipliers.get(UPSTREAM, 1.0)
+    # These share memory with the arrays.
+    tensor, values = from_dlpack(weights), from_dlpack(gradient)
+    target = Target(key, tensor, values, rule.learn_rate * scale)
+    averages = optimizer.averages
+    if averages is not None and key not in averages:
+        averages[key] = weights.copy()
+    if scale > 0.0 and _step([target], rule, optimizer, key, str(key)):
+        optimizer.nr_update[key] += 1
+        if averages is not None:
+            decay = _average_decay(optimizer.nr_update[key], rule)
+            from_dlpack(averages[key]).lerp_(tensor, 1.0 - decay)
+    # thinc ignores what is returned for the gradient: it must be zeroed in place.
+    values.zero_()
 
 
 def grouped_parameters(network: nn.Module) -> Iterator[tuple[str, str, nn.Parameter]]:
@@ -131,6 +189,7 @@ def grouped_parameters(network: nn.Module) -> Iterator[tuple[str, str, nn.Parame
                 yield name, EMBEDDINGS if embedded else name.partition(".")[0], parameter
 
 
+@torch.no_grad()
 def current_averages(
     network: nn.Module, shim: int, averages: MutableMapping[KeyT, Any]
 ) -> list[tuple[nn.Parameter, Tensor]]:
@@ -139,27 +198,34 @@ def current_averages(
     for name, _, parameter in grouped_parameters(network):
         average = averages.get(key(shim, name))
         if isinstance(average, RowAverage):
-            average = average.current(parameter.detach())
-        if average is not None:
-            found.append((parameter, average))
+            found.append((parameter, average.current(parameter.detach())))
+        elif average is not None:
+            found.append((parameter, _fitted(average, parameter)))
     return found
+
+
+def copy_block(old: Tensor, new: Tensor) -> Tensor:
+    """`new` with the values of `old` in its first rows, columns and so on."""
+    new[tuple(slice(size) for size in old.shape)] = old
+    return new
 
 
 def _take_gradients(
     parameters: list[tuple[str, str, nn.Parameter]], shim: int, rule: Rule, optimizer: Optimizer
-) -> list[_Gradient]:
-    gradients = []
+) -> list[Target]:
+    targets = []
     for name, group, parameter in parameters:
         gradient, parameter.grad = parameter.grad, None
-        rate = rule.learn_rate * rule.multipliers.get(group, 1.0)
-        if gradient is None or rule.multipliers.get(group) == 0.0:
+        multiplier = rule.multipliers.get(group, 1.0)
+        if gradient is None or multiplier == 0.0:
             continue
-        steps: Any = optimizer.nr_update.get(key(shim, name))
+        state: State | None = optimizer.mom1.get(key(shim, name))  # type: ignore[assignment]
         # A table keeps to the form of its first gradient, which its state has.
-        by_rows = _is_table(gradient) if steps is None else steps.dim() > 0
+        by_rows = _is_table(gradient) if state is None else isinstance(state.steps, Tensor)
         rows, values = _rows(gradient) if by_rows else (None, _dense(gradient))
-        gradients.append(_Gradient(key(shim, name), rate, parameter, values, rows))
-    return gradients
+        rate = rule.learn_rate * multiplier
+        targets.append(Target(key(shim, name), parameter.detach(), values, rate, rows))
+    return targets
 
 
 def _is_table(gradient: Tensor) -> bool:
@@ -171,215 +237,151 @@ def _dense(gradient: Tensor) -> Tensor:
 
 
 def _rows(gradient: Tensor) -> tuple[Tensor, Tensor]:
-    """The rows that a gradient touches, each once (n,), and their gradients (n × D)."""
+    """The rows that a gradient touches, each once [n], and their gradients [n, D]."""
     if not gradient.is_sparse:
         return torch.arange(len(gradient), device=gradient.device), gradient
     gradient = gradient.coalesce()
     return gradient.indices()[0], gradient.values()
 
 
+def _step(
+    targets: Sequence[Target], rule: Rule, optimizer: Optimizer, counted: KeyT, where: str
+) -> bool:
+    """Change targets by their gradients; False, and nothing changes, if one is not finite."""
+    left_out = (counted[0], counted[1] + LEFT_OUT)
+    if not _clip([target.gradient for target in targets], rule):
+        optimizer.nr_update[left_out] += 1
+        if optimizer.nr_update[left_out] >= MAX_LEFT_OUT:
+            raise ValueError(Errors.F208.format(key=where, steps=MAX_LEFT_OUT))
+        warnings.warn(Warnings.W200.format(key=where), stacklevel=4)
+        return False
+    optimizer.nr_update.pop(left_out, None)
+    parts = [_part(target, _state(target, rule, optimizer)) for target in targets]
+    _change(parts, rule)
+    for target, part in zip(targets, parts, strict=True):
+        _write_rows(target, part, optimizer)
+    return True
+
+
 def _clip(gradients: list[Tensor], rule: Rule) -> bool:
     """Clip in place; False where a gradient is not finite."""
-    norms = torch.stack(torch._foreach_norm(gradients))
-    if not torch.isfinite(norms).all():
+    norms = _norms(gradients)
+    if not all(map(math.isfinite, norms)):
         return False
     if rule.clip_value:
         # No element of a tensor exceeds its norm, so that few tensors need clamping.
-        sized = zip(gradients, norms.tolist(), strict=True)
+        sized = zip(gradients, norms, strict=True)
         large = [gradient for gradient, norm in sized if norm > rule.clip_value]
         if large:
             torch._foreach_clamp_min_(large, -rule.clip_value)
             torch._foreach_clamp_max_(large, rule.clip_value)
-            norms = torch.stack(torch._foreach_norm(gradients))
-    if rule.clip_norm and rule.clip_each:
-        torch._foreach_mul_(gradients, (rule.clip_norm / norms).clamp(max=1.0).tolist())
-    elif rule.clip_norm:
-        scale = rule.clip_norm / (norms.norm().item() + 1e-6)
-        if scale < 1.0:
-            torch._foreach_mul_(gradients, scale)
+            norms = _norms(gradients)
+    if rule.clip_norm:
+        if not rule.clip_each:
+            norms = [math.hypot(*norms)] * len(norms)
+        scales = [min(1.0, rule.clip_norm / (norm + 1e-6)) for norm in norms]
+        if min(scales) < 1.0:
+            torch._foreach_mul_(gradients, scales)
     return True
 
 
-def _step_dense(gradients: list[_Gradient], rule: Rule, optimizer: Optimizer) -> None:
-    for rate, members in groupby(sorted(gradients, key=_rate), key=_rate):
-        group = list(members)
-        weights, values = [g.parameter for g in group], [g.values for g in group]
-        steps = [_counts(optimizer.nr_update, g.key, g.parameter, ()) for g in group]
-        first = [_moments(optimizer.mom1, g.key, g.parameter) for g in group]
-        if rule.kind == "sgd":
-            _sgd(weights, values, [*first], rule, rate)
-            continue
-        second = [_moments(optimizer.mom2, g.key, g.parameter) for g in group]
-        if rule.kind == "adam":
-            _fused_adam(weights, values, first, second, steps, rule, rate)
-        else:
-            torch._foreach_add_(steps, 1.0)
-            for arrays in zip(weights, values, first, second, steps, strict=True):
-                _adaptive(*arrays, rule, rate)
+def _norms(tensors: list[Tensor]) -> list[float]:
+    norms: list[float] = torch.stack(torch._foreach_norm(tensors)).tolist()
+    return norms
 
 
-def _step_rows(
-    gradient: _Gradient, rows: Tensor, rule: Rule, optimizer: Optimizer
-) -> tuple[Tensor, Tensor]:
-    """Update rows of a table; return them before and after the step (n × D each)."""
-    table = gradient.parameter
-    steps = _counts(optimizer.nr_update, gradient.key, table, (len(table), 1))
-    first = _moments(optimizer.mom1, gradient.key, table)
-    before = table.index_select(0, rows)
-    after = before.clone()
-    if rule.kind == "sgd":
-        with _rows_of(first, rows) as first_rows:
-            _sgd([after], [gradient.values], [first_rows], rule, gradient.rate)
-    else:
-        second = _moments(optimizer.mom2, gradient.key, table)
-        with (
-            _rows_of(first, rows) as first_rows,
-            _rows_of(second, rows) as second_rows,
-            _rows_of(steps, rows) as row_steps,
-        ):
-            row_steps.add_(1.0)
-            _adaptive(
-                after, gradient.values, first_rows, second_rows, row_steps, rule, gradient.rate
-            )
-    table.index_copy_(0, rows, after)
-    return before, after
+def _state(target: Target, rule: Rule, optimizer: Optimizer) -> State:
+    states: dict[KeyT, Any] = optimizer.mom1
+    state: State | None = states.get(target.key)
+    if state is None:
+        weights = target.weights
+        moments = [torch.zeros_like(weights) for _ in range(2 if rule.beta2 else 1)]
+        # In double precision, since 1 - 0.999 has three digits less in single.
+        counts = torch.zeros(len(weights), 1, dtype=torch.float64, device=weights.device)
+        state = states[target.key] = State(moments, 0 if target.rows is None else counts)
+    state.fit(target.weights)
+    return state
 
 
-@contextmanager
-def _rows_of(table: Tensor, rows: Tensor) -> Iterator[Tensor]:
-    """Rows (n × D) to change in place; they are written back at the end."""
-    values = table.index_select(0, rows)
-    yield values
-    table.index_copy_(0, rows, values)
+def _part(target: Target, state: State) -> Part:
+    """The whole of a target, or copies of its rows."""
+    if target.rows is None:
+        state.steps += 1
+        return Part(target.weights, target.gradient, state.moments, state.steps, target.rate)
+    assert isinstance(state.steps, Tensor)
+    rows = target.rows
+    steps = state.steps.index_select(0, rows) + 1.0
+    state.steps.index_copy_(0, rows, steps)
+    weights, *moments = (t.index_select(0, rows) for t in (target.weights, *state.moments))
+    return Part(weights, target.gradient, moments, steps, target.rate)
 
 
-def _sgd(
-    weights: list[Tensor],
-    gradients: list[Tensor],
-    velocities: list[Tensor | None],
-    rule: Rule,
-    rate: float,
-) -> None:
-    if rule.decoupled and rule.weight_decay:
-        torch._foreach_mul_(weights, 1.0 - rate * rule.weight_decay)
-    sgd(
-        weights,
-        gradients,
-        velocities,
-        weight_decay=0.0 if rule.decoupled else rule.weight_decay,
-        momentum=rule.momentum,
-        lr=rate,
-        dampening=0.0,
-        nesterov=False,
-        maximize=False,
-        fused=_can_fuse(weights),
-        foreach=not _can_fuse(weights),
-    )
+def _write_rows(target: Target, part: Part, optimizer: Optimizer) -> None:
+    """Write the rows of a table back that were copied for the step."""
+    if target.rows is None:
+        return
+    averages: dict[KeyT, Any] = optimizer.averages or {}
+    if target.key in averages:
+        before = target.weights.index_select(0, target.rows)
+        averages[target.key].touch(target.rows, part.weights - before)
+    states: dict[KeyT, Any] = optimizer.mom1
+    tables = [target.weights, *states[target.key].moments]
+    for table, rows in zip(tables, [part.weights, *part.moments], strict=True):
+        table.index_copy_(0, target.rows, rows)
 
 
-def _fused_adam(
-    weights: list[Tensor],
-    gradients: list[Tensor],
-    first: list[Tensor],
-    second: list[Tensor],
-    steps: list[Tensor],
-    rule: Rule,
-    rate: float,
-) -> None:
-    step = adamw if rule.decoupled else adam
-    step(
-        weights,
-        gradients,
-        first,
-        second,
-        [],
-        steps,
-        amsgrad=False,
-        beta1=rule.beta1,
-        beta2=rule.beta2,
-        lr=rate,
-        weight_decay=rule.weight_decay,
-        eps=rule.eps,
-        maximize=False,
-        fused=_can_fuse(weights),
-        foreach=not _can_fuse(weights),
-    )
-
-
-def _adaptive(
-    weights: Tensor,
-    gradient: Tensor,
-    first: Tensor,
-    second: Tensor,
-    steps: Tensor,
-    rule: Rule,
-    rate: float,
-) -> None:
-    """Adam (Kingma & Ba 2015) or RAdam (Liu et al. 2020, algorithm 2), in place.
-
-    `steps` counts from 1 and broadcasts: one number, or one a row.
-    """
+def _change(parts: Sequence[Part], rule: Rule) -> None:
+    """SGD or Adam (Kingma & Ba 2015), in place; of all parts at once, few calls for a GPU."""
+    weights = [part.weights for part in parts]
+    gradients = [part.gradient for part in parts]
+    first = [part.moments[0] for part in parts]
     if rule.weight_decay and rule.decoupled:
-        weights.mul_(1.0 - rate * rule.weight_decay)
+        torch._foreach_mul_(weights, [1.0 - part.rate * rule.weight_decay for part in parts])
     elif rule.weight_decay:
-        gradient = gradient.add(weights, alpha=rule.weight_decay)
-    first.lerp_(gradient, 1.0 - rule.beta1)
-    second.mul_(rule.beta2).addcmul_(gradient, gradient, value=1.0 - rule.beta2)
-    # In double precision: 1 - 0.999 has three digits less in single.
-    count = steps.double()
-    bias = (1.0 - rule.beta1**count).to(weights.dtype)
-    root = (1.0 - rule.beta2**count).sqrt().to(weights.dtype)
-    scale = root / second.sqrt().add_(rule.eps * root)
-    if rule.kind == "radam":
-        scale = _rectify(scale, count, rule.beta2)
-    weights.sub_(first * scale / bias * rate)
+        torch._foreach_add_(gradients, weights, alpha=rule.weight_decay)
+    if not rule.beta2:
+        torch._foreach_mul_(first, rule.momentum)
+        torch._foreach_add_(first, gradients)
+        torch._foreach_sub_(weights, torch._foreach_mul(first, [part.rate for part in parts]))
+        return
+    second = [part.moments[1] for part in parts]
+    torch._foreach_lerp_(first, gradients, 1.0 - rule.beta1)
+    torch._foreach_mul_(second, rule.beta2)
+    torch._foreach_addcmul_(second, gradients, gradients, 1.0 - rule.beta2)
+    divisors = torch._foreach_sqrt(second)
+    for part, divisor in zip(parts, divisors, strict=True):
+        bias, root = _unbias(rule.beta1, part), _unbias(rule.beta2, part) ** 0.5
+        divisor.add_(rule.eps * root).mul_(bias / root)
+    torch._foreach_addcdiv_(weights, first, divisors, [-part.rate for part in parts])
 
 
-def _rectify(scale: Tensor, count: Tensor, beta2: float) -> Tensor:
-    """RAdam's variance rectification; plain momentum where the variance is not tractable yet."""
-    longest = 2.0 / (1.0 - beta2) - 1.0
-    length = longest - 2.0 * count * beta2**count / (1.0 - beta2**count)
-    ratio = (length - 4.0) * (length - 2.0) * longest
-    ratio = ratio / ((longest - 4.0) * (longest - 2.0) * length)
-    rectified = scale * ratio.clamp(min=0.0).sqrt().to(scale.dtype)
-    return torch.where(length > 5.0, rectified, torch.ones_like(scale))
+def _unbias(beta: float, part: Part) -> Any:
+    """1 − βᵗ: a number, or one a row."""
+    share = 1.0 - beta**part.steps
+    return share.to(part.weights.dtype) if isinstance(share, Tensor) else share
 
 
-def _can_fuse(weights: list[Tensor]) -> bool:
-    return weights[0].device.type in ("cpu", "cuda")
+def _average_decay(steps: int, rule: Rule) -> float:
+    return min((1.0 + steps) / (10.0 + steps), rule.average_decay)
 
 
-def _rate(gradient: _Gradient) -> float:
-    return gradient.rate
+def _start_averages(averages: dict[KeyT, Any], targets: Sequence[Target]) -> None:
+    """An average starts at the weights before their first step."""
+    for target in targets:
+        average = averages.get(target.key)
+        if average is None:
+            by_rows = target.rows is not None
+            average = RowAverage(target.weights) if by_rows else target.weights.clone()
+        averages[target.key] = _fitted(average, target.weights)
 
 
-def _moments(store: MutableMapping[KeyT, Any], key: KeyT, parameter: Tensor) -> Tensor:
-    """One number for each of a parameter's, zero at first and where its shape has changed."""
-    state: Tensor | None = store.get(key)
-    if state is None or state.shape != parameter.shape:
-        state = store[key] = torch.zeros_like(parameter, requires_grad=False)
-    return state
-
-
-def _counts(
-    store: MutableMapping[KeyT, Any], key: KeyT, parameter: Tensor, shape: tuple[int, ...]
-) -> Tensor:
-    """Steps made: () for a parameter, (rows, 1) for a table's rows."""
-    state: Tensor | None = store.get(key)
-    if state is None or state.shape != shape:
-        state = store[key] = torch.zeros(shape, device=parameter.device)
-    return state
-
-
-def _start_averages(averages: dict[KeyT, Any], gradients: list[_Gradient]) -> None:
-    """An average starts at the weights before their first step, again where the shape changed."""
-    for gradient in gradients:
-        average = averages.get(gradient.key)
-        values = average.values if isinstance(average, RowAverage) else average
-        if values is None or values.shape != gradient.parameter.shape:
-            weights = gradient.parameter.detach()
-            by_rows = gradient.rows is not None
-            averages[gradient.key] = RowAverage(weights) if by_rows else weights.clone()
+def _fitted(average: Any, weights: Tensor) -> Any:
+    """The average of a parameter that has grown; of what is new it starts at the weights."""
+    if isinstance(average, RowAverage):
+        average.fit(weights)
+    elif average.shape != weights.shape:
+        return copy_block(average, weights.clone())
+    return average
 
 
 def _move_averages(

@@ -2,7 +2,10 @@
 
 import copy
 import json
+import os
 import pickle
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -257,6 +260,69 @@ def test_state_of_an_earlier_network_is_not_applied_to_a_later_one() -> None:
     with shim.use_params(optimizer.averages):
         assert torch.equal(scores(shim), before)
     train(shim, optimizer)
+
+
+def test_a_network_grows() -> None:
+    shim = TorchShim(build, CONFIG)
+    old = {name: value.clone() for name, value in shim.module.state_dict().items()}
+    id_before = shim.id
+    network = shim.grow({"rows": 9, "width": 5})
+    assert network is shim.module
+    assert shim.config == {"rows": 9, "width": 5}
+    assert shim.id == id_before
+    assert shim.module.table.weight.shape == (9, 5)
+    for name, value in shim.module.state_dict().items():
+        assert torch.equal(value[tuple(slice(size) for size in old[name].shape)], old[name])
+    with pytest.raises(RuntimeError):
+        shim.grow({"rows": 3, "width": 5})
+    assert shim.module is network
+
+
+def test_training_goes_on_in_a_grown_network() -> None:
+    optimizer = AdamW(0.05, use_averages=True)
+    shim = TorchShim(build, CONFIG)
+    train(shim, optimizer, 3)
+    shim.grow({"rows": 9, "width": 5})
+    train(shim, optimizer)
+    assert {shim_id for shim_id, _ in optimizer.mom1} == {shim.id}
+    before = scores(shim)
+    with shim.use_params(optimizer.averages):
+        assert torch.isfinite(scores(shim)).all()
+    assert torch.equal(scores(shim), before)
+
+
+FORK = """
+import os, sys, torch
+from spacy_flat.nn.shim import TorchShim
+torch.set_num_threads(2)
+shim = TorchShim(lambda config: torch.nn.Linear(300, 300), {})
+big = torch.rand(2000, 300)
+with shim.predicting() as network:
+    network(big)
+for used in (False, True):
+    child = os.fork()
+    if not child:
+        if used:
+            with shim.predicting() as network:
+                network(big)
+        os._exit(torch.get_num_threads())
+    status = os.waitpid(child, 0)[1]
+    print(os.waitstatus_to_exitcode(status), torch.get_num_threads())
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows does not fork")
+def test_a_forked_process_computes_alone_and_only_if_it_computes() -> None:
+    environment = {**os.environ, "OMP_NUM_THREADS": "2"}
+    output = subprocess.run(
+        [sys.executable, "-c", FORK],
+        stdout=subprocess.PIPE,
+        check=True,
+        text=True,
+        timeout=100,
+        env=environment,
+    ).stdout
+    assert output.splitlines() == ["2 2", "1 2"]
 
 
 def test_device() -> None:
