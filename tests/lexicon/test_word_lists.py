@@ -178,6 +178,11 @@ def test_keys_of_vectors_as_words(path: Path):
     assert words.skipped == (3,)
 
 
+def test_vectors_are_not_looked_at_for_their_words(path: Path):
+    path.write_text("重庆 1 2\n北京 3 nan\n", "utf-8")
+    assert [entry.word for entry in vector_words(path)] == ["重庆", "北京"]
+
+
 def test_a_weight_multiplies_known_frequencies(path: Path):
     path.write_text("重庆\t200\n药店\n", "utf-8")
     words = read_words(path).weighted(0.5)

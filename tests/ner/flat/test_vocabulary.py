@@ -12,6 +12,7 @@ from spacy_flat.ner.flat.options import LatticeOptions
 from spacy_flat.ner.flat.vocabulary import Vocabulary, learn_vocabulary
 from spacy_flat.text.vocabulary import KeyIndex, Pretrained
 from spacy_flat.vectors import TextVectors
+from spacy_flat.vectors.table import Keep
 
 TRAINING = ["重庆重庆在", "", "药店在"]
 LEXICON = Lexicon([Entry("重庆"), Entry("药店"), Entry("上海")])
@@ -148,3 +149,23 @@ def test_many_texts_are_counted_together() -> None:
 def test_no_text_at_all(texts: list[str]) -> None:
     encoder = learn_vocabulary(LatticeOptions(), texts, LEXICON, labels=["LOC"]).encoder
     assert len(encoder.chars) == len(encoder.bigrams) == len(encoder.words) == 0
+
+
+class _Noting(TextVectors):
+    """Vectors that note which of their keys were wanted."""
+
+    def read(self, keep: Keep | None = None) -> TextVectors:
+        self.wanted = super().read(keep).keys
+        return super().read(keep)
+
+
+def test_only_vectors_with_a_use_are_read() -> None:
+    keys = ["重", "重庆", "上海", "北京市"]
+    noting = {
+        name: _Noting(keys, np.ones((4, 3), np.float32)) for name in ("char", "bigram", "word")
+    }
+
+    build(**{f"{name}_vectors": vectors for name, vectors in noting.items()})
+
+    wanted = {name: vectors.wanted for name, vectors in noting.items()}
+    assert wanted == {"char": ["重"], "bigram": ["重庆", "上海"], "word": ["重庆", "上海"]}
