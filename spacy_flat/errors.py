@@ -195,8 +195,8 @@ class Errors(metaclass=_Coded):
         "another architecture; load it with that one, or train again."
     )
     F202 = (
-        "There is no network yet ({build} has not been called). Initialise the pipeline "
-        "with nlp.initialize() or load a trained one."
+        "There is no network yet. Initialise the pipeline with nlp.initialize(), or load a trained "
+        "one."
     )
     F203 = "{optimizer}: {name} = {value} is out of range, it must be {wanted}."
     F204 = (
@@ -296,6 +296,10 @@ class Errors(metaclass=_Coded):
         "Component {name!r} has no network yet. Load a trained pipeline, or call "
         "nlp.initialize() with training examples first."
     )
+    F308 = (
+        "Component {name!r} has no lexicon yet: nlp.initialize() makes it. Add words afterwards, "
+        "or give [initialize.components.{name}.lexicon]."
+    )
     F304 = (
         "An example's reference and predicted Doc may differ in white space and case only, "
         "but the reference begins {reference!r} and the predicted one {predicted!r}. Make both of "
@@ -327,4 +331,19 @@ class Warnings(metaclass=_Coded):
     W200 = (
         "The gradient of {key} is not finite; this step was left out. If it happens often, "
         "lower learn_rate or set clip_norm in [training.optimizer]."
+    )
+    W300 = (
+        "{name}: only {share:.1%} of the {kind} of the training texts have a pretrained vector. "
+        "Check that [initialize.components.{name}.{table}] is the right file for this corpus: "
+        "vectors of words are of no use for characters or bigrams."
+    )
+    W301 = (
+        "{name}: only {share:.1%} of the characters of the training texts are in a word of the "
+        "lexicon. Check that [initialize.components.{name}.lexicon] has the right word lists for "
+        "this corpus."
+    )
+    W302 = (
+        "The lexicon has words of the types {types}, which this pipeline's network does not know: "
+        "it takes their type for unknown. It knows {known}. Add the words with one of these, or "
+        "train again."
     )

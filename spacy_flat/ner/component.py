@@ -182,8 +182,7 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
         self._require_initialised()
         if not any(_teaches(example) for example in examples):
             return losses
-        for label in sorted(_labels_of(examples) - set(self.labels)):
-            self.add_label(label)
+        self._add_labels(sorted(_labels_of(examples) - set(self.labels)))
         set_dropout_rate(self.model, drop)
         emissions, backprop = self.model.begin_update([example.predicted for example in examples])
         gold, network = self._gold(examples, emissions), network_of(self.model)
@@ -245,10 +244,15 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
         """
         if self._checked(label) in self.labels:
             return 0
-        self.cfg["labels"].append(label)
-        if shim_of(self.model).is_initialised:
-            extend_labels(self.model, self.labels)
+        self._add_labels([label])
         return 1
+
+    def _add_labels(self, labels: Sequence[str]) -> None:
+        """Add new labels, all at once, since the network is rebuilt for them."""
+        if labels:
+            self.cfg["labels"].extend(self._checked(label) for label in labels)
+            if shim_of(self.model).is_initialised:
+                extend_labels(self.model, self.labels)
 
     def _checked(self, label: str) -> str:
         """The label, also in the vocabulary's strings."""

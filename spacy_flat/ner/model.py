@@ -7,7 +7,7 @@ from spacy.tokens import Doc
 from thinc.api import Model
 
 from ..text.batches import TextEncoder
-from ..text.initialise import shim_of
+from ..text.initialise import shim_of, tok2vec_of
 from ..text.segments import split_texts
 from ..text.units import Units
 from ..text.upstream import Tok2Vec, Upstream
@@ -38,6 +38,7 @@ def make_model(
         name,
         forward,
         layers=[tok2vec] if tok2vec is not None else [],
+        # For spaCy: `spacy pretrain` and `replace_listeners` look for it.
         refs={"tok2vec": tok2vec},
         attrs={"options": network, "encoder": encoder},
         shims=[TorchShim(build)],
@@ -53,7 +54,7 @@ def forward(
     The callback passes the gradients that gathered meanwhile on to a tok2vec.
     """
     encoder: TextEncoder = model.attrs["encoder"]
-    upstream = Upstream(model.maybe_get_ref("tok2vec"), encoder.unit, docs, is_train)
+    upstream = Upstream(tok2vec_of(model), encoder.unit, docs, is_train)
     texts = [Units.of(doc, encoder.unit) for doc in docs]
     segments = split_texts(texts, encoder.options)  # type: ignore[attr-defined]
 
@@ -78,8 +79,4 @@ def network_of(model: TaggingModel) -> "TaggingNetwork":
 def extend_labels(model: TaggingModel, labels: Sequence[str]) -> None:
     """Rebuild the network for more labels at the end; all that it knew stays."""
     shim = shim_of(model)
-    old = shim.module.state_dict()
-    config = {**shim.config, "sizes": {**shim.config["sizes"], "labels": list(labels)}}
-    new = shim.initialise(config).state_dict()
-    for name, value in old.items():
-        new[name][tuple(slice(size) for size in value.shape)] = value
+    shim.grow({**shim.config, "sizes": {**shim.config["sizes"], "labels": list(labels)}})

@@ -45,7 +45,7 @@ class TorchShim(Shim):
     def module(self) -> nn.Module:
         """The network. Raises ValueError (F202) while there is none."""
         if self._model is None:
-            raise ValueError(Errors.F202.format(build=self.build.__qualname__))
+            raise ValueError(Errors.F202)
         _compute_alone_if_forked()
         module: nn.Module = self._model
         return module

@@ -1,12 +1,15 @@
 """Building a network: from the vocabulary of the training texts to tables of the right sizes."""
 
+import warnings
 from collections.abc import Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from spacy.tokens import Doc
+from spacy.util import logger
 from thinc.api import Model
 
+from ..errors import Warnings
 from .batches import TextEncoder
 from .options import VocabularyOptions
 from .upstream import Tok2Vec
@@ -16,11 +19,35 @@ if TYPE_CHECKING:
     from ..nn.shim import TorchShim
 
 SAMPLE = 10  # Docs from which a tok2vec infers its shapes
+FEW = 0.05  # a share of the training texts that is suspiciously low
 
 
 def shim_of(model: Model[Any, Any]) -> "TorchShim":
     """The shim that holds a model's network."""
     return cast("TorchShim", model.shims[0])
+
+
+def report_coverage(name: str, columns: Mapping[str, Column]) -> None:
+    """Log how many keys each table has, and how much of the training texts has a pretrained
+    vector. Warns (W300) where it is next to nothing."""
+    for kind, column in columns.items():
+        known = f"{name}: {len(column.index):,} {kind}, {column.index.n_trained:,} of them trained"
+        if column.coverage is None:
+            logger.info(known)
+            continue
+        logger.info(
+            "%s; %.1f %% of the texts have pretrained vectors", known, 100 * column.coverage
+        )
+        if column.coverage < FEW:
+            table = f"{kind.removesuffix('s')}_vectors"
+            message = Warnings.W300.format(name=name, share=column.coverage, kind=kind, table=table)
+            warnings.warn(message, stacklevel=2)
+
+
+def tok2vec_of(model: Model[Any, Any]) -> Tok2Vec | None:
+    """The layer that makes vectors of tokens, where there is one. Not by its reference, which
+    `Model.copy` loses."""
+    return model.layers[0] if model.layers else None
 
 
 def initialise_network(
@@ -30,6 +57,7 @@ def initialise_network(
     vocabulary: VocabularyOptions,
     columns: Mapping[str, Column],
     sizes: Mapping[str, Any],
+    name: str,
 ) -> None:
     """Build a model's network, and its tok2vec where it has one.
 
@@ -37,8 +65,12 @@ def initialise_network(
     encoder: what the network's numbers mean.
     columns: the tables that it embeds, under the names that it knows them by.
     sizes: what else it is built by, beside its options: `upstream_width` comes from the tok2vec.
+    name: of the component, for what is logged.
+
+    Warns (W300) of pretrained vectors that hardly any training text has a use for.
     """
-    tok2vec: Tok2Vec | None = model.maybe_get_ref("tok2vec")
+    report_coverage(name, columns)
+    tok2vec = tok2vec_of(model)
     if tok2vec is not None:
         tok2vec.initialize(X=list(islice((doc for doc in docs if len(doc)), SAMPLE)))
     model.attrs["encoder"] = encoder

@@ -113,10 +113,15 @@ class Pretrained:
 
 @dataclass(frozen=True)
 class Column:
-    """One of the tables that a network embeds: what it knows, and the pretrained part of it."""
+    """One of the tables that a network embeds: what it knows, and the pretrained part of it.
+
+    coverage: the share of what the training texts consist of that has a pretrained vector; None
+        without any pretrained vectors.
+    """
 
     index: KeyIndex
     pretrained: Pretrained
+    coverage: float | None = None
 
     @classmethod
     def build(
@@ -130,9 +135,15 @@ class Column:
         frequent = np.array(
             [code for code, times in counts.items() if times >= min_freq], dtype=np.uint64
         )
+        coverage = _coverage(counts, pretrained.codes) if len(pretrained.codes) else None
         if not options.fine_tune:
             frequent = np.setdiff1d(frequent, pretrained.codes)
-        return cls(KeyIndex.build(frequent, pretrained.codes), pretrained)
+        return cls(KeyIndex.build(frequent, pretrained.codes), pretrained, coverage)
+
+
+def _coverage(counts: Counter[int], codes: Codes) -> float:
+    known = codes.tolist()
+    return sum(counts[code] for code in known) / max(1, counts.total())
 
 
 def count_characters(

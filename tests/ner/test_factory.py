@@ -18,7 +18,8 @@ def test_not_initialised() -> None:
     with pytest.raises(ValueError, match="F303"):
         nlp.update(examples_of(nlp))
     assert ner.labels == ()
-    assert len(ner.lexicon) == 0
+    with pytest.raises(ValueError, match=r"F308.*'flat_ner'"):
+        _ = ner.lexicon  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

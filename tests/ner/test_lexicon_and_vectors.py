@@ -1,5 +1,9 @@
 """The lexicon and the pretrained vectors a pipeline is initialised with."""
 
+import re
+import warnings
+
+import numpy as np
 import pytest
 import torch
 from spacy.language import Language
@@ -21,6 +25,7 @@ from .conftest import (
     flat,
     found,
     lexicon,
+    train,
 )
 
 
@@ -84,3 +89,49 @@ def test_pretrained_vectors(fine_tune: bool) -> None:
         nlp.update(examples_of(nlp), sgd=sgd)
     assert found(nlp) == GOLD
     assert torch.equal(before, vector()) is not fine_tune
+
+
+def test_there_is_no_lexicon_before_there_is_a_network() -> None:
+    """Words that are added to one would be lost at `initialize`."""
+    ner = add_flat(blank())
+    with pytest.raises(ValueError, match=r"F308.*flat_ner"):
+        ner.lexicon.add(["人和药店"])  # type: ignore[attr-defined]
+
+
+def test_types_that_the_network_does_not_know(trained: Language, copy_of: Copy) -> None:
+    nlp = copy_of(trained)
+    flat(nlp).lexicon.add(["王小明"], type="PRE")  # type: ignore[attr-defined]
+    with pytest.warns(UserWarning, match=r"W302.*'PRE'.*'nz', 'n', 'nt'"):
+        nlp("王小明来了")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nlp("王小明来了")  # told once
+
+
+def test_vectors_and_lexicons_of_another_kind_are_noticed() -> None:
+    """Vectors of words for characters, and a lexicon of another language."""
+    nlp = blank()
+    ner = add_flat(nlp)
+    examples = examples_of(nlp)
+    rows = np.ones((2, 4), dtype=np.float32)
+    with pytest.warns(UserWarning, match="W30") as told:
+        ner.initialize(  # type: ignore[call-arg]
+            lambda: examples,
+            nlp=nlp,
+            lexicon=Lexicon([Entry("hello"), Entry("world")]),
+            char_vectors=TextVectors(["龘", "龗"], rows),
+            word_vectors=TextVectors(["hello", "world"], rows),
+        )
+    texts = [str(warning.message) for warning in told]
+    assert any("W300" in text and "char_vectors" in text for text in texts)
+    assert any("W300" in text and "word_vectors" in text for text in texts)
+    assert any("W301" in text and "lexicon" in text for text in texts)
+
+
+def test_coverage_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    nlp = blank()
+    add_flat(nlp)
+    with caplog.at_level("INFO", logger="spacy"):
+        train(nlp, steps=0)
+    assert re.search(r"flat_ner: 17 words; \d\d\.\d % of the texts' characters", caplog.text)
+    assert re.search(r"flat_ner: \d+ chars, \d+ of them trained", caplog.text)

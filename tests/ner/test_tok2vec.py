@@ -16,6 +16,7 @@ from .conftest import (
     GOLD,
     HASH_EMBED,
     LISTENER,
+    TEXTS,
     TINY,
     add_flat,
     blank,
@@ -113,3 +114,13 @@ def test_empty_batch_with_a_tok2vec() -> None:
     ner = flat(nlp)
     assert ner.predict([]) == []
     assert ner.predict([nlp.make_doc("")]) == [[]]
+
+
+def test_copies_of_a_model_with_a_tok2vec() -> None:
+    nlp, _ = with_upstream("char", shared=False)
+    train(nlp, steps=1)
+    ner = flat(nlp)
+    docs = [nlp.make_doc(text) for text in TEXTS]
+    expected = ner.predict(docs)
+    ner.model = ner.model.copy()
+    assert ner.predict(docs) == expected

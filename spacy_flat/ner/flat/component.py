@@ -1,14 +1,19 @@
 """`flat_ner`: what spaCy sees of the entity recogniser with a lexicon."""
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from spacy.language import Language
 from spacy.training import Example
+from spacy.util import logger
 from thinc.api import Config
 
+from ...errors import Errors, Warnings
 from ...lexicon import Lexicon
+from ...lexicon.coverage import character_coverage
 from ...lexicon.readers import jieba_lexicon
+from ...text.initialise import FEW, shim_of
 from ...vectors import VectorSource
 from ..component import ASSIGNS, SCORE_WEIGHTS, SETTINGS, CRFEntityRecognizer
 from ..model import TaggingModel
@@ -62,7 +67,12 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
 
     @property
     def lexicon(self) -> Lexicon:
-        """The words that the lattice is made of."""
+        """The words that the lattice is made of.
+
+        Raises ValueError (F308) before `initialize` has made it.
+        """
+        if not shim_of(self.model).is_initialised:
+            raise ValueError(Errors.F308.format(name=self.name))
         lexicon: Lexicon = self.model.attrs["encoder"].lexicon
         return lexicon
 
@@ -92,6 +102,7 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
             (ent.text, ent.label_) for example in examples for ent in example.reference.ents
         ]
         docs = [example.predicted for example in examples]
+        self._report(lexicon, [doc.text for doc in docs])
         vocabulary = learn_vocabulary(
             self.model.attrs["encoder"].options,
             [doc.text for doc in docs],
@@ -102,4 +113,16 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
             bigram_vectors=bigram_vectors,
             word_vectors=word_vectors,
         )
-        initialise(self.model, docs, self.labels, vocabulary)
+        initialise(self.model, docs, self.labels, vocabulary, self.name)
+
+    def _report(self, lexicon: Lexicon, texts: Sequence[str]) -> None:
+        """Log how much of the texts the lexicon knows; warn (W301) where it is next to nothing."""
+        share = character_coverage(lexicon, texts)
+        logger.info(
+            "%s: %s words; %.1f %% of the texts' characters are in one",
+            self.name,
+            f"{len(lexicon):,}",
+            100 * share,
+        )
+        if share < FEW:
+            warnings.warn(Warnings.W301.format(name=self.name, share=share), stacklevel=2)

@@ -3,6 +3,7 @@
 Shapes: B segments, C characters, M words, L = C + M nodes, characters first.
 """
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -11,6 +12,7 @@ import numpy as np
 import srsly
 from numpy.typing import NDArray
 
+from ...errors import Warnings
 from ...lexicon import Lexicon
 from ...text.batches import TextEncoder, group_by_cost, padding, take
 from ...text.codes import bigram_codes, char_codes
@@ -40,6 +42,7 @@ class LatticeEncoder(TextEncoder):
     n_types: int
     name_types: Sequence[int] = ()
     gazetteer: Gazetteer | None = None  # for training
+    _told: set[int] = field(default_factory=set, init=False, repr=False)
     _bands: tuple[Any, NDArray[np.int8]] = field(
         default=(None, np.zeros(0, np.int8)), init=False, repr=False
     )
@@ -75,12 +78,30 @@ class LatticeEncoder(TextEncoder):
             starts=matches.starts.astype(np.int64),
             ends=matches.ends.astype(np.int64),
             keys=keys,
-            types=np.where(types < self.n_types, types, 0),
+            types=self._known_types(types),
             bands=self.bands(matches.words),
         )
         if not self.options.only_known_words:
             return nodes
         return nodes.select((keys > 0) | np.isin(nodes.types, self.name_types))
+
+    def _known_types(self, types: Ints) -> Ints:
+        """Types [M] as the network numbers them: 0 for one that it does not know, of which a user
+        is told once (W302)."""
+        if not len(types) or int(types.max()) < self.n_types:
+            return types
+        new = set(types[types >= self.n_types].tolist()) - self._told
+        if new:
+            self._told |= new
+            names = self.lexicon.type_names
+            warnings.warn(
+                Warnings.W302.format(
+                    types=", ".join(repr(names[type]) for type in sorted(new)),
+                    known=", ".join(map(repr, names[1 : self.n_types])) or "none",
+                ),
+                stacklevel=2,
+            )
+        return np.where(types < self.n_types, types, 0)
 
     def bands(self, words: NDArray[np.int32]) -> Ints:
         """[N] ids of words → [N] bands of their frequency; 0 unknown."""

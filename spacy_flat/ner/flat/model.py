@@ -30,7 +30,7 @@ def build_flat_model(
 
 
 def initialise(
-    model: TaggingModel, docs: list[Doc], labels: Sequence[str], vocabulary: Vocabulary
+    model: TaggingModel, docs: list[Doc], labels: Sequence[str], vocabulary: Vocabulary, name: str
 ) -> None:
     """Build the network for some labels and what the training Docs taught."""
     encoder, columns = vocabulary
@@ -40,4 +40,4 @@ def initialise(
         "n_lengths": N_LENGTHS,
         "n_bands": N_BANDS,
     }
-    initialise_network(model, docs, encoder, encoder.options, columns, sizes)
+    initialise_network(model, docs, encoder, encoder.options, columns, sizes, name)

@@ -95,4 +95,4 @@ class TenerEntityRecognizer(CRFEntityRecognizer):
             bigram_vectors=bigram_vectors,
             word_vectors=word_vectors,
         )
-        initialise(self.model, docs, self.labels, vocabulary)
+        initialise(self.model, docs, self.labels, vocabulary, self.name)

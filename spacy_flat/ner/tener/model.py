@@ -29,10 +29,10 @@ def build_tener_model(
 
 
 def initialise(
-    model: TaggingModel, docs: list[Doc], labels: Sequence[str], vocabulary: Vocabulary
+    model: TaggingModel, docs: list[Doc], labels: Sequence[str], vocabulary: Vocabulary, name: str
 ) -> None:
     """Build the network for some labels and what the training Docs taught."""
     encoder, columns = vocabulary
     n_spelling = len(encoder.chars) if encoder.unit == "token" else 0
     sizes = {"labels": list(labels), "n_spelling": n_spelling}
-    initialise_network(model, docs, encoder, encoder.options, columns, sizes)
+    initialise_network(model, docs, encoder, encoder.options, columns, sizes, name)
