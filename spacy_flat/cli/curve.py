@@ -15,7 +15,6 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..files import read_text_lines, replacing
-from ._failure import exit_on
 
 # Pixels: a panel for the score above one for the loss, on the same steps.
 WIDTH, HEIGHT = 760, 480
@@ -48,10 +47,9 @@ def curve(
 
     LOG.jsonl is the `output_file` of the logger `spacy.ConsoleLogger.v3`.
     """
-    with exit_on(ValueError, OSError):
-        points = read_log(log)
-        with replacing(output) as temporary:
-            temporary.write_text(draw(points), encoding="utf-8")
+    points = read_log(log)
+    with replacing(output) as temporary:
+        temporary.write_text(draw(points), encoding="utf-8")
     best = best_point(points)
     msg.good(f"{output}: best score {best.score:.4f} at step {best.step:,}")
 

@@ -10,7 +10,6 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..files import replacing
-from ._failure import exit_on
 
 PARTS = ("test", "dev")  # the first that there is gets scored
 FEW = 1000  # entities below which a score is said to be uncertain
@@ -34,14 +33,13 @@ def evaluate(
     import srsly
     from spacy.cli.evaluate import evaluate as spacy_evaluate
 
-    with exit_on(ValueError, OSError):
-        part, path = evaluation_file(corpus_dir)
-        sentences, entities = count_entities(path)
-        msg.info(f"Scored on {path}: {sentences:,} sentences, {entities:,} entities")
-        scores = spacy_evaluate(model, path, use_gpu=gpu_id, silent=False)
-        measured = {"part": part, "sentences": sentences, "entities": entities, **scores}
-        with replacing(output) as temporary:
-            srsly.write_json(temporary, measured)
+    part, path = evaluation_file(corpus_dir)
+    sentences, entities = count_entities(path)
+    msg.info(f"Scored on {path}: {sentences:,} sentences, {entities:,} entities")
+    scores = spacy_evaluate(model, path, use_gpu=gpu_id, silent=False)
+    measured = {"part": part, "sentences": sentences, "entities": entities, **scores}
+    with replacing(output) as temporary:
+        srsly.write_json(temporary, measured)
     msg.good(f"{output}: F1 {scores['ents_f'] or 0.0:.4f} on {part}")
     if part == "dev":
         msg.warn("Training chose its best weights on dev: the score is a little too high.")

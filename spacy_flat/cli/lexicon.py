@@ -10,7 +10,6 @@ import numpy as np
 import typer
 from wasabi import msg
 
-from ._failure import exit_on
 from ._lexicon import load_lexicon
 
 if TYPE_CHECKING:
@@ -33,8 +32,7 @@ def lexicon(
     ] = [],  # noqa: B006
 ) -> None:
     """Count a lexicon's words by source, type and length, look words up, find those of a text."""
-    with exit_on(OSError, ValueError):
-        found = load_lexicon(source)
+    found = load_lexicon(source)
     show_counts(found)
     if words:
         show_words(found, words)

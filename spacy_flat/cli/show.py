@@ -10,7 +10,6 @@ import typer
 from wasabi import msg
 
 from ..files import decode, read_lines
-from ._failure import exit_on
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -29,9 +28,8 @@ def show(
     """Show the entities of texts, and the words of the lexicon in them (the lattice)."""
     import spacy
 
-    with exit_on(OSError, ValueError):
-        texts = [*(texts or ()), *(lines_of(file) if file else ())]
-        nlp = spacy.load(model)
+    texts = [*(texts or ()), *(lines_of(file) if file else ())]
+    nlp = spacy.load(model)
     for doc in nlp.pipe(texts):
         msg.divider(doc.text)
         show_entities(doc)

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 from wasabi import msg
 
-from ._failure import exit_on
 from ._lexicon import load_lexicon
 
 
@@ -68,16 +67,13 @@ def vectors(
     from ..vectors.training import VectorOptions, train_vectors
 
     options = VectorOptions(width, window, min_count, epochs, subwords, workers, seed)
-    with exit_on(OSError, ValueError, ImportError):
-        known = load_lexicon(lexicon)
-        cut = (longest_match if cutting is Cutting.longest else most_probable)(known)
-        for kind in kinds:
-            target = out / f"{kind.value}.vec.gz"
-            trained = train_vectors(
-                kind.value, texts, target, known, cut, options, show_progress=True
-            )
-            msg.good(
-                f"{target}: {trained.vectors:,} vectors of {width} numbers, "
-                f"{trained.size / 1e6:.1f} MB, from {trained.units:,} units "
-                f"in {trained.seconds:.0f} s"
-            )
+    known = load_lexicon(lexicon)
+    cut = (longest_match if cutting is Cutting.longest else most_probable)(known)
+    for kind in kinds:
+        target = out / f"{kind.value}.vec.gz"
+        trained = train_vectors(kind.value, texts, target, known, cut, options, show_progress=True)
+        msg.good(
+            f"{target}: {trained.vectors:,} vectors of {width} numbers, "
+            f"{trained.size / 1e6:.1f} MB, from {trained.units:,} units "
+            f"in {trained.seconds:.0f} s"
+        )
