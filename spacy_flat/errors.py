@@ -196,6 +196,21 @@ class Errors(metaclass=_Coded):
         "{folder}: neither test.spacy nor dev.spacy is there to score on. Make them with: "
         "python -m spacy flat convert --corpus NAME DATA {folder}"
     )
+    F133 = "{path}: no Docs in this file. Check that it is the right file and complete."
+    F134 = (
+        "{path}: not a file of Docs ({reason}). Give a .spacy file, as `python -m spacy flat "
+        "convert` and DocBin.to_disk write it."
+    )
+    F135 = (
+        "GPU {gpu} can't be used: {reason}. Install CuPy for your CUDA version, for example with: "
+        "pip install 'spacy[cuda12x]'; or leave out --gpu-id to use the CPU."
+    )
+    F136 = (
+        "The components of the pipeline {name} that have a lexicon are: {components}. Name one of "
+        "them with --component."
+    )
+    F137 = "There is no text to show. Give texts behind the pipeline, or a file with --file."
+    F138 = "{path} is a file, where the folder for the vectors is expected. Name another --out."
     # Tags and the CRF
     F200 = (
         "The weights of a network cannot be read: {reason}. The file is damaged, cut short "

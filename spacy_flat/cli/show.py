@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from wasabi import msg
 
+from ..errors import Errors
 from ..files import decode, read_lines
+from ..wording import counted
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -29,12 +31,16 @@ def show(
     import spacy
 
     texts = [*(texts or ()), *(lines_of(file) if file else ())]
+    if not texts:
+        raise ValueError(Errors.F137)
     nlp = spacy.load(model)
     for doc in nlp.pipe(texts):
         msg.divider(doc.text)
         show_entities(doc)
         for name, words in lattice_words(nlp, doc.text):
-            msg.text(f"{name} found {len(words)} words of its lexicon:", "  ".join(words))
+            msg.text(
+                f"{name} found {counted(len(words), 'word')} of its lexicon:", "  ".join(words)
+            )
 
 
 def lines_of(path: Path) -> list[str]:

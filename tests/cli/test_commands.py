@@ -18,6 +18,7 @@ from typer.testing import CliRunner, Result
 from spacy_flat.cli import app
 from spacy_flat.cli._failure import exiting
 from spacy_flat.corpora.convert import FORMATS
+from spacy_flat.vectors import training
 
 
 @pytest.fixture
@@ -148,6 +149,42 @@ def test_show_a_file(tmp_path: Path) -> None:
     message = failure("show", str(tmp_path / "model"), "--file", str(texts))
     assert "F004" in message
     assert "line 1" in message
+
+
+def test_show_without_texts(tmp_path: Path) -> None:
+    spacy.blank("zh").to_disk(tmp_path / "model")
+    assert "[F137]" in failure("show", str(tmp_path / "model"))
+    (tmp_path / "empty.txt").write_text("\n", "utf-8")
+    assert "[F137]" in failure("show", str(tmp_path / "model"), "-f", str(tmp_path / "empty.txt"))
+    assert "[F001]" in failure("show", str(tmp_path / "model"), "--file", str(tmp_path / "none"))
+
+
+def test_vectors_into_a_file(tmp_path: Path) -> None:
+    (tmp_path / "out").touch()
+    assert "[F138]" in failure("vectors", "text.txt", "--out", str(tmp_path / "out"))
+
+
+def test_vectors_add_a_word_list_to_jiebas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known: list[set[str]] = []
+
+    def train_vectors(kind, texts, target, words, *rest, **named):  # type: ignore
+        known.append(set(words))
+        return training.Trained(0, 0, 0.0, 0)
+
+    monkeypatch.setattr(training, "train_vectors", train_vectors)
+    (tmp_path / "words.txt").write_text("人和药店\n", "utf-8")
+    arguments = ["vectors", "text.txt", "--out", str(tmp_path), "--kind", "char"]
+    arguments += ["--lexicon", str(tmp_path / "words.txt")]
+    assert run(*arguments).exit_code == 0
+    assert run(*arguments, "--no-jieba").exit_code == 0
+    assert {"人和药店", "清华大学"} <= known[0]
+    assert known[1] == {"人和药店"}
+
+
+def test_convert_and_the_file_itself(project: Path) -> None:
+    (project / "corpus.txt").write_text("好 O\n", "utf-8")
+    assert "[F112]" in failure("convert", "corpus.txt", "./corpus.txt")
+    assert "[F125]" in failure("convert", "corpus.txt", "assets")
 
 
 def test_show_without_a_pipeline(tmp_path: Path) -> None:
