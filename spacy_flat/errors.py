@@ -211,6 +211,14 @@ class Errors(metaclass=_Coded):
     )
     F137 = "There is no text to show. Give texts behind the pipeline, or a file with --file."
     F138 = "{path} is a file, where the folder for the vectors is expected. Name another --out."
+    F139 = (
+        "{path}: paths.{part} is empty, so there is no corpus to look at. Give one: "
+        "--paths.{part} FILE.spacy"
+    )
+    F140 = (
+        "{folder}: none of train.spacy, dev.spacy and test.spacy is there. Name the files, or make "
+        "them with: python -m spacy flat convert"
+    )
     # Tags and the CRF
     F200 = (
         "The weights of a network cannot be read: {reason}. The file is damaged, cut short "

@@ -10,6 +10,7 @@ from spacy.cli._util import app as spacy_app
 from ._failure import exiting
 from .convert import convert
 from .curve import curve
+from .debug_data import debug_data
 from .evaluate import evaluate
 from .fetch import fetch
 from .lexicon import lexicon
@@ -24,6 +25,11 @@ app = typer.Typer(
 app.command("fetch", no_args_is_help=True)(exiting(fetch))
 app.command("convert", no_args_is_help=True)(exiting(convert))
 app.command("curve", no_args_is_help=True)(exiting(curve))
+app.command(
+    "debug-data",
+    no_args_is_help=True,
+    context_settings={"ignore_unknown_options": True},  # the config's overrides
+)(exiting(debug_data))
 app.command("evaluate", no_args_is_help=True)(exiting(evaluate))
 app.command("lexicon")(exiting(lexicon))
 app.command("show", no_args_is_help=True)(exiting(show))

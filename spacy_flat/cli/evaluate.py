@@ -49,15 +49,14 @@ def evaluate(
     """
     import spacy
     import srsly
-    from spacy.training import Corpus
 
-    from ..corpora.docs import read_docs
+    from ..corpora.docs import read_examples
 
     use_gpu(gpu_id)
     part, path = evaluation_file(corpus)
-    gold = read_docs(path)
     nlp = spacy.load(model)
-    examples = list(Corpus(path)(nlp))
+    examples = read_examples(path, nlp)
+    gold = [example.reference for example in examples]
     scores = nlp.evaluate(examples)
     tasks = [task for task in TASKS if task.score in scores]
     sizes = {task.label: sum(map(task.count, gold)) for task in tasks}
