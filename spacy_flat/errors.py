@@ -125,18 +125,17 @@ class Errors(metaclass=_Coded):
         "Correct it, name another --format, or close it with --repair."
     )
     F106 = (
-        '[F106] {path}, line {line}: expected {{"text": "…", "label": {{TYPE: {{surface: '
-        "[[start, end], …]}}}}}} as JSON on one line, but {problem}. "
-        "Correct the line, or drop such lines with --repair."
+        "{path}, line {line}: expected {layout} as JSON, but {problem}. Correct the record, or "
+        "drop such records with --repair."
     )
     F107 = (
-        "{path}, line {line}: {label} entity {surface!r} at {start}–{end} lies outside the "
-        "text of {length} characters. Correct the offsets, or drop such entities with --repair."
+        "{path}, line {line}: {label} entity at {offsets} lies outside the text of {length} "
+        "characters. Correct the offsets, or drop such entities with --repair."
     )
     F108 = (
-        "{path}, line {line}: {label} entity {surface!r} is said to be at {start}–{end}, "
-        "where the text has {found!r}. Correct the offsets (the end is inclusive), or drop such "
-        "entities with --repair."
+        "{path}, line {line}: {label} entity {surface!r} is said to be at {offsets}, where the "
+        "text has {found!r}. Correct the offsets (the end is inclusive), or drop such entities "
+        "with --repair."
     )
     F109 = (
         "{path}, line {line}: {label} entity {surface!r} overlaps {other_label} entity "
@@ -150,6 +149,34 @@ class Errors(metaclass=_Coded):
         "{path}, line {line}: unit {unit!r} does not have the {part} that {option} strips. "
         "Leave out the option, or keep such units as they are with --repair."
     )
+    F112 = (
+        "{target} is the file {source} that is to be converted, which would be overwritten. Name "
+        "another output, such as train.spacy."
+    )
+    F113 = (
+        "{path}: its lines end with carriage returns alone, as on old Macs, so that it would be "
+        "read as one line. Convert it first: tr '\\r' '\\n' < IN > OUT"
+    )
+    F114 = (
+        "{path}: its units carry the digit of their position in a word ({units} …), which would "
+        "become text. Strip it with --strip-position, as for Weibo."
+    )
+    F115 = (
+        "{path}: its units look like words of a language that writes spaces ({units} …), but "
+        "would be written together. Give --words."
+    )
+    F116 = (
+        "{path}: {n:,} of {total} had to be repaired ({done}), more than {most:.0%}; nothing was "
+        "written. Read as {format} it begins: {sample}. If that is wrong, name another --format or "
+        "correct the file; if it is right, raise --max-repairs."
+    )
+    F117 = "{path}: {option} has no effect on the format {name}. Leave it out, or name a --format."
+    F118 = "There is no format {name!r}. Choose one of: auto, {names}."
+    F119 = (
+        "{path}, line {line}: the JSON array that begins the file can't be read on: {problem}. "
+        "Correct it, or write each record on a line of its own."
+    )
+    F125 = "{path} is a folder. Name a file in it, for example {path}/{source}.spacy"
     # Fetching corpora and the command line
     F120 = "There is no corpus {name!r}. Choose one of: {names}."
     F121 = "{path} does not exist. {advice}"
@@ -173,6 +200,29 @@ class Errors(metaclass=_Coded):
     F132 = (
         "{folder}: neither test.spacy nor dev.spacy is there to score on. Make them with: "
         "python -m spacy flat convert --corpus NAME DATA {folder}"
+    )
+    F133 = "{path}: no Docs in this file. Check that it is the right file and complete."
+    F134 = (
+        "{path}: not a file of Docs ({reason}). Give a .spacy file, as `python -m spacy flat "
+        "convert` and DocBin.to_disk write it."
+    )
+    F135 = (
+        "GPU {gpu} can't be used: {reason}. Install CuPy for your CUDA version, for example with: "
+        "pip install 'spacy[cuda12x]'; or leave out --gpu-id to use the CPU."
+    )
+    F136 = (
+        "The components of the pipeline {name} that have a lexicon are: {components}. Name one of "
+        "them with --component."
+    )
+    F137 = "There is no text to show. Give texts behind the pipeline, or a file with --file."
+    F138 = "{path} is a file, where the folder for the vectors is expected. Name another --out."
+    F139 = (
+        "{path}: paths.{part} is empty, so there is no corpus to look at. Give one: "
+        "--paths.{part} FILE.spacy"
+    )
+    F140 = (
+        "{folder}: none of train.spacy, dev.spacy and test.spacy is there. Name the files, or make "
+        "them with: python -m spacy flat convert"
     )
     # Pictures
     F160 = "The text is empty, so there is no lattice to draw. Give at least one character."

@@ -7,8 +7,10 @@ commands' functions.
 import typer
 from spacy.cli._util import app as spacy_app
 
+from ._failure import exiting
 from .convert import convert
 from .curve import curve
+from .debug_data import debug_data
 from .evaluate import evaluate
 from .fetch import fetch
 from .lattice import lattice
@@ -21,13 +23,18 @@ app = typer.Typer(
     help="Commands of spacy-flat: corpora, vectors, lexicons, lattices, training curves, scores.",
     no_args_is_help=True,
 )
-app.command("fetch", no_args_is_help=True)(fetch)
-app.command("convert", no_args_is_help=True)(convert)
-app.command("curve", no_args_is_help=True)(curve)
-app.command("evaluate", no_args_is_help=True)(evaluate)
-app.command("lattice", no_args_is_help=True)(lattice)
-app.command("lexicon")(lexicon)
-app.command("show", no_args_is_help=True)(show)
-app.command("vectors", no_args_is_help=True)(vectors)
+app.command("fetch", no_args_is_help=True)(exiting(fetch))
+app.command("convert", no_args_is_help=True)(exiting(convert))
+app.command("curve", no_args_is_help=True)(exiting(curve))
+app.command(
+    "debug-data",
+    no_args_is_help=True,
+    context_settings={"ignore_unknown_options": True},  # the config's overrides
+)(exiting(debug_data))
+app.command("evaluate", no_args_is_help=True)(exiting(evaluate))
+app.command("lattice", no_args_is_help=True)(exiting(lattice))
+app.command("lexicon")(exiting(lexicon))
+app.command("show", no_args_is_help=True)(exiting(show))
+app.command("vectors", no_args_is_help=True)(exiting(vectors))
 
 spacy_app.add_typer(app)

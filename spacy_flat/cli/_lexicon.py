@@ -13,29 +13,49 @@ if TYPE_CHECKING:
     from ..lexicon import Lexicon
 
 
-def load_lexicon(source: str) -> Lexicon:
+def load_lexicon(source: str, *, component: str = "", add_jieba: bool = False) -> Lexicon:
     """The lexicon of a pipeline (package or folder) or of a word list; jieba's for "".
 
-    Raises ValueError (F034) where no component of the pipeline has one; otherwise as `spacy.load`
-    and `read_words`.
+    component: the one of the pipeline whose lexicon is meant, where several have one.
+    add_jieba: add jieba's words to those of a word list.
+
+    Raises ValueError where no component of the pipeline has a lexicon (F034), or several have one
+    and none of them is named (F136); otherwise as `spacy.load` and `read_words`.
     """
-    return load_source(source)[0]
+    return load_source(source, component=component, add_jieba=add_jieba)[0]
 
 
-def load_source(source: str) -> tuple[Lexicon, Language | None]:
+def load_source(
+    source: str, *, component: str = "", add_jieba: bool = False
+) -> tuple[Lexicon, Language | None]:
     """As `load_lexicon`; and the pipeline, where the source is one."""
-    from ..lexicon import Lexicon, read_words
-    from ..lexicon.readers import jieba_lexicon
+    from ..lexicon import jieba_words, read_words
+    from ..lexicon.readers import jieba_lexicon, lexicon
 
     if not source:
         return jieba_lexicon(), None
-    if Path(source).is_file():
-        return Lexicon(read_words(source)), None
+    path = Path(source)
+    if path.is_file():
+        others = {"jieba": jieba_words()} if add_jieba else {}
+        return lexicon({path.name: read_words(path), **others}), None
     import spacy
 
     nlp = spacy.load(source)
-    for _, component in nlp.pipeline:
-        lexicon = getattr(component, "lexicon", None)
-        if isinstance(lexicon, Lexicon):
-            return lexicon, nlp
-    raise ValueError(Errors.F034.format(name=source, components=", ".join(nlp.pipe_names)))
+    return lexicon_of(nlp, source, component), nlp
+
+
+def lexicon_of(nlp: Language, source: str, component: str = "") -> Lexicon:
+    """The lexicon of the pipeline's only component that has one, or of the one that is named.
+
+    Raises as `load_lexicon`.
+    """
+    from ..lexicon import Lexicon
+
+    candidates = {name: getattr(pipe, "lexicon", None) for name, pipe in nlp.pipeline}
+    lexicons = {name: found for name, found in candidates.items() if isinstance(found, Lexicon)}
+    if not lexicons:
+        raise ValueError(Errors.F034.format(name=source, components=", ".join(nlp.pipe_names)))
+    name = component or next(iter(lexicons))
+    if name not in lexicons or (len(lexicons) > 1 and not component):
+        raise ValueError(Errors.F136.format(name=source, components=", ".join(lexicons)))
+    return lexicons[name]

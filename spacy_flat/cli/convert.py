@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from wasabi import msg
 
-from ..corpora.convert import ConvertOptions, Summary, convert_file
+from ..corpora.convert import FORMATS, Summary, convert_file
 from ..corpora.fetch import corpus_files
 from ..corpora.sources import get_source
-from ._failure import exit_on
-
-
-class Format(str, Enum):
-    """The formats of corpus files."""
-
-    auto = "auto"
-    bio = "bio"
-    bmes = "bmes"
-    bioes = "bioes"
-    cluener = "cluener"
+from ..corpora.tables import ConvertOptions
+from ..wording import counted
 
 
 def convert(
@@ -43,15 +33,23 @@ def convert(
         str, typer.Option("--corpus", "-c", help="Convert all parts of this fetched corpus")
     ] = "",
     format: Annotated[
-        Format,
-        typer.Option("--format", "-f", help="Format of the file (auto: told by its content)"),
-    ] = Format.auto,
+        str,
+        typer.Option(
+            "--format",
+            "-f",
+            help=f"Format of the file: {', '.join(FORMATS)}, or auto, told by its content",
+        ),
+    ] = "auto",
     words: Annotated[
         bool, typer.Option("--words", "-w", help="Units are words with a space between them")
     ] = False,
     repair: Annotated[
         bool, typer.Option("--repair", "-r", help="Repair what is wrong and count it")
     ] = False,
+    max_repairs: Annotated[
+        float,
+        typer.Option(help="Share of the lines or entities that may be repaired", min=0.0, max=1.0),
+    ] = 0.05,
     strip_position: Annotated[
         bool, typer.Option("--strip-position", help="Strip digits after each unit (Weibo: 科0)")
     ] = False,
@@ -61,27 +59,38 @@ def convert(
 ) -> None:
     """Convert an NER corpus to spaCy's binary format, each sentence a Doc.
 
-    Reads column files with BIO, BMES or BIOES tags, and CLUENER's JSON lines, in UTF-8. Defects
-    end the command with file and line, unless --repair is given.
+    Reads column files with BIO, BMES, BIOES or BILUO tags, and JSON with character offsets
+    (CLUENER's objects, or pairs of text and entities; a line each or in one array), in UTF-8.
+    Defects end the command with file and line, unless --repair is given.
     """
-    options = ConvertOptions(format.value, words, repair, strip_prefix, strip_position)
-    with exit_on(ValueError, OSError):
-        if not corpus:
-            report(output_path, convert_file(input_path, output_path, options))
-            return
-        if options != ConvertOptions():
-            raise typer.BadParameter("--corpus knows the corpus's options: give no others.")
-        for part, path in corpus_files(corpus, input_path).items():
-            target = output_path / f"{part}.spacy"
-            report(target, convert_file(path, target, get_source(corpus).options))
+    options = ConvertOptions(
+        format=format,
+        repair=repair,
+        max_repairs=max_repairs,
+        words=words,
+        strip_prefix=strip_prefix,
+        strip_position=strip_position,
+    )
+    if not corpus:
+        report(output_path, convert_file(input_path, output_path, options))
+        return
+    if options != ConvertOptions():
+        raise typer.BadParameter("--corpus knows the corpus's options: give no others.")
+    for part, path in corpus_files(corpus, input_path).items():
+        target = output_path / f"{part}.spacy"
+        report(target, convert_file(path, target, get_source(corpus).options))
 
 
 def report(path: Path, summary: Summary) -> None:
-    """Print what a converted file holds."""
-    msg.good(f"{path}: {summary.sentences:,} sentences, {summary.characters:,} characters")
-    msg.info(f"{sum(summary.entities.values()):,} entities{listed(summary.entities)}")
+    """Print what a converted file holds, and after repairs how it begins."""
+    sizes = counted(summary.sentences, "sentence"), counted(summary.characters, "character")
+    msg.good(f"{path}: {', '.join(sizes)}")
+    msg.info(counted(sum(summary.labels.values()), summary.label) + listed(summary.labels))
     if summary.repairs:
-        msg.warn(f"{sum(summary.repairs.values()):,} repairs{listed(summary.repairs)}")
+        msg.warn(counted(sum(summary.repairs.values()), "repair") + listed(summary.repairs))
+        msg.text("It begins, as it was read:")
+        for line in summary.sample:
+            msg.text(f"  {line}")
 
 
 def listed(counts: Counter[str]) -> str:

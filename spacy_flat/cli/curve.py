@@ -14,7 +14,6 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..files import read_text_lines, replacing
-from ._failure import exit_on
 from ._svg import Anchor, box, circle, picture, polyline, text
 
 # Pixels: a panel for the score above one for the loss, on the same steps, and notes below.
@@ -65,10 +64,9 @@ def curve(
 
     LOG.jsonl is the `output_file` of the logger `spacy.ConsoleLogger.v3`.
     """
-    with exit_on(ValueError, OSError):
-        points = read_log(log)
-        with replacing(output) as temporary:
-            temporary.write_text(draw(points), encoding="utf-8")
+    points = read_log(log)
+    with replacing(output) as temporary:
+        temporary.write_text(draw(points), encoding="utf-8")
     best = best_point(points)
     for note in gap_notes([score_series(points), *loss_series(points)]):
         msg.warn(note)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from wasabi import msg
 
 from ..errors import Errors
 from ..files import replacing
-from ._failure import exit_on
+from ..wording import counted, plural
+from ._errors_page import errors_page, find_errors
+from ._gpu import use_gpu
+from ._tasks import TASKS, Task
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.training import Example
 
 PARTS = ("test", "dev")  # the first that there is gets scored
 FEW = 1000  # entities below which a score is said to be uncertain
@@ -18,50 +26,91 @@ FEW = 1000  # entities below which a score is said to be uncertain
 
 def evaluate(
     model: Annotated[str, typer.Argument(help="Pipeline package or folder")],
-    corpus_dir: Annotated[
-        Path, typer.Argument(help="Folder of .spacy files, as `convert --corpus` makes it")
+    corpus: Annotated[
+        Path,
+        typer.Argument(help=".spacy file, or a folder of them as `convert --corpus` makes it"),
     ],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="JSON file of the scores", dir_okay=False)
-    ],
+        Path | None, typer.Option("--output", "-o", help="JSON file of the scores", dir_okay=False)
+    ] = None,
+    errors: Annotated[
+        Path | None,
+        typer.Option(
+            "--errors", "-e", help="HTML file of gold beside predicted entities", dir_okay=False
+        ),
+    ] = None,
     gpu_id: Annotated[int, typer.Option("--gpu-id", "-g", help="GPU, or -1 for the CPU")] = -1,
 ) -> None:
-    """Score a pipeline on the test part of a corpus, or on its dev part where it has no test part.
+    """Score a pipeline on a .spacy file; of a folder on the test part, or on the dev part where
+    there is no test part.
 
     The scores are those of `spacy evaluate`. The JSON file also tells the part, and how many
     sentences and entities it has.
     """
+    import spacy
     import srsly
-    from spacy.cli.evaluate import evaluate as spacy_evaluate
 
-    with exit_on(ValueError, OSError):
-        part, path = evaluation_file(corpus_dir)
-        sentences, entities = count_entities(path)
-        msg.info(f"Scored on {path}: {sentences:,} sentences, {entities:,} entities")
-        scores = spacy_evaluate(model, path, use_gpu=gpu_id, silent=False)
-        measured = {"part": part, "sentences": sentences, "entities": entities, **scores}
-        with replacing(output) as temporary:
-            srsly.write_json(temporary, measured)
-    msg.good(f"{output}: F1 {scores['ents_f'] or 0.0:.4f} on {part}")
+    from ..corpora.docs import read_examples
+
+    use_gpu(gpu_id)
+    part, path = evaluation_file(corpus)
+    nlp = spacy.load(model)
+    examples = read_examples(path, nlp)
+    gold = [example.reference for example in examples]
+    scores = nlp.evaluate(examples)
+    tasks = [task for task in TASKS if task.score in scores]
+    sizes = {task.label: sum(map(task.count, gold)) for task in tasks}
+    shown = [counted(len(gold), "sentence"), *(counted(n, label) for label, n in sizes.items())]
+    msg.info(f"Scored on {path}: {', '.join(shown)}")
+    for task in tasks:
+        show_scores(task, scores, part, sizes[task.label])
     if part == "dev":
         msg.warn("Training chose its best weights on dev: the score is a little too high.")
-    if entities < FEW:
-        msg.warn(f"Only {entities:,} entities were scored: the score is uncertain by some points.")
+    if output is not None:
+        counts = {plural(label): n for label, n in sizes.items()}
+        with replacing(output) as temporary:
+            srsly.write_json(temporary, {"part": part, "sentences": len(gold), **counts, **scores})
+        msg.good(str(output))
+    if errors is not None:
+        write_errors(errors, nlp, examples, f"{model} on {path}")
 
 
-def evaluation_file(corpus_dir: Path) -> tuple[str, Path]:
+def evaluation_file(corpus: Path) -> tuple[str, Path]:
     """Return the part of a corpus to score on, and its file. Raises ValueError (F132)."""
+    if not corpus.is_dir():
+        return corpus.stem, corpus
     for part in PARTS:
-        path = corpus_dir / f"{part}.spacy"
+        path = corpus / f"{part}.spacy"
         if path.is_file():
             return part, path
-    raise ValueError(Errors.F132.format(folder=corpus_dir))
+    raise ValueError(Errors.F132.format(folder=corpus))
 
 
-def count_entities(path: Path) -> tuple[int, int]:
-    """Return how many Docs and entities a .spacy file has."""
-    from spacy.tokens import DocBin
-    from spacy.vocab import Vocab
+def show_scores(task: Task, scores: Mapping[str, Any], part: str, n_labels: int) -> None:
+    """Print the scores of a task, and those of each label."""
+    rows = [(title, percent(scores[name])) for name, title in task.shown.items() if name in scores]
+    msg.table([*rows, ("words per second", f"{scores['speed']:,.0f}")], aligns=("l", "r"))
+    per_label = scores.get(task.per_label) or {}
+    if per_label:
+        labels = [(label, *map(percent, prf.values())) for label, prf in per_label.items()]
+        header = ("label", "precision", "recall", "F1")
+        msg.table(labels, header=header, divider=True, aligns=("l", "r", "r", "r"))
+    msg.good(f"{task.title} on {part}: {scores[task.score] or 0.0:.4f}")
+    if n_labels < FEW:
+        few = counted(n_labels, task.label)
+        msg.warn(f"Only {few} scored: the score is uncertain by some points.")
 
-    entities = [len(doc.ents) for doc in DocBin().from_disk(path).get_docs(Vocab())]
-    return len(entities), sum(entities)
+
+def percent(score: float | None) -> str:
+    """A score from 0 to 1 in per cent."""
+    return "–" if score is None else f"{100 * score:.2f}"
+
+
+def write_errors(path: Path, nlp: Language, examples: list[Example], title: str) -> None:
+    """Write the page of errors."""
+    predicted = nlp.pipe(example.predicted for example in examples)
+    gold = (example.reference for example in examples)
+    found = find_errors(zip(gold, predicted, strict=True))
+    with replacing(path) as temporary:
+        temporary.write_text(errors_page(title, found), encoding="utf-8")
+    msg.good(f"{path}: {counted(len(found), 'sentence')} with errors")

@@ -10,7 +10,6 @@ from wasabi import msg
 
 from ..corpora.fetch import fetch_corpus
 from ..corpora.sources import SOURCES
-from ._failure import exit_on
 
 
 def fetch(
@@ -31,6 +30,5 @@ def fetch(
 
     They are downloaded from where their authors publish them, or copied from a local folder.
     """
-    with exit_on(ValueError, OSError):
-        for path in fetch_corpus(corpus, out_dir, Path(source) if source else None):
-            msg.good(str(path))
+    for path in fetch_corpus(corpus, out_dir, Path(source) if source else None):
+        msg.good(str(path))

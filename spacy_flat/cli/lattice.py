@@ -11,7 +11,6 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..files import replacing
-from ._failure import exit_on
 from ._lexicon import load_source
 from ._svg import box, group, picture, text
 
@@ -75,20 +74,23 @@ def lattice(
     output: Annotated[
         Path, typer.Argument(metavar="OUT.svg", help="Picture to write", dir_okay=False)
     ],
+    component: Annotated[
+        str,
+        typer.Option("--component", help="The component of the pipeline that has it"),
+    ] = "",
 ) -> None:
     """Draw the lattice over a text: its characters, and the words of a lexicon that match them.
 
     Each word stands with its head and tail, the places of its first and last character, as FLAT
     sees it (Li et al., ACL 2020, figure 1). A pipeline's entities stand above the characters.
     """
-    with exit_on(OSError, ValueError):
-        check(content)
-        lexicon, nlp = load_source(source)
-        ents = nlp(content).ents if nlp else ()
-        words = words_in(lexicon, content)
-        entities = [Span(ent.start_char, ent.end_char, ent.label_) for ent in ents]
-        with replacing(output) as temporary:
-            temporary.write_text(draw(content, words, entities), encoding="utf-8")
+    check(content)
+    lexicon, nlp = load_source(source, component=component)
+    ents = nlp(content)._.char_ents if nlp else ()
+    words = words_in(lexicon, content)
+    entities = [Span(*ent) for ent in ents]
+    with replacing(output) as temporary:
+        temporary.write_text(draw(content, words, entities), encoding="utf-8")
     counts = f"characters {len(content)}, words {len(words)}"
     msg.good(f"{output}: {counts}" + (f", entities {len(entities)}" if nlp else ""))
 

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 from wasabi import msg
 
-from ._failure import exit_on
+from ..wording import counted
 from ._lexicon import load_lexicon
 
 if TYPE_CHECKING:
@@ -25,6 +25,10 @@ def lexicon(
     source: Annotated[
         str, typer.Argument(help="Pipeline package or folder, or a word list; jieba's without any")
     ] = "",
+    component: Annotated[
+        str,
+        typer.Option("--component", "-c", help="The component of the pipeline that has it"),
+    ] = "",
     words: Annotated[
         list[str], typer.Option("--word", "-w", help="Look up this word (may be repeated)")
     ] = [],  # noqa: B006  (typer's way)
@@ -33,8 +37,7 @@ def lexicon(
     ] = [],  # noqa: B006
 ) -> None:
     """Count a lexicon's words by source, type and length, look words up, find those of a text."""
-    with exit_on(OSError, ValueError):
-        found = load_lexicon(source)
+    found = load_lexicon(source, component=component)
     show_counts(found)
     if words:
         show_words(found, words)
@@ -46,7 +49,7 @@ def show_counts(lexicon: Lexicon) -> None:
     """Print how many words there are, of each source, type and length."""
     alive = lexicon.alive
     removed = int((~alive).sum())
-    msg.info(f"{len(lexicon):,} words" + (f", {removed:,} removed" if removed else ""))
+    msg.info(counted(len(lexicon), "word") + (f", {removed:,} removed" if removed else ""))
     left_out = ", ".join(f"{n:,} {fault}" for fault, n in lexicon.dropped.items() if n)
     if left_out:
         msg.text(f"left out: {left_out}")
@@ -69,7 +72,7 @@ def show_table(title: str, counts: dict[str, int]) -> None:
     msg.table(rows, header=(title, "words"), divider=True, aligns=("l", "r"))
     if len(counts) > SHOWN:
         rest = sum(list(counts.values())[SHOWN:])
-        msg.text(f"and {len(counts) - SHOWN:,} more, with {rest:,} words")
+        msg.text(f"and {len(counts) - SHOWN:,} more, with {counted(rest, 'word')}")
 
 
 def show_words(lexicon: Lexicon, words: Sequence[str]) -> None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from wasabi import msg
 
+from ..errors import Errors
 from ..files import decode, read_lines
-from ._failure import exit_on
+from ..wording import counted
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -29,14 +30,17 @@ def show(
     """Show the entities of texts, and the words of the lexicon in them (the lattice)."""
     import spacy
 
-    with exit_on(OSError, ValueError):
-        texts = [*(texts or ()), *(lines_of(file) if file else ())]
-        nlp = spacy.load(model)
+    texts = [*(texts or ()), *(lines_of(file) if file else ())]
+    if not texts:
+        raise ValueError(Errors.F137)
+    nlp = spacy.load(model)
     for doc in nlp.pipe(texts):
         msg.divider(doc.text)
         show_entities(doc)
         for name, words in lattice_words(nlp, doc.text):
-            msg.text(f"{name} found {len(words)} words of its lexicon:", "  ".join(words))
+            msg.text(
+                f"{name} found {counted(len(words), 'word')} of its lexicon:", "  ".join(words)
+            )
 
 
 def lines_of(path: Path) -> list[str]:

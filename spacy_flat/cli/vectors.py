@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from wasabi import msg
 
-from ._failure import exit_on
+from ..errors import Errors
 from ._lexicon import load_lexicon
 
 
@@ -40,8 +40,13 @@ def vectors(
     ] = list(Kind),  # noqa: B006  (typer's way)
     lexicon: Annotated[
         str,
-        typer.Option("--lexicon", "-l", help="Pipeline or word list with the words (else jieba's)"),
+        typer.Option(
+            "--lexicon", "-l", help="Word list beside jieba's, or pipeline whose words to take"
+        ),
     ] = "",
+    jieba: Annotated[
+        bool, typer.Option("--jieba/--no-jieba", help="Add jieba's words to those of a word list")
+    ] = True,
     cutting: Annotated[
         Cutting,
         typer.Option("--cut", help="Cut words by longest match, or by frequency as jieba does"),
@@ -68,16 +73,15 @@ def vectors(
     from ..vectors.training import VectorOptions, train_vectors
 
     options = VectorOptions(width, window, min_count, epochs, subwords, workers, seed)
-    with exit_on(OSError, ValueError, ImportError):
-        known = load_lexicon(lexicon)
-        cut = (longest_match if cutting is Cutting.longest else most_probable)(known)
-        for kind in kinds:
-            target = out / f"{kind.value}.vec.gz"
-            trained = train_vectors(
-                kind.value, texts, target, known, cut, options, show_progress=True
-            )
-            msg.good(
-                f"{target}: {trained.vectors:,} vectors of {width} numbers, "
-                f"{trained.size / 1e6:.1f} MB, from {trained.units:,} units "
-                f"in {trained.seconds:.0f} s"
-            )
+    if out.exists() and not out.is_dir():
+        raise NotADirectoryError(Errors.F138.format(path=out))
+    known = load_lexicon(lexicon, add_jieba=jieba)
+    cut = (longest_match if cutting is Cutting.longest else most_probable)(known)
+    for kind in kinds:
+        target = out / f"{kind.value}.vec.gz"
+        trained = train_vectors(kind.value, texts, target, known, cut, options, show_progress=True)
+        msg.good(
+            f"{target}: {trained.vectors:,} vectors of {width} numbers, "
+            f"{trained.size / 1e6:.1f} MB, from {trained.units:,} units "
+            f"in {trained.seconds:.0f} s"
+        )

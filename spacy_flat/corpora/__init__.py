@@ -1,10 +1,12 @@
 """Corpora in outside formats become spaCy's DocBin.
 
-Column files with BIO, BMES or BIOES tags (`columns`) and CLUENER's JSON lines (`cluener`) are read
-as sentences (`sentence`) and written as Docs (`convert`); `sources` knows some public corpora by
-name, and `fetch` gets them.
+Entities come from column files with BIO, BMES, BIOES or BILUO tags (`columns`) and from JSON with
+character offsets (`offsets`), read as sentences (`sentence`) and made into Docs (`ner`). `convert`
+and `sources` hold the tables of formats and of known corpora, to which each task adds its rows
+(`tables`); `fetch` gets the files of known corpora.
 """
 
-from .convert import ConvertOptions, Summary, convert_file
+from .convert import Summary, convert_file
+from .tables import ConvertOptions
 
 __all__ = ["ConvertOptions", "Summary", "convert_file"]

@@ -1,15 +1,16 @@
 """Column files: a unit and its tag on each line, a blank line after each sentence.
 
 The unit (character or word) is the first column, the tag the last; TABs separate columns where the
-line has one, any white space elsewhere. Schemes: BIO (IOB2), BMES and BIOES.
+line has one, any white space elsewhere. Schemes: BIO (IOB2), BMES, BIOES and spaCy's BILUO.
 """
 
 from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -18,15 +19,22 @@ from ..files import read_text_lines
 from ..text.units import EntitySpan
 from .sentence import Repairs, Sentence
 
-Scheme = Literal["bio", "bmes", "bioes"]
+Scheme = Literal["bio", "bmes", "bioes", "biluo"]
 
-PREFIXES: dict[Scheme, str] = {"bio": "BI", "bmes": "BMES", "bioes": "BIES"}
+PREFIXES: dict[Scheme, str] = {"bio": "BI", "bmes": "BMES", "bioes": "BIES", "biluo": "BILU"}
 # BIO has no tag that closes an entity; the others close it with this one.
-CLOSING: dict[Scheme, str] = {"bio": "", "bmes": "E", "bioes": "E"}
+CLOSING: dict[Scheme, str] = {"bio": "", "bmes": "E", "bioes": "E", "biluo": "L"}
 
 # A unit that is itself white space is told from the separator by being one character before it.
 _TABBED = re.compile(r"([^\t]+)\t(?:.*\t)?\s*(\S+)")
 _SPACED = re.compile(r"(\s|\S+)\s+(?:.*\s)?(\S+)")
+
+# Two letters, but for Thai, Lao, Tibetan, Burmese and Khmer, kana, and Chinese characters.
+_SPACED_WORD = re.compile(
+    r"(?:(?![\u0e00-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff"
+    r"\U00020000-\U0003ffff])[^\W\d_]){2}"
+)
+SAMPLE = 1000  # units by which a file is known
 
 
 class Row(NamedTuple):
@@ -61,10 +69,11 @@ class ColumnReader:
         rows: list[Row] = []
         for number, text in read_text_lines(self.path):
             if text.strip() and not text.startswith("-DOCSTART-"):
+                self.repairs.n_lines += 1
                 columns = split_columns(text)
                 if columns is None:
                     error = Errors.F102.format(path=self.path, line=number, text=text)
-                    self.repairs.count("line without a tag dropped", error)
+                    self.repairs.count_line("line without a tag dropped", error)
                 else:
                     rows.append(Row(number, *columns))
             elif rows:
@@ -89,7 +98,7 @@ class ColumnReader:
         error = Errors.F111.format(
             path=self.path, line=row.line, unit=row.unit, part=part, option=option
         )
-        self.repairs.count("unit without prefix or position kept", error)
+        self.repairs.count_line("unit without prefix or position kept", error)
         return row.unit
 
     def _entities(self, rows: list[Row]) -> list[EntitySpan]:
@@ -99,9 +108,9 @@ class ColumnReader:
         # The last pair stands for the end of the sentence, which ends an open entity as O does.
         tags = [*(self._parse_tag(row) for row in rows), ("O", "")]
         for index, (prefix, tag_label) in enumerate(tags):
-            continues = prefix in "IME"
+            continues = prefix in "IMEL"
             if start is not None and continues and tag_label == label:
-                if prefix == "E":
+                if prefix in "EL":
                     entities.append(EntitySpan(start, index + 1, label))
                     start = None
                 continue
@@ -114,8 +123,8 @@ class ColumnReader:
             if continues:
                 row = rows[index]
                 error = Errors.F104.format(path=self.path, line=row.line, tag=row.tag)
-                self.repairs.count("illegal start made a start", error)
-            if prefix in "SE":
+                self.repairs.count_label("illegal start made a start", error)
+            if prefix in "SUEL":
                 entities.append(EntitySpan(index, index + 1, tag_label))
             else:
                 start, label = index, tag_label
@@ -135,7 +144,7 @@ class ColumnReader:
             scheme=self.scheme.upper(),
             expected=expected,
         )
-        self.repairs.count("unknown tag read as O", error)
+        self.repairs.count_label("unknown tag read as O", error)
         return "O", ""
 
     def _end_without_closing_tag(self, row: Row, label: str) -> None:
@@ -143,7 +152,7 @@ class ColumnReader:
         if closing:
             tag = f"{closing}-{label}"
             error = Errors.F105.format(path=self.path, line=row.line, label=label, tag=tag)
-            self.repairs.count("unclosed entity closed", error)
+            self.repairs.count_label("unclosed entity closed", error)
 
 
 def split_columns(text: str) -> tuple[str, str] | None:
@@ -153,13 +162,35 @@ def split_columns(text: str) -> tuple[str, str] | None:
 
 
 def detect_scheme(path: Path) -> Scheme:
-    """Tell the scheme of a file by the prefixes of its tags: M is in BMES alone, E and S are not
-    in BIO. Raises ValueError (F004)."""
+    """Tell the scheme of a file by the prefixes of its tags: M is in BMES alone, L and U are in
+    BILUO alone, E and S are not in BIO. Raises ValueError (F004)."""
     closing = False
     for _, text in read_text_lines(path):
         columns = split_columns(text)
         prefix = columns[1].partition("-")[0] if columns else ""
         if prefix == "M":
             return "bmes"
+        if prefix in ("L", "U"):
+            return "biluo"
         closing = closing or prefix in ("E", "S")
     return "bioes" if closing else "bio"
+
+
+def sample_units(path: Path, limit: int = SAMPLE) -> list[str]:
+    """The first units of a file, as they stand there. Raises ValueError (F004)."""
+    columns = (split_columns(text) for _, text in read_text_lines(path))
+    return [row[0] for row in islice((row for row in columns if row), limit)]
+
+
+def has_positions(units: Sequence[str]) -> bool:
+    """Whether units carry the digit of their place in their word, as "科0" does in Weibo: nearly
+    all end in a digit, and most are more than digits."""
+    ending = sum(len(unit) > 1 and unit[-1] in string.digits for unit in units)
+    numbers = sum(unit.isdecimal() for unit in units)
+    return ending > 0.9 * len(units) and numbers < 0.5 * len(units)
+
+
+def has_spaced_words(units: Sequence[str]) -> bool:
+    """Whether most units are words of a script that writes spaces between them."""
+    words = sum(bool(_SPACED_WORD.search(unit)) for unit in units)
+    return words > 0.5 * len(units)

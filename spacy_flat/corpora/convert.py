@@ -1,149 +1,142 @@
-"""A corpus file becomes a DocBin, each sentence a Doc."""
+"""A corpus file becomes a DocBin.
+
+A task adds its formats to `FORMATS`, and to `DETECTORS` what tells them by the content of a file.
+"""
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from itertools import accumulate
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Literal
 
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import DocBin
 from spacy.vocab import Vocab
 
 from ..errors import Errors
 from ..files import read_text_lines, replacing
-from ..text.units import EntitySpan
-from .cluener import CluenerReader
-from .columns import ColumnReader, detect_scheme
-from .sentence import Repairs, Sentence
+from ..wording import counted
+from . import ner
+from .sentence import Repairs
+from .tables import ConvertOptions, Format
 
-Format = Literal["auto", "bio", "bmes", "bioes", "cluener"]
+FORMATS: dict[str, Format] = {**ner.FORMATS}
+# Each gives the name of a format or None; the last takes any file for one of columns.
+DETECTORS: list[Callable[[Path], str | None]] = [ner.detect_format]
 
-
-@dataclass(frozen=True)
-class ConvertOptions:
-    """How to read a corpus file.
-
-    format: "auto" tells it by the file.
-    words: units are words with a space between them, not characters (or words) written together.
-    repair: repair and count defects where that is possible instead of raising.
-    strip_prefix, strip_position: see `ColumnReader`.
-    """
-
-    format: Format = "auto"
-    words: bool = False
-    repair: bool = False
-    strip_prefix: str = ""
-    strip_position: bool = False
+SHOWN = 3  # Docs of a sample
+SHOWN_CHARACTERS = 60  # of each
 
 
 @dataclass
 class Summary:
-    """What a converted file holds. `characters` are those of the texts."""
+    """What a converted file holds. `characters` are those of the texts.
 
+    label: what `labels` counts, in the singular ("entity").
+    sample: the first Docs on a line each.
+    """
+
+    label: str
     sentences: int = 0
     characters: int = 0
-    entities: Counter[str] = field(default_factory=Counter)
+    labels: Counter[str] = field(default_factory=Counter)
     repairs: Counter[str] = field(default_factory=Counter)
+    sample: list[str] = field(default_factory=list)
 
 
 def convert_file(source: Path, target: Path, options: ConvertOptions) -> Summary:
     """Convert a corpus file to a `.spacy` file, whose folder is made where it is missing.
 
-    Raises ValueError (F004 to F111); `target` is then left as it was.
+    Raises ValueError (F004, F101 to F119), IsADirectoryError (F125) where `target` is a folder;
+    `target` is then left as it was.
     """
+    check_target(source, target)
+    name = find_format(source, options)
+    form = FORMATS[name]
     repairs = Repairs(options.repair)
-    summary = Summary(repairs=repairs.counts)
-    separator = " " if options.words else ""
-    vocab = Vocab()
+    summary = Summary(form.label)
     docs = DocBin(attrs=["ENT_IOB", "ENT_TYPE"])
-    for sentence in read_corpus(source, options, repairs):
-        sentence = trim_entities(sentence, source, repairs)
-        docs.add(make_doc(vocab, sentence, separator))
+    for doc in form.read(source, options, repairs, Vocab()):
+        docs.add(doc)
         summary.sentences += 1
-        summary.characters += len(separator.join(sentence.units))
-        summary.entities.update(entity.label for entity in sentence.entities)
+        summary.characters += len(doc.text)
+        summary.labels.update(form.count(doc))
+        if len(summary.sample) < SHOWN:
+            summary.sample.append(shortened(form.show(doc)))
     if not summary.sentences:
         raise ValueError(Errors.F101.format(path=source))
+    summary.repairs = repairs.counts
+    check_repairs(source, name, summary, repairs, options.max_repairs)
     with replacing(target) as temporary:
         docs.to_disk(temporary)
     return summary
 
 
-def read_corpus(path: Path, options: ConvertOptions, repairs: Repairs) -> Iterable[Sentence]:
-    """Return the sentences of a file, which are read as they are asked for."""
-    form = detect_format(path) if options.format == "auto" else options.format
-    if form == "cluener":
-        return CluenerReader(path, repairs)
-    return ColumnReader(path, form, repairs, options.strip_prefix, options.strip_position)
+def shortened(line: str) -> str:
+    """The beginning of a line."""
+    return line if len(line) <= SHOWN_CHARACTERS else f"{line[:SHOWN_CHARACTERS]}…"
 
 
-def detect_format(path: Path) -> Literal["bio", "bmes", "bioes", "cluener"]:
-    """Tell the format of a file by its first line, and a column file's scheme by all its tags."""
-    first = next((text for _, text in read_text_lines(path) if text.strip()), "").strip()
-    if first.startswith("{") and first.endswith("}"):
-        return "cluener"
-    return detect_scheme(path)
+def check_target(source: Path, target: Path) -> None:
+    """Raises ValueError where both are one file, by links too (F112), IsADirectoryError where
+    `target` is a folder (F125)."""
+    if target.is_dir():
+        raise IsADirectoryError(Errors.F125.format(path=target, source=source.name))
+    if target.exists() and source.exists() and os.path.samefile(source, target):
+        raise ValueError(Errors.F112.format(source=source, target=target))
 
 
-def trim_entities(sentence: Sentence, path: Path, repairs: Repairs) -> Sentence:
-    """Take white space off the ends of entities, where spaCy allows none.
+def find_format(path: Path, options: ConvertOptions) -> str:
+    """The name of the format of a file: the one asked for, or told by the file.
 
-    Raises ValueError (F110) where repairing was not asked for.
+    Raises ValueError for an unknown name (F118), for options that the format does not take (F117)
+    and for a file without line feeds (F113).
     """
-    entities = []
-    for start, end, label in sentence.entities:
-        units = sentence.units[start:end]
-        filled = [index for index, unit in enumerate(units, start) if not unit.isspace()]
-        if filled and (filled[0], filled[-1] + 1) == (start, end):
-            entities.append(EntitySpan(start, end, label))
-            continue
-        error = Errors.F110.format(
-            path=path, line=sentence.line, label=label, surface="".join(units)
-        )
-        repairs.count("white space trimmed off an entity", error)
-        if filled:
-            entities.append(EntitySpan(filled[0], filled[-1] + 1, label))
-    return sentence._replace(entities=entities)
+    if options.format not in ("auto", *FORMATS):
+        raise ValueError(Errors.F118.format(name=options.format, names=", ".join(FORMATS)))
+    check_line_ends(path)
+    name = detect_format(path) if options.format == "auto" else options.format
+    takes = {"format", "repair", "max_repairs", *FORMATS[name].takes}
+    given = [f.name for f in fields(options) if getattr(options, f.name) != f.default]
+    for option in given:
+        if option not in takes:
+            option = "--" + option.replace("_", "-")
+            raise ValueError(Errors.F117.format(path=path, name=name, option=option))
+    return name
 
 
-def make_doc(vocab: Vocab, sentence: Sentence, separator: str = "") -> Doc:
-    """Make a Doc whose text is exactly the units with `separator` between them.
-
-    A unit is a token, whatever its length. White space is tokenised as by spaCy's own tokenizers:
-    a single space belongs to the token before it, more than that is a token.
-    """
-    words, spaces = split_off_spaces(sentence.units, separator)
-    doc = Doc(vocab, words=words, spaces=spaces)
-    starts = list(accumulate((len(unit) + len(separator) for unit in sentence.units), initial=0))
-    spans = []
-    for start, end, label in sentence.entities:
-        span = doc.char_span(starts[start], starts[end] - len(separator), label)
-        assert span is not None  # units are tokens, and entities have no outer white space
-        spans.append(span)
-    doc.ents = tuple(spans)
-    return doc
+def detect_format(path: Path) -> str:
+    """Tell the format of a file by its content."""
+    return next(name for detect in DETECTORS if (name := detect(path)))
 
 
-def split_off_spaces(units: list[str], separator: str) -> tuple[list[str], list[bool]]:
-    """Return the tokens of units, and whether a space follows each.
+def check_line_ends(path: Path) -> None:
+    """Raises ValueError (F113) where lines end with carriage returns alone: the first line is then
+    the whole file."""
+    _, first = next(read_text_lines(path), (1, ""))
+    if "\r" in first.strip():
+        raise ValueError(Errors.F113.format(path=path))
 
-    The same as `spacy.util.get_words_and_spaces`, but in linear time: a file without blank lines
-    is one long sentence.
-    """
-    words: list[str] = []
-    spaces: list[bool] = []
-    pieces = [piece for unit in units for piece in (separator, unit)][1:] if separator else units
-    for piece in pieces:
-        after_word = bool(words) and not words[-1].isspace()
-        if piece.startswith(" ") and after_word and not spaces[-1]:
-            spaces[-1] = True
-            piece = piece[1:]
-        if piece.isspace() and words and words[-1].isspace():
-            words[-1] += piece
-        elif piece:
-            words.append(piece)
-            spaces.append(False)
-    return words, spaces
+
+def check_repairs(path: Path, name: str, summary: Summary, repairs: Repairs, most: float) -> None:
+    """Raises ValueError (F116) where a larger share than `most` of the lines, or of what is
+    annotated, was repaired: then the file is not what it was taken for."""
+    n_labels = sum(summary.labels.values())
+    for kinds, n_read, noun in (
+        (repairs.lines, repairs.n_lines, "line"),
+        (repairs.labels, n_labels, summary.label),
+    ):
+        n = sum(kinds.values())
+        total = max(n, n_read)  # entities that were dropped are not among those that were read
+        if n > most * total:
+            error = Errors.F116.format(
+                path=path,
+                n=n,
+                total=counted(total, noun),
+                done=", ".join(f"{kind} {count:,}" for kind, count in kinds.most_common()),
+                most=most,
+                format=name,
+                sample=" / ".join(summary.sample),
+            )
+            raise ValueError(error)

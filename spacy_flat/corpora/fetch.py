@@ -13,7 +13,8 @@ from urllib.error import URLError
 
 from ..errors import Errors
 from ..files import replacing
-from .sources import Source, SourceFile, get_source
+from .sources import get_source
+from .tables import Source, SourceFile
 
 CHUNK = 1 << 20  # bytes read at a time
 TIMEOUT = 60  # seconds without an answer

@@ -1,4 +1,4 @@
-"""What every reader yields, and what becomes of defects in the input."""
+"""What every reader of entities yields, and how defects in a corpus file are counted."""
 
 from __future__ import annotations
 
@@ -22,16 +22,33 @@ class Sentence(NamedTuple):
 
 @dataclass
 class Repairs:
-    """Whether defects are repaired, and how many of each kind were."""
+    """Whether defects are repaired, and how many of each kind were.
+
+    lines: defects of lines, of which `n_lines` were read. labels: defects of what is annotated.
+    """
 
     enabled: bool = False
-    counts: Counter[str] = field(default_factory=Counter)
+    n_lines: int = 0
+    lines: Counter[str] = field(default_factory=Counter)
+    labels: Counter[str] = field(default_factory=Counter)
 
-    def count(self, kind: str, error: str) -> None:
-        """Count a defect that the caller then repairs.
+    @property
+    def counts(self) -> Counter[str]:
+        """All repairs by their kind."""
+        return self.lines + self.labels
+
+    def count_line(self, kind: str, error: str) -> None:
+        """Count a defect of a line that the caller then repairs.
 
         Raises ValueError with the text `error` where repairing was not asked for.
         """
+        self._count(self.lines, kind, error)
+
+    def count_label(self, kind: str, error: str) -> None:
+        """The same for a defect of an annotation."""
+        self._count(self.labels, kind, error)
+
+    def _count(self, counts: Counter[str], kind: str, error: str) -> None:
         if not self.enabled:
             raise ValueError(error)
-        self.counts[kind] += 1
+        counts[kind] += 1

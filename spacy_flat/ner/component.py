@@ -139,6 +139,11 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
         return tuple(self.cfg["labels"])
 
     @property
+    def is_initialised(self) -> bool:
+        """Whether there is a network."""
+        return shim_of(self.model).is_initialised
+
+    @property
     def label_data(self) -> tuple[str, ...]:
         """What `spacy init labels` writes and `initialize` reads."""
         return self.labels
@@ -251,7 +256,7 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
         """Add new labels, all at once, since the network is rebuilt for them."""
         if labels:
             self.cfg["labels"].extend(self._checked(label) for label in labels)
-            if shim_of(self.model).is_initialised:
+            if self.is_initialised:
                 extend_labels(self.model, self.labels)
 
     def _checked(self, label: str) -> str:
@@ -262,7 +267,7 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
         return label
 
     def _require_initialised(self) -> None:
-        if not shim_of(self.model).is_initialised:
+        if not self.is_initialised:
             raise ValueError(Errors.F303.format(name=self.name))
 
 

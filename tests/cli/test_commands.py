@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,6 +16,9 @@ from spacy.tokens import Doc, DocBin
 from typer.testing import CliRunner, Result
 
 from spacy_flat.cli import app
+from spacy_flat.cli._failure import exiting
+from spacy_flat.corpora.convert import FORMATS
+from spacy_flat.vectors import training
 
 
 @pytest.fixture
@@ -51,8 +56,8 @@ def test_from_fetch_to_docs(project: Path) -> None:
     assert run("fetch", "demo", "data", "--source", "").exit_code == 0
     result = run("convert", "--corpus", "demo", "data", "corpus/demo")
     assert result.exit_code == 0
-    assert result.output.count("1 sentences, 4 characters") == 3
-    assert "1 entities: LOC 1" in result.output
+    assert result.output.count("1 sentence, 4 characters") == 3
+    assert "1 entity: LOC 1" in result.output
     docs = DocBin().from_disk(project / "corpus/demo/dev.spacy").get_docs(spacy.blank("zh").vocab)
     assert [[(e.text, e.label_) for e in doc.ents] for doc in docs] == [[("重庆", "LOC")]]
 
@@ -63,9 +68,13 @@ def test_convert_a_file_with_options(project: Path) -> None:
     assert "[F104] corpus.txt, line 1: 'I-X' continues" in failure(
         "convert", "corpus.txt", "out.spacy", *options
     )
-    result = run("convert", "corpus.txt", "out.spacy", *options, "--repair")
+    assert "[F116]" in failure("convert", "corpus.txt", "out.spacy", *options, "--repair")
+    options += ["--repair", "--max-repairs", "1"]
+    result = run("convert", "corpus.txt", "out.spacy", *options)
     assert result.exit_code == 0
-    assert "1 repairs: illegal start made a start 1" in " ".join(result.output.split())
+    output = " ".join(result.output.split())
+    assert "1 repair: illegal start made a start 1" in output
+    assert "It begins, as it was read: [a](X) b" in output
     (doc,) = DocBin().from_disk(project / "out.spacy").get_docs(spacy.blank("en").vocab)
     assert (doc.text, [e.text for e in doc.ents]) == ("a b", ["a"])
 
@@ -142,5 +151,113 @@ def test_show_a_file(tmp_path: Path) -> None:
     assert "line 1" in message
 
 
+def test_show_without_texts(tmp_path: Path) -> None:
+    spacy.blank("zh").to_disk(tmp_path / "model")
+    assert "[F137]" in failure("show", str(tmp_path / "model"))
+    (tmp_path / "empty.txt").write_text("\n", "utf-8")
+    assert "[F137]" in failure("show", str(tmp_path / "model"), "-f", str(tmp_path / "empty.txt"))
+    assert "[F001]" in failure("show", str(tmp_path / "model"), "--file", str(tmp_path / "none"))
+
+
+def test_vectors_into_a_file(tmp_path: Path) -> None:
+    (tmp_path / "out").touch()
+    assert "[F138]" in failure("vectors", "text.txt", "--out", str(tmp_path / "out"))
+
+
+def test_vectors_add_a_word_list_to_jiebas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known: list[set[str]] = []
+
+    def train_vectors(kind, texts, target, words, *rest, **named):  # type: ignore
+        known.append(set(words))
+        return training.Trained(0, 0, 0.0, 0)
+
+    monkeypatch.setattr(training, "train_vectors", train_vectors)
+    (tmp_path / "words.txt").write_text("人和药店\n", "utf-8")
+    arguments = ["vectors", "text.txt", "--out", str(tmp_path), "--kind", "char"]
+    arguments += ["--lexicon", str(tmp_path / "words.txt")]
+    assert run(*arguments).exit_code == 0
+    assert run(*arguments, "--no-jieba").exit_code == 0
+    assert {"人和药店", "清华大学"} <= known[0]
+    assert known[1] == {"人和药店"}
+
+
+def test_convert_and_the_file_itself(project: Path) -> None:
+    (project / "corpus.txt").write_text("好 O\n", "utf-8")
+    assert "[F112]" in failure("convert", "corpus.txt", "./corpus.txt")
+    assert "[F125]" in failure("convert", "corpus.txt", "assets")
+
+
 def test_show_without_a_pipeline(tmp_path: Path) -> None:
     assert "E050" in failure("show", str(tmp_path / "none"), "好")
+
+
+def test_the_formats_of_convert_are_those_of_the_table(project: Path) -> None:
+    help = run("convert", "--help").output
+    assert all(name in help for name in FORMATS)
+    (project / "corpus.txt").write_text("好 O\n", "utf-8")
+    assert "[F118]" in failure("convert", "corpus.txt", "out.spacy", "--format", "conll")
+
+
+# How commands fail
+
+
+def test_errors_of_the_operating_system_name_the_path(project: Path) -> None:
+    (project / "corpus.txt").write_text("好 O\n", "utf-8")
+    (project / "file").touch()
+    message = failure("convert", "corpus.txt", "file/out.spacy")
+    assert "file: File exists" in message
+    assert "Errno" not in message
+
+
+def test_a_config_that_does_not_validate_is_no_traceback(tmp_path: Path) -> None:
+    spacy.blank("zh").to_disk(tmp_path / "model")
+    config = (tmp_path / "model/config.cfg").read_text("utf-8")
+    (tmp_path / "model/config.cfg").write_text(
+        config.replace("batch_size = 1000", 'batch_size = "many"'), "utf-8"
+    )
+    result = run("show", str(tmp_path / "model"), "好")
+    assert result.exit_code == 1
+    assert isinstance(result.exception, SystemExit)
+    assert "batch_size" in result.output
+
+
+@pytest.mark.parametrize("error", [ValueError("not coded"), KeyError("x"), TypeError("[X001] y")])
+def test_a_bug_keeps_its_traceback(error: Exception) -> None:
+    def command() -> None:
+        raise error
+
+    with pytest.raises(type(error)):
+        exiting(command)()
+
+
+@pytest.mark.parametrize(
+    ("error", "shown"),
+    [
+        (ValueError("[E050] Can't find"), "[E050] Can't find"),
+        (ModuleNotFoundError("[F030] gensim"), "[F030] gensim"),
+        (FileNotFoundError(2, "No such file", "a/b"), "a/b: No such file"),
+        (OSError(28, "No space left"), "No space left"),
+        (TimeoutError(), "TimeoutError"),
+    ],
+)
+def test_a_coded_error_ends_the_command(
+    error: Exception, shown: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def command() -> None:
+        raise error
+
+    with pytest.raises(SystemExit) as exit:
+        exiting(command)()
+    assert exit.value.code == 1
+    assert shown in capsys.readouterr().out
+
+
+def test_spacys_command_line_stays_light() -> None:
+    """Whatever spaCy itself imports, our commands import none of these again."""
+    code = (
+        "import sys, spacy.cli\n"
+        "for name in ('torch', 'daachorse', 'safetensors', 'jieba', 'gensim'):\n"
+        "    sys.modules[name] = None\n"
+        "import spacy_flat.cli"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import json
 import shutil
+import zlib
 from pathlib import Path
 
+import pytest
+import spacy
+import thinc.api
+from spacy.cli.evaluate import evaluate as spacy_evaluate
+from spacy.tokens import Doc, DocBin
+from spacy.vocab import Vocab
 from typer.testing import CliRunner, Result
 
 from spacy_flat.cli import app
+from spacy_flat.cli._errors_page import MOST, entities_of, errors_page, find_errors
 
 MODEL = "training/zh_flat_demo/model-best"
 
@@ -22,7 +30,7 @@ def test_dev_is_scored_where_there_is_no_test_part(mini_project: Path, tmp_path:
     result = run(mini_project / MODEL, tmp_path, "--output", tmp_path / "scores/metrics.json")
     assert result.exit_code == 0
     output = " ".join(result.output.split())
-    assert "on dev" in output
+    assert "F1 of entities on dev: 0." in output
     assert "the score is a little too high" in output
     assert "the score is uncertain" in output  # ten sentences
     metrics = json.loads((tmp_path / "scores/metrics.json").read_text("utf-8"))
@@ -42,3 +50,107 @@ def test_no_pipeline(mini_project: Path, tmp_path: Path) -> None:
     result = run(tmp_path / "none", mini_project / "corpus/demo", "--output", tmp_path / "m.json")
     assert result.exit_code == 1
     assert "E050" in result.output
+
+
+def failure(*arguments: object) -> str:
+    """The message of a command that must fail without a traceback, unwrapped."""
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert isinstance(result.exception, SystemExit)
+    return " ".join(result.output.split())
+
+
+def test_a_file_is_scored(mini_project: Path, tmp_path: Path) -> None:
+    path = shutil.copy(mini_project / "corpus/demo/train.spacy", tmp_path / "mine.spacy")
+    result = run(mini_project / MODEL, path)
+    assert result.exit_code == 0
+    output = " ".join(result.output.split())
+    assert "mine.spacy: 40 sentences" in output
+    assert "F1 of entities on mine: " in output
+    assert "too high" not in output
+
+
+def test_the_scores_are_those_of_spacy(mini_project: Path, tmp_path: Path) -> None:
+    path = mini_project / "corpus/demo/train.spacy"
+    run(mini_project / MODEL, path, "--output", tmp_path / "metrics.json")
+    measured = json.loads((tmp_path / "metrics.json").read_text("utf-8"))
+    expected = spacy_evaluate(str(mini_project / MODEL), path)
+    del measured["speed"], expected["speed"]
+    assert measured.items() >= expected.items()
+    gold = list(DocBin().from_disk(path).get_docs(Vocab()))
+    assert measured["sentences"] == len(gold)
+    assert measured["entities"] == sum(len(doc.ents) for doc in gold)
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [(b"", "F134"), (b"no docs", "F134"), (zlib.compress(b"x"), "F134"), (None, "F001")],
+)
+def test_a_file_that_is_no_docbin(
+    mini_project: Path, tmp_path: Path, content: bytes | None, code: str
+) -> None:
+    path = tmp_path / "test.spacy"
+    if content is not None:
+        path.write_bytes(content)
+    assert f"[{code}]" in failure(mini_project / MODEL, path)
+
+
+def test_an_empty_docbin(mini_project: Path, tmp_path: Path) -> None:
+    DocBin().to_disk(tmp_path / "test.spacy")
+    assert "[F133]" in failure(mini_project / MODEL, tmp_path)
+
+
+def test_a_gpu_that_cannot_be_used(mini_project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def require_gpu(number: int) -> None:
+        raise ValueError("Cannot use GPU, CuPy is not installed")
+
+    monkeypatch.setattr(thinc.api, "require_gpu", require_gpu)
+    message = failure(mini_project / MODEL, mini_project / "corpus/demo", "--gpu-id", 0)
+    assert "[F135] GPU 0 can't be used: Cannot use GPU, CuPy is not installed." in message
+
+
+def test_the_page_of_errors(mini_project: Path, tmp_path: Path) -> None:
+    corpus = mini_project / "corpus/demo/train.spacy"
+    result = run(mini_project / MODEL, corpus, "--errors", tmp_path / "new/errors.html")
+    assert result.exit_code == 0
+    page = (tmp_path / "new/errors.html").read_text("utf-8")
+    gold = list(DocBin().from_disk(corpus).get_docs(Vocab()))
+    nlp = spacy.load(mini_project / MODEL)
+    predicted = list(nlp.pipe(doc.text for doc in gold))
+    wrong = [g for g, p in zip(gold, predicted, strict=True) if entities_of(g) != entities_of(p)]
+    assert wrong
+    assert page.count('<div class="entities"') == 2 * len(wrong)
+    assert f"{len(wrong)} sentence" in page
+    assert f"{len(wrong)} sentence" in " ".join(result.output.split())
+
+
+def doc_of(text: str, *spans: tuple[int, int, str]) -> Doc:
+    doc = Doc(Vocab(), words=list(text), spaces=[False] * len(text))
+    doc.set_ents([doc.char_span(*span) for span in spans])
+    return doc
+
+
+def test_errors_are_told_from_what_is_right_and_what_is_unknown() -> None:
+    text = "重庆<b>"
+    gold = doc_of(text, (0, 2, "LOC"))
+    unknown = Doc(Vocab(), words=list(text), spaces=[False] * len(text))
+    pairs = [
+        (gold, gold),
+        (unknown, gold),
+        (gold, doc_of(text, (0, 1, "LOC"))),
+        (gold, doc_of(text, (0, 2, "ORG"), (2, 5, "PER"))),
+    ]
+    found = find_errors(pairs)
+    assert [errors.number for errors in found] == [3, 4]
+    page = errors_page("a & b", found)
+    assert "2 sentences with errors: 2 gold entities were not predicted, 3 predicted ones" in page
+    assert "4: missed 重庆 (LOC), wrong 重庆 (ORG), wrong &lt;b&gt; (PER)" in page
+    assert "<title>a &amp; b</title>" in page
+    assert "<b>" not in page
+
+
+def test_a_long_page_is_cut() -> None:
+    errors = find_errors([(doc_of("重庆", (0, 2, "LOC")), doc_of("重庆"))]) * (MOST + 1)
+    page = errors_page("errors", errors)
+    assert f"The first {MOST} sentences are shown." in page
+    assert page.count('<div class="entities"') == 2 * MOST

@@ -8,6 +8,7 @@ from spacy.training import Example
 from typer.testing import CliRunner, Result
 
 from spacy_flat.cli import app
+from spacy_flat.cli._lexicon import load_lexicon
 from spacy_flat.lexicon import Lexicon
 from spacy_flat.lexicon.sources import Entry
 
@@ -72,7 +73,7 @@ def test_the_lexicon_of_a_pipeline_with_its_changes(tmp_path: Path) -> None:
 
     result = run(str(tmp_path / "model"))
 
-    assert "1 words, 1 removed" in result.output
+    assert "1 word, 1 removed" in result.output
     assert ("added", "1") in rows(result)
     assert ("nt", "1") in rows(result)
 
@@ -98,3 +99,37 @@ def test_a_pipeline_without_lexicon(tmp_path: Path) -> None:
 
 def test_no_such_pipeline() -> None:
     assert run("no_such_pipeline").exit_code == 1
+
+
+@pytest.fixture
+def two_components(tmp_path: Path) -> str:
+    """A pipeline of two components with a lexicon each."""
+    nlp = spacy.blank("zh")
+    example = Example.from_dict(nlp.make_doc("重庆"), {"entities": [(0, 2, "LOC")]})
+    for name, word in (("places", "重庆"), ("drugs", "阿司匹林")):
+        component = nlp.add_pipe("flat_ner", name=name)
+        component.initialize(lambda: [example], nlp=nlp, lexicon=Lexicon([Entry(word)]))
+    nlp.to_disk(tmp_path / "model")
+    return str(tmp_path / "model")
+
+
+def test_a_pipeline_of_two_lexicons_takes_a_name(two_components: str) -> None:
+    for arguments in ([], ["--component", "tagger"]):
+        result = run(two_components, *arguments)
+        assert result.exit_code == 1
+        assert "[F136]" in result.output
+        assert "places, drugs" in " ".join(result.output.split())
+    result = run(two_components, "--component", "drugs", "--word", "阿司匹林")
+    assert result.exit_code == 0
+    assert "1 word\x1b" in result.output
+    assert ("阿司匹林", "added", "(unknown)", "(unknown)") in rows(result)
+
+
+def test_a_word_list_beside_jiebas(words: Path) -> None:
+    alone = load_lexicon(str(words))
+    both = load_lexicon(str(words), add_jieba=True)
+    assert "清华大学" not in alone
+    assert "清华大学" in both
+    assert len(both) > len(alone) + 300_000
+    # Of equal words the list's counts.
+    assert both.origin_names[both.origins[both.index("药店")]] == "mine.txt"

@@ -13,12 +13,13 @@ from spacy_flat.corpora.columns import ColumnReader, Scheme, detect_scheme, spli
 from spacy_flat.corpora.sentence import Repairs, Sentence
 from spacy_flat.text.units import EntitySpan
 
-SCHEMES: list[Scheme] = ["bio", "bmes", "bioes"]
+SCHEMES: list[Scheme] = ["bio", "bmes", "bioes", "biluo"]
 # Tags of an entity of one, two and of four units.
 TAGS = {
     "bio": {1: "B", 2: "BI", 4: "BIII"},
     "bmes": {1: "S", 2: "BE", 4: "BMME"},
     "bioes": {1: "S", 2: "BE", 4: "BIIE"},
+    "biluo": {1: "U", 2: "BL", 4: "BIIL"},
 }
 
 
@@ -40,7 +41,8 @@ def encode(length: int, entities: list[EntitySpan], scheme: Scheme) -> list[str]
         for i in range(start, end):
             tags[i] = f"{'B' if i == start else inside}-{label}"
         if scheme != "bio":
-            last = "S" if end - start == 1 else "E"
+            single, closing = "UL" if scheme == "biluo" else "SE"
+            last = single if end - start == 1 else closing
             tags[end - 1] = f"{last}-{label}"
     return tags
 
@@ -151,6 +153,9 @@ DEFECTS = [
     ("bio", "a B\n", "F103", 1, [], "unknown tag read as O"),
     ("bmes", "a I-X\n", "F103", 1, [], "unknown tag read as O"),
     ("bioes", "a M-X\n", "F103", 1, [], "unknown tag read as O"),
+    ("biluo", "a E-X\n", "F103", 1, [], "unknown tag read as O"),
+    ("biluo", "a O\nb L-X\n", "F104", 2, [EntitySpan(1, 2, "X")], "illegal start made a start"),
+    ("biluo", "a B-X\nb I-X\nc O\n", "F105", 2, [EntitySpan(0, 2, "X")], "unclosed entity closed"),
     ("bio", "a O\nb I-X\n", "F104", 2, [EntitySpan(1, 2, "X")], "illegal start made a start"),
     (
         "bio",

@@ -13,8 +13,10 @@ from spacy.util import get_words_and_spaces
 from spacy.vocab import Vocab
 
 from spacy_flat.corpora import ConvertOptions, Summary, convert_file
-from spacy_flat.corpora.convert import detect_format, make_doc, split_off_spaces
-from spacy_flat.corpora.sentence import Sentence
+from spacy_flat.corpora.convert import FORMATS, detect_format
+from spacy_flat.corpora.ner import make_doc, split_off_spaces
+from spacy_flat.corpora.sentence import Repairs, Sentence
+from spacy_flat.corpora.tables import Format
 from spacy_flat.text.units import EntitySpan
 
 
@@ -39,7 +41,8 @@ def test_characters(tmp_path: Path) -> None:
     assert [doc.text for doc in docs] == ["重庆开业", "好"]
     assert [token.text for token in docs[0]] == ["重", "庆", "开", "业"]
     assert [entities(doc) for doc in docs] == [[("重庆", "LOC")], []]
-    assert summary == Summary(sentences=2, characters=5, entities={"LOC": 1}, repairs={})  # type: ignore[arg-type]
+    sample = ["[重庆](LOC)开业", "好"]
+    assert summary == Summary("entity", 2, 5, {"LOC": 1}, {}, sample)  # type: ignore[arg-type]
 
 
 def test_sentences_without_entities_are_annotated_as_such(tmp_path: Path) -> None:
@@ -71,7 +74,7 @@ def test_white_space_at_the_ends_of_an_entity(tmp_path: Path) -> None:
     text = "甲\tO\n \tB-X\n乙\tI-X\n \tI-X\n丙\tO\n\u3000\tB-Y\n"
     with pytest.raises(ValueError, match=r"F110.*corpus, sentence at line 1: X entity ' 乙 '"):
         convert(tmp_path, text)
-    docs, summary = convert(tmp_path, text, repair=True)
+    docs, summary = convert(tmp_path, text, repair=True, max_repairs=1)
     assert entities(docs[0]) == [("乙", "X")]
     assert summary.repairs == {"white space trimmed off an entity": 2}
 
@@ -107,6 +110,10 @@ def test_a_doc_has_the_exact_text_and_entities(text: str, data: st.DataObject) -
         ("{ O\n} O\n", "bio"),
         ("\n\na B-X\nb M-X\nc E-X\n", "bmes"),
         ("a S-X\n", "bioes"),
+        ("a U-X\n", "biluo"),
+        ("a B-X\nb L-X\n", "biluo"),
+        ('[\n {"text": "a", "label": {}}\n]\n', "cluener"),
+        ('["a", {"entities": []}]\n', "pairs"),
     ],
 )
 def test_formats_are_told_by_the_file(tmp_path: Path, text: str, form: str) -> None:
@@ -115,7 +122,7 @@ def test_formats_are_told_by_the_file(tmp_path: Path, text: str, form: str) -> N
     assert detect_format(path) == form
 
 
-@pytest.mark.parametrize("form", ["auto", "bio", "bmes", "bioes", "cluener"])
+@pytest.mark.parametrize("form", ["auto", *FORMATS])
 @pytest.mark.parametrize("text", ["", "\n \n\n"])
 def test_an_empty_file_is_an_error(tmp_path: Path, text: str, form: str) -> None:
     with pytest.raises(ValueError, match=r"\[F101\] .*corpus: no sentence"):
@@ -135,3 +142,111 @@ def test_a_failed_conversion_leaves_the_old_file(tmp_path: Path) -> None:
 def test_a_file_without_blank_lines_is_read_in_linear_time(tmp_path: Path) -> None:
     docs, summary = convert(tmp_path, "甲 O\n" * 60_000)
     assert summary.characters == len(docs[0].text) == 60_000
+
+
+# What would be garbage
+
+
+@pytest.mark.parametrize("link", ["same", "symbolic", "hard"])
+def test_a_file_is_not_converted_into_itself(tmp_path: Path, link: str) -> None:
+    source = tmp_path / "corpus"
+    source.write_text("好 O\n", "utf-8")
+    target = source if link == "same" else tmp_path / "link.spacy"
+    if link == "symbolic":
+        target.symlink_to(source)
+    elif link == "hard":
+        target.hardlink_to(source)
+    with pytest.raises(ValueError, match=r"\[F112\] .*corpus that is to be converted"):
+        convert_file(source, target, ConvertOptions())
+    assert source.read_text("utf-8") == "好 O\n"
+
+
+def test_a_folder_is_no_target(tmp_path: Path) -> None:
+    source = tmp_path / "corpus"
+    source.write_text("好 O\n", "utf-8")
+    with pytest.raises(IsADirectoryError, match=r"\[F125\] .*for example .*/corpus\.spacy"):
+        convert_file(source, tmp_path, ConvertOptions())
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "code"),
+    [
+        ("好 O\r店 O\r\r好 O\r", {}, "F113"),
+        ('{"text": "a", "label": {}}\r{"text": "b", "label": {}}\r', {}, "F113"),
+        ("科0\tO\n技1\tO\n30\tO\n", {}, "F114"),
+        ("John B-PER\nlives O\nin O\nNew B-LOC\nYork I-LOC\n. O\n", {}, "F115"),
+        ("Иван B-PER\nживёт O\nв O\nМоскве B-LOC\n", {}, "F115"),
+        ("en:John B-PER\nen:lives O\n", {"strip_prefix": "en:"}, "F115"),
+        ("서울에 B-LOC\n살아요 O\n", {}, "F115"),
+        ('{"text": "a", "label": {}}', {"words": True}, "F117.*--words has no effect on .*cluener"),
+        ('["a", {"entities": []}]', {"strip_position": True}, "F117.*--strip-position"),
+        ("好 O\n", {"format": "conll"}, r"F118.*'conll'.*auto, bio, bmes"),
+    ],
+)
+@pytest.mark.parametrize("repair", [False, True])
+def test_what_would_be_misread_is_an_error(
+    tmp_path: Path, text: str, options: dict[str, object], code: str, repair: bool
+) -> None:
+    source = tmp_path / "corpus"
+    source.write_bytes(text.encode("utf-8"))
+    with pytest.raises(ValueError, match=code):
+        convert_file(
+            source,
+            tmp_path / "c.spacy",
+            ConvertOptions(repair=repair, **options),  # type: ignore[arg-type]
+        )
+    assert not (tmp_path / "c.spacy").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("今天 O\n天气 O\n很 O\n好 O\n", "今天天气很好"),  # words of a script without spaces
+        ("ラーメン O\nください O\n", "ラーメンください"),
+        ("2021 O\n12 O\n31 O\n", "20211231"),  # numbers, not positions
+        ("2021 O\n年 O\nA4 O\n纸 O\n", "2021年A4纸"),
+        ("用 O\niPhone O\nPro O\n拍 O\n", "用iPhonePro拍"),
+    ],
+)
+def test_what_only_looks_so_is_read(tmp_path: Path, text: str, whole: str) -> None:
+    docs, _ = convert(tmp_path, text)
+    assert docs[0].text == whole
+
+
+def test_many_repairs_are_an_error_unless_asked_for(tmp_path: Path) -> None:
+    lines = [f"{'好 O' if i % 10 else '坏'}\n" for i in range(100)]
+    message = (
+        r"F116.*: 10 of 100 lines had to be repaired \(.*dropped 10\), more than 5%.*begins: 好"
+    )
+    with pytest.raises(ValueError, match=message):
+        convert(tmp_path, "".join(lines), repair=True)
+    _, summary = convert(tmp_path, "".join(lines), repair=True, max_repairs=0.1)
+    assert summary.repairs == {"line without a tag dropped": 10}
+
+
+def test_repairs_of_few_entities_in_much_text_are_many(tmp_path: Path) -> None:
+    text = "好 O\n" * 1000 + "山 I-LOC\n好 O\n" + "山 B-LOC\n好 O\n" * 9
+    with pytest.raises(ValueError, match=r"F116.*: 1 of 10 entities had to be repaired"):
+        convert(tmp_path, text, repair=True)
+
+
+def test_few_repairs_are_no_error(tmp_path: Path) -> None:
+    _, summary = convert(tmp_path, "坏\n" + "好 O\n" * 19, repair=True)
+    assert summary.repairs == {"line without a tag dropped": 1}
+
+
+# The table
+
+
+def test_a_task_adds_a_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(path: Path, options: ConvertOptions, repairs: Repairs, vocab: Vocab):  # type: ignore
+        for line in path.read_text("utf-8").splitlines():
+            doc = Doc(vocab, words=list(line[1:]), spaces=[False] * (len(line) - 1))
+            doc.cats = {"POEM": float(line[0])}
+            yield doc
+
+    poems = Format(read, lambda doc: doc.cats, lambda doc: doc.text, "poem")
+    monkeypatch.setitem(FORMATS, "poems", poems)
+    docs, summary = convert(tmp_path, "1床前明月光\n0好\n", format="poems")
+    assert [doc.cats for doc in docs] == [{"POEM": 1.0}, {"POEM": 0.0}]
+    assert (summary.label, summary.labels["POEM"]) == ("poem", 1)

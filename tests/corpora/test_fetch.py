@@ -12,7 +12,8 @@ from urllib.error import URLError
 import pytest
 
 from spacy_flat.corpora.fetch import corpus_files, fetch_corpus
-from spacy_flat.corpora.sources import SOURCES, Source, SourceFile, get_source
+from spacy_flat.corpora.sources import SOURCES, get_source
+from spacy_flat.corpora.tables import Source, SourceFile
 
 CONTENT = "甲 O\n".encode()
 

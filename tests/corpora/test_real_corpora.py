@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from spacy_flat.corpora import convert_file
-from spacy_flat.corpora.convert import ConvertOptions, read_corpus
+from spacy_flat.corpora import ConvertOptions, convert_file
 from spacy_flat.corpora.fetch import corpus_files, fetch_corpus
-from spacy_flat.corpora.sentence import Repairs
 from spacy_flat.corpora.sources import SOURCES
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -45,11 +44,11 @@ REPAIRS = {
 
 
 @pytest.mark.parametrize(("name", "part"), COUNTS)
-def test_counts(name: str, part: str) -> None:
-    repairs = Repairs(enabled=True)
-    found = list(read_corpus(path_of(name, part), SOURCES[name].options, repairs))
-    assert (len(found), sum(len(s.entities) for s in found)) == COUNTS[name, part]
-    assert repairs.counts == REPAIRS.get((name, part), {})
+def test_counts(tmp_path: Path, name: str, part: str) -> None:
+    options = replace(SOURCES[name].options, repair=True)
+    summary = convert_file(path_of(name, part), tmp_path / "corpus.spacy", options)
+    assert (summary.sentences, sum(summary.labels.values())) == COUNTS[name, part]
+    assert summary.repairs == REPAIRS.get((name, part), {})
 
 
 def test_fetched_from_the_local_folder_and_converted(tmp_path: Path) -> None:
@@ -63,3 +62,12 @@ def test_the_illegal_tags_of_weibo_are_an_error_without_repair(tmp_path: Path) -
     options = ConvertOptions(format="bio", strip_position=True)
     with pytest.raises(ValueError, match=r"F104.*line 1266: 'I-PER\.NOM'"):
         convert_file(path_of("weibo", "train"), tmp_path / "train.spacy", options)
+
+
+@pytest.mark.parametrize(
+    ("name", "code"), [("weibo", "F114"), ("wnut17", "F115"), ("wikiann", "F115")]
+)
+@pytest.mark.parametrize("repair", [False, True])
+def test_a_forgotten_option_is_an_error(tmp_path: Path, name: str, code: str, repair: bool) -> None:
+    with pytest.raises(ValueError, match=code):
+        convert_file(path_of(name, "dev"), tmp_path / "dev.spacy", ConvertOptions(repair=repair))

@@ -13,7 +13,7 @@ from ...errors import Errors, Warnings
 from ...lexicon import Lexicon
 from ...lexicon.coverage import character_coverage
 from ...lexicon.readers import jieba_lexicon
-from ...text.initialise import FEW, shim_of
+from ...text.initialise import FEW
 from ...vectors import VectorSource
 from ..component import ASSIGNS, SCORE_WEIGHTS, SETTINGS, CRFEntityRecognizer
 from ..model import TaggingModel
@@ -71,7 +71,7 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
 
         Raises ValueError (F308) before `initialize` has made it.
         """
-        if not shim_of(self.model).is_initialised:
+        if not self.is_initialised:
             raise ValueError(Errors.F308.format(name=self.name))
         lexicon: Lexicon = self.model.attrs["encoder"].lexicon
         return lexicon

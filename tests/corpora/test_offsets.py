@@ -1,4 +1,4 @@
-"""CLUENER's JSON lines: what is read, and what is said of every defect."""
+"""JSON with character offsets: what is read, and what is said of every defect."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from spacy_flat.corpora.cluener import CluenerReader
+from spacy_flat.corpora.offsets import Layout, OffsetReader, detect_layout
 from spacy_flat.corpora.sentence import Repairs, Sentence
 from spacy_flat.text.units import EntitySpan
 
 Labels = dict[str, dict[str, list[list[int]]]]
 
 
-def read(path: Path, repair: bool = False) -> tuple[list[Sentence], dict[str, int]]:
+def read(
+    path: Path, repair: bool = False, layout: Layout = "cluener"
+) -> tuple[list[Sentence], dict[str, int]]:
     repairs = Repairs(repair)
-    return list(CluenerReader(path, repairs)), dict(repairs.counts)
+    return list(OffsetReader(path, layout, repairs)), dict(repairs.counts)
 
 
 def write(path: Path, text: str, label: object) -> Path:
@@ -108,3 +110,86 @@ def test_a_wrong_entity_is_an_error_or_dropped(
     found, counts = read(path, repair=True)
     assert found[0].entities == kept
     assert counts == {kind: 1}
+
+
+# Arrays and pairs
+
+
+def test_an_array_is_read_as_its_lines_are(tmp_path: Path) -> None:
+    records = [{"text": "好", "label": {}}, {"text": "甲,]乙", "label": {"name": {"甲": [[0, 0]]}}}]
+    path = tmp_path / "c.json"
+    for indent in (None, 2):
+        path.write_text(json.dumps(records, ensure_ascii=False, indent=indent), "utf-8")
+        assert detect_layout(path) == "cluener"
+        found, _ = read(path)
+        assert [sentence.units for sentence in found] == [["好"], ["甲", ",", "]", "乙"]]
+        assert [sentence.entities for sentence in found] == [[], [EntitySpan(0, 1, "name")]]
+    assert [sentence.line for sentence in found] == [2, 6]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('[{"text": "好", "label": {}},\n{"text": ', 2),
+        ('[{"text": "好", "label": {}}\n\n{"text": "好", "label": {}}]', 3),
+        ('[{"text": "好", "label": {}},\n', 1),
+        ('[{"text": "好", "label": {}}\n', 1),
+    ],
+)
+@pytest.mark.parametrize("repair", [False, True])
+def test_a_damaged_array_is_an_error(tmp_path: Path, text: str, line: int, repair: bool) -> None:
+    path = tmp_path / "c.json"
+    path.write_text(text, "utf-8")
+    with pytest.raises(ValueError, match=rf"\[F119\] .*c\.json, line {line}: .*a line of its own"):
+        read(path, repair)
+
+
+@pytest.mark.parametrize("array", [True, False])
+def test_pairs(tmp_path: Path, array: bool) -> None:
+    pairs = [["重庆开业", {"entities": [[0, 2, "LOC"]]}], ["好", {"entities": []}]]
+    lines = [json.dumps(pair, ensure_ascii=False) for pair in pairs]
+    path = tmp_path / "c.json"
+    path.write_text("[" + ",\n".join(lines) + "]" if array else "\n".join(lines), "utf-8")
+    assert detect_layout(path) == "pairs"
+    found, _ = read(path, layout="pairs")
+    assert found == [
+        Sentence(list("重庆开业"), [EntitySpan(0, 2, "LOC")], 1),
+        Sentence(["好"], [], 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("record", "problem"),
+    [
+        ('["甲"]', "it is no array of two"),
+        ('{"text": "甲"}', "it is no array of two"),
+        ('[1, {"entities": []}]', "its first part is no text"),
+        ('["", {"entities": []}]', "its first part is no text"),
+        ('["甲", []]', 'its second part has no list of "entities"'),
+        ('["甲", {"entities": [[0, 1]]}]', "[0, 1] is no [start, end, TYPE]"),
+        ('["甲", {"entities": [[0, 1, ""]]}]', "[0, 1, ''] has no type"),
+    ],
+)
+def test_a_malformed_pair_is_an_error_or_dropped(tmp_path: Path, record: str, problem: str) -> None:
+    path = tmp_path / "c.json"
+    path.write_text('["好", {"entities": []}]\n' + record + "\n", "utf-8")
+    with pytest.raises(ValueError, match=r"F106.*c\.json, line 2: ") as error:
+        read(path, layout="pairs")
+    assert problem in str(error.value)
+    found, counts = read(path, repair=True, layout="pairs")
+    assert [sentence.units for sentence in found] == [["好"]]
+    assert counts == {"malformed line dropped": 1}
+
+
+def test_a_pair_with_an_entity_outside_its_text(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    path.write_text('["甲乙", {"entities": [[1, 3, "X"]]}]', "utf-8")
+    with pytest.raises(ValueError, match=r"F107.* X entity at \[1, 3\] lies outside"):
+        read(path, layout="pairs")
+
+
+@pytest.mark.parametrize("text", ["[ O\n", "{ O\n", '" O\n', "好 O\n", ""])
+def test_columns_are_no_json(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "c"
+    path.write_text(text, "utf-8")
+    assert detect_layout(path) is None

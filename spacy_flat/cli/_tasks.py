@@ -1,0 +1,42 @@
+"""What `evaluate` shows of each task: a task adds a row of its own to `TASKS`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from spacy.tokens import Doc
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task whose scores a pipeline may have.
+
+    score: name of the score that stands for the others. title: what it is called.
+    shown: names of further scores, from 0 to 1, and their titles.
+    per_label: name of the precision, recall and F1 of each label.
+    label: what is counted of the gold data, in the singular, and `count` how many a Doc has.
+    """
+
+    score: str
+    title: str
+    shown: Mapping[str, str]
+    per_label: str
+    label: str
+    count: Callable[[Doc], int]
+
+
+TASKS = (
+    Task(
+        score="ents_f",
+        title="F1 of entities",
+        shown={
+            "ents_p": "precision",
+            "ents_r": "recall",
+            "chars_f": "F1 by exact characters",
+        },
+        per_label="ents_per_type",
+        label="entity",
+        count=lambda doc: len(doc.ents),
+    ),
+)

@@ -1,0 +1,155 @@
+"""Corpora of entities: their formats, and the Docs that are made of their sentences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import accumulate
+from pathlib import Path
+
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
+
+from ..errors import Errors
+from ..text.units import EntitySpan
+from .columns import (
+    ColumnReader,
+    Scheme,
+    detect_scheme,
+    has_positions,
+    has_spaced_words,
+    sample_units,
+)
+from .offsets import Layout, OffsetReader, detect_layout
+from .sentence import Repairs, Sentence
+from .tables import ConvertOptions, Format
+
+
+def detect_format(path: Path) -> str:
+    """Tell the format of a file by how it begins, and a column file's scheme by all its tags."""
+    return detect_layout(path) or detect_scheme(path)
+
+
+def columns(scheme: Scheme) -> Format:
+    """The format of column files with these tags."""
+
+    def read(path: Path, options: ConvertOptions, repairs: Repairs, vocab: Vocab) -> Iterator[Doc]:
+        check_units(path, options)
+        separator = " " if options.words else ""
+        reader = ColumnReader(path, scheme, repairs, options.strip_prefix, options.strip_position)
+        for sentence in reader:
+            yield make_doc(vocab, trim_entities(sentence, path, repairs), separator)
+
+    return Format(
+        read, count_entities, show_entities, "entity", ("words", "strip_prefix", "strip_position")
+    )
+
+
+def offsets(layout: Layout) -> Format:
+    """The format of JSON with these records."""
+
+    def read(path: Path, options: ConvertOptions, repairs: Repairs, vocab: Vocab) -> Iterator[Doc]:
+        for sentence in OffsetReader(path, layout, repairs):
+            yield make_doc(vocab, trim_entities(sentence, path, repairs))
+
+    return Format(read, count_entities, show_entities, "entity")
+
+
+def count_entities(doc: Doc) -> Counter[str]:
+    """How many entities of each label a Doc has."""
+    return Counter(ent.label_ for ent in doc.ents)
+
+
+def show_entities(doc: Doc) -> str:
+    """The text with each entity as "[重庆](LOC)"."""
+    pieces = []
+    place = 0
+    for ent in doc.ents:
+        pieces += [doc.text[place : ent.start_char], f"[{ent.text}]({ent.label_})"]
+        place = ent.end_char
+    return " ".join("".join([*pieces, doc.text[place:]]).split())
+
+
+FORMATS: dict[str, Format] = {
+    "bio": columns("bio"),
+    "bmes": columns("bmes"),
+    "bioes": columns("bioes"),
+    "biluo": columns("biluo"),
+    "cluener": offsets("cluener"),
+    "pairs": offsets("pairs"),
+}
+
+
+def check_units(path: Path, options: ConvertOptions) -> None:
+    """Look at the first units of a column file, before what is no text becomes text.
+
+    Raises ValueError where they carry positions that are not stripped (F114), and where they are
+    words that would be written together (F115).
+    """
+    units = [unit.removeprefix(options.strip_prefix) for unit in sample_units(path)]
+    example = " ".join(units[:4])
+    if not options.strip_position and has_positions(units):
+        raise ValueError(Errors.F114.format(path=path, units=example))
+    if not options.words and has_spaced_words(units):
+        raise ValueError(Errors.F115.format(path=path, units=example))
+
+
+def trim_entities(sentence: Sentence, path: Path, repairs: Repairs) -> Sentence:
+    """Take white space off the ends of entities, where spaCy allows none.
+
+    Raises ValueError (F110) where repairing was not asked for.
+    """
+    entities = []
+    for start, end, label in sentence.entities:
+        units = sentence.units[start:end]
+        filled = [index for index, unit in enumerate(units, start) if not unit.isspace()]
+        if filled and (filled[0], filled[-1] + 1) == (start, end):
+            entities.append(EntitySpan(start, end, label))
+            continue
+        error = Errors.F110.format(
+            path=path, line=sentence.line, label=label, surface="".join(units)
+        )
+        repairs.count_label("white space trimmed off an entity", error)
+        if filled:
+            entities.append(EntitySpan(filled[0], filled[-1] + 1, label))
+    return sentence._replace(entities=entities)
+
+
+def make_doc(vocab: Vocab, sentence: Sentence, separator: str = "") -> Doc:
+    """Make a Doc whose text is exactly the units with `separator` between them.
+
+    A unit is a token, whatever its length. White space is tokenised as by spaCy's own tokenizers:
+    a single space belongs to the token before it, more than that is a token.
+    """
+    words, spaces = split_off_spaces(sentence.units, separator)
+    doc = Doc(vocab, words=words, spaces=spaces)
+    starts = list(accumulate((len(unit) + len(separator) for unit in sentence.units), initial=0))
+    spans = []
+    for start, end, label in sentence.entities:
+        span = doc.char_span(starts[start], starts[end] - len(separator), label)
+        assert span is not None  # units are tokens, and entities have no outer white space
+        spans.append(span)
+    doc.ents = tuple(spans)
+    return doc
+
+
+def split_off_spaces(units: list[str], separator: str) -> tuple[list[str], list[bool]]:
+    """Return the tokens of units, and whether a space follows each.
+
+    The same as `spacy.util.get_words_and_spaces`, but in linear time: a file without blank lines
+    is one long sentence.
+    """
+    words: list[str] = []
+    spaces: list[bool] = []
+    pieces = [piece for unit in units for piece in (separator, unit)][1:] if separator else units
+    for piece in pieces:
+        after_word = bool(words) and not words[-1].isspace()
+        if piece.startswith(" ") and after_word and not spaces[-1]:
+            spaces[-1] = True
+            piece = piece[1:]
+        if piece.isspace() and words and words[-1].isspace():
+            words[-1] += piece
+        elif piece:
+            words.append(piece)
+            spaces.append(False)
+    return words, spaces

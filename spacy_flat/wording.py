@@ -1,0 +1,11 @@
+"""Numbers and their nouns in messages."""
+
+
+def counted(n: int, noun: str) -> str:
+    """ "1 sentence", "1,024 sentences", "2 entities"."""
+    return f"{n:,} {noun if n == 1 else plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """The plural of a regular English noun."""
+    return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
