@@ -141,8 +141,10 @@ def configured_lexicon(nlp: Language, config: Mapping[str, Any]) -> Lexicon | No
     own where it was trained before, else jieba's."""
     from spacy.util import registry
 
+    from ..ner.flat.component import FlatEntityRecognizer
+
     for name, pipe in nlp.pipeline:
-        if hasattr(type(pipe), "lexicon"):
+        if isinstance(pipe, FlatEntityRecognizer):
             block = config["initialize"]["components"].get(name, {}).get("lexicon")
             if block:
                 lexicon: Lexicon = registry.resolve({"lexicon": block})["lexicon"]
