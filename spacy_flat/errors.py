@@ -236,8 +236,8 @@ class Errors(metaclass=_Coded):
 
     # Tags and the CRF
     F200 = (
-        "The weights of a network cannot be read: {reason}. The file is damaged, cut short "
-        "or not one of this package. Get or train the pipeline again."
+        "The model cannot be read: {reason}. The file is damaged, cut short, or not one of this "
+        "package and version. Get or train the pipeline again."
     )
     F201 = (
         "The weights do not fit the network: {name!r} has shape {found} in the file and "
@@ -350,6 +350,7 @@ class Errors(metaclass=_Coded):
         "Component {name!r} has no lexicon yet: nlp.initialize() makes it. Add words afterwards, "
         "or give [initialize.components.{name}.lexicon]."
     )
+    F309 = "{path}: the component can't be loaded. {reason}"
     F304 = (
         "An example's reference and predicted Doc may differ in white space and case only, "
         "but the reference begins {reference!r} and the predicted one {predicted!r}. Make both of "

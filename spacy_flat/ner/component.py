@@ -1,6 +1,7 @@
 """What spaCy sees of an entity recogniser: what `flat_ner` and `tener_ner` share."""
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spacy.pipeline import TrainablePipe
@@ -214,6 +215,18 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
             for part in scores.batches
         ]
         return sum(loss for loss, _ in found), [gradient for _, gradient in found]
+
+    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "CRFEntityRecognizer":
+        """Load what `to_disk` wrote.
+
+        Raises ValueError that names the folder (F309), for damaged files (F200) and for a config
+        that differs from that of the training (F307).
+        """
+        try:
+            super().from_disk(path, exclude=exclude)
+        except ValueError as error:
+            raise ValueError(Errors.F309.format(path=path, reason=error)) from error
+        return self
 
     def _gold(self, examples: Sequence[Example], emissions: Emissions) -> Gold:
         annotations = [gold_annotation(example, self.unannotated_labels) for example in examples]

@@ -32,9 +32,10 @@ def make_model(
     tok2vec: its vector of a token joins the vectors of the token's characters, or of the token.
     build: the network from the configuration that `initialise_network` makes.
     """
+    from ..nn.checked_model import CheckedModel
     from ..nn.shim import TorchShim
 
-    return Model(
+    return CheckedModel(
         name,
         forward,
         layers=[tok2vec] if tok2vec is not None else [],

@@ -35,11 +35,12 @@ class Segment:
 
 
 def split_texts(texts: Sequence[Units], options: SegmentOptions) -> list[Segment]:
-    """Split texts into segments; none for an empty text."""
+    """Split texts into segments. White space alone is in none, since nothing can be there."""
     return [
         segment
         for number, text in enumerate(texts)
         for segment in split_units(number, text, options.max_length, options.overlap)
+        if not text.is_blank(segment.start, segment.end)
     ]
 
 

@@ -54,6 +54,10 @@ class Units:
         places = zip(self.starts[start:end].tolist(), self.ends[start:end].tolist(), strict=True)
         return [self.text[first:last] for first, last in places]
 
+    def is_blank(self, start: int, end: int) -> bool:
+        """Whether units [start, end), at least one, are white space alone."""
+        return self.text[int(self.starts[start]) : int(self.ends[end - 1])].isspace()
+
     def to_characters(self, spans: Sequence[EntitySpan]) -> list[EntitySpan]:
         """Spans of units as spans of characters, without white space at their ends, which no
         entity of spaCy's has; those of white space alone are left out."""

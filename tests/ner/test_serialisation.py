@@ -191,3 +191,19 @@ def test_the_names_of_the_training_corpus_are_saved() -> None:
     for pipeline in (spacy.blank("zh").from_config(nlp.config).from_bytes(nlp.to_bytes()), other):
         names = flat(pipeline).model.attrs["encoder"].gazetteer.names
         assert {"重庆", "王小明", "北京大学"} <= set(names)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.6, 0.9, 0.999])
+def test_damaged_models(trained: Language, tmp_path: Path, share: float) -> None:
+    """A flipped bit or a lost end anywhere is noticed, and the folder named."""
+    trained.to_disk(tmp_path)
+    model = tmp_path / "flat_ner" / "model"
+    whole = model.read_bytes()
+    place = int(share * len(whole))
+    flipped = bytes([whole[place] ^ 4])
+    for data in (whole[:place], whole[:place] + flipped + whole[place + 1 :], whole + b" "):
+        model.write_bytes(data)
+        with pytest.raises(ValueError, match=r"F309.*flat_ner.*F200"):
+            spacy.load(tmp_path)
+    model.write_bytes(whole)
+    assert found(spacy.load(tmp_path)) == GOLD

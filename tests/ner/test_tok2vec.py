@@ -124,3 +124,4 @@ def test_copies_of_a_model_with_a_tok2vec() -> None:
     expected = ner.predict(docs)
     ner.model = ner.model.copy()
     assert ner.predict(docs) == expected
+    assert type(ner.model.copy()).from_bytes(ner.model.copy(), ner.model.to_bytes())

@@ -7,11 +7,13 @@ import spacy
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from spacy_flat.text.options import SegmentOptions
 from spacy_flat.text.segments import (
     Segment,
     join_segments,
     part_in,
     spans_in,
+    split_texts,
     split_units,
 )
 from spacy_flat.text.units import (
@@ -214,3 +216,20 @@ class TestTokens:
     def test_by_force_with_an_overlap(self) -> None:
         words = [f"w{number}" for number in range(20)]
         assert self.pieces(" ".join(words)) == [" ".join(words[:12]), " ".join(words[8:])]
+
+
+def test_white_space_alone_is_in_no_segment() -> None:
+    """However much of it there is: it costs next to nothing."""
+    options = SegmentOptions(max_length=20, overlap=4)
+    blank, text = " " * 100 + "\n" * 100, "在重庆"
+    texts = [Units.characters(blank), Units.characters(blank + text + blank)]
+    (segment,) = [part for part in split_texts(texts, options) if part.text == 1]
+    assert texts[1].text[segment.start : segment.end].strip() == text
+    assert [part.text for part in split_texts(texts, options)] == [1]
+
+
+@given(texts)
+def test_all_that_is_not_white_space_is_in_a_segment(text: str) -> None:
+    segments = split_texts([Units.characters(text)], SegmentOptions(max_length=7, overlap=2))
+    places = {place for part in segments for place in range(part.start, part.end)}
+    assert {place for place, char in enumerate(text) if not char.isspace()} <= places
