@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..text.batches import Batch
 from ..text.segments import Segment, join_segments, part_in, spans_in
 from ..text.units import EntitySpan, Ints, Units
 from .spans import Annotation
-from .tags import TagSet
+from .tags import TagSet, Target
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -67,18 +66,6 @@ def decode(best: Ints, batch: Batch, tags: TagSet) -> list[list[EntitySpan]]:
     for row, start, end, label in zip(*columns, strict=True):
         spans[row].append(EntitySpan(start, end, tags.labels[label]))
     return spans
-
-
-class Target(NamedTuple):
-    """What a batch's tags should be.
-
-    allowed: [B, C, K], the tags that agree with what is known. lengths: [B] units.
-    weights: [B] of the segments in the loss.
-    """
-
-    allowed: NDArray[np.bool_]
-    lengths: Ints
-    weights: NDArray[np.float32]
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,8 @@ from ..nn.dropout import Dropout
 from ..nn.embedding import PretrainedEmbedding, Table, drop_keys
 from ..nn.transformer import linears
 from ..text.units import Ints
-from .emissions import Target
 from .options import NetworkOptions
-from .tags import TagSet
+from .tags import TagSet, Target
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,18 @@ class SpanArrays(NamedTuple):
     labels: IntArray
 
 
+class Target(NamedTuple):
+    """What the tags of a batch of sequences should be: B sequences, C units, K tags.
+
+    allowed: [B, C, K], the tags that agree with what is known. lengths: [B] units.
+    weights: [B] of the sequences in the loss.
+    """
+
+    allowed: BoolArray
+    lengths: IntArray
+    weights: npt.NDArray[np.float32]
+
+
 class TagSet:
     """The tags of some entity labels under a scheme, and the legal sequences of them.
 
