@@ -5,14 +5,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test lint bench pictures
+.PHONY: help demo test lint bench docs pictures
 
 help:
 	@echo "make demo   train, package, install and try a pipeline on the demo corpus"
 	@echo "make test   run the tests"
 	@echo "make lint   check style and types"
 	@echo "make bench  measure speed and memory"
-	@echo "make pictures  draw those of docs/pictures again (the curve is that of make demo)"
+	@echo "make docs   fill the tables of docs/ that come from the code"
+	@echo "make pictures  draw those of docs/ again (after make demo, whose curve is one of them)"
 
 demo: $(READY)
 	$(BIN)/python -m spacy project run all . --vars.corpus demo
@@ -33,6 +34,9 @@ bench: $(READY)
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/lexicon.py
 	$(BIN)/python benchmarks/speed.py
+
+docs: $(READY)
+	$(BIN)/python docs/make.py
 
 pictures: $(READY)
 	$(BIN)/python -m spacy flat lattice "" 南京市长江大桥 docs/pictures/lattice.svg

@@ -67,7 +67,7 @@ def bounds_of(each: "Field[Any]") -> str:
     """The bounds of a field in words; "" where it has none."""
     least, most, below = (each.metadata[name] for name in ("least", "most", "below"))
     if below is not None:
-        return f"from {least} up to below {below}"
+        return f"at least {least} and below {below}"
     if most is not None:
         return f"from {least} to {most}"
     return "" if least is None else f"{least} or more"

@@ -236,7 +236,7 @@ def test_every_dependency_is_pinned() -> None:
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 def test_make_targets() -> None:
-    for target in ("demo", "test", "bench", "lint"):
+    for target in ("demo", "test", "bench", "lint", "docs", "pictures"):
         subprocess.run(["make", "-n", target], cwd=ROOT, check=True, capture_output=True)
 
 

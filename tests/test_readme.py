@@ -1,14 +1,15 @@
-"""README.md and docs/ hold: every snippet runs, every command, link and default is right."""
+"""README.md and docs/ hold: every snippet runs, every command and link is right, and what is made
+from the code is current."""
 
 from __future__ import annotations
 
-import inspect
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
 from collections.abc import Callable
-from dataclasses import fields
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
@@ -21,11 +22,7 @@ from typer.testing import CliRunner
 from weasel.cli.run import project_run
 from weasel.util.config import parse_config_overrides as parse_project_overrides
 
-from spacy_flat.ner.flat.component import make_flat_ner
-from spacy_flat.ner.flat.options import FLATOptions, LatticeOptions
-from spacy_flat.ner.tener.component import make_tener_ner
-from spacy_flat.ner.tener.options import SequenceOptions, TENEROptions
-from spacy_flat.nn.optimizers import SGD, AdamW
+from spacy_flat.ner.flat.options import LatticeOptions
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -167,53 +164,75 @@ def test_links(page: Path) -> None:
             assert anchor in [heading.lower().replace(" ", "-") for heading in headings]
 
 
-def settings(heading: str) -> dict[str, list[str]]:
-    """The rows of the table under a heading of docs/configuration.md, by setting."""
-    section = TEXTS["docs/configuration.md"].split(f"\n## {heading}\n")[1].split("\n## ")[0]
-    rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("| `")]
-    return {
-        name: [cell.strip() for cell in cells]
-        for names, *cells in rows
-        for name in re.findall(r"`(\w+)`", names)
-    }
+# What is made from the code
 
 
-def as_text(value: object) -> str:
-    """A default as the tables show it."""
-    return f"`{Config({'a': {'b': _listed(value)}}).to_str().split('= ')[1]}`"
+MAKE = runpy.run_path(str(ROOT / "docs/make.py"))
 
 
-def _listed(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value
+@pytest.mark.parametrize("page", PAGES, ids=TEXTS)
+def test_what_is_made_from_the_code_is_current(page: Path) -> None:
+    assert MAKE["filled"](page.read_text("utf-8")) == page.read_text("utf-8"), "Run: make docs"
 
 
-@pytest.mark.parametrize(
-    ("heading", "options"),
-    [
-        ("FLAT's network", FLATOptions),
-        ("FLAT's lattice", LatticeOptions),
-        ("TENER's network", TENEROptions),
-        ("TENER's sequence", SequenceOptions),
-    ],
-)
-def test_options_and_defaults(heading: str, options: type) -> None:
-    expected = {field.name: as_text(field.default) for field in fields(options)}
-    assert {name: cells[0] for name, cells in settings(heading).items()} == expected
+def test_a_part_is_made_anew() -> None:
+    part = "<!-- options: spacy-flat.LatticeOptions.v1 -->\n{}<!-- end -->\nbehind <!-- end -->"
+    found = MAKE["filled"]("before\n" + part.format("old\n"))
+    assert "old" not in found
+    assert found.startswith("before\n<!-- options: spacy-flat.LatticeOptions.v1 -->\n\n| Option |")
+    assert found.endswith("\n\n<!-- end -->\nbehind <!-- end -->")
+    for name in LatticeOptions.__dataclass_fields__:
+        assert f"\n| `{name}` | " in found
 
 
-@pytest.mark.parametrize("make", [make_flat_ner, make_tener_ner])
-def test_settings_of_the_component(make: Callable[..., object]) -> None:
-    own = list(inspect.signature(make).parameters)
-    assert settings("The component").keys() == set(own) - {"nlp", "name"}
+def test_an_option_says_what_it_may_be() -> None:
+    rows = list(MAKE["make_options"](["spacy-flat.LatticeOptions.v1"]))
+    assert any(row.startswith("| `gazetteer_rate` | `0.3` | number, from 0 to 1 |  |") for row in rows)
+    assert any(row.startswith("| `bigrams` | `true` | `true`, `false` | fixed |") for row in rows)
 
 
-def test_settings_of_optimisers() -> None:
-    rows = settings("Optimisers")
-    columns: list[type] = [SGD, AdamW]
-    for column, optimiser in enumerate(columns):
-        parameters = inspect.signature(optimiser).parameters.values()
-        told = {name for name, cells in rows.items() if cells[column]}
-        assert told == {parameter.name for parameter in parameters}
-        for parameter in parameters:
-            shown = re.findall("`[^`]+`", rows[parameter.name][column])
-            assert as_text(parameter.default) in [text.replace("1e-8", "1e-08") for text in shown]
+def test_arguments_without_meaning_are_refused() -> None:
+    with pytest.raises(ValueError, match="No docstring"):
+        MAKE["make"]("arguments", "json:dumps")
+
+
+def test_every_registered_name_is_on_a_page() -> None:
+    entries = distribution("spacy-flat").entry_points
+    names = {entry.name for entry in entries if entry.group not in ("spacy_displacy_colors",)}
+    for name in names - {"flat"}:
+        assert f"`{name}`" in TEXTS["docs/api.md"]
+    for name in names - {"flat"}:
+        assert name in TEXTS["docs/configuration.md"]
+
+
+def test_every_factory_is_in_the_readme() -> None:
+    for entry in distribution("spacy-flat").entry_points:
+        if entry.group == "spacy_factories":
+            assert f"| `{entry.name}` |" in TEXTS["README.md"]
+
+
+def test_modules_that_the_design_names_exist() -> None:
+    named = re.findall(r"`([\w/]+(?:\.py|/))`", TEXTS["docs/design.md"])
+    assert named
+    for path in named:
+        places = (ROOT, ROOT / "spacy_flat", ROOT / "spacy_flat/ner")
+        assert any((place / path).exists() for place in places), path
+
+
+# Outputs
+
+
+@pytest.mark.usefixtures("folder", "zh_flat_demo")
+def test_outputs_have_the_form_of_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """What the pipeline of `make demo` finds is shown; that of the tests is smaller and finds
+    less. What does not depend on the training is the same."""
+    pages = re.findall(
+        r"^```python\n(.*?)^```\n+```text\n(.*?)^```$", TEXTS["README.md"], re.DOTALL | re.MULTILINE
+    )
+    assert pages
+    for code, shown in pages:
+        exec(compile(code, "snippet", "exec"), {})
+        lines = capsys.readouterr().out.splitlines()
+        assert len(lines) == len(shown.splitlines())
+        for line, expected in zip(lines, shown.splitlines(), strict=True):
+            assert type(eval(line)) is type(eval(expected))

@@ -33,7 +33,8 @@ TOP_FREQUENCY = 1e6
 class Matches:
     """M occurrences of words in texts, sorted by (text, start, end). Each array is int32 [M].
 
-    texts: index into the texts given. starts, ends: characters of that text, end exclusive.
+    texts: index into the texts given.
+    starts, ends: characters of that text, end exclusive.
     words: word ids.
     """
 
@@ -148,6 +149,7 @@ class Lexicon:
 
     @property
     def origin_names(self) -> tuple[str, ...]:
+        """All sources of words, by name."""
         return self._content.origin_names
 
     @property

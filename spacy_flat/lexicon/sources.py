@@ -80,8 +80,10 @@ def read_words(
 ) -> WordList:
     """Read a UTF-8 word list, plain, .gz or .xz: `word[TAB frequency[TAB type]]` a line.
 
-    type: the type of every word whose line names none. origin: a name for the source, by default
-    the file's. Columns may be left empty; blank lines are passed over.
+    Columns may be left empty; blank lines are passed over.
+
+    type: the type of every word whose line names none.
+    origin: a name for the source, by default the file's.
 
     Raises ValueError naming file and line for a wrong encoding (F004), an empty word (F006), a bad
     frequency (F007) or too many columns (F008); with `skip_bad` such lines are left out and their
@@ -109,7 +111,9 @@ def read_thuocl(
     The published files have stray spaces and a few spoilt frequencies ("3?", "125472s", none):
     the digits that a frequency begins with count, and without any it is unknown.
 
-    type: the type of all its words. Errors as in `read_words`, but for F007.
+    type: the type of all its words.
+
+    Errors as in `read_words`, but for F007.
     """
 
     def parse(line: str, path: Path, number: int) -> Columns:

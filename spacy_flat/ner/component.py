@@ -58,7 +58,8 @@ def _judged(found: Iterable[EntitySpan], gold: Annotation) -> set[EntitySpan]:
 
 
 def make_scorer() -> Callable[..., dict[str, Any]]:
-    """The registered scorer `spacy-flat.entity_scorer.v1`."""
+    """`spacy-flat.entity_scorer.v1`: scores of entities as tokens and as characters; see
+    `score_entities`."""
     return score_entities
 
 
@@ -97,7 +98,7 @@ def _setting(name: str) -> Any:
 class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
     """Finds entities by tagging the units of a text, characters or tokens, with a CRF.
 
-    model: Docs → emissions of the tags of their units.
+    model: what reads the texts, a registered architecture.
     on_misaligned: how an entity that crosses token boundaries is written to `doc.ents`: "expand" it
         to all tokens that it touches, "contract" it to those that it covers, or "drop" it.
         `doc._.char_ents` has the exact characters.
@@ -105,7 +106,7 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
         one of these may be.
     overwrite: replace entities that the Doc already has; otherwise they stay, and new entities that
         share a token with them are left out.
-    scorer: scores the evaluation.
+    scorer: what gives the scores of an evaluation.
     """
 
     def __init__(
@@ -163,7 +164,7 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
         return find_entities(self.model.predict(docs), network_of(self.model), self.tags)
 
     def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Sequence[EntitySpan]]) -> None:
-        """Write what `predict` found to `doc.ents`, and the characters for `doc._.char_ents`."""
+        """Write what `predict` found to `doc.ents`, and its characters for `doc._.char_ents`."""
         for doc, spans in zip(docs, scores, strict=True):
             if len(doc):
                 set_entities(doc, spans, self.on_misaligned, self.overwrite)

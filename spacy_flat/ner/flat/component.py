@@ -50,7 +50,8 @@ def make_flat_ner(
     unannotated_labels: Sequence[str],
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> "FlatEntityRecognizer":
-    """Build `flat_ner`; the settings are those of `CRFEntityRecognizer`."""
+    """Build the entity recogniser with a lexicon; the settings are those of
+    `CRFEntityRecognizer`."""
     return FlatEntityRecognizer(
         nlp.vocab,
         model,

@@ -45,7 +45,8 @@ def make_tener_ner(
     unannotated_labels: Sequence[str],
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> "TenerEntityRecognizer":
-    """Build `tener_ner`; the settings are those of `CRFEntityRecognizer`."""
+    """Build the entity recogniser without a lexicon; the settings are those of
+    `CRFEntityRecognizer`."""
     return TenerEntityRecognizer(
         nlp.vocab,
         model,
@@ -74,7 +75,8 @@ class TenerEntityRecognizer(CRFEntityRecognizer):
 
         labels: entity types; those of the examples where not given.
         char_vectors, bigram_vectors: pretrained vectors of characters and of pairs of neighbouring
-            characters (unit = "char"). word_vectors: of words (unit = "token").
+            characters (unit = "char").
+        word_vectors: pretrained vectors of words (unit = "token").
 
         Raises ValueError (F306) for vectors of what the component does not read; otherwise as
         `settle_labels`.

@@ -1,0 +1,315 @@
+"""Fill in those parts of these pages that come from the code: python docs/make.py
+
+A part stands between two comments, of which the first says what it is:
+
+    <!-- options: spacy-flat.FLATOptions.v1 -->        a block of options of the config
+    <!-- settings: flat_ner tener_ner -->              what a factory takes from the config
+    <!-- arguments: spacy-flat.SGD.v1 … -->            arguments of functions, in one table
+    <!-- registered -->                                all registered names, by registry
+    <!-- reference: spacy_flat.lexicon:Lexicon … -->   functions and classes with their docstrings
+    <!-- end -->
+
+Things are named as they are registered, or as module:name.
+"""
+
+import ast
+import inspect
+import json
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
+from functools import cached_property
+from importlib import import_module
+from importlib.metadata import EntryPoint, distribution
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from spacy.language import Language
+
+from spacy_flat.options import bounds_of
+
+PAGES = sorted(Path(__file__).parent.glob("*.md"))
+PART = re.compile(r"(<!-- (\w+)(?:: ([^>]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
+ARGUMENT = re.compile(r"(\w+(?:, \w+)*): ")  # at the start of a line of a docstring
+
+GIVEN_BY_SPACY = ("nlp", "get_examples", "self")  # not set in a config
+
+ENTRY_POINTS = distribution("spacy-flat").entry_points
+
+
+def filled(page: str) -> str:
+    """A page with its parts made anew."""
+    return PART.sub(lambda part: part[1] + "\n" + make(part[2], part[3]) + "\n" + part[4], page)
+
+
+def make(kind: str, names: str | None) -> str:
+    """A part of a kind."""
+    return "\n".join(KINDS[kind]((names or "").split())).rstrip() + "\n"
+
+
+def find(name: str) -> Any:
+    """A thing by its registered name, or by module:name."""
+    entry = next((entry for entry in ENTRY_POINTS if entry.name == name), None)
+    if entry is not None:
+        return entry.load()
+    module, _, path = name.partition(":")
+    found: Any = import_module(module)
+    for part in path.split("."):
+        found = getattr(found, part)
+    return found
+
+
+# Tables
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(header)} |"
+    yield f"|{'---|' * len(header)}"
+    for row in rows:
+        yield f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |"
+
+
+def make_options(names: Sequence[str]) -> Iterator[str]:
+    """A block of options, as its fields' metadata have them."""
+    (options,) = map(find, names)
+    types = get_type_hints(options)
+    rows = [
+        [
+            f"`{each.name}`",
+            as_code(each.default),
+            possible_values(types[each.name], bounds_of(each)),
+            "fixed" if each.metadata["fixed"] else "",
+            each.metadata["meaning"],
+        ]
+        for each in fields(options)
+    ]
+    return table(["Option", "Default", "Values", "After training", "Meaning"], rows)
+
+
+def possible_values(type: Any, bounds: str) -> str:
+    if get_origin(type) is Literal:
+        return ", ".join(as_code(value) for value in get_args(type))
+    if type is bool:
+        return "`true`, `false`"
+    if get_args(type):
+        return f"any of {possible_values(get_args(type)[0], '')}"
+    number = "whole number" if type is int else "number"
+    return f"{number}, {bounds}" if bounds else number
+
+
+def make_settings(names: Sequence[str]) -> Iterator[str]:
+    """What components take from the config: defaults from the factories, meanings from the
+    docstrings of the components' classes."""
+    meanings = [Documented(find(name)).returned.meanings for name in names]
+    defaults = [Language.get_factory_meta(name).default_config or {} for name in names]
+    rows = [
+        [
+            f"`{setting}`",
+            *(as_code(_registered(default[setting])) for default in defaults),
+            _joined(names, [meaning[setting] for meaning in meanings]),
+        ]
+        for setting in sorted(defaults[0], key=list(meanings[0]).index)
+    ]
+    return table(["Setting", *(f"Default of `{name}`" for name in names), "Meaning"], rows)
+
+
+def make_arguments(names: Sequence[str]) -> Iterator[str]:
+    """The arguments of functions or classes, with a column of defaults for each."""
+    found = [Documented(find(name)) for name in names]
+    arguments = dict.fromkeys(name for each in found for name in each.parameters)
+    rows = {
+        f"`{argument}`": [
+            *(each.default(argument) for each in found),
+            _joined(names, [each.meanings.get(argument, "") for each in found]),
+        ]
+        for argument in arguments
+    }
+    together = [
+        [", ".join(alike), *rows[alike[0]]]
+        for alike in (list(some) for _, some in groupby(rows, key=rows.__getitem__))
+    ]
+    columns = [f"`{short(name)}`" for name in names]
+    return table(["Argument", *(columns if len(names) > 1 else ["Default"]), "Meaning"], together)
+
+
+def _registered(default: Any) -> Any:
+    """The name of a function that a default has registered."""
+    if isinstance(default, dict):
+        return next(value for key, value in default.items() if key.startswith("@"))
+    return default
+
+
+def short(name: str) -> str:
+    return name.rpartition(":")[2].removeprefix("spacy-flat.")
+
+
+def _joined(names: Sequence[str], meanings: Sequence[str]) -> str:
+    """One meaning where all mean the same, else each with what it is of."""
+    of = {
+        meaning: short(name)
+        for name, meaning in reversed(list(zip(names, meanings, strict=True)))
+        if meaning
+    }
+    if not of:
+        raise ValueError(f"No docstring of {names} says what one of the arguments means.")
+    if len(of) == 1:
+        return next(iter(of))
+    return "; ".join(f"{meaning} (`{name}`)" for meaning, name in reversed(of.items()))
+
+
+def make_registered(_: Sequence[str]) -> Iterator[str]:
+    """What the package registers with spaCy and thinc."""
+    entries: list[EntryPoint] = sorted(ENTRY_POINTS, key=lambda entry: (entry.group, entry.name))
+    rows = [
+        [f"`{entry.group}`", f"`{entry.name}`", Documented(entry.load()).summary]
+        for entry in entries
+        if inspect.isroutine(entry.load()) or inspect.isclass(entry.load())
+    ]
+    return table(["Registry", "Name", ""], rows)
+
+
+def as_code(value: Any) -> str:
+    """A default as a config has it."""
+    return f"`{json.dumps(list(value) if isinstance(value, tuple) else value)}`"
+
+
+# Docstrings
+
+
+class Documented:
+    """A function, class or property, and what its docstring says.
+
+    Arguments stand in a docstring as "name: meaning" or "name, name: meaning" at the start of a
+    line; further lines of a meaning are indented.
+    """
+
+    def __init__(self, thing: Any) -> None:
+        self.thing: Any = thing.fget if isinstance(thing, property) else inspect.unwrap(thing)
+        self.is_property = isinstance(thing, property)
+        self.doc = inspect.getdoc(self.thing) or ""
+
+    @cached_property
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        if self.is_property:
+            return {}
+        parameters = inspect.signature(self.thing).parameters
+        return {name: each for name, each in parameters.items() if name not in GIVEN_BY_SPACY}
+
+    @property
+    def returned(self) -> "Documented":
+        """What a factory makes."""
+        return Documented(get_type_hints(self.thing)["return"])
+
+    @property
+    def summary(self) -> str:
+        """The first sentence, without the registered name that some begin with."""
+        text = re.sub(r"^`spacy-flat\.[^`]+`: ", "", self.paragraphs[0])
+        return re.split(r"(?<!al)\. |;", text[0].upper() + text[1:])[0].rstrip(".")
+
+    @property
+    def paragraphs(self) -> list[str]:
+        """Paragraphs, and each argument as one of its own, on one line each."""
+        parts: list[list[str]] = []
+        for block in self.doc.split("\n\n"):
+            parts.append([])
+            for line in block.splitlines():
+                after_argument = parts[-1] and self.is_argument(parts[-1][0])
+                if self.is_argument(line) or (after_argument and not line.startswith(" ")):
+                    parts.append([])
+                parts[-1].append(line.strip())
+        return [" ".join(lines) for lines in parts if lines]
+
+    @cached_property
+    def meanings(self) -> dict[str, str]:
+        """What each argument means."""
+        found = {}
+        for paragraph in filter(self.is_argument, self.paragraphs):
+            names, _, meaning = paragraph.partition(": ")
+            found.update(dict.fromkeys(names.split(", "), meaning.rstrip(".")))
+        if inspect.isclass(self.thing) and self.thing.__base__.__module__.startswith("spacy_flat."):
+            return {**Documented(self.thing.__base__).meanings, **found}
+        return found
+
+    def is_argument(self, line: str) -> bool:
+        match = ARGUMENT.match(line)
+        known = {*self.parameters, *getattr(self.thing, "__annotations__", ())}
+        return match is not None and known.issuperset(match[1].split(", "))
+
+    def default(self, argument: str) -> str:
+        """The default of an argument; empty where there is no such argument."""
+        if argument not in self.parameters:
+            return ""
+        default = self.parameters[argument].default
+        return "required" if default is inspect.Parameter.empty else as_code(default)
+
+
+def make_reference(names: Sequence[str]) -> Iterator[str]:
+    """Functions and classes, with all that is public in these, as their docstrings have it."""
+    for name in names:
+        thing = find(name)
+        yield from describe(name.partition(":")[2], thing, level=3)
+        if inspect.isclass(thing):
+            for member, value in vars(thing).items():
+                if is_public(member, value):
+                    yield from describe(f"{thing.__name__}.{member}", value, level=4)
+
+
+def is_public(name: str, value: Any) -> bool:
+    function = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
+    if not inspect.isfunction(function) or not function.__module__.startswith("spacy_flat."):
+        return False
+    special = name.startswith("__") and name != "__init__"
+    return bool(function.__doc__) and (special or not name.startswith("_"))
+
+
+def describe(name: str, thing: Any, level: int) -> Iterator[str]:
+    """Heading, signature and docstring."""
+    documented = Documented(getattr(thing, "__func__", thing))
+    yield "#" * level + f" {name}"
+    yield ""
+    yield f"`{signature(name, documented)}`"
+    before = ""
+    for paragraph in documented.paragraphs:
+        bullet = documented.is_argument(paragraph)
+        if not (bullet and before == "- "):
+            yield ""
+        before = "- " if bullet else ""
+        names, _, meaning = paragraph.partition(": ")
+        text = f"- `{'`, `'.join(names.split(', '))}`: {meaning}" if bullet else paragraph
+        yield from textwrap.wrap(text, 100, subsequent_indent=" " * len(before)) or [""]
+    yield ""
+
+
+def signature(name: str, documented: Documented) -> str:
+    """Name, arguments and result as the source has them."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(documented.thing))).body[0]
+    last = name.rpartition(".")[2]
+    if isinstance(tree, ast.ClassDef):
+        made = [part for part in tree.body if getattr(part, "name", "") == "__init__"]
+        if not made:
+            fields_or_bases = [each for each in tree.body if isinstance(each, ast.AnnAssign)]
+            return f"{last}({', '.join(map(ast.unparse, fields_or_bases or tree.bases))})"
+        tree = made[0]
+    assert isinstance(tree, ast.FunctionDef)
+    tree.args.args = [each for each in tree.args.args if each.arg not in ("self", "cls")]
+    result = re.sub(r"'(\w+)'", r"\1", ast.unparse(tree.returns)) if tree.returns else ""
+    if documented.is_property:
+        return f"{last}: {result}"
+    arrow = f" -> {result}" if result and tree.name != "__init__" else ""
+    return f"{last}({ast.unparse(tree.args)}){arrow}"
+
+
+KINDS: dict[str, Callable[[Sequence[str]], Iterator[str]]] = {
+    "options": make_options,
+    "settings": make_settings,
+    "arguments": make_arguments,
+    "registered": make_registered,
+    "reference": make_reference,
+}
+
+
+if __name__ == "__main__":
+    for page in PAGES:
+        page.write_text(filled(page.read_text("utf-8")), "utf-8")
