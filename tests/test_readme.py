@@ -8,7 +8,6 @@ import runpy
 import shlex
 import shutil
 import subprocess
-from collections.abc import Callable
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -187,7 +186,9 @@ def test_a_part_is_made_anew() -> None:
 
 def test_an_option_says_what_it_may_be() -> None:
     rows = list(MAKE["make_options"](["spacy-flat.LatticeOptions.v1"]))
-    assert any(row.startswith("| `gazetteer_rate` | `0.3` | number, from 0 to 1 |  |") for row in rows)
+    assert any(
+        row.startswith("| `gazetteer_rate` | `0.3` | number, from 0 to 1 |  |") for row in rows
+    )
     assert any(row.startswith("| `bigrams` | `true` | `true`, `false` | fixed |") for row in rows)
 
 
