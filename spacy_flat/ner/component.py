@@ -1,5 +1,6 @@
 """What spaCy sees of an entity recogniser: what `flat_ner` and `tener_ner` share."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -196,7 +197,10 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
         for batch, scores in emissions.batches:
             loss = network.loss(scores, gold.target(batch, self.tags))
             loss.backward()  # type: ignore[no-untyped-call]
-            losses[self.name] += loss.item()
+            # The optimizer leaves out a step that is not finite and warns; spaCy's logger would end
+            # the training.
+            if math.isfinite(value := loss.item()):
+                losses[self.name] += value
         backprop(emissions)
         if sgd is not None:
             self.finish_update(sgd)

@@ -1,5 +1,6 @@
 """Updating `flat_ner`: optimizers, loss and gradient, and the examples it learns from."""
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -173,6 +174,22 @@ def test_initialising_again_forgets(trained: Language, copy_of: Copy) -> None:
     losses = train(nlp, steps=1)
     assert losses[0] > 1.0
     assert found(nlp) != GOLD
+
+
+def test_divergence_ends_training_and_prediction(trained: Language, copy_of: Copy) -> None:
+    nlp = copy_of(trained)
+    optimizer = AdamW(0.01)
+    with torch.no_grad():
+        flat(nlp).model.shims[0].module.classify.weight[0, 0] = math.nan
+    losses: dict[str, float] = {}
+    for _ in range(4):
+        with pytest.warns(UserWarning, match="W200"):
+            nlp.update(examples_of(nlp), sgd=optimizer, losses=losses)
+    assert losses["flat_ner"] == 0.0  # nothing that a log could not hold
+    with pytest.raises(ValueError, match="F208"):
+        nlp.update(examples_of(nlp), sgd=optimizer)
+    with pytest.raises(ValueError, match="F240"):
+        nlp("上海")
 
 
 def test_missing_annotation_is_not_learnt_as_no_entity(trained: Language, copy_of: Copy) -> None:
