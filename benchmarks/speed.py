@@ -51,12 +51,10 @@ from spacy.language import Language
 from spacy_flat.ner.component import CRFEntityRecognizer
 from spacy_flat.ner.flat.lattice import LatticeEncoder
 from spacy_flat.ner.flat.network import FLAT
-from spacy_flat.ner.model import split_all
 from spacy_flat.ner.tags import OUTSIDE
 from spacy_flat.ner.tener.network import TENER
 from spacy_flat.ner.tener.sequence import SequenceEncoder
-from spacy_flat.text.batches import TextEncoder
-from spacy_flat.text.segments import Segment
+from spacy_flat.text.segments import Segment, split_texts
 from spacy_flat.text.units import Units
 
 System = Literal["network", "direct", "pipeline"]
@@ -269,13 +267,13 @@ def measure_pipe(nlp: Language, texts: Sequence[str], threads: int) -> float:
     return rate
 
 
-def measure_batching(encoder: TextEncoder, texts: Sequence[str]) -> float:
+def measure_batching(encoder: LatticeEncoder | SequenceEncoder, texts: Sequence[str]) -> float:
     """Characters a second from texts to batches, one thread, the best of three passes."""
     units = list(map(Units.characters, texts))
     best = float("inf")
     for _ in range(3):
         start = time.perf_counter()
-        for _ in encoder.batches(units, split_all(encoder, units)):
+        for _ in encoder.batches(units, split_texts(units, encoder.options)):
             pass
         best = min(best, time.perf_counter() - start)
     rate = sum(map(len, texts)) / best
