@@ -154,6 +154,20 @@ def test_entities_stay_whole_at_spaces(offset: int) -> None:
     assert join_segments(segments, [found_in(part, [span]) for part in segments]) == [span]
 
 
+def test_two_segments_meet_in_the_middle_of_their_overlap() -> None:
+    """Near its end a segment sees least of what follows: there the other one is right."""
+    segments = [Segment(0, 0, 10), Segment(0, 4, 14)]
+    left = [EntitySpan(4, 6, "LOC"), EntitySpan(8, 10, "LOC")]
+    right = [EntitySpan(4, 6, "PER"), EntitySpan(8, 10, "PER")]
+    assert join_segments(segments, [left, right]) == [left[0], right[1]]
+
+
+def test_an_entity_over_the_middle_of_an_overlap_stays_whole() -> None:
+    segments = [Segment(0, 0, 10), Segment(0, 4, 14)]
+    left, right = [EntitySpan(6, 10, "LOC")], [EntitySpan(6, 12, "LOC")]
+    assert join_segments(segments, [left, right]) == right
+
+
 def test_where_every_place_of_an_overlap_is_in_an_entity() -> None:
     segments = [Segment(0, 0, 6), Segment(0, 4, 10)]
     found = [[EntitySpan(1, 6, "LOC")], [EntitySpan(4, 9, "LOC")]]

@@ -13,6 +13,8 @@ from spacy_flat.ner.flat.options import FLATOptions
 from spacy_flat.nn.embedding import Table
 from spacy_flat.nn.positions import sinusoids
 
+from ..initial import check_initial_maps
+
 QUIET = {
     f"{name}_dropout": 0.0 for name in ("embed", "lattice", "output", "ff", "attn", "key", "word")
 }
@@ -73,9 +75,17 @@ def make_batch(sentences: list[tuple[int, list[tuple[int, int]]]], seed: int = 0
 SENTENCES = [(7, [(0, 2), (1, 3), (5, 2)]), (4, [(0, 4)]), (1, []), (9, [(2, 2), (2, 5), (7, 2)])]
 
 
-def encode_pair(fusion: FourDistances, distances: list[int], width: int) -> Tensor:
-    """Equations 4 to 8 for one pair: hh, ht, th, tt → [D]."""
-    p = sinusoids(torch.tensor(distances), width).double()  # [4, D]
+def encode(network: FLAT, distances: list[int]) -> Tensor:
+    """[N, D], of unit length with `pos_norm`."""
+    options = network.options
+    p = sinusoids(torch.tensor(distances), options.num_heads * options.head_dim).double()
+    if network.positions.trained is not None:
+        p = network.positions.trained[torch.tensor(distances) + network.positions.trained_reach]
+    return p / p.norm(dim=1, keepdim=True) if options.pos_norm else p
+
+
+def encode_pair(fusion: FourDistances, p: Tensor) -> Tensor:
+    """Equations 4 to 8 for one pair: the encodings of hh, ht, th, tt [4, D] → [D]."""
     if fusion.fusion in ("ff", "ff_linear"):
         encoded = fusion.project(p.flatten())
         return encoded if fusion.fusion == "ff_linear" else encoded.relu()
@@ -84,7 +94,7 @@ def encode_pair(fusion: FourDistances, distances: list[int], width: int) -> Tens
     weights = fusion.weigh(fusion.hidden(p.flatten()).relu())
     if fusion.fusion == "attn":
         return (weights.softmax(0)[:, None] * fusion.project(p)).sum(0)
-    return (weights.view(4, width).softmax(0) * fusion.project(p)).sum(0)
+    return (weights.view(p.shape).softmax(0) * fusion.project(p)).sum(0)
 
 
 def hidden_from(mask: str, query: tuple[int, int], key: tuple[int, int]) -> bool:
@@ -109,7 +119,7 @@ def slow_attention(network: FLAT, layer: int, x: Tensor, nodes: list[tuple[int, 
     scores = torch.zeros(H, L, L, dtype=x.dtype)
     for i, j in product(range(L), range(L)):
         distances = [nodes[i][a] - nodes[j][b] for a in (0, 1) for b in (0, 1)]
-        r = network.r_projs[layer](encode_pair(fusion, distances, H * d)).view(H, d)
+        r = network.r_projs[layer](encode_pair(fusion, encode(network, distances))).view(H, d)
         for h in range(H):
             score = (q[i, h] + attention.u[h]) @ k[j, h] + (q[i, h] + attention.v[h]) @ r[h]
             score = score / d**0.5 if options.scaled else score
@@ -128,6 +138,9 @@ def slow_forward(network: FLAT, batch: LatticeBatch) -> list[Tensor]:
         characters = network._characters(batch, None)[row]
         words = network._words(batch)[row]
         x = torch.cat([characters, words])[places]
+        if network.absolute is not None:
+            ends = [encode(network, list(end)) for end in zip(*nodes, strict=True)]  # heads, tails
+            x = x + network.absolute(torch.cat(ends, dim=1))
         for number, layer in enumerate(network.layers):
             attended = slow_attention(network, number, x, nodes)
             x = layer.attention_norm(x + attended if network.options.residual else attended)
@@ -147,6 +160,9 @@ VARIANTS = [
     {"mask": "distant", "layers": 2},
     {"scaled": True, "k_proj": True, "attn_ff": True, "q_proj": False, "r_proj": False},
     {"v_proj": False, "residual": False, "ff_activate": "gelu"},
+    {"absolute_positions": True},
+    {"pos_norm": True, "absolute_positions": True, "layers": 2},
+    {"learnable_positions": True, "fusion": "ff"},
 ]
 
 
@@ -200,18 +216,20 @@ def test_padding_and_neighbours_change_nothing():
         torch.testing.assert_close(network(alone)[0], together[row, :n])
 
 
-@pytest.mark.parametrize("name", ["absolute_positions", "pos_norm"])
-def test_position_options_change_the_emissions(name):
-    batch = make_batch(SENTENCES)
-    assert not torch.allclose(make_network()(batch), make_network(**{name: True})(batch))
-
-
 def test_learnable_positions_reach_beyond_what_they_train():
     network = make_network(learnable_positions=True).float()
     network(make_batch([(400, [(0, 2), (390, 5)])])).sum().backward()
     gradient = network.positions.trained.grad
     assert gradient is not None
     assert gradient.abs().sum() > 0
+
+
+def test_matrices_start_as_xaviers_and_biases_at_zero():
+    torch.manual_seed(0)
+    network = FLAT(FLATOptions(fusion="gate", attn_ff=True, absolute_positions=True), SIZES)
+    check_initial_maps(network)
+    for feature in network.word_features:  # what they add starts small
+        assert 0.015 < feature.weight.std() < 0.025
 
 
 def test_word_features_are_heard_when_the_word_is_unknown():

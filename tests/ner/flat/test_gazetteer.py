@@ -11,6 +11,10 @@ from spacy_flat.ner.flat.gazetteer import WordNodes
 from spacy_flat.ner.flat.lattice import LatticeEncoder
 from spacy_flat.ner.flat.options import LatticeOptions
 from spacy_flat.ner.flat.vocabulary import learn_vocabulary
+from spacy_flat.text.segments import Segment
+from spacy_flat.text.units import Units
+
+from ..conftest import NETWORK, add_flat, blank, train
 
 MENTIONS = [("人和药店", "ORG"), ("重庆", "LOC"), ("重庆", "LOC"), ("重庆", "ORG"), ("王", "PER")]
 TEXTS = ["人和药店在重庆开业", "", "重庆人和药店"]
@@ -91,6 +95,37 @@ def test_prediction_shows_nothing() -> None:
         "重庆",
         "开业",
     }
+
+
+@pytest.mark.parametrize("is_train", [True, False])
+def test_batches_show_names_in_training_only(is_train: bool) -> None:
+    found = encoder(1.0)
+    text = Units.characters("人和药店")
+    (batch,) = found.batches([text], [Segment(0, 0, 4)], is_train)
+    expected = [("ORG", 4), ("n", 2)] if is_train else [("n", 2)]
+    types = [found.lexicon.type_names[type] for type in batch.types[0]]
+    assert list(zip(types, batch.lengths[0].tolist(), strict=True)) == expected
+
+
+def test_by_default_training_shows_three_names_in_ten_and_prediction_none() -> None:
+    """In a pipeline whose lexicon knows none of them."""
+    nlp = blank()
+    ner = add_flat(nlp, {"model": {"network": NETWORK}})
+    train(nlp, steps=0)
+    text = "李雷和韩梅梅在那里"
+    doc = nlp.make_doc(text)
+
+    def words() -> list[int]:
+        """Words of two characters or more in the lattice, in the ways of training and not."""
+        return [
+            sum(int((part.batch.lengths > 0).sum()) for part in emissions.batches)
+            for emissions in (ner.model.begin_update([doc])[0], ner.model.predict([doc]))
+        ]
+
+    np.random.seed(0)
+    training, predicting = zip(*(words() for _ in range(200)), strict=True)
+    assert set(predicting) == {0}
+    assert sum(training) / (2 * 200) == pytest.approx(0.3, abs=0.07)  # of two names
 
 
 def test_a_rate_of_zero_leaves_the_lexicon_alone() -> None:

@@ -18,6 +18,8 @@ from spacy_flat.nn.attention import SHIFTED, RelativeAttention, ShiftedTerm
 from spacy_flat.nn.embedding import Table
 from spacy_flat.nn.positions import sinusoids
 
+from ..initial import check_initial_maps
+
 QUIET = {f"{name}_dropout": 0.0 for name in ("embed", "output", "ff", "attn", "key")}
 CHARS = TENERSizes(["PER", "LOC"], chars=Table(30, 25, 6), bigrams=Table(40, 30, 5))
 WORDS = TENERSizes(["PER", "LOC"], words=Table(30, 25, 6), n_spelling=20)
@@ -227,6 +229,16 @@ def test_every_parameter_learns(options: dict[str, Any], sizes: TENERSizes) -> N
     likelihood = network.crf.log_likelihood(emissions, outside, torch.from_numpy(batch.n_units))
     torch.autograd.backward(-likelihood.sum())
     assert not [name for name, value in network.named_parameters() if value.grad is None]
+
+
+@pytest.mark.parametrize("attention", ["relative", "absolute"])
+@pytest.mark.parametrize("sizes", [CHARS, WORDS])
+def test_matrices_start_as_xaviers_and_biases_at_zero(sizes: TENERSizes, attention: str) -> None:
+    torch.manual_seed(0)
+    network = TENER(TENEROptions(attention=attention), sizes)  # type: ignore[arg-type]
+    check_initial_maps(network)
+    if network.cases is not None:  # what it adds starts small
+        assert 0.015 < network.cases.weight.std() < 0.025
 
 
 def test_the_attention_knows_directions() -> None:
