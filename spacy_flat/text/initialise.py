@@ -6,10 +6,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from spacy.tokens import Doc
-from spacy.util import logger
 from thinc.api import Model
 
 from ..errors import Warnings
+from ..log import logger
 from .batches import TextEncoder
 from .options import VocabularyOptions
 from .upstream import Tok2Vec

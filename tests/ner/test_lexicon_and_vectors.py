@@ -131,7 +131,7 @@ def test_vectors_and_lexicons_of_another_kind_are_noticed() -> None:
 def test_coverage_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     nlp = blank()
     add_flat(nlp)
-    with caplog.at_level("INFO", logger="spacy"):
+    with caplog.at_level("INFO", logger="spacy_flat"):
         train(nlp, steps=0)
     assert re.search(r"flat_ner: 17 words; \d\d\.\d % of the texts' characters", caplog.text)
     assert re.search(r"flat_ner: \d+ chars, \d+ of them trained", caplog.text)

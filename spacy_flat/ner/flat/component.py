@@ -6,13 +6,13 @@ from typing import Any
 
 from spacy.language import Language
 from spacy.training import Example
-from spacy.util import logger
 from thinc.api import Config
 
 from ...errors import Errors, Warnings
 from ...lexicon import Lexicon
 from ...lexicon.coverage import character_coverage
 from ...lexicon.readers import jieba_lexicon
+from ...log import logger
 from ...text.initialise import FEW
 from ...vectors import VectorSource
 from ..component import ASSIGNS, SCORE_WEIGHTS, SETTINGS, CRFEntityRecognizer
