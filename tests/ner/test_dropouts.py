@@ -20,7 +20,7 @@ from spacy_flat.nn.embedding import Table
 
 Batch = LatticeBatch | CharacterBatch | WordBatch
 
-B, C, M = 40, 100, 60
+B, C, M = 24, 50, 40
 KEYS = 50
 TABLE = Table(KEYS, KEYS, 8)
 ALL = ("embed", "output", "ff", "attn", "key")
@@ -63,8 +63,8 @@ def word_batch() -> WordBatch:
         words=known(B, C),
         cases=np.ones((B, C), dtype=np.int64),
         numbers=known(B, C),
-        spellings=known(500, 8),
-        n_spelled=np.full(500, 8),
+        spellings=known(200, 8),
+        n_spelled=np.full(200, 8),
     )
 
 

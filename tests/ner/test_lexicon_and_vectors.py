@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -135,3 +136,21 @@ def test_coverage_is_logged(caplog: pytest.LogCaptureFixture) -> None:
         train(nlp, steps=0)
     assert re.search(r"flat_ner: 17 words; \d\d\.\d % of the texts' characters", caplog.text)
     assert re.search(r"flat_ner: \d+ chars, \d+ of them trained", caplog.text)
+
+
+def test_lengths_from_nine_characters_on_are_one_class(trained: Language) -> None:
+    """Words so long are few: none would learn a vector of its own length."""
+    ner = flat(trained)
+    (part,) = ner.model.predict([trained.make_doc("人和药店在重庆")]).batches
+    network = ner.model.shims[0].module
+
+    def scores(length: int) -> torch.Tensor:
+        batch = part.batch
+        with torch.no_grad():
+            found: torch.Tensor = network(
+                replace(batch, lengths=np.where(batch.lengths, length, 0))
+            )
+        return found
+
+    assert torch.equal(scores(9), scores(12))
+    assert not torch.allclose(scores(8), scores(9))

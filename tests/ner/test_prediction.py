@@ -4,10 +4,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from spacy.language import Language
 from spacy.tokens import Doc
+
+from spacy_flat.nn.optimizers import AdamW
 
 from .conftest import (
     GOLD,
@@ -17,6 +20,7 @@ from .conftest import (
     blank,
     check_spans,
     entities,
+    examples_of,
     flat,
     found,
     marked,
@@ -87,6 +91,24 @@ def test_long_texts_are_cut_and_put_together(trained: Language, copy_of: Copy) -
     sentences = [text for text in TEXTS if text[-1] in "。！"] * 20
     doc = nlp("".join(sentences))
     assert entities(doc) == [entity for text in sentences for entity in marked(text)]
+
+
+def test_dropouts_rest_in_prediction() -> None:
+    """A pipeline with the default dropouts: the scores of a text are the same every time, before
+    an update and after it."""
+    nlp = blank()
+    ner = add_flat(nlp, {"model": {"network": {"num_heads": 2, "head_dim": 8}}})
+    train(nlp, steps=0)
+    docs = [nlp.make_doc(text) for text in TEXTS]
+
+    def scores() -> list[torch.Tensor]:
+        return [part.scores for part in ner.model.predict(docs).batches]
+
+    for _ in range(2):
+        assert all(map(torch.equal, scores(), scores()))
+        nlp.update(examples_of(nlp), sgd=AdamW(0.01))
+    (first, *_), (second, *_) = (ner.model.begin_update(docs)[0].batches for _ in range(2))
+    assert not torch.equal(first.scores, second.scores)
 
 
 def test_select_pipes(trained: Language) -> None:

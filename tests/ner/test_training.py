@@ -82,6 +82,23 @@ def test_same_seed_same_network() -> None:
     assert weights[0] == weights[1]
 
 
+def test_losses_add_up_over_updates_and_batches(trained: Language, copy_of: Copy) -> None:
+    """As spaCy's components add them: `losses` is what an epoch has cost."""
+    nlp = copy_of(trained)
+    examples = [
+        char_example(nlp, "王小明在上海", [(0, 3, "ORG")]),
+        char_example(nlp, "他在北京大学", [(2, 4, "PER")]),
+    ]
+    losses: dict[str, float] = {}
+    flat(nlp).update(examples, losses=losses)
+    once = losses["flat_ner"]
+    flat(nlp).update(examples, losses=losses)  # no optimizer, no step
+    assert losses["flat_ner"] == pytest.approx(2 * once, rel=1e-4)
+    assert once > 1
+    one_by_one = flat(copy_of(trained, batch_nodes=1))  # a batch for each
+    assert one_by_one.update(examples)["flat_ner"] == pytest.approx(once, rel=1e-4)
+
+
 def test_examples_without_annotation_teach_nothing(trained: Language, copy_of: Copy) -> None:
     nlp = copy_of(trained)
     before = flat(nlp).model.to_bytes()
@@ -244,3 +261,10 @@ def test_an_entity_that_is_cut_is_unknown_there() -> None:
     assert known == ([(1, 3, "A")], [(8, 10, "")])
     known = within(Annotation([EntitySpan(8, 12, "B")], [EntitySpan(2, 14, "")]), Segment(0, 8, 13))
     assert known == ([(0, 4, "B")], [(0, 5, "")])
+
+
+def test_what_is_unknown_elsewhere_is_known_here() -> None:
+    """Stretches before and behind a segment, up to its ends, are none of its own."""
+    around = [EntitySpan(0, 2, ""), EntitySpan(3, 5, "A"), EntitySpan(9, 12, "")]
+    assert within(Annotation([], around), Segment(0, 5, 9)) == ([], [])
+    assert within(Annotation([], around), Segment(0, 4, 10)) == ([], [(0, 1, "A"), (5, 6, "")])

@@ -45,3 +45,13 @@ def test_half_precision_is_saved_exactly() -> None:
     weights.load_into(loaded, weights.to_bytes(half, {}))
 
     assert torch.equal(loaded(torch.arange(7)), half(torch.arange(7)))
+
+
+def test_offsets_without_pretrained_vectors_start_uniform() -> None:
+    """In ±√(3 / d), so that a vector's expected length is 1."""
+    torch.manual_seed(0)
+    embedding = PretrainedEmbedding(n_keys=2000, n_trained=2000, width=12)
+    vectors = embedding(torch.arange(2001)).detach()
+    assert 0.495 < vectors.abs().max() <= 0.5
+    assert 0.22 < vectors.abs().mean() < 0.28
+    assert abs(vectors.norm(dim=1).square().mean() - 1.0) < 0.03

@@ -205,6 +205,11 @@ def test_parts_of_spans_in_a_segment(
     assert [part_in(span, segment) for span in spans_in(spans, segment)] == expected
 
 
+def test_spans_that_end_where_a_segment_starts_are_not_in_it() -> None:
+    spans = [EntitySpan(0, 3, "LOC"), EntitySpan(3, 5, "PER"), EntitySpan(5, 8, "LOC")]
+    assert list(spans_in(spans, Segment(0, 3, 5))) == [spans[1]]
+
+
 class TestTokens:
     """Where texts of tokens are cut."""
 

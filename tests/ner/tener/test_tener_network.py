@@ -8,7 +8,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
+from torch import Tensor, nn
 
 from spacy_flat.ner.tags import OUTSIDE
 from spacy_flat.ner.tener.batch import N_CASES, CharacterBatch, WordBatch
@@ -141,6 +141,22 @@ def test_shifted_scores_and_their_gradient(C: int, H: int, seed: int) -> None:
     (found,) = torch.autograd.grad(scores, queries, gradient)
     (wanted,) = torch.autograd.grad(expected, queries, gradient)
     torch.testing.assert_close(found, wanted)
+
+
+@pytest.mark.parametrize(
+    ("options", "projected"),
+    [
+        ({}, {"q_proj", "v_proj"}),
+        ({"k_proj": True}, {"q_proj", "k_proj", "v_proj"}),
+        ({"attention": "absolute"}, {"q_proj", "k_proj", "v_proj", "out"}),
+    ],
+)
+def test_what_attention_projects(options: dict[str, Any], projected: set[str]) -> None:
+    """By default queries and values, as in the paper (equations 16 and 17)."""
+    for layer in make_network(**options).encoder.layers:
+        parts = layer.attention.named_children()
+        maps = {name for name, part in parts if isinstance(part, nn.Linear)}
+        assert maps == projected
 
 
 def test_absolute_attention_is_that_of_torch() -> None:
