@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +14,7 @@ from ..files import replacing
 from ..wording import counted, plural
 from ._errors_page import errors_page, find_errors
 from ._gpu import use_gpu
-from ._tasks import TASKS, Task
+from ._tasks import TASKS, Task, percent
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -88,22 +88,29 @@ def evaluation_file(corpus: Path) -> tuple[str, Path]:
 
 def show_scores(task: Task, scores: Mapping[str, Any], part: str, n_labels: int) -> None:
     """Print the scores of a task, and those of each label."""
-    rows = [(title, percent(scores[name])) for name, title in task.shown.items() if name in scores]
+    rows = [
+        (title, written(scores[name], form))
+        for name, (title, form) in task.shown.items()
+        if name in scores
+    ]
     msg.table([*rows, ("words per second", f"{scores['speed']:,.0f}")], aligns=("l", "r"))
     per_label = scores.get(task.per_label) or {}
     if per_label:
-        labels = [(label, *map(percent, prf.values())) for label, prf in per_label.items()]
+        labels = [
+            (label, *(written(value, percent) for value in prf.values()))
+            for label, prf in per_label.items()
+        ]
         header = ("label", "precision", "recall", "F1")
         msg.table(labels, header=header, divider=True, aligns=("l", "r", "r", "r"))
-    msg.good(f"{task.title} on {part}: {scores[task.score] or 0.0:.4f}")
+    msg.good(f"{task.title} on {part}: {written(scores[task.score], '{:.4f}'.format)}")
     if n_labels < FEW:
         few = counted(n_labels, task.label)
         msg.warn(f"Only {few} scored: the score is uncertain by some points.")
 
 
-def percent(score: float | None) -> str:
-    """A score from 0 to 1 in per cent."""
-    return "–" if score is None else f"{100 * score:.2f}"
+def written(score: float | None, form: Callable[[float], str]) -> str:
+    """A score, or a dash where there was nothing to score."""
+    return "–" if score is None else form(score)
 
 
 def write_errors(path: Path, nlp: Language, examples: list[Example], title: str) -> None:

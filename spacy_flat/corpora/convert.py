@@ -56,7 +56,7 @@ def convert_file(source: Path, target: Path, options: ConvertOptions) -> Summary
     form = FORMATS[name]
     repairs = Repairs(options.repair)
     summary = Summary(form.label)
-    docs = DocBin(attrs=["ENT_IOB", "ENT_TYPE"])
+    docs = DocBin(attrs=["ENT_IOB", "ENT_TYPE"], store_user_data=True)
     for doc in form.read(source, options, repairs, Vocab()):
         docs.add(doc)
         summary.sentences += 1

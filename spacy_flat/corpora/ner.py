@@ -76,7 +76,7 @@ FORMATS: dict[str, Format] = {
     "bioes": columns("bioes"),
     "biluo": columns("biluo"),
     "cluener": offsets("cluener"),
-    "pairs": offsets("pairs"),
+    "spacy": offsets("spacy"),
 }
 
 

@@ -25,11 +25,11 @@ from ..files import read_text_lines
 from ..text.units import EntitySpan
 from .sentence import Repairs, Sentence
 
-Layout = Literal["cluener", "pairs"]
+Layout = Literal["cluener", "spacy"]
 
 LAYOUTS: dict[Layout, str] = {
     "cluener": '{"text": "…", "label": {TYPE: {surface: [[start, end], …]}}}',
-    "pairs": '["…", {"entities": [[start, end, TYPE], …]}]',
+    "spacy": '["…", {"entities": [[start, end, TYPE], …]}]',
 }
 
 _SPACE = re.compile(r"\s*")
@@ -123,7 +123,7 @@ def detect_layout(path: Path) -> Layout | None:
     opening = _opening(path)
     if opening.startswith(('{"', '[{"')):
         return "cluener"
-    return "pairs" if opening.startswith(('["', '[["')) else None
+    return "spacy" if opening.startswith(('["', '[["')) else None
 
 
 def read_records(path: Path) -> Iterator[tuple[int, str]]:

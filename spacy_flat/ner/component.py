@@ -2,10 +2,8 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spacy.pipeline import TrainablePipe
 from spacy.scorer import PRFScore, get_ner_prf
 from spacy.tokens import Doc
 from spacy.training import Example, validate_examples, validate_get_examples
@@ -13,7 +11,7 @@ from spacy.vocab import Vocab
 from thinc.api import Optimizer, set_dropout_rate
 
 from ..errors import Errors
-from ..text.initialise import shim_of
+from ..pipe import NetworkPipe, setting
 from ..text.units import EntitySpan
 from .emissions import Emissions, Gold, find_entities
 from .model import TaggingModel, extend_labels, network_of
@@ -82,21 +80,7 @@ SCORE_WEIGHTS = {
 }
 
 
-def _setting(name: str) -> Any:
-    """A setting of the config that may be changed at run time. A change is saved with the
-    component, and counts until the config says something else."""
-
-    def get(self: "CRFEntityRecognizer") -> Any:
-        before, value = self.cfg["changed"].get(name, (None, None))
-        return value if before == self.given[name] else self.given[name]
-
-    def change(self: "CRFEntityRecognizer", value: Any) -> None:
-        self.cfg["changed"][name] = [self.given[name], value]
-
-    return property(get, change)
-
-
-class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
+class CRFEntityRecognizer(NetworkPipe):
     """Finds entities by tagging the units of a text, characters or tokens, with a CRF.
 
     model: what reads the texts, a registered architecture.
@@ -121,30 +105,25 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
         unannotated_labels: Sequence[str] = (),
         scorer: Callable[..., dict[str, Any]] | None = score_entities,
     ) -> None:
-        self.vocab = vocab
-        self.model = model
-        self.name = name
-        self.given = {
-            "on_misaligned": on_misaligned,
-            "overwrite": overwrite,
-            "unannotated_labels": list(unannotated_labels),
-        }
-        self.scorer = scorer
-        self.cfg: dict[str, Any] = {"labels": [], "changed": {}}
+        super().__init__(
+            vocab,
+            model,
+            name,
+            scorer,
+            on_misaligned=on_misaligned,
+            overwrite=overwrite,
+            unannotated_labels=list(unannotated_labels),
+        )
+        self.cfg["labels"] = []
 
-    on_misaligned = _setting("on_misaligned")
-    overwrite = _setting("overwrite")
-    unannotated_labels = _setting("unannotated_labels")
+    on_misaligned = setting("on_misaligned")
+    overwrite = setting("overwrite")
+    unannotated_labels = setting("unannotated_labels")
 
     @property
     def labels(self) -> tuple[str, ...]:
         """Entity types, in the order of their tags."""
         return tuple(self.cfg["labels"])
-
-    @property
-    def is_initialised(self) -> bool:
-        """Whether there is a network."""
-        return shim_of(self.model).is_initialised
 
     @property
     def label_data(self) -> tuple[str, ...]:
@@ -159,7 +138,7 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
     def predict(self, docs: Iterable[Doc]) -> list[list[EntitySpan]]:
         """Entities of each Doc, as characters of its text."""
         docs = list(docs)
-        self._require_initialised()
+        self.require_initialised()
         if not any(len(doc) for doc in docs):
             return [[] for _ in docs]
         return find_entities(self.model.predict(docs), network_of(self.model), self.tags)
@@ -187,7 +166,7 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
         losses.setdefault(self.name, 0.0)
         examples = list(examples)
         validate_examples(examples, "CRFEntityRecognizer.update")
-        self._require_initialised()
+        self.require_initialised()
         if not any(_teaches(example) for example in examples):
             return losses
         self._add_labels(sorted(_labels_of(examples) - set(self.labels)))
@@ -220,18 +199,6 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
             for part in scores.batches
         ]
         return sum(loss for loss, _ in found), [gradient for _, gradient in found]
-
-    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "CRFEntityRecognizer":
-        """Load what `to_disk` wrote.
-
-        Raises ValueError that names the folder (F309), for damaged files (F200) and for a config
-        that differs from that of the training (F307).
-        """
-        try:
-            super().from_disk(path, exclude=exclude)
-        except ValueError as error:
-            raise ValueError(Errors.F309.format(path=path, reason=error)) from error
-        return self
 
     def _gold(self, examples: Sequence[Example], emissions: Emissions) -> Gold:
         annotations = [gold_annotation(example, self.unannotated_labels) for example in examples]
@@ -283,10 +250,6 @@ class CRFEntityRecognizer(TrainablePipe):  # type: ignore[misc]
             raise ValueError(Errors.F302.format(label=label))
         self.vocab.strings.add(label)
         return label
-
-    def _require_initialised(self) -> None:
-        if not self.is_initialised:
-            raise ValueError(Errors.F303.format(name=self.name))
 
 
 def _teaches(example: Example) -> bool:

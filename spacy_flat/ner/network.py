@@ -5,16 +5,13 @@ Shapes: B segments, C units, D width, K tags.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ..nn.crf import CRF
 from ..nn.dropout import Dropout
-from ..nn.embedding import PretrainedEmbedding, Table, drop_keys
-from ..nn.transformer import linears
+from ..nn.network import EmbeddingNetwork
 from ..text.units import Ints
 from .options import NetworkOptions
 from .tags import TagSet, Target
@@ -30,33 +27,18 @@ class Sizes:
     labels: Sequence[str]
     upstream_width: int = 0
 
-    @classmethod
-    def plain(cls, data: dict[str, Any]) -> Any:
-        """From plain data, as read from a weights file."""
-        values: dict[str, Any] = {
-            name: Table(**value) if isinstance(value, dict) else value
-            for name, value in data.items()
-        }
-        return cls(**values)
 
-
-class TaggingNetwork(nn.Module):
+class TaggingNetwork(EmbeddingNetwork):
     """Embeddings, something that mixes them, and a CRF's emissions."""
 
     def __init__(self, options: NetworkOptions, labels: Sequence[str]) -> None:
-        super().__init__()
+        super().__init__(options.key_dropout)
         width = options.num_heads * options.head_dim
         self.embed_dropout = Dropout(options.embed_dropout)
         self.output_dropout = Dropout(options.output_dropout)
-        self.key_dropout = options.key_dropout
         tags = TagSet(labels, options.scheme)
         self.classify = nn.Linear(width, len(tags))
         self.crf = CRF(len(tags), tags.allowed_transitions, tags.allowed_starts, tags.allowed_ends)
-
-    def set_pretrained(self, table: str, keys: np.ndarray, vectors: np.ndarray) -> None:
-        """Set vectors [N, d] of keys [N] in one of the tables."""
-        embedding: PretrainedEmbedding = getattr(self, table)
-        embedding.set_pretrained(torch.from_numpy(keys), torch.from_numpy(vectors))
 
     def emissions(self, hidden: Tensor) -> Tensor:
         """[B, C, D] → [B, C, K]."""
@@ -80,18 +62,3 @@ class TaggingNetwork(nn.Module):
             loss = self.loss(scores, target)
             (gradient,) = torch.autograd.grad(loss, scores)
         return loss.item(), gradient
-
-    def keys(self, array: np.ndarray, dropout: float | None = None) -> Tensor:
-        """Keys of what is embedded; in training some are made unknown."""
-        tensor = self.to_tensor(array)
-        rate = self.key_dropout if dropout is None else dropout
-        return drop_keys(tensor, rate) if self.training and rate else tensor
-
-    def to_tensor(self, array: np.ndarray) -> Tensor:
-        return torch.from_numpy(array).to(self.classify.weight.device, non_blocking=True)
-
-    def initialise_linears(self) -> None:
-        """Xavier-uniform matrices, as the code released with FLAT."""
-        for linear in linears(self):
-            nn.init.xavier_uniform_(linear.weight)
-            nn.init.zeros_(linear.bias)

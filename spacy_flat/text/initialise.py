@@ -11,11 +11,12 @@ from thinc.api import Model
 from ..errors import Warnings
 from ..log import logger
 from .batches import TextEncoder
-from .options import VocabularyOptions
+from .options import TableOptions
 from .upstream import Tok2Vec
 from .vocabulary import Column
 
 if TYPE_CHECKING:
+    from ..nn.network import EmbeddingNetwork
     from ..nn.shim import TorchShim
 
 SAMPLE = 10  # Docs from which a tok2vec infers its shapes
@@ -54,7 +55,7 @@ def initialise_network(
     model: Model[Any, Any],
     docs: list[Doc],
     encoder: TextEncoder,
-    vocabulary: VocabularyOptions,
+    options: TableOptions,
     columns: Mapping[str, Column],
     sizes: Mapping[str, Any],
     name: str,
@@ -79,7 +80,7 @@ def initialise_network(
             "keys": len(column.index),
             "trained": column.index.n_trained,
             "width": column.pretrained.vectors.shape[1],
-            "float16": vocabulary.float16_vectors,
+            "float16": options.float16_vectors,
         }
         for name, column in columns.items()
     }
@@ -88,7 +89,7 @@ def initialise_network(
         "options": model.attrs["options"].fixed(),
         "sizes": {**sizes, "upstream_width": upstream_width, **tables},
     }
-    network: Any = shim_of(model).initialise(config)
+    network = cast("EmbeddingNetwork", shim_of(model).initialise(config))
     for name, column in columns.items():
         keys = column.index.look_up(column.pretrained.codes)
         network.set_pretrained(name, keys, column.pretrained.vectors)

@@ -7,19 +7,12 @@ from ..options import Options, option
 
 
 @dataclass(frozen=True)
-class VocabularyOptions(Options):
-    """Options of the tables of characters and words."""
+class TableOptions(Options):
+    """Options of tables of embeddings, whatever they are of."""
 
     embed_width: int = option(
         50, "width of trained vectors where no pretrained ones are given", least=1
     )
-    char_min_freq: int = option(
-        1, "occurrences in training from which a character has a trained vector", least=1
-    )
-    word_min_freq: int = option(
-        1, "occurrences in training from which a word has a trained vector", least=1
-    )
-    normalise_numbers: bool = option(False, "read every digit as 0", fixed=True)
     normalise_embeddings: bool = option(True, "scale pretrained vectors to unit length")
     float16_vectors: bool = option(
         False,
@@ -27,6 +20,25 @@ class VocabularyOptions(Options):
         "saved pipeline",
     )
     fine_tune: bool = option(True, "train offsets to pretrained vectors")
+
+
+@dataclass(frozen=True)
+class CharacterOptions(Options):
+    """Options of the table of characters."""
+
+    char_min_freq: int = option(
+        1, "occurrences in training from which a character has a trained vector", least=1
+    )
+    normalise_numbers: bool = option(False, "read every digit as 0", fixed=True)
+
+
+@dataclass(frozen=True)
+class WordOptions(Options):
+    """Options of the table of words."""
+
+    word_min_freq: int = option(
+        1, "occurrences in training from which a word has a trained vector", least=1
+    )
 
 
 @dataclass(frozen=True)
@@ -43,7 +55,7 @@ class BigramOptions(Options):
 
 @dataclass(frozen=True)
 class SegmentOptions(Options):
-    """Options of cutting long texts into segments, and of computing these in batches.
+    """Options of splitting long texts into segments.
 
     Raises ValueError (F300) for an overlap outside 0 to max_length / 2.
     """
@@ -58,12 +70,18 @@ class SegmentOptions(Options):
         "units that two pieces share where a text had to be split within a sentence; from 0 to "
         "half of max_length",
     )
-    batch_nodes: int = option(
-        3000, "nodes of the attention, with padding, that are computed at once", least=1
-    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 <= self.overlap <= self.max_length // 2:
             values = {"overlap": self.overlap, "max_length": self.max_length}
             raise ValueError(Errors.F300.format(block=self.block, **values))
+
+
+@dataclass(frozen=True)
+class BatchOptions(Options):
+    """Options of computing in batches."""
+
+    batch_nodes: int = option(
+        3000, "nodes of the attention, with padding, that are computed at once", least=1
+    )

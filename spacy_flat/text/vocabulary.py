@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from ..options import Options
 from ..vectors import TextVectors, VectorSource
-from .codes import Codes, bigram_codes, char_codes, text_codes
-from .options import VocabularyOptions
-from .units import Ints
+from .codes import Codes, bigram_codes, char_codes, normalise_word, text_codes, word_codes
+from .options import TableOptions
+from .units import Ints, Units
 
 _TEXTS_AT_ONCE = 2000
 
@@ -88,7 +88,7 @@ class Pretrained:
 
     @classmethod
     def select(
-        cls, found: TextVectors | None, codes: Codes, places: Ints, options: VocabularyOptions
+        cls, found: TextVectors | None, codes: Codes, places: Ints, options: TableOptions
     ) -> "Pretrained":
         """codes[i] is the code of vector number places[i]; the first of equal codes counts."""
         if found is None:
@@ -102,13 +102,36 @@ class Pretrained:
 
     @classmethod
     def of_characters(
-        cls, source: VectorSource | None, size: int, options: VocabularyOptions
+        cls,
+        source: VectorSource | None,
+        size: int,
+        options: TableOptions,
+        normalise_numbers: bool = False,
     ) -> "Pretrained":
         """The vectors of characters (size 1) or bigrams (size 2)."""
         found = source.read(lambda key: len(key) == size) if source is not None else None
         keys = found.keys if found is not None else []
-        codes, places = text_codes(keys, size, options.normalise_numbers)
+        codes, places = text_codes(keys, size, normalise_numbers)
         return cls.select(found, codes, places, options)
+
+    @classmethod
+    def of_words(
+        cls,
+        source: VectorSource | None,
+        options: TableOptions,
+        *,
+        lower_case: bool,
+        normalise_numbers: bool,
+    ) -> "Pretrained":
+        """The vectors of words. Of those that are looked up alike the one that is written so
+        counts, else the first."""
+        found = source.read() if source is not None else None
+        keys = found.keys if found is not None else []
+        forms = (normalise_word(key, lower_case, normalise_numbers) for key in keys)
+        exact = np.array([form == key for form, key in zip(forms, keys, strict=True)], dtype=bool)
+        places = np.argsort(~exact, kind="stable")
+        codes = word_codes(keys, lower_case=lower_case, normalise_numbers=normalise_numbers)
+        return cls.select(found, codes[places], places, options)
 
 
 @dataclass(frozen=True)
@@ -129,7 +152,7 @@ class Column:
         counts: Counter[int],
         min_freq: int,
         pretrained: Pretrained,
-        options: VocabularyOptions,
+        options: TableOptions,
     ) -> "Column":
         """counts: how often each code occurs in training."""
         frequent = np.array(
@@ -146,18 +169,33 @@ def _coverage(counts: Counter[int], codes: Codes) -> float:
     return sum(counts[code] for code in known) / max(1, counts.total())
 
 
-def count_characters(
-    texts: Sequence[str], options: VocabularyOptions
-) -> tuple[Counter[int], Counter[int]]:
-    """How often characters and bigrams occur in the texts, by code."""
-    chars: Counter[int] = Counter()
-    bigrams: Counter[int] = Counter()
+def count_characters(texts: Sequence[str], normalise_numbers: bool = False) -> Counter[int]:
+    """How often characters occur in the texts, by code."""
+    counts: Counter[int] = Counter()
     for some in batches_of_texts(texts):
-        codes = char_codes("".join(some), options.normalise_numbers)
-        last = np.cumsum([len(text) for text in some]) - 1
-        add_counts(chars, codes)
-        add_counts(bigrams, bigram_codes(codes, last))
-    return chars, bigrams
+        add_counts(counts, char_codes("".join(some), normalise_numbers))
+    return counts
+
+
+def count_bigrams(texts: Sequence[str], normalise_numbers: bool = False) -> Counter[int]:
+    """How often bigrams occur in the texts, by code; that of a text's end is one, too."""
+    counts: Counter[int] = Counter()
+    for some in batches_of_texts(texts):
+        codes = char_codes("".join(some), normalise_numbers)
+        add_counts(counts, bigram_codes(codes, np.cumsum([len(text) for text in some]) - 1))
+    return counts
+
+
+def count_words(
+    texts: Iterable[Units], *, lower_case: bool, normalise_numbers: bool
+) -> Counter[int]:
+    """How often words, the units of the texts, occur, by code."""
+    words = Counter(word for text in texts for word in text.strings(0, len(text)))
+    codes = word_codes(words, lower_case=lower_case, normalise_numbers=normalise_numbers)
+    counts: Counter[int] = Counter()
+    for code, times in zip(codes.tolist(), words.values(), strict=True):
+        counts[code] += times
+    return counts
 
 
 def batches_of_texts(texts: Iterable[str]) -> Iterator[Sequence[str]]:

@@ -113,7 +113,7 @@ def test_a_doc_has_the_exact_text_and_entities(text: str, data: st.DataObject) -
         ("a U-X\n", "biluo"),
         ("a B-X\nb L-X\n", "biluo"),
         ('[\n {"text": "a", "label": {}}\n]\n', "cluener"),
-        ('["a", {"entities": []}]\n', "pairs"),
+        ('["a", {"entities": []}]\n', "spacy"),
     ],
 )
 def test_formats_are_told_by_the_file(tmp_path: Path, text: str, form: str) -> None:

@@ -150,8 +150,8 @@ def test_pairs(tmp_path: Path, array: bool) -> None:
     lines = [json.dumps(pair, ensure_ascii=False) for pair in pairs]
     path = tmp_path / "c.json"
     path.write_text("[" + ",\n".join(lines) + "]" if array else "\n".join(lines), "utf-8")
-    assert detect_layout(path) == "pairs"
-    found, _ = read(path, layout="pairs")
+    assert detect_layout(path) == "spacy"
+    found, _ = read(path, layout="spacy")
     assert found == [
         Sentence(list("重庆开业"), [EntitySpan(0, 2, "LOC")], 1),
         Sentence(["好"], [], 2),
@@ -174,9 +174,9 @@ def test_a_malformed_pair_is_an_error_or_dropped(tmp_path: Path, record: str, pr
     path = tmp_path / "c.json"
     path.write_text('["好", {"entities": []}]\n' + record + "\n", "utf-8")
     with pytest.raises(ValueError, match=r"F106.*c\.json, line 2: ") as error:
-        read(path, layout="pairs")
+        read(path, layout="spacy")
     assert problem in str(error.value)
-    found, counts = read(path, repair=True, layout="pairs")
+    found, counts = read(path, repair=True, layout="spacy")
     assert [sentence.units for sentence in found] == [["好"]]
     assert counts == {"malformed line dropped": 1}
 
@@ -185,7 +185,7 @@ def test_a_pair_with_an_entity_outside_its_text(tmp_path: Path) -> None:
     path = tmp_path / "c.json"
     path.write_text('["甲乙", {"entities": [[1, 3, "X"]]}]', "utf-8")
     with pytest.raises(ValueError, match=r"F107.* X entity at \[1, 3\] lies outside"):
-        read(path, layout="pairs")
+        read(path, layout="spacy")
 
 
 @pytest.mark.parametrize("text", ["[ O\n", "{ O\n", '" O\n', "好 O\n", ""])

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from ...nn.attention import PickedTerm, Relation, RelativeAttention
 from ...nn.dropout import Dropout
 from ...nn.embedding import NO_TABLE, Table, make_embedding
+from ...nn.network import plain_sizes
 from ...nn.positions import Positions
 from ...nn.transformer import TransformerLayer
 from ...text.units import Ints
@@ -192,7 +193,7 @@ class FLAT(TaggingNetwork):
         Raises ValueError (F307) where the options differ from these.
         """
         options.check_fixed(config["options"])
-        return cls(options, FLATSizes.plain(config["sizes"]))
+        return cls(options, FLATSizes(**plain_sizes(config["sizes"])))
 
     def forward(self, batch: LatticeBatch, upstream: Tensor | None = None) -> Tensor:
         """batch: B segments with C characters and M words.

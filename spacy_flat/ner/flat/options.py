@@ -5,7 +5,14 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ...options import option
-from ...text.options import BigramOptions, SegmentOptions, VocabularyOptions
+from ...text.options import (
+    BatchOptions,
+    BigramOptions,
+    CharacterOptions,
+    SegmentOptions,
+    TableOptions,
+    WordOptions,
+)
 from ..options import NetworkOptions
 
 Fusion = Literal["ff", "ff_linear", "ff_two", "attn", "gate"]
@@ -63,7 +70,9 @@ class FLATOptions(NetworkOptions):
 
 
 @dataclass(frozen=True)
-class LatticeOptions(SegmentOptions, BigramOptions, VocabularyOptions):
+class LatticeOptions(
+    BatchOptions, SegmentOptions, WordOptions, BigramOptions, CharacterOptions, TableOptions
+):
     """Options of turning texts into lattices."""
 
     block: ClassVar[str] = "lattice"

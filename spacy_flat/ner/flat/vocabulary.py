@@ -7,7 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ...lexicon import Lexicon
-from ...text.vocabulary import Column, Pretrained, add_counts, batches_of_texts, count_characters
+from ...text.vocabulary import (
+    Column,
+    Pretrained,
+    add_counts,
+    batches_of_texts,
+    count_bigrams,
+    count_characters,
+)
 from ...vectors import VectorSource
 from .gazetteer import Gazetteer
 from .lattice import LatticeEncoder
@@ -42,17 +49,16 @@ def learn_vocabulary(
     if options.gazetteer_rate > 0:
         gazetteer = Gazetteer.build(mentions, lexicon)
         name_types = lexicon.declare_types(labels)
-    char_counts, bigram_counts = count_characters(texts, options)
     chars = Column.build(
-        char_counts,
+        count_characters(texts, options.normalise_numbers),
         options.char_min_freq,
-        Pretrained.of_characters(char_vectors, 1, options),
+        Pretrained.of_characters(char_vectors, 1, options, options.normalise_numbers),
         options,
     )
     bigrams = Column.build(
-        bigram_counts,
+        count_bigrams(texts, options.normalise_numbers),
         options.bigram_min_freq,
-        Pretrained.of_characters(bigram_vectors, 2, options),
+        Pretrained.of_characters(bigram_vectors, 2, options, options.normalise_numbers),
         options,
     )
     words = Column.build(

@@ -15,6 +15,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from ...nn.attention import DotProductAttention, RelativeAttention, ShiftedTerm
 from ...nn.dropout import Dropout
 from ...nn.embedding import NO_TABLE, Table, make_embedding
+from ...nn.network import plain_sizes
 from ...nn.positions import Positions
 from ...nn.transformer import TransformerLayer
 from ..network import Sizes, TaggingNetwork
@@ -69,7 +70,7 @@ class TENER(TaggingNetwork):
         Raises ValueError (F307) where the options differ from these.
         """
         options.check_fixed(config["options"])
-        return cls(options, TENERSizes.plain(config["sizes"]))
+        return cls(options, TENERSizes(**plain_sizes(config["sizes"])))
 
     def forward(self, batch: CharacterBatch | WordBatch, upstream: Tensor | None = None) -> Tensor:
         """batch: B segments of C units.

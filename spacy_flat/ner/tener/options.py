@@ -4,7 +4,14 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ...options import option
-from ...text.options import BigramOptions, SegmentOptions, VocabularyOptions
+from ...text.options import (
+    BatchOptions,
+    BigramOptions,
+    CharacterOptions,
+    SegmentOptions,
+    TableOptions,
+    WordOptions,
+)
 from ...text.units import Unit
 from ..options import NetworkOptions
 
@@ -71,7 +78,9 @@ class TENEROptions(NetworkOptions):
 
 
 @dataclass(frozen=True)
-class SequenceOptions(SegmentOptions, BigramOptions, VocabularyOptions):
+class SequenceOptions(
+    BatchOptions, SegmentOptions, WordOptions, BigramOptions, CharacterOptions, TableOptions
+):
     """Options of turning texts into sequences.
 
     With characters, `word_min_freq` and `lower_case` have no effect; with tokens, `bigrams` and

@@ -1,0 +1,53 @@
+"""What networks share that embed the keys of a vocabulary."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from .embedding import PretrainedEmbedding, Table, drop_keys
+from .transformer import linears
+
+
+class EmbeddingNetwork(nn.Module):
+    """A network with tables of embeddings, under the names that a vocabulary's columns have.
+
+    key_dropout: the share of keys that are made unknown in training.
+    """
+
+    def __init__(self, key_dropout: float = 0.0) -> None:
+        super().__init__()
+        self.key_dropout = key_dropout
+
+    def set_pretrained(
+        self, table: str, keys: NDArray[np.int64], vectors: NDArray[np.float32]
+    ) -> None:
+        """Set vectors [N, d] of keys [N] in one of the tables."""
+        embedding: PretrainedEmbedding = getattr(self, table)
+        embedding.set_pretrained(torch.from_numpy(keys), torch.from_numpy(vectors))
+
+    def keys(self, array: NDArray[np.int64], dropout: float | None = None) -> Tensor:
+        """Keys of what is embedded; in training some are made unknown."""
+        tensor = self.to_tensor(array)
+        rate = self.key_dropout if dropout is None else dropout
+        return drop_keys(tensor, rate) if self.training and rate else tensor
+
+    def to_tensor(self, array: NDArray[Any]) -> Tensor:
+        """An array on the device of the network."""
+        device = next(self.parameters()).device
+        return torch.from_numpy(array).to(device, non_blocking=True)
+
+    def initialise_linears(self) -> None:
+        """Xavier-uniform matrices, as the code released with FLAT."""
+        for linear in linears(self):
+            nn.init.xavier_uniform_(linear.weight)
+            nn.init.zeros_(linear.bias)
+
+
+def plain_sizes(data: dict[str, Any]) -> dict[str, Any]:
+    """Sizes as read from a weights file, those of tables as `Table`."""
+    return {
+        name: Table(**value) if isinstance(value, dict) else value for name, value in data.items()
+    }

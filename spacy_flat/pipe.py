@@ -1,0 +1,72 @@
+"""What spaCy sees of every component here: a pipe around a network, and its settings."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from spacy.pipeline import TrainablePipe
+from spacy.vocab import Vocab
+from thinc.api import Model
+
+from .errors import Errors
+from .text.initialise import shim_of
+
+Self = TypeVar("Self", bound="NetworkPipe")
+
+
+def setting(name: str) -> Any:
+    """A setting of the config that may be changed at run time, as a property of a pipe. A change is
+    saved with the component, and counts until the config says something else."""
+
+    def get(pipe: "NetworkPipe") -> Any:
+        before, value = pipe.cfg["changed"].get(name, (None, None))
+        return value if before == pipe.given[name] else pipe.given[name]
+
+    def change(pipe: "NetworkPipe", value: Any) -> None:
+        pipe.cfg["changed"][name] = [pipe.given[name], value]
+
+    return property(get, change)
+
+
+class NetworkPipe(TrainablePipe):  # type: ignore[misc]
+    """A component whose model has a torch network, which `initialize` builds.
+
+    settings: as given by the config; those that may change are properties made by `setting`.
+    """
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        model: Model[Any, Any],
+        name: str,
+        scorer: Callable[..., dict[str, Any]] | None,
+        **settings: Any,
+    ) -> None:
+        self.vocab = vocab
+        self.model = model
+        self.name = name
+        self.scorer = scorer
+        self.given = settings
+        self.cfg: dict[str, Any] = {"changed": {}}
+
+    @property
+    def is_initialised(self) -> bool:
+        """Whether there is a network."""
+        return shim_of(self.model).is_initialised
+
+    def require_initialised(self) -> None:
+        """Raises ValueError (F303) where there is no network yet."""
+        if not self.is_initialised:
+            raise ValueError(Errors.F303.format(name=self.name))
+
+    def from_disk(self: Self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
+        """Load what `to_disk` wrote.
+
+        Raises ValueError that names the folder (F309), for damaged files (F200) and for a config
+        that differs from that of the training (F307).
+        """
+        try:
+            super().from_disk(path, exclude=exclude)
+        except ValueError as error:
+            raise ValueError(Errors.F309.format(path=path, reason=error)) from error
+        return self
