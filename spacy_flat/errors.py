@@ -4,7 +4,7 @@ from typing import Any
 
 
 class _Coded(type):
-    """A class of texts, each of which is read with its name, the code, before it."""
+    """Reading a text puts its name, the code, in front."""
 
     def __getattribute__(cls, name: str) -> Any:
         text = super().__getattribute__(name)
@@ -288,7 +288,7 @@ class Errors(metaclass=_Coded):
     )
     F233 = (
         "The entity (start, end, label) = {span} has a label that is not among {labels}. "
-        "Add the label to the component before initialisation, or correct the annotation."
+        "Add the label to the component with add_label, or correct the annotation."
     )
     F234 = (
         "In the scheme {scheme}, {tag!r} cannot follow {previous!r} (unit {position} of the "
@@ -351,6 +351,10 @@ class Errors(metaclass=_Coded):
         "or give [initialize.components.{name}.lexicon]."
     )
     F309 = "{path}: the component can't be loaded. {reason}"
+    F310 = (
+        "Component {name!r}: {setting} = {value!r} is not {wanted}. Correct it in "
+        "[components.{name}], or where it is set."
+    )
     F304 = (
         "An example's reference and predicted Doc may differ in white space and case only, "
         "but the reference begins {reference!r} and the predicted one {predicted!r}. Make both of "

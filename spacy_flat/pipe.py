@@ -14,16 +14,25 @@ from .text.initialise import shim_of
 Self = TypeVar("Self", bound="NetworkPipe")
 
 
-def setting(name: str) -> Any:
+def setting(name: str, wanted: str, is_right: Callable[[object], bool]) -> Any:
     """A setting of the config that may be changed at run time, as a property of a pipe. A change is
-    saved with the component, and counts until the config says something else."""
+    saved with the component. It counts until the config says something else than it said then.
+
+    wanted: what it must be, in words. Raises ValueError (F310) where `is_right` says that it isn't.
+    """
 
     def get(pipe: "NetworkPipe") -> Any:
         before, value = pipe.cfg["changed"].get(name, (None, None))
-        return value if before == pipe.given[name] else pipe.given[name]
+        current = value if before == pipe.given[name] else pipe.given[name]
+        # Not to be changed in place, which would not be saved.
+        return tuple(current) if isinstance(current, list) else current
 
     def change(pipe: "NetworkPipe", value: Any) -> None:
-        pipe.cfg["changed"][name] = [pipe.given[name], value]
+        if not is_right(value):
+            words = {"name": pipe.name, "setting": name, "value": value, "wanted": wanted}
+            raise ValueError(Errors.F310.format(**words))
+        plain = list(value) if isinstance(value, tuple) else value
+        pipe.cfg["changed"][name] = [pipe.given[name], plain]
 
     return property(get, change)
 
@@ -48,6 +57,9 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         self.scorer = scorer
         self.given = settings
         self.cfg: dict[str, Any] = {"changed": {}}
+        for each, value in settings.items():
+            setattr(self, each, value)  # which checks it
+        self.cfg["changed"].clear()
 
     @property
     def is_initialised(self) -> bool:
@@ -67,6 +79,6 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         """
         try:
             super().from_disk(path, exclude=exclude)
-        except ValueError as error:
+        except (ValueError, KeyError, TypeError, OSError) as error:
             raise ValueError(Errors.F309.format(path=path, reason=error)) from error
         return self

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from spacy.scorer import PRFScore, get_ner_prf
 from spacy.tokens import Doc
@@ -12,27 +12,32 @@ from thinc.api import Optimizer, set_dropout_rate
 
 from ..errors import Errors
 from ..pipe import NetworkPipe, setting
+from ..text.initialise import shim_of
 from ..text.units import EntitySpan
 from .emissions import Emissions, Gold, find_entities
 from .model import TaggingModel, extend_labels, network_of
-from .spans import Annotation, OnMisaligned, get_char_ents, gold_annotation, set_entities
+from .spans import UNKNOWN, OnMisaligned, get_char_ents, gold_annotation, set_entities
 from .tags import TagSet, tag_set
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
-def score_entities(examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
+def score_entities(
+    examples: Iterable[Example], unannotated_labels: Sequence[str] = (), **kwargs: Any
+) -> dict[str, Any]:
     """spaCy's scores of entities as tokens, and `chars_p`, `chars_r`, `chars_f` of their exact
     characters, which differ where an entity crosses token boundaries. None where there is nothing
-    to score."""
+    to score. Entities of which it is unknown whether they are right are left out; those of
+    `unannotated_labels` only by `chars_*`."""
     examples = list(examples)
     counts = PRFScore()
     for example in examples:
-        gold = gold_annotation(example)
+        gold = gold_annotation(example, unannotated_labels)
         if gold.says_something(len(example.predicted.text)):
-            counts.score_set(_judged(get_char_ents(example.predicted), gold), set(gold.spans))
-    scores: dict[str, Any] = get_ner_prf(examples, **kwargs)
+            found = gold.judged(get_char_ents(example.predicted), len(example.predicted.text))
+            counts.score_set(found, set(gold.spans))
+    scores: dict[str, Any] = get_ner_prf([_without_unknown(eg) for eg in examples], **kwargs)
     any_scored = len(counts) > 0
     return {
         **scores,
@@ -42,18 +47,20 @@ def score_entities(examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]
     }
 
 
-def _judged(found: Iterable[EntitySpan], gold: Annotation) -> set[EntitySpan]:
-    """Without the entities of which nobody knows whether they are right."""
-    right = set(gold.spans)
-    return {
-        span
-        for span in found
-        if span in right
-        or not any(
-            start < span.end and span.start < end and label in ("", span.label)
-            for start, end, label in gold.unknown
-        )
-    }
+def _without_unknown(example: Example) -> Example:
+    """The example with missing annotation where the reference names stretches as unknown, so that
+    spaCy's scores leave them out."""
+    stretches = [span for span in example.reference.spans.get(UNKNOWN, ()) if not span.label]
+    if not stretches:
+        return example
+    reference = example.reference.copy()
+    known = {token.i for ent in reference.ents for token in ent}
+    missing = [
+        reference[place : place + 1]
+        for place in {place for span in stretches for place in range(span.start, span.end)} - known
+    ]
+    reference.set_ents([], missing=missing, default="unmodified")
+    return Example(example.predicted, reference)
 
 
 def make_scorer() -> Callable[..., dict[str, Any]]:
@@ -78,6 +85,18 @@ SCORE_WEIGHTS = {
     "chars_p": 0.0,
     "chars_r": 0.0,
 }
+
+
+def _is_on_misaligned(value: object) -> bool:
+    return value in get_args(OnMisaligned)
+
+
+def _is_bool(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_labels(value: object) -> bool:
+    return isinstance(value, (list, tuple)) and all(isinstance(label, str) for label in value)
 
 
 class CRFEntityRecognizer(NetworkPipe):
@@ -116,14 +135,16 @@ class CRFEntityRecognizer(NetworkPipe):
         )
         self.cfg["labels"] = []
 
-    on_misaligned = setting("on_misaligned")
-    overwrite = setting("overwrite")
-    unannotated_labels = setting("unannotated_labels")
+    on_misaligned = setting("on_misaligned", "one of expand, contract, drop", _is_on_misaligned)
+    overwrite = setting("overwrite", "true or false", _is_bool)
+    unannotated_labels = setting("unannotated_labels", "a list of labels", _is_labels)
 
     @property
     def labels(self) -> tuple[str, ...]:
         """Entity types, in the order of their tags."""
-        return tuple(self.cfg["labels"])
+        # The network's own, where there is one: those of `cfg` are in a file by themselves.
+        known = shim_of(self.model).config["sizes"]["labels"] if self.is_initialised else None
+        return tuple(known or self.cfg["labels"])
 
     @property
     def label_data(self) -> tuple[str, ...]:
@@ -167,19 +188,26 @@ class CRFEntityRecognizer(NetworkPipe):
         examples = list(examples)
         validate_examples(examples, "CRFEntityRecognizer.update")
         self.require_initialised()
-        if not any(_teaches(example) for example in examples):
+        self._check_unannotated(self.labels)
+        known = [gold_annotation(example, self.unannotated_labels) for example in examples]
+        texts = [example.predicted.text for example in examples]
+        if not any(a.says_something(len(text)) for a, text in zip(known, texts, strict=True)):
             return losses
         self._add_labels(sorted(_labels_of(examples) - set(self.labels)))
         set_dropout_rate(self.model, drop)
         emissions, backprop = self.model.begin_update([example.predicted for example in examples])
-        gold, network = self._gold(examples, emissions), network_of(self.model)
-        for batch, scores in emissions.batches:
-            loss = network.loss(scores, gold.target(batch, self.tags))
-            loss.backward()  # type: ignore[no-untyped-call]
-            # The optimizer leaves out a step that is not finite and warns; spaCy's logger would end
-            # the training.
-            if math.isfinite(value := loss.item()):
-                losses[self.name] += value
+        gold, network = Gold.of(known, emissions), network_of(self.model)
+        try:
+            for batch, scores in emissions.batches:
+                loss = network.loss(scores, gold.target(batch, self.tags))
+                loss.backward()  # type: ignore[no-untyped-call]
+                # The optimizer leaves out a step that is not finite and warns; spaCy's logger would
+                # end the training.
+                if math.isfinite(value := loss.item()):
+                    losses[self.name] += value
+        except BaseException:
+            network.zero_grad()  # half of a step is none
+            raise
         backprop(emissions)
         if sgd is not None:
             self.finish_update(sgd)
@@ -193,16 +221,19 @@ class CRFEntityRecognizer(NetworkPipe):
 
         Raises ValueError (F233) for a label that the component does not have.
         """
-        gold, network = self._gold(list(examples), scores), network_of(self.model)
+        known = [gold_annotation(example, self.unannotated_labels) for example in examples]
+        gold, network = Gold.of(known, scores), network_of(self.model)
         found = [
             network.loss_gradient(part.scores, gold.target(part.batch, self.tags))
             for part in scores.batches
         ]
         return sum(loss for loss, _ in found), [gradient for _, gradient in found]
 
-    def _gold(self, examples: Sequence[Example], emissions: Emissions) -> Gold:
-        annotations = [gold_annotation(example, self.unannotated_labels) for example in examples]
-        return Gold.of(annotations, emissions)
+    def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
+        """As the scorer does."""
+        unannotated = {"unannotated_labels": self.unannotated_labels}
+        scores: dict[str, Any] = super().score(examples, **unannotated, **kwargs)
+        return scores
 
     def settle_labels(
         self, get_examples: Callable[[], Iterable[Example]], labels: Sequence[str] | None
@@ -222,9 +253,7 @@ class CRFEntityRecognizer(NetworkPipe):
         if not labels:
             raise ValueError(Errors.F301.format(name=self.name))
         self.cfg["labels"] = [self._checked(label) for label in labels]
-        for label in self.unannotated_labels:
-            if label not in labels:
-                raise ValueError(Errors.F242.format(name=self.name, label=label, labels=labels))
+        self._check_unannotated(labels)
         return examples
 
     def add_label(self, label: str) -> int:
@@ -240,9 +269,15 @@ class CRFEntityRecognizer(NetworkPipe):
     def _add_labels(self, labels: Sequence[str]) -> None:
         """Add new labels, all at once, since the network is rebuilt for them."""
         if labels:
-            self.cfg["labels"].extend(self._checked(label) for label in labels)
+            self.cfg["labels"] = [*self.labels, *(self._checked(label) for label in labels)]
             if self.is_initialised:
-                extend_labels(self.model, self.labels)
+                extend_labels(self.model, self.cfg["labels"])
+
+    def _check_unannotated(self, labels: Sequence[str]) -> None:
+        """Raises ValueError (F242) for an unannotated label that is not one of the labels."""
+        for label in self.unannotated_labels:
+            if label not in labels:
+                raise ValueError(Errors.F242.format(name=self.name, label=label, labels=labels))
 
     def _checked(self, label: str) -> str:
         """The label, also in the vocabulary's strings."""
@@ -250,11 +285,6 @@ class CRFEntityRecognizer(NetworkPipe):
             raise ValueError(Errors.F302.format(label=label))
         self.vocab.strings.add(label)
         return label
-
-
-def _teaches(example: Example) -> bool:
-    """Whether there is anything to learn: a text, and a reference that says what is an entity."""
-    return len(example.predicted) > 0 and example.reference.has_annotation("ENT_IOB")
 
 
 def _labels_of(examples: Iterable[Example]) -> set[str]:

@@ -3,7 +3,7 @@
 Shapes: B segments, C units, K tags.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -70,21 +70,24 @@ def decode(best: Ints, batch: Batch, tags: TagSet) -> list[list[EntitySpan]]:
 
 @dataclass(frozen=True)
 class Gold:
-    """What is known of texts, in units. `n_known` of all segments say something."""
+    """What is known of each segment, in units. Something is known of `n_known` of them."""
 
-    annotations: Sequence[Annotation]
+    annotations: Mapping[Segment, Annotation]
     n_known: int
 
     @classmethod
     def of(cls, characters: Sequence[Annotation], emissions: Emissions) -> "Gold":
         """From what is known of the texts' characters."""
-        annotations = [
-            Annotation(text.from_characters(spans), text.touched(unknown))
-            for text, (spans, unknown) in zip(emissions.texts, characters, strict=True)
-        ]
+        segments: list[list[Segment]] = [[] for _ in emissions.texts]
+        for segment in emissions.segments:
+            segments[segment.text].append(segment)
+        annotations: dict[Segment, Annotation] = {}
+        for text, (spans, unknown), own in zip(emissions.texts, characters, segments, strict=True):
+            whole = Annotation(text.from_characters(spans), text.touched(unknown))
+            annotations.update(zip(own, split_annotation(whole, own), strict=True))
         n_known = sum(
-            within(annotations[segment.text], segment).says_something(segment.end - segment.start)
-            for segment in emissions.segments
+            annotation.says_something(segment.end - segment.start)
+            for segment, annotation in annotations.items()
         )
         return cls(annotations, n_known)
 
@@ -98,29 +101,40 @@ class Gold:
         known = np.zeros(len(batch.segments))
         for row, segment in enumerate(batch.segments):
             length = segment.end - segment.start
-            annotation = within(self.annotations[segment.text], segment)
+            spans, unknown = annotation = self.annotations[segment]
             known[row] = annotation.says_something(length)
-            allowed[row, :length] = tags.allowed(annotation.spans, length, annotation.unknown)
+            allowed[row, :length] = tags.allowed(spans, length, unknown)
         weights = (known / max(1, self.n_known)).astype(np.float32)
         return Target(allowed, batch.n_units, weights)
 
 
-def within(annotation: Annotation, segment: Segment) -> Annotation:
-    """What is known of a segment, counted from its start. How an entity would be tagged that the
-    segment cuts is unknown there: the segment that shares the place has the whole of it."""
-    spans = []
-    unknown = [
-        part_in(span, segment)
-        for span in annotation.unknown
-        if span.start < segment.end and segment.start < span.end
-    ]
-    for span in spans_in(annotation.spans, segment):
-        part = part_in(span, segment)
-        if part.end - part.start == span.end - span.start:
-            spans.append(part)
-        else:
-            unknown.append(part._replace(label=""))
-    return Annotation(spans, unknown)
+def split_annotation(annotation: Annotation, segments: Sequence[Segment]) -> list[Annotation]:
+    """What is known of each segment of a text, counted from its start.
+
+    An entity that is cut by the edge of a segment is unknown there if another segment has the whole
+    of it. Otherwise its parts count as entities.
+    """
+    whole = {
+        span
+        for segment in segments
+        for span in spans_in(annotation.spans, segment)
+        if segment.start <= span.start and span.end <= segment.end
+    }
+    starts = np.array([span.start for span in annotation.unknown], dtype=np.int64)
+    ends = np.array([span.end for span in annotation.unknown], dtype=np.int64)
+    parts = []
+    for segment in segments:
+        here = np.flatnonzero((starts < segment.end) & (segment.start < ends))
+        unknown = [part_in(annotation.unknown[number], segment) for number in here.tolist()]
+        spans = []
+        for span in spans_in(annotation.spans, segment):
+            part = part_in(span, segment)
+            if span in whole and part.end - part.start < span.end - span.start:
+                unknown.append(part._replace(label=""))
+            else:
+                spans.append(part)
+        parts.append(Annotation(spans, unknown))
+    return parts
 
 
 def _join(parts: list[tuple[Segment, list[EntitySpan]]]) -> list[EntitySpan]:

@@ -53,7 +53,8 @@ class TaggingNetwork(EmbeddingNetwork):
     def loss(self, scores: Tensor, target: Target) -> Tensor:
         """Negative log-likelihood of the target, summed with its weights."""
         allowed, lengths, weights = (self.to_tensor(array) for array in target)
-        return -self.crf.log_likelihood(scores, allowed, lengths) @ weights
+        likelihood = self.crf.log_likelihood(scores, allowed, lengths)
+        return -likelihood @ weights.to(likelihood.dtype)
 
     def loss_gradient(self, scores: Tensor, target: Target) -> tuple[float, Tensor]:
         """The loss and its gradient [B, C, K], without any change of the network's gradients."""

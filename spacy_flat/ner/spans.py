@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
@@ -31,16 +32,32 @@ class Annotation(NamedTuple):
 
     def says_something(self, length: int) -> bool:
         """Whether anything is known of a text of this length."""
-        silent = np.zeros(length, dtype=np.bool_)
-        for start, end, label in self.unknown:
-            silent[start:end] |= not label
-        return bool(self.spans) or not silent.all()
+        return bool(self.spans) or not self.unknown_at("", length).all()
+
+    def unknown_at(self, label: str, length: int) -> NDArray[np.bool_]:
+        """[length] where in a text nothing is known ("" as label), or nothing of a label."""
+        unknown = np.zeros(length, dtype=np.bool_)
+        for start, end, of in self.unknown:
+            if of in ("", label):
+                unknown[start:end] = True
+        return unknown
+
+    def judged(self, found: Iterable[EntitySpan], length: int) -> set[EntitySpan]:
+        """The entities of which it is known whether they are right."""
+        right, found = set(self.spans), list(found)
+        unknown = {label: self.unknown_at(label, length) for label in {s.label for s in found}}
+        return {
+            span
+            for span in found
+            if span in right or not unknown[span.label][span.start : span.end].any()
+        }
 
 
 def gold_annotation(example: Example, unannotated: Sequence[str] = ()) -> Annotation:
     """What the reference says of the entities of the predicted Doc's text.
 
-    Unknown are tokens without annotation (spaCy's "-"), and what is in `doc.spans["unknown"]`.
+    Tokens without annotation (spaCy's "-") are unknown, and so is what is in
+    `doc.spans["unknown"]`.
     unannotated: labels that are unknown everywhere.
 
     Raises ValueError (F304) where the texts of both differ in more than white space and case.

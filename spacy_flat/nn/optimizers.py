@@ -147,7 +147,7 @@ class GroupedOptimizer(Optimizer):
         return weights, gradient
 
     def step_schedules(self) -> None:
-        """Go on to the schedules' next values. Who calls this once calls it after each step."""
+        """Go on to the schedules' next values. Call it after every step, or never."""
         self._warmup = None
         super().step_schedules()  # type: ignore[no-untyped-call]
 

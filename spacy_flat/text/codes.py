@@ -1,4 +1,4 @@
-"""What a vocabulary looks characters, bigrams and words up by: whole numbers, [N] at a time."""
+"""Codes for looking up characters, bigrams and words: whole numbers, [N] at a time."""
 
 import hashlib
 from collections.abc import Iterable, Sequence

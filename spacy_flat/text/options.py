@@ -11,15 +11,16 @@ class TableOptions(Options):
     """Options of tables of embeddings, whatever they are of."""
 
     embed_width: int = option(
-        50, "width of trained vectors where no pretrained ones are given", least=1
+        50, "width of trained vectors where no pretrained ones are given", least=1, fixed=True
     )
-    normalise_embeddings: bool = option(True, "scale pretrained vectors to unit length")
+    normalise_embeddings: bool = option(True, "scale pretrained vectors to unit length", fixed=True)
     float16_vectors: bool = option(
         False,
         "keep pretrained vectors in half precision, which halves their size in memory and in the "
         "saved pipeline",
+        fixed=True,
     )
-    fine_tune: bool = option(True, "train offsets to pretrained vectors")
+    fine_tune: bool = option(True, "train offsets to pretrained vectors", fixed=True)
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,10 @@ class CharacterOptions(Options):
     """Options of the table of characters."""
 
     char_min_freq: int = option(
-        1, "occurrences in training from which a character has a trained vector", least=1
+        1,
+        "occurrences in training from which a character has a trained vector",
+        least=1,
+        fixed=True,
     )
     normalise_numbers: bool = option(False, "read every digit as 0", fixed=True)
 
@@ -37,7 +41,7 @@ class WordOptions(Options):
     """Options of the table of words."""
 
     word_min_freq: int = option(
-        1, "occurrences in training from which a word has a trained vector", least=1
+        1, "occurrences in training from which a word has a trained vector", least=1, fixed=True
     )
 
 
@@ -49,7 +53,7 @@ class BigramOptions(Options):
         True, "use the bigram of a character and its right neighbour", fixed=True
     )
     bigram_min_freq: int = option(
-        1, "occurrences in training from which a bigram has a trained vector", least=1
+        1, "occurrences in training from which a bigram has a trained vector", least=1, fixed=True
     )
 
 

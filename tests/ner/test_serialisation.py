@@ -207,3 +207,42 @@ def test_damaged_models(trained: Language, tmp_path: Path, share: float) -> None
             spacy.load(tmp_path)
     model.write_bytes(whole)
     assert found(spacy.load(tmp_path)) == GOLD
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("on_misaligned", "nonsense"),
+        ("overwrite", "no"),
+        ("unannotated_labels", "PER"),
+        ("unannotated_labels", [1]),
+    ],
+)
+def test_settings_are_checked_at_run_time(trained: Language, setting: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=rf"F310.*flat_ner.*{setting}"):
+        setattr(flat(trained), setting, value)
+    with pytest.raises(AttributeError):
+        flat(trained).unannotated_labels.append("PER")
+
+
+def test_labels_are_those_of_the_network(trained: Language, tmp_path: Path) -> None:
+    """Also where the small file beside it says something else."""
+    trained.to_disk(tmp_path)
+    cfg = json.loads((tmp_path / "flat_ner/cfg").read_text())
+    (tmp_path / "flat_ner/cfg").write_text(json.dumps({**cfg, "labels": ["PER", "LOC"]}))
+    assert found(spacy.load(tmp_path)) == GOLD
+
+
+@pytest.mark.parametrize("damage", ["cfg", "model"])
+def test_files_that_are_missing_or_empty(trained: Language, tmp_path: Path, damage: str) -> None:
+    trained.to_disk(tmp_path)
+    (tmp_path / "flat_ner" / damage).write_text("")
+    with pytest.raises(ValueError, match=r"F309.*flat_ner"):
+        spacy.load(tmp_path)
+
+
+def test_files_of_another_component(trained: Language, tmp_path: Path) -> None:
+    trained.to_disk(tmp_path)
+    other = blank().add_pipe("tener_ner")
+    with pytest.raises(ValueError, match=r"F309.*flat_ner"):
+        other.from_disk(tmp_path / "flat_ner", exclude=["vocab"])  # type: ignore[attr-defined]

@@ -1,6 +1,7 @@
 """Updating `flat_ner`: optimizers, loss and gradient, and the examples it learns from."""
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,7 @@ from spacy.language import Language
 from spacy.training import Example
 from thinc.api import Adam, fix_random_seed
 
-from spacy_flat.ner.emissions import within
+from spacy_flat.ner.emissions import split_annotation
 from spacy_flat.ner.spans import Annotation
 from spacy_flat.nn.optimizers import SGD, AdamW
 from spacy_flat.text.segments import Segment
@@ -254,17 +255,73 @@ def test_scores_leave_the_unknown_out(trained: Language) -> None:
     assert scores["chars_f"] == scores["ents_f"] == 1.0
 
 
-def test_an_entity_that_is_cut_is_unknown_there() -> None:
-    known = within(
-        Annotation([EntitySpan(1, 3, "A"), EntitySpan(8, 12, "B")], []), Segment(0, 0, 10)
-    )
-    assert known == ([(1, 3, "A")], [(8, 10, "")])
-    known = within(Annotation([EntitySpan(8, 12, "B")], [EntitySpan(2, 14, "")]), Segment(0, 8, 13))
-    assert known == ([(0, 4, "B")], [(0, 5, "")])
+def test_an_entity_that_is_cut_is_unknown_where_another_segment_has_it() -> None:
+    spans = [EntitySpan(1, 3, "A"), EntitySpan(8, 12, "B")]
+    both = [Segment(0, 0, 10), Segment(0, 7, 17)]
+    assert split_annotation(Annotation(spans, []), both) == [
+        ([(1, 3, "A")], [(8, 10, "")]),
+        ([(1, 5, "B")], []),
+    ]
+    apart = [Segment(0, 0, 10), Segment(0, 10, 20)]
+    assert split_annotation(Annotation(spans, [EntitySpan(2, 14, "")]), apart) == [
+        ([(1, 3, "A"), (8, 10, "B")], [(2, 10, "")]),
+        ([(0, 2, "B")], [(0, 4, "")]),
+    ]
 
 
-def test_what_is_unknown_elsewhere_is_known_here() -> None:
-    """Stretches before and behind a segment, up to its ends, are none of its own."""
-    around = [EntitySpan(0, 2, ""), EntitySpan(3, 5, "A"), EntitySpan(9, 12, "")]
-    assert within(Annotation([], around), Segment(0, 5, 9)) == ([], [])
-    assert within(Annotation([], around), Segment(0, 4, 10)) == ([], [(0, 1, "A"), (5, 6, "")])
+def test_an_update_that_fails_leaves_no_gradients(trained: Language, copy_of: Copy) -> None:
+    nlp = copy_of(trained)
+    ner = flat(nlp)
+    network = ner.model.shims[0].module
+    loss, calls = network.loss, []
+
+    def fails_later(*inputs: Any) -> Any:
+        calls.append(inputs)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return loss(*inputs)
+
+    network.loss = fails_later
+    ner.model.attrs["encoder"].options = replace(ner.model.attrs["encoder"].options, batch_nodes=1)
+    with pytest.raises(KeyboardInterrupt):
+        nlp.update(examples_of(nlp), sgd=AdamW(0.01))
+    assert all(p.grad is None or not p.grad.any() for p in network.parameters())
+
+
+def test_stretches_of_which_nothing_is_known_teach_nothing(
+    trained: Language, copy_of: Copy
+) -> None:
+    """Not even by weight decay."""
+    nlp = copy_of(trained)
+    before = flat(nlp).to_bytes()
+    reference = nlp.make_doc("上海在北京")
+    reference.set_ents([], default="outside")
+    reference.spans["unknown"] = [reference[:]]
+    example = Example(nlp.make_doc("上海在北京"), reference)
+    nlp.update([example], sgd=AdamW(0.01, weight_decay=0.1))
+    assert flat(nlp).to_bytes() == before
+
+
+def test_all_scores_leave_named_stretches_out(trained: Language) -> None:
+    text = "张三，李四，王五都来了！"
+    reference = trained.make_doc(text)
+    reference.set_ents([reference.char_span(0, 2, "PER")], default="outside")
+    reference.spans["unknown"] = [reference[2:]]
+    example = Example(trained(text), reference)
+    scores = flat(trained).score([example])
+    assert scores["chars_f"] == scores["ents_f"] == 1.0
+    reference.spans["unknown"] = []
+    flat(trained).unannotated_labels = ["PER"]
+    try:
+        assert flat(trained).score([example])["chars_f"] == 1.0
+    finally:
+        flat(trained).unannotated_labels = []
+    assert flat(trained).score([example])["chars_f"] == 0.5
+
+
+def test_scoring_many_unknown_stretches_is_fast() -> None:
+    found = [EntitySpan(4 * n, 4 * n + 2, "LOC") for n in range(20_000)]
+    unknown = [EntitySpan(4 * n, 4 * n + 1, "") for n in range(20_000)]
+    begin = time.perf_counter()
+    assert Annotation([], unknown).judged(found, 80_000) == set()
+    assert time.perf_counter() - begin < 2.0  # 0.05 s when the machine is idle

@@ -47,7 +47,7 @@ def make_flat_ner(
     model: TaggingModel,
     on_misaligned: OnMisaligned,
     overwrite: bool,
-    unannotated_labels: Sequence[str],
+    unannotated_labels: list[str],
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> "FlatEntityRecognizer":
     """Build the entity recogniser with a lexicon; the settings are those of
@@ -108,13 +108,13 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
             self.model.attrs["encoder"].options,
             [doc.text for doc in docs],
             lexicon,
-            labels=self.labels,
+            labels=self.cfg["labels"],
             mentions=mentions,
             char_vectors=char_vectors,
             bigram_vectors=bigram_vectors,
             word_vectors=word_vectors,
         )
-        initialise(self.model, docs, self.labels, vocabulary, self.name)
+        initialise(self.model, docs, self.cfg["labels"], vocabulary, self.name)
 
     def _report(self, lexicon: Lexicon, texts: Sequence[str]) -> None:
         """Log how much of the texts the lexicon knows; warn (W301) where it is next to nothing."""

@@ -42,7 +42,7 @@ def make_tener_ner(
     model: TaggingModel,
     on_misaligned: OnMisaligned,
     overwrite: bool,
-    unannotated_labels: Sequence[str],
+    unannotated_labels: list[str],
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> "TenerEntityRecognizer":
     """Build the entity recogniser without a lexicon; the settings are those of
@@ -97,4 +97,4 @@ class TenerEntityRecognizer(CRFEntityRecognizer):
             bigram_vectors=bigram_vectors,
             word_vectors=word_vectors,
         )
-        initialise(self.model, docs, self.labels, vocabulary, self.name)
+        initialise(self.model, docs, self.cfg["labels"], vocabulary, self.name)
