@@ -457,6 +457,16 @@ class TestDivergence:
             shim.finish_update(optimizer)
 
     @pytest.mark.filterwarnings("ignore:.*W200")
+    def test_of_one_network_is_not_hidden_by_another(self) -> None:
+        """Two components share an optimizer, and only one of them diverges."""
+        shim, other, optimizer = TorchShim(build, {}), TorchShim(build, {}), AdamW()
+        with pytest.raises(ValueError, match="F208"):  # noqa: PT012
+            for _ in range(5):
+                backward(other.module, 1)
+                other.finish_update(optimizer)
+                self.bad(shim, optimizer)
+
+    @pytest.mark.filterwarnings("ignore:.*W200")
     def test_ends_training_of_upstream(self) -> None:
         nan = float("nan")
         assert thinc_weights(AdamW(), (nan, nan, nan, nan)) == START

@@ -49,3 +49,8 @@ def test_a_long_segment_does_not_make_short_ones_long() -> None:
 
 def test_few_segments_of_different_length_are_computed_at_once() -> None:
     assert group([(2, 1), (20, 9), (40, 12)], max_nodes=3000) == [[0, 1, 2]]
+
+
+def test_batches_are_filled_to_the_last_node() -> None:
+    assert group([(1, 0)] * 4, max_nodes=2) == [[0, 1], [2, 3]]
+    assert group([(1, 1)] * 4, max_nodes=4) == [[0, 1], [2, 3]]

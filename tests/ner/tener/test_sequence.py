@@ -108,6 +108,18 @@ def test_words_of_a_batch() -> None:
     assert spelled[second].tolist() == [2, 2, LONGEST_SPELLING]
 
 
+@given(st.lists(st.text("Ann 1é😀.", max_size=12), max_size=5))
+def test_padding_is_zero(texts: list[str]) -> None:
+    for unit in ("char", "token"):
+        for batch in batches_of(encoder(unit).encoder, texts):
+            names = ("chars", "bigrams") if unit == "char" else ("words", "cases")
+            for name in names:
+                assert not getattr(batch, name)[~batch.present].any()
+            if unit == "token":
+                spelled = np.arange(batch.spellings.shape[1]) < batch.n_spelled[:, None]
+                assert not batch.spellings[~spelled].any()
+
+
 @given(st.lists(st.text("Ann 1é😀.", max_size=12), max_size=5), st.integers(1, 30))
 def test_batches_are_the_texts_one_by_one(texts: list[str], batch_nodes: int) -> None:
     for unit in ("char", "token"):
