@@ -8,6 +8,7 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 
 from spacy_flat.ner.spans import (
+    Annotation,
     OnMisaligned,
     gold_annotation,
     set_entities,
@@ -200,3 +201,21 @@ class TestGold:
         assert found.spans == [(1, 3, "LOC")]
         assert found.unknown == [(3, 5, ""), (0, 6, "PER"), (0, 6, "ORG")]
         assert found.says_something(6)
+
+    def test_labels_that_are_unknown_leave_the_rest_known(self) -> None:
+        gold = doc_of(*"在重庆和上海")
+        gold.set_ents([])
+        found = gold_annotation(Example(doc_of(*"在重庆和上海"), gold), ["PER"])
+        assert found.says_something(6)
+
+    def test_unannotated_labels_are_so_in_the_whole_of_another_text(self) -> None:
+        """One that has more white space than the reference."""
+        gold = doc_of("去", "重庆")
+        gold.set_ents([])
+        found = gold_annotation(Example(doc_of("去", "   ", "重庆"), gold), ["PER"])
+        assert found.unknown == [(0, len("去   重庆"), "PER")]
+
+    def test_entities_of_unknown_labels_are_not_judged(self) -> None:
+        known = Annotation([EntitySpan(0, 2, "LOC")], [EntitySpan(0, 9, "PER")])
+        found = [EntitySpan(0, 2, "LOC"), EntitySpan(3, 5, "LOC"), EntitySpan(6, 8, "PER")]
+        assert known.judged(found, 9) == set(found[:2])

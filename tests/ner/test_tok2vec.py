@@ -124,4 +124,19 @@ def test_copies_of_a_model_with_a_tok2vec() -> None:
     expected = ner.predict(docs)
     ner.model = ner.model.copy()
     assert ner.predict(docs) == expected
-    assert type(ner.model.copy()).from_bytes(ner.model.copy(), ner.model.to_bytes())
+    saved = ner.model.copy().to_bytes()
+    with pytest.raises(ValueError, match="F200"):
+        ner.model.copy().from_bytes(saved[:-1] + b"x")
+    assert flat(nlp).model.from_bytes(saved) is ner.model
+
+
+def test_dropout_of_a_tok2vec() -> None:
+    """`drop` is for what is upstream; the network has dropouts of its own."""
+    nlp, upstream = with_upstream("char", shared=False)
+    train(nlp, steps=1)
+    for rate in (0.4, 0.0):
+        nlp.update(examples_of(nlp), drop=rate, sgd=AdamW(0.001))
+        rates = {
+            node.attrs["dropout_rate"] for node in upstream.walk() if "dropout_rate" in node.attrs
+        }
+        assert rates == {rate}

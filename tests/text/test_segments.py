@@ -226,6 +226,10 @@ class TestTokens:
         text = 'He said : " Go home . " Then he left the big house'
         assert self.pieces(text)[0] == 'He said : " Go home . "'
 
+    def test_brackets_elsewhere_are_no_sentence_end(self) -> None:
+        text = "He came . and she ( of Rome ) went with all of the others there"
+        assert self.pieces(text)[0] == "He came ."
+
     def test_initials_end_no_sentence(self) -> None:
         assert self.pieces("the writer J. K. Rowling and two others , who came late , left") == [
             "the writer J. K. Rowling and two others ,",
@@ -252,3 +256,12 @@ def test_all_that_is_not_white_space_is_in_a_segment(text: str) -> None:
     segments = split_texts([Units.characters(text)], SegmentOptions(max_length=7, overlap=2))
     places = {place for part in segments for place in range(part.start, part.end)}
     assert {place for place, char in enumerate(text) if not char.isspace()} <= places
+
+
+def test_commas_before_twice_the_overlap_do_not_count() -> None:
+    """No unit is in three segments, also where commas are close together."""
+    text = "一二三四，五六七八九十" * 6
+    segments = split_units(0, Units.characters(text), 12, 5)
+    for first, third in zip(segments, segments[2:], strict=False):
+        assert first.end <= third.start
+    assert all(left.start + 10 <= left.end for left in segments[:-1])

@@ -169,3 +169,11 @@ def test_only_vectors_with_a_use_are_read() -> None:
 
     wanted = {name: vectors.wanted for name, vectors in noting.items()}
     assert wanted == {"char": ["重"], "bigram": ["重庆", "上海"], "word": ["重庆", "上海"]}
+
+
+def test_coverage_counts_occurrences() -> None:
+    vocabulary = learn_vocabulary(
+        LatticeOptions(), ["重重重庆"], LEXICON, char_vectors=vectors_of("重", "海")
+    )
+    assert vocabulary.columns["chars"].coverage == 0.75
+    assert vocabulary.columns["bigrams"].coverage is None
