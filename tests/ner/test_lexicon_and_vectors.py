@@ -11,7 +11,6 @@ from spacy.language import Language
 
 from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.nn.optimizers import AdamW
-from spacy_flat.text.initialise import logger
 from spacy_flat.vectors import TextVectors
 
 from .conftest import (
@@ -160,11 +159,7 @@ def test_lengths_from_nine_characters_on_are_one_class(trained: Language) -> Non
 def test_the_share_of_pretrained_vectors_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     nlp = blank()
     ner = add_flat(nlp)
-    texts = "".join(TEXTS)
-    with caplog.at_level("INFO", logger=logger.name):
-        ner.initialize(
-            lambda: examples_of(nlp),
-            lexicon=lexicon(),
-            char_vectors=vectors_of(*sorted(set(texts))),
-        )
+    vectors = vectors_of(*sorted(set("".join(TEXTS))))
+    with caplog.at_level("INFO", logger="spacy"), caplog.at_level("INFO", logger="spacy_flat"):
+        ner.initialize(lambda: examples_of(nlp), lexicon=lexicon(), char_vectors=vectors)
     assert re.search(r"\d+ chars, .*; 100\.0 % of the texts have pretrained vectors", caplog.text)
