@@ -154,3 +154,12 @@ def test_lengths_from_nine_characters_on_are_one_class(trained: Language) -> Non
 
     assert torch.equal(scores(9), scores(12))
     assert not torch.allclose(scores(8), scores(9))
+
+
+def test_the_share_of_pretrained_vectors_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    nlp = blank()
+    ner = add_flat(nlp)
+    vectors = vectors_of(*sorted(set("".join(TEXTS))))
+    with caplog.at_level("INFO", logger="spacy"), caplog.at_level("INFO", logger="spacy_flat"):
+        ner.initialize(lambda: examples_of(nlp), lexicon=lexicon(), char_vectors=vectors)
+    assert re.search(r"\d+ chars, .*; 100\.0 % of the texts have pretrained vectors", caplog.text)
