@@ -11,8 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from spacy.util import load_config
 from weasel.cli.run import project_run
+
+# How long an example takes says something of the machine's load, not of the code.
+settings.register_profile("tests", deadline=None)
+settings.load_profile("tests")
 
 ROOT = Path(__file__).parents[1]
 SIZES = {"train": 40, "dev": 10, "test": 10}
