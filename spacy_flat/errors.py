@@ -71,6 +71,15 @@ class Errors(metaclass=_Coded):
         "{path}: spaCy can't load vectors from this folder: {reason}. Give the folder of a "
         "pipeline, or its vocab."
     )
+    F035 = (
+        "{path}, line {line}: {text!r} looks like columns with spaces between them, but most lines "
+        "of the file do not. Put TABs between word, frequency and type; where the spaces belong to "
+        "the word, put a TAB behind it. Or set skip_bad."
+    )
+    F036 = (
+        "{path}, line {line}: a TAB, but the columns of most lines of the file have spaces between "
+        "them. Put the same between the columns of all lines, or set skip_bad."
+    )
 
     # Training vectors
     F030 = "Training vectors needs gensim. Run: pip install 'spacy-flat[vectors]'"
