@@ -340,7 +340,10 @@ class Lexicon:
         return cls._restore(*storage.from_bytes(data))
 
     def to_disk(self, path: str | Path) -> None:
-        """Write a folder of two files, the header and the arrays."""
+        """Write a folder with one file, `lexicon.bin`, which holds what `to_bytes` gives.
+
+        Where writing fails, a lexicon that was there before is kept.
+        """
         storage.to_disk(Path(path), self._content, self._settings)
 
     @classmethod

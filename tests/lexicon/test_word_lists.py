@@ -57,7 +57,8 @@ def test_words_with_spaces_and_other_separators(path: Path):
 
 def test_a_user_dictionary_of_jieba(path: Path):
     path.write_text(
-        "人和药店 10 nt\n云计算  5\r\n\n台中\n凱特琳 nz\nEdu Trust认证 2000\n好用 3.5 机构\n创新办 3 i\n",
+        "人和药店 10 nt\n云计算  5\r\n\n台中\n凱特琳 nz\n"
+        "Edu Trust认证 2000\n好用 3.5 机构\n创新办 3 i\n",
         "utf-8",
     )
     assert [entry[:3] for entry in read_words(path, type="new")] == [
