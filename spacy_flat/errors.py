@@ -90,6 +90,10 @@ class Errors(metaclass=_Coded):
         "No component of the pipeline {name} has a lexicon. Its components are: {components}. "
         "Name a pipeline that has one, or a word list."
     )
+    F037 = (
+        "--no-jieba leaves no words, since no word list is given. Name one with --lexicon, or leave "
+        "out --no-jieba."
+    )
 
     # The lexicon
     F020 = "min_length = {value!r} is out of range. Choose a whole number from 1 to {limit}."
