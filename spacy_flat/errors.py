@@ -91,8 +91,8 @@ class Errors(metaclass=_Coded):
         "Name a pipeline that has one, or a word list."
     )
     F037 = (
-        "--no-jieba leaves no words, since no word list is given. Name one with --lexicon, or leave "
-        "out --no-jieba."
+        "--no-jieba leaves no words, since no word list is given. Name one with --lexicon, or "
+        "leave out --no-jieba."
     )
 
     # The lexicon
@@ -118,6 +118,8 @@ class Errors(metaclass=_Coded):
         "Expected an Entry whose word, type and origin are strings, but got {value}. To add plain "
         "strings, use Lexicon().add([...])."
     )
+    F038 = "{name} is {value}, but must be a string. An unknown type is the empty string."
+    F039 = "Expected the path of a word list, but got {value}. To add words themselves, use add."
 
     # Corpora
     F101 = "{path}: no sentence in this file. Check that it is the right file and complete."

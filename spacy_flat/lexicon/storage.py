@@ -55,6 +55,8 @@ def from_bytes(data: bytes) -> tuple[Content, dict[str, Any]]:
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
+    if not isinstance(data, bytes | bytearray):
+        raise ValueError(Errors.F024.format(reason=f"expected bytes, but got {data!r:.60}"))
     header, _, saved = data.partition(b"\n")
     fields = _read_header(header, saved)
     if fields.get("format") != FORMAT:

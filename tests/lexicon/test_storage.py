@@ -184,6 +184,12 @@ def test_data_that_is_no_lexicon(data: bytes):
         Lexicon.from_bytes(data)
 
 
+@pytest.mark.parametrize("data", [None, "hello", 3])
+def test_data_that_is_not_bytes(data):
+    with pytest.raises(ValueError, match=r"F024.*expected bytes"):
+        Lexicon.from_bytes(data)
+
+
 def test_a_header_that_lacks_something():
     with pytest.raises(ValueError, match=r"F024.*type_names"):
         Lexicon.from_bytes(signed(SAVED, type_names=None))
