@@ -120,6 +120,14 @@ class Errors(metaclass=_Coded):
     )
     F038 = "{name} is {value}, but must be a string. An unknown type is the empty string."
     F039 = "Expected the path of a word list, but got {value}. To add words themselves, use add."
+    F040 = (
+        "{name} is {value}, but must be vectors: VectorFile(path), the result of "
+        "read_vectors(path), or TextVectors(keys, data), all of spacy_flat.vectors."
+    )
+    F041 = (
+        "lexicon is {value}, but must be a Lexicon. Make one with Lexicon(entries) of "
+        "spacy_flat.lexicon, where the entries are Entry(word) or the result of read_words(path)."
+    )
 
     # Corpora
     F101 = "{path}: no sentence in this file. Check that it is the right file and complete."

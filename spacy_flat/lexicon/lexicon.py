@@ -377,6 +377,12 @@ class Lexicon:
         return lexicon
 
 
+def check_lexicon(lexicon: object) -> None:
+    """Raise TypeError (F041) for what is neither a lexicon nor None."""
+    if not isinstance(lexicon, Lexicon | None):
+        raise TypeError(Errors.F041.format(value=_short(lexicon)))
+
+
 def _strings(values: Iterable[str]) -> list[str]:
     """The values as a list. Raises TypeError where they are not several (F026) strings (F028)."""
     # A string is an iterable of strings, its characters, which nobody means.

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -298,6 +299,13 @@ def test_types_and_origins_that_are_no_strings(tmp_path: Path):
 def test_update_from_what_is_no_path(path):
     with pytest.raises(TypeError, match=r"F039.*use add"):
         lexicon_of("重庆").update(path)
+
+
+@pytest.mark.parametrize("lexicon", [["陈志远"], "words.txt", [Entry("陈志远")], 3])
+def test_a_component_takes_no_other_lexicon(lexicon):
+    ner = spacy.blank("zh").add_pipe("flat_ner")
+    with pytest.raises(TypeError, match=r"F041.*must be a Lexicon"):
+        ner.initialize(list, lexicon=lexicon)
 
 
 def test_columns_cannot_be_written_to():
