@@ -71,6 +71,15 @@ class Errors(metaclass=_Coded):
         "{path}: spaCy can't load vectors from this folder: {reason}. Give the folder of a "
         "pipeline, or its vocab."
     )
+    F035 = (
+        "{path}, line {line}: {text!r} looks like columns with spaces between them, but most lines "
+        "of the file do not. Put TABs between word, frequency and type; where the spaces belong to "
+        "the word, put a TAB behind it. Or set skip_bad."
+    )
+    F036 = (
+        "{path}, line {line}: a TAB, but the columns of most lines of the file have spaces between "
+        "them. Put the same between the columns of all lines, or set skip_bad."
+    )
 
     # Training vectors
     F030 = "Training vectors needs gensim. Run: pip install 'spacy-flat[vectors]'"
@@ -80,6 +89,10 @@ class Errors(metaclass=_Coded):
     F034 = (
         "No component of the pipeline {name} has a lexicon. Its components are: {components}. "
         "Name a pipeline that has one, or a word list."
+    )
+    F037 = (
+        "--no-jieba leaves no words, since no word list is given. Name one with --lexicon, or "
+        "leave out --no-jieba."
     )
 
     # The lexicon
@@ -104,6 +117,16 @@ class Errors(metaclass=_Coded):
     F029 = (
         "Expected an Entry whose word, type and origin are strings, but got {value}. To add plain "
         "strings, use Lexicon().add([...])."
+    )
+    F038 = "{name} is {value}, but must be a string. An unknown type is the empty string."
+    F039 = "Expected the path of a word list, but got {value}. To add words themselves, use add."
+    F040 = (
+        "{name} is {value}, but must be vectors: VectorFile(path), the result of "
+        "read_vectors(path), or TextVectors(keys, data), all of spacy_flat.vectors."
+    )
+    F041 = (
+        "lexicon is {value}, but must be a Lexicon. Make one with Lexicon(entries) of "
+        "spacy_flat.lexicon, where the entries are Entry(word) or the result of read_words(path)."
     )
 
     # Corpora

@@ -3,6 +3,7 @@
 import gzip
 import lzma
 import os
+import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -82,12 +83,12 @@ def open_file(path: Path) -> ByteStream:
 def replacing(path: Path) -> Iterator[Path]:
     """Give a temporary path to write to, which becomes `path` where nothing is raised.
 
-    So `path` is always the old file or the whole new one. Its folder is made where it is missing.
+    So `path` is always the old file or the whole new one, also where several write it at once. Its
+    folder is made where it is missing.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
+    # A folder, since a temporary file would be readable by its owner only, and so would `path`.
+    with tempfile.TemporaryDirectory(dir=path.parent, suffix=".tmp") as folder:
+        temporary = Path(folder) / path.name
         yield temporary
         os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -75,6 +75,8 @@ def vectors(
     options = VectorOptions(width, window, min_count, epochs, subwords, workers, seed)
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(Errors.F138.format(path=out))
+    if not (lexicon or jieba):
+        raise ValueError(Errors.F037)
     known = load_lexicon(lexicon, add_jieba=jieba)
     cut = (longest_match if cutting is Cutting.longest else most_probable)(known)
     for kind in kinds:

@@ -2,7 +2,7 @@
 
 from .coverage import character_coverage, entity_coverage
 from .full_width import fold_full_width
-from .lexicon import Lexicon, Matches
+from .lexicon import Lexicon, Matches, check_lexicon
 from .sources import Entry, WordList, jieba_words, read_thuocl, read_words, vector_words
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "Matches",
     "WordList",
     "character_coverage",
+    "check_lexicon",
     "entity_coverage",
     "fold_full_width",
     "jieba_words",

@@ -1,11 +1,13 @@
 """The lexicon: words, their properties, and where they occur in texts."""
 
+import os
 import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from numbers import Real
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -73,7 +75,8 @@ class Lexicon:
         full_width: bool = False,
         min_length: int = 2,
     ) -> None:
-        if not (isinstance(min_length, int) and 1 <= min_length <= PIECE):
+        # True is an int.
+        if type(min_length) is not int or not 1 <= min_length <= PIECE:
             raise ValueError(Errors.F020.format(value=min_length, limit=PIECE))
         self.full_width = full_width
         self.min_length = min_length
@@ -220,8 +223,10 @@ class Lexicon:
 
         Warns (W001) of words that are empty, too short, too long or cannot be searched for. Raises
         TypeError where the words are not a list (F026) of strings (F028) or type and origin are no
-        strings (F029), ValueError for an impossible frequency (F021).
+        strings (F038), ValueError for an impossible frequency (F021).
         """
+        _check_name("type", type)
+        _check_name("origin", origin)
         known = UNKNOWN_FREQUENCY if frequency is None else frequency
         entries = [Entry(word, known, type, origin) for word in _strings(words)]
         count, faulty = self._insert(entries, update=True)
@@ -232,8 +237,12 @@ class Lexicon:
         """Add the words of a file (see `read_words`). Returns how many are new.
 
         A word that is already there takes the file as its origin, and its frequency and type where
-        the file gives them. Warns as `add`.
+        the file gives them. Warns as `add`. Raises TypeError for what is no path (F039) and a type
+        that is no string (F038); otherwise as `read_words`.
         """
+        if not isinstance(path, str | os.PathLike):
+            raise TypeError(Errors.F039.format(value=_short(path)))
+        _check_name("type", type)
         entries = read_words(path, type=type, skip_bad=skip_bad)
         count, faulty = self._insert(entries, update=True)
         self._warn(faulty)
@@ -340,7 +349,10 @@ class Lexicon:
         return cls._restore(*storage.from_bytes(data))
 
     def to_disk(self, path: str | Path) -> None:
-        """Write a folder of two files, the header and the arrays."""
+        """Write a folder with one file, `lexicon.bin`, which holds what `to_bytes` gives.
+
+        Where writing fails, a lexicon that was there before is kept.
+        """
         storage.to_disk(Path(path), self._content, self._settings)
 
     @classmethod
@@ -363,6 +375,12 @@ class Lexicon:
         lexicon = cls(**settings)
         lexicon._content = content
         return lexicon
+
+
+def check_lexicon(lexicon: object) -> None:
+    """Raise TypeError (F041) for what is neither a lexicon nor None."""
+    if not isinstance(lexicon, Lexicon | None):
+        raise TypeError(Errors.F041.format(value=_short(lexicon)))
 
 
 def _strings(values: Iterable[str]) -> list[str]:
@@ -391,12 +409,16 @@ def _check(entry: Entry) -> None:
     ):
         raise TypeError(Errors.F029.format(value=_short(entry)))
     frequency = entry.frequency
-    try:
-        possible = frequency == UNKNOWN_FREQUENCY or 0 <= frequency <= FLOAT32_MAX
-    except TypeError:
-        possible = False
-    if not possible:
+    if not isinstance(frequency, Real) or not (
+        frequency == UNKNOWN_FREQUENCY or 0 <= frequency <= FLOAT32_MAX
+    ):
         raise ValueError(Errors.F021.format(word=entry.word, value=frequency))
+
+
+def _check_name(name: str, value: object) -> None:
+    """Raise TypeError (F038) for a type or an origin that is no string."""
+    if not isinstance(value, str):
+        raise TypeError(Errors.F038.format(name=name, value=_short(value)))
 
 
 def _short(value: object) -> str:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +16,14 @@ from ..vectors import read_vectors
 UNKNOWN_FREQUENCY = -1.0
 
 Columns = tuple[str, float, str]  # word, frequency, type
+
+# Lines of a word list that show which form it has.
+FIRST_LINES = 100
+
+_NUMBER = r"[0-9]+(?:\.[0-9]+)?"
+_SPACED_COLUMNS = re.compile(rf"\S+ +{_NUMBER}(?: +\S+)?")
+# As jieba reads it, but with any type behind a frequency, not of small letters only.
+_USER_WORD = re.compile(rf"(.+?)(?: +({_NUMBER})(?: +(\S+))?| +([a-z]+))?")
 
 
 class Entry(NamedTuple):
@@ -75,23 +84,33 @@ def read_words(
     *,
     type: str = "",
     origin: str | None = None,
-    separator: str = "\t",
+    separator: str | None = None,
     skip_bad: bool = False,
 ) -> WordList:
     """Read a UTF-8 word list, plain, .gz or .xz: `word[TAB frequency[TAB type]]` a line.
 
-    Columns may be left empty; blank lines are passed over.
+    Columns may be left empty; blank lines are passed over. Where most of the first 100 lines are
+    `word frequency` or `word frequency type` with spaces between the columns, the file is read as a
+    user dictionary of jieba's: `word[ frequency][ type]`, a type without a frequency being of the
+    letters a to z.
 
     type: the type of every word whose line names none.
     origin: a name for the source, by default the file's.
+    separator: what stands between the columns, whatever the first lines look like.
 
     Raises ValueError naming file and line for a wrong encoding (F004), an empty word (F006), a bad
-    frequency (F007) or too many columns (F008); with `skip_bad` such lines are left out and their
-    numbers kept in `WordList.skipped`. File errors as in `read_lines`.
+    frequency (F007), too many columns (F008), columns with spaces between them in a file of another
+    form (F035) or TABs in a user dictionary (F036); with `skip_bad` such lines are left out and
+    their numbers kept in `WordList.skipped`. File errors as in `read_lines`.
     """
+    path = Path(path)
+    if separator is None and _is_user_dictionary(path):
+        return _read_user_dictionary(path, type, origin, skip_bad)
 
     def parse(line: str, path: Path, number: int) -> Columns:
-        word, *rest = (column.strip() for column in line.split(separator))
+        if separator is None and _SPACED_COLUMNS.fullmatch(line.strip(" \r\n")):
+            raise ValueError(Errors.F035.format(path=path, line=number, text=line.strip()[:60]))
+        word, *rest = (column.strip() for column in line.split(separator or "\t"))
         if not word:
             raise ValueError(Errors.F006.format(path=path, line=number))
         if len(rest) > 2:
@@ -100,7 +119,28 @@ def read_words(
         frequency, word_type = (*rest, "", "")[:2]
         return word, _frequency(frequency, path, number), word_type or type
 
-    return _read(Path(path), parse, origin, skip_bad)
+    return _read(path, parse, origin, skip_bad)
+
+
+def _is_user_dictionary(path: Path) -> bool:
+    """Whether most of a file's first lines are columns with spaces between them."""
+    # A TAB at the end says that the spaces belong to the word.
+    filled = (raw.strip(b" \r\n") for _, raw in read_lines(path) if raw.strip())
+    first = [raw.decode("utf-8", "replace") for raw in islice(filled, FIRST_LINES)]
+    return 2 * sum(bool(_SPACED_COLUMNS.fullmatch(line)) for line in first) > len(first)
+
+
+def _read_user_dictionary(path: Path, type: str, origin: str | None, skip_bad: bool) -> WordList:
+    """Read a user dictionary of jieba's."""
+
+    def parse(line: str, path: Path, number: int) -> Columns:
+        found = _USER_WORD.fullmatch(line.strip())
+        if found is None or "\t" in line:
+            raise ValueError(Errors.F036.format(path=path, line=number))
+        word, frequency, word_type, tag = found.groups(default="")
+        return word, _frequency(frequency, path, number), word_type or tag or type
+
+    return _read(path, parse, origin, skip_bad)
 
 
 def read_thuocl(

@@ -1,4 +1,4 @@
-"""A lexicon as bytes or as a folder: a header of one line (JSON) and the arrays (safetensors)."""
+"""A lexicon as bytes or as a file: a header of one line (JSON) and the arrays (safetensors)."""
 
 import json
 import zlib
@@ -16,9 +16,8 @@ from ..files import replacing
 from .automaton import Automaton
 from .content import COLUMNS, Content
 
-FORMAT = 2
-HEADER_FILE = "lexicon.json"
-ARRAYS_FILE = "lexicon.safetensors"
+FORMAT = 3
+FILE = "lexicon.bin"
 
 # safetensors is imported where it is used: every spaCy command imports this module.
 
@@ -28,42 +27,9 @@ def to_bytes(content: Content, settings: Mapping[str, Any]) -> bytes:
 
     settings: keyword arguments of the lexicon.
     """
-    return b"\n".join(_pack(content, settings))
-
-
-def from_bytes(data: bytes) -> tuple[Content, dict[str, Any]]:
-    """Content and settings of what `to_bytes` gave.
-
-    Raises ValueError for damaged data (F024) and for another version's format (F025).
-    """
-    header, _, arrays = data.partition(b"\n")
-    return _unpack(header, arrays)
-
-
-def to_disk(path: Path, content: Content, settings: Mapping[str, Any]) -> None:
-    """Write a folder of two files, the header and the arrays."""
-    path.mkdir(parents=True, exist_ok=True)
-    header, arrays = _pack(content, settings)
-    for name, data in ((ARRAYS_FILE, arrays), (HEADER_FILE, header)):
-        with replacing(path / name) as temporary:
-            temporary.write_bytes(data)
-
-
-def from_disk(path: Path) -> tuple[Content, dict[str, Any]]:
-    """Content and settings of what `to_disk` wrote.
-
-    Raises FileNotFoundError (F023) where a file is missing; otherwise as `from_bytes`.
-    """
-    for file in (HEADER_FILE, ARRAYS_FILE):
-        if not (path / file).is_file():
-            raise FileNotFoundError(Errors.F023.format(path=path, file=file))
-    return _unpack((path / HEADER_FILE).read_bytes(), (path / ARRAYS_FILE).read_bytes())
-
-
-def _pack(content: Content, settings: Mapping[str, Any]) -> tuple[bytes, bytes]:
-    """Header and arrays. The automata are among them: building them again takes seconds."""
     from safetensors.numpy import save
 
+    # The automata are among the arrays: building them again takes seconds.
     arrays = {name: getattr(content, name) for name in COLUMNS}
     arrays["text"] = np.frombuffer(content.text, np.uint8)
     for number, automaton in enumerate(content.automata):
@@ -78,13 +44,20 @@ def _pack(content: Content, settings: Mapping[str, Any]) -> tuple[bytes, bytes]:
         "dropped": dict(content.dropped),
         "automata": [automaton.first for automaton in content.automata],
     }
-    return _header(fields, saved), saved
+    return _header(fields, saved) + b"\n" + saved
 
 
-def _unpack(header: bytes, saved: bytes) -> tuple[Content, dict[str, Any]]:
+def from_bytes(data: bytes) -> tuple[Content, dict[str, Any]]:
+    """Content and settings of what `to_bytes` gave.
+
+    Raises ValueError for damaged data (F024) and for another version's format (F025).
+    """
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
+    if not isinstance(data, bytes | bytearray):
+        raise ValueError(Errors.F024.format(reason=f"expected bytes, but got {data!r:.60}"))
+    header, _, saved = data.partition(b"\n")
     fields = _read_header(header, saved)
     if fields.get("format") != FORMAT:
         raise ValueError(Errors.F025.format(found=fields.get("format"), expected=FORMAT))
@@ -92,6 +65,23 @@ def _unpack(header: bytes, saved: bytes) -> tuple[Content, dict[str, Any]]:
         return _content(fields, load(saved)), fields["settings"]
     except (KeyError, TypeError, ValueError, SafetensorError) as error:
         raise ValueError(Errors.F024.format(reason=repr(error))) from error
+
+
+def to_disk(path: Path, content: Content, settings: Mapping[str, Any]) -> None:
+    """Write a folder with one file, so that a lexicon that is there is replaced wholly or kept."""
+    data = to_bytes(content, settings)
+    with replacing(path / FILE) as temporary:
+        temporary.write_bytes(data)
+
+
+def from_disk(path: Path) -> tuple[Content, dict[str, Any]]:
+    """Content and settings of what `to_disk` wrote.
+
+    Raises FileNotFoundError (F023) where the file is missing; otherwise as `from_bytes`.
+    """
+    if not (path / FILE).is_file():
+        raise FileNotFoundError(Errors.F023.format(path=path, file=FILE))
+    return from_bytes((path / FILE).read_bytes())
 
 
 def _header(fields: Mapping[str, Any], saved: bytes) -> bytes:

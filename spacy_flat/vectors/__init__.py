@@ -8,7 +8,7 @@ from .spacy import read_spacy
 from .table import Keep, TextVectors
 from .text import read_text
 
-__all__ = ["TextVectors", "VectorFile", "VectorSource", "read_vectors"]
+__all__ = ["TextVectors", "VectorFile", "VectorSource", "check_sources", "read_vectors"]
 
 PACKED = (".gz", ".xz")
 
@@ -54,3 +54,10 @@ class VectorFile:
 
 VectorSource = TextVectors | VectorFile
 """Where a component takes pretrained vectors from: `read` gives those that it wants."""
+
+
+def check_sources(**sources: object) -> None:
+    """Raise TypeError (F040) for an argument that is neither a source of vectors nor None."""
+    for name, source in sources.items():
+        if not isinstance(source, VectorSource | None):
+            raise TypeError(Errors.F040.format(name=name, value=f"{source!r:.60}"))

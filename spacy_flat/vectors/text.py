@@ -21,8 +21,8 @@ def read_text(path: Path, *, skip_bad: bool = False, keep: Keep | None = None) -
     line gives the width. Words may contain spaces, but a number right before the numbers makes it a
     line with too many numbers. Blank lines are skipped. The file may be compressed as .gz or .xz.
 
-    keep: take only the keys for which this is true; memory is bounded by them, not by the file. The
-        numbers of other words are not checked.
+    keep: take only the keys for which this is true; memory is bounded by them, not by the file. Of
+        other words neither the numbers nor repetitions are checked (F012, F013).
 
     Raises ValueError with file and line for a wrong encoding (F004), too few or too many numbers
     (F011), something that is not a finite number (F012), a repeated word (F013), and where the

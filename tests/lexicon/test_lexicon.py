@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -282,19 +283,44 @@ def test_frequency_bands():
     assert lexicon.frequency_bands(8)[:-1].tolist() == bands.tolist()
 
 
+def test_types_and_origins_that_are_no_strings(tmp_path: Path):
+    (tmp_path / "words.txt").write_text("上海\n", "utf-8")
+    lexicon = lexicon_of("重庆")
+    with pytest.raises(TypeError, match=r"F038.*type is None, but must be a string"):
+        lexicon.add(["上海"], type=None)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"F038.*origin is 1, but must be a string"):
+        lexicon.add(["上海"], origin=1)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"F038.*type is None, but must be a string"):
+        lexicon.update(tmp_path / "words.txt", type=None)  # type: ignore[arg-type]
+    assert list(lexicon) == ["重庆"]
+
+
+@pytest.mark.parametrize("path", [3, None, ["重庆"]])
+def test_update_from_what_is_no_path(path):
+    with pytest.raises(TypeError, match=r"F039.*use add"):
+        lexicon_of("重庆").update(path)
+
+
+@pytest.mark.parametrize("lexicon", [["陈志远"], "words.txt", [Entry("陈志远")], 3])
+def test_a_component_takes_no_other_lexicon(lexicon):
+    ner = spacy.blank("zh").add_pipe("flat_ner")
+    with pytest.raises(TypeError, match=r"F041.*must be a Lexicon"):
+        ner.initialize(list, lexicon=lexicon)
+
+
 def test_columns_cannot_be_written_to():
     lexicon = lexicon_of("重庆")
     with pytest.raises(ValueError, match="read-only"):
         lexicon.types[0] = 1
 
 
-@pytest.mark.parametrize("shortest", [0, -1, PIECE + 1, "2", None])
+@pytest.mark.parametrize("shortest", [0, -1, PIECE + 1, "2", None, True])
 def test_impossible_lengths(shortest):
     with pytest.raises(ValueError, match=rf"F020.* = {shortest!r} "):
         Lexicon(min_length=shortest)
 
 
-@pytest.mark.parametrize("frequency", [-2, float("nan"), float("inf"), 1e39, "7"])
+@pytest.mark.parametrize("frequency", [-2, float("nan"), float("inf"), 1e39, "7", np.array([1, 2])])
 def test_impossible_frequencies_change_nothing(frequency):
     lexicon = lexicon_of("重庆")
     with pytest.raises(ValueError, match=r"F021.*上海"):

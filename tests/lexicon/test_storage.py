@@ -5,6 +5,9 @@ import json
 import pickle
 import subprocess
 import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 
@@ -80,7 +83,41 @@ def test_saving_again_replaces_and_leaves_no_other_file(changed: Lexicon, tmp_pa
     Lexicon([Entry("旧词")]).to_disk(tmp_path)
     changed.to_disk(tmp_path)
     assert_same(changed, Lexicon.from_disk(tmp_path))
-    assert {path.name for path in tmp_path.iterdir()} == {"lexicon.json", "lexicon.safetensors"}
+    assert {path.name for path in tmp_path.iterdir()} == {"lexicon.bin"}
+
+
+def test_a_save_that_fails_keeps_the_old_lexicon(
+    changed: Lexicon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """At whichever of its writes it fails."""
+    write = Path.write_bytes
+    for good in range(2):
+        changed.to_disk(tmp_path)
+        left = iter([True] * good)
+
+        def fail(path: Path, data: bytes, left: Iterator[bool] = left) -> int:
+            if not next(left, False):
+                raise OSError("no space left")
+            return write(path, data)
+
+        with monkeypatch.context() as patch, suppress(OSError):
+            patch.setattr(Path, "write_bytes", fail)
+            Lexicon([Entry("新词")]).to_disk(tmp_path)
+        kept = list(Lexicon.from_disk(tmp_path))
+        assert kept == (list(changed) if good == 0 else ["新词"])
+        assert {path.name for path in tmp_path.iterdir()} == {"lexicon.bin"}
+
+
+def test_several_save_at_once(changed: Lexicon, tmp_path: Path):
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: changed.to_disk(tmp_path), range(100)))
+    assert_same(changed, Lexicon.from_disk(tmp_path))
+
+
+def test_others_may_read_a_saved_lexicon(changed: Lexicon, tmp_path: Path):
+    (tmp_path / "plain").touch()
+    changed.to_disk(tmp_path)
+    assert (tmp_path / "lexicon.bin").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
 def test_automata_of_another_daachorse_are_built_anew(
@@ -92,11 +129,8 @@ def test_automata_of_another_daachorse_are_built_anew(
     assert_same(changed, Lexicon.from_bytes(signed(data, daachorse="0.0.1")))
 
 
-@pytest.mark.parametrize("missing", ["lexicon.json", "lexicon.safetensors"])
-def test_a_directory_without_a_lexicon(changed: Lexicon, tmp_path: Path, missing: str):
-    changed.to_disk(tmp_path)
-    (tmp_path / missing).unlink()
-    with pytest.raises(FileNotFoundError, match=f"F023.*{missing}"):
+def test_a_directory_without_a_lexicon(tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match=r"F023.*lexicon\.bin"):
         Lexicon.from_disk(tmp_path)
 
 
@@ -136,19 +170,23 @@ def test_bytes_after_the_end(more: bytes):
         Lexicon.from_bytes(SAVED + more)
 
 
-def test_files_of_two_lexicons(changed: Lexicon, tmp_path: Path):
-    changed.to_disk(tmp_path)
-    header = (tmp_path / "lexicon.json").read_bytes()
+def test_the_header_of_one_lexicon_and_the_arrays_of_another(changed: Lexicon):
+    header = changed.to_bytes().partition(b"\n")[0]
     changed.add(["北京"])
-    changed.to_disk(tmp_path)
-    (tmp_path / "lexicon.json").write_bytes(header)
+    arrays = changed.to_bytes().partition(b"\n")[2]
     with pytest.raises(ValueError, match=r"F024.*checksum"):
-        Lexicon.from_disk(tmp_path)
+        Lexicon.from_bytes(header + b"\n" + arrays)
 
 
 @pytest.mark.parametrize("data", [b"", b"hello", b"\xff\n", b"[1]\n", b"[" * 100_000])
 def test_data_that_is_no_lexicon(data: bytes):
     with pytest.raises(ValueError, match=r"F024.*header"):
+        Lexicon.from_bytes(data)
+
+
+@pytest.mark.parametrize("data", [None, "hello", 3])
+def test_data_that_is_not_bytes(data):
+    with pytest.raises(ValueError, match=r"F024.*expected bytes"):
         Lexicon.from_bytes(data)
 
 

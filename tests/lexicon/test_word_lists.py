@@ -55,6 +55,44 @@ def test_words_with_spaces_and_other_separators(path: Path):
     assert read_words(path, separator=" ").entries == [Entry("重庆", 3, "ns", "words.txt")]
 
 
+def test_a_user_dictionary_of_jieba(path: Path):
+    path.write_text(
+        "人和药店 10 nt\n云计算  5\r\n\n台中\n凱特琳 nz\n"
+        "Edu Trust认证 2000\n好用 3.5 机构\n创新办 3 i\n",
+        "utf-8",
+    )
+    assert [entry[:3] for entry in read_words(path, type="new")] == [
+        ("人和药店", 10, "nt"),
+        ("云计算", 5, "new"),
+        ("台中", -1, "new"),
+        ("凱特琳", -1, "nz"),
+        ("Edu Trust认证", 2000, "new"),
+        ("好用", 3.5, "机构"),
+        ("创新办", 3, "i"),
+    ]
+    lexicon = Lexicon()
+    assert lexicon.update(path) == 7
+    assert "人和药店" in lexicon
+
+
+def test_a_tab_in_a_user_dictionary(path: Path):
+    path.write_text("人和药店 10 nt\n云计算 5\n药店\t7\n", "utf-8")
+    with pytest.raises(ValueError, match=r"F036.*line 3: a TAB"):
+        read_words(path)
+    assert read_words(path, skip_bad=True).skipped == (3,)
+
+
+@pytest.mark.parametrize("line", ["iPhone 15", "人和药店 10 nt"])
+def test_a_line_that_may_be_a_word_or_columns(path: Path, line: str):
+    path.write_text(f"重庆\n{line}\n", "utf-8")
+    with pytest.raises(ValueError, match=rf"F035.*line 2: '{line}'.*TAB"):
+        read_words(path)
+    assert read_words(path, skip_bad=True).skipped == (2,)
+    assert [entry.word for entry in read_words(path, separator="\t")] == ["重庆", line]
+    path.write_text(f"{line}\t\n", "utf-8")
+    assert [entry.word for entry in read_words(path)] == [line]
+
+
 @pytest.mark.parametrize(("suffix", "opened"), [(".gz", gzip.open), (".xz", lzma.open)])
 def test_packed_files_and_byte_order_mark(tmp_path: Path, suffix: str, opened):
     path = tmp_path / f"words.txt{suffix}"
@@ -68,7 +106,8 @@ def test_lines_are_cut_at_newlines_only(tmp_path_factory: pytest.TempPathFactory
     path = tmp_path_factory.mktemp("lists") / "words.txt"
     path.write_bytes("\n".join(given_words).removeprefix("\ufeff").encode())
     expected = [word.strip() for word in "\n".join(given_words).removeprefix("\ufeff").split("\n")]
-    assert [entry.word for entry in read_words(path)] == [word for word in expected if word]
+    words = [entry.word for entry in read_words(path, separator="\t")]
+    assert words == [word for word in expected if word]
 
 
 BAD_LINES = {

@@ -11,6 +11,7 @@ import spacy
 from spacy.cli._util import app as spacy_app
 from typer.testing import CliRunner
 
+from spacy_flat.cli import app
 from spacy_flat.lexicon import Lexicon
 from spacy_flat.lexicon.cutting import longest_match
 from spacy_flat.lexicon.sources import Entry
@@ -159,3 +160,11 @@ def test_written_vectors_are_read_again(tmp_path: Path) -> None:
     vectors = read_vectors(tmp_path / "some.vec.gz")
     assert vectors.keys == ["一", "二", "三"]
     np.testing.assert_allclose(vectors.data, rows, rtol=1e-4)
+
+
+def test_no_words_are_left_without_jieba_and_a_list(text: Path, tmp_path: Path) -> None:
+    command = ["vectors", str(text), "--out", str(tmp_path / "out"), "--no-jieba"]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 1
+    assert "[F037]" in result.output
+    assert not (tmp_path / "out").exists()

@@ -229,3 +229,19 @@ def test_published_vectors(name: str, shape: tuple[int, int]):
     assert vectors.data.shape == shape
     assert len(vectors.keys) == shape[0]
     assert vectors.skipped == ()
+
+
+@pytest.mark.parametrize("component", ["flat_ner", "tener_ner"])
+@pytest.mark.parametrize("name", ["char_vectors", "bigram_vectors", "word_vectors"])
+@pytest.mark.parametrize("value", ["x.vec", Path("x.vec"), np.zeros((2, 3))])
+def test_a_component_takes_no_other_vectors(component: str, name: str, value: object):
+    ner = spacy.blank("zh").add_pipe(component)
+    with pytest.raises(TypeError, match=rf"(?s)F040\] {name} is .*must be vectors"):
+        ner.initialize(list, **{name: value})
+
+
+def test_only_kept_words_are_checked(path: Path):
+    path.write_text("重庆 1 2\n北京 3 4\n北京 5 6\n北京 x 6\n", "utf-8")
+    check(read_vectors(path, keep="重庆".__eq__), ["重庆"], [[1, 2]])
+    with pytest.raises(ValueError, match=r"F013.*line 3"):
+        read_vectors(path, keep="北京".__eq__)

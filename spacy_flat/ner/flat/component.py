@@ -9,12 +9,12 @@ from spacy.training import Example
 from thinc.api import Config
 
 from ...errors import Errors, Warnings
-from ...lexicon import Lexicon
+from ...lexicon import Lexicon, check_lexicon
 from ...lexicon.coverage import character_coverage
 from ...lexicon.readers import jieba_lexicon
 from ...log import logger
 from ...text.initialise import FEW
-from ...vectors import VectorSource
+from ...vectors import VectorSource, check_sources
 from ..component import ASSIGNS, SCORE_WEIGHTS, SETTINGS, CRFEntityRecognizer
 from ..model import TaggingModel
 from ..spans import OnMisaligned
@@ -95,8 +95,13 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         char_vectors, bigram_vectors, word_vectors: pretrained vectors of characters, of pairs of
             neighbouring characters and of words.
 
-        Raises as `settle_labels`.
+        Raises TypeError for vectors (F040) or a lexicon (F041) of another type; otherwise as
+        `settle_labels`.
         """
+        check_lexicon(lexicon)
+        check_sources(
+            char_vectors=char_vectors, bigram_vectors=bigram_vectors, word_vectors=word_vectors
+        )
         examples = self.settle_labels(get_examples, labels)
         lexicon = jieba_lexicon() if lexicon is None else lexicon
         mentions = [

@@ -9,7 +9,7 @@ from thinc.api import Config
 
 from ...errors import Errors
 from ...text.units import Units
-from ...vectors import VectorSource
+from ...vectors import VectorSource, check_sources
 from ..component import ASSIGNS, SCORE_WEIGHTS, SETTINGS, CRFEntityRecognizer
 from ..model import TaggingModel
 from ..spans import OnMisaligned
@@ -78,9 +78,12 @@ class TenerEntityRecognizer(CRFEntityRecognizer):
             characters (unit = "char").
         word_vectors: pretrained vectors of words (unit = "token").
 
-        Raises ValueError (F306) for vectors of what the component does not read; otherwise as
-        `settle_labels`.
+        Raises TypeError (F040) for vectors of another type, ValueError (F306) for vectors of what
+        the component does not read; otherwise as `settle_labels`.
         """
+        check_sources(
+            char_vectors=char_vectors, bigram_vectors=bigram_vectors, word_vectors=word_vectors
+        )
         examples = self.settle_labels(get_examples, labels)
         unit = self.model.attrs["encoder"].unit
         unused = {"word_vectors": word_vectors}
