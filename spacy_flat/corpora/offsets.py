@@ -150,24 +150,27 @@ def _array_items(path: Path, text: str) -> Iterator[tuple[int, str]]:
     decoder = json.JSONDecoder()
     line = 1
     last = 0  # where `line` was counted
-    place = _skip(text, text.index("[") + 1)
-    while text[place : place + 1] != "]":
+    place = text.index("[")
+    while text[place] != "]":
+        place = _skip(text, place + 1)
         line += text.count("\n", last, place)
         last = place
         try:
             _, end = decoder.raw_decode(text, place)
         except json.JSONDecodeError as problem:
-            raise ValueError(
-                Errors.F119.format(path=path, line=line, problem=problem.msg)
-            ) from None
+            raise _array_fault(path, text, place, problem.msg) from None
         yield line, text[place:end]
         place = _skip(text, end)
-        if text[place : place + 1] == ",":
-            place = _skip(text, place + 1)
-        elif text[place : place + 1] != "]":
-            line += text.count("\n", last, place)
-            missing = "Expecting ',' or ']'"
-            raise ValueError(Errors.F119.format(path=path, line=line, problem=missing))
+        if text[place : place + 1] not in (",", "]"):
+            raise _array_fault(path, text, place, "Expecting ',' or ']'")
+    place = _skip(text, place + 1)
+    if place < len(text):
+        raise _array_fault(path, text, place, "it has ended, but the file goes on")
+
+
+def _array_fault(path: Path, text: str, place: int, problem: str) -> ValueError:
+    line = 1 + text.count("\n", 0, place)
+    return ValueError(Errors.F119.format(path=path, line=line, problem=problem))
 
 
 def _skip(text: str, place: int) -> int:

@@ -134,6 +134,8 @@ def test_an_array_is_read_as_its_lines_are(tmp_path: Path) -> None:
         ('[{"text": "好", "label": {}}\n\n{"text": "好", "label": {}}]', 3),
         ('[{"text": "好", "label": {}},\n', 1),
         ('[{"text": "好", "label": {}}\n', 1),
+        ('[{"text": "好", "label": {}},\n]', 2),
+        ('[{"text": "好", "label": {}}]\n[{"text": "坏", "label": {}}]\n', 2),
     ],
 )
 @pytest.mark.parametrize("repair", [False, True])
