@@ -62,12 +62,13 @@ def count_entities(doc: Doc) -> Counter[str]:
 
 def show_entities(doc: Doc) -> str:
     """The text with each entity as "[重庆](LOC)"."""
+    text = doc.text  # which spaCy joins anew each time
     pieces = []
     place = 0
     for ent in doc.ents:
-        pieces += [doc.text[place : ent.start_char], f"[{ent.text}]({ent.label_})"]
+        pieces += [text[place : ent.start_char], f"[{ent.text}]({ent.label_})"]
         place = ent.end_char
-    return " ".join("".join([*pieces, doc.text[place:]]).split())
+    return " ".join("".join([*pieces, text[place:]]).split())
 
 
 FORMATS: dict[str, Format] = {

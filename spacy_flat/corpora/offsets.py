@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -95,14 +96,17 @@ class OffsetReader:
         self, line: int, text: str, entities: list[EntitySpan]
     ) -> list[EntitySpan]:
         """Keep the longer of two overlapping entities, the first of two equally long ones."""
-        kept: list[EntitySpan] = []
-        for entity in sorted(
-            entities, key=lambda entity: (entity.start - entity.end, entity.start)
-        ):
-            other = next((o for o in kept if o.start < entity.end and entity.start < o.end), None)
-            if other is None:
-                kept.append(entity)
+        kept: list[EntitySpan] = []  # by their place, so that the ends are sorted, too
+        ends: list[int] = []
+        for entity in sorted(entities, key=_longest_first):
+            place = bisect_right(ends, entity.start)
+            # No kept one is shorter, so that two at most overlap this one: at its two ends.
+            others = [other for other in kept[place : place + 2] if other.start < entity.end]
+            if not others:
+                kept.insert(place, entity)
+                ends.insert(place, entity.end)
                 continue
+            other = min(others, key=_longest_first)
             error = Errors.F109.format(
                 path=self.path,
                 line=line,
@@ -112,7 +116,11 @@ class OffsetReader:
                 other_surface=text[other.start : other.end],
             )
             self.repairs.count_label("overlapping entity dropped", error)
-        return sorted(kept)
+        return kept
+
+
+def _longest_first(entity: EntitySpan) -> tuple[int, int]:
+    return entity.start - entity.end, entity.start
 
 
 # Records of a file

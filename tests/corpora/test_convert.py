@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import perf_counter
 
 import pytest
 import spacy
@@ -14,7 +15,7 @@ from spacy.vocab import Vocab
 
 from spacy_flat.corpora import ConvertOptions, Summary, convert_file
 from spacy_flat.corpora.convert import FORMATS, detect_format
-from spacy_flat.corpora.ner import make_doc, split_off_spaces
+from spacy_flat.corpora.ner import make_doc, show_entities, split_off_spaces
 from spacy_flat.corpora.sentence import Repairs, Sentence
 from spacy_flat.corpora.tables import Format
 from spacy_flat.text.units import EntitySpan
@@ -142,6 +143,14 @@ def test_a_failed_conversion_leaves_the_old_file(tmp_path: Path) -> None:
 def test_a_file_without_blank_lines_is_read_in_linear_time(tmp_path: Path) -> None:
     docs, summary = convert(tmp_path, "甲 O\n" * 60_000)
     assert summary.characters == len(docs[0].text) == 60_000
+
+
+def test_a_doc_of_many_entities_is_shown_in_linear_time() -> None:
+    entities = [EntitySpan(2 * i, 2 * i + 1, "X") for i in range(4_000)]
+    doc = make_doc(Vocab(), Sentence(["好"] * 8_000, entities, 1))
+    start = perf_counter()
+    assert show_entities(doc) == "[好](X)好" * 4_000
+    assert perf_counter() - start < 2  # 8 s where the text is joined for each
 
 
 # What would be garbage

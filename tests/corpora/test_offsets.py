@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 from pathlib import Path
+from time import perf_counter
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -110,6 +111,37 @@ def test_a_wrong_entity_is_an_error_or_dropped(
     found, counts = read(path, repair=True)
     assert found[0].entities == kept
     assert counts == {kind: 1}
+
+
+@given(st.lists(st.tuples(st.integers(0, 18), st.integers(1, 9), st.sampled_from("ab"))))
+def test_the_longest_of_overlapping_entities_are_kept(spans: list[tuple[int, int, str]]) -> None:
+    entities = [EntitySpan(start, start + size, label) for start, size, label in spans]
+    kept: list[EntitySpan] = []
+    for entity in sorted(entities, key=lambda e: (e.start - e.end, e.start)):
+        if all(entity.end <= other.start or other.end <= entity.start for other in kept):
+            kept.append(entity)
+    reader = OffsetReader(Path("c.json"), "spacy", Repairs(enabled=True))
+    assert reader._without_overlap(1, "好" * 27, entities) == sorted(kept)
+    assert reader.repairs.counts.total() == len(entities) - len(kept)
+
+
+def test_the_longest_one_that_an_entity_overlaps_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    spans = '[[0, 3, "A"], [2, 4, "B"], [3, 7, "C"]]'
+    path.write_text(f'["甲乙丙丁戊己庚", {{"entities": {spans}}}]', "utf-8")
+    with pytest.raises(ValueError, match="B entity '丙丁' overlaps C entity '丁戊己庚'"):
+        read(path, layout="spacy")
+
+
+def test_a_long_text_with_many_entities_is_read_in_linear_time(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    n = 20_000
+    spans = [[2 * i, 2 * i + 1, "X"] for i in range(n)]
+    path.write_text(json.dumps(["好" * 2 * n, {"entities": spans}]), "utf-8")
+    start = perf_counter()
+    (sentence,), _ = read(path, layout="spacy")
+    assert perf_counter() - start < 3  # 18 s where each is compared with all others
+    assert len(sentence.entities) == n
 
 
 # Arrays and pairs
