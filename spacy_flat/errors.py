@@ -224,6 +224,10 @@ class Errors(metaclass=_Coded):
         "{folder}: none of train.spacy, dev.spacy and test.spacy is there. Name the files, or make "
         "them with: python -m spacy flat convert"
     )
+    F141 = (
+        "{path}, line {line}: unit {unit!r} begins or ends with white space. Correct it (white "
+        "space is a unit of its own), or trim it with --repair."
+    )
     # Pictures
     F160 = "The text is empty, so there is no lattice to draw. Give at least one character."
     F161 = (

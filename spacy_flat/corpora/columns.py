@@ -60,7 +60,7 @@ class ColumnReader:
     strip_position: bool = False
 
     def __iter__(self) -> Iterator[Sentence]:
-        """Yield the sentences. Raises ValueError (F004, F102 to F105, F111)."""
+        """Yield the sentences. Raises ValueError (F004, F102 to F105, F111, F141)."""
         for rows in self._sentences():
             units = [self._stripped(row) for row in rows]
             yield Sentence(units, self._entities(rows), rows[0].line)
@@ -92,14 +92,22 @@ class ColumnReader:
             whole, unit = unit, unit[:1] + unit[1:].rstrip(string.digits)
             if unit == whole:
                 return self._kept(row, "position digit", "--strip-position")
-        return unit
+        return self._without_outer_space(row, unit)
 
     def _kept(self, row: Row, part: str, option: str) -> str:
         error = Errors.F111.format(
             path=self.path, line=row.line, unit=row.unit, part=part, option=option
         )
         self.repairs.count_line("unit without prefix or position kept", error)
-        return row.unit
+        return self._without_outer_space(row, row.unit)
+
+    def _without_outer_space(self, row: Row, unit: str) -> str:
+        """Entities begin and end with tokens, so that white space is a unit of its own."""
+        if unit.isspace() or unit == unit.strip():
+            return unit
+        error = Errors.F141.format(path=self.path, line=row.line, unit=unit)
+        self.repairs.count_line("white space trimmed off a unit", error)
+        return unit.strip()
 
     def _entities(self, rows: list[Row]) -> list[EntitySpan]:
         entities: list[EntitySpan] = []

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -64,6 +64,7 @@ class OffsetReader:
             self.repairs.n_lines += 1
             try:
                 text, mentions = parse(load(raw))
+                check_characters(text, mentions)
             except ValueError as problem:
                 layout = LAYOUTS[self.layout]
                 error = Errors.F106.format(
@@ -167,6 +168,8 @@ def _array_items(path: Path, text: str) -> Iterator[tuple[int, str]]:
             _, end = decoder.raw_decode(text, place)
         except json.JSONDecodeError as problem:
             raise _array_fault(path, text, place, problem.msg) from None
+        except RecursionError:
+            raise _array_fault(path, text, place, "it is nested too deeply") from None
         yield line, text[place:end]
         place = _skip(text, end)
         if text[place : place + 1] not in (",", "]"):
@@ -196,6 +199,19 @@ def load(raw: str) -> Any:
         return json.loads(raw)
     except json.JSONDecodeError as error:
         raise ValueError(f"it is no JSON ({error})") from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def check_characters(text: str, mentions: Iterable[Mention]) -> None:
+    """Raises ValueError that says what is wrong where the text or a type has a surrogate, which
+    JSON can escape but UTF-8 can't hold."""
+    for part in (text, *(mention.label for mention in mentions)):
+        try:
+            part.encode("utf-8")
+        except UnicodeEncodeError as error:
+            code = f"U+{ord(part[error.start]):04X}"
+            raise ValueError(f"it has {code}, a surrogate without its other half") from None
 
 
 def parse_cluener(record: Any) -> tuple[str, list[Mention]]:

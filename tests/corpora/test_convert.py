@@ -80,6 +80,17 @@ def test_white_space_at_the_ends_of_an_entity(tmp_path: Path) -> None:
     assert summary.repairs == {"white space trimmed off an entity": 2}
 
 
+@pytest.mark.parametrize("unit", [" 国", "国 ", "\u3000国", "国0 "])
+def test_white_space_around_a_unit(tmp_path: Path, unit: str) -> None:
+    text = f"中\tO\n{unit}\tB-LOC\n"
+    with pytest.raises(ValueError, match=r"\[F141\] .*corpus, line 2: unit"):
+        convert(tmp_path, text)
+    docs, summary = convert(tmp_path, text, repair=True, max_repairs=1)
+    assert entities(docs[0]) == [(unit.strip(), "LOC")]
+    assert docs[0].text == "中" + unit.strip()
+    assert summary.repairs == {"white space trimmed off a unit": 1}
+
+
 @given(
     st.lists(st.text("甲a 乙\u3000\t😀", min_size=1, max_size=3), min_size=1, max_size=12),
     st.sampled_from(["", " "]),

@@ -63,6 +63,9 @@ def test_blank_lines_are_skipped_and_lines_counted(tmp_path: Path) -> None:
         ('{"text": 1, "label": {}}', 'it has no "text"'),
         ('{"text": "a"}', 'it has no "label" object'),
         ('{"text": "a", "label": {"name": []}}', "label 'name' has no object of surfaces"),
+        ('{"text": "\\ud800", "label": {}}', "it has U+D800, a surrogate without its other half"),
+        ('{"text": "a", "label": {"\\udc00": {"a": [[0, 0]]}}}', "it has U+DC00, a surrogate"),
+        ('{"text": ' + "[" * 100_000, "it is nested too deeply"),
         ('{"text": "a", "label": {"": {}}}', "label '' has no object of surfaces"),
         ('{"text": "a", "label": {"name": {"a": 0}}}', "surface 'a' has no list of offsets"),
         ('{"text": "a", "label": {"name": {"a": [0, 0]}}}', "0 is no pair of offsets"),
@@ -167,6 +170,7 @@ def test_an_array_is_read_as_its_lines_are(tmp_path: Path) -> None:
         ('[{"text": "好", "label": {}},\n', 1),
         ('[{"text": "好", "label": {}}\n', 1),
         ('[{"text": "好", "label": {}},\n]', 2),
+        ('[{"text": "好", "label": {}},\n{"text": ' + "[" * 100_000, 2),
         ('[{"text": "好", "label": {}}]\n[{"text": "坏", "label": {}}]\n', 2),
     ],
 )
