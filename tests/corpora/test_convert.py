@@ -188,6 +188,32 @@ def test_a_folder_is_no_target(tmp_path: Path) -> None:
         convert_file(source, tmp_path, ConvertOptions())
 
 
+@pytest.mark.parametrize("name", ["plain", "train.bin", "train.spacy.gz"])
+def test_a_file_that_spacy_would_pass_over_is_no_target(tmp_path: Path, name: str) -> None:
+    source = tmp_path / "corpus"
+    source.write_text("好 O\n", "utf-8")
+    with pytest.raises(ValueError, match=rf"\[F142\] .*Name the output .*/{name}\.spacy$"):
+        convert_file(source, tmp_path / name, ConvertOptions())
+    assert not (tmp_path / name).exists()
+
+
+def test_a_converted_file_is_told(tmp_path: Path) -> None:
+    convert(tmp_path, "好 O\n")
+    source = tmp_path / "new/folder/corpus.spacy"
+    with pytest.raises(ValueError, match=r"\[F143\] .*corpus\.spacy: .* already converted"):
+        convert_file(source, tmp_path / "twice.spacy", ConvertOptions())
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "gb18030"])
+def test_the_encoding_to_convert_from_is_named(tmp_path: Path, encoding: str) -> None:
+    text = "好\tO\n" if encoding == "gb18030" else "\ufeff好\tO\n"
+    source = tmp_path / "corpus"
+    source.write_bytes(text.encode(encoding))
+    named = "GB18030" if encoding == "gb18030" else "UTF-16"
+    with pytest.raises(ValueError, match=rf"\[F004\] .*line 1: .*iconv -f {named} -t UTF-8"):
+        convert_file(source, tmp_path / "c.spacy", ConvertOptions())
+
+
 @pytest.mark.parametrize(
     ("text", "options", "code"),
     [
