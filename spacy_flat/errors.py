@@ -236,6 +236,15 @@ class Errors(metaclass=_Coded):
         "{path}: a .spacy file, which is already converted. Give it to `spacy train` as it is, or "
         "give the corpus file that it was made from."
     )
+    F144 = (
+        "{path}: the columns are swapped: its first column holds tags ({units} …). Write the unit "
+        "first and the tag last."
+    )
+    F145 = (
+        "{source}: neither a word list, nor a folder or package of a pipeline. Check the path, or "
+        "install the package."
+    )
+    F146 = "{path}: pictures are SVG files. Name the output {path}.svg"
     # Pictures
     F160 = "The text is empty, so there is no lattice to draw. Give at least one character."
     F161 = (

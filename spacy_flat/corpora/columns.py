@@ -34,6 +34,7 @@ _SPACED_WORD = re.compile(
     r"(?:(?![\u0e00-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff"
     r"\U00020000-\U0003ffff])[^\W\d_]){2}"
 )
+_TAG = re.compile(r"O|[BIMELSU]-\S+")
 SAMPLE = 1000  # units by which a file is known
 
 
@@ -184,10 +185,16 @@ def detect_scheme(path: Path) -> Scheme:
     return "bioes" if closing else "bio"
 
 
-def sample_units(path: Path, limit: int = SAMPLE) -> list[str]:
-    """The first units of a file, as they stand there. Raises ValueError (F004)."""
+def sample_rows(path: Path, limit: int = SAMPLE) -> list[tuple[str, str]]:
+    """The first units of a file and their tags, as they stand there. Raises ValueError (F004)."""
     columns = (split_columns(text) for _, text in read_text_lines(path))
-    return [row[0] for row in islice((row for row in columns if row), limit)]
+    return list(islice((row for row in columns if row), limit))
+
+
+def are_swapped(rows: Sequence[tuple[str, str]]) -> bool:
+    """Whether all units look like tags, and not all tags do."""
+    units, tags = (all(map(_TAG.fullmatch, column)) for column in zip(*rows, strict=True))
+    return units and not tags
 
 
 def has_positions(units: Sequence[str]) -> bool:

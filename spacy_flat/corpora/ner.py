@@ -15,10 +15,11 @@ from ..text.units import EntitySpan
 from .columns import (
     ColumnReader,
     Scheme,
+    are_swapped,
     detect_scheme,
     has_positions,
     has_spaced_words,
-    sample_units,
+    sample_rows,
 )
 from .offsets import Layout, OffsetReader, detect_layout
 from .sentence import Repairs, Sentence
@@ -77,6 +78,7 @@ FORMATS: dict[str, Format] = {
     "bioes": columns("bioes"),
     "biluo": columns("biluo"),
     "cluener": offsets("cluener"),
+    "doccano": offsets("doccano"),
     "spacy": offsets("spacy"),
 }
 
@@ -84,11 +86,14 @@ FORMATS: dict[str, Format] = {
 def check_units(path: Path, options: ConvertOptions) -> None:
     """Look at the first units of a column file, before what is no text becomes text.
 
-    Raises ValueError where they carry positions that are not stripped (F114), and where they are
-    words that would be written together (F115).
+    Raises ValueError where they are tags (F144), where they carry positions that are not stripped
+    (F114), and where they are words that would be written together (F115).
     """
-    units = [unit.removeprefix(options.strip_prefix) for unit in sample_units(path)]
+    rows = sample_rows(path)
+    units = [unit.removeprefix(options.strip_prefix) for unit, _ in rows]
     example = " ".join(units[:4])
+    if rows and are_swapped(rows):
+        raise ValueError(Errors.F144.format(path=path, units=example))
     if not options.strip_position and has_positions(units):
         raise ValueError(Errors.F114.format(path=path, units=example))
     if not options.words and has_spaced_words(units):

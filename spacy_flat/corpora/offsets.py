@@ -5,6 +5,10 @@ arXiv:2001.04351; also the layout of `assets/demo`):
 
     {"text": "温格战胜曼联", "label": {"name": {"温格": [[0, 1]]}, "team": {"曼联": [[4, 5]]}}}
 
+Doccano's records have exclusive ends; the name of the list is "label", "labels" or "entities":
+
+    {"text": "温格战胜曼联", "label": [[0, 2, "name"], [4, 6, "team"]]}
+
 Pairs are the training data of spaCy's `Example.from_dict`, with exclusive ends:
 
     ["温格战胜曼联", {"entities": [[0, 2, "name"], [4, 6, "team"]]}]
@@ -15,7 +19,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -26,12 +30,14 @@ from ..files import read_text_lines
 from ..text.units import EntitySpan
 from .sentence import Repairs, Sentence
 
-Layout = Literal["cluener", "spacy"]
+Layout = Literal["cluener", "doccano", "spacy"]
 
 LAYOUTS: dict[Layout, str] = {
     "cluener": '{"text": "…", "label": {TYPE: {surface: [[start, end], …]}}}',
+    "doccano": '{"text": "…", "label": [[start, end, TYPE], …]}',
     "spacy": '["…", {"entities": [[start, end, TYPE], …]}]',
 }
+DOCCANO_KEYS = ("label", "labels", "entities")  # of the list, by version and export
 
 _SPACE = re.compile(r"\s*")
 
@@ -59,7 +65,7 @@ class OffsetReader:
 
     def __iter__(self) -> Iterator[Sentence]:
         """Yield the sentences. Raises ValueError (F004, F106 to F109, F119)."""
-        parse = parse_cluener if self.layout == "cluener" else parse_pair
+        parse = PARSERS[self.layout]
         for line, raw in read_records(self.path):
             self.repairs.n_lines += 1
             try:
@@ -128,11 +134,23 @@ def _longest_first(entity: EntitySpan) -> tuple[int, int]:
 
 
 def detect_layout(path: Path) -> Layout | None:
-    """Tell the layout of a file by how it begins; None where it is not JSON."""
+    """Tell the layout of a file by its first record; None where it is not JSON."""
     opening = _opening(path)
-    if opening.startswith(('{"', '[{"')):
-        return "cluener"
-    return "spacy" if opening.startswith(('["', '[["')) else None
+    if opening.startswith(('["', '[["')):
+        return "spacy"
+    if not opening.startswith(('{"', '[{"')):
+        return None
+    _, raw = next(read_records(path))
+    return "doccano" if _has_list(raw) else "cluener"
+
+
+def _has_list(raw: str) -> bool:
+    """Whether a record has its entities in a list, as doccano's have."""
+    try:
+        record = load(raw)
+    except ValueError:
+        return False
+    return any(isinstance(record.get(key), list) for key in DOCCANO_KEYS)
 
 
 def read_records(path: Path) -> Iterator[tuple[int, str]]:
@@ -219,14 +237,32 @@ def parse_cluener(record: Any) -> tuple[str, list[Mention]]:
 
     Raises ValueError that says what is wrong with the layout.
     """
-    if not isinstance(record, dict):
-        raise ValueError("it is no JSON object")
-    text, labels = record.get("text"), record.get("label")
-    if not isinstance(text, str) or not text:
-        raise ValueError('it has no "text"')
+    text = _text(record)
+    labels = record.get("label")
     if not isinstance(labels, dict):
         raise ValueError('it has no "label" object')
     return text, list(_mentions(labels))
+
+
+def parse_doccano(record: Any) -> tuple[str, list[Mention]]:
+    """Return the text and the entities of doccano's object.
+
+    Raises ValueError that says what is wrong with the layout.
+    """
+    text = _text(record)
+    entities = next((record[key] for key in DOCCANO_KEYS if key in record), None)
+    if not isinstance(entities, list):
+        raise ValueError('it has no list "label", "labels" or "entities"')
+    return text, [_mention(entity) for entity in entities]
+
+
+def _text(record: Any) -> str:
+    if not isinstance(record, dict):
+        raise ValueError("it is no JSON object")
+    text = record.get("text")
+    if not isinstance(text, str) or not text:
+        raise ValueError('it has no "text"')
+    return text
 
 
 def _mentions(labels: dict[str, Any]) -> Iterator[Mention]:
@@ -265,3 +301,10 @@ def _mention(entity: Any) -> Mention:
     if not label:
         raise ValueError(f"{entity!r} has no type")
     return Mention(label, start, end, str(entity[:2]))
+
+
+PARSERS: dict[Layout, Callable[[Any], tuple[str, list[Mention]]]] = {
+    "cluener": parse_cluener,
+    "doccano": parse_doccano,
+    "spacy": parse_pair,
+}

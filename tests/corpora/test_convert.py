@@ -126,6 +126,11 @@ def test_a_doc_has_the_exact_text_and_entities(text: str, data: st.DataObject) -
         ("a B-X\nb L-X\n", "biluo"),
         ('[\n {"text": "a", "label": {}}\n]\n', "cluener"),
         ('["a", {"entities": []}]\n', "spacy"),
+        ('{"id": 1, "text": "a", "label": [[0, 1, "X"]]}\n', "doccano"),
+        ('[{"text": "a", "labels": []}]\n', "doccano"),
+        ('{"text": "a", "entities": []}\n', "doccano"),
+        ('{"text": "label", "label": {"X": {"label": [[0, 4]]}}}\n', "cluener"),
+        ('{"text": \n', "cluener"),
     ],
 )
 def test_formats_are_told_by_the_file(tmp_path: Path, text: str, form: str) -> None:
@@ -224,6 +229,7 @@ def test_the_encoding_to_convert_from_is_named(tmp_path: Path, encoding: str) ->
         ("Иван B-PER\nживёт O\nв O\nМоскве B-LOC\n", {}, "F115"),
         ("en:John B-PER\nen:lives O\n", {"strip_prefix": "en:"}, "F115"),
         ("서울에 B-LOC\n살아요 O\n", {}, "F115"),
+        ("O\t我\nB-PER\t王\nI-PER\t芳\n", {}, r"F144.*columns are swapped.*\(O B-PER I-PER …\)"),
         ('{"text": "a", "label": {}}', {"words": True}, "F117.*--words has no effect on .*cluener"),
         ('["a", {"entities": []}]', {"strip_position": True}, "F117.*--strip-position"),
         ("好 O\n", {"format": "conll"}, r"F118.*'conll'.*auto, bio, bmes"),
@@ -251,6 +257,7 @@ def test_what_would_be_misread_is_an_error(
         ("ラーメン O\nください O\n", "ラーメンください"),
         ("2021 O\n12 O\n31 O\n", "20211231"),  # numbers, not positions
         ("2021 O\n年 O\nA4 O\n纸 O\n", "2021年A4纸"),
+        ("O O\nB-1 B-X\n", "OB-1"),  # units that look like tags
         ("用 O\niPhone O\nPro O\n拍 O\n", "用iPhonePro拍"),
     ],
 )

@@ -219,6 +219,36 @@ def test_a_malformed_pair_is_an_error_or_dropped(tmp_path: Path, record: str, pr
     assert counts == {"malformed line dropped": 1}
 
 
+@pytest.mark.parametrize("key", ["label", "labels", "entities"])
+def test_doccano(tmp_path: Path, key: str) -> None:
+    path = tmp_path / "c.json"
+    records = [{"id": 7, "text": "重庆开业", key: [[0, 2, "LOC"]]}, {"text": "好", key: []}]
+    path.write_text("\n".join(json.dumps(record) for record in records), "utf-8")
+    found, _ = read(path, layout="doccano")
+    assert found == [
+        Sentence(list("重庆开业"), [EntitySpan(0, 2, "LOC")], 1),
+        Sentence(["好"], [], 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("record", "problem"),
+    [
+        ("[]", "it is no JSON object"),
+        ('{"text": "", "label": []}', 'it has no "text"'),
+        ('{"text": "甲"}', 'it has no list "label", "labels" or "entities"'),
+        ('{"text": "甲", "label": {}}', 'it has no list "label", "labels" or "entities"'),
+        ('{"text": "甲", "label": [{"start_offset": 0}]}', "is no [start, end, TYPE]"),
+    ],
+)
+def test_a_malformed_record_of_doccano(tmp_path: Path, record: str, problem: str) -> None:
+    path = tmp_path / "c.json"
+    path.write_text('{"text": "好", "label": []}\n' + record + "\n", "utf-8")
+    with pytest.raises(ValueError, match=r"F106.*c\.json, line 2: ") as error:
+        read(path, layout="doccano")
+    assert problem in str(error.value)
+
+
 def test_a_pair_with_an_entity_outside_its_text(tmp_path: Path) -> None:
     path = tmp_path / "c.json"
     path.write_text('["甲乙", {"entities": [[1, 3, "X"]]}]', "utf-8")
