@@ -29,7 +29,7 @@ class Errors(metaclass=_Coded):
     )
     F004 = (
         "{path}, line {line}: byte {byte} at offset {offset} of the line is not UTF-8. "
-        "Convert the file first, for example: iconv -f GB18030 -t UTF-8 IN > OUT"
+        "Convert the file first, for example: iconv -f {encoding} -t UTF-8 IN > OUT"
     )
     F005 = "Can't find jieba's dictionary, the default lexicon. Run: pip install jieba"
     F006 = "{path}, line {line}: no word in the first column. Correct the line, or set skip_bad."
@@ -247,6 +247,27 @@ class Errors(metaclass=_Coded):
         "{folder}: none of train.spacy, dev.spacy and test.spacy is there. Name the files, or make "
         "them with: python -m spacy flat convert"
     )
+    F141 = (
+        "{path}, line {line}: unit {unit!r} begins or ends with white space. Correct it (white "
+        "space is a unit of its own), or trim it with --repair."
+    )
+    F142 = (
+        "{path}: the name does not end in .spacy, and spaCy passes over such files in training. "
+        "Name the output {path}.spacy"
+    )
+    F143 = (
+        "{path}: a .spacy file, which is already converted. Give it to `spacy train` as it is, or "
+        "give the corpus file that it was made from."
+    )
+    F144 = (
+        "{path}: the columns are swapped: its first column holds tags ({units} …). Write the unit "
+        "first and the tag last."
+    )
+    F145 = (
+        "{source}: neither a word list, nor a folder or package of a pipeline. Check the path, or "
+        "install the package."
+    )
+    F146 = "{path}: pictures are SVG files. Name the output {path}.svg"
     # Pictures
     F160 = "The text is empty, so there is no lattice to draw. Give at least one character."
     F161 = (

@@ -15,6 +15,7 @@ from .errors import Errors
 ByteStream = BinaryIO | gzip.GzipFile | lzma.LZMAFile
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -65,7 +66,11 @@ def decode(raw: bytes, path: Path, line: int) -> str:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
         message = Errors.F004.format(
-            path=path, line=line, byte=f"0x{raw[error.start]:02x}", offset=error.start
+            path=path,
+            line=line,
+            byte=f"0x{raw[error.start]:02x}",
+            offset=error.start,
+            encoding="UTF-16" if raw.startswith(UTF_16_MARKS) else "GB18030",
         )
         raise ValueError(message) from error
 

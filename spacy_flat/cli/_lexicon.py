@@ -19,8 +19,9 @@ def load_lexicon(source: str, *, component: str = "", add_jieba: bool = False) -
     component: the one of the pipeline whose lexicon is meant, where several have one.
     add_jieba: add jieba's words to those of a word list.
 
-    Raises ValueError where no component of the pipeline has a lexicon (F034), or several have one
-    and none of them is named (F136); otherwise as `spacy.load` and `read_words`.
+    Raises FileNotFoundError where there is no such file or pipeline (F145); ValueError where no
+    component of the pipeline has a lexicon (F034), or several have one and none of them is named
+    (F136); otherwise as `spacy.load` and `read_words`.
     """
     return load_source(source, component=component, add_jieba=add_jieba)[0]
 
@@ -40,6 +41,8 @@ def load_source(
         return lexicon({path.name: read_words(path), **others}), None
     import spacy
 
+    if not path.exists() and not spacy.util.is_package(source):
+        raise FileNotFoundError(Errors.F145.format(source=source))
     nlp = spacy.load(source)
     return lexicon_of(nlp, source, component), nlp
 

@@ -60,7 +60,8 @@ def convert(
     """Convert an NER corpus to spaCy's binary format, each sentence a Doc.
 
     Reads column files with BIO, BMES, BIOES or BILUO tags, and JSON with character offsets
-    (CLUENER's objects, or pairs of text and entities; a line each or in one array), in UTF-8.
+    (CLUENER's or doccano's objects, or pairs of text and entities; a line each or in one array),
+    in UTF-8.
     Defects end the command with file and line, unless --repair is given.
     """
     options = ConvertOptions(

@@ -104,8 +104,9 @@ def debug_data(
 def corpus_of_config(path: Path, overrides: list[str], lexicon: str) -> Corpus:
     """The corpora, the tokenizer and the lexicon that a config names.
 
-    Raises FileNotFoundError (F001) where there is no config, ValueError (F139) where a path to a
-    corpus is missing in it; otherwise as spaCy does for a wrong config.
+    Raises FileNotFoundError (F001) where there is no config or no file that it names as a corpus,
+    ValueError (F139) where a path to a corpus is missing in it; otherwise as spaCy does for a wrong
+    config.
     """
     from spacy.cli._util import parse_config_overrides
     from spacy.util import load_config, load_model_from_config, registry, resolve_dot_names
@@ -114,9 +115,13 @@ def corpus_of_config(path: Path, overrides: list[str], lexicon: str) -> Corpus:
     if not path.exists():
         raise FileNotFoundError(Errors.F001.format(path=path))
     config = load_config(path, overrides=parse_config_overrides(overrides), interpolate=True)
-    for part in ("train", "dev"):
-        if not config["paths"].get(part, True):
+    files = {part: config["paths"][part] for part in ("train", "dev") if part in config["paths"]}
+    for part, file in files.items():
+        if not file:
             raise ValueError(Errors.F139.format(path=path, part=part))
+    for file in files.values():
+        if not Path(file).exists():
+            raise FileNotFoundError(Errors.F001.format(path=file))
     nlp = load_model_from_config(config, auto_fill=True)
     filled = nlp.config.interpolate()
     names = [filled["training"]["train_corpus"], filled["training"]["dev_corpus"]]

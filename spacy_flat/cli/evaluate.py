@@ -88,6 +88,9 @@ def evaluation_file(corpus: Path) -> tuple[str, Path]:
 
 def show_scores(task: Task, scores: Mapping[str, Any], part: str, n_labels: int) -> None:
     """Print the scores of a task, and those of each label."""
+    if not n_labels:
+        msg.warn(f"{task.title} on {part}: –. The file has no {task.label}: nothing to score.")
+        return
     rows = [
         (title, written(scores[name], form))
         for name, (title, form) in task.shown.items()

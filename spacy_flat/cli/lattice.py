@@ -85,6 +85,8 @@ def lattice(
     sees it (Li et al., ACL 2020, figure 1). A pipeline's entities stand above the characters.
     """
     check(content)
+    if output.suffix != ".svg":
+        raise ValueError(Errors.F146.format(path=output))
     lexicon, nlp = load_source(source, component=component)
     ents = nlp(content)._.char_ents if nlp else ()
     words = words_in(lexicon, content)

@@ -34,6 +34,7 @@ _SPACED_WORD = re.compile(
     r"(?:(?![\u0e00-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff"
     r"\U00020000-\U0003ffff])[^\W\d_]){2}"
 )
+_TAG = re.compile(r"O|[BIMELSU]-\S+")
 SAMPLE = 1000  # units by which a file is known
 
 
@@ -60,7 +61,7 @@ class ColumnReader:
     strip_position: bool = False
 
     def __iter__(self) -> Iterator[Sentence]:
-        """Yield the sentences. Raises ValueError (F004, F102 to F105, F111)."""
+        """Yield the sentences. Raises ValueError (F004, F102 to F105, F111, F141)."""
         for rows in self._sentences():
             units = [self._stripped(row) for row in rows]
             yield Sentence(units, self._entities(rows), rows[0].line)
@@ -92,14 +93,22 @@ class ColumnReader:
             whole, unit = unit, unit[:1] + unit[1:].rstrip(string.digits)
             if unit == whole:
                 return self._kept(row, "position digit", "--strip-position")
-        return unit
+        return self._without_outer_space(row, unit)
 
     def _kept(self, row: Row, part: str, option: str) -> str:
         error = Errors.F111.format(
             path=self.path, line=row.line, unit=row.unit, part=part, option=option
         )
         self.repairs.count_line("unit without prefix or position kept", error)
-        return row.unit
+        return self._without_outer_space(row, row.unit)
+
+    def _without_outer_space(self, row: Row, unit: str) -> str:
+        """Entities begin and end with tokens, so that white space is a unit of its own."""
+        if unit.isspace() or unit == unit.strip():
+            return unit
+        error = Errors.F141.format(path=self.path, line=row.line, unit=unit)
+        self.repairs.count_line("white space trimmed off a unit", error)
+        return unit.strip()
 
     def _entities(self, rows: list[Row]) -> list[EntitySpan]:
         entities: list[EntitySpan] = []
@@ -176,10 +185,16 @@ def detect_scheme(path: Path) -> Scheme:
     return "bioes" if closing else "bio"
 
 
-def sample_units(path: Path, limit: int = SAMPLE) -> list[str]:
-    """The first units of a file, as they stand there. Raises ValueError (F004)."""
+def sample_rows(path: Path, limit: int = SAMPLE) -> list[tuple[str, str]]:
+    """The first units of a file and their tags, as they stand there. Raises ValueError (F004)."""
     columns = (split_columns(text) for _, text in read_text_lines(path))
-    return [row[0] for row in islice((row for row in columns if row), limit)]
+    return list(islice((row for row in columns if row), limit))
+
+
+def are_swapped(rows: Sequence[tuple[str, str]]) -> bool:
+    """Whether all units look like tags, and not all tags do."""
+    units, tags = (all(map(_TAG.fullmatch, column)) for column in zip(*rows, strict=True))
+    return units and not tags
 
 
 def has_positions(units: Sequence[str]) -> bool:

@@ -48,10 +48,10 @@ class Summary:
 def convert_file(source: Path, target: Path, options: ConvertOptions) -> Summary:
     """Convert a corpus file to a `.spacy` file, whose folder is made where it is missing.
 
-    Raises ValueError (F004, F101 to F119), IsADirectoryError (F125) where `target` is a folder;
-    `target` is then left as it was.
+    Raises ValueError (F004, F101 to F119, F141 to F144), IsADirectoryError (F125) where `target` is
+    a folder; `target` is then left as it was.
     """
-    check_target(source, target)
+    check_paths(source, target)
     name = find_format(source, options)
     form = FORMATS[name]
     repairs = Repairs(options.repair)
@@ -78,13 +78,18 @@ def shortened(line: str) -> str:
     return line if len(line) <= SHOWN_CHARACTERS else f"{line[:SHOWN_CHARACTERS]}…"
 
 
-def check_target(source: Path, target: Path) -> None:
-    """Raises ValueError where both are one file, by links too (F112), IsADirectoryError where
-    `target` is a folder (F125)."""
+def check_paths(source: Path, target: Path) -> None:
+    """Raises ValueError where `source` is converted already (F143), where both are one file, by
+    links too (F112), and where spaCy would pass over `target` for its name (F142);
+    IsADirectoryError where `target` is a folder (F125)."""
+    if source.suffix == ".spacy":
+        raise ValueError(Errors.F143.format(path=source))
     if target.is_dir():
         raise IsADirectoryError(Errors.F125.format(path=target, source=source.name))
     if target.exists() and source.exists() and os.path.samefile(source, target):
         raise ValueError(Errors.F112.format(source=source, target=target))
+    if target.suffix != ".spacy":
+        raise ValueError(Errors.F142.format(path=target))
 
 
 def find_format(path: Path, options: ConvertOptions) -> str:

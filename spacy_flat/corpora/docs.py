@@ -26,7 +26,10 @@ def read_docs(path: Path, vocab: Vocab) -> list[Doc]:
     try:
         docs = list(DocBin().from_disk(path).get_docs(vocab))
     except (zlib.error, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
-        raise ValueError(Errors.F134.format(path=path, reason=error or type(error))) from error
+        # spaCy's own message (E1014) gives advice that is of no use here; its cause says enough.
+        cause = error.__context__ or error
+        reason = str(cause) or type(cause).__name__
+        raise ValueError(Errors.F134.format(path=path, reason=reason)) from error
     if not docs:
         raise ValueError(Errors.F133.format(path=path))
     return docs

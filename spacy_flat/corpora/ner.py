@@ -15,10 +15,11 @@ from ..text.units import EntitySpan
 from .columns import (
     ColumnReader,
     Scheme,
+    are_swapped,
     detect_scheme,
     has_positions,
     has_spaced_words,
-    sample_units,
+    sample_rows,
 )
 from .offsets import Layout, OffsetReader, detect_layout
 from .sentence import Repairs, Sentence
@@ -62,12 +63,13 @@ def count_entities(doc: Doc) -> Counter[str]:
 
 def show_entities(doc: Doc) -> str:
     """The text with each entity as "[重庆](LOC)"."""
+    text = doc.text  # which spaCy joins anew each time
     pieces = []
     place = 0
     for ent in doc.ents:
-        pieces += [doc.text[place : ent.start_char], f"[{ent.text}]({ent.label_})"]
+        pieces += [text[place : ent.start_char], f"[{ent.text}]({ent.label_})"]
         place = ent.end_char
-    return " ".join("".join([*pieces, doc.text[place:]]).split())
+    return " ".join("".join([*pieces, text[place:]]).split())
 
 
 FORMATS: dict[str, Format] = {
@@ -76,6 +78,7 @@ FORMATS: dict[str, Format] = {
     "bioes": columns("bioes"),
     "biluo": columns("biluo"),
     "cluener": offsets("cluener"),
+    "doccano": offsets("doccano"),
     "spacy": offsets("spacy"),
 }
 
@@ -83,11 +86,14 @@ FORMATS: dict[str, Format] = {
 def check_units(path: Path, options: ConvertOptions) -> None:
     """Look at the first units of a column file, before what is no text becomes text.
 
-    Raises ValueError where they carry positions that are not stripped (F114), and where they are
-    words that would be written together (F115).
+    Raises ValueError where they are tags (F144), where they carry positions that are not stripped
+    (F114), and where they are words that would be written together (F115).
     """
-    units = [unit.removeprefix(options.strip_prefix) for unit in sample_units(path)]
+    rows = sample_rows(path)
+    units = [unit.removeprefix(options.strip_prefix) for unit, _ in rows]
     example = " ".join(units[:4])
+    if rows and are_swapped(rows):
+        raise ValueError(Errors.F144.format(path=path, units=example))
     if not options.strip_position and has_positions(units):
         raise ValueError(Errors.F114.format(path=path, units=example))
     if not options.words and has_spaced_words(units):

@@ -5,6 +5,10 @@ arXiv:2001.04351; also the layout of `assets/demo`):
 
     {"text": "温格战胜曼联", "label": {"name": {"温格": [[0, 1]]}, "team": {"曼联": [[4, 5]]}}}
 
+Doccano's records have exclusive ends; the name of the list is "label", "labels" or "entities":
+
+    {"text": "温格战胜曼联", "label": [[0, 2, "name"], [4, 6, "team"]]}
+
 Pairs are the training data of spaCy's `Example.from_dict`, with exclusive ends:
 
     ["温格战胜曼联", {"entities": [[0, 2, "name"], [4, 6, "team"]]}]
@@ -14,7 +18,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -25,12 +30,14 @@ from ..files import read_text_lines
 from ..text.units import EntitySpan
 from .sentence import Repairs, Sentence
 
-Layout = Literal["cluener", "spacy"]
+Layout = Literal["cluener", "doccano", "spacy"]
 
 LAYOUTS: dict[Layout, str] = {
     "cluener": '{"text": "…", "label": {TYPE: {surface: [[start, end], …]}}}',
+    "doccano": '{"text": "…", "label": [[start, end, TYPE], …]}',
     "spacy": '["…", {"entities": [[start, end, TYPE], …]}]',
 }
+DOCCANO_KEYS = ("label", "labels", "entities")  # of the list, by version and export
 
 _SPACE = re.compile(r"\s*")
 
@@ -58,11 +65,12 @@ class OffsetReader:
 
     def __iter__(self) -> Iterator[Sentence]:
         """Yield the sentences. Raises ValueError (F004, F106 to F109, F119)."""
-        parse = parse_cluener if self.layout == "cluener" else parse_pair
+        parse = PARSERS[self.layout]
         for line, raw in read_records(self.path):
             self.repairs.n_lines += 1
             try:
                 text, mentions = parse(load(raw))
+                check_characters(text, mentions)
             except ValueError as problem:
                 layout = LAYOUTS[self.layout]
                 error = Errors.F106.format(
@@ -95,14 +103,17 @@ class OffsetReader:
         self, line: int, text: str, entities: list[EntitySpan]
     ) -> list[EntitySpan]:
         """Keep the longer of two overlapping entities, the first of two equally long ones."""
-        kept: list[EntitySpan] = []
-        for entity in sorted(
-            entities, key=lambda entity: (entity.start - entity.end, entity.start)
-        ):
-            other = next((o for o in kept if o.start < entity.end and entity.start < o.end), None)
-            if other is None:
-                kept.append(entity)
+        kept: list[EntitySpan] = []  # by their place, so that the ends are sorted, too
+        ends: list[int] = []
+        for entity in sorted(entities, key=_longest_first):
+            place = bisect_right(ends, entity.start)
+            # No kept one is shorter, so that two at most overlap this one: at its two ends.
+            others = [other for other in kept[place : place + 2] if other.start < entity.end]
+            if not others:
+                kept.insert(place, entity)
+                ends.insert(place, entity.end)
                 continue
+            other = min(others, key=_longest_first)
             error = Errors.F109.format(
                 path=self.path,
                 line=line,
@@ -112,18 +123,34 @@ class OffsetReader:
                 other_surface=text[other.start : other.end],
             )
             self.repairs.count_label("overlapping entity dropped", error)
-        return sorted(kept)
+        return kept
+
+
+def _longest_first(entity: EntitySpan) -> tuple[int, int]:
+    return entity.start - entity.end, entity.start
 
 
 # Records of a file
 
 
 def detect_layout(path: Path) -> Layout | None:
-    """Tell the layout of a file by how it begins; None where it is not JSON."""
+    """Tell the layout of a file by its first record; None where it is not JSON."""
     opening = _opening(path)
-    if opening.startswith(('{"', '[{"')):
-        return "cluener"
-    return "spacy" if opening.startswith(('["', '[["')) else None
+    if opening.startswith(('["', '[["')):
+        return "spacy"
+    if not opening.startswith(('{"', '[{"')):
+        return None
+    _, raw = next(read_records(path))
+    return "doccano" if _has_list(raw) else "cluener"
+
+
+def _has_list(raw: str) -> bool:
+    """Whether a record has its entities in a list, as doccano's have."""
+    try:
+        record = load(raw)
+    except ValueError:
+        return False
+    return any(isinstance(record.get(key), list) for key in DOCCANO_KEYS)
 
 
 def read_records(path: Path) -> Iterator[tuple[int, str]]:
@@ -150,24 +177,29 @@ def _array_items(path: Path, text: str) -> Iterator[tuple[int, str]]:
     decoder = json.JSONDecoder()
     line = 1
     last = 0  # where `line` was counted
-    place = _skip(text, text.index("[") + 1)
-    while text[place : place + 1] != "]":
+    place = text.index("[")
+    while text[place] != "]":
+        place = _skip(text, place + 1)
         line += text.count("\n", last, place)
         last = place
         try:
             _, end = decoder.raw_decode(text, place)
         except json.JSONDecodeError as problem:
-            raise ValueError(
-                Errors.F119.format(path=path, line=line, problem=problem.msg)
-            ) from None
+            raise _array_fault(path, text, place, problem.msg) from None
+        except RecursionError:
+            raise _array_fault(path, text, place, "it is nested too deeply") from None
         yield line, text[place:end]
         place = _skip(text, end)
-        if text[place : place + 1] == ",":
-            place = _skip(text, place + 1)
-        elif text[place : place + 1] != "]":
-            line += text.count("\n", last, place)
-            missing = "Expecting ',' or ']'"
-            raise ValueError(Errors.F119.format(path=path, line=line, problem=missing))
+        if text[place : place + 1] not in (",", "]"):
+            raise _array_fault(path, text, place, "Expecting ',' or ']'")
+    place = _skip(text, place + 1)
+    if place < len(text):
+        raise _array_fault(path, text, place, "it has ended, but the file goes on")
+
+
+def _array_fault(path: Path, text: str, place: int, problem: str) -> ValueError:
+    line = 1 + text.count("\n", 0, place)
+    return ValueError(Errors.F119.format(path=path, line=line, problem=problem))
 
 
 def _skip(text: str, place: int) -> int:
@@ -185,6 +217,19 @@ def load(raw: str) -> Any:
         return json.loads(raw)
     except json.JSONDecodeError as error:
         raise ValueError(f"it is no JSON ({error})") from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def check_characters(text: str, mentions: Iterable[Mention]) -> None:
+    """Raises ValueError that says what is wrong where the text or a type has a surrogate, which
+    JSON can escape but UTF-8 can't hold."""
+    for part in (text, *(mention.label for mention in mentions)):
+        try:
+            part.encode("utf-8")
+        except UnicodeEncodeError as error:
+            code = f"U+{ord(part[error.start]):04X}"
+            raise ValueError(f"it has {code}, a surrogate without its other half") from None
 
 
 def parse_cluener(record: Any) -> tuple[str, list[Mention]]:
@@ -192,14 +237,32 @@ def parse_cluener(record: Any) -> tuple[str, list[Mention]]:
 
     Raises ValueError that says what is wrong with the layout.
     """
-    if not isinstance(record, dict):
-        raise ValueError("it is no JSON object")
-    text, labels = record.get("text"), record.get("label")
-    if not isinstance(text, str) or not text:
-        raise ValueError('it has no "text"')
+    text = _text(record)
+    labels = record.get("label")
     if not isinstance(labels, dict):
         raise ValueError('it has no "label" object')
     return text, list(_mentions(labels))
+
+
+def parse_doccano(record: Any) -> tuple[str, list[Mention]]:
+    """Return the text and the entities of doccano's object.
+
+    Raises ValueError that says what is wrong with the layout.
+    """
+    text = _text(record)
+    entities = next((record[key] for key in DOCCANO_KEYS if key in record), None)
+    if not isinstance(entities, list):
+        raise ValueError('it has no list "label", "labels" or "entities"')
+    return text, [_mention(entity) for entity in entities]
+
+
+def _text(record: Any) -> str:
+    if not isinstance(record, dict):
+        raise ValueError("it is no JSON object")
+    text = record.get("text")
+    if not isinstance(text, str) or not text:
+        raise ValueError('it has no "text"')
+    return text
 
 
 def _mentions(labels: dict[str, Any]) -> Iterator[Mention]:
@@ -238,3 +301,10 @@ def _mention(entity: Any) -> Mention:
     if not label:
         raise ValueError(f"{entity!r} has no type")
     return Mention(label, start, end, str(entity[:2]))
+
+
+PARSERS: dict[Layout, Callable[[Any], tuple[str, list[Mention]]]] = {
+    "cluener": parse_cluener,
+    "doccano": parse_doccano,
+    "spacy": parse_pair,
+}

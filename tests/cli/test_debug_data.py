@@ -113,6 +113,12 @@ def test_what_cannot_be_read(
     assert "[F134]" in run(corpus / "bad.spacy", fails=True)
     assert "[F001]" in run(corpus / "none.spacy", fails=True)
     assert "[F001]" in run(corpus / "none.cfg", fails=True)
+    message = run(corpus, "--lexicon", corpus / "none.txt", fails=True)
+    assert "[F145]" in message
+    assert "none.txt" in message
     monkeypatch.chdir(mini_project)
+    train = ["--paths.train", "none/x.spacy"]
+    dev = ["--paths.dev", "corpus/demo/dev.spacy"]
+    assert "[F001] none/x.spacy: no such file" in run("configs/mini.cfg", *train, *dev, fails=True)
     assert "[F139]" in run("configs/mini.cfg", fails=True)
     assert "paths.dev is empty" in run("configs/mini.cfg", "--paths.train", "x.spacy", fails=True)

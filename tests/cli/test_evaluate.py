@@ -92,7 +92,19 @@ def test_a_file_that_is_no_docbin(
     path = tmp_path / "test.spacy"
     if content is not None:
         path.write_bytes(content)
-    assert f"[{code}]" in failure(mini_project / MODEL, path)
+    message = failure(mini_project / MODEL, path)
+    assert f"[{code}]" in message
+    assert "spacy convert" not in message  # spaCy's advice for files of its version 2
+
+
+def test_nothing_to_score(mini_project: Path, tmp_path: Path) -> None:
+    DocBin(docs=[doc_of("重庆")]).to_disk(tmp_path / "test.spacy")
+    result = run(mini_project / MODEL, tmp_path)
+    assert result.exit_code == 0
+    output = " ".join(result.output.split())
+    assert "F1 of entities on test: –. The file has no entity: nothing to score." in output
+    assert "0.0" not in output
+    assert "✔" not in output
 
 
 def test_an_empty_docbin(mini_project: Path, tmp_path: Path) -> None:

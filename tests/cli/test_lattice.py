@@ -46,6 +46,13 @@ def words(tmp_path: Path) -> Path:
     return path
 
 
+def test_a_picture_is_an_svg(words: Path, tmp_path: Path) -> None:
+    result = run(str(words), BRIDGE, str(tmp_path / "lattice.png"))
+    assert result.exit_code == 1
+    assert "[F146]" in result.output
+    assert not (tmp_path / "lattice.png").exists()
+
+
 def test_the_words_of_a_list_with_head_and_tail(words: Path, tmp_path: Path) -> None:
     output = tmp_path / "new" / "lattice.svg"
     result = run(str(words), BRIDGE, str(output))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import perf_counter
 
 import pytest
 import spacy
@@ -14,7 +15,7 @@ from spacy.vocab import Vocab
 
 from spacy_flat.corpora import ConvertOptions, Summary, convert_file
 from spacy_flat.corpora.convert import FORMATS, detect_format
-from spacy_flat.corpora.ner import make_doc, split_off_spaces
+from spacy_flat.corpora.ner import make_doc, show_entities, split_off_spaces
 from spacy_flat.corpora.sentence import Repairs, Sentence
 from spacy_flat.corpora.tables import Format
 from spacy_flat.text.units import EntitySpan
@@ -79,6 +80,17 @@ def test_white_space_at_the_ends_of_an_entity(tmp_path: Path) -> None:
     assert summary.repairs == {"white space trimmed off an entity": 2}
 
 
+@pytest.mark.parametrize("unit", [" 国", "国 ", "\u3000国", "国0 "])
+def test_white_space_around_a_unit(tmp_path: Path, unit: str) -> None:
+    text = f"中\tO\n{unit}\tB-LOC\n"
+    with pytest.raises(ValueError, match=r"\[F141\] .*corpus, line 2: unit"):
+        convert(tmp_path, text)
+    docs, summary = convert(tmp_path, text, repair=True, max_repairs=1)
+    assert entities(docs[0]) == [(unit.strip(), "LOC")]
+    assert docs[0].text == "中" + unit.strip()
+    assert summary.repairs == {"white space trimmed off a unit": 1}
+
+
 @given(
     st.lists(st.text("甲a 乙\u3000\t😀", min_size=1, max_size=3), min_size=1, max_size=12),
     st.sampled_from(["", " "]),
@@ -114,6 +126,11 @@ def test_a_doc_has_the_exact_text_and_entities(text: str, data: st.DataObject) -
         ("a B-X\nb L-X\n", "biluo"),
         ('[\n {"text": "a", "label": {}}\n]\n', "cluener"),
         ('["a", {"entities": []}]\n', "spacy"),
+        ('{"id": 1, "text": "a", "label": [[0, 1, "X"]]}\n', "doccano"),
+        ('[{"text": "a", "labels": []}]\n', "doccano"),
+        ('{"text": "a", "entities": []}\n', "doccano"),
+        ('{"text": "label", "label": {"X": {"label": [[0, 4]]}}}\n', "cluener"),
+        ('{"text": \n', "cluener"),
     ],
 )
 def test_formats_are_told_by_the_file(tmp_path: Path, text: str, form: str) -> None:
@@ -144,6 +161,14 @@ def test_a_file_without_blank_lines_is_read_in_linear_time(tmp_path: Path) -> No
     assert summary.characters == len(docs[0].text) == 60_000
 
 
+def test_a_doc_of_many_entities_is_shown_in_linear_time() -> None:
+    entities = [EntitySpan(2 * i, 2 * i + 1, "X") for i in range(4_000)]
+    doc = make_doc(Vocab(), Sentence(["好"] * 8_000, entities, 1))
+    start = perf_counter()
+    assert show_entities(doc) == "[好](X)好" * 4_000
+    assert perf_counter() - start < 2  # 8 s where the text is joined for each
+
+
 # What would be garbage
 
 
@@ -168,6 +193,32 @@ def test_a_folder_is_no_target(tmp_path: Path) -> None:
         convert_file(source, tmp_path, ConvertOptions())
 
 
+@pytest.mark.parametrize("name", ["plain", "train.bin", "train.spacy.gz"])
+def test_a_file_that_spacy_would_pass_over_is_no_target(tmp_path: Path, name: str) -> None:
+    source = tmp_path / "corpus"
+    source.write_text("好 O\n", "utf-8")
+    with pytest.raises(ValueError, match=rf"\[F142\] .*Name the output .*/{name}\.spacy$"):
+        convert_file(source, tmp_path / name, ConvertOptions())
+    assert not (tmp_path / name).exists()
+
+
+def test_a_converted_file_is_told(tmp_path: Path) -> None:
+    convert(tmp_path, "好 O\n")
+    source = tmp_path / "new/folder/corpus.spacy"
+    with pytest.raises(ValueError, match=r"\[F143\] .*corpus\.spacy: .* already converted"):
+        convert_file(source, tmp_path / "twice.spacy", ConvertOptions())
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "gb18030"])
+def test_the_encoding_to_convert_from_is_named(tmp_path: Path, encoding: str) -> None:
+    text = "好\tO\n" if encoding == "gb18030" else "\ufeff好\tO\n"
+    source = tmp_path / "corpus"
+    source.write_bytes(text.encode(encoding))
+    named = "GB18030" if encoding == "gb18030" else "UTF-16"
+    with pytest.raises(ValueError, match=rf"\[F004\] .*line 1: .*iconv -f {named} -t UTF-8"):
+        convert_file(source, tmp_path / "c.spacy", ConvertOptions())
+
+
 @pytest.mark.parametrize(
     ("text", "options", "code"),
     [
@@ -178,6 +229,7 @@ def test_a_folder_is_no_target(tmp_path: Path) -> None:
         ("Иван B-PER\nживёт O\nв O\nМоскве B-LOC\n", {}, "F115"),
         ("en:John B-PER\nen:lives O\n", {"strip_prefix": "en:"}, "F115"),
         ("서울에 B-LOC\n살아요 O\n", {}, "F115"),
+        ("O\t我\nB-PER\t王\nI-PER\t芳\n", {}, r"F144.*columns are swapped.*\(O B-PER I-PER …\)"),
         ('{"text": "a", "label": {}}', {"words": True}, "F117.*--words has no effect on .*cluener"),
         ('["a", {"entities": []}]', {"strip_position": True}, "F117.*--strip-position"),
         ("好 O\n", {"format": "conll"}, r"F118.*'conll'.*auto, bio, bmes"),
@@ -205,6 +257,7 @@ def test_what_would_be_misread_is_an_error(
         ("ラーメン O\nください O\n", "ラーメンください"),
         ("2021 O\n12 O\n31 O\n", "20211231"),  # numbers, not positions
         ("2021 O\n年 O\nA4 O\n纸 O\n", "2021年A4纸"),
+        ("O O\nB-1 B-X\n", "OB-1"),  # units that look like tags
         ("用 O\niPhone O\nPro O\n拍 O\n", "用iPhonePro拍"),
     ],
 )

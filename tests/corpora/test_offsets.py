@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 from pathlib import Path
+from time import perf_counter
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -62,6 +63,9 @@ def test_blank_lines_are_skipped_and_lines_counted(tmp_path: Path) -> None:
         ('{"text": 1, "label": {}}', 'it has no "text"'),
         ('{"text": "a"}', 'it has no "label" object'),
         ('{"text": "a", "label": {"name": []}}', "label 'name' has no object of surfaces"),
+        ('{"text": "\\ud800", "label": {}}', "it has U+D800, a surrogate without its other half"),
+        ('{"text": "a", "label": {"\\udc00": {"a": [[0, 0]]}}}', "it has U+DC00, a surrogate"),
+        ('{"text": ' + "[" * 100_000, "it is nested too deeply"),
         ('{"text": "a", "label": {"": {}}}', "label '' has no object of surfaces"),
         ('{"text": "a", "label": {"name": {"a": 0}}}', "surface 'a' has no list of offsets"),
         ('{"text": "a", "label": {"name": {"a": [0, 0]}}}', "0 is no pair of offsets"),
@@ -112,6 +116,37 @@ def test_a_wrong_entity_is_an_error_or_dropped(
     assert counts == {kind: 1}
 
 
+@given(st.lists(st.tuples(st.integers(0, 18), st.integers(1, 9), st.sampled_from("ab"))))
+def test_the_longest_of_overlapping_entities_are_kept(spans: list[tuple[int, int, str]]) -> None:
+    entities = [EntitySpan(start, start + size, label) for start, size, label in spans]
+    kept: list[EntitySpan] = []
+    for entity in sorted(entities, key=lambda e: (e.start - e.end, e.start)):
+        if all(entity.end <= other.start or other.end <= entity.start for other in kept):
+            kept.append(entity)
+    reader = OffsetReader(Path("c.json"), "spacy", Repairs(enabled=True))
+    assert reader._without_overlap(1, "好" * 27, entities) == sorted(kept)
+    assert reader.repairs.counts.total() == len(entities) - len(kept)
+
+
+def test_the_longest_one_that_an_entity_overlaps_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    spans = '[[0, 3, "A"], [2, 4, "B"], [3, 7, "C"]]'
+    path.write_text(f'["甲乙丙丁戊己庚", {{"entities": {spans}}}]', "utf-8")
+    with pytest.raises(ValueError, match="B entity '丙丁' overlaps C entity '丁戊己庚'"):
+        read(path, layout="spacy")
+
+
+def test_a_long_text_with_many_entities_is_read_in_linear_time(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    n = 20_000
+    spans = [[2 * i, 2 * i + 1, "X"] for i in range(n)]
+    path.write_text(json.dumps(["好" * 2 * n, {"entities": spans}]), "utf-8")
+    start = perf_counter()
+    (sentence,), _ = read(path, layout="spacy")
+    assert perf_counter() - start < 3  # 18 s where each is compared with all others
+    assert len(sentence.entities) == n
+
+
 # Arrays and pairs
 
 
@@ -134,6 +169,9 @@ def test_an_array_is_read_as_its_lines_are(tmp_path: Path) -> None:
         ('[{"text": "好", "label": {}}\n\n{"text": "好", "label": {}}]', 3),
         ('[{"text": "好", "label": {}},\n', 1),
         ('[{"text": "好", "label": {}}\n', 1),
+        ('[{"text": "好", "label": {}},\n]', 2),
+        ('[{"text": "好", "label": {}},\n{"text": ' + "[" * 100_000, 2),
+        ('[{"text": "好", "label": {}}]\n[{"text": "坏", "label": {}}]\n', 2),
     ],
 )
 @pytest.mark.parametrize("repair", [False, True])
@@ -179,6 +217,36 @@ def test_a_malformed_pair_is_an_error_or_dropped(tmp_path: Path, record: str, pr
     found, counts = read(path, repair=True, layout="spacy")
     assert [sentence.units for sentence in found] == [["好"]]
     assert counts == {"malformed line dropped": 1}
+
+
+@pytest.mark.parametrize("key", ["label", "labels", "entities"])
+def test_doccano(tmp_path: Path, key: str) -> None:
+    path = tmp_path / "c.json"
+    records = [{"id": 7, "text": "重庆开业", key: [[0, 2, "LOC"]]}, {"text": "好", key: []}]
+    path.write_text("\n".join(json.dumps(record) for record in records), "utf-8")
+    found, _ = read(path, layout="doccano")
+    assert found == [
+        Sentence(list("重庆开业"), [EntitySpan(0, 2, "LOC")], 1),
+        Sentence(["好"], [], 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("record", "problem"),
+    [
+        ("[]", "it is no JSON object"),
+        ('{"text": "", "label": []}', 'it has no "text"'),
+        ('{"text": "甲"}', 'it has no list "label", "labels" or "entities"'),
+        ('{"text": "甲", "label": {}}', 'it has no list "label", "labels" or "entities"'),
+        ('{"text": "甲", "label": [{"start_offset": 0}]}', "is no [start, end, TYPE]"),
+    ],
+)
+def test_a_malformed_record_of_doccano(tmp_path: Path, record: str, problem: str) -> None:
+    path = tmp_path / "c.json"
+    path.write_text('{"text": "好", "label": []}\n' + record + "\n", "utf-8")
+    with pytest.raises(ValueError, match=r"F106.*c\.json, line 2: ") as error:
+        read(path, layout="doccano")
+    assert problem in str(error.value)
 
 
 def test_a_pair_with_an_entity_outside_its_text(tmp_path: Path) -> None:
