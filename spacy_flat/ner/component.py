@@ -105,7 +105,7 @@ class CRFEntityRecognizer(NetworkPipe):
     model: what reads the texts, a registered architecture.
     on_misaligned: how an entity that crosses token boundaries is written to `doc.ents`: "expand" it
         to all tokens that it touches, "contract" it to those that it covers, or "drop" it.
-        `doc._.char_ents` has the exact characters.
+        `doc._.char_ents` has the exact characters of the entities that are written.
     unannotated_labels: labels that the training corpus does not annotate: where it has no entity,
         one of these may be.
     overwrite: replace entities that the Doc already has; otherwise they stay, and new entities that
