@@ -10,7 +10,7 @@ import typer
 from wasabi import msg
 
 from ..errors import Errors
-from ..files import decode, read_lines
+from ..files import read_text_lines
 from ..wording import counted
 
 if TYPE_CHECKING:
@@ -45,8 +45,7 @@ def show(
 
 def lines_of(path: Path) -> list[str]:
     """The lines of a file that are not empty."""
-    lines = (decode(raw, path, number).strip() for number, raw in read_lines(path))
-    return [line for line in lines if line]
+    return [line.strip() for _, line in read_text_lines(path) if line.strip()]
 
 
 def show_entities(doc: Doc) -> None:

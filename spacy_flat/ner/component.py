@@ -34,9 +34,8 @@ def score_entities(
     counts = PRFScore()
     for example in examples:
         gold = gold_annotation(example, unannotated_labels)
-        if gold.says_something(len(example.predicted.text)):
-            found = gold.judged(get_char_ents(example.predicted), len(example.predicted.text))
-            counts.score_set(found, set(gold.spans))
+        found = gold.judged(get_char_ents(example.predicted), len(example.predicted.text))
+        counts.score_set(found, set(gold.spans))
     scores: dict[str, Any] = get_ner_prf([_without_unknown(eg) for eg in examples], **kwargs)
     any_scored = len(counts) > 0
     return {

@@ -64,9 +64,11 @@ def gold_annotation(example: Example, unannotated: Sequence[str] = ()) -> Annota
     """
     reference = example.reference
     spans = [EntitySpan(ent.start_char, ent.end_char, ent.label_) for ent in reference.ents]
-    unknown = [*_missing(reference)]
-    for span in reference.spans.get(UNKNOWN, ()):
-        unknown.append(EntitySpan(span.start_char, span.end_char, span.label_))
+    named = reference.spans.get(UNKNOWN, ())
+    unknown = [
+        *_missing(reference),
+        *(EntitySpan(span.start_char, span.end_char, span.label_) for span in named),
+    ]
     source, target = reference.text, example.predicted.text
     if source != target:
         spans, unknown = _move([spans, unknown], source, target)
