@@ -414,6 +414,15 @@ class Errors(metaclass=_Coded):
         "with {saved!r}, which can't be changed afterwards. Correct the config, or train again."
     )
 
+    # Pairs of texts
+    F320 = (
+        "{text!r} contains U+001F, which separates the two texts of a pair. Replace it by a space."
+    )
+    F321 = (
+        "doc.spans['pair'] holds {count} spans, but a pair has two (Doc: {text!r}). Set both texts, "
+        "or leave the group out."
+    )
+
 
 class Warnings(metaclass=_Coded):
     """Warning texts, used as `warnings.warn(Warnings.W001.format(...), stacklevel=2)`."""

@@ -1,0 +1,46 @@
+"""Two texts as one Doc, which so passes through corpora, training and evaluation like any other."""
+
+from spacy.tokens import Doc, Span
+
+from ..errors import Errors
+
+# ASCII's unit separator stands between the texts, because `spacy.Corpus.v1` and `nlp` hand on
+# nothing but a text.
+SEPARATOR = "\x1f"
+PAIR = "pair"  # in doc.spans
+
+Pair = tuple[Span, Span]
+
+
+def join_pair(left: str, right: str) -> str:
+    """The text of a pair: "LEFT\\x1fRIGHT".
+
+    Raises ValueError (F320) where one of the texts itself contains the separator.
+    """
+    for text in (left, right):
+        if SEPARATOR in text:
+            raise ValueError(Errors.F320.format(text=text))
+    return f"{left}{SEPARATOR}{right}"
+
+
+def pair_of(doc: Doc) -> Pair | None:
+    """The two texts of a Doc: those of `doc.spans["pair"]`, or else what is on either side of the
+    one separator in its text. None where it has neither.
+
+    Raises ValueError (F321) where `doc.spans["pair"]` does not hold two spans.
+    """
+    spans = doc.spans.get(PAIR)
+    if spans is not None and len(spans) > 0:
+        if len(spans) != 2:
+            raise ValueError(Errors.F321.format(count=len(spans), text=doc.text[:50]))
+        return spans[0], spans[1]
+    if doc.text.count(SEPARATOR) != 1:
+        return None
+    # White space beside the separator may be one token with it.
+    (place,) = (token.i for token in doc if SEPARATOR in token.text)
+    return doc[:place], doc[place + 1 :]
+
+
+def mark_pair(doc: Doc, pair: Pair) -> None:
+    """Keep the pair in `doc.spans["pair"]`, which is saved with the Doc."""
+    doc.spans[PAIR] = list(pair)
