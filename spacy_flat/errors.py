@@ -419,8 +419,30 @@ class Errors(metaclass=_Coded):
         "{text!r} contains U+001F, which separates the two texts of a pair. Replace it by a space."
     )
     F321 = (
-        "doc.spans['pair'] holds {count} spans, but a pair has two (Doc: {text!r}). Set both texts, "
-        "or leave the group out."
+        "doc.spans['pair'] holds {count} spans, but a pair has two (Doc: {text!r}). Set both "
+        "texts, or leave the group out."
+    )
+    F322 = (
+        "Component {name!r} can't tell which of its labels {labels} means that two texts are "
+        "alike: positive_label is {given!r}. Set [components.{name}.positive_label] to one of them."
+    )
+    F323 = (
+        "Component {name!r} cannot be initialised: no training example is a pair of texts. Convert "
+        "the corpus with `python -m spacy flat convert`, or put two spans into "
+        "doc.spans['pair'] of each."
+    )
+    F324 = (
+        "Component {name!r} needs {wanted} in doc.cats of the training pairs, but found {labels}. "
+        "Check the corpus, give [initialize.components.{name}.labels], or set another objective "
+        "in [components.{name}.model.network]."
+    )
+    F325 = (
+        "{name} reads inputs = {inputs!r} and has no use for {given}. Remove them from "
+        "[initialize.components.{name}], or set other inputs in [components.{name}.model.text]."
+    )
+    F326 = (
+        "This Doc was pickled, and the component that compared it stayed behind. Compare it by the "
+        "pipeline: nlp.get_pipe('re2_similarity').similarity(doc, other)."
     )
 
 

@@ -12,10 +12,10 @@ from thinc.api import Optimizer, set_dropout_rate
 
 from ..errors import Errors
 from ..pipe import NetworkPipe, setting
-from ..text.initialise import shim_of
+from ..text.initialise import extend_labels, shim_of
 from ..text.units import EntitySpan
 from .emissions import Emissions, Gold, find_entities
-from .model import TaggingModel, extend_labels, network_of
+from .model import TaggingModel, network_of
 from .spans import UNKNOWN, OnMisaligned, get_char_ents, gold_annotation, set_entities
 from .tags import TagSet, tag_set
 

@@ -1,12 +1,12 @@
 """Docs → batches → torch → emissions of tags: what the registered architectures share."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from spacy.tokens import Doc
 from thinc.api import Model
 
-from ..text.batches import TextEncoder
+from ..text.batches import SegmentEncoder
 from ..text.initialise import shim_of, tok2vec_of
 from ..text.segments import split_texts
 from ..text.units import Units
@@ -23,7 +23,7 @@ TaggingModel = Model[list[Doc], Emissions]
 def make_model(
     name: str,
     network: NetworkOptions,
-    encoder: TextEncoder,
+    encoder: SegmentEncoder,
     tok2vec: Tok2Vec | None,
     build: Callable[[dict[str, Any]], "TaggingNetwork"],
 ) -> TaggingModel:
@@ -54,7 +54,7 @@ def forward(
 
     The callback passes the gradients that gathered meanwhile on to a tok2vec.
     """
-    encoder: TextEncoder = model.attrs["encoder"]
+    encoder: SegmentEncoder = model.attrs["encoder"]
     upstream = Upstream(tok2vec_of(model), encoder.unit, docs, is_train)
     texts = [Units.of(doc, encoder.unit) for doc in docs]
     segments = split_texts(texts, encoder.options)  # type: ignore[attr-defined]
@@ -75,9 +75,3 @@ def forward(
 
 def network_of(model: TaggingModel) -> "TaggingNetwork":
     return cast("TaggingNetwork", shim_of(model).module)
-
-
-def extend_labels(model: TaggingModel, labels: Sequence[str]) -> None:
-    """Rebuild the network for more labels at the end; all that it knew stays."""
-    shim = shim_of(model)
-    shim.grow({**shim.config, "sizes": {**shim.config["sizes"], "labels": list(labels)}})

@@ -296,11 +296,15 @@ def _state(target: Target, rule: Rule, optimizer: Optimizer) -> State:
     if state is None:
         weights = target.weights
         moments = [torch.zeros_like(weights) for _ in range(2 if rule.beta2 else 1)]
-        # In double precision, since 1 - 0.999 has three digits less in single.
-        counts = torch.zeros(len(weights), 1, dtype=torch.float64, device=weights.device)
-        state = states[target.key] = State(moments, 0 if target.rows is None else counts)
+        steps = 0 if target.rows is None else _row_counts(weights)
+        state = states[target.key] = State(moments, steps)
     state.fit(target.weights)
     return state
+
+
+def _row_counts(weights: Tensor) -> Tensor:
+    # In double precision, since 1 - 0.999 has three digits less in single.
+    return torch.zeros(len(weights), 1, dtype=torch.float64, device=weights.device)
 
 
 def _part(target: Target, state: State) -> Part:

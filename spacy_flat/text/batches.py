@@ -42,19 +42,23 @@ class TextEncoder(ABC):
         """What the texts are made of."""
 
     @abstractmethod
-    def batches(
-        self, texts: Sequence[Units], segments: Sequence[Segment], is_train: bool = False
-    ) -> Iterator[Batch]:
-        """Batches of segments of like size, each of at most `batch_nodes` nodes with padding (or
-        of one segment)."""
-
-    @abstractmethod
     def to_bytes(self) -> bytes:
         """All but the options, which are the config's."""
 
     @abstractmethod
     def from_bytes(self: Self, data: bytes) -> Self:
         """A new encoder with these options and that data."""
+
+
+class SegmentEncoder(TextEncoder):
+    """Turns segments of texts into batches."""
+
+    @abstractmethod
+    def batches(
+        self, texts: Sequence[Units], segments: Sequence[Segment], is_train: bool = False
+    ) -> Iterator[Batch]:
+        """Batches of segments of like size, each of at most `batch_nodes` nodes with padding (or
+        of one segment)."""
 
 
 def padding(counts: Ints, starts: Ints) -> tuple[Ints, NDArray[np.bool_]]:

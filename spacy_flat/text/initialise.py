@@ -1,7 +1,7 @@
 """Building a network: from the vocabulary of the training texts to tables of the right sizes."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
@@ -93,3 +93,9 @@ def initialise_network(
     for name, column in columns.items():
         keys = column.index.look_up(column.pretrained.codes)
         network.set_pretrained(name, keys, column.pretrained.vectors)
+
+
+def extend_labels(model: Model[Any, Any], labels: Sequence[str]) -> None:
+    """Rebuild the network for more labels at the end; all that it knew stays."""
+    shim = shim_of(model)
+    shim.grow({**shim.config, "sizes": {**shim.config["sizes"], "labels": list(labels)}})

@@ -1,5 +1,6 @@
 """Vectors from upstream: those that a tok2vec makes of tokens, as vectors of a text's units."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,6 +9,7 @@ from thinc.api import Model, torch2xp, xp2torch
 from thinc.types import Floats2d
 
 from .batches import Batch
+from .segments import Segment
 from .units import Ints, Unit, token_ends
 
 if TYPE_CHECKING:
@@ -47,6 +49,20 @@ class Upstream:
             rows[place, : len(piece)] = piece
         return self.vectors[rows]
 
+    def of_texts(self, segments: Sequence[Segment]) -> "Tensor | None":
+        """[units, D] vectors of the units of segments, one after the other, or None where there is
+        no tok2vec. One without units has one vector, of zeros."""
+        if self.tok2vec is None:
+            return None
+        nothing = np.zeros(1, dtype=np.int64)
+        rows = [
+            self._rows[segment.text][segment.start : segment.end]
+            if segment.end > segment.start
+            else nothing
+            for segment in segments
+        ]
+        return self.vectors[np.concatenate(rows)]
+
     def backprop(self) -> None:
         """Pass the gradients that have gathered in the vectors on to the tok2vec."""
         if self.tok2vec is None or self.vectors.grad is None:  # nothing was learnt
@@ -63,6 +79,6 @@ def token_of_unit(doc: Doc, first: int, unit: Unit) -> Ints:
     if unit == "token":
         return first + np.arange(len(doc))
     starts, ends = token_ends(doc)
-    places = np.arange(ends.max(initial=0))
+    places = np.arange(len(doc.text))
     tokens = np.searchsorted(starts, places, "right") - 1
     return np.where(places < ends[tokens], first + tokens, 0)

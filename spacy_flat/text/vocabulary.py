@@ -12,7 +12,7 @@ from ..options import Options
 from ..vectors import TextVectors, VectorSource
 from .codes import Codes, bigram_codes, char_codes, normalise_word, text_codes, word_codes
 from .options import TableOptions
-from .units import Ints, Units
+from .units import Ints
 
 _TEXTS_AT_ONCE = 2000
 
@@ -186,11 +186,9 @@ def count_bigrams(texts: Sequence[str], normalise_numbers: bool = False) -> Coun
     return counts
 
 
-def count_words(
-    texts: Iterable[Units], *, lower_case: bool, normalise_numbers: bool
-) -> Counter[int]:
-    """How often words, the units of the texts, occur, by code."""
-    words = Counter(word for text in texts for word in text.strings(0, len(text)))
+def count_words(words: Iterable[str], *, lower_case: bool, normalise_numbers: bool) -> Counter[int]:
+    """How often words occur, by code."""
+    words = Counter(words)
     codes = word_codes(words, lower_case=lower_case, normalise_numbers=normalise_numbers)
     counts: Counter[int] = Counter()
     for code, times in zip(codes.tolist(), words.values(), strict=True):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...errors import Warnings
 from ...lexicon import Lexicon
-from ...text.batches import TextEncoder, group_by_cost, padding, take
+from ...text.batches import SegmentEncoder, group_by_cost, padding, take
 from ...text.codes import bigram_codes, char_codes
 from ...text.segments import Segment
 from ...text.units import Ints, Units
@@ -27,7 +27,7 @@ N_BANDS = 8  # of word frequency
 
 
 @dataclass
-class LatticeEncoder(TextEncoder):
+class LatticeEncoder(SegmentEncoder):
     """Turns texts into batches. Knows what the network's numbers mean.
 
     n_types: word types numbered from here on were unknown in training and become 0.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import srsly
 
-from ...text.batches import TextEncoder, group_by_cost, padding, take
+from ...text.batches import SegmentEncoder, group_by_cost, padding, take
 from ...text.codes import Codes, bigram_codes, char_codes, word_codes
 from ...text.segments import Segment
 from ...text.units import Ints, Unit, Units
@@ -23,7 +23,7 @@ LOWER, TITLE, UPPER, MIXED, NUMBER, OTHER = range(1, 7)
 
 
 @dataclass(frozen=True)
-class SequenceEncoder(TextEncoder):
+class SequenceEncoder(SegmentEncoder):
     """Turns texts into batches. Knows what the network's numbers mean.
 
     chars: of the text, or of the spellings of words.

@@ -47,8 +47,9 @@ def learn_vocabulary(
     )
     if options.unit == "token":
         form = {"lower_case": options.lower_case, "normalise_numbers": digits}
+        counted = (word for text in texts for word in text.strings(0, len(text)))
         words = Column.build(
-            count_words(texts, **form),
+            count_words(counted, **form),
             options.word_min_freq,
             Pretrained.of_words(word_vectors, options, **form),
             options,

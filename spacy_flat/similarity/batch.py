@@ -1,0 +1,96 @@
+"""What the network reads: the texts of some pairs as rows of numbers.
+
+The texts stand one below the other, with empty rows before, between and after them, so that a
+convolution of all rows never sees two texts at once, and no text is padded to another's length.
+
+Shapes: N texts, T rows, B pairs, R rows of the texts of all pairs, L units of the longest text.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..text.segments import Segment
+from ..text.units import Ints
+
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class TextRows:
+    """Distinct texts. Keys are 0 where unknown, and in empty rows."""
+
+    segments: tuple[Segment, ...]  # [N] a text without units has one row that is unknown
+    filled: Bools  # [T] False for empty rows
+    chars: Ints  # [T] keys
+    bigrams: Ints  # [T] keys of a character and its right neighbour
+    words: Ints  # [T] keys of words, or of the words that characters are in
+
+
+@dataclass(frozen=True)
+class Side:
+    """The left texts of some pairs, or the right ones: where each unit is among the rows."""
+
+    rows: Ints  # [B, L] 0, which is an empty row, for padding
+    present: Bools  # [B, L] False for padding
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Which texts to compare: the rows of all pairs, first those of the left texts."""
+
+    sources: Ints  # [R] rows among those of the distinct texts; 0, an empty row, for empty rows
+    filled: Bools  # [R] False for empty rows
+    left: Side
+    right: Side
+
+
+@dataclass(frozen=True)
+class PairBatch:
+    """Some pairs, and the distinct texts in them.
+
+    pairs: [B] numbers of the pairs among all.
+    """
+
+    pairs: Ints
+    texts: TextRows
+    comparison: Comparison
+
+
+def place_texts(n_units: Ints, gap: int) -> tuple[Ints, int]:
+    """[N] units of texts → [N] the first row of each, and the number of rows; there are `gap` empty
+    rows before, between and after them."""
+    ends = np.cumsum(n_units + gap)
+    return ends - n_units, int(ends[-1]) + gap
+
+
+def places_of(starts: Ints, counts: Ints) -> Ints:
+    """[N] starts and counts of stretches → the places in all of them, one after the other."""
+    first = np.cumsum(counts) - counts
+    return np.repeat(starts - first, counts) + np.arange(counts.sum())
+
+
+def side_of(starts: Ints, n_units: Ints) -> Side:
+    """[B] first rows and units of texts."""
+    columns = np.arange(n_units.max(initial=0))
+    present = columns < n_units[:, None]
+    return Side(np.where(present, starts[:, None] + columns, 0), present)
+
+
+def compare(starts: Ints, n_units: Ints, left: Ints, right: Ints, gap: int) -> Comparison:
+    """starts, n_units: [N] first rows and units of distinct texts.
+    left, right: [B] numbers of texts.
+    """
+    numbers = np.concatenate([left, right])
+    own_starts, n_rows = place_texts(n_units[numbers], gap)
+    units = n_units[numbers]
+    rows = places_of(own_starts, units)
+    sources = np.zeros(n_rows, dtype=np.int64)
+    sources[rows] = places_of(starts[numbers], units)
+    filled = np.zeros(n_rows, dtype=np.bool_)
+    filled[rows] = True
+    B = len(left)
+    return Comparison(
+        sources, filled, side_of(own_starts[:B], units[:B]), side_of(own_starts[B:], units[B:])
+    )

@@ -1,0 +1,451 @@
+"""`re2_similarity`: what spaCy sees of the comparison of two texts."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy.language import Language
+from spacy.tokens import Doc, Span, Token
+from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.util import minibatch
+from spacy.vocab import Vocab
+from thinc.api import Config, Optimizer, set_dropout_rate
+
+from ..errors import Errors
+from ..pipe import NetworkPipe, setting
+from ..text.initialise import extend_labels, shim_of, tok2vec_of
+from ..vectors import VectorSource, check_sources
+from .hooks import SimilarityHook
+from .model import Outputs, PairModel, initialise, network_of
+from .pairs import Pair, mark_pair, pair_of
+from .reading import SpanPairs, docs_of, learn_vocabulary
+from .scores import score_pairs
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+DEFAULT_CONFIG = """
+[model]
+@architectures = "spacy-flat.RE2.v1"
+tok2vec = null
+
+[model.network]
+@misc = "spacy-flat.RE2Options.v1"
+
+[model.text]
+@misc = "spacy-flat.PairTextOptions.v1"
+"""
+DEFAULT_MODEL = Config().from_str(DEFAULT_CONFIG)["model"]
+
+Text = str | Doc | Span
+Probabilities = NDArray[np.float32]
+
+
+@Language.factory(
+    "re2_similarity",
+    assigns=["doc.cats", "doc.spans"],
+    default_config={
+        "model": DEFAULT_MODEL,
+        "positive_label": None,
+        "threshold": 0.5,
+        "temperature": 1.0,
+        "similarity_hooks": True,
+        "scorer": {"@scorers": "spacy-flat.pair_scorer.v1"},
+    },
+    default_score_weights={
+        "pairs_score": 1.0,
+        "pairs_acc": 0.0,
+        "pairs_f": 0.0,
+        "pairs_p": 0.0,
+        "pairs_r": 0.0,
+        "pairs_auc": 0.0,
+        "pairs_macro_f": None,
+        "pairs_ece": None,
+        "pairs_per_label": None,
+        "pairs_spearman": None,
+        "pairs_pearson": None,
+        "pairs_mse": None,
+    },
+)
+def make_re2_similarity(
+    nlp: Language,
+    name: str,
+    model: PairModel,
+    positive_label: str | None,
+    threshold: float,
+    temperature: float,
+    similarity_hooks: bool,
+    scorer: Callable[..., dict[str, Any]] | None,
+) -> "PairClassifier":
+    """Build the comparison of two texts; the settings are those of `PairClassifier`."""
+    return PairClassifier(
+        nlp.vocab,
+        model,
+        name,
+        nlp=nlp,
+        positive_label=positive_label,
+        threshold=threshold,
+        temperature=temperature,
+        similarity_hooks=similarity_hooks,
+        scorer=scorer,
+    )
+
+
+def _is_label_or_none(value: object) -> bool:
+    return value is None or (isinstance(value, str) and bool(value))
+
+
+def _is_share(value: object) -> bool:
+    return _is_number(value) and 0 <= float(value) <= 1  # type: ignore[arg-type]
+
+
+def _is_above_zero(value: object) -> bool:
+    return _is_number(value) and 0 < float(value) < math.inf  # type: ignore[arg-type]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_bool(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+class PairClassifier(NetworkPipe):
+    """Compares two texts: their classes, such as "same" and "different", or a score.
+
+    A pair is a Doc with two spans in `doc.spans["pair"]`, or one whose text is two texts with
+    U+001F between them. Other Docs are left as they are.
+
+    model: what reads the texts, a registered architecture.
+    positive_label: the class whose probability is the similarity of two texts; of two classes the
+        last where not given.
+    threshold: the probability of the positive label from which an evaluation counts a pair as such.
+    temperature: what logits are divided by, so that the probabilities are right; see `calibrate`.
+    similarity_hooks: let `doc.similarity` and `span.similarity` of all Docs be the network's.
+    scorer: what gives the scores of an evaluation.
+    """
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        model: PairModel,
+        name: str,
+        *,
+        nlp: Language,
+        positive_label: str | None = None,
+        threshold: float = 0.5,
+        temperature: float = 1.0,
+        similarity_hooks: bool = True,
+        scorer: Callable[..., dict[str, Any]] | None = score_pairs,
+    ) -> None:
+        super().__init__(
+            vocab,
+            model,
+            name,
+            scorer,
+            positive_label=positive_label,
+            threshold=threshold,
+            temperature=temperature,
+            similarity_hooks=similarity_hooks,
+        )
+        self.nlp = nlp
+        self.cfg["labels"] = []
+
+    positive_label = setting("positive_label", "a label or null", _is_label_or_none)
+    threshold = setting("threshold", "from 0 to 1", _is_share)
+    temperature = setting("temperature", "a number above 0", _is_above_zero)
+    similarity_hooks = setting("similarity_hooks", "true or false", _is_bool)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The classes, in the order of the network's outputs; a score has one label."""
+        known = shim_of(self.model).config["sizes"]["labels"] if self.is_initialised else None
+        return tuple(known or self.cfg["labels"])
+
+    @property
+    def label_data(self) -> tuple[str, ...]:
+        """What `spacy init labels` writes and `initialize` reads."""
+        return self.labels
+
+    @property
+    def positive(self) -> str:
+        """The label whose probability, or score, is the similarity of two texts.
+
+        Raises ValueError (F322) where `positive_label` is not among the labels, or is needed.
+        """
+        if self.positive_label in self.labels:
+            return str(self.positive_label)
+        if self.positive_label is not None or len(self.labels) > 2:
+            words = {"name": self.name, "labels": self.labels, "given": self.positive_label}
+            raise ValueError(Errors.F322.format(**words))
+        return self.labels[-1]
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether the network gives a score."""
+        return bool(self.model.attrs["options"].objective == "score")
+
+    def predict(self, docs: Iterable[Doc]) -> list[Probabilities | None]:
+        """[K] probabilities of the classes, or [1] the score, of each Doc that is a pair."""
+        docs = list(docs)
+        self.require_initialised()
+        pairs = [pair_of(doc) for doc in docs]
+        known = [pair for pair in pairs if pair is not None]
+        found = iter(self._probabilities(SpanPairs(docs, known)))
+        return [next(found) if pair is not None else None for pair in pairs]
+
+    def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Probabilities | None]) -> None:
+        """Write the probabilities to `doc.cats` and the texts to `doc.spans["pair"]`."""
+        for doc, found in zip(docs, scores, strict=True):
+            if self.similarity_hooks:
+                SimilarityHook(self.similarity).attach(doc)
+            pair = pair_of(doc)
+            if found is not None and pair is not None:
+                mark_pair(doc, pair)
+                doc.cats.update(zip(self.labels, found.tolist(), strict=True))
+
+    def predict_pairs(
+        self, pairs: Iterable[tuple[Text, Text]], *, batch_size: int = 1000
+    ) -> Probabilities:
+        """Compare texts, Docs or spans.
+
+        batch_size: pairs in memory at once.
+        Returns [N, K] probabilities of the classes, or [N, 1] scores.
+        """
+        self.require_initialised()
+        found = [self._compare(some) for some in minibatch(pairs, batch_size)]  # type: ignore[no-untyped-call]
+        return np.concatenate([np.zeros((0, len(self.labels)), dtype=np.float32), *found])
+
+    def similarity(self, left: Text | Token, right: Text | Token) -> float:
+        """The probability of the positive label, or the score, of two texts."""
+        probabilities = self.predict_pairs([(_text(left), _text(right))])
+        return float(probabilities[0, self.labels.index(self.positive)])
+
+    def _compare(self, pairs: Sequence[tuple[Text, Text]]) -> Probabilities:
+        texts = list(
+            dict.fromkeys(text for pair in pairs for text in pair if isinstance(text, str))
+        )
+        docs = dict(zip(texts, self.make_docs(texts), strict=True))
+        spans = [(_span(left, docs), _span(right, docs)) for left, right in pairs]
+        return self._probabilities(SpanPairs(docs_of(spans), spans))
+
+    def make_docs(self, texts: Sequence[str]) -> list[Doc]:
+        """Docs of texts, as this component gets them in the pipeline that it was added to: a
+        tok2vec may need those components that stand before it."""
+        docs: Iterable[Doc] = map(self.nlp.make_doc, texts)
+        if tok2vec_of(self.model) is not None:
+            for _, before in _until(self, self.nlp.pipeline):
+                docs = before.pipe(docs) if hasattr(before, "pipe") else map(before, docs)
+        return list(docs)
+
+    def _probabilities(self, pairs: SpanPairs) -> Probabilities:
+        """[N, K]"""
+        logits = self.logits(pairs)
+        if self.is_regression:
+            return logits
+        logits = logits / np.float32(self.temperature)
+        exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
+        found: Probabilities = exponentials / exponentials.sum(axis=1, keepdims=True)
+        return found
+
+    def logits(self, pairs: SpanPairs) -> NDArray[np.float32]:
+        """[N, K] what the network says of pairs of spans, before any softmax."""
+        logits = np.zeros((len(pairs.pairs), len(self.labels)), dtype=np.float32)
+        if pairs.pairs:
+            for numbers, outputs in self.model.predict(pairs).batches:
+                logits[numbers] = outputs.cpu().numpy()
+        return logits
+
+    def update(
+        self,
+        examples: Iterable[Example],
+        *,
+        drop: float = 0.0,
+        sgd: Optimizer | None = None,
+        losses: dict[str, float] | None = None,
+    ) -> dict[str, float]:
+        """Learn from examples. The network has dropouts of its own: `drop` is for a tok2vec.
+
+        Examples that are no pairs, or whose reference has none of the labels, teach nothing.
+        """
+        losses = {} if losses is None else losses
+        losses.setdefault(self.name, 0.0)
+        examples = list(examples)
+        validate_examples(examples, "PairClassifier.update")
+        self.require_initialised()
+        pairs, gold = self._gold(examples)
+        if not len(gold):
+            return losses
+        set_dropout_rate(self.model, drop)
+        outputs, backprop = self.model.begin_update(pairs)
+        network = network_of(self.model)
+        try:
+            for numbers, found in outputs.batches:
+                loss = network.loss(found, gold[numbers]) / len(gold)
+                loss.backward()  # type: ignore[no-untyped-call]
+                # The optimizer leaves out a step that is not finite and warns; spaCy's logger would
+                # end the training.
+                if math.isfinite(value := loss.item()):
+                    losses[self.name] += value
+        except BaseException:
+            network.zero_grad()  # half of a step is none
+            raise
+        backprop(outputs)
+        if sgd is not None:
+            self.finish_update(sgd)
+        return losses
+
+    def get_loss(
+        self, examples: Iterable[Example], scores: Outputs
+    ) -> tuple[float, list["Tensor"]]:
+        """The mean loss over the pairs, and its gradient for the outputs of each batch. Nothing
+        else changes.
+
+        scores: of those examples that are pairs with gold classes.
+        """
+        _, gold = self._gold(list(examples))
+        network = network_of(self.model)
+        found = [
+            network.loss_gradient(outputs, gold[numbers], len(gold))
+            for numbers, outputs in scores.batches
+        ]
+        return sum(loss for loss, _ in found), [gradient for _, gradient in found]
+
+    def _gold(self, examples: Sequence[Example]) -> tuple[SpanPairs, NDArray[Any]]:
+        """The pairs of which something is known, and their numbers of classes, or their scores."""
+        docs = [example.predicted for example in examples]
+        pairs, gold = [], []
+        for example in examples:
+            pair, cats = predicted_pair(example), example.reference.cats
+            known = [cats.get(label, -math.inf) for label in self.labels]
+            if pair is not None and max(known, default=-math.inf) > -math.inf:
+                pairs.append(pair)
+                gold.append(known[0] if self.is_regression else int(np.argmax(known)))
+        kind = np.float32 if self.is_regression else np.int64
+        return SpanPairs(docs, pairs), np.array(gold, dtype=kind)
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        *,
+        nlp: Language | None = None,
+        labels: Sequence[str] | None = None,
+        char_vectors: VectorSource | None = None,
+        bigram_vectors: VectorSource | None = None,
+        word_vectors: VectorSource | None = None,
+    ) -> None:
+        """Build the network for the training data.
+
+        labels: classes, or the one label of a score; those of the pairs where not given.
+        char_vectors, bigram_vectors: pretrained vectors of characters and of pairs of neighbouring
+            characters (inputs = "chars" or "both").
+        word_vectors: pretrained vectors of words (inputs = "tokens" or "both").
+
+        Raises ValueError where no example is a pair (F323), for too few or too many labels (F324)
+        and for vectors of what the component does not read (F325); TypeError for vectors of another
+        type (F040) and for labels that are one string (F026).
+        """
+        vectors = {
+            "char_vectors": char_vectors,
+            "bigram_vectors": bigram_vectors,
+            "word_vectors": word_vectors,
+        }
+        check_sources(**vectors)
+        self._check_used(vectors)
+        validate_get_examples(get_examples, "PairClassifier.initialize")
+        examples = list(get_examples())
+        self.cfg["labels"] = self._settled(examples, labels)
+        pairs = [pair for pair in map(predicted_pair, examples) if pair is not None]
+        if not pairs:
+            raise ValueError(Errors.F323.format(name=self.name))
+        vocabulary = learn_vocabulary(self.model.attrs["encoder"], pairs, **vectors)
+        initialise(
+            self.model, SpanPairs(docs_of(pairs), pairs), self.cfg["labels"], vocabulary, self.name
+        )
+
+    def add_label(self, label: str) -> int:
+        """Add a class, also to a trained network. Returns 0 if it is there already.
+
+        Raises ValueError for what is no label (F302), and where a score has one already (F324).
+        """
+        if not isinstance(label, str) or not label:
+            raise ValueError(Errors.F302.format(label=label))
+        if label in self.labels:
+            return 0
+        labels = [*self.labels, label]
+        if self.is_regression and len(labels) > 1:
+            raise ValueError(Errors.F324.format(name=self.name, wanted="one label", labels=labels))
+        self.cfg["labels"] = labels
+        self.vocab.strings.add(label)
+        if self.is_initialised:
+            extend_labels(self.model, labels)
+        return 1
+
+    def _settled(self, examples: Sequence[Example], labels: Sequence[str] | None) -> list[str]:
+        """The labels, those of the examples where not given, behind those that were added."""
+        if isinstance(labels, str):
+            raise TypeError(Errors.F026.format(value=repr(labels)))
+        found = sorted({label for example in examples for label in example.reference.cats})
+        known = list(dict.fromkeys([*(found if labels is None else labels), *self.labels]))
+        for label in known:
+            if not isinstance(label, str) or not label:
+                raise ValueError(Errors.F302.format(label=label))
+            self.vocab.strings.add(label)
+        is_right, wanted = len(known) >= 2, "two labels or more"
+        if self.is_regression:
+            is_right, wanted = len(known) == 1, "one label"
+        if not is_right:
+            raise ValueError(Errors.F324.format(name=self.name, wanted=wanted, labels=known))
+        return known
+
+    def _check_used(self, vectors: dict[str, VectorSource | None]) -> None:
+        inputs = self.model.attrs["encoder"].options.inputs
+        unused = {"chars": ["word_vectors"], "tokens": ["char_vectors", "bigram_vectors"]}
+        for given in unused.get(inputs, []):
+            if vectors[given] is not None:
+                words = {"name": self.name, "inputs": inputs, "given": given}
+                raise ValueError(Errors.F325.format(**words))
+
+    def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
+        """As the scorer does."""
+        positive = self.positive if len(self.labels) == 2 else None
+        settings = {"positive": positive, "threshold": self.threshold}
+        scores: dict[str, Any] = super().score(examples, **settings, **kwargs)
+        return scores
+
+
+def predicted_pair(example: Example) -> Pair | None:
+    """The texts of an example, as spans of its predicted Doc. Where that is no pair by itself, they
+    are those of the reference."""
+    pair = pair_of(example.predicted)
+    gold = pair_of(example.reference) if pair is None else None
+    if gold is None:
+        return pair
+    left, right = (
+        example.predicted.char_span(
+            span.start_char, span.start_char + len(span.text), alignment_mode="expand"
+        )
+        for span in gold
+    )
+    return None if left is None or right is None else (left, right)
+
+
+def _text(text: Text | Token) -> Text:
+    """Tokens and lexemes by their text."""
+    return text if isinstance(text, str | Doc | Span) else str(text.text)
+
+
+def _span(text: Text, docs: dict[str, Doc]) -> Span:
+    doc = docs[text] if isinstance(text, str) else text
+    return doc[:] if isinstance(doc, Doc) else doc
+
+
+def _until(pipe: object, pipeline: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """The components before one of them."""
+    for name, component in pipeline:
+        if component is pipe:
+            return
+        yield name, component

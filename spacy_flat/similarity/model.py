@@ -1,0 +1,102 @@
+"""The registered architecture `spacy-flat.RE2.v1`: pairs → rows → torch → logits."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from thinc.api import Model
+
+from ..text.initialise import initialise_network, shim_of, tok2vec_of
+from ..text.units import Ints
+from ..text.upstream import Tok2Vec, Upstream
+from .options import PairTextOptions, RE2Options
+from .reading import PairEncoder, PairTexts, SpanPairs, Vocabulary
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from .network import RE2
+
+
+class BatchOutputs(NamedTuple):
+    """[B] numbers of pairs, and [B, K] the network's outputs for them."""
+
+    pairs: Ints
+    outputs: "Tensor"
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The network's outputs for pairs. Each batch is computed when its turn comes, once."""
+
+    n_pairs: int
+    batches: Iterator[BatchOutputs]
+
+
+PairModel = Model[SpanPairs, Outputs]
+
+
+def build_re2_model(
+    network: RE2Options, text: PairTextOptions, tok2vec: Tok2Vec | None = None
+) -> PairModel:
+    """Build RE2 (Yang et al., ACL 2019), without a network as yet.
+
+    network, text: options; see there.
+    tok2vec: its vector of a token joins the vectors of the token's characters, or of the token.
+    """
+    from ..nn.checked_model import CheckedModel
+    from ..nn.shim import TorchShim
+    from .network import RE2
+
+    return CheckedModel(
+        "re2",
+        forward,
+        layers=[tok2vec] if tok2vec is not None else [],
+        # For spaCy: `replace_listeners` looks for it.
+        refs={"tok2vec": tok2vec},
+        attrs={
+            "options": network,
+            "encoder": PairEncoder(text, max(1, max(network.kernel_sizes) // 2)),
+        },
+        shims=[TorchShim(partial(RE2.from_config, network))],
+    )
+
+
+def forward(
+    model: PairModel, pairs: SpanPairs, is_train: bool
+) -> tuple[Outputs, Callable[[object], list[Any]]]:
+    """A batch is computed when its turn comes, so that no more than one is in memory; in training
+    too, if the loss of each goes backward before the next one's turn.
+
+    The callback passes the gradients that gathered meanwhile on to a tok2vec.
+    """
+    encoder: PairEncoder = model.attrs["encoder"]
+    upstream = Upstream(tok2vec_of(model), encoder.unit, pairs.docs, is_train)
+    texts = PairTexts.of(pairs, encoder.unit)
+
+    def batches() -> Iterator[BatchOutputs]:
+        shim = shim_of(model)
+        for batch in encoder.batches(texts):
+            with shim.training() if is_train else shim.predicting() as network:
+                outputs = network(batch, upstream.of_texts(batch.texts.segments))
+            yield BatchOutputs(batch.pairs, outputs)
+
+    def backprop(_: object) -> list[Any]:
+        upstream.backprop()
+        return []
+
+    return Outputs(len(pairs.pairs), batches()), backprop
+
+
+def network_of(model: PairModel) -> "RE2":
+    return cast("RE2", shim_of(model).module)
+
+
+def initialise(
+    model: PairModel, pairs: SpanPairs, labels: Sequence[str], vocabulary: Vocabulary, name: str
+) -> None:
+    """Build the network for some labels and what the training pairs taught."""
+    encoder, columns = vocabulary
+    sizes = {"labels": list(labels)}
+    initialise_network(model, pairs.docs, encoder, encoder.options, columns, sizes, name)

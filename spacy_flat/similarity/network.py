@@ -1,0 +1,411 @@
+"""RE2 (Yang et al., ACL 2019) as a plain torch module.
+
+Units of texts are rows, see `batch.py`: linear layers and convolutions compute all units of all
+texts at once, and none for padding.
+
+Shapes: T rows of texts, B pairs, R rows of pairs, L units of the longest text, D width, K classes.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn.functional import gelu
+from torch.nn.utils.parametrizations import weight_norm
+from torch.utils.checkpoint import checkpoint
+
+from ..nn.dropout import Dropout
+from ..nn.embedding import NO_TABLE, Table, make_embedding
+from ..nn.network import EmbeddingNetwork, plain_sizes
+from .batch import Comparison, PairBatch, TextRows
+from .options import RE2Options
+
+LEAST = -1e4  # below all that a unit can have, for the maximum over units
+MOST_WEIGHTS = 1 << 24  # of attention that are in memory at once
+
+
+@dataclass(frozen=True)
+class RE2Sizes:
+    """What the data decides: tables, classes (none for a score), and the width of the vectors that
+    come from a tok2vec (0 without one)."""
+
+    labels: Sequence[str]
+    chars: Table = NO_TABLE
+    bigrams: Table = NO_TABLE
+    words: Table = NO_TABLE
+    upstream_width: int = 0
+
+
+class RE2(EmbeddingNetwork):
+    """Embeddings; blocks of encoder, alignment and fusion; the maximum over units; prediction."""
+
+    def __init__(self, options: RE2Options, sizes: RE2Sizes) -> None:
+        super().__init__(options.key_dropout)
+        self.options = options
+        self.sizes = sizes
+        tables = (sizes.chars, sizes.bigrams, sizes.words)
+        self.chars, self.bigrams, self.words = (
+            make_embedding(table) if table.width else None for table in tables
+        )
+        self.embed_dropout = Dropout(options.embed_dropout)
+        self.embed_width = sum(table.width for table in tables) + sizes.upstream_width
+        # The first block reads the embeddings alone.
+        hidden = options.hidden
+        later = self.embed_width + hidden if options.connection == "aug" else hidden
+        widths = [self.embed_width] + [later] * (options.blocks - 1)
+        self.blocks = nn.ModuleList(Block(options, width) for width in widths)
+        self.widen = None
+        if options.connection == "residual" and options.blocks > 1 and self.embed_width != hidden:
+            self.widen = make_linear(self.embed_width, hidden)
+        n_outputs = len(sizes.labels) if options.objective == "classes" else 1
+        self.predict = Prediction(options, n_outputs)
+
+    @classmethod
+    def from_config(cls, options: RE2Options, config: dict[str, Any]) -> "RE2":
+        """Build from plain data, as read from a weights file: sizes, and those of the options that
+        the weights rely on.
+
+        Raises ValueError (F307) where the options differ from these.
+        """
+        options.check_fixed(config["options"])
+        return cls(options, RE2Sizes(**plain_sizes(config["sizes"])))
+
+    def forward(self, batch: PairBatch, upstream: Tensor | None = None) -> Tensor:
+        """upstream: [units, W] other vectors of all units of the texts, such as a tok2vec's.
+        Returns [B, K] logits, or [B, 1] scores.
+        """
+        return self.compare(self.encode(batch.texts, upstream), batch.comparison)
+
+    def encode(self, texts: TextRows, upstream: Tensor | None = None) -> Tensor:
+        """What is the same of a text whatever it is compared with: [T, D] embeddings, and beside
+        them what the first encoder makes of these. Empty rows are 0."""
+        filled = self.to_tensor(texts.filled)[:, None]
+        embedded = self.embed(texts, filled, upstream)
+        return self.first.beside_encoding(embedded, filled)
+
+    def embed(self, texts: TextRows, filled: Tensor, upstream: Tensor | None) -> Tensor:
+        """[T, D] embeddings. Empty rows are 0."""
+        columns = (
+            (self.chars, texts.chars),
+            (self.bigrams, texts.bigrams),
+            (self.words, texts.words),
+        )
+        parts = [table(self.keys(keys)) for table, keys in columns if table is not None]
+        if upstream is not None:
+            places = filled[:, 0].cumsum(0).sub(1).clamp(min=0)
+            parts.append(upstream[places])
+        embedded: Tensor = self.embed_dropout(torch.cat(parts, dim=1))
+        return embedded * filled
+
+    def compare(self, encoded: Tensor, comparison: Comparison) -> Tensor:
+        """encoded: [T, D] as `encode` returns. Returns [B, K]."""
+        pairs = self.pairs(comparison)
+        outputs = self.read(encoded[pairs.sources], pairs)
+        logits: Tensor = self.predict(pairs.left.largest(outputs), pairs.right.largest(outputs))
+        return logits
+
+    def alignments(self, encoded: Tensor, comparison: Comparison) -> list[tuple[Tensor, Tensor]]:
+        """How much of each unit every block aligns with each of the other text: for each block
+        [B, L, L'] of the left texts' units, and [B, L', L] of the right ones'."""
+        pairs = self.pairs(comparison)
+        found: list[tuple[Tensor, Tensor]] = []
+        self.read(encoded[pairs.sources], pairs, found)
+        return found
+
+    def read(
+        self,
+        x: Tensor,
+        pairs: "Pairs",
+        alignments: list[tuple[Tensor, Tensor]] | None = None,
+    ) -> Tensor:
+        """x: [R, D] what `encode` says of the rows of pairs. Returns [R, D] what the last block
+        makes of it.
+
+        alignments: gets those of each block.
+        """
+        embedded = entering = x[:, : self.embed_width]
+        outputs: list[Tensor] = []
+        for block in self.blocks:
+            assert isinstance(block, Block)
+            if outputs:
+                entering = self.connect(embedded, entering, outputs)
+                x = block.beside_encoding(entering, pairs.filled)
+            if alignments is not None:
+                alignments.append(block.alignment.weights(x, pairs))
+            outputs.append(block.fusion(x, block.alignment(x, pairs)) * pairs.filled)
+        return outputs[-1]
+
+    def connect(self, embedded: Tensor, entered: Tensor, outputs: Sequence[Tensor]) -> Tensor:
+        """The input of the next block (section 2.1 of the paper).
+
+        embedded: [R, D]; entered: [R, D] the input of the last block; outputs: [R, D] of each block
+        before.
+        """
+        if self.options.connection == "none":
+            return outputs[-1]
+        scale = math.sqrt(0.5) if self.options.scaled_connection else 1.0
+        if self.options.connection == "residual":
+            if self.widen is not None and len(outputs) == 1:
+                entered = self.widen(entered)
+            return (outputs[-1] + entered) * scale
+        total = outputs[-1] if len(outputs) == 1 else (outputs[-1] + outputs[-2]) * scale
+        return torch.cat([embedded, total], dim=1)
+
+    def pairs(self, comparison: Comparison) -> "Pairs":
+        """A comparison on the device of the network."""
+        sides = (
+            SideRows(self.to_tensor(side.rows), self.to_tensor(side.present))
+            for side in (comparison.left, comparison.right)
+        )
+        filled = self.to_tensor(comparison.filled)
+        units = filled.nonzero()[:, 0]
+        return Pairs(self.to_tensor(comparison.sources), filled[:, None], units, *sides)
+
+    @property
+    def first(self) -> "Block":
+        block = self.blocks[0]
+        assert isinstance(block, Block)
+        return block
+
+    def loss(self, outputs: Tensor, gold: NDArray[Any]) -> Tensor:
+        """The sum over the pairs of what is wrong with the outputs [B, K]: cross-entropy with the
+        numbers of the classes [B], or the squared distance from the scores [B]."""
+        target = self.to_tensor(gold)
+        if self.options.objective == "score":
+            return nn.functional.mse_loss(outputs[:, 0], target, reduction="sum")
+        return nn.functional.cross_entropy(outputs, target, reduction="sum")
+
+    def loss_gradient(
+        self, outputs: Tensor, gold: NDArray[Any], n_pairs: int
+    ) -> tuple[float, Tensor]:
+        """The loss, divided by `n_pairs`, and its gradient [B, K], without any change of the
+        network's gradients."""
+        with torch.enable_grad():
+            outputs = outputs.detach().requires_grad_()
+            loss = self.loss(outputs, gold) / n_pairs
+            (gradient,) = torch.autograd.grad(loss, outputs)
+        return loss.item(), gradient
+
+
+@dataclass(frozen=True)
+class SideRows:
+    """The left or the right texts of pairs: rows of their units [B, L], and whether there are any
+    [B, L]; see `Side`."""
+
+    rows: Tensor
+    present: Tensor
+
+    def largest(self, x: Tensor) -> Tensor:
+        """[R, D] → [B, D], the largest of each text's units in each dimension."""
+        return x[self.rows].masked_fill(~self.present[:, :, None], LEAST).amax(dim=1)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Rows of pairs: [R] their sources, [R, 1] whether they are filled, and the numbers of those
+    that are; see `Comparison`."""
+
+    sources: Tensor
+    filled: Tensor
+    units: Tensor
+    left: SideRows
+    right: SideRows
+
+
+class Block(nn.Module):
+    """Encoder, alignment and fusion (sections 2.1 to 2.3)."""
+
+    def __init__(self, options: RE2Options, width: int) -> None:
+        super().__init__()
+        self.encoder = Encoder(options, width)
+        both = width + options.hidden
+        self.alignment = Alignment(options, both)
+        fusion = FullFusion if options.fusion == "full" else SimpleFusion
+        self.fusion = fusion(both, options.hidden, options.dropout)
+
+    def beside_encoding(self, x: Tensor, filled: Tensor) -> Tensor:
+        """[R, D] → [R, D + hidden], the input and what the encoder makes of it; empty rows are 0
+        and stay so."""
+        return torch.cat([x, self.encoder(x, filled)], dim=1)
+
+
+class Encoder(nn.Module):
+    """Convolutions over the units of each text, of one or more kernel sizes in each layer."""
+
+    def __init__(self, options: RE2Options, width: int) -> None:
+        super().__init__()
+        sizes, hidden = options.kernel_sizes, options.hidden
+        widths = [width] + [hidden] * (options.encoder_layers - 1)
+        self.layers = nn.ModuleList(
+            nn.ModuleList(make_convolution(width, hidden // len(sizes), size) for size in sizes)
+            for width in widths
+        )
+        self.dropout = Dropout(options.dropout)
+
+    def forward(self, x: Tensor, filled: Tensor) -> Tensor:
+        """x: [R, D], empty rows are 0; filled: [R, 1]. Returns [R, hidden], empty rows are 0."""
+        for number, layer in enumerate(self.layers):
+            assert isinstance(layer, nn.ModuleList)
+            columns = (self.dropout(x) if number else x).T
+            convolved = torch.cat([convolution(columns) for convolution in layer])
+            x = gelu(convolved.T) * filled
+        out: Tensor = self.dropout(x)
+        return out
+
+
+class Alignment(nn.Module):
+    """The units of the other text, weighted by how much each unit attends to them (equations 1 to
+    3)."""
+
+    def __init__(self, options: RE2Options, width: int) -> None:
+        super().__init__()
+        self.temperature = nn.Parameter(torch.tensor(1 / math.sqrt(options.hidden)))
+        self.project = None
+        if options.alignment == "linear":
+            self.project = nn.Sequential(
+                Dropout(options.dropout), make_linear(width, options.hidden), nn.GELU()
+            )
+
+    def forward(self, x: Tensor, pairs: Pairs) -> Tensor:
+        """[R, D] → [R, D] what each row is aligned with; empty rows are 0."""
+        left, right = pairs.left, pairs.right
+        keys = self.keys(x)
+        left_keys, right_keys = keys[left.rows], keys[right.rows]
+        found = [
+            self._attend(left_keys, right_keys, right.present, x[right.rows])[left.present],
+            self._attend(right_keys, left_keys, left.present, x[left.rows])[right.present],
+        ]
+        # Units of left texts, then of right ones: the order of the rows.
+        return torch.zeros_like(x).index_copy(0, pairs.units, torch.cat(found))
+
+    def weights(self, x: Tensor, pairs: Pairs) -> tuple[Tensor, Tensor]:
+        """The attention [B, L, L'] of the left texts' units, and [B, L', L] of the right ones'."""
+        left, right = pairs.left, pairs.right
+        keys = self.keys(x)
+        left_keys, right_keys = keys[left.rows], keys[right.rows]
+        return (
+            self.attention(left_keys, right_keys, right.present),
+            self.attention(right_keys, left_keys, left.present),
+        )
+
+    def keys(self, x: Tensor) -> Tensor:
+        """[R, D] → [R, D] vectors whose dot products are the attention's scores."""
+        keys: Tensor = x if self.project is None else self.project(x)
+        return keys
+
+    def attention(self, queries: Tensor, keys: Tensor, present: Tensor) -> Tensor:
+        """queries: [B, L, D]; keys: [B, L', D]; present: [B, L'] False for padding.
+        Returns [B, L, L'], each row of which sums to 1."""
+        scores = queries @ keys.transpose(1, 2) * self.temperature
+        return scores.masked_fill(~present[:, None], -math.inf).softmax(dim=2)
+
+    def _attend(self, queries: Tensor, keys: Tensor, present: Tensor, values: Tensor) -> Tensor:
+        """The values [B, L', D], weighted by attention: [B, L, D]. At most `MOST_WEIGHTS` of these
+        are in memory, or those of one unit, in training, too."""
+        L = queries.shape[1]
+        step = max(1, MOST_WEIGHTS // present.numel())
+        if step >= L:
+            return self.attention(queries, keys, present) @ values
+
+        def part(start: int) -> Tensor:
+            return self.attention(queries[:, start : start + step], keys, present) @ values
+
+        parts = [checkpoint(part, start, use_reentrant=False) for start in range(0, L, step)]
+        return torch.cat(parts, dim=1)
+
+
+class SimpleFusion(nn.Module):
+    """A unit beside what it is aligned with."""
+
+    def __init__(self, width: int, hidden: int, dropout: float) -> None:
+        super().__init__()
+        self.linear = make_linear(2 * width, hidden)
+
+    def forward(self, x: Tensor, aligned: Tensor) -> Tensor:
+        """Each [R, D] → [R, hidden]."""
+        return gelu(self.linear(torch.cat([x, aligned], dim=1)))
+
+
+class FullFusion(nn.Module):
+    """A unit compared with what it is aligned with in three ways (equation 4):
+    G₁([x; a]), G₂([x; x − a]) and G₃([x; x ∘ a]), and a layer over them."""
+
+    def __init__(self, width: int, hidden: int, dropout: float) -> None:
+        super().__init__()
+        self.beside = make_linear(2 * width, hidden)
+        self.difference = make_linear(2 * width, hidden)
+        self.product = make_linear(2 * width, hidden)
+        self.join = make_linear(3 * hidden, hidden)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Tensor, aligned: Tensor) -> Tensor:
+        """Each [R, D] → [R, hidden]."""
+        layers = (self.beside, self.difference, self.product)
+        beside, difference, product = (layer.weight.chunk(2, dim=1) for layer in layers)
+        # [x; x − a] times (U, V) is x (U + V) − a V: no vectors need to be joined or subtracted,
+        # and x is read once for all three.
+        of_x = torch.cat([beside[0], difference[0] + difference[1], product[0]])
+        bias = torch.cat([layer.bias for layer in layers])
+        of_aligned = torch.cat([beside[1], -difference[1]])
+        compared = nn.functional.linear(x, of_x, bias) + torch.cat(
+            [
+                nn.functional.linear(aligned, of_aligned),
+                nn.functional.linear(x * aligned, product[1]),
+            ],
+            dim=1,
+        )
+        return gelu(self.join(self.dropout(gelu(compared))))
+
+
+class Prediction(nn.Module):
+    """From the vectors of both texts to the classes, or to the score (equation 5)."""
+
+    def __init__(self, options: RE2Options, n_outputs: int) -> None:
+        super().__init__()
+        self.kind = options.prediction
+        n_parts = {"symmetric": 3, "full": 4, "simple": 2}[self.kind]
+        self.compare = make_linear(n_parts * options.hidden, options.hidden)
+        self.classify = make_linear(options.hidden, n_outputs, activated=False)
+        self.dropout = Dropout(options.dropout)
+
+    def forward(self, left: Tensor, right: Tensor) -> Tensor:
+        """Each [B, D] → [B, K]."""
+        compared = gelu(self.compare(self.dropout(self._features(left, right))))
+        outputs: Tensor = self.classify(self.dropout(compared))
+        return outputs
+
+    def _features(self, left: Tensor, right: Tensor) -> Tensor:
+        if self.kind == "symmetric":
+            parts = [left + right, (left - right).abs(), left * right]
+        elif self.kind == "full":
+            parts = [left, right, left - right, left * right]
+        else:
+            parts = [left, right]
+        return torch.cat(parts, dim=1)
+
+
+def make_linear(n_in: int, n_out: int, *, activated: bool = True) -> nn.Linear:
+    """A linear layer with weight normalisation, initialised after He et al. (2015)."""
+    linear = nn.Linear(n_in, n_out)
+    _initialise(linear, n_in, activated)
+    weight_norm(linear)
+    return linear
+
+
+def make_convolution(n_in: int, n_out: int, size: int) -> nn.Conv1d:
+    """A convolution of columns [n_in, R] with weight normalisation; as many columns come out. Of an
+    even number of units it sees one more behind than before."""
+    convolution = nn.Conv1d(n_in, n_out, size, padding="same")
+    _initialise(convolution, n_in * size, activated=True)
+    weight_norm(convolution)
+    return convolution
+
+
+def _initialise(layer: nn.Linear | nn.Conv1d, fan_in: int, activated: bool) -> None:
+    nn.init.normal_(layer.weight, std=math.sqrt((2 if activated else 1) / fan_in))
+    assert layer.bias is not None
+    nn.init.zeros_(layer.bias)

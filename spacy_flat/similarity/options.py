@@ -1,0 +1,111 @@
+"""What a user may set of RE2: blocks of the config, registered under `@misc`."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from ..options import Options, option
+from ..text.options import (
+    BatchOptions,
+    BigramOptions,
+    CharacterOptions,
+    TableOptions,
+    WordOptions,
+)
+from ..text.units import Unit
+
+Alignment = Literal["identity", "linear"]
+Fusion = Literal["full", "simple"]
+Connection = Literal["aug", "residual", "none"]
+Prediction = Literal["symmetric", "full", "simple"]
+Objective = Literal["classes", "score"]
+Inputs = Literal["chars", "tokens", "both"]
+
+
+@dataclass(frozen=True)
+class RE2Options(Options):
+    """Options of the RE2 network, in the terms of Yang et al. (2019). Dropouts may be changed after
+    training, nothing else.
+
+    Raises ValueError (F305) also for kernel sizes that can't share the width among them.
+    """
+
+    block: ClassVar[str] = "network"
+
+    objective: Objective = option(
+        "classes",
+        "what a pair has: one of two or more classes, or a score, a number that is learnt by "
+        "regression",
+        fixed=True,
+    )
+    blocks: int = option(2, "blocks of encoder, alignment and fusion", least=1, fixed=True)
+    hidden: int = option(150, "width of encoders, fusions and prediction", least=1, fixed=True)
+    encoder_layers: int = option(2, "convolutions in an encoder", least=1, fixed=True)
+    kernel_sizes: tuple[int, ...] = option(
+        (3,), "units that the convolutions see at once; the width is shared among them", fixed=True
+    )
+    alignment: Alignment = option(
+        "linear",
+        "compare units by themselves (identity), or by a projection of them (linear)",
+        fixed=True,
+    )
+    fusion: Fusion = option(
+        "full",
+        "compare a unit with what it is aligned to side by side, by difference and by product "
+        "(full), or side by side (simple)",
+        fixed=True,
+    )
+    connection: Connection = option(
+        "aug",
+        "input of later blocks: embeddings beside the sum of the last two outputs (aug), the last "
+        "input and output added (residual), or the last output (none)",
+        fixed=True,
+    )
+    scaled_connection: bool = option(
+        False, "scale the sums of the connections by √½, as the released code does", fixed=True
+    )
+    prediction: Prediction = option(
+        "symmetric",
+        "compare the two texts by sum, distance and product, whatever their order (symmetric), or "
+        "side by side, by difference and by product (full), or side by side (simple)",
+        fixed=True,
+    )
+    dropout: float = option(0.2, "dropout before convolutions and linear layers", least=0, below=1)
+    embed_dropout: float = option(0.2, "dropout of the embeddings", least=0, below=1)
+    key_dropout: float = option(
+        0.01, "share of characters, bigrams and words made unknown in training", least=0, below=1
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        sizes = self.kernel_sizes
+        self.require("kernel_sizes", bool(sizes) and min(sizes) >= 1, "one or more whole numbers")
+        n = len(sizes)
+        self.require("hidden", self.hidden % n == 0, f"a multiple of {n}, the kernel sizes")
+
+
+@dataclass(frozen=True)
+class PairTextOptions(BatchOptions, WordOptions, BigramOptions, CharacterOptions, TableOptions):
+    """Options of reading the texts.
+
+    `bigrams` and what is of characters have no effect on inputs = "tokens"; `lower_case` and
+    `word_min_freq` have none on inputs = "chars".
+    """
+
+    block: ClassVar[str] = "text"
+
+    inputs: Inputs = option(
+        "chars",
+        "what is compared: characters, whatever the tokens are (chars), tokens, or characters that "
+        "know their tokens (both)",
+        fixed=True,
+    )
+    lower_case: bool = option(True, "look words up in lower case", fixed=True)
+    normalise_numbers: bool = option(False, "read every digit as 0", fixed=True)
+    batch_nodes: int = option(
+        8000, "units of both texts, with padding, that are computed at once", least=1
+    )
+
+    @property
+    def unit(self) -> Unit:
+        """What the texts are made of."""
+        return "token" if self.inputs == "tokens" else "char"

@@ -1,0 +1,213 @@
+"""Pairs of texts → batches of rows of numbers, and what is learnt of the training texts."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import srsly
+from spacy.tokens import Doc, Span
+
+from ..text.batches import TextEncoder, group_by_cost
+from ..text.codes import Codes, bigram_codes, char_codes, word_codes
+from ..text.segments import Segment
+from ..text.units import Ints, Unit, Units
+from ..text.upstream import token_of_unit
+from ..text.vocabulary import (
+    Column,
+    KeyIndex,
+    Pretrained,
+    count_bigrams,
+    count_characters,
+    count_words,
+    pack,
+    unpack,
+)
+from ..vectors import VectorSource
+from .batch import PairBatch, TextRows, compare, place_texts, places_of
+from .options import PairTextOptions
+from .pairs import Pair
+
+
+@dataclass(frozen=True)
+class SpanPairs:
+    """Pairs of spans, of whatever Docs.
+
+    docs: those that the spans are of, and possibly others.
+    """
+
+    docs: list[Doc]
+    pairs: Sequence[Pair]
+
+
+@dataclass(frozen=True)
+class PairTexts:
+    """Pairs as numbers of distinct texts, which are stretches of Docs."""
+
+    docs: list[Doc]
+    units: list[Units]  # of each Doc
+    texts: list[Segment]  # N distinct texts
+    left: Ints  # [B] numbers of texts
+    right: Ints  # [B]
+
+    @classmethod
+    def of(cls, pairs: SpanPairs, unit: Unit) -> "PairTexts":
+        """The texts of pairs of spans."""
+        docs = {id(doc): number for number, doc in enumerate(pairs.docs)}
+        texts: dict[Segment, int] = {}
+        numbers = [
+            texts.setdefault(_segment(span, docs[id(span.doc)], unit), len(texts))
+            for pair in pairs.pairs
+            for span in pair
+        ]
+        left, right = np.array(numbers, dtype=np.int64).reshape(-1, 2).T
+        return cls(
+            pairs.docs, [Units.of(doc, unit) for doc in pairs.docs], list(texts), left, right
+        )
+
+
+def _segment(span: Span, doc: int, unit: Unit) -> Segment:
+    if unit == "token":
+        return Segment(doc, span.start, span.end)
+    # An empty span's end_char may lie before its start_char.
+    return Segment(doc, span.start_char, span.start_char + len(span.text))
+
+
+def docs_of(pairs: Sequence[Pair]) -> list[Doc]:
+    """The Docs that spans are of, each once."""
+    return list({id(span.doc): span.doc for pair in pairs for span in pair}.values())
+
+
+@dataclass(frozen=True)
+class PairEncoder(TextEncoder):
+    """Turns pairs of texts into batches. Knows what the network's numbers mean.
+
+    gap: empty rows between texts, half of the units that a convolution sees.
+    """
+
+    options: PairTextOptions
+    gap: int
+    chars: KeyIndex = field(default_factory=KeyIndex.empty)
+    bigrams: KeyIndex = field(default_factory=KeyIndex.empty)
+    words: KeyIndex = field(default_factory=KeyIndex.empty)
+
+    @property
+    def unit(self) -> Unit:
+        return self.options.unit
+
+    def batches(self, texts: PairTexts) -> Iterator[PairBatch]:
+        """Batches of pairs of like length, each of at most `batch_nodes` units with padding (or of
+        one pair)."""
+        lengths = np.array([max(1, text.end - text.start) for text in texts.texts], dtype=np.int64)
+        n_left, n_right = lengths[texts.left], lengths[texts.right]
+        order = np.argsort(n_left + n_right, kind="stable")
+        for pairs in group_by_cost(order, n_left, n_right, self.options.batch_nodes):
+            left, right = texts.left[pairs], texts.right[pairs]
+            distinct, numbers = np.unique(np.concatenate([left, right]), return_inverse=True)
+            n_units = lengths[distinct]
+            starts, _ = place_texts(n_units, self.gap)
+            yield PairBatch(
+                pairs,
+                self.rows(texts, distinct),
+                compare(starts, n_units, numbers[: len(pairs)], numbers[len(pairs) :], self.gap),
+            )
+
+    def rows(self, texts: PairTexts, numbers: Ints) -> TextRows:
+        """Some of the texts as rows."""
+        segments = tuple(texts.texts[number] for number in numbers.tolist())
+        lengths = np.array([part.end - part.start for part in segments], dtype=np.int64)
+        n_units = np.maximum(lengths, 1)
+        starts, n_rows = place_texts(n_units, self.gap)
+        filled = np.zeros(n_rows, dtype=np.bool_)
+        filled[places_of(starts, n_units)] = True
+        columns = np.zeros((3, n_rows), dtype=np.int64)
+        columns[:, places_of(starts, lengths)] = self._keys(texts, segments, lengths)
+        return TextRows(segments, filled, *columns)
+
+    def _keys(self, texts: PairTexts, segments: Sequence[Segment], lengths: Ints) -> Ints:
+        """[3, units] keys of characters, bigrams and words; 0 for those that are not read."""
+        keys = np.zeros((3, int(lengths.sum())), dtype=np.int64)
+        if self.unit == "char":
+            pieces = (texts.units[part.text].text[part.start : part.end] for part in segments)
+            codes = char_codes("".join(pieces), self.options.normalise_numbers)
+            keys[0] = self.chars.look_up(codes)
+            keys[1] = self.bigrams.look_up(bigram_codes(codes, np.cumsum(lengths)[lengths > 0] - 1))
+        if self.options.inputs != "chars":
+            words = [word for part in segments for word in self._words(texts, part)]
+            keys[2] = self.words.look_up(codes_of_words(words, self.options))
+        return keys
+
+    def _words(self, texts: PairTexts, segment: Segment) -> list[str]:
+        """The word of each unit; "" for a character that is in none."""
+        if self.unit == "token":
+            return texts.units[segment.text].strings(segment.start, segment.end)
+        doc = texts.docs[segment.text]
+        numbers = token_of_unit(doc, 1, "char")[segment.start : segment.end]
+        return [doc[number - 1].text if number else "" for number in numbers.tolist()]
+
+    def to_bytes(self) -> bytes:
+        indexes = {"chars": self.chars, "bigrams": self.bigrams, "words": self.words}
+        return bytes(srsly.msgpack_dumps(pack(indexes, self.options)))
+
+    def from_bytes(self, data: bytes) -> "PairEncoder":
+        indexes = unpack(srsly.msgpack_loads(data), self.options)
+        return PairEncoder(self.options, self.gap, **indexes)
+
+
+def codes_of_words(words: Sequence[str], options: PairTextOptions) -> Codes:
+    """[N] codes of words, in the form in which they are looked up."""
+    distinct, numbers = np.unique(np.array(words, dtype=object), return_inverse=True)
+    codes = word_codes(
+        distinct, lower_case=options.lower_case, normalise_numbers=options.normalise_numbers
+    )
+    return codes[numbers]
+
+
+class Vocabulary(NamedTuple):
+    """An encoder, and the tables that its network needs."""
+
+    encoder: PairEncoder
+    columns: dict[str, Column]
+
+
+def learn_vocabulary(
+    encoder: PairEncoder,
+    pairs: Sequence[Pair],
+    *,
+    char_vectors: VectorSource | None = None,
+    bigram_vectors: VectorSource | None = None,
+    word_vectors: VectorSource | None = None,
+) -> Vocabulary:
+    """Take stock of the training pairs.
+
+    vectors: of characters and bigrams, or of words.
+    """
+    options, digits = encoder.options, encoder.options.normalise_numbers
+    spans = [span for pair in pairs for span in pair]
+    texts = [span.text for span in spans]
+    columns: dict[str, Column] = {}
+    if options.inputs != "tokens":
+        columns["chars"] = Column.build(
+            count_characters(texts, digits),
+            options.char_min_freq,
+            Pretrained.of_characters(char_vectors, 1, options, digits),
+            options,
+        )
+    if options.inputs != "tokens" and options.bigrams:
+        columns["bigrams"] = Column.build(
+            count_bigrams(texts, digits),
+            options.bigram_min_freq,
+            Pretrained.of_characters(bigram_vectors, 2, options, digits),
+            options,
+        )
+    if options.inputs != "chars":
+        form = {"lower_case": options.lower_case, "normalise_numbers": digits}
+        words = (token.text for span in spans for token in span)
+        columns["words"] = Column.build(
+            count_words(words, **form),
+            options.word_min_freq,
+            Pretrained.of_words(word_vectors, options, **form),
+            options,
+        )
+    indexes = {name: column.index for name, column in columns.items()}
+    return Vocabulary(PairEncoder(options, encoder.gap, **indexes), columns)

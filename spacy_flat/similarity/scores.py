@@ -1,0 +1,118 @@
+"""How good predictions of pairs are."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy.scorer import PRFScore, ROCAUCScore
+from spacy.training import Example
+
+Floats = NDArray[np.float64]
+
+BINS = 10  # of equal width, for the calibration error
+
+
+def score_pairs(
+    examples: Iterable[Example],
+    *,
+    labels: Sequence[str] = (),
+    positive: str | None = None,
+    threshold: float = 0.5,
+    **_: Any,
+) -> dict[str, Any]:
+    """Scores of `doc.cats` for examples whose reference has one of the labels.
+
+    labels: of the classes; a single one is that of a score.
+    positive: the class of which there are precision, recall, F1 and AUC, where there are two.
+    threshold: the probability from which a pair is `positive`.
+
+    `pairs_score` stands for the rest: the accuracy, or Spearman's correlation of scores. Only what
+    applies is there; None where there is nothing to score.
+    """
+    known = [eg for eg in examples if any(label in eg.reference.cats for label in labels)]
+    gold, found = (
+        np.array([[doc.cats.get(label, 0.0) for label in labels] for doc in docs], dtype=np.float64)
+        for docs in ([eg.reference for eg in known], [eg.predicted for eg in known])
+    )
+    if len(labels) == 1:
+        return regression_scores(gold.ravel(), found.ravel())
+    if not known:
+        return {"pairs_score": None, "pairs_acc": None}
+    if positive is None or len(labels) != 2:
+        return class_scores(labels, gold.argmax(1), found.argmax(1), found)
+    number = labels.index(positive)
+    chosen = np.where(found[:, number] >= threshold, number, 1 - number)
+    scores = class_scores(labels, gold.argmax(1), chosen, found)
+    per_label = scores["pairs_per_label"][positive]
+    return {
+        **scores,
+        **{f"pairs_{name}": per_label[name] for name in "prf"},
+        "pairs_auc": area_under_curve(gold.argmax(1) == number, found[:, number]),
+    }
+
+
+def class_scores(
+    labels: Sequence[str], gold: NDArray[np.int64], chosen: NDArray[np.int64], found: Floats
+) -> dict[str, Any]:
+    """gold, chosen: [N] numbers of classes; found: [N, K] probabilities."""
+    accuracy = float((gold == chosen).mean())
+    per_label = {}
+    for number, label in enumerate(labels):
+        tp = int(((gold == number) & (chosen == number)).sum())
+        fp, fn = int((chosen == number).sum()) - tp, int((gold == number).sum()) - tp
+        per_label[label] = PRFScore(tp=tp, fp=fp, fn=fn).to_dict()
+    return {
+        "pairs_score": accuracy,
+        "pairs_acc": accuracy,
+        "pairs_macro_f": float(np.mean([prf["f"] for prf in per_label.values()])),
+        "pairs_ece": calibration_error(found.max(1), gold == found.argmax(1)),
+        "pairs_per_label": per_label,
+    }
+
+
+def area_under_curve(gold: NDArray[np.bool_], found: Floats) -> float | None:
+    """The area under the ROC curve; None where all pairs are of one class."""
+    counts = ROCAUCScore()
+    for is_positive, probability in zip(gold.tolist(), found.tolist(), strict=True):
+        counts.score_set(probability, int(is_positive))
+    return float(counts.score) if len(set(gold.tolist())) == 2 else None
+
+
+def calibration_error(confidence: Floats, is_right: NDArray[np.bool_]) -> float:
+    """The expected calibration error (Guo et al., 2017): how far in each bin of confidences their
+    mean is from the share that is right, as a mean over all pairs."""
+    bins = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
+    gaps = np.bincount(bins, confidence - is_right, BINS)
+    return float(np.abs(gaps).sum() / max(1, len(bins)))
+
+
+def regression_scores(gold: Floats, found: Floats) -> dict[str, Any]:
+    """Correlations of scores [N], None where either is constant, and the mean squared error."""
+    spearman = correlation(ranks(gold), ranks(found))
+    return {
+        "pairs_score": spearman,
+        "pairs_spearman": spearman,
+        "pairs_pearson": correlation(gold, found),
+        "pairs_mse": float(((gold - found) ** 2).mean()) if len(gold) else None,
+    }
+
+
+def correlation(first: Floats, second: Floats) -> float | None:
+    """Pearson's correlation."""
+    if len(first) < 2 or not first.std() or not second.std():
+        return None
+    return float(np.corrcoef(first, second)[0, 1])
+
+
+def ranks(values: Floats) -> Floats:
+    """[N] → [N] ranks; equal values share the mean of theirs."""
+    _, numbers, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    means: Floats = (last - (counts - 1) / 2)[numbers]
+    return means
+
+
+def make_scorer() -> Callable[..., dict[str, Any]]:
+    """`spacy-flat.pair_scorer.v1`: scores of pairs; see `score_pairs`."""
+    return score_pairs
