@@ -1,5 +1,6 @@
 """What a user may set of RE2: blocks of the config, registered under `@misc`."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -40,7 +41,7 @@ class RE2Options(Options):
     blocks: int = option(2, "blocks of encoder, alignment and fusion", least=1, fixed=True)
     hidden: int = option(150, "width of encoders, fusions and prediction", least=1, fixed=True)
     encoder_layers: int = option(2, "convolutions in an encoder", least=1, fixed=True)
-    kernel_sizes: tuple[int, ...] = option(
+    kernel_sizes: Sequence[int] = option(
         (3,), "units that the convolutions see at once; the width is shared among them", fixed=True
     )
     alignment: Alignment = option(
