@@ -132,11 +132,11 @@ class RE2(EmbeddingNetwork):
         for block in self.blocks:
             assert isinstance(block, Block)
             if outputs:
-                entering = self.connect(embedded, entering, outputs)
+                entering = self.connect(embedded, entering, outputs) * pairs.filled
                 x = block.beside_encoding(entering, pairs.filled)
             if alignments is not None:
                 alignments.append(block.alignment.weights(x, pairs))
-            outputs.append(block.fusion(x, block.alignment(x, pairs)) * pairs.filled)
+            outputs.append(block.fusion(x, block.alignment(x, pairs)))
         return outputs[-1]
 
     def connect(self, embedded: Tensor, entered: Tensor, outputs: Sequence[Tensor]) -> Tensor:

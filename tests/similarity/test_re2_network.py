@@ -1,0 +1,330 @@
+"""RE2 beside a slow reference that follows the paper, one pair after the other."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.nn.functional import gelu
+
+from spacy_flat.nn.embedding import Table
+from spacy_flat.similarity import network as module
+from spacy_flat.similarity.batch import PairBatch, TextRows, compare, place_texts
+from spacy_flat.similarity.network import RE2, Block, FullFusion, RE2Sizes
+from spacy_flat.similarity.options import RE2Options
+
+N_KEYS = 30
+TINY = RE2Options(hidden=6)
+VARIANTS = [
+    RE2Options(hidden=6, **dict(zip(("alignment", "fusion", "connection"), choice, strict=True)))  # type: ignore[arg-type]
+    for choice in product(("identity", "linear"), ("full", "simple"), ("aug", "residual", "none"))
+]
+VARIANTS += [
+    replace(TINY, blocks=1),
+    replace(TINY, blocks=4),
+    replace(TINY, blocks=3, scaled_connection=True),
+    replace(TINY, blocks=3, connection="residual", scaled_connection=True),
+    replace(TINY, encoder_layers=1, kernel_sizes=(1,)),
+    replace(TINY, encoder_layers=3, kernel_sizes=(2, 3, 5)),
+    replace(TINY, kernel_sizes=(4, 1)),
+    replace(TINY, prediction="full"),
+    replace(TINY, prediction="simple"),
+    replace(TINY, objective="score"),
+]
+Texts = list[list[int]]
+TEXTS: Texts = [[3, 1, 4], [1, 5, 9, 2, 6, 5], [3], [5, 8, 9, 7, 9, 3, 2, 3, 8], [4, 6]]
+PAIRS = [(0, 1), (2, 3), (3, 2), (1, 4), (4, 4)]
+
+
+def make(options: RE2Options) -> RE2:
+    torch.manual_seed(0)
+    network = RE2(options, RE2Sizes(["a", "b", "c"], chars=Table(N_KEYS, N_KEYS, 5)))
+    with torch.no_grad():
+        for parameter in network.parameters():  # nothing may hide behind a zero or a one
+            parameter += 0.3 * torch.randn_like(parameter)
+    return network.eval().double()
+
+
+def batch_of(texts: Texts, pairs: list[tuple[int, int]], gap: int = 3) -> PairBatch:
+    n_units = np.array([len(text) for text in texts])
+    starts, n_rows = place_texts(n_units, gap)
+    keys, filled = np.zeros(n_rows, dtype=np.int64), np.zeros(n_rows, dtype=np.bool_)
+    for text, start in zip(texts, starts, strict=True):
+        keys[start : start + len(text)] = text
+        filled[start : start + len(text)] = True
+    left, right = np.array(pairs).T
+    return PairBatch(
+        np.arange(len(pairs)),
+        TextRows((), filled, keys, np.zeros_like(keys), np.zeros_like(keys)),
+        compare(starts, n_units, left, right, gap),
+    )
+
+
+# The reference
+
+
+def linear(layer: torch.nn.Linear, x: Tensor) -> Tensor:
+    """With the weight written out: gains of directions of length one."""
+    gain, direction = (
+        getattr(layer.parametrizations.weight, name)  # type: ignore[union-attr]
+        for name in ("original0", "original1")
+    )
+    weight = gain * direction / direction.flatten(1).norm(dim=1).reshape(gain.shape)
+    if weight.dim() == 2:
+        return x @ weight.T + layer.bias
+    size = weight.shape[2]
+    before, behind = (size - 1) // 2, size // 2
+    padded = torch.cat([x.new_zeros(before, x.shape[1]), x, x.new_zeros(behind, x.shape[1])])
+    return torch.stack(
+        [
+            sum((weight[:, :, k] @ padded[place + k] for k in range(size)), layer.bias)
+            for place in range(len(x))
+        ]
+    )
+
+
+def encode(block: Block, x: Tensor) -> Tensor:
+    for layer in block.encoder.layers:
+        x = gelu(torch.cat([linear(each, x) for each in layer], dim=1))  # type: ignore[union-attr]
+    return x
+
+
+def align(block: Block, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """What each unit of x is aligned with, and the weights of it."""
+    keys = [x, y]
+    if block.alignment.project is not None:
+        keys = [gelu(linear(block.alignment.project[1], text)) for text in keys]  # type: ignore[arg-type]
+    weights = []
+    for unit in keys[0]:
+        scores = torch.stack([unit @ other for other in keys[1]]) * block.alignment.temperature
+        weights.append(scores.exp() / scores.exp().sum())
+    found = torch.stack(weights)
+    return torch.stack([sum(w * o for w, o in zip(row, y, strict=True)) for row in found]), found  # type: ignore[misc]
+
+
+def fuse(block: Block, x: Tensor, a: Tensor) -> Tensor:
+    fusion = block.fusion
+    if not isinstance(fusion, FullFusion):
+        return gelu(linear(fusion.linear, torch.cat([x, a], dim=1)))
+    parts = [
+        gelu(linear(fusion.beside, torch.cat([x, a], dim=1))),
+        gelu(linear(fusion.difference, torch.cat([x, x - a], dim=1))),
+        gelu(linear(fusion.product, torch.cat([x, x * a], dim=1))),
+    ]
+    return gelu(linear(fusion.join, torch.cat(parts, dim=1)))
+
+
+def reference(network: RE2, left: list[int], right: list[int]) -> Tensor:
+    """[K] of one pair."""
+    options = network.options
+    scale = math.sqrt(0.5) if options.scaled_connection else 1.0
+    assert network.chars is not None
+    embedded = [network.chars.offsets.weight[torch.tensor(text)] for text in (left, right)]
+    entering, outputs = embedded, [[0.0 * embedded[0][:, :1], 0.0 * embedded[1][:, :1]]]
+    for number, block in enumerate(network.blocks):
+        assert isinstance(block, Block)
+        if number:
+            entering = [
+                connect(network, options, scale, embedded[side], entering[side], number,
+                        [output[side] for output in outputs])
+                for side in (0, 1)
+            ]  # fmt: skip
+        x, y = (torch.cat([text, encode(block, text)], dim=1) for text in entering)
+        outputs.append(
+            [fuse(block, x, align(block, x, y)[0]), fuse(block, y, align(block, y, x)[0])]
+        )
+    a, b = (output.max(dim=0).values for output in outputs[-1])
+    features = {
+        "symmetric": [a + b, (a - b).abs(), a * b],
+        "full": [a, b, a - b, a * b],
+        "simple": [a, b],
+    }[options.prediction]
+    hidden = gelu(linear(network.predict.compare, torch.cat(features)[None]))
+    return linear(network.predict.classify, hidden)[0]
+
+
+def connect(
+    network: RE2, options: RE2Options, scale: float, embedded: Tensor, entered: Tensor,
+    number: int, outputs: list[Tensor],
+) -> Tensor:  # fmt: skip
+    if options.connection == "none":
+        return outputs[-1]
+    if options.connection == "residual":
+        if number == 1:
+            assert network.widen is not None
+            entered = linear(network.widen, entered)
+        return (outputs[-1] + entered) * scale
+    total = outputs[-1] if number == 1 else (outputs[-1] + outputs[-2]) * scale
+    return torch.cat([embedded, total], dim=1)
+
+
+def expected(network: RE2, texts: Texts, pairs: list[tuple[int, int]]) -> Tensor:
+    return torch.stack([reference(network, texts[left], texts[right]) for left, right in pairs])
+
+
+# The tests
+
+
+@pytest.mark.parametrize("options", VARIANTS, ids=str)
+def test_network_equals_the_reference(options: RE2Options) -> None:
+    network = make(options)
+    outputs = network(batch_of(TEXTS, PAIRS))
+    assert outputs.shape == (len(PAIRS), 1 if options.objective == "score" else 3)
+    torch.testing.assert_close(outputs, expected(network, TEXTS, PAIRS))
+
+
+def test_gradients_equal_those_of_the_reference() -> None:
+    network = make(replace(TINY, blocks=3))
+    parameters = dict(network.named_parameters())
+    weights = torch.randn(len(PAIRS), 3, dtype=torch.float64)
+    found, wanted = (
+        torch.autograd.grad((outputs * weights).sum(), list(parameters.values()))
+        for outputs in (
+            network(batch_of(TEXTS, PAIRS)).double(),
+            expected(network, TEXTS, PAIRS),
+        )
+    )
+    for name, ours, theirs in zip(parameters, found, wanted, strict=True):
+        ours, theirs = (each.to_dense() if each.is_sparse else each for each in (ours, theirs))
+        torch.testing.assert_close(ours, theirs, msg=lambda text, name=name: f"{name}: {text}")
+
+
+@settings(max_examples=20)
+@given(
+    texts=st.lists(
+        st.lists(st.integers(0, N_KEYS), min_size=1, max_size=12), min_size=2, max_size=8
+    )
+)
+def test_a_pair_is_compared_the_same_in_any_company(texts: Texts) -> None:
+    """Whatever is in the batch, and however long the other texts are."""
+    network = make(TINY)
+    pairs = list(zip(range(len(texts)), reversed(range(len(texts))), strict=True))
+    together = network(batch_of(texts, pairs))
+    alone = [network(batch_of([texts[a], texts[b]], [(0, 1)])) for a, b in pairs]
+    torch.testing.assert_close(together, torch.cat(alone))
+
+
+@pytest.mark.parametrize("alignment", ["identity", "linear"])
+def test_symmetric_prediction_ignores_the_order(alignment: Any) -> None:
+    network = make(replace(TINY, alignment=alignment))
+    swapped = [(b, a) for a, b in PAIRS]
+    torch.testing.assert_close(
+        network(batch_of(TEXTS, PAIRS)), network(batch_of(TEXTS, swapped)), rtol=1e-12, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("prediction", ["full", "simple"])
+def test_other_predictions_know_the_order(prediction: Any) -> None:
+    network = make(replace(TINY, prediction=prediction))
+    swapped = [(b, a) for a, b in PAIRS]
+    difference = network(batch_of(TEXTS, PAIRS)) - network(batch_of(TEXTS, swapped))
+    assert difference[:-1].abs().amax(dim=1).min() > 1e-3
+
+
+def test_alignments_are_the_attention_of_each_block() -> None:
+    network = make(replace(TINY, blocks=1))
+    batch = batch_of(TEXTS, PAIRS)
+    ((left, right),) = network.alignments(network.encode(batch.texts), batch.comparison)
+    for number, (a, b) in enumerate(PAIRS):
+        assert network.chars is not None
+        texts = (network.chars.offsets.weight[torch.tensor(TEXTS[text])] for text in (a, b))
+        x, y = (torch.cat([text, encode(network.first, text)], dim=1) for text in texts)
+        n, m = len(x), len(y)
+        torch.testing.assert_close(left[number, :n, :m], align(network.first, x, y)[1])
+        torch.testing.assert_close(right[number, :m, :n], align(network.first, y, x)[1])
+        assert not left[number, :n, m:].any()
+        assert not right[number, :m, n:].any()
+
+
+def test_later_blocks_have_alignments_too() -> None:
+    network = make(replace(TINY, blocks=3))
+    batch = batch_of(TEXTS, PAIRS)
+    found = network.alignments(network.encode(batch.texts), batch.comparison)
+    assert len(found) == 3
+    for left, right in found:
+        torch.testing.assert_close(left.sum(2), torch.ones_like(left[:, :, 0]))
+        torch.testing.assert_close(right.sum(2), torch.ones_like(right[:, :, 0]))
+
+
+@pytest.mark.parametrize("is_train", [False, True])
+def test_attention_in_parts_is_the_same(monkeypatch: pytest.MonkeyPatch, is_train: bool) -> None:
+    """What a long text needs, so that its attention is never in memory as a whole."""
+    network = make(TINY)
+    batch = batch_of(TEXTS, PAIRS)
+    whole = network(batch)
+    whole_gradient = torch.autograd.grad(whole.sum(), network.first.alignment.temperature)
+    monkeypatch.setattr(module, "MOST_WEIGHTS", 60)
+    with torch.set_grad_enabled(is_train):
+        parts = network(batch)
+    torch.testing.assert_close(parts, whole)
+    if is_train:
+        gradient = torch.autograd.grad(parts.sum(), network.first.alignment.temperature)
+        torch.testing.assert_close(gradient, whole_gradient)
+
+
+def test_what_is_encoded_once_serves_any_comparison() -> None:
+    network = make(TINY)
+    one, other = batch_of(TEXTS, PAIRS), batch_of(TEXTS, [(1, 3)])
+    encoded = network.encode(one.texts)
+    torch.testing.assert_close(network.compare(encoded, one.comparison), network(one))
+    torch.testing.assert_close(network.compare(encoded, other.comparison), network(other))
+
+
+def test_vectors_from_upstream_are_read() -> None:
+    torch.manual_seed(0)
+    sizes = RE2Sizes(["a", "b"], chars=Table(N_KEYS, N_KEYS, 5), upstream_width=4)
+    network = RE2(TINY, sizes).eval()
+    vectors = torch.randn(sum(map(len, TEXTS)), 4)
+    moved = vectors.clone()
+    moved[0] += 1  # of the first text's first unit
+    before, after = (network(batch_of(TEXTS, PAIRS), each) for each in (vectors, moved))
+    changed = (before - after).abs().amax(dim=1) > 1e-6
+    assert changed.tolist() == [True, False, False, False, False]
+
+
+def test_losses() -> None:
+    outputs = torch.tensor([[1.0, 2.0, 0.5], [0.0, -1.0, 3.0]], dtype=torch.float64)
+    gold = np.array([1, 0])
+    wanted = -sum(
+        math.log(outputs[i].exp()[g] / outputs[i].exp().sum()) for i, g in enumerate(gold)
+    )
+    network = make(TINY)
+    assert network.loss(outputs, gold).item() == pytest.approx(wanted)
+    loss, gradient = network.loss_gradient(outputs, gold, 4)
+    assert loss == pytest.approx(wanted / 4)
+    one_hot = torch.eye(3, dtype=torch.float64)[gold]
+    torch.testing.assert_close(gradient, (outputs.softmax(1) - one_hot) / 4)
+    scores = make(replace(TINY, objective="score"))
+    assert scores.loss(outputs[:, :1], np.array([3.0, 1.0])).item() == pytest.approx(5.0)
+
+
+def test_dropouts_are_active_in_training_alone() -> None:
+    network = make(TINY).float()
+    batch = batch_of(TEXTS, PAIRS)
+    assert torch.equal(network(batch), network(batch))
+    network.train()
+    assert not torch.equal(network(batch), network(batch))
+    still = make(replace(TINY, dropout=0.0, embed_dropout=0.0, key_dropout=0.0)).float().train()
+    assert torch.equal(still(batch), still(batch))
+
+
+def test_weights_start_as_he_et_al_have_it() -> None:
+    torch.manual_seed(0)
+    network = RE2(RE2Options(hidden=150), RE2Sizes(["a", "b"], chars=Table(9, 9, 50)))
+    layers = {
+        "convolution": (network.first.encoder.layers[0][0], 2 / 150),  # type: ignore[index]
+        "fusion": (network.first.fusion.join, 2 / 450),
+        "last": (network.predict.classify, 1 / 150),
+    }
+    for name, (layer, variance) in layers.items():
+        assert layer.weight.var().item() == pytest.approx(variance, rel=0.15), name
+        assert not layer.bias.any()
+    assert network.first.alignment.temperature.item() == pytest.approx(1 / math.sqrt(150))
