@@ -16,6 +16,8 @@ from ..text.units import Ints
 
 Bools = NDArray[np.bool_]
 
+MULTIPLE = 64  # of which the number of rows is one
+
 
 @dataclass(frozen=True)
 class TextRows:
@@ -60,9 +62,11 @@ class PairBatch:
 
 def place_texts(n_units: Ints, gap: int) -> tuple[Ints, int]:
     """[N] units of texts → [N] the first row of each, and the number of rows; there are `gap` empty
-    rows before, between and after them."""
+    rows or more before, between and after them."""
     ends = np.cumsum(n_units + gap)
-    return ends - n_units, int(ends[-1]) + gap
+    # Few distinct numbers of rows, for each of which matrix libraries prepare themselves.
+    n_rows = -(-(int(ends[-1]) + gap) // MULTIPLE) * MULTIPLE
+    return ends - n_units, n_rows
 
 
 def places_of(starts: Ints, counts: Ints) -> Ints:

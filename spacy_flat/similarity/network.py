@@ -20,6 +20,7 @@ from torch.utils.checkpoint import checkpoint
 
 from ..nn.dropout import Dropout
 from ..nn.embedding import NO_TABLE, Table, make_embedding
+from ..nn.linear import Linear, linear
 from ..nn.network import EmbeddingNetwork, plain_sizes
 from .batch import Comparison, PairBatch, TextRows
 from .options import RE2Options
@@ -351,13 +352,8 @@ class FullFusion(nn.Module):
         of_x = torch.cat([beside[0], difference[0] + difference[1], product[0]])
         bias = torch.cat([layer.bias for layer in layers])
         of_aligned = torch.cat([beside[1], -difference[1]])
-        compared = nn.functional.linear(x, of_x, bias) + torch.cat(
-            [
-                nn.functional.linear(aligned, of_aligned),
-                nn.functional.linear(x * aligned, product[1]),
-            ],
-            dim=1,
-        )
+        of_both = [linear(aligned, of_aligned), linear(x * aligned, product[1])]
+        compared = linear(x, of_x, bias) + torch.cat(of_both, dim=1)
         return gelu(self.join(self.dropout(gelu(compared))))
 
 
@@ -388,12 +384,12 @@ class Prediction(nn.Module):
         return torch.cat(parts, dim=1)
 
 
-def make_linear(n_in: int, n_out: int, *, activated: bool = True) -> nn.Linear:
+def make_linear(n_in: int, n_out: int, *, activated: bool = True) -> Linear:
     """A linear layer with weight normalisation, initialised after He et al. (2015)."""
-    linear = nn.Linear(n_in, n_out)
-    _initialise(linear, n_in, activated)
-    weight_norm(linear)
-    return linear
+    layer = Linear(n_in, n_out)
+    _initialise(layer, n_in, activated)
+    weight_norm(layer)
+    return layer
 
 
 def make_convolution(n_in: int, n_out: int, size: int) -> nn.Conv1d:
