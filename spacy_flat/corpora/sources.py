@@ -19,3 +19,12 @@ def get_source(name: str) -> Source:
     if name not in SOURCES:
         raise ValueError(Errors.F120.format(name=name, names=", ".join(SOURCES)))
     return SOURCES[name]
+
+
+def names_by_task() -> str:
+    """The names of all corpora: "ner: demo, resume …; pairs: afqmc …"."""
+    tasks = dict.fromkeys(source.task for source in SOURCES.values())
+    return "; ".join(
+        f"{task}: {', '.join(name for name, source in SOURCES.items() if source.task == task)}"
+        for task in tasks
+    )
