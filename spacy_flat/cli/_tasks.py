@@ -40,6 +40,11 @@ class Task:
     doc: str = "sentence"
 
 
+def is_pair(doc: Doc) -> int:
+    """1 for an annotated pair of texts, 0 for any other Doc."""
+    return int(bool(doc.cats) and pair_of(doc) is not None)
+
+
 TASKS = (
     Task(
         score="ents_f",
@@ -60,12 +65,25 @@ TASKS = (
             "pairs_f": ("F1", percent),
             "pairs_p": ("precision", percent),
             "pairs_r": ("recall", percent),
+            "pairs_macro_f": ("macro F1", percent),
             "pairs_auc": ("AUC", decimals),
             "pairs_ece": ("expected calibration error", decimals),
         },
         per_label="pairs_per_label",
         label="pair",
-        count=lambda doc: int(bool(doc.cats) and pair_of(doc) is not None),
+        count=is_pair,
+        doc="pair",
+    ),
+    Task(
+        score="pairs_spearman",
+        title="Spearman's correlation",
+        shown={
+            "pairs_pearson": ("Pearson's correlation", decimals),
+            "pairs_mse": ("mean squared error", decimals),
+        },
+        per_label="",
+        label="pair",
+        count=is_pair,
         doc="pair",
     ),
 )

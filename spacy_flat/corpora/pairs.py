@@ -98,20 +98,21 @@ class PairReader:
         return found
 
     def _is_whole(self, row: Row) -> bool:
+        where = {"path": self.path, "line": row.line}
         for side, text in (("left", row.left), ("right", row.right)):
-            problem = "is empty" if not text.strip() else ""
-            if SEPARATOR in text:
+            if SEPARATOR in text:  # before it is stripped as white space
                 problem = "contains U+001F, which separates the two texts of a pair"
-            if problem:
-                error = Errors.F153.format(
-                    path=self.path, line=row.line, side=side, problem=problem
-                )
-                self.repairs.count_line(f"pair dropped whose text {problem.split(',')[0]}", error)
+                error = Errors.F153.format(**where, side=side, problem=problem)
+                self.repairs.count_line("pair with U+001F in a text dropped", error)
+                return False
+            if not text.strip():
+                error = Errors.F153.format(**where, side=side, problem="is empty")
+                self.repairs.count_line("pair with an empty text dropped", error)
                 return False
         label = row.label.strip()
         if label in UNLABELLED or (self.scores and not is_number(label)):
             wanted = "number" if self.scores else "label"
-            error = Errors.F154.format(path=self.path, line=row.line, found=label, wanted=wanted)
+            error = Errors.F154.format(**where, found=label, wanted=wanted)
             self.repairs.count_line(f"pair without a {wanted} dropped", error)
             return False
         return True
@@ -133,13 +134,11 @@ class PairReader:
     def _check_labels(self, rows: Sequence[Row]) -> None:
         numbers = [is_number(row.label) for row in rows]
         if len(rows) > 1 and not numbers[0] and all(numbers[1:]):
-            _, line, found = self.path, rows[0].line, rows[0].label
-            raise ValueError(Errors.F155.format(path=self.path, line=line, found=found))
-        if all(numbers):
-            for row in rows:
-                if not float(row.label).is_integer():
-                    error = Errors.F157.format(path=self.path, line=row.line, found=row.label)
-                    raise ValueError(error)
+            first = rows[0]
+            raise ValueError(Errors.F155.format(path=self.path, line=first.line, found=first.label))
+        for row in rows if all(numbers) else ():
+            if not float(row.label).is_integer():
+                raise ValueError(Errors.F157.format(path=self.path, line=row.line, found=row.label))
 
 
 Cut = Callable[[PairReader], Iterator[tuple[int, Sequence[str] | None]]]
@@ -223,24 +222,24 @@ def pick_columns(
     """Yield texts and label of each line, whose columns the first one tells."""
     columns, size = None, 0
     for line, cells in lines:
-        if columns is None and cells is not None:
+        if cells is None:
+            yield line, None
+            continue
+        if columns is None:
             columns, size = find_columns(cells), len(cells)
-            if columns is not None and is_header(cells):
+            if is_header(cells):
                 continue
-        picked = None
-        if cells is not None:
-            if columns is not None and len(cells) == size:
-                picked = [cells[int(name)] for name in columns]
-            else:
-                wanted = f"{size} as before" if columns else "two texts and a label"
-                error = Errors.F151.format(
-                    path=reader.path,
-                    line=line,
-                    found=counted(len(cells), "column"),
-                    wanted=wanted,
-                )
-                reader.repairs.count_line("line with other columns dropped", error)
-        yield line, picked
+        if columns is not None and len(cells) == size:
+            yield line, [cells[int(name)] for name in columns]
+            continue
+        error = Errors.F151.format(
+            path=reader.path,
+            line=line,
+            found=counted(len(cells), "column"),
+            wanted=f"{size} as before" if columns else "two texts and a label",
+        )
+        reader.repairs.count_line("line with other columns dropped", error)
+        yield line, None
 
 
 def find_columns(cells: Sequence[str]) -> Columns | None:
@@ -368,11 +367,12 @@ def _names_pairs(path: Path) -> bool:
 
 
 def _is_table(lines: Iterator[tuple[int, list[str] | None]]) -> bool:
-    """Whether the first line names columns of pairs, or has as many as they have, and what stands
-    in the last column are labels: numbers, or few that return."""
+    """Whether the first line names columns of pairs, or has as many as they have, and those of the
+    labels are such: numbers, or few that return."""
     rows = [cells for _, cells in islice(lines, SAMPLE) if cells]
-    if not rows or find_columns(rows[0]) is None:
+    columns = find_columns(rows[0]) if rows else None
+    if columns is None:
         return False
-    labels = [row[-1].strip() for row in rows]
-    repeated = len(set(labels)) <= len(labels) / 2
-    return is_header(rows[0]) or repeated or all(map(is_number, labels))
+    at = int(columns.label)
+    labels = [row[at].strip() for row in rows if len(row) == len(rows[0])]
+    return is_header(rows[0]) or all(map(is_number, labels)) or len(set(labels)) <= len(labels) / 2
