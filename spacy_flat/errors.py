@@ -268,6 +268,44 @@ class Errors(metaclass=_Coded):
         "install the package."
     )
     F146 = "{path}: pictures are SVG files. Name the output {path}.svg"
+    # Corpora of pairs of texts
+    F150 = (
+        "{path}: its content looks like {found}, so its format can't be told. Name it with "
+        "--format: {names}."
+    )
+    F151 = (
+        "{path}, line {line}: {found}, but expected {wanted}. Correct the line, or drop such lines "
+        "with --repair."
+    )
+    F152 = (
+        "{path}, line {line}: the quotes can't be read ({problem}). Quote a text that holds commas "
+        "or quotes, and double the quotes within; or drop such lines with --repair."
+    )
+    F153 = (
+        "{path}, line {line}: the {side} text {problem}. Correct it, or drop such lines with "
+        "--repair."
+    )
+    F154 = (
+        "{path}, line {line}: {found!r} is no {wanted}. Correct it, or drop such lines with "
+        "--repair."
+    )
+    F155 = (
+        "{path}, line {line}: its last column, {found!r}, is no number as on the other lines, so "
+        "it looks like a header whose names are not known. Call the columns sentence1, sentence2 "
+        "and label, or delete the line."
+    )
+    F156 = (
+        "{path}, line {line}: expected {layout} as JSON, but {problem}. Correct the record, or "
+        "drop such records with --repair."
+    )
+    F157 = (
+        "{path}, line {line}: the label {found} looks like a score. Give --scores to read the "
+        "labels as numbers, or write labels that are names or whole numbers."
+    )
+    F158 = (
+        "No component of the pipeline {name} sets entities, of which --errors makes a page. Leave "
+        "it out. The components are: {components}."
+    )
     # Pictures
     F160 = "The text is empty, so there is no lattice to draw. Give at least one character."
     F161 = (

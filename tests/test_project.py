@@ -31,10 +31,12 @@ from spacy_flat.ner.tener.options import SequenceOptions, TENEROptions
 
 ROOT = Path(__file__).parents[1]
 CONFIGS = sorted((ROOT / "configs").glob("*.cfg"))
+FACTORIES = {"flat": "flat_ner", "tener": "tener_ner", "re2": "re2_similarity"}
+MODELS = {"ner": ("flat", "tener"), "pairs": ("re2",)}
 PIPELINES = [
     (name, source.lang, model)
     for name, source in SOURCES.items()
-    for model in ("flat", "tener")
+    for model in MODELS[source.task]
     if (ROOT / f"configs/{source.lang}_{model}.cfg").exists()
 ]
 VARIABLES = {"vars.config": "configs/mini.cfg"}
@@ -68,7 +70,7 @@ def test_configs_are_complete(path: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_pipelines_of_configs_can_be_built(path: Path) -> None:
     nlp = load_model_from_config(load_config(path), auto_fill=False)
-    assert nlp.pipe_names == [f"{path.stem.split('_')[1]}_ner"]
+    assert nlp.pipe_names == [FACTORIES[path.stem.split("_")[1]]]
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
@@ -141,7 +143,8 @@ def test_dry_run(
     assert "--paths.char_vectors null" in out
     assert f"spacy train configs/{lang}_{model}.cfg" in out
     assert f"--name {model}_{corpus}" in out
-    assert f"show {lang}_{model}_{corpus} --file assets/examples/{lang}.txt" in out
+    assert f"show {lang}_{model}_{corpus} --file assets/examples/{lang}_{model}.txt" in out
+    assert (ROOT / f"assets/examples/{lang}_{model}.txt").is_file()
 
 
 def test_variables(bare_project: Path, capfd: pytest.CaptureFixture[str]) -> None:

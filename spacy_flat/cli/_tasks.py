@@ -7,10 +7,17 @@ from dataclasses import dataclass
 
 from spacy.tokens import Doc
 
+from ..similarity.pairs import pair_of
+
 
 def percent(score: float) -> str:
     """A score from 0 to 1 in per cent."""
     return f"{100 * score:.2f}"
+
+
+def decimals(score: float) -> str:
+    """A score with four decimals."""
+    return f"{score:.4f}"
 
 
 @dataclass(frozen=True)
@@ -21,6 +28,7 @@ class Task:
     shown: names of further scores, their titles, and how they are written.
     per_label: name of the precision, recall and F1 of each label; "" without any.
     label: what is counted of the gold data, in the singular, and `count` how many a Doc has.
+    doc: what a Doc is, in the singular.
     """
 
     score: str
@@ -29,6 +37,12 @@ class Task:
     per_label: str
     label: str
     count: Callable[[Doc], int]
+    doc: str = "sentence"
+
+
+def is_pair(doc: Doc) -> int:
+    """1 for an annotated pair of texts, 0 for any other Doc."""
+    return int(bool(doc.cats) and pair_of(doc) is not None)
 
 
 TASKS = (
@@ -43,5 +57,33 @@ TASKS = (
         per_label="ents_per_type",
         label="entity",
         count=lambda doc: len(doc.ents),
+    ),
+    Task(
+        score="pairs_acc",
+        title="accuracy",
+        shown={
+            "pairs_f": ("F1", percent),
+            "pairs_p": ("precision", percent),
+            "pairs_r": ("recall", percent),
+            "pairs_macro_f": ("macro F1", percent),
+            "pairs_auc": ("AUC", decimals),
+            "pairs_ece": ("expected calibration error", decimals),
+        },
+        per_label="pairs_per_label",
+        label="pair",
+        count=is_pair,
+        doc="pair",
+    ),
+    Task(
+        score="pairs_spearman",
+        title="Spearman's correlation",
+        shown={
+            "pairs_pearson": ("Pearson's correlation", decimals),
+            "pairs_mse": ("mean squared error", decimals),
+        },
+        per_label="",
+        label="pair",
+        count=is_pair,
+        doc="pair",
     ),
 )

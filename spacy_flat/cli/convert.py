@@ -10,8 +10,7 @@ import typer
 from wasabi import msg
 
 from ..corpora.convert import FORMATS, Summary, convert_file
-from ..corpora.fetch import corpus_files
-from ..corpora.sources import get_source
+from ..corpora.parts import convert_corpus
 from ..corpora.tables import ConvertOptions
 from ..wording import counted
 
@@ -56,12 +55,16 @@ def convert(
     strip_prefix: Annotated[
         str, typer.Option("--strip-prefix", help="Strip this before each unit (WikiANN: en:)")
     ] = "",
+    scores: Annotated[
+        bool, typer.Option("--scores", help="The labels of pairs are numbers, not classes")
+    ] = False,
 ) -> None:
-    """Convert an NER corpus to spaCy's binary format, each sentence a Doc.
+    """Convert a corpus of entities or of pairs of texts to spaCy's binary format.
 
-    Reads column files with BIO, BMES, BIOES or BILUO tags, and JSON with character offsets
-    (CLUENER's or doccano's objects, or pairs of text and entities; a line each or in one array),
-    in UTF-8.
+    Each sentence or pair becomes a Doc. Entities are read from column files with BIO, BMES, BIOES
+    or BILUO tags, and from JSON with character offsets (CLUENER's or doccano's objects, or arrays
+    of text and entities); pairs and their labels from TSV, CSV and JSON. JSON has a record a line
+    or all of them in one array. All is UTF-8.
     Defects end the command with file and line, unless --repair is given.
     """
     options = ConvertOptions(
@@ -71,22 +74,25 @@ def convert(
         words=words,
         strip_prefix=strip_prefix,
         strip_position=strip_position,
+        scores=scores,
     )
     if not corpus:
         report(output_path, convert_file(input_path, output_path, options))
         return
     if options != ConvertOptions():
         raise typer.BadParameter("--corpus knows the corpus's options: give no others.")
-    for part, path in corpus_files(corpus, input_path).items():
-        target = output_path / f"{part}.spacy"
-        report(target, convert_file(path, target, get_source(corpus).options))
+    for path, summary in convert_corpus(corpus, input_path, output_path):
+        report(path, summary)
 
 
 def report(path: Path, summary: Summary) -> None:
     """Print what a converted file holds, and after repairs how it begins."""
-    sizes = counted(summary.sentences, "sentence"), counted(summary.characters, "character")
+    sizes = counted(summary.sentences, summary.doc), counted(summary.characters, "character")
     msg.good(f"{path}: {', '.join(sizes)}")
     msg.info(counted(sum(summary.labels.values()), summary.label) + listed(summary.labels))
+    if summary.left_out:
+        left_out = counted(summary.left_out, summary.doc)
+        msg.info(f"{left_out} left out that stand in another part or corpus, or twice")
     if summary.repairs:
         msg.warn(counted(sum(summary.repairs.values()), "repair") + listed(summary.repairs))
         msg.text("It begins, as it was read:")

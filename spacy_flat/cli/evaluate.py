@@ -14,14 +14,14 @@ from ..files import replacing
 from ..wording import counted, plural
 from ._errors_page import errors_page, find_errors
 from ._gpu import use_gpu
-from ._tasks import TASKS, Task, percent
+from ._tasks import TASKS, Task, decimals, percent
 
 if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.training import Example
 
 PARTS = ("test", "dev")  # the first that there is gets scored
-FEW = 1000  # entities below which a score is said to be uncertain
+FEW = 1000  # entities or pairs below which a score is said to be uncertain
 
 
 def evaluate(
@@ -45,7 +45,7 @@ def evaluate(
     there is no test part.
 
     The scores are those of `spacy evaluate`. The JSON file also tells the part, and how many
-    sentences and entities it has.
+    sentences and entities, or pairs of texts, it has.
     """
     import spacy
     import srsly
@@ -55,24 +55,34 @@ def evaluate(
     use_gpu(gpu_id)
     part, path = evaluation_file(corpus)
     nlp = spacy.load(model)
+    if errors is not None:
+        check_entities(nlp, model)
     examples = read_examples(path, nlp)
     gold = [example.reference for example in examples]
     scores = nlp.evaluate(examples)
     tasks = [task for task in TASKS if task.score in scores]
     sizes = {task.label: sum(map(task.count, gold)) for task in tasks}
-    shown = [counted(len(gold), "sentence"), *(counted(n, label) for label, n in sizes.items())]
-    msg.info(f"Scored on {path}: {', '.join(shown)}")
+    sizes = ({task.doc: len(gold) for task in tasks} or {"sentence": len(gold)}) | sizes
+    shown = ", ".join(counted(n, noun) for noun, n in sizes.items())
+    msg.info(f"Scored on {path}: {shown}")
     for task in tasks:
         show_scores(task, scores, part, sizes[task.label])
     if part == "dev":
         msg.warn("Training chose its best weights on dev: the score is a little too high.")
     if output is not None:
-        counts = {plural(label): n for label, n in sizes.items()}
+        counts = {plural(noun): n for noun, n in sizes.items()}
         with replacing(output) as temporary:
-            srsly.write_json(temporary, {"part": part, "sentences": len(gold), **counts, **scores})
+            srsly.write_json(temporary, {"part": part, **counts, **scores})
         msg.good(str(output))
     if errors is not None:
         write_errors(errors, nlp, examples, f"{model} on {path}")
+
+
+def check_entities(nlp: Language, model: str) -> None:
+    """Raises ValueError (F158) where no component sets entities."""
+    if not any("doc.ents" in nlp.get_pipe_meta(name).assigns for name in nlp.pipe_names):
+        components = ", ".join(nlp.pipe_names) or "none"
+        raise ValueError(Errors.F158.format(name=model, components=components))
 
 
 def evaluation_file(corpus: Path) -> tuple[str, Path]:
@@ -105,7 +115,7 @@ def show_scores(task: Task, scores: Mapping[str, Any], part: str, n_labels: int)
         ]
         header = ("label", "precision", "recall", "F1")
         msg.table(labels, header=header, divider=True, aligns=("l", "r", "r", "r"))
-    msg.good(f"{task.title} on {part}: {written(scores[task.score], '{:.4f}'.format)}")
+    msg.good(f"{task.title} on {part}: {written(scores[task.score], decimals)}")
     if n_labels < FEW:
         few = counted(n_labels, task.label)
         msg.warn(f"Only {few} scored: the score is uncertain by some points.")

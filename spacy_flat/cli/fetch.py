@@ -9,11 +9,11 @@ import typer
 from wasabi import msg
 
 from ..corpora.fetch import fetch_corpus
-from ..corpora.sources import SOURCES
+from ..corpora.sources import names_by_task
 
 
 def fetch(
-    corpus: Annotated[str, typer.Argument(help=f"One of {', '.join(SOURCES)}")],
+    corpus: Annotated[str, typer.Argument(help=f"One of {names_by_task()}")],
     out_dir: Annotated[
         Path, typer.Argument(help="Folder in which CORPUS/ is made", file_okay=False)
     ],

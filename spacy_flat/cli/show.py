@@ -1,4 +1,4 @@
-"""`python -m spacy flat show`: what a trained pipeline sees in a text."""
+"""`python -m spacy flat show`: what a trained pipeline sees in a text, or in a pair of texts."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..files import read_text_lines
+from ..similarity.pairs import join_pair, pair_of
 from ..wording import counted
 
 if TYPE_CHECKING:
@@ -21,26 +22,40 @@ if TYPE_CHECKING:
 def show(
     model: Annotated[str, typer.Argument(help="Pipeline package or folder")],
     texts: Annotated[
-        list[str] | None, typer.Argument(metavar="[TEXT]...", help="Texts to look at")
+        list[str] | None,
+        typer.Argument(metavar="[TEXT]...", help="Texts, or pairs of texts with a TAB between"),
     ] = None,
     file: Annotated[
-        Path | None, typer.Option("--file", "-f", help="File of texts, one a line (UTF-8)")
+        Path | None, typer.Option("--file", "-f", help="File of texts or pairs, one a line (UTF-8)")
     ] = None,
 ) -> None:
-    """Show the entities of texts, and the words of the lexicon in them (the lattice)."""
+    """Show the entities of texts and the words of the lexicon in them (the lattice), or how alike
+    the texts of pairs are."""
     import spacy
 
-    texts = [*(texts or ()), *(lines_of(file) if file else ())]
+    texts = [joined(text) for text in (*(texts or ()), *(lines_of(file) if file else ()))]
     if not texts:
         raise ValueError(Errors.F137)
     nlp = spacy.load(model)
     for doc in nlp.pipe(texts):
-        msg.divider(doc.text)
-        show_entities(doc)
+        pair = pair_of(doc)
+        if pair is not None and doc.cats:
+            msg.divider(" | ".join(text.text for text in pair))
+            show_labels(doc)
+        else:
+            msg.divider(doc.text)
+        if doc.ents or not doc.cats:
+            show_entities(doc)
         for name, words in lattice_words(nlp, doc.text):
             msg.text(
                 f"{name} found {counted(len(words), 'word')} of its lexicon:", "  ".join(words)
             )
+
+
+def joined(text: str) -> str:
+    """The text of a pair where one TAB stands between two texts; otherwise the text itself."""
+    left, *right = (part.strip() for part in text.split("\t"))
+    return join_pair(left, right[0]) if left and len(right) == 1 and right[0] else text
 
 
 def lines_of(path: Path) -> list[str]:
@@ -55,6 +70,14 @@ def show_entities(doc: Doc) -> None:
         return
     rows = [(f"{ent.start_char}–{ent.end_char}", ent.label_, ent.text) for ent in doc.ents]
     msg.table(rows, header=("characters", "label", "entity"), divider=True)
+
+
+def show_labels(doc: Doc) -> None:
+    """Print a table of the labels of a pair with their probabilities, the likeliest first, or of
+    the score of one that has no classes."""
+    labels = sorted(doc.cats.items(), key=lambda item: -item[1])
+    rows = [(label, f"{value:.4f}") for label, value in labels]
+    msg.table(rows, header=("label", "score"), divider=True, aligns=("l", "r"))
 
 
 def lattice_words(nlp: Language, text: str) -> Iterator[tuple[str, list[str]]]:

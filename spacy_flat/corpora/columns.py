@@ -191,6 +191,14 @@ def sample_rows(path: Path, limit: int = SAMPLE) -> list[tuple[str, str]]:
     return list(islice((row for row in columns if row), limit))
 
 
+def has_tags(path: Path) -> bool:
+    """Whether a file is one of columns: most of its first units have a tag, or, where the columns
+    are swapped, are one."""
+    rows = sample_rows(path)
+    tagged = sum(any(map(_TAG.fullmatch, row)) for row in rows)
+    return tagged > 0.5 * len(rows)
+
+
 def are_swapped(rows: Sequence[tuple[str, str]]) -> bool:
     """Whether all units look like tags, and not all tags do."""
     units, tags = (all(map(_TAG.fullmatch, column)) for column in zip(*rows, strict=True))

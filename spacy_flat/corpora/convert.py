@@ -7,23 +7,23 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
-from spacy.tokens import DocBin
+from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
 from ..errors import Errors
 from ..files import read_text_lines, replacing
 from ..wording import counted
-from . import ner
+from . import ner, pairs
 from .sentence import Repairs
 from .tables import ConvertOptions, Format
 
-FORMATS: dict[str, Format] = {**ner.FORMATS}
-# Each gives the name of a format or None; the last takes any file for one of columns.
-DETECTORS: list[Callable[[Path], str | None]] = [ner.detect_format]
+FORMATS: dict[str, Format] = {**ner.FORMATS, **pairs.FORMATS}
+# Each gives the name of a format, or None where a file is none of its task's.
+DETECTORS: list[Callable[[Path], str | None]] = [ner.detect_format, pairs.detect_format]
 
 SHOWN = 3  # Docs of a sample
 SHOWN_CHARACTERS = 60  # of each
@@ -35,6 +35,8 @@ class Summary:
 
     label: what `labels` counts, in the singular ("entity").
     sample: the first Docs on a line each.
+    doc: what a Doc is, in the singular.
+    left_out: Docs that stand in another part of the corpus, or twice.
     """
 
     label: str
@@ -43,34 +45,54 @@ class Summary:
     labels: Counter[str] = field(default_factory=Counter)
     repairs: Counter[str] = field(default_factory=Counter)
     sample: list[str] = field(default_factory=list)
+    doc: str = "sentence"
+    left_out: int = 0
+
+    def add(self, doc: Doc, form: Format) -> None:
+        """Count a Doc of a format."""
+        self.sentences += 1
+        self.characters += len(doc.text)
+        self.labels.update(form.count(doc))
+        if len(self.sample) < SHOWN:
+            self.sample.append(shortened(form.show(doc)))
 
 
 def convert_file(source: Path, target: Path, options: ConvertOptions) -> Summary:
     """Convert a corpus file to a `.spacy` file, whose folder is made where it is missing.
 
-    Raises ValueError (F004, F101 to F119, F141 to F144), IsADirectoryError (F125) where `target` is
-    a folder; `target` is then left as it was.
+    Raises ValueError (F004, F101 to F119, F141 to F144, F150 to F157), IsADirectoryError (F125)
+    where `target` is a folder; `target` is then left as it was.
     """
     check_paths(source, target)
     name = find_format(source, options)
-    form = FORMATS[name]
-    repairs = Repairs(options.repair)
-    summary = Summary(form.label)
-    docs = DocBin(attrs=["ENT_IOB", "ENT_TYPE"], store_user_data=True)
-    for doc in form.read(source, options, repairs, Vocab()):
+    summary = Summary(FORMATS[name].label, doc=FORMATS[name].doc)
+    docs = new_docs()
+    for doc in read_file(source, name, options, summary):
         docs.add(doc)
-        summary.sentences += 1
-        summary.characters += len(doc.text)
-        summary.labels.update(form.count(doc))
-        if len(summary.sample) < SHOWN:
-            summary.sample.append(shortened(form.show(doc)))
-    if not summary.sentences:
-        raise ValueError(Errors.F101.format(path=source))
-    summary.repairs = repairs.counts
-    check_repairs(source, name, summary, repairs, options.max_repairs)
     with replacing(target) as temporary:
         docs.to_disk(temporary)
     return summary
+
+
+def new_docs() -> DocBin:
+    """A DocBin for the Docs of any task."""
+    return DocBin(attrs=["ENT_IOB", "ENT_TYPE"], store_user_data=True)
+
+
+def read_file(path: Path, name: str, options: ConvertOptions, summary: Summary) -> Iterator[Doc]:
+    """Yield the Docs of a file of the format `name`, and count them in `summary`.
+
+    Raises ValueError as `convert_file`, at the end where there was no Doc (F101) or where too much
+    was repaired (F116).
+    """
+    repairs = Repairs(options.repair)
+    for doc in FORMATS[name].read(path, options, repairs, Vocab()):
+        summary.add(doc, FORMATS[name])
+        yield doc
+    if not summary.sentences:
+        raise ValueError(Errors.F101.format(path=path))
+    summary.repairs = repairs.counts
+    check_repairs(path, name, summary, repairs, options.max_repairs)
 
 
 def shortened(line: str) -> str:
@@ -95,8 +117,8 @@ def check_paths(source: Path, target: Path) -> None:
 def find_format(path: Path, options: ConvertOptions) -> str:
     """The name of the format of a file: the one asked for, or told by the file.
 
-    Raises ValueError for an unknown name (F118), for options that the format does not take (F117)
-    and for a file without line feeds (F113).
+    Raises ValueError for an unknown name (F118), for options that the format does not take (F117),
+    for a file without line feeds (F113), and as `detect_format`.
     """
     if options.format not in ("auto", *FORMATS):
         raise ValueError(Errors.F118.format(name=options.format, names=", ".join(FORMATS)))
@@ -112,8 +134,17 @@ def find_format(path: Path, options: ConvertOptions) -> str:
 
 
 def detect_format(path: Path) -> str:
-    """Tell the format of a file by its content."""
-    return next(name for detect in DETECTORS if (name := detect(path)))
+    """Tell the format of a file by its content.
+
+    Raises ValueError where there is none (F101), and where no format or more than one fits (F150).
+    """
+    if not any(text.strip() for _, text in read_text_lines(path)):
+        raise ValueError(Errors.F101.format(path=path))
+    names = [name for detect in DETECTORS if (name := detect(path))]
+    if len(names) != 1:
+        found = " and ".join(names) or "none of the formats"
+        raise ValueError(Errors.F150.format(path=path, found=found, names=", ".join(FORMATS)))
+    return names[0]
 
 
 def check_line_ends(path: Path) -> None:

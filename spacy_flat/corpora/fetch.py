@@ -42,11 +42,11 @@ def fetch_corpus(name: str, out_dir: Path, local_dir: Path | None = None) -> lis
 
 
 def corpus_files(name: str, data_dir: Path) -> dict[str, Path]:
-    """Return the fetched file of each part of a corpus: train, dev, test.
+    """Return the fetched files of a corpus by their names in `Source.files`.
 
     Raises ValueError (F120; F121 where one is missing).
     """
-    files = {part: data_dir / name / file.name for part, file in get_source(name).files.items()}
+    files = {key: data_dir / name / file.name for key, file in get_source(name).files.items()}
     for path in files.values():
         if not path.is_file():
             advice = f"Get it first: python -m spacy flat fetch {name} {data_dir}"

@@ -19,16 +19,18 @@ from .columns import (
     detect_scheme,
     has_positions,
     has_spaced_words,
+    has_tags,
     sample_rows,
 )
 from .offsets import Layout, OffsetReader, detect_layout
 from .sentence import Repairs, Sentence
 from .tables import ConvertOptions, Format
+from .tokens import split_off_spaces
 
 
-def detect_format(path: Path) -> str:
+def detect_format(path: Path) -> str | None:
     """Tell the format of a file by how it begins, and a column file's scheme by all its tags."""
-    return detect_layout(path) or detect_scheme(path)
+    return detect_layout(path) or (detect_scheme(path) if has_tags(path) else None)
 
 
 def columns(scheme: Scheme) -> Format:
@@ -137,25 +139,3 @@ def make_doc(vocab: Vocab, sentence: Sentence, separator: str = "") -> Doc:
         spans.append(span)
     doc.ents = tuple(spans)
     return doc
-
-
-def split_off_spaces(units: list[str], separator: str) -> tuple[list[str], list[bool]]:
-    """Return the tokens of units, and whether a space follows each.
-
-    The same as `spacy.util.get_words_and_spaces`, but in linear time: a file without blank lines
-    is one long sentence.
-    """
-    words: list[str] = []
-    spaces: list[bool] = []
-    pieces = [piece for unit in units for piece in (separator, unit)][1:] if separator else units
-    for piece in pieces:
-        after_word = bool(words) and not words[-1].isspace()
-        if piece.startswith(" ") and after_word and not spaces[-1]:
-            spaces[-1] = True
-            piece = piece[1:]
-        if piece.isspace() and words and words[-1].isspace():
-            words[-1] += piece
-        elif piece:
-            words.append(piece)
-            spaces.append(False)
-    return words, spaces

@@ -10,6 +10,7 @@ _WNUT17 = "https://raw.githubusercontent.com/leondz/emerging_entities_17/master/
 
 SOURCES: dict[str, Source] = {
     "demo": Source(
+        task="ner",
         lang="zh",
         folder="assets/demo",
         homepage="this project's repository",
@@ -18,6 +19,7 @@ SOURCES: dict[str, Source] = {
         embedded=True,
     ),
     "resume": Source(
+        task="ner",
         lang="zh",
         folder="ner_zh/resume",
         homepage="https://github.com/jiesutd/LatticeLSTM",
@@ -42,6 +44,7 @@ SOURCES: dict[str, Source] = {
         options=ConvertOptions(format="bmes", repair=True),
     ),
     "weibo": Source(
+        task="ner",
         lang="zh",
         folder="ner_zh/weibo",
         homepage="https://github.com/hltcoe/golden-horse",
@@ -61,6 +64,7 @@ SOURCES: dict[str, Source] = {
         options=ConvertOptions(format="bio", strip_position=True, repair=True),
     ),
     "msra": Source(
+        task="ner",
         lang="zh",
         folder="ner_zh/msra",
         homepage="https://github.com/SophonPlus/ChineseNlpCorpus (datasets/dh_msra)",
@@ -80,6 +84,7 @@ SOURCES: dict[str, Source] = {
         ),
     ),
     "cluener": Source(
+        task="ner",
         lang="zh",
         folder="ner_zh/cluener",
         homepage="https://github.com/CLUEbenchmark/CLUENER2020",
@@ -96,6 +101,7 @@ SOURCES: dict[str, Source] = {
         no_download="it is published as an archive.",
     ),
     "wnut17": Source(
+        task="ner",
         lang="en",
         folder="ner_en/wnut17",
         homepage="https://github.com/leondz/emerging_entities_17",
@@ -120,6 +126,7 @@ SOURCES: dict[str, Source] = {
         options=ConvertOptions(format="bio", words=True, repair=True),
     ),
     "wikiann": Source(
+        task="ner",
         lang="en",
         folder="ner_en/wikiann_en",
         homepage="https://github.com/davidsbatista/NER-datasets",

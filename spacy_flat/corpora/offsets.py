@@ -134,23 +134,26 @@ def _longest_first(entity: EntitySpan) -> tuple[int, int]:
 
 
 def detect_layout(path: Path) -> Layout | None:
-    """Tell the layout of a file by its first record; None where it is not JSON."""
+    """Tell the layout of a file by its first record; None where it is not JSON, or no "text"."""
     opening = _opening(path)
     if opening.startswith(('["', '[["')):
         return "spacy"
-    if not opening.startswith(('{"', '[{"')):
+    if not has_objects(path):
         return None
     _, raw = next(read_records(path))
-    return "doccano" if _has_list(raw) else "cluener"
-
-
-def _has_list(raw: str) -> bool:
-    """Whether a record has its entities in a list, as doccano's have."""
     try:
         record = load(raw)
     except ValueError:
-        return False
-    return any(isinstance(record.get(key), list) for key in DOCCANO_KEYS)
+        return "cluener" if '"text"' in raw else None
+    if "text" not in record:
+        return None
+    has_list = any(isinstance(record.get(key), list) for key in DOCCANO_KEYS)
+    return "doccano" if has_list else "cluener"
+
+
+def has_objects(path: Path) -> bool:
+    """Whether a file begins with a JSON object, by itself or in an array."""
+    return _opening(path).startswith(('{"', '[{"'))
 
 
 def read_records(path: Path) -> Iterator[tuple[int, str]]:

@@ -8,10 +8,10 @@ dictionary of its own.
 from __future__ import annotations
 
 from ..errors import Errors
-from . import ner_sources
+from . import ner_sources, pair_sources
 from .tables import Source
 
-SOURCES: dict[str, Source] = {**ner_sources.SOURCES}
+SOURCES: dict[str, Source] = {**ner_sources.SOURCES, **pair_sources.SOURCES}
 
 
 def get_source(name: str) -> Source:
@@ -19,3 +19,12 @@ def get_source(name: str) -> Source:
     if name not in SOURCES:
         raise ValueError(Errors.F120.format(name=name, names=", ".join(SOURCES)))
     return SOURCES[name]
+
+
+def names_by_task() -> str:
+    """The names of all corpora: "ner: demo, resume …; pairs: afqmc …"."""
+    tasks = dict.fromkeys(source.task for source in SOURCES.values())
+    return "; ".join(
+        f"{task}: {', '.join(name for name, source in SOURCES.items() if source.task == task)}"
+        for task in tasks
+    )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
+from typing import Literal
 
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
@@ -21,6 +23,7 @@ class ConvertOptions:
     max_repairs: share of the lines or of the entities that may be repaired, from 0 to 1.
     words: units are words with a space between them, not characters (or words) written together.
     strip_prefix, strip_position: see `ColumnReader`.
+    scores: the labels of pairs are numbers that say how alike the texts are.
     """
 
     format: str = "auto"
@@ -29,6 +32,7 @@ class ConvertOptions:
     words: bool = False
     strip_prefix: str = ""
     strip_position: bool = False
+    scores: bool = False
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,8 @@ class Format:
     show: a Doc with its annotation on one line.
     label: what is counted, in the singular.
     takes: options that have an effect on this format, beside `repair` and `max_repairs`.
+    doc: what a Doc is, in the singular.
+    key: equal for two Docs that are the same example, whatever their annotation.
     """
 
     read: Callable[[Path, ConvertOptions, Repairs, Vocab], Iterator[Doc]]
@@ -47,6 +53,8 @@ class Format:
     show: Callable[[Doc], str]
     label: str
     takes: tuple[str, ...] = ()
+    doc: str = "sentence"
+    key: Callable[[Doc], Hashable] = lambda doc: doc.text
 
 
 @dataclass(frozen=True)
@@ -61,12 +69,19 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Source:
-    """A corpus. `files` are by part: train, dev, test.
+    """A corpus.
 
+    task: what its annotation is for, which says what models can be trained on it.
+    files: by names of our own: those of the parts train, dev, test, or those that `made_of` uses.
     no_download: why its files have no URL.
     embedded: its folder is in this project's own folder, where commands are run.
+    made_of: the files that each part is made of, one after the other; empty: each is a part.
+    left_out: files whose Docs are left out of the training part.
+    distinct: the training part has each Doc once, and none of another part.
+    dev_share: of the training part, at even distances, which becomes the development part.
     """
 
+    task: Literal["ner", "pairs"]
     lang: str
     folder: str
     homepage: str
@@ -74,3 +89,7 @@ class Source:
     options: ConvertOptions
     no_download: str = ""
     embedded: bool = False
+    made_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+    distinct: bool = False
+    dev_share: Fraction = Fraction(0)

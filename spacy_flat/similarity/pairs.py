@@ -8,6 +8,9 @@ from ..errors import Errors
 # nothing but a text.
 SEPARATOR = "\x1f"
 PAIR = "pair"  # in doc.spans
+# Names in doc.cats: the classes of pairs that are labelled 0 and 1, and of a score.
+DIFFERENT, SAME = "different", "same"
+SIMILARITY = "similarity"
 
 Pair = tuple[Span, Span]
 

@@ -15,9 +15,10 @@ from spacy.vocab import Vocab
 
 from spacy_flat.corpora import ConvertOptions, Summary, convert_file
 from spacy_flat.corpora.convert import FORMATS, detect_format
-from spacy_flat.corpora.ner import make_doc, show_entities, split_off_spaces
+from spacy_flat.corpora.ner import make_doc, show_entities
 from spacy_flat.corpora.sentence import Repairs, Sentence
 from spacy_flat.corpora.tables import Format
+from spacy_flat.corpora.tokens import split_off_spaces
 from spacy_flat.text.units import EntitySpan
 
 

@@ -6,9 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from spacy.tokens import DocBin
+from spacy.vocab import Vocab
 
 from spacy_flat.corpora import ConvertOptions, convert_file
+from spacy_flat.corpora.convert import detect_format
 from spacy_flat.corpora.fetch import corpus_files, fetch_corpus
+from spacy_flat.corpora.pairs import key_of
+from spacy_flat.corpora.parts import convert_corpus
 from spacy_flat.corpora.sources import SOURCES
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -71,3 +76,40 @@ def test_the_illegal_tags_of_weibo_are_an_error_without_repair(tmp_path: Path) -
 def test_a_forgotten_option_is_an_error(tmp_path: Path, name: str, code: str, repair: bool) -> None:
     with pytest.raises(ValueError, match=code):
         convert_file(path_of(name, "dev"), tmp_path / "dev.spacy", ConvertOptions(repair=repair))
+
+
+# Pairs: different, same, and how many were left out (AFQMC and the mixture are left out for time)
+
+PAIRS = {
+    "atec": {"train": (19003, 2880, 15032), "dev": (2137, 294, 0)},
+    "bq": {"train": (4504, 4496, 0), "dev": (496, 504, 0), "test": (5000, 5000, 0)},
+    "lcqmc": {"train": (3918, 3882, 2), "dev": (482, 518, 0)},
+}
+
+
+TOLD = {"ner": ("bio", "bmes", "cluener"), "pairs": ("pairs-tsv", "pairs-csv")}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_parts_of_pairs(tmp_path: Path, name: str) -> None:
+    fetch_corpus(name, tmp_path, DATA)
+    keys = {}
+    counts = {}
+    for path, summary in convert_corpus(name, tmp_path, tmp_path):
+        labels = summary.labels
+        counts[path.stem] = (labels["different"], labels["same"], summary.left_out)
+        keys[path.stem] = {key_of(doc) for doc in DocBin().from_disk(path).get_docs(Vocab())}
+        assert not summary.repairs
+    assert counts == PAIRS[name]
+    for part in keys.keys() - {"train"}:
+        assert not keys[part] & keys["train"]
+    assert len(keys["train"]) == sum(counts["train"][:2])
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_formats_are_told(name: str) -> None:
+    source = SOURCES[name]
+    for file in source.files.values():
+        path = DATA / source.folder / file.name
+        if not source.embedded and path.stat().st_size < 4_000_000:
+            assert detect_format(path) in TOLD[source.task]

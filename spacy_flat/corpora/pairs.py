@@ -1,0 +1,378 @@
+"""Corpora of pairs of texts: tables with TABs or commas, and JSON.
+
+A table has two texts and a label on each line, perhaps with a number in front. Where its first line
+names the columns, they may stand in any order among others:
+
+    sentence1,sentence2,label
+    运费怎么算,邮费是多少,1
+
+JSON has an object for each pair, one a line or all of them in one array:
+
+    {"sentence1": "运费怎么算", "sentence2": "邮费是多少", "label": "1"}
+
+A pair becomes one Doc, as `similarity.pairs` says, with all labels of its file in `doc.cats`.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
+
+from ..errors import Errors
+from ..files import read_text_lines
+from ..similarity.pairs import DIFFERENT, SAME, SEPARATOR, SIMILARITY, join_pair, mark_pair, pair_of
+from ..wording import counted
+from .columns import SAMPLE, has_tags
+from .offsets import has_objects, load, read_records
+from .sentence import Repairs
+from .tables import ConvertOptions, Format
+from .tokens import split_off_spaces
+
+# How files call the two texts and the label, in any case.
+TEXTS = (
+    ("sentence1", "sentence2"),
+    ("text1", "text2"),
+    ("question1", "question2"),
+    ("query1", "query2"),
+    ("sentence_a", "sentence_b"),
+    ("text_a", "text_b"),
+    ("premise", "hypothesis"),
+)
+LABELS = ("gold_label", "label", "is_duplicate", "score", "similarity")
+UNLABELLED = ("", "-")  # the second where SNLI's annotators did not agree
+CLASSES = {"0": DIFFERENT, "0.0": DIFFERENT, "1": SAME, "1.0": SAME}
+
+LAYOUT = '{"sentence1": "…", "sentence2": "…", "label": …}'
+Name = str | int  # of a column: in JSON its key, in a table its number
+
+
+class Columns(NamedTuple):
+    """Where the two texts and the label stand."""
+
+    left: Name
+    right: Name
+    label: Name
+
+
+class Row(NamedTuple):
+    """A pair as its file has it, from the line `line` on."""
+
+    line: int
+    left: str
+    right: str
+    label: str
+
+
+# Formats
+
+
+@dataclass(frozen=True)
+class PairReader:
+    """Reads one file of pairs: what is common to all formats."""
+
+    path: Path
+    repairs: Repairs
+    scores: bool = False
+
+    def rows(self, cells: Iterator[tuple[int, Sequence[str] | None]]) -> list[Row]:
+        """The pairs of (line, two texts and label), or None in place of a line that was dropped.
+
+        Raises ValueError (F153, F154).
+        """
+        found = []
+        for line, texts in cells:
+            self.repairs.n_lines += 1
+            if texts is not None:
+                row = Row(line, *(text.replace("\ufeff", "") for text in texts))
+                if self._is_whole(row):
+                    found.append(Row(line, *(text.strip() for text in row[1:])))
+        return found
+
+    def _is_whole(self, row: Row) -> bool:
+        where = {"path": self.path, "line": row.line}
+        for side, text in (("left", row.left), ("right", row.right)):
+            if SEPARATOR in text:  # before it is stripped as white space
+                problem = "contains U+001F, which separates the two texts of a pair"
+                error = Errors.F153.format(**where, side=side, problem=problem)
+                self.repairs.count_line("pair with U+001F in a text dropped", error)
+                return False
+            if not text.strip():
+                error = Errors.F153.format(**where, side=side, problem="is empty")
+                self.repairs.count_line("pair with an empty text dropped", error)
+                return False
+        label = row.label.strip()
+        if label in UNLABELLED or (self.scores and not is_number(label)):
+            wanted = "number" if self.scores else "label"
+            error = Errors.F154.format(**where, found=label, wanted=wanted)
+            self.repairs.count_line(f"pair without a {wanted} dropped", error)
+            return False
+        return True
+
+    def cats(self, rows: Sequence[Row]) -> Iterator[dict[str, float]]:
+        """Yield the categories of each pair. Raises ValueError (F155, F157)."""
+        if self.scores:
+            yield from ({SIMILARITY: float(row.label)} for row in rows)
+            return
+        self._check_labels(rows)
+        if all(row.label in CLASSES for row in rows):
+            names, labels = CLASSES, [DIFFERENT, SAME]
+        else:
+            labels = sorted({row.label for row in rows})
+            names = {label: label for label in labels}
+        for row in rows:
+            yield {label: float(label == names[row.label]) for label in labels}
+
+    def _check_labels(self, rows: Sequence[Row]) -> None:
+        numbers = [is_number(row.label) for row in rows]
+        if len(rows) > 1 and not numbers[0] and all(numbers[1:]):
+            first = rows[0]
+            raise ValueError(Errors.F155.format(path=self.path, line=first.line, found=first.label))
+        for row in rows if all(numbers) else ():
+            if not float(row.label).is_integer():
+                raise ValueError(Errors.F157.format(path=self.path, line=row.line, found=row.label))
+
+
+Cut = Callable[[PairReader], Iterator[tuple[int, Sequence[str] | None]]]
+
+
+def pairs(cut: Cut) -> Format:
+    """The format of files that `cut` makes texts and labels of."""
+
+    def read(path: Path, options: ConvertOptions, repairs: Repairs, vocab: Vocab) -> Iterator[Doc]:
+        reader = PairReader(path, repairs, options.scores)
+        rows = reader.rows(cut(reader))
+        for row, cats in zip(rows, reader.cats(rows), strict=True):
+            yield make_pair(vocab, row.left, row.right, cats)
+
+    return Format(read, count_labels, show_pair, "pair", ("scores",), "pair", key_of)
+
+
+def make_pair(vocab: Vocab, left: str, right: str, cats: Mapping[str, float]) -> Doc:
+    """Make a Doc of two texts without white space at their ends; each character is a token."""
+    words, spaces = split_off_spaces(list(join_pair(left, right)), "")
+    doc = Doc(vocab, words=words, spaces=spaces)
+    pair = pair_of(doc)
+    assert pair is not None  # the separator is between them
+    mark_pair(doc, pair)
+    doc.cats = dict(cats)
+    return doc
+
+
+def texts_of(doc: Doc) -> tuple[str, str]:
+    """The two texts of a Doc that was made of a pair."""
+    left, _, right = doc.text.partition(SEPARATOR)
+    return left, right
+
+
+def key_of(doc: Doc) -> frozenset[str]:
+    """The texts in either order."""
+    return frozenset(texts_of(doc))
+
+
+def count_labels(doc: Doc) -> Counter[str]:
+    """The label that holds, or "similarity" for a score."""
+    return Counter([label_of(doc)])
+
+
+def label_of(doc: Doc) -> str:
+    """The category with the highest value."""
+    return max(doc.cats, key=lambda label: doc.cats[label])
+
+
+def show_pair(doc: Doc) -> str:
+    """The label or the score, and the two texts."""
+    label = label_of(doc)
+    shown = f"{doc.cats[label]:g}" if label == SIMILARITY else label
+    return " ".join(f"{shown}: {' | '.join(texts_of(doc))}".split())
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a finite number."""
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+# Tables
+
+
+def tab_cells(reader: PairReader) -> Iterator[tuple[int, Sequence[str] | None]]:
+    """Cut lines at TABs; quotes are text. Raises ValueError (F004, F151)."""
+    return pick_columns(reader, tab_lines(reader.path))
+
+
+def comma_cells(reader: PairReader) -> Iterator[tuple[int, Sequence[str] | None]]:
+    """Cut lines at commas that are not within quotes. Raises ValueError (F004, F151, F152)."""
+    return pick_columns(reader, comma_lines(reader.path, reader.repairs))
+
+
+def pick_columns(
+    reader: PairReader, lines: Iterator[tuple[int, list[str] | None]]
+) -> Iterator[tuple[int, Sequence[str] | None]]:
+    """Yield texts and label of each line, whose columns the first one tells."""
+    columns, size = None, 0
+    for line, cells in lines:
+        if cells is None:
+            yield line, None
+            continue
+        if columns is None:
+            columns, size = find_columns(cells), len(cells)
+            if is_header(cells):
+                continue
+        if columns is not None and len(cells) == size:
+            yield line, [cells[int(name)] for name in columns]
+            continue
+        error = Errors.F151.format(
+            path=reader.path,
+            line=line,
+            found=counted(len(cells), "column"),
+            wanted=f"{size} as before" if columns else "two texts and a label",
+        )
+        reader.repairs.count_line("line with other columns dropped", error)
+        yield line, None
+
+
+def find_columns(cells: Sequence[str]) -> Columns | None:
+    """Which columns hold the texts and the label, by the first line of a table."""
+    if named := named_columns({cell: number for number, cell in enumerate(cells)}):
+        return named
+    if len(cells) == 3:
+        return Columns(0, 1, 2)
+    if len(cells) == 4 and is_number(cells[0].replace("\ufeff", "")):
+        return Columns(1, 2, 3)
+    return None
+
+
+def is_header(cells: Sequence[str]) -> bool:
+    """Whether a line names the columns."""
+    return named_columns(dict.fromkeys(cells, "")) is not None
+
+
+def named_columns(names: Mapping[str, Name]) -> Columns | None:
+    """The columns by the usual names, or None where one of the three is missing."""
+    known = {name.replace("\ufeff", "").strip().casefold(): at for name, at in names.items()}
+    texts = next((both for both in TEXTS if known.keys() >= set(both)), None)
+    label = next((name for name in LABELS if name in known), None)
+    if texts is None or label is None:
+        return None
+    return Columns(known[texts[0]], known[texts[1]], known[label])
+
+
+def tab_lines(path: Path) -> Iterator[tuple[int, list[str] | None]]:
+    """Yield (line, cells) of the lines that are not blank."""
+    for line, text in read_text_lines(path):
+        if text.strip():
+            yield line, text.split("\t")
+
+
+def comma_lines(path: Path, repairs: Repairs) -> Iterator[tuple[int, list[str] | None]]:
+    """Yield (line, cells), or None for cells whose quotes can't be read. A text within quotes may
+    go on over several lines."""
+    lines = list(read_text_lines(path))
+    place = 0
+    while place < len(lines):
+        number = lines[place][0]
+        following = csv.reader((f"{lines[i][1]}\n" for i in range(place, len(lines))), strict=True)
+        try:
+            cells = next(following)
+            place += following.line_num
+        except csv.Error as problem:
+            error = Errors.F152.format(path=path, line=number, problem=problem)
+            repairs.count_line("line with wrong quotes dropped", error)
+            yield number, None
+            place += 1
+            continue
+        if any(cell.strip() for cell in cells):
+            yield number, cells
+
+
+# JSON
+
+
+def json_cells(reader: PairReader) -> Iterator[tuple[int, Sequence[str] | None]]:
+    """Take texts and label of each record. Raises ValueError (F004, F119, F156)."""
+    for line, raw in read_records(reader.path):
+        try:
+            yield line, parse_record(load(raw))
+        except ValueError as problem:
+            error = Errors.F156.format(path=reader.path, line=line, layout=LAYOUT, problem=problem)
+            reader.repairs.count_line("malformed record dropped", error)
+            yield line, None
+
+
+def parse_record(record: Any) -> list[str]:
+    """Return texts and label of an object. Raises ValueError that says what is wrong with it."""
+    if not isinstance(record, dict):
+        raise ValueError("it is no JSON object")
+    columns = named_columns({name: name for name in record})
+    if columns is None:
+        raise ValueError("it has no two texts and a label under the usual names")
+    left, right, label = (record[str(name)] for name in columns)
+    if not isinstance(left, str) or not isinstance(right, str):
+        raise ValueError("its texts are no strings")
+    if not isinstance(label, str | int | float | None):
+        raise ValueError("its label is neither a string nor a number")
+    for text in (left, right, str(label)):
+        if any("\ud800" <= char <= "\udfff" for char in text):
+            raise ValueError("it has a surrogate without its other half")
+    return [left, right, written(label)]
+
+
+def written(label: str | int | float | None) -> str:
+    """A label as text; nothing for null, and a number for true and false."""
+    if label is None:
+        return ""
+    return str(int(label)) if isinstance(label, bool) else str(label)
+
+
+FORMATS: dict[str, Format] = {
+    "pairs-tsv": pairs(tab_cells),
+    "pairs-csv": pairs(comma_cells),
+    "pairs-jsonl": pairs(json_cells),
+}
+
+
+# Telling the format
+
+
+def detect_format(path: Path) -> str | None:
+    """Tell the format of a file by how it begins; None where it looks like none of pairs."""
+    if has_objects(path):
+        return "pairs-jsonl" if _names_pairs(path) else None
+    if has_tags(path):
+        return None
+    _, first = next((line, text) for line, text in read_text_lines(path) if text.strip())
+    if "\t" in first:
+        return "pairs-tsv" if _is_table(tab_lines(path)) else None
+    return "pairs-csv" if _is_table(comma_lines(path, Repairs(enabled=True))) else None
+
+
+def _names_pairs(path: Path) -> bool:
+    _, raw = next(read_records(path))
+    try:
+        record = load(raw)
+    except ValueError:
+        return False
+    return named_columns(dict.fromkeys(record, "")) is not None
+
+
+def _is_table(lines: Iterator[tuple[int, list[str] | None]]) -> bool:
+    """Whether the first line names columns of pairs, or has as many as they have, and those of the
+    labels are such: numbers, or few that return."""
+    rows = [cells for _, cells in islice(lines, SAMPLE) if cells]
+    columns = find_columns(rows[0]) if rows else None
+    if columns is None:
+        return False
+    at = int(columns.label)
+    labels = [row[at].strip() for row in rows if len(row) == len(rows[0])]
+    return is_header(rows[0]) or all(map(is_number, labels)) or len(set(labels)) <= len(labels) / 2

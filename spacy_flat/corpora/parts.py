@@ -1,0 +1,98 @@
+"""The parts of a known corpus: of which files each is made, and what is left out of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator
+from fractions import Fraction
+from math import floor
+from pathlib import Path
+
+from spacy.tokens import Doc
+
+from ..files import replacing
+from .convert import FORMATS, Summary, find_format, new_docs, read_file
+from .fetch import corpus_files
+from .sources import get_source
+from .tables import ConvertOptions, Format
+
+
+class Part:
+    """A part of a corpus in the making."""
+
+    def __init__(self, form: Format, path: Path):
+        self.form = form
+        self.path = path
+        self.docs = new_docs()
+        self.summary = Summary(form.label, doc=form.doc)
+
+    def add(self, doc: Doc) -> None:
+        """Add a Doc and count it."""
+        self.docs.add(doc)
+        self.summary.add(doc, self.form)
+
+    def write(self) -> tuple[Path, Summary]:
+        """Write the Docs. Returns where they are and what they hold."""
+        with replacing(self.path) as temporary:
+            self.docs.to_disk(temporary)
+        return self.path, self.summary
+
+
+def convert_corpus(name: str, data_dir: Path, out_dir: Path) -> Iterator[tuple[Path, Summary]]:
+    """Convert a fetched corpus to a `.spacy` file of each part, and yield the path and the summary
+    of each. The training part comes last, since what the others hold may be left out of it.
+
+    Raises ValueError (F120; F121 where a file is missing) and as `convert_file`.
+    """
+    source = get_source(name)
+    paths = corpus_files(name, data_dir)
+    made_of = source.made_of or {part: (part,) for part in paths}
+    form = FORMATS[find_format(next(iter(paths.values())), source.options)]
+
+    def read(files: Iterable[str], repairs: Counter[str]) -> Iterator[Doc]:
+        return read_files([paths[file] for file in files], source.options, repairs)
+
+    known = {form.key(doc) for doc in read(source.left_out, Counter())}
+    for name, files in made_of.items():
+        if name != "train":
+            part = Part(form, out_dir / f"{name}.spacy")
+            for doc in read(files, part.summary.repairs):
+                part.add(doc)
+                known.add(form.key(doc))
+            yield part.write()
+    train, dev = (Part(form, out_dir / f"{name}.spacy") for name in ("train", "dev"))
+    docs = read(made_of["train"], train.summary.repairs)
+    if source.distinct:
+        docs = without(docs, known, train)
+    for number, doc in enumerate(docs):
+        (dev if is_held_out(number, source.dev_share) else train).add(doc)
+    if source.dev_share:
+        yield dev.write()
+    yield train.write()
+
+
+def read_files(
+    paths: Iterable[Path], options: ConvertOptions, repairs: Counter[str]
+) -> Iterator[Doc]:
+    """Yield the Docs of files, and count what was repaired."""
+    for path in paths:
+        name = find_format(path, options)
+        summary = Summary(FORMATS[name].label)
+        yield from read_file(path, name, options, summary)
+        repairs += summary.repairs
+
+
+def without(docs: Iterable[Doc], known: set[Hashable], part: Part) -> Iterator[Doc]:
+    """Yield the Docs that are not known, each once, and count the others in the part."""
+    for doc in docs:
+        key = part.form.key(doc)
+        if key in known:
+            part.summary.left_out += 1
+        else:
+            known.add(key)
+            yield doc
+
+
+def is_held_out(number: int, share: Fraction) -> bool:
+    """Whether the Doc of this number, from 0, is one of a share at even distances."""
+    return floor((number + 1) * share) > floor(number * share)

@@ -1,0 +1,335 @@
+"""Pairs of texts: what tables and JSON become, and what is wrong with them by file and line."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import spacy
+from spacy.tokens import Doc, DocBin
+from typer.testing import CliRunner
+
+from spacy_flat.cli import app
+from spacy_flat.corpora import ConvertOptions, Summary, convert_file
+from spacy_flat.corpora.convert import FORMATS, detect_format
+from spacy_flat.corpora.parts import convert_corpus
+from spacy_flat.corpora.sources import SOURCES
+from spacy_flat.corpora.tables import Source, SourceFile
+from spacy_flat.similarity.pairs import pair_of
+
+PAIRS = ["pairs-tsv", "pairs-csv", "pairs-jsonl"]
+
+
+def load(path: Path) -> list[Doc]:
+    return list(DocBin().from_disk(path).get_docs(spacy.blank("zh").vocab))
+
+
+def convert(tmp_path: Path, text: str, **options: object) -> tuple[list[Doc], Summary]:
+    source, target = tmp_path / "corpus", tmp_path / "corpus.spacy"
+    source.write_text(text, "utf-8", newline="")
+    summary = convert_file(source, target, ConvertOptions(**options))  # type: ignore[arg-type]
+    return load(target), summary
+
+
+def texts(doc: Doc) -> tuple[str, str]:
+    left, right = doc.spans["pair"]
+    return left.text, right.text
+
+
+# What a pair becomes
+
+
+def test_a_pair_is_a_doc(tmp_path: Path) -> None:
+    docs, summary = convert(tmp_path, "运费 怎么算\t邮费是多少\t1\n运费怎么算\t 几天到 \t0\n")
+    assert [doc.text for doc in docs] == ["运费 怎么算\x1f邮费是多少", "运费怎么算\x1f几天到"]
+    assert [texts(doc) for doc in docs] == [
+        ("运费 怎么算", "邮费是多少"),
+        ("运费怎么算", "几天到"),
+    ]
+    assert [doc.cats for doc in docs] == [
+        {"different": 0.0, "same": 1.0},
+        {"different": 1.0, "same": 0.0},
+    ]
+    assert summary.labels == {"same": 1, "different": 1}
+    assert (summary.label, summary.doc, summary.sentences) == ("pair", "pair", 2)
+    assert summary.sample == ["same: 运费 怎么算 | 邮费是多少", "different: 运费怎么算 | 几天到"]
+
+
+def test_tokens_are_those_of_spacys_characters(tmp_path: Path) -> None:
+    docs, _ = convert(tmp_path, "我 用A4纸\t两  张\t1\n")
+    again = spacy.blank("zh")(docs[0].text)
+    assert [token.text for token in docs[0]] == [token.text for token in again]
+    assert [span.text for span in pair_of(again) or ()] == ["我 用A4纸", "两  张"]
+
+
+def test_other_labels_stay_and_are_on_every_doc(tmp_path: Path) -> None:
+    text = "a\tb\tneutral\nc\td\tentailment\ne\tf\tneutral\n"
+    docs, _ = convert(tmp_path, text, format="pairs-tsv")
+    assert [doc.cats for doc in docs] == [
+        {"entailment": 0.0, "neutral": 1.0},
+        {"entailment": 1.0, "neutral": 0.0},
+        {"entailment": 0.0, "neutral": 1.0},
+    ]
+
+
+def test_numbers_of_more_classes_stay(tmp_path: Path) -> None:
+    docs, _ = convert(tmp_path, "a\tb\t0\nc\td\t1\ne\tf\t2\n")
+    assert docs[1].cats == {"0": 0.0, "1": 1.0, "2": 0.0}
+
+
+def test_a_file_of_one_class_has_both(tmp_path: Path) -> None:
+    docs, _ = convert(tmp_path, "a\tb\t1\n")
+    assert docs[0].cats == {"different": 0.0, "same": 1.0}
+
+
+def test_scores(tmp_path: Path) -> None:
+    docs, summary = convert(tmp_path, "a\tb\t3.8\nc\td\t0\n", scores=True)
+    assert [doc.cats for doc in docs] == [{"similarity": 3.8}, {"similarity": 0.0}]
+    assert summary.labels == {"similarity": 2}
+    assert summary.sample[0] == "3.8: a | b"
+
+
+# Formats
+
+SAME = {"different": 0.0, "same": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("甲\t乙\t1\n", "pairs-tsv"),
+        ("\ufeff甲\t\ufeff乙\t1\r\n\r\n", "pairs-tsv"),
+        ("\ufeff7\t\ufeff甲\t乙\t1\n", "pairs-tsv"),
+        ("id\tlabel\tsentence1\tsentence2\n5\t1\t甲\t乙\n", "pairs-tsv"),
+        ("甲,乙,1\n", "pairs-csv"),
+        ("\ufeffsentence1,sentence2,label\n甲,乙,1\n", "pairs-csv"),
+        ('is_duplicate,"Question1",question2\n1,甲,"乙"\n', "pairs-csv"),
+        ('\n{"sentence1": "甲", "sentence2": "乙", "label": "1"}\n', "pairs-jsonl"),
+        ('{"text1": "甲", "text2": "乙", "label": 1}\n', "pairs-jsonl"),
+        ('{"premise": "甲", "hypothesis": "乙", "gold_label": true}\n', "pairs-jsonl"),
+        ('[{"score": 1.0, "question1": "甲", "question2": "乙"}]\n', "pairs-jsonl"),
+    ],
+)
+def test_formats(tmp_path: Path, text: str, form: str) -> None:
+    (tmp_path / "told").write_text(text, "utf-8", newline="")
+    assert detect_format(tmp_path / "told") == form
+    for name in ("auto", form):
+        docs, _ = convert(tmp_path, text, format=name)
+        assert [(texts(doc), doc.cats) for doc in docs] == [(("甲", "乙"), SAME)]
+
+
+def test_quotes_of_csv(tmp_path: Path) -> None:
+    text = '"贷15000,每月还多少",领取""红包"",1\n"领取""饿了么""红包","两\n行",0\n怎"样,乙,0\n'
+    docs, _ = convert(tmp_path, text)
+    assert [texts(doc) for doc in docs] == [
+        ("贷15000,每月还多少", '领取""红包""'),
+        ('领取"饿了么"红包', "两\n行"),
+        ('怎"样', "乙"),
+    ]
+
+
+def test_quotes_of_tsv_are_text(tmp_path: Path) -> None:
+    docs, _ = convert(tmp_path, '"甲"\t"乙\t1\n')
+    assert texts(docs[0]) == ('"甲"', '"乙')
+
+
+# Telling the format
+
+OTHERS = {
+    "prose": "今天天气很好。\n明天也是。\n",
+    "two columns": "我是学生。\tI am a student.\n你好。\tHello.\n",
+    "three without labels": "甲\tA\tCC 1\n乙\tB\tCC 2\n丙\tC\tCC 3\n",
+    "records": '{"title": "静夜思", "lines": ["床前明月光"]}\n',
+    "commas": "Well, yes, I know\nHe said, she said, nothing\n",
+}
+
+
+@pytest.mark.parametrize("text", OTHERS.values(), ids=OTHERS)
+def test_what_is_no_corpus_is_not_taken_for_one(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ValueError, match=r"\[F150\] .*like none of the formats.*--format: bio, "):
+        convert(tmp_path, text)
+
+
+def test_what_could_be_two_formats(tmp_path: Path) -> None:
+    text = '{"text": "甲", "text1": "甲", "text2": "乙", "label": {}}\n'
+    with pytest.raises(ValueError, match=r"\[F150\] .*like cluener and pairs-jsonl"):
+        convert(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    "text", ["王\tNR\tB-PER\n芳\tNR\tI-PER\n", "1\t王\tNR\tB-PER\n2\t芳\tNR\tI-PER\n"]
+)
+def test_columns_of_tags_are_no_pairs(tmp_path: Path, text: str) -> None:
+    (tmp_path / "corpus").write_text(text, "utf-8")
+    assert detect_format(tmp_path / "corpus") == "bio"
+
+
+# Defects
+
+GOOD = {
+    "pairs-tsv": "甲\t乙\t1\n",
+    "pairs-csv": "甲,乙,1\n",
+    "pairs-jsonl": '{"sentence1": "甲", "sentence2": "乙", "label": 1}\n',
+}
+DEFECTS = [
+    ("pairs-tsv", "丙\t丁\n", r"F151.*line 2: 2 columns, but expected 3 as before"),
+    ("pairs-tsv", "丙\t丁\t1\t1\n", r"F151.*line 2: 4 columns"),
+    ("pairs-csv", "丙,丁\n", r"F151.*line 2: 2 columns"),
+    ("pairs-csv", "丙,丁,戊,1\n", r"F151.*line 2: 4 columns"),
+    ("pairs-csv", '丙,"丁"戊,1\n', r"F152.*line 2: the quotes can't be read"),
+    ("pairs-csv", '丙,"丁,1\n', r"F152.*line 2: the quotes can't be read"),
+    ("pairs-tsv", "丙\t \t1\n", r"F153.*line 2: the right text is empty"),
+    ("pairs-csv", ",丁,1\n", r"F153.*line 2: the left text is empty"),
+    ("pairs-tsv", "丙\x1f\t丁\t1\n", r"F153.*line 2: the left text contains U\+001F"),
+    ("pairs-tsv", "丙\t丁\t\n", r"F154.*line 2: '' is no label"),
+    ("pairs-csv", "丙,丁,-\n", r"F154.*line 2: '-' is no label"),
+    (
+        "pairs-jsonl",
+        '{"sentence1": "丙", "sentence2": "丁", "label": null}\n',
+        r"F154.*line 2: '' is no label",
+    ),
+    ("pairs-jsonl", '{"sentence1": "丙", "label": 1}\n', r"F156.*line 2: .*no two texts"),
+    ("pairs-jsonl", '{"sentence1": "丙", "sentence2": 1, "label": 1}\n', "F156.*no strings"),
+    ("pairs-jsonl", '{"sentence1": "丙", "sentence2": "丁", "label": []}\n', "F156.*its label"),
+    (
+        "pairs-jsonl",
+        '{"sentence1": "\\ud800", "sentence2": "丁", "label": 1}\n',
+        "F156.*a surrogate",
+    ),
+    ("pairs-jsonl", "[1]\n", r"F156.*line 2: .*no JSON object"),
+    ("pairs-jsonl", "{\n", r"F156.*line 2: .*it is no JSON"),
+]
+
+
+@pytest.mark.parametrize(("form", "line", "code"), DEFECTS)
+def test_defects(tmp_path: Path, form: str, line: str, code: str) -> None:
+    text = GOOD[form] + line + GOOD[form].replace("甲", "己")
+    with pytest.raises(ValueError, match=code):
+        convert(tmp_path, text, format=form)
+    docs, summary = convert(tmp_path, text, format=form, repair=True, max_repairs=0.4)
+    assert [texts(doc)[0] for doc in docs] == ["甲", "己"]
+    assert sum(summary.repairs.values()) == 1
+
+
+def test_many_repairs_are_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"F116.*: 1 of 3 lines had to be repaired"):
+        convert(tmp_path, "甲\t乙\t1\n丙\t丁\n戊\t己\t1\n", repair=True)
+
+
+def test_a_table_without_labels(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"F151.*line 1: 2 columns.*two texts and a label"):
+        convert(tmp_path, "甲\t乙\n", format="pairs-tsv")
+
+
+def test_a_table_of_four_columns_without_number_or_header(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"F151.*line 1: 4 columns"):
+        convert(tmp_path, "甲\t乙\t丙\t1\n", format="pairs-tsv")
+
+
+@pytest.mark.parametrize("label", ["high", "nan", "inf"])
+def test_a_score_that_is_no_number(tmp_path: Path, label: str) -> None:
+    text = f"甲\t乙\t0.5\n丙\t丁\t{label}\n"
+    with pytest.raises(ValueError, match=rf"F154.*line 2: '{label}' is no number"):
+        convert(tmp_path, text, format="pairs-tsv", scores=True)
+
+
+def test_scores_without_the_option(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"F157.*line 2: the label 3\.8 .*--scores"):
+        convert(tmp_path, "甲\t乙\t5\n丙\t丁\t3.8\n")
+
+
+def test_a_header_with_unknown_names(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"F155.*line 1: .*'gleich'"):
+        convert(tmp_path, "erster,zweiter,gleich\n甲,乙,1\n丙,丁,0\n", format="pairs-csv")
+
+
+@pytest.mark.parametrize("form", PAIRS)
+def test_options_of_entities_have_no_effect(tmp_path: Path, form: str) -> None:
+    with pytest.raises(ValueError, match=r"F117.*--words"):
+        convert(tmp_path, GOOD[form], words=True)
+    with pytest.raises(ValueError, match=r"F117.*--scores"):
+        convert(tmp_path, "好 O\n", scores=True)
+
+
+# Parts of corpora
+
+
+@pytest.fixture
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Source:
+    """A corpus of three fetched files."""
+    source = Source(
+        task="pairs",
+        lang="zh",
+        folder="toy",
+        homepage="",
+        files={name: SourceFile(name) for name in ("a", "b", "c", "d")},
+        options=ConvertOptions(),
+        made_of={"train": ("a", "b"), "test": ("c",)},
+        left_out=("d",),
+        distinct=True,
+    )
+    monkeypatch.setitem(SOURCES, "toy", source)
+    folder = tmp_path / "toy"
+    folder.mkdir()
+    (folder / "a").write_text("甲\t乙\t1\n丙\t丁\t0\n甲\t乙\t1\n", "utf-8")
+    (folder / "b").write_text("sentence1,sentence2,label\n乙,甲,1\n戊,己,0\n庚,辛,1\n", "utf-8")
+    (folder / "c").write_text("丁\t丙\t0\n丁\t丙\t0\n", "utf-8")
+    (folder / "d").write_text("庚\t辛\t1\n", "utf-8")
+    return source
+
+
+def test_a_part_of_several_files_without_the_pairs_of_others(tmp_path: Path, toy: Source) -> None:
+    made = dict(convert_corpus("toy", tmp_path, tmp_path / "out"))
+    train, test = (tmp_path / f"out/{part}.spacy" for part in ("train", "test"))
+    assert set(made) == {train, test}
+    assert [texts(doc) for doc in load(train)] == [("甲", "乙"), ("戊", "己")]
+    assert [texts(doc) for doc in load(test)] == [("丁", "丙")] * 2  # as published
+    assert (made[train].left_out, made[test].left_out) == (4, 0)
+
+
+def test_a_file_that_was_not_fetched(tmp_path: Path, toy: Source) -> None:
+    (tmp_path / "toy/d").unlink()
+    with pytest.raises(ValueError, match="F121"):
+        list(convert_corpus("toy", tmp_path, tmp_path / "out"))
+
+
+def test_a_share_is_held_out_at_even_distances(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = Source(
+        "pairs", "zh", "toy", "", {"all": SourceFile("all")}, ConvertOptions(),
+        made_of={"train": ("all",)}, dev_share=SOURCES["lcqmc"].dev_share * 3,
+    )  # fmt: skip
+    monkeypatch.setitem(SOURCES, "toy", source)
+    (tmp_path / "toy").mkdir()
+    lines = [f"甲{number}\t乙\t{number % 2}\n" for number in range(44)]
+    (tmp_path / "toy/all").write_text("".join(lines), "utf-8")
+    made = dict(convert_corpus("toy", tmp_path, tmp_path / "out"))
+    dev = load(tmp_path / "out/dev.spacy")
+    assert [summary.sentences for summary in made.values()] == [15, 29]
+    numbers = [int(texts(doc)[0][1:]) for doc in dev]
+    assert {b - a for a, b in pairwise(numbers)} == {2, 3}
+
+
+# The command
+
+
+def test_the_command_counts_pairs(tmp_path: Path, toy: Source) -> None:
+    arguments = ["convert", "--corpus", "toy", str(tmp_path), str(tmp_path / "out")]
+    output = " ".join(CliRunner().invoke(app, arguments).output.split())
+    assert "train.spacy: 2 pairs, 6 characters" in output
+    assert "2 pairs: same 1, different 1" in output
+    assert "4 pairs left out" in output
+
+
+def test_the_command_takes_scores(tmp_path: Path) -> None:
+    (tmp_path / "sts.tsv").write_text("甲\t乙\t3.8\n", "utf-8")
+    target = tmp_path / "sts.spacy"
+    arguments = ["convert", str(tmp_path / "sts.tsv"), str(target), "--scores"]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    assert load(target)[0].cats == {"similarity": 3.8}
+
+
+def test_all_formats_of_pairs_are_in_the_table() -> None:
+    assert set(PAIRS) <= set(FORMATS)
