@@ -357,10 +357,10 @@ class PairClassifier(NetworkPipe):
         self._check_used(vectors)
         validate_get_examples(get_examples, "PairClassifier.initialize")
         examples = list(get_examples())
-        self.cfg["labels"] = self._settled(examples, labels)
         pairs = [pair for pair in map(predicted_pair, examples) if pair is not None]
         if not pairs:
             raise ValueError(Errors.F323.format(name=self.name))
+        self.cfg["labels"] = self._settled(examples, labels)
         vocabulary = learn_vocabulary(self.model.attrs["encoder"], pairs, **vectors)
         initialise(
             self.model, SpanPairs(docs_of(pairs), pairs), self.cfg["labels"], vocabulary, self.name

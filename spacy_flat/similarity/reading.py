@@ -56,7 +56,7 @@ class PairTexts:
         docs = {id(doc): number for number, doc in enumerate(pairs.docs)}
         texts: dict[Segment, int] = {}
         numbers = [
-            texts.setdefault(_segment(span, docs[id(span.doc)], unit), len(texts))
+            texts.setdefault(_segment(trimmed(span), docs[id(span.doc)], unit), len(texts))
             for pair in pairs.pairs
             for span in pair
         ]
@@ -64,6 +64,16 @@ class PairTexts:
         return cls(
             pairs.docs, [Units.of(doc, unit) for doc in pairs.docs], list(texts), left, right
         )
+
+
+def trimmed(span: Span) -> Span:
+    """A span without white space at its ends, which says nothing."""
+    start, end = span.start, span.end
+    while start < end and span.doc[start].is_space:
+        start += 1
+    while start < end and span.doc[end - 1].is_space:
+        end -= 1
+    return span.doc[start:end]
 
 
 def _segment(span: Span, doc: int, unit: Unit) -> Segment:
@@ -183,7 +193,7 @@ def learn_vocabulary(
     vectors: of characters and bigrams, or of words.
     """
     options, digits = encoder.options, encoder.options.normalise_numbers
-    spans = [span for pair in pairs for span in pair]
+    spans = [trimmed(span) for pair in pairs for span in pair]
     texts = [span.text for span in spans]
     columns: dict[str, Column] = {}
     if options.inputs != "tokens":

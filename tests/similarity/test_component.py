@@ -1,0 +1,564 @@
+"""`re2_similarity` in pipelines: added, trained, saved, copied, and given all kinds of texts."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import spacy
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
+from spacy.training import Corpus, Example
+from thinc.api import ConfigValidationError
+
+from spacy_flat.nn.optimizers import AdamW
+from spacy_flat.similarity.pairs import PAIR, SEPARATOR, join_pair, pair_of
+from spacy_flat.vectors import TextVectors
+
+from .conftest import (
+    GOLD,
+    PAIRS,
+    TEXTS,
+    add_re2,
+    blank,
+    cats_of,
+    example,
+    examples_of,
+    knows_by_heart,
+    re2,
+    train,
+)
+
+MIXED = [
+    ("", ""),
+    ("", " "),
+    (" ", "\n"),
+    ("a", "京"),
+    ("😀", "👨‍👩‍👧"),
+    ("How are you?", "你好吗？ fine \t thanks"),
+    ("退款 ", " 退款"),
+    ("\u3000全角　空格", "\u0000 stray"),
+    ("重复" * 300, "重复" * 200 + "退"),
+]
+HASH_EMBED = {
+    "@architectures": "spacy.HashEmbedCNN.v2",
+    "pretrained_vectors": None,
+    "width": 12,
+    "depth": 1,
+    "embed_size": 50,
+    "window_size": 1,
+    "maxout_pieces": 2,
+    "subword_features": False,
+}
+LISTENER = {"@architectures": "spacy.Tok2VecListener.v1", "width": 12, "upstream": "*"}
+
+
+def close(first: Any, second: Any) -> bool:
+    return bool(np.allclose(first, second, rtol=1e-4, atol=1e-6))
+
+
+# Training
+
+
+@pytest.mark.parametrize("segmenter", ["char", "jieba"])
+@pytest.mark.parametrize("inputs", ["chars", "tokens", "both"])
+def test_learns_pairs_by_heart(segmenter: str, inputs: str) -> None:
+    nlp = blank(segmenter)
+    pipe = add_re2(nlp, text={"inputs": inputs})
+    losses = train(nlp, steps=60)
+    assert losses[-1] < 0.1 < losses[0]
+    assert knows_by_heart(nlp)
+    assert pipe.labels == pipe.label_data == ("different", "same")
+    tables = {"chars": {"chars", "bigrams"}, "tokens": {"words"}}
+    network = pipe.model.shims[0].module  # type: ignore[attr-defined]
+    known = {name for name in ("chars", "bigrams", "words") if getattr(network, name) is not None}
+    assert known == tables.get(inputs, {"chars", "bigrams", "words"})
+
+
+def test_english_by_tokens() -> None:
+    nlp = spacy.blank("en")
+    pipe = add_re2(nlp, text={"inputs": "tokens"})
+    pairs = [
+        ("How can I get my money back?", "how do I get a refund", "same"),
+        ("How can I get my money back?", "How can I get my parcel?", "different"),
+    ]
+    train(nlp, examples_of(nlp, pairs))
+    assert pipe.similarity("How do I get a refund", "how can I get my money back?") > 0.5
+    assert pipe.similarity("How can I get my parcel?", "HOW can I get my money back?") < 0.5
+
+
+def test_more_than_two_classes() -> None:
+    nlp = blank()
+    pipe = add_re2(nlp)
+    labels = ("entailment", "neutral", "contradiction")
+    pairs = list(zip(["退款", "付款", "发票"], ["退货", "付钱", "快递"], labels, strict=True))
+    examples = [
+        example(nlp, left, right, {each: float(each == label) for each in labels})
+        for left, right, label in pairs
+    ]
+    train(nlp, examples)
+    scores = nlp.evaluate(examples)
+    assert scores["pairs_acc"] == 1.0
+    assert pipe.labels == tuple(sorted(labels))
+    assert sum(nlp(join_pair("退款", "退货")).cats.values()) == pytest.approx(1)
+    with pytest.raises(ValueError, match="F322"):
+        pipe.similarity("退款", "退货")
+    pipe.positive_label = "entailment"
+    assert pipe.similarity("退款", "退货") > 0.5
+    pipe.positive_label = "other"
+    with pytest.raises(ValueError, match=r"F322.*other"):
+        pipe.similarity("退款", "退货")
+
+
+def test_a_score_is_learnt_by_regression() -> None:
+    nlp = blank()
+    pipe = add_re2(nlp, network={"objective": "score"})
+    wanted = [4.0, 0.5, 2.0, -1.0]
+    examples = [
+        example(nlp, left, right, {"similarity": score})
+        for (left, right), score in zip(TEXTS, wanted, strict=False)
+    ]
+    train(nlp, examples, steps=80)
+    assert pipe.labels == ("similarity",)
+    assert pipe.predict_pairs(TEXTS[:4])[:, 0] == pytest.approx(wanted, abs=0.3)
+    assert pipe.similarity(*TEXTS[0]) == pytest.approx(4, abs=0.3)
+    assert nlp.evaluate(examples)["pairs_spearman"] == 1.0
+    with pytest.raises(ValueError, match="F324"):
+        pipe.add_label("another")
+
+
+def test_examples_that_teach_nothing_change_nothing() -> None:
+    nlp = blank()
+    pipe = add_re2(nlp)
+    optimizer = nlp.initialize(lambda: examples_of(nlp), sgd=AdamW(0.01))
+    before = pipe.model.to_bytes()
+    no_pair = Example(nlp.make_doc("一个文本"), nlp.make_doc("一个文本"))
+    unknown = example(nlp, "退款", "付款", {"topic": 1.0})
+    losses = nlp.update([no_pair, unknown], sgd=optimizer, losses={})
+    assert losses == {"re2_similarity": 0.0}
+    assert pipe.model.to_bytes() == before
+    beside = [nlp.update([*examples_of(nlp), no_pair, unknown], losses={})["re2_similarity"]]
+    assert beside[0] > 0
+
+
+def test_get_loss_changes_nothing_and_agrees_with_update() -> None:
+    nlp = blank()
+    pipe = add_re2(nlp)
+    examples = examples_of(nlp)
+    train(nlp, examples, steps=2)
+    pairs, _ = pipe._gold(examples)
+    before = pipe.model.to_bytes()
+    loss, gradients = pipe.get_loss(examples, pipe.model.predict(pairs))
+    assert pipe.model.to_bytes() == before
+    assert sum(map(len, gradients)) == len(examples)
+    assert loss == pytest.approx(pipe.update(examples)["re2_similarity"], rel=1e-4)
+
+
+def test_gold_may_lie_in_spans_of_the_reference() -> None:
+    """Where the text has no separator, and the predicted Doc nothing but a text."""
+    nlp = blank("jieba")
+    add_re2(nlp)
+    references = []
+    for left, right, label in PAIRS[:9]:
+        doc = spacy.blank("zh").make_doc(f"问：{left} 答：{right}")
+        start = len(left) + 5
+        spans = doc.char_span(2, 2 + len(left)), doc.char_span(start, start + len(right))
+        doc.spans[PAIR] = [span for span in spans if span is not None]
+        doc.cats = {each: float(each == label) for each in ("different", "same")}
+        references.append(doc)
+    examples = [Example(nlp.make_doc(doc.text), doc) for doc in references]
+    losses = train(nlp, examples)
+    assert losses[-1] < 0.1
+
+
+def test_through_a_corpus(trained_pairs: Language, tmp_path: Path) -> None:
+    docs = DocBin(store_user_data=True)
+    for eg in examples_of(trained_pairs):
+        docs.add(eg.reference)
+    docs.to_disk(tmp_path / "pairs.spacy")
+    examples = list(Corpus(tmp_path / "pairs.spacy")(trained_pairs))
+    scores = trained_pairs.evaluate(examples)
+    assert scores["pairs_acc"] == scores["pairs_f"] == scores["pairs_auc"] == 1.0
+
+
+# Pipelines
+
+
+def test_not_initialised(tmp_path: Path) -> None:
+    nlp = blank()
+    pipe = add_re2(nlp)
+    for use in (lambda: nlp("文本"), lambda: pipe.predict_pairs(TEXTS)):
+        with pytest.raises(ValueError, match="F303"):
+            use()
+    nlp.to_disk(tmp_path)
+    loaded = spacy.load(tmp_path)
+    train(loaded)
+    assert knows_by_heart(loaded)
+
+
+def copies_of(nlp: Language, folder: Path) -> Iterator[Language]:
+    nlp.to_disk(folder)
+    yield spacy.load(folder)
+    yield spacy.util.load_model_from_config(nlp.config).from_bytes(nlp.to_bytes())
+    yield pickle.loads(pickle.dumps(nlp))
+    yield copy.deepcopy(nlp)
+    sourced = blank()
+    sourced.add_pipe("re2_similarity", source=nlp)
+    yield sourced
+
+
+def test_copies_find_the_same(trained_pairs: Language, tmp_path: Path) -> None:
+    expected = cats_of(trained_pairs, MIXED)
+    for nlp in copies_of(trained_pairs, tmp_path):
+        assert close(cats_of(nlp, MIXED), expected)
+        assert re2(nlp).labels == ("different", "same")
+        nlp.update(examples_of(nlp), sgd=AdamW(0.001))
+        assert knows_by_heart(nlp)
+
+
+def test_loading_executes_nothing(
+    trained_pairs: Language, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained_pairs.to_disk(tmp_path)
+
+    def refuse(*args: Any, **kwargs: Any) -> None:
+        raise AssertionError("loading unpickles")
+
+    for name in ("load", "loads", "Unpickler"):
+        monkeypatch.setattr(pickle, name, refuse)
+    monkeypatch.setattr(torch, "load", refuse)
+    assert knows_by_heart(spacy.load(tmp_path))
+
+
+def test_another_config_is_refused(trained_pairs: Language, tmp_path: Path) -> None:
+    trained_pairs.to_disk(tmp_path)
+    config = trained_pairs.config.copy()
+    config["components"]["re2_similarity"]["model"]["network"]["kernel_sizes"] = [5]
+    with pytest.raises(ValueError, match=r"F307.*kernel_sizes"):
+        spacy.util.load_model_from_config(config).from_disk(tmp_path)
+
+
+def test_two_under_two_names() -> None:
+    nlp = blank()
+    add_re2(nlp)
+    add_re2(nlp, "second", text={"inputs": "tokens"})
+    train(nlp)
+    assert knows_by_heart(nlp)
+    assert close(re2(nlp, "second").predict_pairs(TEXTS).argmax(1), GOLD.argmax(1))
+
+
+def test_beside_other_components(trained_pairs: Language) -> None:
+    nlp = blank("jieba")
+    nlp.add_pipe("sentencizer")
+    nlp.add_pipe("re2_similarity", source=trained_pairs)
+    ruler = nlp.add_pipe("entity_ruler")
+    ruler.add_patterns([{"label": "THING", "pattern": "退款"}])  # type: ignore[attr-defined]
+    doc = nlp(join_pair(*TEXTS[0]))
+    assert doc.cats["same"] > 0.5
+    assert [span.text for span in doc.spans[PAIR]] == list(TEXTS[0])
+    assert [ent.text for ent in doc.ents] == ["退款", "退款"]
+
+
+def check_alone_as_in_a_pair(nlp: Language) -> None:
+    """A tok2vec may look beyond the separator, so that these are not quite the same."""
+    found = re2(nlp).predict_pairs(TEXTS).argmax(1) == cats_of(nlp).argmax(1)
+    assert found.mean() >= 0.8
+
+
+@pytest.mark.parametrize("unit", ["chars", "tokens"])
+def test_tok2vec_within(unit: str) -> None:
+    nlp = blank("jieba")
+    nlp.add_pipe(
+        "re2_similarity",
+        config={
+            "model": {"tok2vec": HASH_EMBED, "network": {"hidden": 16}, "text": {"inputs": unit}}
+        },
+    )
+    before, *_, after = train(nlp, steps=40)
+    assert after < before / 3
+    check_alone_as_in_a_pair(nlp)
+
+
+def test_listener() -> None:
+    nlp = blank("jieba")
+    nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
+    nlp.add_pipe(
+        "re2_similarity", config={"model": {"tok2vec": LISTENER, "network": {"hidden": 16}}}
+    )
+    tok2vec = nlp.get_pipe("tok2vec")
+    examples = [*examples_of(nlp), Example(nlp.make_doc("一个文本"), nlp.make_doc("一个文本"))]
+    losses = train(nlp, examples, steps=1)
+    weights = tok2vec.model.to_bytes()  # type: ignore[attr-defined]
+    losses += [nlp.update(examples, sgd=AdamW(0.01))["re2_similarity"] for _ in range(40)]
+    assert tok2vec.model.to_bytes() != weights  # type: ignore[attr-defined]
+    assert losses[-1] < losses[0] / 3
+    # Texts go through the tok2vec first, as in the pipeline.
+    check_alone_as_in_a_pair(nlp)
+    before = cats_of(nlp)
+    nlp.replace_listeners("tok2vec", "re2_similarity", ["model.tok2vec"])
+    assert close(cats_of(nlp), before)
+
+
+def test_frozen_and_annotating(trained_pairs: Language) -> None:
+    nlp = copy.deepcopy(trained_pairs)
+    before = cats_of(nlp)
+    examples = examples_of(nlp)
+    nlp.update(examples, sgd=AdamW(0.1), exclude=["re2_similarity"], annotates=["re2_similarity"])
+    assert close(cats_of(nlp), before)
+
+
+def test_resume_training(trained_pairs: Language) -> None:
+    nlp = copy.deepcopy(trained_pairs)
+    optimizer = nlp.resume_training(sgd=AdamW(0.001))
+    for _ in range(3):
+        nlp.update(examples_of(nlp), sgd=optimizer)
+    assert knows_by_heart(nlp)
+
+
+def test_labels_can_be_added(trained_pairs: Language) -> None:
+    nlp = copy.deepcopy(trained_pairs)
+    before = re2(nlp).logits(re2(nlp)._gold(examples_of(nlp))[0])
+    assert re2(nlp).add_label("opposite") == 1
+    assert re2(nlp).add_label("opposite") == 0
+    after = re2(nlp).logits(re2(nlp)._gold(examples_of(nlp))[0])
+    assert close(after[:, :2], before)
+    assert re2(nlp).labels == ("different", "same", "opposite")
+    loaded = copy.deepcopy(trained_pairs)
+    with pytest.raises(ValueError, match="F302"):
+        re2(loaded).add_label("")
+
+
+def test_labels_may_be_given() -> None:
+    nlp = blank()
+    pipe = add_re2(nlp)
+    pipe.initialize(lambda: examples_of(nlp), labels=["same", "different"])
+    assert pipe.labels == ("same", "different")
+    assert pipe.positive == "different"
+    with pytest.raises(TypeError, match="F026"):
+        pipe.initialize(lambda: examples_of(nlp), labels="same")
+    with pytest.raises(ValueError, match="F302"):
+        pipe.initialize(lambda: examples_of(nlp), labels=["same", ""])
+
+
+def test_what_cannot_be_initialised() -> None:
+    nlp = blank()
+    pipe = add_re2(nlp)
+    no_pair = Example(nlp.make_doc("文本"), nlp.make_doc("文本"))
+    no_pair.reference.cats = {"a": 1.0, "b": 0.0}
+    with pytest.raises(ValueError, match="F323"):
+        pipe.initialize(lambda: [no_pair])
+    with pytest.raises(ValueError, match=r"F324.*'same'"):
+        pipe.initialize(lambda: [example(nlp, "退款", "付款", {"same": 1.0})])
+    vectors = TextVectors(["退款"], np.ones((1, 4), dtype=np.float32))
+    with pytest.raises(ValueError, match=r"F325.*word_vectors"):
+        pipe.initialize(lambda: examples_of(nlp), word_vectors=vectors)
+    with pytest.raises(TypeError, match="F040"):
+        pipe.initialize(lambda: examples_of(nlp), char_vectors="vectors.vec")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("threshold", 1.5),
+        ("threshold", "high"),
+        ("temperature", 0),
+        ("temperature", float("inf")),
+        ("similarity_hooks", 1),
+        ("positive_label", ""),
+    ],
+)
+def test_wrong_settings(trained_pairs: Language, setting: str, value: object) -> None:
+    pipe = re2(copy.deepcopy(trained_pairs))
+    with pytest.raises(ValueError, match=f"F310.*{setting}"):
+        setattr(pipe, setting, value)
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"kernel_sizes": [3, 5], "hidden": 7}, "F305"),
+        ({"kernel_sizes": []}, "F305"),
+        ({"kernel_sizes": [0]}, "F305"),
+        ({"dropout": 1.0}, "F305"),
+        ({"alignment": "cosine"}, "alignment"),
+    ],
+)
+def test_wrong_options(options: dict[str, Any], error: str) -> None:
+    with pytest.raises((ValueError, ConfigValidationError), match=error):
+        blank().add_pipe("re2_similarity", config={"model": {"network": options}})
+
+
+def test_pretrained_vectors() -> None:
+    """Frozen, or with trained offsets; those of characters that occur in no training text, too."""
+    characters = list("怎么退款如何付钱币")
+    vectors = TextVectors(characters, np.random.default_rng(0).normal(size=(9, 6)).astype("f"))
+    for fine_tune in (True, False):
+        nlp = blank()
+        pipe = add_re2(nlp, text={"fine_tune": fine_tune, "bigrams": False})
+        pipe.initialize(lambda nlp=nlp: examples_of(nlp), char_vectors=vectors)  # type: ignore[misc]
+        chars = pipe.model.shims[0].module.chars  # type: ignore[attr-defined]
+        before = pipe.predict_pairs([("币", "钱")])
+        assert not close(before, pipe.predict_pairs([("币", "𠮷")]))
+        key = int(pipe.model.attrs["encoder"].chars.look_up(np.array([ord("退")], np.uint64))[0])
+        start = chars(torch.tensor([key])).detach().clone()
+        for _ in range(3):
+            nlp.update(examples_of(nlp), sgd=AdamW(0.01))
+        moved = chars(torch.tensor([key])).detach()
+        assert torch.equal(start, moved) is not fine_tune
+
+
+# Prediction
+
+
+def test_all_kinds_of_texts(trained_pairs: Language) -> None:
+    cats = cats_of(trained_pairs, MIXED)
+    assert close(cats.sum(1), 1)
+    assert close(re2(trained_pairs).predict_pairs(MIXED), cats)
+
+
+def test_very_long_texts(trained_pairs: Language) -> None:
+    pipe = re2(trained_pairs)
+    long = "怎么退款，" * 4000
+    assert 0 <= pipe.similarity(long, "退款") <= 1
+    assert close(pipe.predict_pairs([(long, "退款"), *TEXTS])[1:], pipe.predict_pairs(TEXTS))
+
+
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    texts=st.lists(
+        st.tuples(st.text(max_size=20), st.text(max_size=20)).filter(
+            lambda pair: SEPARATOR not in "".join(pair)
+        ),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_one_by_one_as_in_any_batch(trained_pairs: Language, texts: list[tuple[str, str]]) -> None:
+    pipe = re2(trained_pairs)
+    alone = np.concatenate([pipe.predict_pairs([pair]) for pair in texts])
+    assert close(pipe.predict_pairs(texts), alone)
+    assert close(pipe.predict_pairs(texts, batch_size=3), alone)
+    swapped = pipe.predict_pairs([(right, left) for left, right in texts])
+    assert close(swapped, alone)
+
+
+@pytest.mark.parametrize("batch_nodes", [1, 20, 10_000])
+def test_batches_of_any_size(trained_pairs: Language, batch_nodes: int, tmp_path: Path) -> None:
+    config = trained_pairs.config.copy()
+    config["components"]["re2_similarity"]["model"]["text"]["batch_nodes"] = batch_nodes
+    nlp = spacy.util.load_model_from_config(config).from_bytes(trained_pairs.to_bytes())
+    assert close(cats_of(nlp, TEXTS + MIXED), cats_of(trained_pairs, TEXTS + MIXED))
+
+
+def test_texts_docs_and_spans_are_the_same(trained_pairs: Language) -> None:
+    pipe = re2(trained_pairs)
+    wanted = pipe.predict_pairs(TEXTS)
+    docs = [(trained_pairs(left), trained_pairs(right)) for left, right in TEXTS]
+    longer = [(trained_pairs(f"前{left}"), trained_pairs(f"{right}后")) for left, right in TEXTS]
+    spans = [(left[1:], right[: len(right) - 1]) for left, right in longer]
+    assert close(pipe.predict_pairs(docs), wanted)
+    assert close(pipe.predict_pairs(spans), wanted)
+    assert pipe.predict_pairs([]).shape == (0, 2)
+    assert pipe.predict_pairs(iter(TEXTS)).shape == (len(TEXTS), 2)
+
+
+def test_similarity_hooks(trained_pairs: Language) -> None:
+    left, right = (trained_pairs(text) for text in TEXTS[0])
+    same = re2(trained_pairs).predict_pairs(TEXTS[:1])[0, 1]
+    assert left.similarity(right) == right.similarity(left) == pytest.approx(same)
+    assert left[:].similarity(right) == pytest.approx(same)
+    assert left[0:2].similarity(right[0]) == re2(trained_pairs).similarity("怎么", "如")
+    copied = pickle.loads(pickle.dumps(left))
+    with pytest.raises(ValueError, match="F326"):
+        copied.similarity(right)
+    nlp = copy.deepcopy(trained_pairs)
+    re2(nlp).similarity_hooks = False
+    assert "similarity" not in nlp("退款").user_hooks
+
+
+def test_other_docs_stay_as_they_are(trained_pairs: Language) -> None:
+    for text in ("", "一个文本", f"三{SEPARATOR}个{SEPARATOR}文本"):
+        doc = trained_pairs(text)
+        assert not doc.cats
+        assert not doc.spans
+
+
+def test_what_other_components_wrote_stays(trained_pairs: Language) -> None:
+    doc = trained_pairs.make_doc(join_pair(*TEXTS[0]))
+    doc.cats = {"topic": 0.3}
+    doc.spans["other"] = [doc[:2]]
+    doc = trained_pairs(doc)
+    assert doc.cats["topic"] == 0.3
+    assert doc.cats["same"] > 0.5
+    assert set(doc.spans) == {"other", PAIR}
+
+
+def test_pairs_survive_a_docbin(trained_pairs: Language) -> None:
+    docs = DocBin(docs=trained_pairs.pipe(join_pair(*pair) for pair in TEXTS), store_user_data=True)
+    for doc, (left, right) in zip(docs.get_docs(trained_pairs.vocab), TEXTS, strict=True):
+        assert sum(doc.cats.values()) == pytest.approx(1)
+        pair = pair_of(doc)
+        assert pair is not None
+        assert (pair[0].text, pair[1].text) == (left, right)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_pair_has_two_spans(trained_pairs: Language, count: int) -> None:
+    doc = trained_pairs.make_doc("三个文本")
+    doc.spans[PAIR] = [doc[:1]] * count
+    with pytest.raises(ValueError, match=rf"F321.*{count} spans"):
+        trained_pairs(doc)
+
+
+def test_the_separator_is_no_text() -> None:
+    with pytest.raises(ValueError, match=r"F320.*退"):
+        join_pair("退\x1f款", "付款")
+
+
+@pytest.mark.parametrize("text", ["退 \x1f 付 款", "a b\x1f c ", "\x1f", " \x1f", "a\x1f", "\x1fa"])
+@pytest.mark.parametrize("segmenter", ["char", "jieba"])
+def test_both_sides_of_the_separator(text: str, segmenter: str) -> None:
+    pair = pair_of(blank(segmenter).make_doc(text))
+    assert pair is not None
+    assert [span.text.strip() for span in pair] == [side.strip() for side in text.split("\x1f")]
+
+
+@pytest.mark.parametrize("n_process", [1, 2])
+def test_processes(trained_pairs: Language, n_process: int) -> None:
+    docs = trained_pairs.pipe(
+        [join_pair(*pair) for pair in TEXTS], n_process=n_process, batch_size=4
+    )
+    found = np.array([[doc.cats["different"], doc.cats["same"]] for doc in docs])
+    assert close(found, cats_of(trained_pairs))
+
+
+def test_threads(trained_pairs: Language) -> None:
+    expected = cats_of(trained_pairs, TEXTS + MIXED)
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(lambda _: cats_of(trained_pairs, TEXTS + MIXED), range(8)):
+            assert close(found, expected)
+
+
+def test_scores_of_a_pipeline(trained_pairs: Language) -> None:
+    nlp = copy.deepcopy(trained_pairs)
+    examples = examples_of(nlp)
+    assert nlp.evaluate(examples)["pairs_r"] == 1.0
+    before = cats_of(nlp)
+    re2(nlp).temperature = 1000.0
+    assert 0.4 < cats_of(nlp).min() < cats_of(nlp).max() < 0.6
+    assert (cats_of(nlp).argmax(1) == before.argmax(1)).all()
+    re2(nlp).threshold = 0.6
+    scores = nlp.evaluate(examples)
+    assert (scores["pairs_acc"], scores["pairs_r"]) == (0.5, 0.0)
+    assert isinstance(nlp(Doc(nlp.vocab, words=[])), Doc)
