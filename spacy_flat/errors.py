@@ -269,7 +269,7 @@ class Errors(metaclass=_Coded):
     )
     F146 = "{path}: pictures are SVG files. Name the output {path}.svg"
     # Pictures
-    F160 = "The text is empty, so there is no lattice to draw. Give at least one character."
+    F160 = "A text is empty, so there is nothing to draw. Give at least one character."
     F161 = (
         "The text has {length} characters, but a picture holds at most {limit}. Draw a part of it."
     )
