@@ -17,6 +17,7 @@ Ints = NDArray[np.int64]
 # A few pairs that are all right, or no better than chance, call for 0 or for infinity.
 LEAST, MOST = 0.05, 20.0
 HALVINGS = 50
+DIGITS = 6  # which survive the JSON of a saved pipeline
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def fit_temperature(logits: Floats, gold: Ints) -> float:
             low = middle  # too sure
         else:
             high = middle
-    return math.exp((low + high) / 2)
+    return round(math.exp((low + high) / 2), DIGITS)
 
 
 def log_softmax(logits: Floats) -> Floats:

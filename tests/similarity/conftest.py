@@ -38,7 +38,7 @@ def pair_examples(nlp: Language, pairs: Iterable[LabelledPair] = PAIRS) -> list[
     return examples
 
 
-def train_pairs(nlp: Language, steps: int = 30) -> Language:
+def train_pairs(nlp: Language, steps: int = 20) -> Language:
     """Initialise a pipeline with `re2_similarity` and train it on the eight pairs."""
     fix_random_seed(0)
     examples = pair_examples(nlp)
