@@ -18,7 +18,7 @@ def setting(name: str, wanted: str, is_right: Callable[[object], bool]) -> Any:
     """A setting of the config that may be changed at run time, as a property of a pipe. A change is
     saved with the component. It counts until the config says something else than it said then.
 
-    A value in `pipe.cfg` itself, where `spacy find-threshold` puts those that it tries, comes first.
+    What `pipe.cfg` itself has comes first: there `spacy find-threshold` puts what it tries.
 
     wanted: what it must be, in words. Raises ValueError (F310) where `is_right` says that it isn't.
     """

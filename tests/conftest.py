@@ -70,3 +70,13 @@ def zh_flat_demo(mini_site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[A
     monkeypatch.delitem(sys.modules, "zh_flat_demo", raising=False)
     yield
     sys.modules.pop("zh_flat_demo", None)
+
+
+@pytest.fixture(scope="session")
+def pairs_pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a small pipeline that compares pairs of texts."""
+    from similarity.conftest import make_trained_pairs
+
+    folder = tmp_path_factory.mktemp("pairs")
+    make_trained_pairs().to_disk(folder)
+    return folder

@@ -64,10 +64,14 @@ def copy_of_pairs(nlp: Language) -> Language:
     return spacy.util.load_model_from_config(nlp.config).from_bytes(nlp.to_bytes())
 
 
-@pytest.fixture(scope="session")
-def trained_pairs() -> Language:
-    """Knows the eight pairs. Not to be changed: take `copy_of_pairs`."""
+def make_trained_pairs() -> Language:
     torch.set_num_threads(1)
     nlp = spacy.blank("zh")
     add_pairs(nlp)
     return train_pairs(nlp)
+
+
+@pytest.fixture(scope="session")
+def trained_pairs() -> Language:
+    """Knows the eight pairs. Not to be changed: take `copy_of_pairs`."""
+    return make_trained_pairs()
