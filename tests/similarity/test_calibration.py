@@ -10,7 +10,7 @@ import spacy
 from numpy.typing import NDArray
 from spacy.cli.find_threshold import find_threshold
 from spacy.language import Language
-from spacy.tokens import DocBin
+from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 
 from spacy_flat.similarity.calibration import LEAST, MOST, Calibration, fit_temperature
@@ -179,9 +179,15 @@ def test_a_score_has_no_temperature() -> None:
         pipe.calibrate(examples)
 
 
+@Language.component("tests_another_doc")
+def another_doc(doc: Doc) -> Doc:
+    return doc.copy()
+
+
 def test_components_before_it_have_read_the_examples() -> None:
-    """Without them the vectors of a listener would be 0."""
+    """Without them the vectors of a listener would be 0. They may give other Docs back."""
     nlp = spacy.blank("zh")
+    nlp.add_pipe("tests_another_doc")
     embed = {
         "@architectures": "spacy.HashEmbedCNN.v2",
         "pretrained_vectors": None,
