@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import spacy
 import typer
-from similarity.conftest import pair_examples
+from similarity.eight_pairs import pair_examples
 from spacy.cli._util import app as spacy_app
 from spacy.cli._util import parse_config_overrides
 from spacy.tokens import DocBin

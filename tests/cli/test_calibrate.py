@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import spacy
-from similarity.conftest import PAIRS, classifier, pair_examples
+from similarity.eight_pairs import PAIRS, classifier, pair_examples
 from spacy.language import Language
 from spacy.tokens import DocBin
 from typer.testing import CliRunner, Result

@@ -23,7 +23,7 @@ from spacy_flat.similarity.network import RE2
 from spacy_flat.similarity.network import Alignment as AlignmentLayer
 from spacy_flat.similarity.pairs import join_pair
 
-from .conftest import PAIRS, TINY_PAIRS, add_pairs, classifier, copy_of_pairs, train_pairs
+from .eight_pairs import PAIRS, TINY_PAIRS, add_pairs, classifier, copy_of_pairs, train_pairs
 
 SVG = "{http://www.w3.org/2000/svg}"
 TEXTS = [join_pair(left, right) for left, right, _ in PAIRS]
@@ -50,9 +50,9 @@ def assert_right(alignment: Alignment, n_blocks: int = 2) -> None:
 
 
 @pytest.fixture(scope="module")
-def keeping(trained_pairs: Language) -> Language:
+def keeping(eight_pairs: Language) -> Language:
     """Keeps the alignments of its Docs."""
-    nlp = copy_of_pairs(trained_pairs)
+    nlp = copy_of_pairs(eight_pairs)
     classifier(nlp).keep_alignment = True
     return nlp
 
@@ -60,19 +60,19 @@ def keeping(trained_pairs: Language) -> Language:
 # What it is
 
 
-def test_texts_docs_and_spans(trained_pairs: Language) -> None:
-    pipe = classifier(trained_pairs)
+def test_texts_docs_and_spans(eight_pairs: Language) -> None:
+    pipe = classifier(eight_pairs)
     found = pipe.align("快递几天到", "几天能收到快递")
     assert (found.left, found.right) == (list("快递几天到"), list("几天能收到快递"))
     assert_right(found)
-    doc = trained_pairs("我问快递几天到")
-    assert_equal(pipe.align(doc[2:], trained_pairs("几天能收到快递")), found)
+    doc = eight_pairs("我问快递几天到")
+    assert_equal(pipe.align(doc[2:], eight_pairs("几天能收到快递")), found)
 
 
 def test_it_is_the_attention_that_the_network_pays(
-    trained_pairs: Language, monkeypatch: pytest.MonkeyPatch
+    eight_pairs: Language, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pipe = classifier(trained_pairs)
+    pipe = classifier(eight_pairs)
     found = pipe.align("快递几天到", "几天能收到快递")
     paid: list[Any] = []
     attention = AlignmentLayer.attention
@@ -89,16 +89,16 @@ def test_it_is_the_attention_that_the_network_pays(
         np.testing.assert_allclose(weights, expected[0].numpy(), atol=1e-6)
 
 
-def test_the_other_way_round(trained_pairs: Language) -> None:
-    pipe = classifier(trained_pairs)
+def test_the_other_way_round(eight_pairs: Language) -> None:
+    pipe = classifier(eight_pairs)
     found, swapped = pipe.align("快递几天到", "多少钱"), pipe.align("多少钱", "快递几天到")
     blocks = [BlockAlignment(*reversed(block)) for block in swapped.blocks]
     assert_equal(found, Alignment(swapped.right, swapped.left, blocks))
 
 
 @pytest.mark.parametrize(("left", "right"), [("", ""), ("", "快递"), ("快递", ""), ("😀", "未")])
-def test_an_empty_text_has_one_empty_unit(trained_pairs: Language, left: str, right: str) -> None:
-    found = classifier(trained_pairs).align(left, right)
+def test_an_empty_text_has_one_empty_unit(eight_pairs: Language, left: str, right: str) -> None:
+    found = classifier(eight_pairs).align(left, right)
     assert (found.left, found.right) == (list(left) or [""], list(right) or [""])
     assert_right(found)
 
@@ -138,12 +138,12 @@ def test_a_listener() -> None:
 
 
 def test_texts_that_are_too_long(
-    keeping: Language, trained_pairs: Language, monkeypatch: pytest.MonkeyPatch
+    keeping: Language, eight_pairs: Language, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST_WEIGHTS", 20)
-    assert classifier(trained_pairs).align("快递几天", "几天能收到")
+    assert classifier(eight_pairs).align("快递几天", "几天能收到")
     with pytest.raises(ValueError, match=r"\[F327\].* 4 and 6 characters"):
-        classifier(trained_pairs).align("快递几天", "几天能收到快")
+        classifier(eight_pairs).align("快递几天", "几天能收到快")
     long, short = keeping.pipe([join_pair("快递几天", "几天能收到快"), TEXTS[0]])
     assert long.cats
     assert long._.alignment is None
@@ -158,10 +158,10 @@ def test_without_a_network() -> None:
 # doc._.alignment
 
 
-def test_by_request_only(trained_pairs: Language, keeping: Language) -> None:
-    assert trained_pairs(TEXTS[0])._.alignment is None
+def test_by_request_only(eight_pairs: Language, keeping: Language) -> None:
+    assert eight_pairs(TEXTS[0])._.alignment is None
     assert keeping("没有第二个")._.alignment is None
-    expected = classifier(trained_pairs).align(*PAIRS[0][:2])
+    expected = classifier(eight_pairs).align(*PAIRS[0][:2])
     assert_equal(keeping(TEXTS[0])._.alignment, expected)
     with pytest.raises(ValueError, match=r"\[F310\].*keep_alignment"):
         classifier(keeping).keep_alignment = "yes"
@@ -323,13 +323,13 @@ def test_every_text_can_be_drawn(left: list[str], right: list[str]) -> None:
         assert y + h <= height + 0.2
 
 
-def test_an_empty_text_is_drawn(trained_pairs: Language) -> None:
-    svg = classifier(trained_pairs).align("", "快\x00<").to_svg()
+def test_an_empty_text_is_drawn(eight_pairs: Language) -> None:
+    svg = classifier(eight_pairs).align("", "快\x00<").to_svg()
     assert {"(empty)", "快", "␀", "<"} <= set(texts(svg))
 
 
-def test_the_network_stays_as_it_is(trained_pairs: Language) -> None:
-    pipe = classifier(trained_pairs)
+def test_the_network_stays_as_it_is(eight_pairs: Language) -> None:
+    pipe = classifier(eight_pairs)
     before = pipe.predict_pairs([PAIRS[0][:2]])
     pipe.align(*PAIRS[0][:2])
     assert not network_of(pipe.model).training

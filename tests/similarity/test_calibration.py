@@ -15,7 +15,7 @@ from spacy.training import Example
 
 from spacy_flat.similarity.calibration import LEAST, MOST, Calibration, fit_temperature
 
-from .conftest import (
+from .eight_pairs import (
     PAIRS,
     TINY_PAIRS,
     LabelledPair,
@@ -96,8 +96,8 @@ def scores(nlp: Language) -> dict[str, Any]:
     return nlp.evaluate(pair_examples(nlp, UNSURE))
 
 
-def test_the_report_has_the_scores_before_and_after(trained_pairs: Language) -> None:
-    nlp = copy_of_pairs(trained_pairs)
+def test_the_report_has_the_scores_before_and_after(eight_pairs: Language) -> None:
+    nlp = copy_of_pairs(eight_pairs)
     pipe = classifier(nlp)
     before = scores(nlp)
     report = pipe.calibrate(pair_examples(nlp, UNSURE))
@@ -111,8 +111,8 @@ def test_the_report_has_the_scores_before_and_after(trained_pairs: Language) -> 
     assert after["pairs_acc"] == before["pairs_acc"] == 0.8
 
 
-def test_it_counts_from_then_on_and_is_saved(trained_pairs: Language, tmp_path: Path) -> None:
-    nlp = copy_of_pairs(trained_pairs)
+def test_it_counts_from_then_on_and_is_saved(eight_pairs: Language, tmp_path: Path) -> None:
+    nlp = copy_of_pairs(eight_pairs)
     pipe, pair = classifier(nlp), PAIRS[0][:2]
     before = pipe.predict_pairs([pair])
     report = pipe.calibrate(pair_examples(nlp, UNSURE))
@@ -134,8 +134,8 @@ def test_it_counts_from_then_on_and_is_saved(trained_pairs: Language, tmp_path: 
     assert classifier(other).temperature == 3.0
 
 
-def test_a_new_network_has_the_temperature_of_the_config(trained_pairs: Language) -> None:
-    nlp = copy_of_pairs(trained_pairs)
+def test_a_new_network_has_the_temperature_of_the_config(eight_pairs: Language) -> None:
+    nlp = copy_of_pairs(eight_pairs)
     classifier(nlp).calibrate(pair_examples(nlp, UNSURE))
     classifier(nlp).threshold = 0.25
     nlp.initialize(lambda: pair_examples(nlp))
@@ -147,15 +147,15 @@ def test_a_new_network_has_the_temperature_of_the_config(trained_pairs: Language
     assert classifier(warm).temperature == 2.0
 
 
-def test_training_on_keeps_it(trained_pairs: Language) -> None:
-    nlp = copy_of_pairs(trained_pairs)
+def test_training_on_keeps_it(eight_pairs: Language) -> None:
+    nlp = copy_of_pairs(eight_pairs)
     report = classifier(nlp).calibrate(pair_examples(nlp, UNSURE))
     nlp.update(pair_examples(nlp), sgd=nlp.resume_training())
     assert classifier(nlp).temperature == report.temperature_after
 
 
-def test_examples_that_say_nothing_are_left_out(trained_pairs: Language) -> None:
-    nlp = copy_of_pairs(trained_pairs)
+def test_examples_that_say_nothing_are_left_out(eight_pairs: Language) -> None:
+    nlp = copy_of_pairs(eight_pairs)
     nothing = [Example(nlp.make_doc(text), nlp.make_doc(text)) for text in ("好", "a\x1fb")]
     report = classifier(nlp).calibrate([*nothing, *pair_examples(nlp, UNSURE)])
     assert report.pairs == len(UNSURE)
@@ -211,9 +211,9 @@ def test_components_before_it_have_read_the_examples() -> None:
 
 
 @pytest.fixture
-def saved(trained_pairs: Language, tmp_path: Path) -> tuple[Path, Path]:
+def saved(eight_pairs: Language, tmp_path: Path) -> tuple[Path, Path]:
     """A pipeline that is calibrated, so that its probabilities differ, and pairs."""
-    nlp = copy_of_pairs(trained_pairs)
+    nlp = copy_of_pairs(eight_pairs)
     classifier(nlp).calibrate(pair_examples(nlp, UNSURE))
     nlp.to_disk(tmp_path / "pipeline")
     gold = [example.reference for example in pair_examples(nlp, UNSURE)]

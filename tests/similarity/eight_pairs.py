@@ -1,9 +1,8 @@
-"""A small pipeline that has learnt eight pairs of texts by heart."""
+"""A small pipeline that learns eight pairs of texts by heart; see the fixture `eight_pairs`."""
 
 from collections.abc import Iterable
 from typing import Any
 
-import pytest
 import spacy
 import torch
 from spacy.language import Language
@@ -64,14 +63,8 @@ def copy_of_pairs(nlp: Language) -> Language:
     return spacy.util.load_model_from_config(nlp.config).from_bytes(nlp.to_bytes())
 
 
-def make_trained_pairs() -> Language:
+def make_eight_pairs() -> Language:
     torch.set_num_threads(1)
     nlp = spacy.blank("zh")
     add_pairs(nlp)
     return train_pairs(nlp)
-
-
-@pytest.fixture(scope="session")
-def trained_pairs() -> Language:
-    """Knows the eight pairs. Not to be changed: take `copy_of_pairs`."""
-    return make_trained_pairs()
