@@ -271,7 +271,16 @@ def test_cells_are_where_their_units_are() -> None:
     assert top < at["递"][1] < top + side
     assert at["几"][1] < top
     assert at["递"][0] <= left
-    assert "opacity" not in cell.attrib  # the largest weight has the full colour
+
+
+def test_the_largest_weight_has_the_full_colour() -> None:
+    even = np.full((2, 2), 0.5, dtype=np.float32)
+    svg = Alignment(["快", "递"], ["几", "天"], [BlockAlignment(even, even)]).to_svg()
+    cells = [group.find(f"{SVG}rect") for group in ElementTree.fromstring(svg).iter(f"{SVG}g")]
+    assert len(cells) == 8
+    assert all(cell is not None and "opacity" not in cell.attrib for cell in cells)
+    assert titles(svg)[0] == "快 → 几: 0.50"
+    assert "0.50" in texts(svg)  # the end of the scale
 
 
 def test_a_panel_for_each_block_and_direction() -> None:

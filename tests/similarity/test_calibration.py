@@ -66,6 +66,7 @@ def test_no_other_temperature_is_better() -> None:
     logits = rng.normal(0, 3, (50, 3)).astype(np.float32)
     gold = np.where(rng.random(50) < 0.7, logits.argmax(axis=1), rng.integers(0, 3, 50))
     found = fit_temperature(logits, gold)
+    assert found == fit_temperature(logits.astype(np.float64), gold)
     best = mean_nll(logits, gold, found)
     grid = np.geomspace(LEAST, MOST, 400).tolist()
     assert best <= min(mean_nll(logits, gold, each) for each in grid) + 1e-9
@@ -78,7 +79,7 @@ def test_no_other_temperature_is_better() -> None:
 
 
 def test_it_has_limits() -> None:
-    logits = np.array([[2.0, -1.0], [-1.0, 2.0], [500.0, -500.0]])
+    logits = np.array([[2.0, -1.0], [-1.0, 2.0], [5000.0, -5000.0]])
     right, wrong = np.array([0, 1, 0]), np.array([1, 0, 1])
     for gold, limit in ((right, LEAST), (wrong, MOST)):
         found = fit_temperature(logits, gold)
@@ -86,6 +87,7 @@ def test_it_has_limits() -> None:
         report = Calibration.of(logits, gold, 1.0, found)
         assert report.is_at_limit
         assert math.isfinite(report.nll_before)
+        assert math.isfinite(report.nll_after)
     assert fit_temperature(logits * 0, right) > 0
 
 
@@ -252,3 +254,11 @@ def test_find_threshold_where_one_was_set_before(saved: tuple[Path, Path]) -> No
     )
     assert found == pytest.approx(scores_by_threshold(folder, 3))
     assert found[0.5] > 0
+
+
+def test_what_find_threshold_puts_into_cfg_can_be_changed(eight_pairs: Language) -> None:
+    pipe = classifier(copy_of_pairs(eight_pairs))
+    pipe.cfg["threshold"] = 0.25
+    assert pipe.threshold == 0.25
+    pipe.threshold = 0.75
+    assert pipe.threshold == 0.75
