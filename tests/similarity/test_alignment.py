@@ -271,6 +271,8 @@ def test_cells_are_where_their_units_are() -> None:
     assert top < at["递"][1] < top + side
     assert at["几"][1] < top
     assert at["递"][0] <= left
+    (anchor,) = {e.attrib["text-anchor"] for e in root.iter(f"{SVG}text") if e.text == "递"}
+    assert anchor == "end"
 
 
 def test_the_largest_weight_has_the_full_colour() -> None:
@@ -288,6 +290,9 @@ def test_a_panel_for_each_block_and_direction() -> None:
     panels = [text for text in texts(svg) if text.startswith("block")]
     assert len(panels) == 6
     assert panels[-1] == "block 3: right → left"
+    cells = [group.find(f"{SVG}rect") for group in ElementTree.fromstring(svg).iter(f"{SVG}g")]
+    places = {(cell.attrib["x"], cell.attrib["y"]) for cell in cells if cell is not None}
+    assert len(places) == 6
 
 
 def test_long_texts_are_drawn_in_part() -> None:
