@@ -268,6 +268,11 @@ class Errors(metaclass=_Coded):
         "install the package."
     )
     F146 = "{path}: pictures are SVG files. Name the output {path}.svg"
+    F147 = (
+        "{source}: components that compare pairs of texts are: {components}. Name one of them "
+        "with --component, or a pipeline that has one."
+    )
+    F148 = "{path} is there already and would be overwritten. Name another folder."
     # Corpora of pairs of texts
     F150 = (
         "{path}: its content looks like {found}, so its format can't be told. Name it with "
@@ -307,7 +312,7 @@ class Errors(metaclass=_Coded):
         "it out. The components are: {components}."
     )
     # Pictures
-    F160 = "The text is empty, so there is no lattice to draw. Give at least one character."
+    F160 = "A text is empty, so there is nothing to draw. Give at least one character."
     F161 = (
         "The text has {length} characters, but a picture holds at most {limit}. Draw a part of it."
     )
@@ -481,6 +486,18 @@ class Errors(metaclass=_Coded):
     F326 = (
         "This Doc was pickled, and the component that compared it stayed behind. Compare it by the "
         "pipeline: nlp.get_pipe('re2_similarity').similarity(doc, other)."
+    )
+    F327 = (
+        "The texts have {left:,} and {right:,} characters, and the alignment of each with each "
+        "would be too large. Align parts of them, such as sentences."
+    )
+    F328 = (
+        "Component {name!r} gives a score, and only probabilities of classes can be calibrated. "
+        "Leave it as it is."
+    )
+    F329 = (
+        "Component {name!r} can't be calibrated: no example is a pair of texts whose doc.cats has "
+        "one of its labels {labels}. Give pairs with gold classes that it was not trained on."
     )
 
 

@@ -18,10 +18,14 @@ def setting(name: str, wanted: str, is_right: Callable[[object], bool]) -> Any:
     """A setting of the config that may be changed at run time, as a property of a pipe. A change is
     saved with the component. It counts until the config says something else than it said then.
 
+    What `pipe.cfg` itself has comes first: there `spacy find-threshold` puts what it tries.
+
     wanted: what it must be, in words. Raises ValueError (F310) where `is_right` says that it isn't.
     """
 
     def get(pipe: "NetworkPipe") -> Any:
+        if name in pipe.cfg:
+            return pipe.cfg[name]
         before, value = pipe.cfg["changed"].get(name, (None, None))
         current = value if before == pipe.given[name] else pipe.given[name]
         # Not to be changed in place, which would not be saved.
@@ -31,6 +35,7 @@ def setting(name: str, wanted: str, is_right: Callable[[object], bool]) -> Any:
         if not is_right(value):
             words = {"name": pipe.name, "setting": name, "value": value, "wanted": wanted}
             raise ValueError(Errors.F310.format(**words))
+        pipe.cfg.pop(name, None)
         plain = list(value) if isinstance(value, tuple) else value
         pipe.cfg["changed"][name] = [pipe.given[name], plain]
 

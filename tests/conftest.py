@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+from spacy.language import Language
 from spacy.util import load_config
 from weasel.cli.run import project_run
 
@@ -70,3 +71,20 @@ def zh_flat_demo(mini_site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[A
     monkeypatch.delitem(sys.modules, "zh_flat_demo", raising=False)
     yield
     sys.modules.pop("zh_flat_demo", None)
+
+
+@pytest.fixture(scope="session")
+def eight_pairs() -> Language:
+    """A small pipeline that compares texts and knows eight pairs. Not to be changed: take
+    `copy_of_pairs`."""
+    from similarity.eight_pairs import make_eight_pairs
+
+    return make_eight_pairs()
+
+
+@pytest.fixture(scope="session")
+def pairs_pipeline(eight_pairs: Language, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Its folder."""
+    folder = tmp_path_factory.mktemp("pairs")
+    eight_pairs.to_disk(folder)
+    return folder

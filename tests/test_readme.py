@@ -14,9 +14,12 @@ from inspect import signature
 from pathlib import Path
 
 import pytest
+import spacy
 import typer
+from similarity.eight_pairs import pair_examples
 from spacy.cli._util import app as spacy_app
 from spacy.cli._util import parse_config_overrides
+from spacy.tokens import DocBin
 from spacy.util import load_config, registry
 from thinc.api import Config
 from typer.testing import CliRunner
@@ -46,7 +49,9 @@ COMMANDS = list(dict.fromkeys("".join(blocks("bash").values()).splitlines()))
 
 
 @pytest.fixture
-def folder(mini_project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(
+    mini_project: Path, pairs_pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
     """The working directory of a user who follows the pages."""
     monkeypatch.chdir(tmp_path)
     shutil.copy(mini_project / "project.yml", tmp_path)
@@ -54,6 +59,11 @@ def folder(mini_project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (tmp_path / "benchmarks").symlink_to(ROOT / "benchmarks")
     shutil.copytree(mini_project / "corpus/demo", tmp_path / "corpus/mine")
     shutil.copytree(mini_project / "training/zh_flat_demo", tmp_path / "training/mine")
+    shutil.copytree(pairs_pipeline, tmp_path / "training/pairs/model-best")
+    (tmp_path / "corpus/pairs").mkdir()
+    DocBin(docs=[example.reference for example in pair_examples(spacy.blank("zh"))]).to_disk(
+        tmp_path / "corpus/pairs/dev.spacy"
+    )
     (tmp_path / "packages").mkdir()
     for part in ("train", "dev", "test"):
         (tmp_path / f"{part}.txt").write_text(
@@ -276,16 +286,27 @@ def imported_folders(path: Path, package: Path) -> set[str]:
 # Outputs
 
 
+def outputs(page: str) -> list[tuple[str, str]]:
+    """The snippets of a page that are followed by what they print."""
+    pattern = r"^```python\n(.*?)^```\n+```text\n(.*?)^```$"
+    return re.findall(pattern, TEXTS[page], re.DOTALL | re.MULTILINE)
+
+
 @pytest.mark.usefixtures("folder", "zh_flat_demo")
 def test_outputs_have_the_form_of_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     """The pages show what the pipeline of `make demo` finds; that of the tests finds less."""
-    pages = re.findall(
-        r"^```python\n(.*?)^```\n+```text\n(.*?)^```$", TEXTS["README.md"], re.DOTALL | re.MULTILINE
-    )
-    assert pages
-    for code, shown in pages:
+    assert outputs("README.md")
+    for code, shown in outputs("README.md"):
         exec(compile(code, "snippet", "exec"), {})
         lines = capsys.readouterr().out.splitlines()
         assert len(lines) == len(shown.splitlines())
         for line, expected in zip(lines, shown.splitlines(), strict=True):
             assert type(ast.literal_eval(line)) is type(ast.literal_eval(expected))
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(("code", "shown"), outputs("docs/similarity.md"))
+def test_outputs_for_pairs(code: str, shown: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are the same for every pipeline."""
+    exec(compile(code, "snippet", "exec"), {})
+    assert capsys.readouterr().out == shown

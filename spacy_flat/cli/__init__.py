@@ -8,6 +8,8 @@ import typer
 from spacy.cli._util import app as spacy_app
 
 from ._failure import exiting
+from .alignment import alignment
+from .calibrate import calibrate
 from .convert import convert
 from .curve import curve
 from .debug_data import debug_data
@@ -24,6 +26,8 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 app.command("fetch", no_args_is_help=True)(exiting(fetch))
+app.command("alignment", no_args_is_help=True)(exiting(alignment))
+app.command("calibrate", no_args_is_help=True)(exiting(calibrate))
 app.command("convert", no_args_is_help=True)(exiting(convert))
 app.command("curve", no_args_is_help=True)(exiting(curve))
 app.command(

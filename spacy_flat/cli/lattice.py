@@ -11,8 +11,9 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..files import replacing
+from ..svg import box, group, picture, text, visible
 from ._lexicon import load_source
-from ._svg import box, group, picture, text
+from ._texts import check_text
 
 if TYPE_CHECKING:
     from ..lexicon import Lexicon
@@ -99,14 +100,9 @@ def lattice(
 
 def check(content: str) -> None:
     """Raise ValueError for a text that is empty (F160), long (F161) or no Unicode (F162)."""
-    if not content:
-        raise ValueError(Errors.F160)
+    check_text(content)
     if len(content) > MAX_LENGTH:
         raise ValueError(Errors.F161.format(length=len(content), limit=MAX_LENGTH))
-    try:
-        content.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise ValueError(Errors.F162.format(place=error.start)) from error
 
 
 def words_in(lexicon: Lexicon, content: str) -> list[Span]:
@@ -216,18 +212,3 @@ def draw_entities(
         middle, room = (left + right) / 2, right - left - 8
         yield box(left, y, right - left, 21, colours[label], radius=4, opacity=0.3)
         yield text(middle, y + 15, visible(label), size=12, bold=True, room=room)
-
-
-def visible(content: str) -> str:
-    """Each character as one that can be seen: space as ␣, control characters as ␀, ␊ … and others
-    without a glyph as □.
-    """
-    return "".join(_visible(char) for char in content)
-
-
-def _visible(char: str) -> str:
-    if ord(char) < 0x20:
-        return chr(0x2400 + ord(char))
-    if char.isspace():
-        return "␣"
-    return char if char.isprintable() else "□"

@@ -17,11 +17,13 @@ from ..errors import Errors
 from ..pipe import NetworkPipe, setting
 from ..text.initialise import extend_labels, shim_of, tok2vec_of
 from ..vectors import VectorSource, check_sources
+from .alignment import Alignment, is_too_large, keep_alignment
+from .calibration import Calibration, fit_temperature, log_softmax
 from .hooks import SimilarityHook
-from .model import Outputs, PairModel, initialise, network_of
+from .model import Outputs, PairModel, align, initialise, network_of
 from .pairs import Pair, mark_pair, pair_of
 from .reading import SpanPairs, docs_of, learn_vocabulary
-from .scores import score_pairs
+from .scores import gold_of, score_pairs
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -52,6 +54,7 @@ Probabilities = NDArray[np.float32]
         "threshold": 0.5,
         "temperature": 1.0,
         "similarity_hooks": True,
+        "keep_alignment": False,
         "scorer": {"@scorers": "spacy-flat.pair_scorer.v1"},
     },
     default_score_weights={
@@ -77,6 +80,7 @@ def make_re2_similarity(
     threshold: float,
     temperature: float,
     similarity_hooks: bool,
+    keep_alignment: bool,
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> "PairClassifier":
     """Build the comparison of two texts; the settings are those of `PairClassifier`."""
@@ -89,6 +93,7 @@ def make_re2_similarity(
         threshold=threshold,
         temperature=temperature,
         similarity_hooks=similarity_hooks,
+        keep_alignment=keep_alignment,
         scorer=scorer,
     )
 
@@ -125,6 +130,8 @@ class PairClassifier(NetworkPipe):
     threshold: the probability of the positive label from which an evaluation counts a pair as such.
     temperature: what logits are divided by, so that the probabilities are right; see `calibrate`.
     similarity_hooks: let `doc.similarity` and `span.similarity` of all Docs be the network's.
+    keep_alignment: let `doc._.alignment` of pairs be what the network aligns in them, see `align`,
+        for which it reads them a second time.
     scorer: what gives the scores of an evaluation.
     """
 
@@ -139,6 +146,7 @@ class PairClassifier(NetworkPipe):
         threshold: float = 0.5,
         temperature: float = 1.0,
         similarity_hooks: bool = True,
+        keep_alignment: bool = False,
         scorer: Callable[..., dict[str, Any]] | None = score_pairs,
     ) -> None:
         super().__init__(
@@ -150,6 +158,7 @@ class PairClassifier(NetworkPipe):
             threshold=threshold,
             temperature=temperature,
             similarity_hooks=similarity_hooks,
+            keep_alignment=keep_alignment,
         )
         self.nlp = nlp
         self.cfg["labels"] = []
@@ -158,6 +167,7 @@ class PairClassifier(NetworkPipe):
     threshold = setting("threshold", "from 0 to 1", _is_share)
     temperature = setting("temperature", "a number above 0", _is_above_zero)
     similarity_hooks = setting("similarity_hooks", "true or false", _is_bool)
+    keep_alignment = setting("keep_alignment", "true or false", _is_bool)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -198,7 +208,11 @@ class PairClassifier(NetworkPipe):
         return [next(found) if pair is not None else None for pair in pairs]
 
     def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Probabilities | None]) -> None:
-        """Write the probabilities to `doc.cats` and the texts to `doc.spans["pair"]`."""
+        """Write the probabilities to `doc.cats` and the texts to `doc.spans["pair"]`; by request
+        also what is aligned to `doc._.alignment`."""
+        docs = list(docs)
+        if self.keep_alignment:
+            self._keep_alignments(docs)
         for doc, found in zip(docs, scores, strict=True):
             if self.similarity_hooks:
                 SimilarityHook(self.similarity).attach(doc)
@@ -206,6 +220,27 @@ class PairClassifier(NetworkPipe):
             if found is not None and pair is not None:
                 mark_pair(doc, pair)
                 doc.cats.update(zip(self.labels, found.tolist(), strict=True))
+
+    def _keep_alignments(self, docs: Sequence[Doc]) -> None:
+        """Pairs that are too long (F327) get none."""
+        pairs = {doc: pair for doc in docs if (pair := pair_of(doc)) and not is_too_large(pair)}
+        if not pairs:
+            return
+        found = align(self.model, SpanPairs(list(pairs), list(pairs.values())))
+        for doc, alignment in zip(pairs, found, strict=True):
+            keep_alignment(doc, alignment)
+
+    def align(self, left: Text, right: Text) -> Alignment:
+        """What the network aligns in two texts, Docs or spans.
+
+        Raises ValueError (F327) for texts that are too long.
+        """
+        self.require_initialised()
+        pairs = self._span_pairs([(left, right)])
+        if is_too_large(pairs.pairs[0]):
+            n_left, n_right = (len(text.text) for text in pairs.pairs[0])
+            raise ValueError(Errors.F327.format(left=n_left, right=n_right))
+        return align(self.model, pairs)[0]
 
     def predict_pairs(
         self, pairs: Iterable[tuple[Text, Text]], *, batch_size: int = 1000
@@ -216,7 +251,10 @@ class PairClassifier(NetworkPipe):
         Returns [N, K] probabilities of the classes, or [N, 1] scores.
         """
         self.require_initialised()
-        found = [self._compare(some) for some in minibatch(pairs, batch_size)]  # type: ignore[no-untyped-call]
+        found = [
+            self._probabilities(self._span_pairs(some))
+            for some in minibatch(pairs, batch_size)  # type: ignore[no-untyped-call]
+        ]
         return np.concatenate([np.zeros((0, len(self.labels)), dtype=np.float32), *found])
 
     def similarity(self, left: Text | Token, right: Text | Token) -> float:
@@ -224,18 +262,20 @@ class PairClassifier(NetworkPipe):
         probabilities = self.predict_pairs([(_text(left), _text(right))])
         return float(probabilities[0, self.labels.index(self.positive)])
 
-    def _compare(self, pairs: Sequence[tuple[Text, Text]]) -> Probabilities:
+    def _span_pairs(self, pairs: Sequence[tuple[Text, Text]]) -> SpanPairs:
         texts = list(
             dict.fromkeys(text for pair in pairs for text in pair if isinstance(text, str))
         )
         docs = dict(zip(texts, self.make_docs(texts), strict=True))
         spans = [(_span(left, docs), _span(right, docs)) for left, right in pairs]
-        return self._probabilities(SpanPairs(docs_of(spans), spans))
+        return SpanPairs(docs_of(spans), spans)
 
     def make_docs(self, texts: Sequence[str]) -> list[Doc]:
         """Docs of texts, as this component gets them in the pipeline that it was added to: a
         tok2vec may need those components that stand before it."""
-        docs: Iterable[Doc] = map(self.nlp.make_doc, texts)
+        return self._prepared(map(self.nlp.make_doc, texts))
+
+    def _prepared(self, docs: Iterable[Doc]) -> list[Doc]:
         if tok2vec_of(self.model) is not None:
             for _, before in _until(self, self.nlp.pipeline):
                 docs = before.pipe(docs) if hasattr(before, "pipe") else map(before, docs)
@@ -246,9 +286,7 @@ class PairClassifier(NetworkPipe):
         logits = self.logits(pairs)
         if self.is_regression:
             return logits
-        logits = logits / np.float32(self.temperature)
-        exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
-        found: Probabilities = exponentials / exponentials.sum(axis=1, keepdims=True)
+        found: Probabilities = np.exp(log_softmax(logits / np.float32(self.temperature)))
         return found
 
     def logits(self, pairs: SpanPairs) -> NDArray[np.float32]:
@@ -258,6 +296,31 @@ class PairClassifier(NetworkPipe):
             for numbers, outputs in self.model.predict(pairs).batches:
                 logits[numbers] = outputs.cpu().numpy()
         return logits
+
+    def calibrate(self, examples: Iterable[Example]) -> Calibration:
+        """Set the temperature by which the probabilities of examples that the network has not
+        learnt from are right (Guo et al., 2017), and tell what it changes. The order of pairs by
+        probability changes only where there are more than two classes; a `threshold` other than
+        0.5 means something else afterwards. Training calls for a new temperature: `initialize`
+        takes back what was set here.
+
+        Raises ValueError for a network that gives a score (F328), and where no example is a pair
+        with a gold class (F329).
+        """
+        self.require_initialised()
+        if self.is_regression:
+            raise ValueError(Errors.F328.format(name=self.name))
+        examples = list(examples)
+        validate_examples(examples, "PairClassifier.calibrate")
+        docs = self._prepared(example.predicted for example in examples)
+        for example, doc in zip(examples, docs, strict=True):
+            example.predicted = doc
+        pairs, gold = self._gold(examples)
+        if not len(gold):
+            raise ValueError(Errors.F329.format(name=self.name, labels=self.labels))
+        logits, before = self.logits(pairs), self.temperature
+        self.temperature = fit_temperature(logits, gold)
+        return Calibration.of(logits, gold, before, self.temperature)
 
     def update(
         self,
@@ -319,11 +382,10 @@ class PairClassifier(NetworkPipe):
         docs = [example.predicted for example in examples]
         pairs, gold = [], []
         for example in examples:
-            pair, cats = predicted_pair(example), example.reference.cats
-            known = [cats.get(label, -math.inf) for label in self.labels]
-            if pair is not None and max(known, default=-math.inf) > -math.inf:
+            pair, value = predicted_pair(example), gold_of(example, self.labels)
+            if pair is not None and value is not None:
                 pairs.append(pair)
-                gold.append(known[0] if self.is_regression else int(np.argmax(known)))
+                gold.append(value)
         kind = np.float32 if self.is_regression else np.int64
         return SpanPairs(docs, pairs), np.array(gold, dtype=kind)
 
@@ -361,6 +423,7 @@ class PairClassifier(NetworkPipe):
         if not pairs:
             raise ValueError(Errors.F323.format(name=self.name))
         self.cfg["labels"] = self._settled(examples, labels)
+        self.cfg["changed"].pop("temperature", None)  # it was fitted to another network
         vocabulary = learn_vocabulary(self.model.attrs["encoder"], pairs, **vectors)
         initialise(
             self.model, SpanPairs(docs_of(pairs), pairs), self.cfg["labels"], vocabulary, self.name

@@ -10,6 +10,7 @@ from thinc.api import Model
 from ..text.initialise import initialise_network, shim_of, tok2vec_of
 from ..text.units import Ints
 from ..text.upstream import Tok2Vec, Upstream
+from .alignment import Alignment, BlockAlignment
 from .options import PairTextOptions, RE2Options
 from .reading import PairEncoder, PairTexts, SpanPairs, Vocabulary
 
@@ -87,6 +88,35 @@ def forward(
         return []
 
     return Outputs(len(pairs.pairs), batches()), backprop
+
+
+def align(model: PairModel, pairs: SpanPairs) -> list[Alignment]:
+    """What the network aligns in pairs."""
+    encoder: PairEncoder = model.attrs["encoder"]
+    upstream = Upstream(tok2vec_of(model), encoder.unit, pairs.docs, is_train=False)
+    texts = PairTexts.of(pairs, encoder.unit)
+    found: dict[int, Alignment] = {}
+    for batch in encoder.batches(texts):
+        with shim_of(model).predicting():
+            network = network_of(model)
+            encoded = network.encode(batch.texts, upstream.of_texts(batch.texts.segments))
+            blocks = network.alignments(encoded, batch.comparison)
+        arrays = [(there.cpu().numpy(), back.cpu().numpy()) for there, back in blocks]
+        for row, pair in enumerate(batch.pairs.tolist()):
+            left, right = (texts.strings(side[pair]) for side in (texts.left, texts.right))
+            # Without the padding, and without keeping the batch in memory.
+            found[pair] = Alignment(
+                left,
+                right,
+                [
+                    BlockAlignment(
+                        there[row, : len(left), : len(right)].copy(),
+                        back[row, : len(right), : len(left)].copy(),
+                    )
+                    for there, back in arrays
+                ],
+            )
+    return [found[pair] for pair in range(len(found))]
 
 
 def network_of(model: PairModel) -> "RE2":

@@ -65,6 +65,11 @@ class PairTexts:
             pairs.docs, [Units.of(doc, unit) for doc in pairs.docs], list(texts), left, right
         )
 
+    def strings(self, number: int) -> list[str]:
+        """The units of a text; one that is "" where it has none, as the network sees it."""
+        text = self.texts[number]
+        return self.units[text.text].strings(text.start, text.end) or [""]
+
 
 def trimmed(span: Span) -> Span:
     """A span without white space at its ends, which says nothing."""

@@ -30,26 +30,46 @@ def score_pairs(
     `pairs_score` stands for the rest: the accuracy, or Spearman's correlation of scores. Only what
     applies is there; None where there is nothing to score.
     """
-    known = [eg for eg in examples if any(label in eg.reference.cats for label in labels)]
-    gold, found = (
-        np.array([[doc.cats.get(label, 0.0) for label in labels] for doc in docs], dtype=np.float64)
-        for docs in ([eg.reference for eg in known], [eg.predicted for eg in known])
-    )
+    rows = [
+        (value, [example.predicted.cats.get(label, 0.0) for label in labels])
+        for example in examples
+        if (value := gold_of(example, labels)) is not None
+    ]
+    found = np.array([probabilities for _, probabilities in rows], dtype=np.float64)
     if len(labels) == 1:
-        return regression_scores(gold.ravel(), found.ravel())
-    if not known:
+        return regression_scores(np.array([value for value, _ in rows]), found.ravel())
+    if not rows:
         return {"pairs_score": None, "pairs_acc": None}
+    gold = np.array([value for value, _ in rows], dtype=np.int64)
     if positive is None or len(labels) != 2:
-        return class_scores(labels, gold.argmax(1), found.argmax(1), found)
+        return class_scores(labels, gold, found.argmax(1), found)
     number = labels.index(positive)
     chosen = np.where(found[:, number] >= threshold, number, 1 - number)
-    scores = class_scores(labels, gold.argmax(1), chosen, found)
+    scores = class_scores(labels, gold, chosen, found)
     per_label = scores["pairs_per_label"][positive]
     return {
         **scores,
         **{f"pairs_{name}": per_label[name] for name in "prf"},
-        "pairs_auc": area_under_curve(gold.argmax(1) == number, found[:, number]),
+        "pairs_auc": area_under_curve(gold == number, found[:, number]),
     }
+
+
+def gold_of(example: Example, labels: Sequence[str]) -> float | int | None:
+    """The number of the class that an example's reference has, or its score where there is one
+    label; None where it says nothing.
+
+    `doc.cats` need not have all labels: of two, one that is 0 says that it is the other.
+    """
+    cats = example.reference.cats
+    known = {number: cats[label] for number, label in enumerate(labels) if label in cats}
+    if not known:
+        return None
+    if len(labels) == 1:
+        return float(known[0])
+    best = max(known, key=lambda number: known[number])
+    if known[best] > 0:
+        return best
+    return 1 - best if len(labels) == 2 and len(known) == 1 else None
 
 
 def class_scores(

@@ -8,7 +8,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from spacy_flat.similarity.scores import calibration_error, ranks, score_pairs
+from spacy_flat.similarity.scores import calibration_error, gold_of, ranks, score_pairs
 
 VOCAB = Vocab()
 
@@ -70,6 +70,27 @@ def test_unknown_examples_are_left_out() -> None:
     assert score_pairs([], labels=["no", "yes"], positive="yes")["pairs_score"] is None
     one_class = score_pairs(binary([(1, 0.9)]), labels=["no", "yes"], positive="yes")
     assert one_class["pairs_auc"] is None
+
+
+@pytest.mark.parametrize(
+    ("cats", "wanted"),
+    [
+        ({"yes": 1.0}, 1),
+        ({"yes": 0.0}, 0),
+        ({"no": 0.0}, 1),
+        ({"no": 0.3, "yes": 0.2}, 0),
+        ({"no": 0.0, "yes": 0.0}, None),
+        ({"topic": 1.0}, None),
+        ({}, None),
+    ],
+)
+def test_some_labels_say_enough(cats: dict[str, float], wanted: int | None) -> None:
+    assert gold_of(example(cats, {}), ["no", "yes"]) == wanted
+
+
+def test_of_three_classes_one_that_is_wrong_says_nothing() -> None:
+    assert gold_of(example({"a": 0.0}, {}), ["a", "b", "c"]) is None
+    assert gold_of(example({"b": 1.0}, {}), ["a", "b", "c"]) == 1
 
 
 def test_calibration_error() -> None:

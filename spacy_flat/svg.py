@@ -1,4 +1,4 @@
-"""Elements of the pictures that commands draw, as strings of SVG.
+"""Elements of pictures, as strings of SVG.
 
 A colour is a name in `COLOURS`, which stands for one value on light pages and one on dark ones. A
 picture has a background of its own, so that it can be read where a viewer knows the wrong page.
@@ -143,6 +143,21 @@ def polyline(
 def group(title: str, elements: Iterable[str]) -> str:
     """Return elements as one thing with a title, which browsers show under the pointer."""
     return f"<g><title>{_content(title)}</title>{''.join(elements)}</g>"
+
+
+def visible(content: str) -> str:
+    """Each character as one that can be seen: space as ␣, control characters as ␀, ␊ … and others
+    without a glyph as □.
+    """
+    return "".join(_visible(char) for char in content)
+
+
+def _visible(char: str) -> str:
+    if ord(char) < 0x20:
+        return chr(0x2400 + ord(char))
+    if char.isspace():
+        return "␣"
+    return char if char.isprintable() else "□"
 
 
 def _content(content: str) -> str:

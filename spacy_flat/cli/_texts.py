@@ -1,0 +1,15 @@
+"""Texts from the command line."""
+
+from __future__ import annotations
+
+from ..errors import Errors
+
+
+def check_text(content: str) -> None:
+    """Raise ValueError for a text to draw that is empty (F160) or no Unicode (F162)."""
+    if not content:
+        raise ValueError(Errors.F160)
+    try:
+        content.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ValueError(Errors.F162.format(place=error.start)) from error

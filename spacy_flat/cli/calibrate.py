@@ -1,0 +1,60 @@
+"""`python -m spacy flat calibrate`: probabilities of a pipeline for pairs that are right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from wasabi import msg
+
+from ..errors import Errors
+from ..files import replacing
+from ..wording import counted
+from ._pairs import load_classifier
+
+
+def calibrate(
+    model: Annotated[str, typer.Argument(metavar="PIPELINE", help="Pipeline package or folder")],
+    corpus: Annotated[
+        Path,
+        typer.Argument(metavar="DEV.spacy", help="Pairs that the pipeline was not trained on"),
+    ],
+    output: Annotated[
+        Path, typer.Argument(metavar="OUT", help="Folder for the pipeline, which is made")
+    ],
+    component: Annotated[
+        str, typer.Option("--component", help="The component of the pipeline that compares texts")
+    ] = "",
+) -> None:
+    """Fit a temperature to the pairs of DEV.spacy, so that the probabilities of classes say how
+    often they are right (Guo et al., 2017), and write the pipeline with it to OUT.
+
+    The report has the expected calibration error and the negative log-likelihood before and after,
+    on these same pairs.
+    """
+    from ..corpora.docs import read_examples
+
+    if output.exists():
+        raise ValueError(Errors.F148.format(path=output))
+    nlp, classifier = load_classifier(model, component)
+    found = classifier.calibrate(read_examples(corpus, nlp))
+    with replacing(output) as temporary:
+        nlp.to_disk(temporary)
+    rows = [
+        ("temperature", found.temperature_before, found.temperature_after),
+        ("expected calibration error", found.ece_before, found.ece_after),
+        ("negative log-likelihood", found.nll_before, found.nll_after),
+    ]
+    msg.table(
+        [(name, f"{before:.4f}", f"{after:.4f}") for name, before, after in rows],
+        header=("", "before", "after"),
+        divider=True,
+        aligns=("l", "r", "r"),
+    )
+    if found.is_at_limit:
+        msg.warn(
+            "The temperature is at the limit of what is allowed: the pairs are too few, or all of "
+            "them are right, or the pipeline is no better than chance on them."
+        )
+    msg.good(f"{output}: calibrated on {counted(found.pairs, 'pair')}")

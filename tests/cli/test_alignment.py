@@ -1,0 +1,75 @@
+"""`python -m spacy flat alignment`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import spacy
+from typer.testing import CliRunner, Result
+
+from spacy_flat.cli import app
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["alignment", *arguments])
+
+
+def failure(*arguments: str) -> str:
+    """The message of a command that must fail without a traceback, unwrapped."""
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert isinstance(result.exception, SystemExit)
+    return " ".join(result.output.split())
+
+
+@pytest.fixture
+def pipeline(pairs_pipeline: Path) -> str:
+    return str(pairs_pipeline)
+
+
+def test_a_picture_of_two_texts(pipeline: str, tmp_path: Path) -> None:
+    output = tmp_path / "new/alignment.svg"
+    result = run(pipeline, "怎么退款", "如何", str(output))
+    assert result.exit_code == 0
+    assert "4 × 2 units, blocks 2" in " ".join(result.output.split())
+    root = ElementTree.fromstring(output.read_text("utf-8"))
+    drawn = [text.text for text in root.iter(f"{SVG}text")]
+    assert drawn.count("款") == drawn.count("如") == 4
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "code"),
+    [("", "a", "F160"), ("a", "", "F160"), ("\udce4", "a", "F162"), ("a", "b\udce4", "F162")],
+)
+def test_texts_that_are_refused(
+    pipeline: str, tmp_path: Path, left: str, right: str, code: str
+) -> None:
+    assert f"[{code}]" in failure(pipeline, left, right, str(tmp_path / "a.svg"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_texts_that_are_too_long(pipeline: str, tmp_path: Path) -> None:
+    message = failure(pipeline, "退" * 4000, "款" * 4000, str(tmp_path / "a.svg"))
+    assert "[F327] The texts have 4,000 and 4,000 characters" in message
+
+
+def test_a_picture_is_an_svg(pipeline: str, tmp_path: Path) -> None:
+    assert "[F146]" in failure(pipeline, "a", "b", str(tmp_path / "a.png"))
+
+
+def test_which_component(pipeline: str, tmp_path: Path) -> None:
+    output = str(tmp_path / "a.svg")
+    assert "[E050]" in failure(str(tmp_path / "none"), "a", "b", output)
+    spacy.blank("zh").to_disk(tmp_path / "blank")
+    assert "are: none." in failure(str(tmp_path / "blank"), "a", "b", output)
+    nlp = spacy.load(pipeline)
+    nlp.add_pipe("re2_similarity", "other", source=spacy.load(pipeline))
+    nlp.to_disk(tmp_path / "two")
+    two = [str(tmp_path / "two"), "a", "b", output]
+    assert "[F147]" in failure(*two)
+    assert "are: re2_similarity, other." in failure(*two, "--component", "third")
+    assert run(*two, "--component", "other").exit_code == 0

@@ -1,0 +1,98 @@
+"""`python -m spacy flat calibrate`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import spacy
+from similarity.eight_pairs import PAIRS, classifier, pair_examples
+from spacy.language import Language
+from spacy.tokens import DocBin
+from typer.testing import CliRunner, Result
+
+from spacy_flat.cli import app
+
+UNSURE = [*PAIRS, ("怎么退款", "如何退款", "different")]
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["calibrate", *map(str, arguments)])
+
+
+def failure(*arguments: object) -> str:
+    """The message of a command that must fail without a traceback, unwrapped."""
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert isinstance(result.exception, SystemExit)
+    return " ".join(result.output.split())
+
+
+def write_pairs(path: Path, pairs: list[tuple[str, str, str]]) -> Path:
+    examples = pair_examples(spacy.blank("zh"), pairs)
+    DocBin(docs=[example.reference for example in examples]).to_disk(path)
+    return path
+
+
+@pytest.fixture
+def dev(tmp_path: Path) -> Path:
+    return write_pairs(tmp_path / "dev.spacy", UNSURE)
+
+
+def test_a_calibrated_copy(pairs_pipeline: Path, dev: Path, tmp_path: Path) -> None:
+    output = tmp_path / "new/calibrated"
+    result = run(pairs_pipeline, dev, output)
+    assert result.exit_code == 0
+    nlp, copy = spacy.load(pairs_pipeline), spacy.load(output)
+    report = classifier(nlp).calibrate(pair_examples(nlp, UNSURE))
+    assert classifier(copy).temperature == report.temperature_after
+    shown = " ".join(result.output.split())
+    for name, before, after in (
+        ("temperature", report.temperature_before, report.temperature_after),
+        ("expected calibration error", report.ece_before, report.ece_after),
+        ("negative log-likelihood", report.nll_before, report.nll_after),
+    ):
+        assert f"{name} {before:.4f} {after:.4f}" in shown
+    assert re.search(r"calibrated on 9 pairs", shown)
+    assert "limit" not in shown
+    # The pipeline itself is as it was, and nothing else is left.
+    assert classifier(spacy.load(pairs_pipeline)).temperature == 1.0
+    assert [path.name for path in output.parent.iterdir()] == ["calibrated"]
+
+
+def test_pairs_that_are_all_right(pairs_pipeline: Path, tmp_path: Path) -> None:
+    result = run(pairs_pipeline, write_pairs(tmp_path / "dev.spacy", PAIRS), tmp_path / "out")
+    assert result.exit_code == 0
+    assert "at the limit of what is allowed" in " ".join(result.output.split())
+
+
+def test_nothing_is_overwritten(pairs_pipeline: Path, dev: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    assert "[F148]" in failure(pairs_pipeline, dev, tmp_path / "out")
+    assert not list((tmp_path / "out").iterdir())
+    assert "[F148]" in failure(pairs_pipeline, dev, pairs_pipeline)
+
+
+def test_whole_or_not_at_all(
+    pairs_pipeline: Path, dev: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    to_disk = Language.to_disk
+
+    def full(nlp: Language, path: Path) -> None:
+        to_disk(nlp, path)
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr(Language, "to_disk", full)
+    assert "No space left" in failure(pairs_pipeline, dev, tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["dev.spacy"]
+
+
+def test_what_cannot_be_calibrated(pairs_pipeline: Path, dev: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    spacy.blank("zh").to_disk(tmp_path / "blank")
+    assert "[F147]" in failure(tmp_path / "blank", dev, output)
+    assert "[F001]" in failure(pairs_pipeline, tmp_path / "none.spacy", output)
+    DocBin(docs=[spacy.blank("zh")("没有第二个")]).to_disk(dev)
+    assert "[F329]" in failure(pairs_pipeline, dev, output)
+    assert not output.exists()

@@ -1,0 +1,264 @@
+"""`pipe.calibrate`, its temperature, and the threshold beside it."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import spacy
+from numpy.typing import NDArray
+from spacy.cli.find_threshold import find_threshold
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
+from spacy.training import Example
+
+from spacy_flat.similarity.calibration import LEAST, MOST, Calibration, fit_temperature
+
+from .eight_pairs import (
+    PAIRS,
+    TINY_PAIRS,
+    LabelledPair,
+    add_pairs,
+    classifier,
+    copy_of_pairs,
+    pair_examples,
+    train_pairs,
+)
+
+# The network is sure of all of these, and wrong of two.
+UNSURE: list[LabelledPair] = [
+    *PAIRS,
+    ("怎么退款", "如何退款", "different"),
+    ("如何付款", "可以退货吗", "same"),
+]
+SCORE = {"network": {**TINY_PAIRS["network"], "objective": "score"}, "text": TINY_PAIRS["text"]}
+
+
+def mean_nll(logits: NDArray[Any], gold: NDArray[Any], temperature: float) -> float:
+    """Written out."""
+    total = 0.0
+    for row, number in zip((logits / temperature).tolist(), gold.tolist(), strict=True):
+        total += math.log(sum(math.exp(value - max(row)) for value in row)) + max(row) - row[number]
+    return total / len(gold)
+
+
+# The temperature
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+@pytest.mark.parametrize("factor", [0.4, 1.0, 3.0])
+def test_it_undoes_what_logits_were_multiplied_by(n_classes: int, factor: float) -> None:
+    rng = np.random.default_rng(0)
+    logits = rng.normal(0, 2, (20_000, n_classes))
+    noise = rng.gumbel(size=logits.shape)  # so that classes are drawn by the softmax
+    gold = (logits + noise).argmax(axis=1)
+    found = fit_temperature(factor * logits, gold)
+    assert found == pytest.approx(factor, rel=0.05)
+    report = Calibration.of(factor * logits, gold, 1.0, found)
+    assert report.pairs == len(gold)
+    assert report.ece_after < 0.01
+    assert report.ece_before > 0.05 or factor == 1.0
+
+
+def test_no_other_temperature_is_better() -> None:
+    rng = np.random.default_rng(1)
+    logits = rng.normal(0, 3, (50, 3)).astype(np.float32)
+    gold = np.where(rng.random(50) < 0.7, logits.argmax(axis=1), rng.integers(0, 3, 50))
+    found = fit_temperature(logits, gold)
+    assert found == fit_temperature(logits.astype(np.float64), gold)
+    best = mean_nll(logits, gold, found)
+    grid = np.geomspace(LEAST, MOST, 400).tolist()
+    assert best <= min(mean_nll(logits, gold, each) for each in grid) + 1e-9
+    for near in (0.99 * found, 1.01 * found):
+        assert best < mean_nll(logits, gold, near)
+    report = Calibration.of(logits, gold, 1.0, found)
+    assert report.nll_before == pytest.approx(mean_nll(logits, gold, 1.0))
+    assert report.nll_after == pytest.approx(best)
+    assert not report.is_at_limit
+
+
+def test_it_has_limits() -> None:
+    logits = np.array([[2.0, -1.0], [-1.0, 2.0], [5000.0, -5000.0]])
+    right, wrong = np.array([0, 1, 0]), np.array([1, 0, 1])
+    for gold, limit in ((right, LEAST), (wrong, MOST)):
+        found = fit_temperature(logits, gold)
+        assert found == pytest.approx(limit)
+        report = Calibration.of(logits, gold, 1.0, found)
+        assert report.is_at_limit
+        assert math.isfinite(report.nll_before)
+        assert math.isfinite(report.nll_after)
+    assert fit_temperature(logits * 0, right) > 0
+
+
+# In a pipeline
+
+
+def scores(nlp: Language) -> dict[str, Any]:
+    return nlp.evaluate(pair_examples(nlp, UNSURE))
+
+
+def test_the_report_has_the_scores_before_and_after(eight_pairs: Language) -> None:
+    nlp = copy_of_pairs(eight_pairs)
+    pipe = classifier(nlp)
+    before = scores(nlp)
+    report = pipe.calibrate(pair_examples(nlp, UNSURE))
+    after = scores(nlp)
+    assert report.pairs == len(UNSURE)
+    assert (report.temperature_before, report.temperature_after) == (1.0, pipe.temperature)
+    assert pipe.temperature > 1.5
+    assert report.ece_before == pytest.approx(before["pairs_ece"], abs=1e-6)
+    assert report.ece_after == pytest.approx(after["pairs_ece"], abs=1e-6)
+    assert report.nll_after < report.nll_before
+    assert after["pairs_acc"] == before["pairs_acc"] == 0.8
+
+
+def test_it_counts_from_then_on_and_is_saved(eight_pairs: Language, tmp_path: Path) -> None:
+    nlp = copy_of_pairs(eight_pairs)
+    pipe, pair = classifier(nlp), PAIRS[0][:2]
+    before = pipe.predict_pairs([pair])
+    report = pipe.calibrate(pair_examples(nlp, UNSURE))
+    after = pipe.predict_pairs([pair])
+    np.testing.assert_allclose(
+        np.log(after[0, 1] / after[0, 0]) * report.temperature_after,
+        np.log(before[0, 1] / before[0, 0]),
+        rtol=1e-3,
+    )
+    nlp.to_disk(tmp_path)
+    loaded = spacy.load(tmp_path)
+    assert classifier(loaded).temperature == pipe.temperature
+    np.testing.assert_array_equal(classifier(loaded).predict_pairs([pair]), after)
+    # A second time it finds the same.
+    again = classifier(loaded).calibrate(pair_examples(loaded, UNSURE))
+    assert again.temperature_before == again.temperature_after == pipe.temperature
+    # The config may say something else.
+    other = spacy.load(tmp_path, config={"components.re2_similarity.temperature": 3.0})
+    assert classifier(other).temperature == 3.0
+
+
+def test_a_new_network_has_the_temperature_of_the_config(eight_pairs: Language) -> None:
+    nlp = copy_of_pairs(eight_pairs)
+    classifier(nlp).calibrate(pair_examples(nlp, UNSURE))
+    classifier(nlp).threshold = 0.25
+    nlp.initialize(lambda: pair_examples(nlp))
+    assert classifier(nlp).temperature == 1.0
+    assert classifier(nlp).threshold == 0.25  # which was nothing that was fitted
+    warm = spacy.blank("zh")
+    add_pairs(warm, temperature=2.0).temperature = 4.0
+    train_pairs(warm, steps=1)
+    assert classifier(warm).temperature == 2.0
+
+
+def test_training_on_keeps_it(eight_pairs: Language) -> None:
+    nlp = copy_of_pairs(eight_pairs)
+    report = classifier(nlp).calibrate(pair_examples(nlp, UNSURE))
+    nlp.update(pair_examples(nlp), sgd=nlp.resume_training())
+    assert classifier(nlp).temperature == report.temperature_after
+
+
+def test_examples_that_say_nothing_are_left_out(eight_pairs: Language) -> None:
+    nlp = copy_of_pairs(eight_pairs)
+    nothing = [Example(nlp.make_doc(text), nlp.make_doc(text)) for text in ("好", "a\x1fb")]
+    report = classifier(nlp).calibrate([*nothing, *pair_examples(nlp, UNSURE)])
+    assert report.pairs == len(UNSURE)
+    with pytest.raises(ValueError, match=r"\[F329\].*'same'"):
+        classifier(nlp).calibrate(nothing)
+    with pytest.raises(ValueError, match="F329"):
+        classifier(nlp).calibrate([])
+    assert classifier(nlp).temperature == report.temperature_after
+
+
+def test_a_score_has_no_temperature() -> None:
+    nlp = spacy.blank("zh")
+    pipe = add_pairs(nlp, SCORE)
+    with pytest.raises(ValueError, match="F303"):
+        pipe.calibrate([])
+    examples = pair_examples(nlp)
+    for example in examples:
+        example.reference.cats = {"alike": example.reference.cats["same"]}
+    nlp.initialize(lambda: examples)
+    with pytest.raises(ValueError, match="F328"):
+        pipe.calibrate(examples)
+
+
+@Language.component("tests_another_doc")
+def another_doc(doc: Doc) -> Doc:
+    return doc.copy()
+
+
+def test_components_before_it_have_read_the_examples() -> None:
+    """Without them the vectors of a listener would be 0. They may give other Docs back."""
+    nlp = spacy.blank("zh")
+    nlp.add_pipe("tests_another_doc")
+    embed = {
+        "@architectures": "spacy.HashEmbedCNN.v2",
+        "pretrained_vectors": None,
+        "width": 8,
+        "depth": 1,
+        "embed_size": 50,
+        "window_size": 1,
+        "maxout_pieces": 2,
+        "subword_features": False,
+    }
+    nlp.add_pipe("tok2vec", config={"model": embed})
+    listener = {"@architectures": "spacy.Tok2VecListener.v1", "width": 8, "upstream": "*"}
+    add_pairs(nlp, {**TINY_PAIRS, "tok2vec": listener})
+    train_pairs(nlp, steps=20)
+    expected = scores(nlp)["pairs_ece"]
+    report = classifier(nlp).calibrate(pair_examples(nlp, UNSURE))
+    assert report.ece_before == pytest.approx(expected, abs=1e-6)
+
+
+# The threshold
+
+
+@pytest.fixture
+def saved(eight_pairs: Language, tmp_path: Path) -> tuple[Path, Path]:
+    """A pipeline that is calibrated, so that its probabilities differ, and pairs."""
+    nlp = copy_of_pairs(eight_pairs)
+    classifier(nlp).calibrate(pair_examples(nlp, UNSURE))
+    nlp.to_disk(tmp_path / "pipeline")
+    gold = [example.reference for example in pair_examples(nlp, UNSURE)]
+    DocBin(docs=gold).to_disk(tmp_path / "dev.spacy")
+    return tmp_path / "pipeline", tmp_path / "dev.spacy"
+
+
+def scores_by_threshold(folder: Path, n_trials: int) -> dict[float, float]:
+    nlp = spacy.load(folder)
+    found = {}
+    for threshold in np.linspace(0, 1, n_trials).tolist():
+        classifier(nlp).threshold = threshold
+        found[threshold] = scores(nlp)["pairs_f"]
+    return found
+
+
+def test_find_threshold(saved: tuple[Path, Path]) -> None:
+    folder, dev = saved
+    best, score, found = find_threshold(
+        str(folder), dev, "re2_similarity", "threshold", "pairs_f", n_trials=5
+    )
+    expected = scores_by_threshold(folder, 5)
+    assert found == pytest.approx(expected)
+    assert len(set(found.values())) > 1
+    assert found[best] == score == max(found.values())
+
+
+def test_find_threshold_where_one_was_set_before(saved: tuple[Path, Path]) -> None:
+    folder, dev = saved
+    nlp = spacy.load(folder)
+    classifier(nlp).threshold = 1.0
+    nlp.to_disk(folder)
+    assert scores(spacy.load(folder))["pairs_f"] == 0.0
+    *_, found = find_threshold(
+        str(folder), dev, "re2_similarity", "threshold", "pairs_f", n_trials=3
+    )
+    assert found == pytest.approx(scores_by_threshold(folder, 3))
+    assert found[0.5] > 0
+
+
+def test_what_find_threshold_puts_into_cfg_can_be_changed(eight_pairs: Language) -> None:
+    pipe = classifier(copy_of_pairs(eight_pairs))
+    pipe.cfg["threshold"] = 0.25
+    assert pipe.threshold == 0.25
+    pipe.threshold = 0.75
+    assert pipe.threshold == 0.75
