@@ -101,8 +101,7 @@ def compose(
     sampling: Sampling,
     seed: int | None,
 ) -> list[Poem]:
-    """n poems, of each the best of some candidates: of those that meet all, if any does, the most
-    probable one.
+    """n poems, each the most probable one of some candidates.
 
     Raises ValueError (F347) for a vocabulary without a character that can stand in a line.
     """
@@ -116,7 +115,7 @@ def compose(
         for characters, log_prob in zip(written, log_probs.tolist(), strict=True)
     ]
     return [
-        max(poems[start : start + candidates], key=lambda poem: (poem.meets_all, poem.log_prob))
+        max(poems[start : start + candidates], key=lambda poem: poem.log_prob)
         for start in range(0, len(poems), candidates)
     ]
 

@@ -5,6 +5,7 @@ Shapes: N texts that are written side by side, K keys.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from ..errors import Errors
 from ..text.units import Ints
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
 Mask = NDArray[np.bool_]
 
 _DRAWN_AT_ONCE = 256
@@ -98,13 +99,12 @@ class Sampling:
         """[N, K] → [N, K], 0 outside of the nucleus; neither is normalised."""
         if self.top_p == 1:
             return probs
-        order = np.argsort(-probs, axis=1, kind="stable")
-        ordered = np.take_along_axis(probs, order, axis=1)
-        before = ordered.cumsum(axis=1) - ordered
-        ordered[before >= self.top_p * ordered.sum(axis=1, keepdims=True)] = 0
-        nucleus = np.zeros_like(probs)
-        np.put_along_axis(nucleus, order, ordered, axis=1)
-        return nucleus
+        # Sorting the numbers alone is many times as fast as sorting their places.
+        ordered = np.sort(probs, axis=1)[:, ::-1]
+        reached = ordered.cumsum(axis=1, dtype=np.float64)
+        size = 1 + (reached < self.top_p * reached[:, -1:]).sum(axis=1)
+        least = np.take_along_axis(ordered, size[:, None] - 1, axis=1)
+        return np.where(probs >= least, probs, 0)
 
 
 def _draw(probs: Floats, draws: Floats) -> Ints:

@@ -64,11 +64,11 @@ class CharEncoder(TextEncoder):
     ) -> Iterator[TextBatch]:
         """Batches of whole texts, the longest ones first. A piece of a batch has at most
         `batch_characters` characters with padding (or is of one text)."""
+        if not segments:
+            return
         start, end = self.marks
         parts = [self.keys(texts[segment.text].text) for segment in segments]
-        keys = np.concatenate(
-            [part for keys in parts for part in ([start], keys, [end])] or [[]], dtype=np.int64
-        )
+        keys = np.concatenate([each for part in parts for each in ([start], part, [end])])
         n_units = np.array([len(part) for part in parts], dtype=np.int64)
         starts = np.cumsum(n_units + 2) - n_units - 2
         order = np.argsort(-n_units, kind="stable")
