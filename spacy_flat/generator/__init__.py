@@ -2,6 +2,5 @@
 
 from .forms import FORMS, Form
 from .novelty import Novelty, measure_novelty
-from .poems import Poem
 
-__all__ = ["FORMS", "Form", "Novelty", "Poem", "measure_novelty"]
+__all__ = ["FORMS", "Form", "Novelty", "measure_novelty"]

@@ -3,26 +3,13 @@
 Shapes: B texts, C characters, M characters to predict, N all numbers.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..text.batches import padding, take
 from ..text.segments import Segment
 from ..text.units import Ints
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A piece of some texts, padded at the right. In each row the next character is predicted from
-    those before it."""
-
-    inputs: Ints  # [B, C] keys, 0 unknown or padding
-    present: NDArray[np.bool_]  # [B, C] False for padding
-    targets: Ints  # [M] keys of the characters that follow, row by row
-    places: Ints  # [M] where these are among all numbers
 
 
 @dataclass(frozen=True)
@@ -34,12 +21,13 @@ class TextBatch:
     starts: Ints  # [B] where the texts begin in `keys`
     keys: Ints  # [N] of all texts, each between a start and an end mark
 
-    def pieces(self, length: int) -> Iterator[Piece]:
-        """Pieces of at most so many characters. Texts that have ended are in no further piece, so
-        that row b is of text b in all of them."""
-        for start in range(0, int(self.n_units[0]) + 1, length):
-            counts = np.minimum(self.n_units + 1 - start, length)
-            counts = counts[counts > 0]
-            places, present = padding(counts, self.starts[: len(counts)] + start)
-            following = places[present] + 1
-            yield Piece(take(self.keys, places, present), present, self.keys[following], following)
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of some texts, padded at the right. In each row the next character is predicted from
+    those before it."""
+
+    inputs: Ints  # [B, C] keys, 0 unknown or padding
+    present: NDArray[np.bool_]  # [B, C] False for padding
+    targets: Ints  # [M] keys of the characters that follow, row by row
+    places: Ints  # [M] where these are among all numbers

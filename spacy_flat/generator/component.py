@@ -49,12 +49,12 @@ def score_perplexity(
 ) -> dict[str, Any]:
     """Scores of all texts as one: each character counts the same, whatever the length of its text.
 
-    char_log_prob: mean natural logarithm of a character's probability. The nearer to 0, the better:
-        the score that rises, by which training chooses the best pipeline.
-    perplexity: exp(−char_log_prob).
-    oov_rate: share of unknown characters, the end of a text not counted.
+    `char_log_prob` is the mean natural logarithm of a character's probability. It rises as the
+    model gets better: training chooses the best pipeline by it. `perplexity` is
+    exp(−char_log_prob), `oov_rate` the share of unknown characters, the ends of texts not counted.
+    All are None where there is no text.
 
-    None where there is no text. count_end: whether the end of a text is one of its characters.
+    count_end: whether the end of a text is one of its characters.
     """
     docs = [example.predicted for example in examples]
     docs = [doc for doc in docs if doc._.log_prob is not None]

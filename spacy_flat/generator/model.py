@@ -86,7 +86,7 @@ def forward(
         whole = [Segment(number, 0, len(text)) for number, text in enumerate(texts)]
         for batch in encoder.batches(units, whole, is_train):
             state = None
-            for piece in batch.pieces(encoder.options.piece_length):
+            for piece in encoder.pieces(batch):
                 with shim.training() if is_train else shim.predicting() as network:
                     scores, state = network(piece, state)
                 yield PieceScores(piece, scores)

@@ -65,8 +65,10 @@ class Sampling:
     def choose(self, scores: Floats, seen: Mask, allowed: Mask, draws: Floats) -> Ints:
         """[N] keys.
 
-        scores: [N, K] logits; seen: [N, K] keys that the texts have; allowed: [N, K] or [K] keys
-        that may be chosen, at least one a text; draws: [N] random numbers in [0, 1).
+        scores: [N, K] logits.
+        seen: [N, K] keys that the texts have.
+        allowed: [N, K] or [K] keys that may be chosen, at least one a text.
+        draws: [N] random numbers in [0, 1).
 
         Raises ValueError (F348) for scores that are not numbers.
         """

@@ -13,13 +13,13 @@ import numpy as np
 import srsly
 from numpy.typing import NDArray
 
-from ..text.batches import TextEncoder
+from ..text.batches import TextEncoder, padding, take
 from ..text.codes import char_codes
 from ..text.segments import Segment
 from ..text.units import Ints, Unit, Units
 from ..text.vocabulary import Column, KeyIndex, Pretrained, count_characters, pack, unpack
 from ..vectors import VectorSource
-from .batch import TextBatch
+from .batch import Piece, TextBatch
 from .options import TextOptions
 
 UNKNOWN = 0  # key of all unknown characters
@@ -77,6 +77,19 @@ class CharEncoder(TextEncoder):
             n_rows = max(1, self.options.batch_characters // longest)
             rows, order = order[:n_rows], order[n_rows:]
             yield TextBatch(tuple(segments[row] for row in rows), n_units[rows], starts[rows], keys)
+
+    def pieces(self, batch: TextBatch) -> Iterator[Piece]:
+        """Pieces of at most `piece_length` characters. Texts that have ended are in no further
+        piece, so that row b is of text b in all of them."""
+        length = self.options.piece_length
+        for start in range(0, int(batch.n_units[0]) + 1, length):
+            counts = np.minimum(batch.n_units + 1 - start, length)
+            counts = counts[counts > 0]
+            places, present = padding(counts, batch.starts[: len(counts)] + start)
+            following = places[present] + 1
+            yield Piece(
+                take(batch.keys, places, present), present, batch.keys[following], following
+            )
 
     def to_bytes(self) -> bytes:
         return bytes(srsly.msgpack_dumps(pack({"chars": self.chars}, self.options)))

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from pypinyin import Style, pinyin
 from spacy.language import Language
 
-from spacy_flat.generator import FORMS, Form, Poem, measure_novelty
+from spacy_flat.generator import FORMS, Form, measure_novelty
 from spacy_flat.generator.component import CharGenerator
+from spacy_flat.generator.poems import Poem
 from spacy_flat.generator.prosody import RHYMES, Reading, reading
 
 from .conftest import POEMS, TEXTS, generator, make

@@ -214,14 +214,19 @@ def test_pipe_is_one_by_one(
 
 
 def test_a_piece_has_no_more_characters_than_asked_for(trained: Language) -> None:
-    """But one text may be longer. Without padding nothing is computed twice."""
+    """Long texts are computed side by side, too, and hardly anything for padding."""
     encoder = generator(trained).model.attrs["encoder"]
     options = replace(encoder.options, piece_length=10, batch_characters=30)
     model = generator(trained).model
     model.attrs["encoder"] = replace(encoder, options=options)
+    long = [trained.make_doc("春" * 300)] * 3
     texts = [*TEXTS, "春" * 300, "明" * 9] * 3
     try:
         pieces = list(model.predict([trained.make_doc(text) for text in texts]).pieces)
+        assert [part.piece.inputs.shape for part in model.predict(long).pieces] == [
+            *[(3, 10)] * 30,
+            (3, 1),
+        ]
     finally:
         model.attrs["encoder"] = encoder
     assert max(part.piece.inputs.size for part in pieces) == 30
