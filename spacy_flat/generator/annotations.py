@@ -37,8 +37,7 @@ def token_surprisal(token: Token) -> float | None:
     """Bits of a token's characters and of the space behind it. None where the text was not
     scored."""
     bits = token.doc._.char_surprisal
-    last = token.doc[-1]
-    if bits is None or len(bits) != last.idx + len(last.text_with_ws):
+    if bits is None:
         return None
     return float(bits[token.idx : token.idx + len(token.text_with_ws)].sum(dtype=np.float64))
 

@@ -4,7 +4,7 @@ Shapes: B texts, C characters, D width, E width of embeddings, K keys, M charact
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -18,8 +18,9 @@ from .options import CharLMOptions
 
 CELLS = {"lstm": nn.LSTM, "gru": nn.GRU}
 
-# Of each layer: hidden [1, B, D], and an LSTM's cells [1, B, D].
-State = list[tuple[Tensor, ...]]
+# Of a layer: hidden [1, B, D], and an LSTM's cells [1, B, D].
+LayerState = tuple[Tensor, ...]
+State = list[LayerState]
 
 
 @dataclass(frozen=True)
@@ -91,19 +92,17 @@ class CharLM(EmbeddingNetwork):
         for number, layer in enumerate(self.layers):
             if number:
                 x = self._dropped(x, self.hidden_dropout)
-            before = state and tuple(part[:, : len(keys)].detach() for part in state[number])
-            if isinstance(layer, nn.LSTM):
-                x, left = layer(x, before)
-            else:
-                x, hidden = layer(x, before and before[0])
-                left = (hidden,)
+            before = None
+            if state is not None:
+                before = tuple(part[:, : len(keys)].detach() for part in state[number])
+            x, left = run_layer(cast("nn.RNNBase", layer), x, before)
             after.append(left)
         return self._dropped(x, self.output_dropout), after
 
     def scores(self, hidden: Tensor, weights: Tensor | None = None) -> Tensor:
         """[..., D] → [..., K] logits. weights: those of `output_weights`, where at hand."""
         weights = self.output_weights() if weights is None else weights
-        return nn.functional.linear(self.project(hidden), weights, self.bias) + self.never
+        return nn.functional.linear(self.project(hidden), weights, self.bias + self.never)
 
     def output_weights(self) -> Tensor:
         """[K, E or D] of the output layer."""
@@ -130,3 +129,28 @@ class CharLM(EmbeddingNetwork):
         if not self.variational:
             return dropout(x)  # type: ignore[no-any-return]
         return x * dropout(x.new_ones(len(x), 1, x.shape[2]))  # type: ignore[no-any-return]
+
+
+def run_layer(layer: nn.RNNBase, x: Tensor, before: LayerState | None) -> tuple[Tensor, LayerState]:
+    """[B, C, ·] → [B, C, D] and the state behind it."""
+    if before is not None and x.shape[1] == 1:
+        return run_cell(layer, x[:, 0], before)
+    if isinstance(layer, nn.LSTM):
+        hidden, state = layer(x, before)
+        return hidden, state
+    hidden, last = layer(x, before and before[0])
+    return hidden, (last,)
+
+
+def run_cell(layer: nn.RNNBase, x: Tensor, before: LayerState) -> tuple[Tensor, LayerState]:
+    """A single character, [B, ·] → [B, 1, D] and the state behind it.
+
+    On a CPU, torch's LSTM lays out its weights anew in each call, which takes many times as long
+    as one step.
+    """
+    (weights,), states = layer.all_weights, [part[0] for part in before]
+    if isinstance(layer, nn.LSTM):
+        after = torch.lstm_cell(x, states, *weights)
+    else:
+        after = (torch.gru_cell(x, *states, *weights),)
+    return after[0][:, None], tuple(part[None] for part in after)
