@@ -149,6 +149,7 @@ def run_cell(layer: nn.RNNBase, x: Tensor, before: LayerState) -> tuple[Tensor, 
     as one step.
     """
     (weights,), states = layer.all_weights, [part[0] for part in before]
+    after: LayerState
     if isinstance(layer, nn.LSTM):
         after = torch.lstm_cell(x, states, *weights)
     else:
