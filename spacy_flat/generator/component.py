@@ -24,9 +24,9 @@ from .model import (
     score_texts,
 )
 from .poems import Place, Poem, Task, compose, signs
-from .sampling import Draws, Sampling, require_count
+from .sampling import Draws, Sampling, Seed, require_count, seeds_of_texts
 from .vocabulary import learn_vocabulary
-from .writing import write
+from .writing import side_by_side, write
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -170,11 +170,12 @@ class CharGenerator(NetworkPipe):
         Raises ValueError (F303) without a network, (F341) for an argument that is out of range,
         TypeError (F028) for a prompt that is not a string.
         """
-        steps = self._write(
-            prompt, n, max_length, seed, temperature, top_k, top_p, repetition_penalty
-        )
-        parts = zip(*steps, strict=True)
-        return [prompt + "".join(part) for part in parts] or [prompt] * n
+        sampling = Sampling(temperature, top_k, top_p, repetition_penalty)
+        texts: list[str] = []
+        for draws in side_by_side(self._seeds(prompt, n, max_length, seed)):
+            steps = list(write(self.model, prompt, max_length, sampling, draws))
+            texts += [prompt + "".join(step[i] for step in steps) for i in range(len(draws))]
+        return texts
 
     def stream(
         self,
@@ -189,10 +190,9 @@ class CharGenerator(NetworkPipe):
     ) -> Iterator[str]:
         """The characters behind the prompt, each as soon as it is written: those that `generate`
         gives. Arguments and errors are as there."""
-        steps = self._write(
-            prompt, 1, max_length, seed, temperature, top_k, top_p, repetition_penalty
-        )
-        return (character for (character,) in steps)
+        sampling = Sampling(temperature, top_k, top_p, repetition_penalty)
+        draws = Draws(self._seeds(prompt, 1, max_length, seed))
+        return (str(step[0]) for step in write(self.model, prompt, max_length, sampling, draws))
 
     def poem(
         self,
@@ -252,14 +252,13 @@ class CharGenerator(NetworkPipe):
         places = {(line, 0): character for line, character in enumerate(given)}
         return self._compose(form, places, n, rhyme, tones, candidates, seed, sampling)
 
-    def _write(
-        self, prompt: str, n: int, max_length: int, seed: int | None, *sampling: Any
-    ) -> Iterator[Any]:
+    def _seeds(self, prompt: str, n: int, max_length: int, seed: int | None) -> list[Seed]:
+        """The seeds of n texts, where all else is right, too."""
         self.require_initialised()
+        _checked(prompt)
         require_count("n", n, 1)
         require_count("max_length", max_length, 0)
-        draws = Draws(seed, n)
-        return write(self.model, _checked(prompt), n, max_length, Sampling(*sampling), draws)
+        return seeds_of_texts(seed, n)
 
     def _compose(
         self,

@@ -14,9 +14,9 @@ from ..text.units import Ints
 from .forms import Form
 from .model import CharLMModel
 from .prosody import reading
-from .sampling import Draws, Floats, Mask, Sampling
+from .sampling import Draws, Floats, Mask, Sampling, seeds_of_texts
 from .vocabulary import CharEncoder
-from .writing import Continuation, Strings
+from .writing import Continuation, Strings, side_by_side
 
 Place = tuple[int, int]  # line and character in it, from 0 on
 
@@ -41,7 +41,7 @@ class Poem:
     @property
     def text(self) -> str:
         """The lines with their marks, as a training text has them."""
-        return "".join(map("".join, zip(self.lines, self.form.marks, strict=True)))
+        return "".join(self._marked())
 
     @property
     def meets_all(self) -> bool:
@@ -49,7 +49,10 @@ class Poem:
         return self.rhymes is not False and not self.misplaced
 
     def __str__(self) -> str:
-        return "\n".join(map("".join, zip(self.lines, self.form.marks, strict=True)))
+        return "\n".join(self._marked())
+
+    def _marked(self) -> Iterator[str]:
+        return map("".join, zip(self.lines, self.form.marks, strict=True))
 
 
 @dataclass(frozen=True)
@@ -105,14 +108,10 @@ def compose(
 
     Raises ValueError (F347) for a vocabulary without a character that can stand in a line.
     """
-    encoder: CharEncoder = model.attrs["encoder"]
-    choices = Choices(encoder, task, n * candidates)
-    if not choices.words.any():
-        raise ValueError(Errors.F347.format(name=name))
-    written, log_probs = _write(model, task, choices, sampling, Draws(seed, n * candidates))
     poems = [
-        judge(task, characters, log_prob)
-        for characters, log_prob in zip(written, log_probs.tolist(), strict=True)
+        poem
+        for draws in side_by_side(seeds_of_texts(seed, n * candidates))
+        for poem in _write(model, name, task, sampling, draws)
     ]
     return [
         max(poems[start : start + candidates], key=lambda poem: poem.log_prob)
@@ -121,11 +120,14 @@ def compose(
 
 
 def _write(
-    model: CharLMModel, task: Task, choices: "Choices", sampling: Sampling, draws: Draws
-) -> tuple[Strings, Floats]:
-    """[N, all places] characters, and [N] the mean of the logarithms of their probabilities."""
+    model: CharLMModel, name: str, task: Task, sampling: Sampling, draws: Draws
+) -> Iterator[Poem]:
+    """N poems, side by side."""
     encoder: CharEncoder = model.attrs["encoder"]
-    n = len(choices.rhyme)
+    n = len(draws)
+    choices = Choices(encoder, task, n)
+    if not choices.words.any():
+        raise ValueError(Errors.F347.format(name=name))
     texts = Continuation(model, "", n)
     columns: list[Strings] = []
     log_prob = np.zeros(n)
@@ -138,12 +140,13 @@ def _write(
             allowed = choices.allowed(place)
             keys = sampling.choose(texts.scores, texts.seen, allowed, draws.next())
             column = encoder.strings[keys]
-        if place in task.rhyming:
+        if task.rhyme and place in task.rhyming:
             choices.note_rhymes(column, keys)
         log_prob += _log_softmax(texts.scores)[np.arange(n), keys]
         columns.append(column)
         texts.read(keys)
-    return np.stack(columns, axis=1), log_prob / len(columns)
+    for *characters, total in zip(*columns, log_prob.tolist(), strict=True):
+        yield judge(task, characters, total / len(columns))
 
 
 def _log_softmax(scores: Floats) -> Floats:
@@ -157,39 +160,37 @@ class Choices:
 
     words: [K] keys of characters that can stand in a line: letters of scripts that have no upper
         and lower case.
-    rhyme: [N] the rhyme of each poem, once it has one.
+    rhyme: [N] the rhyme of each poem, once it has one; "" before.
     """
 
     def __init__(self, encoder: CharEncoder, task: Task, n: int) -> None:
         self.task = task
         strings = encoder.strings.tolist()
         self.words: Mask = np.array([bool(s) and unicodedata.category(s) == "Lo" for s in strings])
-        self.rhyme: Strings = np.full(n, None, dtype=object)
-        self.taken: Mask = np.zeros((n, len(strings)), dtype=np.bool_)  # by a rhyme
+        needed = self.words & (task.rhyme or task.tones is not None)
         readings = [
-            reading(string) if is_word and (task.rhyme or task.tones) else None
-            for string, is_word in zip(strings, self.words, strict=True)
+            reading(string) if is_needed else None
+            for string, is_needed in zip(strings, needed, strict=True)
         ]
-        self.rhymes = np.array([known and known.rhyme for known in readings], dtype=object)
-        self.tones = np.array([known and known.tone for known in readings], dtype=object)
+        self.rhymes = np.array([known.rhyme if known else "" for known in readings])
+        self.tones = np.array([known.tone if known else "" for known in readings])
+        self.rhyme = np.full(n, "", dtype=self.rhymes.dtype)
+        self.taken: Mask = np.zeros((n, len(strings)), dtype=np.bool_)  # by a rhyme
 
     def allowed(self, place: Place) -> Mask:
         """[N, K] keys that may stand at a place. Where rhyme and tone leave none, the tone is given
         up, and then the rhyme."""
         found = np.broadcast_to(self.words, self.taken.shape)
-        narrower = [self._rhyming(place), self._toned(place)]
-        for mask in narrower:
+        for mask in (self._rhyming(place), self._toned(place)):
             both = found & mask
             found = np.where(both.any(axis=1, keepdims=True), both, found)
         return found
 
     def note_rhymes(self, characters: Strings, keys: Ints) -> None:
         """The characters [N] at the end of an even line, and their keys."""
-        if not self.task.rhyme:
-            return
         for row, character in enumerate(characters.tolist()):
             known = reading(character)
-            if self.rhyme[row] is None and known is not None:
+            if not self.rhyme[row] and known is not None:
                 self.rhyme[row] = known.rhyme
         self.taken[np.arange(len(keys)), keys] = True
 
@@ -197,14 +198,13 @@ class Choices:
         if not self.task.rhyme or place not in self.task.rhyming:
             return self.words
         own = (self.rhymes == self.rhyme[:, None]) & ~self.taken
-        first = np.array([each is None for each in self.rhyme])
-        rhymes: Mask = np.where(first[:, None], self._common(place), own)
+        rhymes: Mask = np.where((self.rhyme == "")[:, None], self._common(place), own)
         return rhymes
 
     def _common(self, place: Place) -> Mask:
         """[K] of rhymes that have a character for each even line."""
-        fitting = self.words & self._toned(place)
-        names, counts = np.unique(self.rhymes[fitting & (self.rhymes != None)], return_counts=True)  # noqa: E711
+        fitting = self._toned(place) & (self.rhymes != "")
+        names, counts = np.unique(self.rhymes[fitting], return_counts=True)
         common: Mask = fitting & np.isin(self.rhymes, names[counts >= len(self.task.rhyming)])
         return common
 
@@ -235,7 +235,7 @@ def judge(task: Task, characters: Sequence[str], log_prob: float) -> Poem:
 def _is_rhymed(ends: Sequence[str]) -> bool:
     readings = [reading(end) for end in ends]
     rhymes = {known.rhyme for known in readings if known is not None}
-    return len(rhymes) == 1 and None not in readings and len(set(ends)) == len(ends)
+    return len(rhymes) <= 1 and None not in readings and len(set(ends)) == len(ends)
 
 
 def _fits(character: str, tone: str | None) -> bool:

@@ -3,7 +3,7 @@
 Shapes: N texts that are written side by side, K keys.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from ..text.units import Ints
 
 Floats = NDArray[np.floating[Any]]
 Mask = NDArray[np.bool_]
+Seed = np.random.SeedSequence
 
 _DRAWN_AT_ONCE = 256
 
@@ -118,24 +119,27 @@ def _draw(probs: Floats, draws: Floats) -> Ints:
     return chosen
 
 
-class Draws:
-    """Random numbers for texts that are written side by side. Those of text i depend on the seed
-    and on i, not on how many texts there are.
+def seeds_of_texts(seed: int | None, n: int) -> list[Seed]:
+    """The seeds of n texts. That of text i depends on the seed and on i, not on n.
 
     seed: None for another one every time.
 
     Raises ValueError (F341) for a seed that is not a whole number of 0 or more.
     """
+    if seed is not None:
+        require_count("seed", seed, 0)
+    return np.random.SeedSequence(seed).spawn(n)
 
-    def __init__(self, seed: int | None, n: int) -> None:
-        if seed is not None:
-            require_count("seed", seed, 0)
-        entropy = np.random.SeedSequence(seed).entropy
-        self.generators = [
-            np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(number,)))
-            for number in range(n)
-        ]
+
+class Draws:
+    """Random numbers for texts that are written side by side, by the seeds of each."""
+
+    def __init__(self, seeds: Sequence[Seed]) -> None:
+        self.generators = [np.random.default_rng(seed) for seed in seeds]
         self.used = 0
+
+    def __len__(self) -> int:
+        return len(self.generators)
 
     def next(self) -> Floats:
         """[N] numbers in [0, 1)."""

@@ -3,7 +3,7 @@
 Shapes: N texts, K keys.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from ..text.initialise import shim_of
 from ..text.units import Ints
 from .model import CharLMModel, network_of
-from .sampling import Draws, Floats, Mask, Sampling
+from .sampling import Draws, Floats, Mask, Sampling, Seed
 from .vocabulary import UNKNOWN, CharEncoder
 
 if TYPE_CHECKING:
     from .network import State
+
+TEXTS_AT_ONCE = 256
 
 Strings = NDArray[np.object_]
 
@@ -68,8 +70,14 @@ class Continuation:
         self.scores = scores.cpu().numpy()
 
 
+def side_by_side(seeds: Sequence[Seed]) -> Iterator[Draws]:
+    """The random numbers of texts, as many at a time as are written at once."""
+    for start in range(0, len(seeds), TEXTS_AT_ONCE):
+        yield Draws(seeds[start : start + TEXTS_AT_ONCE])
+
+
 def write(
-    model: CharLMModel, prompt: str, n: int, max_length: int, sampling: Sampling, draws: Draws
+    model: CharLMModel, prompt: str, max_length: int, sampling: Sampling, draws: Draws
 ) -> Iterator[Strings]:
     """[N] the next character of each text behind the prompt, "" where it has ended, until all have
     ended or have `max_length` characters."""
@@ -77,6 +85,7 @@ def write(
     start, end = encoder.marks
     allowed = np.ones(len(encoder.strings), dtype=np.bool_)
     allowed[[UNKNOWN, start]] = False
+    n = len(draws)
     texts = Continuation(model, prompt, n)
     rows = np.arange(n)  # of the texts that have not ended
     for _ in range(max_length):

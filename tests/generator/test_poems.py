@@ -261,6 +261,10 @@ def test_what_cannot_be_met_is_reported() -> None:
     )
 
 
+def test_one_line_needs_no_rhyme(pipe: CharGenerator) -> None:
+    assert pipe.poem(Form(1, 5), seed=0, rhyme=True)[0].rhymes is True
+
+
 def test_without_pypinyin(pipe: CharGenerator, monkeypatch: pytest.MonkeyPatch) -> None:
     reading.cache_clear()
     monkeypatch.setitem(sys.modules, "pypinyin", None)

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from spacy.language import Language
 
+from spacy_flat.generator import writing
 from spacy_flat.generator.component import CharGenerator
-from spacy_flat.generator.sampling import Draws, Sampling
+from spacy_flat.generator.sampling import Draws, Sampling, seeds_of_texts
 
 from .conftest import POEMS, TEXTS, Copy, blank, generator, make
 
@@ -102,6 +103,16 @@ def test_seeds(restless: Language) -> None:
     assert pipe.generate(n=3, seed=5) == texts[:3]
     assert pipe.generate(n=8, seed=6) != texts
     assert pipe.generate(n=8) != pipe.generate(n=8)
+
+
+def test_more_texts_than_are_written_at_once(
+    restless: Language, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipe = generator(restless)
+    texts, poems = pipe.generate(n=7, seed=5), pipe.poem(n=4, seed=5)
+    monkeypatch.setattr(writing, "TEXTS_AT_ONCE", 3)
+    assert pipe.generate(n=7, seed=5) == texts
+    assert [poem.text for poem in pipe.poem(n=4, seed=5)] == [poem.text for poem in poems]
 
 
 def test_a_stream_is_the_same_text(restless: Language) -> None:
@@ -285,7 +296,7 @@ def test_what_is_not_allowed_is_never_chosen(
 
 
 def test_draws() -> None:
-    many, few = Draws(7, 5), Draws(7, 2)
+    many, few = Draws(seeds_of_texts(7, 5)), Draws(seeds_of_texts(7, 2))
     first = [many.next() for _ in range(600)]
     assert all(np.array_equal(a[:2], few.next()) for a in first)
     numbers = np.array(first)
