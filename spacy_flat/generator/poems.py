@@ -91,8 +91,9 @@ class Task:
 
 
 def signs(text: str) -> str:
-    """The characters of a text that can stand in a line: all but white space and punctuation."""
-    return "".join(sign for sign in text if unicodedata.category(sign)[0] not in "CPZ")
+    """A text without its white space, punctuation and control characters."""
+    left_out = ("P", "Z", "Cc", "Cf", "Cs")
+    return "".join(sign for sign in text if not unicodedata.category(sign).startswith(left_out))
 
 
 def compose(
