@@ -161,7 +161,7 @@ class Choices:
 
     words: [K] keys of characters that can stand in a line: letters of scripts that have no upper
         and lower case.
-    rhyme: [N] the rhyme of each poem, once it has one; "" before.
+    rhyme: [N] the rhyme on which each poem's last even line ended; "" before.
     """
 
     def __init__(self, encoder: CharEncoder, task: Task, n: int) -> None:
@@ -191,7 +191,7 @@ class Choices:
         """The characters [N] at the end of an even line, and their keys."""
         for row, character in enumerate(characters.tolist()):
             known = reading(character)
-            if not self.rhyme[row] and known is not None:
+            if known is not None:
                 self.rhyme[row] = known.rhyme
         self.taken[np.arange(len(keys)), keys] = True
 

@@ -265,6 +265,15 @@ def test_what_cannot_be_met_is_reported() -> None:
     )
 
 
+def test_rhyme_goes_before_tone() -> None:
+    """望 rhymes with 光 but is oblique, 春 is level but does not rhyme."""
+    pipe = generator(make(texts=["春光望"]))
+    (poem,) = pipe.poem("五绝", "春春春春春春春春春光", seed=0, rhyme=True, tones="仄起")
+    assert poem.lines[3][-1] == "望"
+    assert poem.rhymes is True
+    assert (3, 4) in (poem.misplaced or ())
+
+
 def test_one_line_needs_no_rhyme(pipe: CharGenerator) -> None:
     assert pipe.poem(Form(1, 5), seed=0, rhyme=True)[0].rhymes is True
 

@@ -133,7 +133,7 @@ def test_a_stream_gives_characters_as_they_come(restless: Language) -> None:
     assert (network.bias * 2).requires_grad
 
 
-def test_time_is_linear_in_length(trained: Language) -> None:
+def test_time_is_linear_in_length() -> None:
     pipe = generator(make(texts=["春明" * 20]))
 
     def seconds(max_length: int) -> float:
