@@ -500,6 +500,40 @@ class Errors(metaclass=_Coded):
         "one of its labels {labels}. Give pairs with gold classes that it was not trained on."
     )
 
+    # The character generator
+    F340 = (
+        "Component {name!r} cannot be initialised: the training examples hold no text. Check the "
+        "training corpus."
+    )
+    F341 = "{name} = {value!r} is out of range, it must be {wanted}."
+    F342 = (
+        "Rhymes and tones need pypinyin, which knows how characters are read. "
+        "Run: pip install 'spacy-flat[poems]'"
+    )
+    F343 = "There is no form {form!r}. Choose one of {names}, or give Form(lines, characters)."
+    F344 = (
+        "{heads!r} has {found} characters without its punctuation, but the form has {lines} lines, "
+        "each of which begins with one. Give {lines} characters, or another form."
+    )
+    F345 = (
+        "Tone patterns are those of lines of 5 or 7 characters, but the form has lines of "
+        "{characters}. Leave out tones, or choose another form."
+    )
+    F346 = (
+        "The prompt {prompt!r} has {found} characters without its punctuation, but the form has "
+        "{room}. Shorten it, or choose a longer form."
+    )
+    F347 = (
+        "The vocabulary of component {name!r} has no character that can stand in a line of a poem: "
+        "these are letters of scripts without upper and lower case, such as Chinese characters. "
+        "Train it on poems."
+    )
+    F348 = (
+        "The scores of the next characters are not numbers (NaN). The training of this network has "
+        "diverged, or its weights are damaged: load an earlier state, and train with a lower "
+        "learning rate or with gradient clipping."
+    )
+
 
 class Warnings(metaclass=_Coded):
     """Warning texts, used as `warnings.warn(Warnings.W001.format(...), stacklevel=2)`."""

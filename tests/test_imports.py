@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-NETWORKS = ["ner.flat.network", "ner.tener.network"]
+NETWORKS = ["ner.flat.network", "ner.tener.network", "generator.network"]
 
 
 def imported_by(module: str, *, blocked: tuple[str, ...] = ()) -> set[str]:
@@ -35,9 +35,12 @@ def test_networks_are_plain_torch(network: str) -> None:
     assert not any(name.startswith("spacy_flat.lexicon") for name in loaded)
 
 
-@pytest.mark.parametrize("module", ["ner.flat.component", "ner.tener.component", "nn.optimizers"])
+@pytest.mark.parametrize(
+    "module",
+    ["ner.flat.component", "ner.tener.component", "generator.component", "nn.optimizers"],
+)
 def test_what_spacy_imports_at_every_start(module: str) -> None:
     """Entry points are imported by every `Language()`. (thinc itself may import torch.)"""
-    heavy = {"daachorse", "safetensors", "jieba", "gensim", "spacy_transformers"}
+    heavy = {"daachorse", "safetensors", "jieba", "gensim", "spacy_transformers", "pypinyin"}
     assert not heavy & imported_by(f"spacy_flat.{module}")
     assert "spacy_flat.nn.shim" not in imported_by(f"spacy_flat.{module}")

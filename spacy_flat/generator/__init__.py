@@ -1,0 +1,6 @@
+"""A character language model that scores texts and writes them: `char_generator`."""
+
+from .forms import FORMS, Form
+from .novelty import Novelty, measure_novelty
+
+__all__ = ["FORMS", "Form", "Novelty", "measure_novelty"]

@@ -1,0 +1,49 @@
+"""What the component writes to Docs and tokens.
+
+`doc._.char_surprisal` is what the others are made of: it goes by characters, so that it holds
+whatever becomes of the tokens, and it is saved with the Doc's user data.
+"""
+
+import math
+
+import numpy as np
+from spacy.tokens import Doc, Token
+
+from .model import TextScore
+
+
+def set_scores(doc: Doc, score: TextScore, count_end: bool) -> None:
+    """Write how surprising a Doc's text is; there is nothing to say of an empty one.
+
+    count_end: whether the end of the text is one of the predicted characters.
+    """
+    n_chars = len(score.surprisals) - 1
+    if not n_chars:
+        return
+    counted = score.surprisals if count_end else score.surprisals[:-1]
+    log_prob = -float(counted.sum(dtype=np.float64))
+    doc._.log_prob = log_prob
+    doc._.perplexity = perplexity(log_prob / len(counted))
+    doc._.oov_rate = score.n_unknown / n_chars
+    doc._.char_surprisal = score.surprisals[:-1] / np.float32(math.log(2))
+
+
+def perplexity(char_log_prob: float) -> float:
+    """P(c₁ … c_N)^(−1/N), from the mean of the logarithms; infinite where that is no number."""
+    return math.inf if char_log_prob < -700 else math.exp(-char_log_prob)
+
+
+def token_surprisal(token: Token) -> float | None:
+    """Bits of a token's characters and of the space behind it. None where the text was not
+    scored."""
+    bits = token.doc._.char_surprisal
+    if bits is None:
+        return None
+    return float(bits[token.idx : token.idx + len(token.text_with_ws)].sum(dtype=np.float64))
+
+
+for _name in ("log_prob", "perplexity", "oov_rate", "char_surprisal"):
+    if not Doc.has_extension(_name):
+        Doc.set_extension(_name, default=None)
+if not Token.has_extension("surprisal"):
+    Token.set_extension("surprisal", getter=token_surprisal)

@@ -1,0 +1,33 @@
+"""What the network reads: characters as padded numbers, a piece of some texts at a time.
+
+Shapes: B texts, C characters, M characters to predict, N all numbers.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..text.segments import Segment
+from ..text.units import Ints
+
+
+@dataclass(frozen=True)
+class TextBatch:
+    """Some whole texts as numbers, the longest first, without padding."""
+
+    segments: tuple[Segment, ...]
+    n_units: Ints  # [B] characters, descending
+    starts: Ints  # [B] where the texts begin in `keys`
+    keys: Ints  # [N] of all texts, each between a start and an end mark
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of some texts, padded at the right. In each row the next character is predicted from
+    those before it."""
+
+    inputs: Ints  # [B, C] keys, 0 unknown or padding
+    present: NDArray[np.bool_]  # [B, C] False for padding
+    targets: Ints  # [M] keys of the characters that follow, row by row
+    places: Ints  # [M] where these are among all numbers

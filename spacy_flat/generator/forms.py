@@ -1,0 +1,82 @@
+"""Forms of poems: how many lines of how many characters, and where level and oblique tones go."""
+
+from dataclasses import dataclass
+from itertools import cycle, islice
+from typing import Literal
+
+from ..errors import Errors
+from .sampling import require, require_count
+
+Tones = Literal["平起", "仄起"]
+
+LEVEL, OBLIQUE = "平", "仄"
+
+# Regulated verse has four kinds of lines, which follow one another in this order (Wang Li, 1958).
+# Those of seven characters have two more in front, of the tone that the line does not begin with.
+_LINES = ("仄仄平平仄", "平平仄仄平", "平平平仄仄", "仄仄仄平平")
+
+
+@dataclass(frozen=True)
+class Form:
+    """Lines of so many characters. Behind them are the marks of `punctuation`, in turn, and behind
+    the last its last one.
+
+    Raises ValueError (F341) for a form without lines, characters or punctuation.
+    """
+
+    lines: int
+    characters: int
+    punctuation: str = "，。"
+
+    def __post_init__(self) -> None:
+        require_count("lines", self.lines, 1)
+        require_count("characters", self.characters, 1)
+        marks = self.punctuation
+        require(
+            "punctuation", marks, lambda: isinstance(marks, str) and bool(marks), "a mark or more"
+        )
+
+    @property
+    def marks(self) -> str:
+        """The mark behind each line."""
+        return "".join(islice(cycle(self.punctuation), self.lines - 1)) + self.punctuation[-1]
+
+    def tones(self, start: Tones) -> list[str]:
+        """The tone of each character of each line, "平", "仄" or "中" for either: of the first,
+        third and fifth ones (一三五不论), but of the last one.
+
+        start: "平起" or "仄起", by the second character of the first line.
+
+        Raises ValueError (F345) where lines have not 5 or 7 characters, (F341) for another start.
+        """
+        require("tones", start, lambda: start in ("平起", "仄起"), "平起, 仄起 or None")
+        if self.characters not in (5, 7):
+            raise ValueError(Errors.F345.format(characters=self.characters))
+        lines = [_lengthened(line) if self.characters == 7 else line for line in _LINES]
+        first = next(n for n in (0, 2) if lines[n][1] == start[0])
+        ordered = islice(cycle(lines), first, first + self.lines)
+        return [
+            "".join(
+                "中" if n % 2 == 0 and n < len(line) - 1 else tone for n, tone in enumerate(line)
+            )
+            for line in ordered
+        ]
+
+
+def _lengthened(line: str) -> str:
+    return (LEVEL if line[1] == OBLIQUE else OBLIQUE) * 2 + line
+
+
+FORMS = {"五绝": Form(4, 5), "七绝": Form(4, 7), "五律": Form(8, 5), "七律": Form(8, 7)}
+
+
+def form_of(form: str | Form) -> Form:
+    """A form by its name, or as it is.
+
+    Raises ValueError (F343) for a name that there is not.
+    """
+    if isinstance(form, Form):
+        return form
+    if form not in FORMS:
+        raise ValueError(Errors.F343.format(form=form, names=", ".join(FORMS)))
+    return FORMS[form]

@@ -1,0 +1,128 @@
+"""The registered architecture `spacy-flat.CharLM.v1`: Docs → batches → torch → scores."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy.tokens import Doc
+from thinc.api import Model
+
+from ..text.initialise import initialise_network, shim_of
+from ..text.segments import Segment
+from ..text.units import Units
+from .batch import Piece
+from .options import CharLMOptions, TextOptions
+from .vocabulary import UNKNOWN, CharEncoder, Vocabulary
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from .network import CharLM
+
+
+@dataclass(frozen=True)
+class PieceScores:
+    """Scores [M, K] of each key to be the next one, in a piece of some texts."""
+
+    piece: Piece
+    scores: "Tensor"
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What a model says of some texts; each piece is computed when its turn comes."""
+
+    texts: list[str]
+    pieces: Iterator[PieceScores]
+
+    @property
+    def n_predicted(self) -> int:
+        """Characters that are predicted, with one end mark a text."""
+        return sum(len(text) + 1 for text in self.texts)
+
+
+CharLMModel = Model[list[Doc], Predictions]
+
+
+def build_char_lm(network: CharLMOptions, text: TextOptions) -> CharLMModel:
+    """Build a character language model with LSTM or GRU layers (Mikolov et al., 2010; Merity et
+    al., 2018), without a network as yet.
+
+    network, text: options; see there.
+    """
+    from ..nn.checked_model import CheckedModel
+    from ..nn.shim import TorchShim
+    from .network import CharLM
+
+    return CheckedModel(
+        "char_lm",
+        forward,
+        attrs={"options": network, "encoder": CharEncoder.empty(text)},
+        shims=[TorchShim(partial(CharLM.from_config, network))],
+    )
+
+
+def initialise(model: CharLMModel, docs: list[Doc], vocabulary: Vocabulary, name: str) -> None:
+    """Build the network for what the training Docs taught."""
+    encoder, column = vocabulary
+    sizes = {"start": encoder.marks[0]}
+    initialise_network(model, docs, encoder, encoder.options, {"chars": column}, sizes, name)
+
+
+def forward(
+    model: CharLMModel, docs: list[Doc], is_train: bool
+) -> tuple[Predictions, Callable[[object], list[Any]]]:
+    """Only one piece is in memory at a time; in training too, if the loss of each goes backward
+    before the next one's turn."""
+    encoder: CharEncoder = model.attrs["encoder"]
+    texts = [doc.text for doc in docs]
+
+    def pieces() -> Iterator[PieceScores]:
+        shim = shim_of(model)
+        units = [Units.characters(text) for text in texts]
+        whole = [Segment(number, 0, len(text)) for number, text in enumerate(texts)]
+        for batch in encoder.batches(units, whole, is_train):
+            state = None
+            for piece in encoder.pieces(batch):
+                with shim.training() if is_train else shim.predicting() as network:
+                    scores, state = network(piece, state)
+                yield PieceScores(piece, scores)
+
+    return Predictions(texts, pieces()), lambda _: []
+
+
+def network_of(model: CharLMModel) -> "CharLM":
+    return cast("CharLM", shim_of(model).module)
+
+
+@dataclass(frozen=True)
+class TextScore:
+    """How surprising a text is.
+
+    surprisals: [C + 1] −ln P of each character given those before it, and of the end of the text.
+    n_unknown: its unknown characters.
+    """
+
+    surprisals: NDArray[np.float32]
+    n_unknown: int
+
+
+def score_texts(model: CharLMModel, docs: Sequence[Doc]) -> list[TextScore]:
+    """The surprisals of the characters of some Docs' texts."""
+    predictions = model.predict(list(docs))
+    network = network_of(model)
+    # All texts one after the other, each between two marks, as in a batch.
+    starts = np.cumsum([0, *(len(text) + 2 for text in predictions.texts)])
+    surprisals = np.zeros(starts[-1], dtype=np.float32)
+    is_unknown = np.zeros(starts[-1], dtype=np.bool_)
+    for part in predictions.pieces:
+        found = network.surprisals(part.scores, part.piece.targets)
+        surprisals[part.piece.places] = found.cpu().numpy()
+        is_unknown[part.piece.places] = part.piece.targets == UNKNOWN
+    return [
+        TextScore(surprisals[start + 1 : end].copy(), int(is_unknown[start:end].sum()))
+        for start, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)
+    ]

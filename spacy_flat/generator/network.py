@@ -1,0 +1,157 @@
+"""A character language model with recurrent layers, as a plain torch module.
+
+Shapes: B texts, C characters, D width, E width of embeddings, K keys, M characters to predict.
+"""
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+
+from ..nn.dropout import Dropout
+from ..nn.embedding import Table, make_embedding
+from ..nn.network import EmbeddingNetwork, plain_sizes
+from ..text.units import Ints
+from .batch import Piece
+from .options import CharLMOptions
+
+CELLS = {"lstm": nn.LSTM, "gru": nn.GRU}
+
+# Of a layer: hidden [1, B, D], and an LSTM's cells [1, B, D].
+LayerState = tuple[Tensor, ...]
+State = list[LayerState]
+
+
+@dataclass(frozen=True)
+class CharLMSizes:
+    """What the data decides of the network.
+
+    start: the key of the start mark, which is read and never predicted.
+    upstream_width: 0, for nothing comes from a tok2vec.
+    """
+
+    chars: Table
+    start: int
+    upstream_width: int = 0
+
+
+class CharLM(EmbeddingNetwork):
+    """Embeddings, LSTM or GRU layers, and scores of each key to be the next."""
+
+    never: Tensor  # [K] −∞ for the start mark, else 0
+
+    def __init__(self, options: CharLMOptions, sizes: CharLMSizes) -> None:
+        super().__init__(options.key_dropout)
+        self.variational = options.variational
+        self.tied = options.tied
+        n_keys, embed_width, width = sizes.chars.keys + 1, sizes.chars.width, options.width
+        self.chars = make_embedding(sizes.chars)
+        self.embed_dropout = Dropout(options.embed_dropout)
+        cell = CELLS[options.cell]
+        self.layers = nn.ModuleList(
+            cell(width if number else embed_width, width, batch_first=True)
+            for number in range(options.layers)
+        )
+        self.hidden_dropout = Dropout(options.hidden_dropout)
+        self.output_dropout = Dropout(options.output_dropout)
+        is_mapped = options.tied and width != embed_width
+        self.project = nn.Linear(width, embed_width) if is_mapped else nn.Identity()
+        if not options.tied:
+            self.classify = nn.Linear(width, n_keys, bias=False)
+        self.bias = nn.Parameter(torch.zeros(n_keys))
+        never = torch.zeros(n_keys)
+        never[sizes.start] = -torch.inf
+        self.register_buffer("never", never, persistent=False)
+
+    @classmethod
+    def from_config(cls, options: CharLMOptions, config: dict[str, Any]) -> "CharLM":
+        """Build from plain data, as read from a weights file: sizes, and those of the options that
+        the weights rely on.
+
+        Raises ValueError (F307) where the options differ from these.
+        """
+        options.check_fixed(config["options"])
+        return cls(options, CharLMSizes(**plain_sizes(config["sizes"])))
+
+    def forward(self, piece: Piece, state: State | None = None) -> tuple[Tensor, State]:
+        """Scores [M, K] of each key to be the next, and the state behind the piece.
+
+        state: that behind the piece before, also of texts that have ended since.
+        """
+        hidden, state = self.read(piece.inputs, state)
+        return self.scores(hidden[self.to_tensor(piece.present)]), state
+
+    def read(self, keys: Ints, state: State | None = None) -> tuple[Tensor, State]:
+        """keys: [B, C]; state: of the first B texts. Returns [B, C, D], and the state behind them.
+
+        Nothing flows back into `state`: backpropagation through time is truncated there.
+        """
+        x = self._dropped(self.chars(self.keys(keys)), self.embed_dropout)
+        after: State = []
+        for number, layer in enumerate(self.layers):
+            if number:
+                x = self._dropped(x, self.hidden_dropout)
+            before = None
+            if state is not None:
+                before = tuple(part[:, : len(keys)].detach() for part in state[number])
+            x, left = run_layer(cast("nn.RNNBase", layer), x, before)
+            after.append(left)
+        return self._dropped(x, self.output_dropout), after
+
+    def scores(self, hidden: Tensor, weights: Tensor | None = None) -> Tensor:
+        """[..., D] → [..., K] logits. weights: those of `output_weights`, where at hand."""
+        weights = self.output_weights() if weights is None else weights
+        return nn.functional.linear(self.project(hidden), weights, self.bias + self.never)
+
+    def output_weights(self) -> Tensor:
+        """[K, E or D] of the output layer."""
+        if not self.tied:
+            return self.classify.weight
+        weights: Tensor = self.chars(torch.arange(len(self.bias), device=self.bias.device))
+        return weights
+
+    def surprisals(self, scores: Tensor, targets: Ints) -> Tensor:
+        """[M, K] scores and [M] keys → [M] −ln P of these keys."""
+        return nn.functional.cross_entropy(scores, self.to_tensor(targets), reduction="none")
+
+    def loss_gradient(self, scores: Tensor, targets: Ints) -> tuple[float, Tensor]:
+        """The summed surprisals and their gradient [M, K], without any change of the network's
+        gradients."""
+        with torch.enable_grad():
+            scores = scores.detach().requires_grad_()
+            loss = self.surprisals(scores, targets).sum()
+            (gradient,) = torch.autograd.grad(loss, scores)
+        return loss.item(), gradient
+
+    def _dropped(self, x: Tensor, dropout: Dropout) -> Tensor:
+        """[B, C, ·] after a dropout; a variational one has one mask [B, 1, ·] for all of a text."""
+        if not self.variational:
+            return dropout(x)  # type: ignore[no-any-return]
+        return x * dropout(x.new_ones(len(x), 1, x.shape[2]))  # type: ignore[no-any-return]
+
+
+def run_layer(layer: nn.RNNBase, x: Tensor, before: LayerState | None) -> tuple[Tensor, LayerState]:
+    """[B, C, ·] → [B, C, D] and the state behind it."""
+    if before is not None and x.shape[1] == 1:
+        return run_cell(layer, x[:, 0], before)
+    if isinstance(layer, nn.LSTM):
+        hidden, state = layer(x, before)
+        return hidden, state
+    hidden, last = layer(x, before and before[0])
+    return hidden, (last,)
+
+
+def run_cell(layer: nn.RNNBase, x: Tensor, before: LayerState) -> tuple[Tensor, LayerState]:
+    """A single character, [B, ·] → [B, 1, D] and the state behind it.
+
+    On a CPU, torch's LSTM lays out its weights anew in each call, which takes many times as long
+    as one step.
+    """
+    (weights,), states = layer.all_weights, [part[0] for part in before]
+    after: LayerState
+    if isinstance(layer, nn.LSTM):
+        after = torch.lstm_cell(x, states, *weights)
+    else:
+        after = (torch.gru_cell(x, *states, *weights),)
+    return after[0][:, None], tuple(part[None] for part in after)

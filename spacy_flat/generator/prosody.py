@@ -1,0 +1,69 @@
+"""How characters are read in modern Mandarin: their rhyme and their tone.
+
+Rhymes are the 14 classes of 中华新韵 (Chinese Poetry Society, 2005), which take near finals
+together: en, in, un and ün, for example. Level are tones 1 and 2, oblique tones 3 and 4. A Tang
+poet's rhymes and tones were others: the entering tone is gone, and its characters have all four.
+"""
+
+from functools import cache
+from typing import NamedTuple
+
+from ..errors import Errors
+from .forms import LEVEL, OBLIQUE
+
+RHYMES = {
+    "麻": "a ia ua",
+    "波": "o e uo",
+    "皆": "ie ve",
+    "开": "ai uai",
+    "微": "ei uei",
+    "豪": "ao iao",
+    "尤": "ou iou",
+    "寒": "an ian uan van",
+    "文": "en in uen vn",
+    "唐": "ang iang uang",
+    "庚": "eng ing ueng ong iong",
+    "齐": "i er v",
+    "姑": "u",
+}
+BUZZED = "支"  # the -i of zhi and zi
+CLASSES = {final: name for name, finals in RHYMES.items() for final in finals.split()}
+BUZZING = ("zh", "ch", "sh", "r", "z", "c", "s")
+
+
+class Reading(NamedTuple):
+    """The rhyme class of a character, such as "唐", and its tone, "平" or "仄"."""
+
+    rhyme: str
+    tone: str
+
+
+@cache
+def reading(character: str) -> Reading | None:
+    """How a character is usually read; None for what has no reading.
+
+    Of several readings it is the most frequent one with a tone.
+
+    Raises ImportError (F342) without pypinyin.
+    """
+    try:
+        from pypinyin import Style, pinyin
+    except ImportError as error:
+        raise ImportError(Errors.F342) from error
+    (readings,) = pinyin(character, style=Style.TONE3, heteronym=True, errors="ignore") or [[]]
+    toned = next((each for each in readings if each[-1:] in ("1", "2", "3", "4")), None)
+    if toned is None:
+        return None
+    return _read(toned)
+
+
+def _read(syllable: str) -> Reading | None:
+    """ "zhong1" → its rhyme and tone."""
+    from pypinyin.contrib.tone_convert import to_finals, to_initials
+
+    final = to_finals(syllable, strict=True, v_to_u=False)
+    rhyme = CLASSES.get(final)
+    if final == "i" and to_initials(syllable) in BUZZING:
+        rhyme = BUZZED
+    tone = LEVEL if syllable[-1] in "12" else OBLIQUE
+    return Reading(rhyme, tone) if rhyme is not None else None

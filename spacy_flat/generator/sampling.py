@@ -1,0 +1,150 @@
+"""Choosing the next characters from their scores.
+
+Shapes: N texts that are written side by side, K keys.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import Errors
+from ..text.units import Ints
+
+Floats = NDArray[np.floating[Any]]
+Mask = NDArray[np.bool_]
+Seed = np.random.SeedSequence
+
+_DRAWN_AT_ONCE = 256
+
+
+def require(name: str, value: object, right: Callable[[], bool], wanted: str) -> None:
+    """Raises ValueError (F341) where an argument is not right, or can't be compared at all."""
+    try:
+        is_right = not isinstance(value, bool) and right()
+    except TypeError:
+        is_right = False
+    if not is_right:
+        raise ValueError(Errors.F341.format(name=name, value=value, wanted=wanted))
+
+
+def require_count(name: str, value: object, least: int) -> None:
+    """Raises ValueError (F341) for what is no whole number of at least `least`."""
+    right = isinstance(value, int) and not isinstance(value, bool) and value >= least
+    require(name, value, lambda: right, f"a whole number, {least} or more")
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How the next character is chosen.
+
+    temperature: scores are divided by it; 0 takes the most probable character ("greedy").
+    top_k: only the k most probable characters; 0 for all.
+    top_p: only the most probable characters that together have this probability (nucleus sampling,
+        Holtzman et al., 2020); 1 for all.
+    repetition_penalty: scores of characters that the text already has are divided by it where they
+        are positive, else multiplied by it (Keskar et al., 2019); 1 for none.
+
+    Raises ValueError (F341) for what is out of range.
+    """
+
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    repetition_penalty: float = 1.0
+
+    def __post_init__(self) -> None:
+        finite = "a finite number"
+        t, p, penalty = self.temperature, self.top_p, self.repetition_penalty
+        require("temperature", t, lambda: 0 <= t < np.inf, f"{finite}, 0 or more")
+        require_count("top_k", self.top_k, 0)
+        require("top_p", p, lambda: 0 < p <= 1, "above 0, and 1 at most")
+        require("repetition_penalty", penalty, lambda: 0 < penalty < np.inf, f"{finite}, above 0")
+
+    def choose(self, scores: Floats, seen: Mask, allowed: Mask, draws: Floats) -> Ints:
+        """[N] keys.
+
+        scores: [N, K] logits.
+        seen: [N, K] keys that the texts have.
+        allowed: [N, K] or [K] keys that may be chosen, at least one a text.
+        draws: [N] random numbers in [0, 1).
+
+        Raises ValueError (F348) for scores that are not numbers.
+        """
+        if np.isnan(scores).any():
+            raise ValueError(Errors.F348)
+        scores = self._penalised(scores, seen)
+        scores = np.where(allowed, scores, -np.inf)
+        if self.temperature == 0:
+            best: Ints = scores.argmax(axis=1)
+            return best
+        scores = scores - scores.max(axis=1, keepdims=True)
+        # A very low temperature makes −∞ of what is less than the best, as it should.
+        with np.errstate(over="ignore"):
+            probs = np.exp(self._top_k(scores / self.temperature))
+        return _draw(self._top_p(probs), draws)
+
+    def _penalised(self, scores: Floats, seen: Mask) -> Floats:
+        if self.repetition_penalty == 1:
+            return scores
+        penalty = np.where(scores > 0, 1 / self.repetition_penalty, self.repetition_penalty)
+        return np.where(seen, scores * penalty, scores)
+
+    def _top_k(self, scores: Floats) -> Floats:
+        if not 0 < self.top_k < scores.shape[1]:
+            return scores
+        least = np.partition(scores, -self.top_k, axis=1)[:, -self.top_k, None]
+        return np.where(scores >= least, scores, -np.inf)
+
+    def _top_p(self, probs: Floats) -> Floats:
+        """[N, K] → [N, K], 0 outside of the nucleus; neither is normalised."""
+        if self.top_p == 1:
+            return probs
+        # Sorting the numbers alone is many times as fast as sorting their places.
+        ordered = np.sort(probs, axis=1)[:, ::-1]
+        reached = ordered.cumsum(axis=1, dtype=np.float64)
+        size = 1 + (reached < self.top_p * reached[:, -1:]).sum(axis=1)
+        least = np.take_along_axis(ordered, size[:, None] - 1, axis=1)
+        return np.where(probs >= least, probs, 0)
+
+
+def _draw(probs: Floats, draws: Floats) -> Ints:
+    """[N] keys by the inverse of their distribution: one random number a text."""
+    reached = probs.cumsum(axis=1, dtype=np.float64)
+    total = reached[:, -1]
+    points = np.minimum(draws * total, np.nextafter(total, 0))
+    chosen: Ints = (reached <= points[:, None]).sum(axis=1)
+    return chosen
+
+
+def seeds_of_texts(seed: int | None, n: int) -> list[Seed]:
+    """The seeds of n texts. That of text i depends on the seed and on i, not on n.
+
+    seed: None for another one every time.
+
+    Raises ValueError (F341) for a seed that is not a whole number of 0 or more.
+    """
+    if seed is not None:
+        require_count("seed", seed, 0)
+    return np.random.SeedSequence(seed).spawn(n)
+
+
+class Draws:
+    """Random numbers for texts that are written side by side, by the seeds of each."""
+
+    def __init__(self, seeds: Sequence[Seed]) -> None:
+        self.generators = [np.random.default_rng(seed) for seed in seeds]
+        self.used = 0
+
+    def __len__(self) -> int:
+        return len(self.generators)
+
+    def next(self) -> Floats:
+        """[N] numbers in [0, 1)."""
+        place = self.used % _DRAWN_AT_ONCE
+        if place == 0:
+            self.drawn = np.stack([each.random(_DRAWN_AT_ONCE) for each in self.generators])
+        self.used += 1
+        return self.drawn[:, place]

@@ -1,0 +1,124 @@
+"""Characters as numbers and back.
+
+Key 0 is every unknown character. The marks before and behind a text have keys of their own, and
+padding has none: it is never predicted, and nothing reads it before something that is.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import srsly
+from numpy.typing import NDArray
+
+from ..text.batches import TextEncoder, padding, take
+from ..text.codes import char_codes
+from ..text.segments import Segment
+from ..text.units import Ints, Unit, Units
+from ..text.vocabulary import Column, KeyIndex, Pretrained, count_characters, pack, unpack
+from ..vectors import VectorSource
+from .batch import Piece, TextBatch
+from .options import TextOptions
+
+UNKNOWN = 0  # key of all unknown characters
+START, END = 0x110000, 0x110001  # codes of the marks, behind all of Unicode
+
+
+@dataclass(frozen=True)
+class CharEncoder(TextEncoder):
+    """Turns texts into batches, and keys into characters."""
+
+    options: TextOptions
+    chars: KeyIndex
+
+    @classmethod
+    def empty(cls, options: TextOptions) -> "CharEncoder":
+        return cls(options, KeyIndex.empty())
+
+    @property
+    def unit(self) -> Unit:
+        return "char"
+
+    @cached_property
+    def marks(self) -> tuple[int, int]:
+        """The keys of the start and the end mark."""
+        start, end = self.chars.look_up(np.array([START, END], dtype=np.uint64)).tolist()
+        return start, end
+
+    @cached_property
+    def strings(self) -> NDArray[np.object_]:
+        """[K] the character of each key; "" for the marks and the unknown character."""
+        strings = np.full(len(self.chars) + 1, "", dtype=object)
+        for code, key in zip(self.chars.codes.tolist(), self.chars.keys.tolist(), strict=True):
+            strings[key] = chr(code) if code < START else ""
+        return strings
+
+    def keys(self, text: str) -> Ints:
+        """[C] keys of the characters of a text."""
+        return self.chars.look_up(char_codes(text, normalise_numbers=False))
+
+    def batches(
+        self, texts: Sequence[Units], segments: Sequence[Segment], is_train: bool = False
+    ) -> Iterator[TextBatch]:
+        """Batches of whole texts, the longest ones first. A piece of a batch has at most
+        `batch_characters` characters with padding (or is of one text)."""
+        if not segments:
+            return
+        start, end = self.marks
+        parts = [self.keys(texts[segment.text].text) for segment in segments]
+        keys = np.concatenate([each for part in parts for each in ([start], part, [end])])
+        n_units = np.array([len(part) for part in parts], dtype=np.int64)
+        starts = np.cumsum(n_units + 2) - n_units - 2
+        order = np.argsort(-n_units, kind="stable")
+        while len(order):
+            longest = min(int(n_units[order[0]]) + 1, self.options.piece_length)
+            n_rows = max(1, self.options.batch_characters // longest)
+            rows, order = order[:n_rows], order[n_rows:]
+            yield TextBatch(tuple(segments[row] for row in rows), n_units[rows], starts[rows], keys)
+
+    def pieces(self, batch: TextBatch) -> Iterator[Piece]:
+        """Pieces of at most `piece_length` characters. Texts that have ended are in no further
+        piece, so that row b is of text b in all of them."""
+        length = self.options.piece_length
+        for start in range(0, int(batch.n_units[0]) + 1, length):
+            counts = np.minimum(batch.n_units + 1 - start, length)
+            counts = counts[counts > 0]
+            places, present = padding(counts, batch.starts[: len(counts)] + start)
+            following = places[present] + 1
+            yield Piece(
+                take(batch.keys, places, present), present, batch.keys[following], following
+            )
+
+    def to_bytes(self) -> bytes:
+        return bytes(srsly.msgpack_dumps(pack({"chars": self.chars}, self.options)))
+
+    def from_bytes(self, data: bytes) -> "CharEncoder":
+        return CharEncoder(self.options, **unpack(srsly.msgpack_loads(data), self.options))
+
+
+class Vocabulary(NamedTuple):
+    """An encoder, and the table that its network needs."""
+
+    encoder: CharEncoder
+    column: Column
+
+
+def learn_vocabulary(
+    options: TextOptions, texts: Sequence[str], char_vectors: VectorSource | None = None
+) -> Vocabulary:
+    """Take stock of the training texts.
+
+    A character that is in the vectors alone stays unknown: the network has no reason ever to
+    predict it.
+    """
+    counts = count_characters(texts)
+    for mark in (START, END):
+        counts[mark] = max(len(texts), options.char_min_freq)
+    known = [code for code, times in counts.items() if times >= options.char_min_freq]
+    found = Pretrained.of_characters(char_vectors, 1, options)
+    useful = np.isin(found.codes, np.array(known, dtype=np.uint64))
+    pretrained = Pretrained(found.codes[useful], found.vectors[useful])
+    column = Column.build(counts, options.char_min_freq, pretrained, options)
+    return Vocabulary(CharEncoder(options, column.index), column)

@@ -1,0 +1,101 @@
+"""Writing texts side by side, a character of each at a time, with the state kept in between.
+
+Shapes: N texts, K keys.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..text.initialise import shim_of
+from ..text.units import Ints
+from .model import CharLMModel, network_of
+from .sampling import Draws, Floats, Mask, Sampling, Seed
+from .vocabulary import UNKNOWN, CharEncoder
+
+if TYPE_CHECKING:
+    from .network import State
+
+TEXTS_AT_ONCE = 256
+
+Strings = NDArray[np.object_]
+
+
+class Continuation:
+    """N texts that begin alike, what the network remembers of them, and what it expects next.
+
+    scores: [N, K] logits of each key to be the next one.
+    state: of the network.
+    seen: [N, K] the keys that the texts have so far.
+    """
+
+    scores: Floats
+    state: "State"
+
+    def __init__(self, model: CharLMModel, prompt: str, n: int) -> None:
+        self.shim = shim_of(model)
+        self.network = network_of(model)
+        encoder: CharEncoder = model.attrs["encoder"]
+        keys = np.concatenate([[encoder.marks[0]], encoder.keys(prompt)])
+        length = encoder.options.piece_length
+        with self.shim.predicting():
+            self.weights = self.network.output_weights()
+        self.state = []
+        for start in range(0, len(keys), length):
+            self._read(keys[None, start : start + length])
+        self.scores = np.repeat(self.scores, n, axis=0)
+        self.state = [tuple(part.repeat(1, n, 1) for part in layer) for layer in self.state]
+        self.seen: Mask = np.zeros(self.scores.shape, dtype=np.bool_)
+        self.seen[:, keys[1:]] = True
+
+    def read(self, keys: Ints) -> None:
+        """[N] keys: the next character of each text."""
+        self.seen[np.arange(len(keys)), keys] = True
+        self._read(keys[:, None])
+
+    def keep(self, rows: Mask) -> None:
+        """Go on with some of the texts only."""
+        if rows.all():
+            return
+        self.scores, self.seen = self.scores[rows], self.seen[rows]
+        kept = self.network.to_tensor(rows)
+        self.state = [tuple(part[:, kept] for part in layer) for layer in self.state]
+
+    def _read(self, keys: Ints) -> None:
+        with self.shim.predicting():
+            hidden, self.state = self.network.read(keys, self.state or None)
+            scores = self.network.scores(hidden[:, -1], self.weights)
+        self.scores = scores.cpu().numpy()
+
+
+def side_by_side(seeds: Sequence[Seed]) -> Iterator[Draws]:
+    """The random numbers of texts, as many at a time as are written at once."""
+    for start in range(0, len(seeds), TEXTS_AT_ONCE):
+        yield Draws(seeds[start : start + TEXTS_AT_ONCE])
+
+
+def write(
+    model: CharLMModel, prompt: str, max_length: int, sampling: Sampling, draws: Draws
+) -> Iterator[Strings]:
+    """[N] the next character of each text behind the prompt, "" where it has ended, until all have
+    ended or have `max_length` characters."""
+    encoder: CharEncoder = model.attrs["encoder"]
+    start, end = encoder.marks
+    allowed = np.ones(len(encoder.strings), dtype=np.bool_)
+    allowed[[UNKNOWN, start]] = False
+    n = len(draws)
+    texts = Continuation(model, prompt, n)
+    rows = np.arange(n)  # of the texts that have not ended
+    for _ in range(max_length):
+        keys = sampling.choose(texts.scores, texts.seen, allowed, draws.next()[rows])
+        going = keys != end
+        rows, keys = rows[going], keys[going]
+        if not len(rows):
+            return
+        written = np.full(n, "", dtype=object)
+        written[rows] = encoder.strings[keys]
+        yield written
+        texts.keep(going)
+        texts.read(keys)

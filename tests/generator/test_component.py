@@ -1,0 +1,282 @@
+"""`char_generator` in a pipeline: how it is made, saved, copied and run."""
+
+import copy
+import json
+import pickle
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+import torch
+from spacy.cli.init_config import fill_config
+from spacy.language import Language
+from spacy.tokens import DocBin
+from spacy.training.initialize import init_nlp
+from spacy.util import load_config
+
+from spacy_flat.generator.options import CharLMOptions, TextOptions
+from spacy_flat.nn.optimizers import AdamW
+
+from .conftest import (
+    POEMS,
+    TEXTS,
+    add,
+    blank,
+    examples_of,
+    found,
+    generator,
+    make,
+    same,
+    train,
+)
+
+
+def test_not_initialised() -> None:
+    nlp = blank()
+    add(nlp)
+    with pytest.raises(ValueError, match=r"F303.*'char_generator'.*nlp\.initialize"):
+        nlp("明月")
+    with pytest.raises(ValueError, match=r"F303"):
+        nlp.update(examples_of(nlp))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"layers": 0}, r"F305.*network: layers = 0 .*1 or more"),
+        ({"width": 0}, "F305.*width"),
+        ({"embed_dropout": 1.0}, r"F305.*embed_dropout = 1\.0 .*below 1"),
+        ({"hidden_dropout": -0.1}, "F305.*hidden_dropout"),
+        ({"output_dropout": 2}, "F305.*output_dropout"),
+        ({"key_dropout": 1}, "F305.*key_dropout"),
+    ],
+)
+def test_impossible_options_of_the_network(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        CharLMOptions(**options)
+    with pytest.raises(ValueError, match=message):
+        add(blank(), options)
+
+
+def test_impossible_options_of_the_text() -> None:
+    for name in ("char_min_freq", "piece_length", "batch_characters", "embed_width"):
+        with pytest.raises(ValueError, match=f"F305.*text: {name} = 0 .*1 or more"):
+            TextOptions(**{name: 0})
+    for wrong in ({"cell": "rnn"}, {"layers": "many"}, {"no_such_option": 1}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            add(blank(), wrong)
+    with pytest.raises(ValueError, match="count_end"):
+        add(blank(), count_end="perhaps")
+
+
+def test_settings_are_checked_and_saved(trained: Language, tmp_path: Path) -> None:
+    pipe = generator(trained)
+    with pytest.raises(ValueError, match=r"F310.*char_generator.*count_end"):
+        pipe.count_end = "no"
+    pipe.count_end = False
+    try:
+        trained.to_disk(tmp_path)
+        expected = found(trained, TEXTS)
+    finally:
+        pipe.count_end = True
+    loaded = spacy.load(tmp_path)
+    assert generator(loaded).count_end is False
+    assert same(found(loaded, TEXTS), expected)
+    config = {"components": {"char_generator": {"count_end": True}}}
+    assert generator(spacy.load(tmp_path, config=config)).count_end is False
+
+
+def test_without_scorer() -> None:
+    assert add(blank(), scorer=None).scorer is None
+
+
+# Saving and copying
+
+
+def copies_of(nlp: Language, folder: Path) -> Iterator[Language]:
+    nlp.to_disk(folder)
+    yield spacy.load(folder)
+    yield spacy.util.load_model_from_config(nlp.config).from_bytes(nlp.to_bytes())
+    yield pickle.loads(pickle.dumps(nlp))
+    yield copy.deepcopy(nlp)
+    sourced = blank()
+    sourced.add_pipe("char_generator", source=nlp)
+    yield sourced
+
+
+@pytest.mark.parametrize("kind", ["lstm", "gru", "not tied", "float16"])
+def test_copies_find_and_write_the_same(kind: str, trained: Language, tmp_path: Path) -> None:
+    nlp = trained
+    if kind != "lstm":
+        network = {"gru": {"cell": "gru", "layers": 2}, "not tied": {"tied": False}}.get(kind)
+        nlp = make(network, {"float16_vectors": kind == "float16"}, steps=10)
+    expected = found(nlp, [*TEXTS, "未见，明月"])
+    texts = generator(nlp).generate(n=5, seed=0)
+    for again in copies_of(nlp, tmp_path):
+        assert found(again, [*TEXTS, "未见，明月"]) == expected
+        assert generator(again).generate(n=5, seed=0) == texts
+        assert json.dumps(again.config["components"], sort_keys=True) == json.dumps(
+            nlp.config["components"], sort_keys=True
+        )
+
+
+def test_copies_can_be_trained_on(tmp_path: Path) -> None:
+    for nlp in copies_of(make(steps=5), tmp_path):
+        before = nlp.evaluate(examples_of(nlp))["perplexity"]
+        optimizer = AdamW(0.005)
+        for _ in range(10):
+            nlp.update(examples_of(nlp), sgd=optimizer)
+        assert nlp.evaluate(examples_of(nlp))["perplexity"] < before
+
+
+def test_a_copy_is_apart(trained: Language) -> None:
+    expected = found(trained, POEMS)
+    nlp = copy.deepcopy(trained)
+    nlp.update(examples_of(nlp), sgd=AdamW(0.1))
+    assert found(trained, POEMS) == expected
+    assert not same(found(nlp, POEMS), expected)
+
+
+def test_not_initialised_is_saved_and_loaded(tmp_path: Path) -> None:
+    nlp = blank()
+    add(nlp)
+    nlp.to_disk(tmp_path)
+    for loaded in (spacy.load(tmp_path), pickle.loads(pickle.dumps(nlp)), copy.deepcopy(nlp)):
+        with pytest.raises(ValueError, match=r"F303"):
+            loaded("明月")
+        train(loaded, 5)
+        assert loaded("明月")._.perplexity > 1
+
+
+def test_loading_executes_nothing_from_the_files(
+    trained: Language, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained.to_disk(tmp_path)
+
+    def refuse(*args: Any, **kwargs: Any) -> None:
+        raise AssertionError("loading unpickles")
+
+    for name in ("load", "loads", "Unpickler"):
+        monkeypatch.setattr(pickle, name, refuse)
+    monkeypatch.setattr(torch, "load", refuse)
+    assert same(found(spacy.load(tmp_path), POEMS), found(trained, POEMS))
+
+
+@pytest.mark.parametrize(
+    ("block", "option", "value"),
+    [
+        ("network", "cell", "gru"),
+        ("network", "layers", 2),
+        ("network", "width", 16),
+        ("network", "tied", False),
+        ("text", "char_min_freq", 2),
+    ],
+)
+def test_what_the_weights_rely_on_cannot_be_changed(
+    trained: Language, tmp_path: Path, block: str, option: str, value: Any
+) -> None:
+    trained.to_disk(tmp_path)
+    model = {"components": {"char_generator": {"model": {block: {option: value}}}}}
+    with pytest.raises(ValueError, match=rf"F309.*F307.*model.{block}.{option} = "):
+        spacy.load(tmp_path, config=model)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.999])
+def test_damaged_models(trained: Language, tmp_path: Path, share: float) -> None:
+    trained.to_disk(tmp_path)
+    model = tmp_path / "char_generator" / "model"
+    whole = model.read_bytes()
+    place = int(share * len(whole))
+    flipped = bytes([whole[place] ^ 4])
+    for data in (whole[:place], whole[:place] + flipped + whole[place + 1 :]):
+        model.write_bytes(data)
+        with pytest.raises(ValueError, match=r"F309.*char_generator.*F200"):
+            spacy.load(tmp_path)
+
+
+# Running
+
+
+def test_threads(trained: Language) -> None:
+    texts = TEXTS * 5
+    expected = found(trained, texts)
+    poems = generator(trained).generate(n=4, seed=0)
+    with ThreadPoolExecutor(4) as pool:
+        runs = [pool.submit(found, trained, texts) for _ in range(8)]
+        writes = [pool.submit(generator(trained).generate, n=4, seed=0) for _ in range(8)]
+        assert all(same(run.result(), expected) for run in runs)
+        assert all(run.result() == poems for run in writes)
+
+
+def test_select_pipes(trained: Language) -> None:
+    with trained.select_pipes(disable=["char_generator"]):
+        assert trained("明月")._.perplexity is None
+    assert trained("明月")._.perplexity is not None
+
+
+def test_memory_zone(trained: Language) -> None:
+    expected = found(trained, TEXTS)
+    with trained.memory_zone():
+        assert same(found(trained, TEXTS), expected)
+
+
+def test_a_text_that_fails_is_left_to_the_error_handler(
+    trained: Language, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nlp = copy.deepcopy(trained)
+    failed: list[str] = []
+    nlp.set_error_handler(lambda name, proc, docs, error: failed.extend(d.text for d in docs))
+    predict = generator(nlp).predict
+
+    def fail(docs: Any) -> Any:
+        if any("黄河" in doc.text for doc in docs):
+            raise RuntimeError("no")
+        return predict(docs)
+
+    monkeypatch.setattr(generator(nlp), "predict", fail)
+    docs = list(nlp.pipe(TEXTS, batch_size=1))
+    assert failed == [POEMS[1]]
+    assert len(docs) == len(TEXTS) - 1
+
+
+# Configs
+
+
+def test_filled_config(tmp_path: Path) -> None:
+    """What is left out of a config is filled in with the defaults, and training works by it."""
+    (tmp_path / "base.cfg").write_text(
+        '[nlp]\nlang = zh\npipeline = ["char_generator"]\n'
+        "[components]\n[components.char_generator]\nfactory = char_generator\n"
+    )
+    filled = tmp_path / "config.cfg"
+    fill_config(filled, tmp_path / "base.cfg")
+    text = filled.read_text()
+    assert '@misc = "spacy-flat.CharLMOptions.v1"' in text
+    assert '@misc = "spacy-flat.TextOptions.v1"' in text
+    assert "char_log_prob = 1.0" in text
+    fill_config(tmp_path / "again.cfg", filled)
+    assert (tmp_path / "again.cfg").read_text() == text
+    DocBin(docs=[blank().make_doc(text) for text in TEXTS]).to_disk(tmp_path / "train.spacy")
+    paths = dict.fromkeys(["paths.train", "paths.dev"], str(tmp_path / "train.spacy"))
+    nlp = init_nlp(load_config(filled, overrides=paths))
+    assert nlp("春")._.perplexity > 1
+
+
+def test_pretrained_vectors_by_config(tmp_path: Path) -> None:
+    nlp = blank()
+    add(nlp)
+    (tmp_path / "char.vec").write_text(
+        "明 1 0 2\n月 3 0 4\n，0 0 1\n".replace("，", "， "), "utf-8"
+    )
+    vectors = {"@readers": "spacy-flat.Vectors.v1", "path": str(tmp_path / "char.vec")}
+    nlp.config["initialize"]["components"]["char_generator"] = {"char_vectors": vectors}
+    nlp.initialize(lambda: examples_of(nlp))
+    table = generator(nlp).model.shims[0].module.chars.pretrained
+    assert table.shape[1] == 3
+    (key,) = generator(nlp).model.attrs["encoder"].keys("月").tolist()
+    assert table[key].tolist() == pytest.approx([0.6, 0, 0.8])
+    with pytest.raises(TypeError, match=r"F040.*char_vectors"):
+        generator(nlp).initialize(lambda: examples_of(nlp), char_vectors="char.vec")  # type: ignore[arg-type]

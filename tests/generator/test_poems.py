@@ -1,0 +1,346 @@
+"""Poems of a form: lines, given characters, rhymes and tones."""
+
+import sys
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pypinyin import Style, pinyin
+from spacy.language import Language
+
+from spacy_flat.generator import FORMS, Form, measure_novelty
+from spacy_flat.generator.component import CharGenerator
+from spacy_flat.generator.poems import Poem
+from spacy_flat.generator.prosody import RHYMES, Reading, reading
+
+from .conftest import POEMS, TEXTS, generator, make
+
+FEW = settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+# Enough characters of each tone that rhyme
+SYLLABLES = "江山千年秋风花月春光明香长天前边人云门君心深水鸟影柳酒马雨夜梦静照望去路树雪色"
+LEVEL = "江山千年秋风花春光明香长天前边人云门君心深"
+
+
+@pytest.fixture(scope="module")
+def restless() -> Language:
+    return make(texts=[*TEXTS, SYLLABLES, "《诗》a。"], steps=8)
+
+
+@pytest.fixture(scope="module")
+def pipe(restless: Language) -> CharGenerator:
+    return generator(restless)
+
+
+def check_form(poem: Poem, form: Form) -> None:
+    assert len(poem.lines) == form.lines
+    assert all(len(line) == form.characters for line in poem.lines)
+    marks = form.characters * "字" + "，" + form.characters * "字" + "。"
+    if form.punctuation == "，。" and form.lines % 2 == 0:
+        assert [sign for sign in poem.text if sign in "，。"] == list("，。" * (form.lines // 2))
+        assert len(poem.text) == len(marks) * form.lines // 2
+        assert poem.text[form.characters] == "，"
+        assert poem.text[-1] == "。"
+    assert poem.text == str(poem).replace("\n", "")
+    assert len(str(poem).splitlines()) == form.lines
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_forms(pipe: CharGenerator, name: str) -> None:
+    lines, characters = {"五绝": (4, 5), "七绝": (4, 7), "五律": (8, 5), "七律": (8, 7)}[name]
+    poems = pipe.poem(name, n=5, seed=0)
+    assert len({poem.text for poem in poems}) == 5
+    for poem in poems:
+        check_form(poem, Form(lines, characters))
+        assert not set("".join(poem.lines)) & set("，。《》aNewYork 3May\n")
+        assert poem.rhymes is poem.misplaced is None
+        assert poem.meets_all
+
+
+@FEW
+@given(
+    lines=st.integers(1, 7),
+    characters=st.integers(1, 9),
+    punctuation=st.text("，。；\n", min_size=1, max_size=3),
+    seed=st.integers(0, 9),
+    rhyme=st.booleans(),
+)
+def test_free_forms(
+    pipe: CharGenerator, lines: int, characters: int, punctuation: str, seed: int, rhyme: bool
+) -> None:
+    form = Form(lines, characters, punctuation)
+    (poem,) = pipe.poem(form, seed=seed, rhyme=rhyme, candidates=1)
+    marks = [punctuation[line % len(punctuation)] for line in range(lines - 1)]
+    marks.append(punctuation[-1])
+    assert poem.text == "".join(a + b for a, b in zip(poem.lines, marks, strict=True))
+    assert all(len(line) == characters for line in poem.lines)
+
+
+@FEW
+@given(
+    heads=st.text(
+        st.characters(exclude_categories=["Cc", "Cf", "Cs", "P", "Z"]), min_size=4, max_size=4
+    )
+)
+def test_each_line_begins_with_its_character(pipe: CharGenerator, heads: str) -> None:
+    """Also with such as the network has never seen."""
+    (poem,) = pipe.acrostic(heads, "五绝", seed=0, candidates=1)
+    assert "".join(line[0] for line in poem.lines) == heads
+    assert [len(line) for line in poem.lines] == [5] * 4
+
+
+def test_unseen_heads_read_as_unknown(pipe: CharGenerator) -> None:
+    first, second = (pipe.acrostic(heads, seed=0)[0] for heads in ("龘靐齉爩", "饕餮鬻鼗"))
+    assert [line[1:] for line in first.lines] == [line[1:] for line in second.lines]
+    assert first.log_prob == second.log_prob
+
+
+def test_punctuation_between_heads_is_left_out(pipe: CharGenerator) -> None:
+    assert pipe.acrostic("春夏，秋 冬。", seed=0) == pipe.acrostic("春夏秋冬", seed=0)
+
+
+def test_a_prompt_begins_the_poem(pipe: CharGenerator) -> None:
+    (poem,) = pipe.poem("五绝", "床前明月光，疑是", seed=0)
+    assert poem.text.startswith("床前明月光，疑是")
+    assert pipe.poem("五绝", POEMS[0])[0].text == POEMS[0]
+
+
+def test_what_was_learnt_is_written(trained: Language) -> None:
+    poems = generator(trained).poem("五绝", n=3, temperature=0.3, seed=0)
+    assert {poem.text for poem in poems} <= set(POEMS)
+
+
+def test_the_probability_is_that_of_scoring(restless: Language, pipe: CharGenerator) -> None:
+    """Without the end, the mean over all characters."""
+    for poem in [*pipe.poem(n=3, seed=1), *pipe.acrostic("春夏秋冬", n=2, seed=0, rhyme=True)]:
+        doc = restless(poem.text)
+        log_prob = -doc._.char_surprisal.sum() * 0.6931471805599453
+        assert poem.log_prob == pytest.approx(log_prob / len(poem.text), rel=1e-4)
+
+
+def test_the_best_candidate(pipe: CharGenerator) -> None:
+    candidates = pipe.poem("五绝", n=12, candidates=1, seed=3)
+    best = pipe.poem("五绝", n=3, candidates=4, seed=3)
+    for number, poem in enumerate(best):
+        own = candidates[4 * number : 4 * number + 4]
+        assert poem.text == max(own, key=lambda each: each.log_prob).text
+
+
+def test_seeds(pipe: CharGenerator) -> None:
+    poems = pipe.poem(n=5, seed=8, rhyme=True)
+    assert pipe.poem(n=5, seed=8, rhyme=True) == poems
+    assert [poem.text for poem in pipe.poem(n=2, seed=8, rhyme=True)] == [
+        poem.text for poem in poems[:2]
+    ]
+    assert pipe.poem(n=5, seed=9, rhyme=True) != poems
+
+
+# Rhymes and tones
+
+
+@pytest.mark.parametrize(
+    ("characters", "rhyme", "tone"),
+    [
+        ("光乡霜床", "唐", "平"),
+        ("流楼秋", "尤", "平"),
+        ("春人门云", "文", "平"),
+        ("风中穷翁明", "庚", "平"),
+        ("知诗时", "支", "平"),
+        ("儿衣鱼", "齐", "平"),
+        ("多歌国", "波", "平"),
+        ("花家麻", "麻", "平"),
+        ("天山圆船", "寒", "平"),
+        ("来开", "开", "平"),
+        ("飞归", "微", "平"),
+        ("高朝", "豪", "平"),
+        ("无图", "姑", "平"),
+        ("斜", "皆", "平"),
+        ("雪月", "皆", "仄"),
+        ("日四", "支", "仄"),
+        ("绿女", "齐", "仄"),
+        ("用", "庚", "仄"),
+        ("了鸟晓", "豪", "仄"),  # 了 is le or liǎo
+    ],
+)
+def test_readings(characters: str, rhyme: str, tone: str) -> None:
+    """By 中华新韵: near finals are one rhyme."""
+    assert {reading(character) for character in characters} == {Reading(rhyme, tone)}
+
+
+def test_what_has_no_reading() -> None:
+    assert [reading(sign) for sign in "a，😀 1\ud800"] == [None] * 6
+
+
+def test_all_finals_have_a_rhyme() -> None:
+    """Of all characters of Unicode's first block; interjections such as ng have none."""
+    finals = [final for rhyme in RHYMES.values() for final in rhyme.split()]
+    assert len(finals) == len(set(finals))
+    toned = [
+        character
+        for character in map(chr, range(0x4E00, 0x9FA6))
+        if any(each[-1] in "1234" for each in pinyin(character, Style.TONE3, heteronym=True)[0])
+    ]
+    assert len(toned) > 20_000
+    assert {character for character in toned if reading(character) is None} <= set("呒嗯呣")
+
+
+@pytest.mark.parametrize(
+    ("form", "start", "lines"),
+    [
+        ("五绝", "仄起", "中仄中平仄 中平中仄平 中平中仄仄 中仄中平平"),
+        ("五绝", "平起", "中平中仄仄 中仄中平平 中仄中平仄 中平中仄平"),
+        ("七绝", "平起", "中平中仄中平仄 中仄中平中仄平 中仄中平中仄仄 中平中仄中平平"),
+        ("七绝", "仄起", "中仄中平中仄仄 中平中仄中平平 中平中仄中平仄 中仄中平中仄平"),
+    ],
+)
+def test_tone_patterns(form: str, start: Any, lines: str) -> None:
+    assert FORMS[form].tones(start) == lines.split()
+    doubled = {"五绝": "五律", "七绝": "七律"}[form]
+    assert FORMS[doubled].tones(start) == lines.split() * 2
+
+
+@pytest.mark.parametrize(("name", "tones"), list(product(FORMS, ["平起", "仄起"])))
+def test_rhymes_and_tones(pipe: CharGenerator, name: str, tones: Any) -> None:
+    form = FORMS[name]
+    for poem in pipe.poem(name, n=8, seed=0, rhyme=True, tones=tones, candidates=1):
+        assert poem.rhymes is True
+        assert poem.misplaced == ()
+        ends = [line[-1] for line in poem.lines[1::2]]
+        assert len({reading(end).rhyme for end in ends}) == 1  # type: ignore[union-attr]
+        assert len(set(ends)) == form.lines // 2
+        for line, pattern in zip(poem.lines, form.tones(tones), strict=True):
+            for character, tone in zip(line, pattern, strict=True):
+                assert tone in ("中", reading(character).tone)  # type: ignore[union-attr]
+
+
+def test_rhymes_differ_between_poems(pipe: CharGenerator) -> None:
+    poems = pipe.poem("七绝", n=20, seed=0, rhyme=True, candidates=1)
+    assert all(poem.rhymes for poem in poems)
+    assert len({reading(poem.lines[1][-1]).rhyme for poem in poems}) > 2  # type: ignore[union-attr]
+
+
+def test_without_rhyme_most_do_not(pipe: CharGenerator) -> None:
+    assert {poem.rhymes for poem in pipe.poem(n=5, seed=0)} == {None}
+    unrhymed = pipe.poem(n=20, seed=0, candidates=1)
+    ends = [[reading(line[-1]) for line in poem.lines[1::2]] for poem in unrhymed]
+    assert sum(a != b for a, b in ends) > 10
+
+
+def test_rhymes_of_a_prompt_are_kept(pipe: CharGenerator) -> None:
+    """光 and 霜 are given: the second and the fourth line rhyme with 霜."""
+    for poem in pipe.poem("五绝", "床前明月光疑是地上霜", n=5, seed=0, rhyme=True):
+        assert poem.rhymes is True
+        assert reading(poem.lines[3][-1]).rhyme == "唐"  # type: ignore[union-attr]
+        assert poem.lines[3][-1] != "霜"
+
+
+def test_heads_may_break_the_tones(pipe: CharGenerator) -> None:
+    """Then the report says where. The second characters are 平 and 仄 in turn."""
+    (poem,) = pipe.poem("五绝", "春春春春春", seed=0, tones="仄起", rhyme=True)
+    assert poem.misplaced == ((0, 1), (0, 4))
+    assert not poem.meets_all
+
+
+def test_what_cannot_be_met_is_reported() -> None:
+    """No two characters rhyme, or all have one tone; the form is kept."""
+    pipe = generator(make(texts=["光月"]))
+    (poem,) = pipe.poem("五绝", seed=0, rhyme=True, tones="平起")
+    assert set("".join(poem.lines)) <= {"光", "月"}
+    assert poem.rhymes is False
+    assert poem.misplaced == ()
+    pipe = generator(make(texts=["光香"]))
+    (poem,) = pipe.poem("五绝", seed=0, rhyme=True, tones="平起")
+    assert poem.rhymes is True
+    assert poem.misplaced == tuple(
+        (line, place)
+        for line, tones in enumerate(FORMS["五绝"].tones("平起"))
+        for place, tone in enumerate(tones)
+        if tone == "仄"
+    )
+
+
+def test_rhyme_goes_before_tone() -> None:
+    """望 rhymes with 光 but is oblique, 春 is level but does not rhyme."""
+    pipe = generator(make(texts=["春光望"]))
+    (poem,) = pipe.poem("五绝", "春春春春春春春春春光", seed=0, rhyme=True, tones="仄起")
+    assert poem.lines[3][-1] == "望"
+    assert poem.rhymes is True
+    assert (3, 4) in (poem.misplaced or ())
+
+
+def test_one_line_needs_no_rhyme(pipe: CharGenerator) -> None:
+    assert pipe.poem(Form(1, 5), seed=0, rhyme=True)[0].rhymes is True
+
+
+def test_without_pypinyin(pipe: CharGenerator, monkeypatch: pytest.MonkeyPatch) -> None:
+    reading.cache_clear()
+    monkeypatch.setitem(sys.modules, "pypinyin", None)
+    for options in ({"rhyme": True}, {"tones": "平起"}):
+        with pytest.raises(ImportError, match=r"F342.*spacy-flat\[poems\]"):
+            pipe.poem(**options)
+    assert pipe.poem("五绝", seed=0)
+
+
+# Wrong arguments
+
+
+def test_errors(pipe: CharGenerator) -> None:
+    with pytest.raises(ValueError, match=r"F343.*'八绝'.*五绝, 七绝, 五律, 七律"):
+        pipe.poem("八绝")
+    with pytest.raises(ValueError, match=r"F344.*'春夏秋' has 3 .* 4 lines"):
+        pipe.acrostic("春夏秋")
+    with pytest.raises(ValueError, match=r"F344.*has 5 "):
+        pipe.acrostic("春夏秋冬年", "五绝")
+    with pytest.raises(ValueError, match=r"F345.* 6"):
+        pipe.poem(Form(4, 6), tones="平起")
+    with pytest.raises(ValueError, match=r"F346.*21 .* 20"):
+        pipe.poem("五绝", "春" * 21)
+    with pytest.raises(ValueError, match=r"F341.*tones = '起'"):
+        pipe.poem("五绝", tones="起")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"F341.*candidates = 0"):
+        pipe.poem("五绝", candidates=0)
+    with pytest.raises(ValueError, match=r"F341.*n = 0"):
+        pipe.acrostic("春夏秋冬", n=0)
+    with pytest.raises(TypeError, match="tempo"):
+        pipe.poem("五绝", tempo=1)
+    for wrong in ((0, 5), (4, 0), (1.5, 5)):
+        with pytest.raises(ValueError, match=r"F341"):
+            Form(*wrong)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"F341.*punctuation"):
+        Form(4, 5, "")
+
+
+def test_a_vocabulary_without_characters_for_lines() -> None:
+    with pytest.raises(ValueError, match=r"F347.*'char_generator'"):
+        generator(make(texts=["abc, 12"])).poem("五绝")
+
+
+# Novelty
+
+
+def test_novelty() -> None:
+    training = ["床前明月光，疑是地上霜。", "举头望明月"]
+    found = measure_novelty(["床前明月光，一二三四五。", "头望明月！"], training)
+    assert found.lines == pytest.approx(1 / 3)
+    assert found.ngrams == pytest.approx((2 + 0 + 1) / (2 + 2 + 1))
+    # Not over the end of a line
+    assert measure_novelty(["月光疑是"], training).ngrams == 0
+    assert measure_novelty(["床前明月光"] * 3, training) == (1, 1)
+    assert measure_novelty(["床前"], training) == (None, 0)
+    assert measure_novelty([], training) == (None, None)
+    assert measure_novelty(["床前"], training, n=2).ngrams == 1
+
+
+def test_novelty_of_wrong_arguments() -> None:
+    with pytest.raises(ValueError, match=r"F341.*n = 0"):
+        measure_novelty([], [], n=0)
+    with pytest.raises(TypeError, match=r"F026"):
+        measure_novelty("床前", [])
+    with pytest.raises(TypeError, match=r"F026"):
+        measure_novelty(["床前"], "床前")

@@ -1,0 +1,401 @@
+"""What is written to Docs and tokens, beside a slow reference that goes step by step."""
+
+import math
+import pickle
+import resource
+import subprocess
+import sys
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin, Token
+from spacy.training import Example
+
+from spacy_flat.generator.component import score_perplexity
+from spacy_flat.vectors import TextVectors
+
+from .conftest import POEMS, TEXTS, Copy, add, blank, found, generator, make, same
+
+CONTEXT = settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+KINDS: dict[str, dict[str, Any]] = {
+    "lstm": {},
+    "gru": {"cell": "gru"},
+    "two layers": {"layers": 2},
+    "two layers of gru": {"layers": 2, "cell": "gru"},
+    "not tied": {"tied": False},
+    "tied without a map": {"width": 16},
+}
+
+Array = NDArray[np.float64]
+
+
+def reference(nlp: Language, text: str) -> list[float]:
+    """−ln P of each character of a text and of its end, one step of the equations after the other
+    (Hochreiter & Schmidhuber, 1997; Cho et al., 2014)."""
+    pipe = generator(nlp)
+    network, encoder = pipe.model.shims[0].module, pipe.model.attrs["encoder"]
+    options = pipe.model.attrs["options"]
+    weights = {name: value.double().numpy() for name, value in network.state_dict().items()}
+    table = weights["chars.offsets.weight"][:-1] + weights["chars.pretrained"]
+    start, end = encoder.marks
+    key = {string: key for key, string in enumerate(encoder.strings) if string}
+    keys = [start, *(key.get(character, 0) for character in text), end]
+    state = [(np.zeros(options.width), np.zeros(options.width)) for _ in range(options.layers)]
+    surprisals = []
+    for current, following in pairwise(keys):
+        x = table[current]
+        for number in range(options.layers):
+            state[number] = cell(options.cell, weights, number, x, *state[number])
+            x = state[number][0]
+        if options.tied:
+            if "project.weight" in weights:
+                x = weights["project.weight"] @ x + weights["project.bias"]
+            scores = table @ x + weights["bias"]
+        else:
+            scores = weights["classify.weight"] @ x + weights["bias"]
+        scores[start] = -np.inf
+        surprisals.append(math.log(np.exp(scores).sum()) - scores[following])
+    return surprisals
+
+
+def cell(
+    kind: str, weights: dict[str, Array], number: int, x: Array, hidden: Array, memory: Array
+) -> tuple[Array, Array]:
+    def part(name: str) -> Array:
+        return weights[f"layers.{number}.{name}_l0"]
+
+    def sigmoid(values: Array) -> Array:
+        return 1 / (1 + np.exp(-values))
+
+    own = part("weight_ih") @ x + part("bias_ih")
+    before = part("weight_hh") @ hidden + part("bias_hh")
+    if kind == "lstm":
+        let_in, forget, new, let_out = np.split(own + before, 4)
+        memory = sigmoid(forget) * memory + sigmoid(let_in) * np.tanh(new)
+        return sigmoid(let_out) * np.tanh(memory), memory
+    (reset, update, new), (old_reset, old_update, old) = np.split(own, 3), np.split(before, 3)
+    kept = sigmoid(update + old_update)
+    new = np.tanh(new + sigmoid(reset + old_reset) * old)
+    return (1 - kept) * new + kept * hidden, memory
+
+
+@pytest.fixture(scope="module", params=list(KINDS))
+def kind(request: pytest.FixtureRequest) -> Language:
+    return make(KINDS[request.param], steps=15)
+
+
+@pytest.mark.parametrize("piece_length", [1, 7, 1000])
+def test_surprisals_are_those_of_the_equations(
+    kind: Language, copy_of: Copy, piece_length: int
+) -> None:
+    """Whatever the pieces in which texts are computed."""
+    nlp = copy_of(kind, piece_length=piece_length)
+    texts = [*TEXTS, "未见之字，明月xyz", "".join(TEXTS)]
+    for doc in nlp.pipe(texts):
+        expected = reference(nlp, doc.text)
+        assert doc._.log_prob == pytest.approx(-sum(expected), rel=1e-4)
+        assert doc._.perplexity == pytest.approx(math.exp(np.mean(expected)), rel=1e-4)
+        bits = [surprisal / math.log(2) for surprisal in expected[:-1]]
+        assert doc._.char_surprisal.tolist() == pytest.approx(bits, rel=1e-3, abs=1e-4)
+
+
+def test_the_end_is_counted_where_asked_for(trained: Language) -> None:
+    pipe = generator(trained)
+    with_end = trained("春")
+    pipe.count_end = False
+    try:
+        without = trained("春")
+    finally:
+        pipe.count_end = True
+    first, last = reference(trained, "春")
+    assert with_end._.log_prob == pytest.approx(-first - last, rel=1e-4)
+    assert with_end._.perplexity == pytest.approx(math.exp((first + last) / 2), rel=1e-4)
+    assert without._.log_prob == pytest.approx(-first, rel=1e-4)
+    assert without._.perplexity == pytest.approx(math.exp(first), rel=1e-4)
+    assert with_end._.char_surprisal.tolist() == without._.char_surprisal.tolist()
+
+
+@pytest.mark.parametrize("segmenter", ["char", "jieba"])
+@pytest.mark.parametrize("text", [*TEXTS, "a b  c\n d ", " 春", "春 "])
+def test_tokens_have_the_characters_of_the_text(
+    trained: Language, segmenter: str, text: str
+) -> None:
+    """Each with the space behind it."""
+    pipe = generator(trained)
+    pipe.count_end = False
+    try:
+        doc = pipe(blank(segmenter).make_doc(text))
+    finally:
+        pipe.count_end = True
+    surprisals = [token._.surprisal for token in doc]
+    assert sum(surprisals) == pytest.approx(-doc._.log_prob / math.log(2), rel=1e-4)
+    bits = doc._.char_surprisal
+    for token, surprisal in zip(doc, surprisals, strict=True):
+        end = token.idx + len(token.text) + len(token.whitespace_)
+        assert surprisal == pytest.approx(float(bits[token.idx : end].sum()), rel=1e-5)
+
+
+def test_unknown_characters_are_reported(trained: Language) -> None:
+    assert trained("明月")._.oov_rate == 0
+    doc = trained("明月龘x")
+    assert doc._.oov_rate == 0.5
+    # An unknown one is as likely as any other.
+    assert doc._.log_prob == pytest.approx(trained("明月饕z")._.log_prob)
+
+
+def test_a_text_that_was_learnt_is_likelier(trained: Language) -> None:
+    swapped = POEMS[0].replace("明月光", "月明光")
+    assert trained(POEMS[0])._.perplexity < trained(swapped)._.perplexity
+    surprisals = trained(swapped)._.char_surprisal
+    assert surprisals.argmax() == swapped.index("月明光")
+
+
+def test_empty_texts(trained: Language) -> None:
+    assert generator(trained).predict([]) == []
+    for doc in [trained(""), *list(trained.pipe(["", "春", ""]))[::2]]:
+        assert doc._.log_prob is doc._.perplexity is doc._.oov_rate is None
+        assert doc._.char_surprisal is None
+    assert list(trained.pipe([])) == []
+    assert found(trained, ["", "春", ""])[1] == pytest.approx(found(trained, ["春"])[0])
+
+
+def test_not_scored(trained: Language) -> None:
+    doc = trained.make_doc("明月")
+    assert doc._.perplexity is None
+    assert doc[0]._.surprisal is None
+
+
+@CONTEXT
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60))
+def test_any_text(trained: Language, text: str) -> None:
+    doc = trained(text)
+    assert doc.text == text
+    assert math.isfinite(doc._.log_prob)
+    assert doc._.log_prob < 0
+    assert doc._.perplexity > 1
+    assert 0 <= doc._.oov_rate <= 1
+    assert len(doc._.char_surprisal) == len(text)
+    assert all(token._.surprisal >= 0 for token in doc)
+
+
+@CONTEXT
+@given(
+    texts=st.lists(st.one_of(st.sampled_from([*TEXTS, "", " "]), st.text("春月，龘", max_size=9))),
+    batch_size=st.integers(1, 12),
+    piece_length=st.integers(1, 40),
+    batch_characters=st.integers(1, 300),
+)
+def test_pipe_is_one_by_one(
+    trained: Language, texts: list[str], batch_size: int, piece_length: int, batch_characters: int
+) -> None:
+    encoder = generator(trained).model.attrs["encoder"]
+    expected = [found(trained, [text])[0] for text in texts]
+    changes = {"piece_length": piece_length, "batch_characters": batch_characters}
+    model = generator(trained).model
+    model.attrs["encoder"] = replace(encoder, options=replace(encoder.options, **changes))
+    try:
+        piped = found(trained, texts, batch_size=batch_size)
+    finally:
+        model.attrs["encoder"] = encoder
+    assert same(piped, expected)
+
+
+def test_a_piece_has_no_more_characters_than_asked_for(trained: Language) -> None:
+    """Long texts are computed side by side, too, and hardly anything for padding."""
+    encoder = generator(trained).model.attrs["encoder"]
+    options = replace(encoder.options, piece_length=10, batch_characters=30)
+    model = generator(trained).model
+    model.attrs["encoder"] = replace(encoder, options=options)
+    long = [trained.make_doc("春" * 300)] * 3
+    texts = [*TEXTS, "春" * 300, "明" * 9] * 3
+    try:
+        pieces = list(model.predict([trained.make_doc(text) for text in texts]).pieces)
+        assert [part.piece.inputs.shape for part in model.predict(long).pieces] == [
+            *[(3, 10)] * 30,
+            (3, 1),
+        ]
+    finally:
+        model.attrs["encoder"] = encoder
+    assert max(part.piece.inputs.size for part in pieces) == 30
+    assert max(part.piece.inputs.shape[1] for part in pieces) == 10
+    n_predicted = sum(len(text) + 1 for text in texts)
+    assert sum(len(part.scores) for part in pieces) == n_predicted
+    assert sum(part.piece.inputs.size for part in pieces) < 1.2 * n_predicted
+
+
+def peak_megabytes() -> float:
+    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return size / 1024 if sys.platform == "linux" else size / 1024**2
+
+
+def test_a_hundred_thousand_characters(trained: Language) -> None:
+    """The state is carried on: the second poem is as expected behind the first as the 4,000th."""
+    text = "".join(POEMS) * (100_000 // sum(map(len, POEMS)) + 1)
+    doc = trained.make_doc(text)
+    generator(trained)(doc)
+    assert len(doc._.char_surprisal) == len(text) > 100_000
+    surprisals = doc._.char_surprisal[7200:].reshape(-1, 72)
+    assert np.allclose(surprisals[0], surprisals[-1], atol=1e-2)
+
+
+def test_memory_does_not_grow_with_the_text() -> None:
+    """Neither of scoring nor of training: all scores of this text are 800 MB."""
+    characters = "".join(map(chr, range(0x4E00, 0x4E00 + 4000)))
+    nlp = make(texts=[characters])
+    pipe = generator(nlp)
+    examples = [
+        Example(nlp.make_doc(text), nlp.make_doc(text)) for text in (characters, characters * 13)
+    ]
+    pipe.update(examples[:1])
+    before = peak_megabytes()
+    pipe(examples[1].predicted)
+    pipe.update(examples[1:])
+    assert peak_megabytes() - before < 200
+
+
+# What becomes of Docs
+
+
+def test_saved_with_user_data(trained: Language) -> None:
+    docs = list(trained.pipe(TEXTS))
+    data = DocBin(docs=docs, store_user_data=True).to_bytes()
+    again = list(DocBin(store_user_data=True).from_bytes(data).get_docs(blank().vocab))
+    again.extend(pickle.loads(pickle.dumps(docs)))
+    again.extend(Doc(trained.vocab).from_bytes(doc.to_bytes()) for doc in docs)
+    for doc, copy in zip(docs * 3, again, strict=True):
+        assert copy._.log_prob == doc._.log_prob
+        assert copy._.perplexity == doc._.perplexity
+        assert copy._.oov_rate == doc._.oov_rate
+        assert [t._.surprisal for t in copy] == [t._.surprisal for t in doc]
+
+
+def test_tokens_that_are_merged_have_the_surprisal_of_both(trained: Language) -> None:
+    doc = trained("明月光")
+    expected = doc[0]._.surprisal + doc[1]._.surprisal
+    with doc.retokenize() as retokenizer:
+        retokenizer.merge(doc[:2])
+    assert doc[0]._.surprisal == pytest.approx(expected)
+
+
+def test_a_part_of_a_doc_was_not_scored(trained: Language) -> None:
+    part = trained("明月光")[1:].as_doc(copy_user_data=True)
+    assert [token._.surprisal for token in part] == [None, None]
+
+
+def test_two_components(trained: Language) -> None:
+    """The last one wins."""
+    other = make({"cell": "gru"}, name="other", texts=["明月", "月光"], steps=5)
+    both = blank()
+    both.add_pipe("char_generator", source=trained)
+    both.add_pipe("other", source=other)
+    assert same(found(both, POEMS), found(other, POEMS))
+    both.select_pipes(disable="other")
+    assert same(found(both, POEMS), found(trained, POEMS))
+
+
+def test_beside_other_components(trained: Language) -> None:
+    nlp = blank("jieba")
+    nlp.add_pipe("sentencizer")
+    nlp.add_pipe("char_generator", source=trained)
+    nlp.add_pipe("entity_ruler").add_patterns([{"label": "X", "pattern": "明月"}])
+    doc = nlp(POEMS[0])
+    assert doc._.log_prob == pytest.approx(trained(POEMS[0])._.log_prob, rel=1e-4)
+    assert all(isinstance(token, Token) and token._.surprisal is not None for token in doc)
+
+
+WORKERS = """
+import multiprocessing, pickle, sys
+import torch
+
+def found(docs):
+    return [(d._.perplexity, d._.oov_rate, [t._.surprisal for t in d]) for d in docs]
+
+def main():
+    torch.set_num_threads(2)
+    torch.rand(500, 500) @ torch.rand(500, 500)  # torch now has threads, which no fork copies
+    with open(sys.argv[1], "rb") as file:
+        nlp, texts = pickle.load(file)
+    multiprocessing.set_start_method(sys.argv[2])
+    here = found(nlp.pipe(texts, batch_size=2))
+    there = found(nlp.pipe(texts, n_process=2, batch_size=2))
+    for a, b in zip(here, there, strict=True):
+        assert abs(a[0] - b[0]) < 1e-3 * a[0] and a[1] == b[1] and len(a[2]) == len(b[2])
+        assert all(abs(x - y) < 1e-3 for x, y in zip(a[2], b[2], strict=True))
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_worker_processes(trained: Language, tmp_path: Path, method: str) -> None:
+    if method == "fork" and sys.platform != "linux":
+        pytest.skip("fork is for Linux")
+    data, script = tmp_path / "data", tmp_path / "workers.py"
+    data.write_bytes(pickle.dumps((trained, TEXTS)))
+    script.write_text(WORKERS, encoding="utf-8")
+    subprocess.run([sys.executable, script, data, method], check=True, timeout=200)
+
+
+# Scores of a corpus
+
+
+def scored(nlp: Language, texts: list[str]) -> list[Example]:
+    return [Example(doc, nlp.make_doc(doc.text)) for doc in nlp.pipe(texts)]
+
+
+def test_perplexity_is_that_of_all_characters(trained: Language) -> None:
+    texts = [*TEXTS, "", "龘月"]
+    surprisals = [each for text in texts if text for each in reference(trained, text)]
+    scores = trained.evaluate(scored(trained, texts))
+    assert scores["char_log_prob"] == pytest.approx(-np.mean(surprisals), rel=1e-4)
+    assert scores["perplexity"] == pytest.approx(math.exp(np.mean(surprisals)), rel=1e-4)
+    assert scores["oov_rate"] == pytest.approx(1 / sum(map(len, texts)))
+
+
+def test_perplexity_without_ends() -> None:
+    nlp = blank()
+    pipe = add(nlp, count_end=False)
+    nlp.initialize(lambda: scored(make(), POEMS))
+    surprisals = [each for text in POEMS for each in reference(nlp, text)[:-1]]
+    assert pipe.score(scored(nlp, POEMS))["char_log_prob"] == pytest.approx(
+        -np.mean(surprisals), rel=1e-4
+    )
+
+
+def test_nothing_to_score(trained: Language) -> None:
+    nothing = {"char_log_prob": None, "perplexity": None, "oov_rate": None}
+    assert score_perplexity([]) == nothing
+    assert score_perplexity(scored(trained, [""])) == nothing
+
+
+def test_a_perplexity_beyond_all_numbers(trained: Language) -> None:
+    """A network that is sure of something else."""
+    nlp = make()
+    generator(nlp).model.shims[0].module.bias.data[0] = 5000
+    assert nlp("春")._.perplexity == math.inf
+    assert nlp("春")._.log_prob < -5000
+
+
+def test_vectors_of_other_widths_are_read_and_written() -> None:
+    nlp = blank()
+    pipe = add(nlp)
+    vectors = TextVectors(["春", "，", "。", "未"], np.eye(4, 5, dtype=np.float32))
+    pipe.initialize(lambda: scored(make(), POEMS), char_vectors=vectors)
+    expected = reference(nlp, "春月未")
+    assert nlp("春月未")._.log_prob == pytest.approx(-sum(expected), rel=1e-4)
+    # 未 is in the vectors alone.
+    assert nlp("春月未")._.oov_rate == pytest.approx(1 / 3)

@@ -1,0 +1,272 @@
+"""Learning: the loss, its gradient, and what a network is built for."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from spacy.language import Language
+from spacy.training import Example
+from thinc.api import Adam, fix_random_seed
+
+from spacy_flat.nn.optimizers import SGD, AdamW
+from spacy_flat.vectors import TextVectors
+
+from .conftest import POEMS, TEXTS, Copy, add, blank, examples_of, found, generator, make, train
+
+
+@pytest.mark.parametrize("network", [{}, {"cell": "gru"}, {"layers": 2}, {"tied": False}])
+@pytest.mark.parametrize("piece_length", [5, 100])
+def test_learns_by_heart(network: dict[str, Any], piece_length: int) -> None:
+    nlp = blank()
+    add(nlp, network, {"piece_length": piece_length})
+    losses = train(nlp, 60)
+    # Before the first step, all of about 80 characters are about as likely.
+    n_keys = len(generator(nlp).model.attrs["encoder"].chars)
+    assert losses[0] == pytest.approx(math.log(n_keys), rel=0.1)
+    assert losses[-1] < losses[0] / 5
+
+
+def test_the_loss_is_the_mean_of_all_characters(trained: Language) -> None:
+    """With the end of each text; the same whatever the batches."""
+    scores = trained.evaluate(examples_of(trained))
+    losses = generator(trained).update(examples_of(trained), losses={})
+    generator(trained).model.shims[0].module.zero_grad()
+    assert losses["char_generator"] == pytest.approx(-scores["char_log_prob"], rel=1e-4)
+
+
+@pytest.mark.parametrize("batch_characters", [1, 50, 3000])
+def test_gradient_is_the_same_in_any_batches(copy_of: Copy, batch_characters: int) -> None:
+    nlp = make()
+    expected = gradients(nlp)
+    for name, gradient in gradients(copy_of(nlp, batch_characters=batch_characters)).items():
+        assert torch.allclose(gradient, expected[name], atol=1e-6), name
+
+
+def gradients(nlp: Language, texts: list[str] = TEXTS) -> dict[str, torch.Tensor]:
+    generator(nlp).update(examples_of(nlp, texts))
+    network = generator(nlp).model.shims[0].module
+    found = {name: each.grad.to_dense().clone() for name, each in network.named_parameters()}
+    network.zero_grad()
+    return found
+
+
+def test_gradient_is_truncated_between_pieces(copy_of: Copy) -> None:
+    """It is that of two texts, the second of which begins with the state of the first."""
+    nlp = make()
+    text = POEMS[0]
+    found = gradients(copy_of(nlp, piece_length=10), [text])
+    network = generator(nlp).model.shims[0].module
+    encoder = generator(nlp).model.attrs["encoder"]
+    start, end = encoder.marks
+    keys = np.array([start, *encoder.keys(text), end])
+    network.train()
+    network.zero_grad()
+    state = None
+    for place in range(0, len(keys) - 1, 10):
+        part = keys[place : place + 11]
+        hidden, state = network.read(part[None, :-1], state)
+        state = [tuple(each.detach() for each in layer) for layer in state]
+        loss = network.surprisals(network.scores(hidden[0]), part[1:]).sum() / (len(text) + 1)
+        loss.backward()
+    for name, parameter in network.named_parameters():
+        assert torch.allclose(found[name], parameter.grad.to_dense(), atol=1e-6), name
+    uncut = gradients(copy_of(nlp), [text])
+    assert not torch.allclose(uncut["layers.0.weight_hh_l0"], found["layers.0.weight_hh_l0"])
+
+
+def test_get_loss_changes_nothing(trained: Language) -> None:
+    pipe = generator(trained)
+    examples = examples_of(trained)
+    network = pipe.model.shims[0].module
+    scores, _ = pipe.model.begin_update([example.predicted for example in examples])
+    (part,) = scores.pieces
+    loss, (gradient,) = pipe.get_loss(examples, replace(scores, pieces=iter([part])))
+    assert all(parameter.grad is None for parameter in network.parameters())
+    assert loss == pytest.approx(-trained.evaluate(examples)["char_log_prob"], rel=1e-4)
+    # That of a softmax: probabilities, less 1 for what follows.
+    expected = part.scores.detach().softmax(dim=1)
+    expected[torch.arange(len(expected)), torch.from_numpy(part.piece.targets)] -= 1
+    assert torch.allclose(gradient, expected / scores.n_predicted, atol=1e-7)
+
+
+def test_texts_that_teach_nothing() -> None:
+    nlp = make()
+    before = found(nlp, TEXTS)
+    for examples in ([], examples_of(nlp, ["", ""])):
+        assert generator(nlp).update(examples, sgd=AdamW(0.1), losses={}) == {"char_generator": 0}
+    assert found(nlp, TEXTS) == before
+    first, second = (
+        generator(nlp).update(examples_of(nlp, texts), losses={})["char_generator"]
+        for texts in (["春"], ["", "春", ""])
+    )
+    assert first == pytest.approx(second)
+
+
+def test_an_update_that_fails_is_none() -> None:
+    nlp = make()
+    network = generator(nlp).model.shims[0].module
+    calls = iter([1, 2])
+    surprisals = network.surprisals
+
+    def fail(*args: Any) -> torch.Tensor:
+        if next(calls) == 2:
+            raise KeyboardInterrupt
+        return surprisals(*args)  # type: ignore[no-any-return]
+
+    network.surprisals = fail
+    with pytest.raises(KeyboardInterrupt):
+        nlp.update(examples_of(nlp, ["春" * 300]), sgd=AdamW(0.1))
+    assert all(p.grad is None or not p.grad.to_dense().any() for p in network.parameters())
+
+
+@pytest.mark.parametrize("optimizer", [AdamW(0.02), SGD(2.0), Adam(0.02, use_averages=True)])
+@pytest.mark.parametrize("tied", [True, False])
+def test_optimizers(optimizer: Any, tied: bool) -> None:
+    nlp = blank()
+    add(nlp, {"tied": tied})
+    fix_random_seed(0)
+    nlp.initialize(lambda: examples_of(nlp))
+    losses = [nlp.update(examples_of(nlp), sgd=optimizer, losses={}) for _ in range(20)]
+    assert losses[-1]["char_generator"] < 0.9 * losses[0]["char_generator"]
+    with nlp.use_params(optimizer.averages or {}):
+        assert nlp("春")._.perplexity > 1
+
+
+def test_training_goes_on() -> None:
+    nlp = make(steps=5)
+    before = nlp.evaluate(examples_of(nlp))["perplexity"]
+    optimizer = nlp.resume_training(sgd=AdamW(0.005))
+    for _ in range(10):
+        nlp.update(examples_of(nlp), sgd=optimizer)
+    assert nlp.evaluate(examples_of(nlp))["perplexity"] < before
+
+
+def test_frozen() -> None:
+    nlp = make(steps=5)
+    before = found(nlp, TEXTS)
+    nlp.update(examples_of(nlp), sgd=AdamW(0.1), exclude=["char_generator"])
+    assert found(nlp, TEXTS) == before
+
+
+def test_annotating(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes behind it sees in training what it writes."""
+    nlp = make(steps=5)
+    nlp.add_pipe("char_generator", name="other")
+    generator(nlp, "other").initialize(lambda: examples_of(nlp))
+    seen: list[Example] = []
+    monkeypatch.setattr(generator(nlp, "other"), "update", lambda egs, **_: seen.extend(egs))
+    nlp.update(examples_of(nlp), sgd=AdamW(0.01), annotates=["char_generator"])
+    assert len(seen) == len(TEXTS)
+    assert all(example.predicted._.perplexity > 1 for example in seen)
+
+
+# Dropouts
+
+
+@pytest.mark.parametrize(
+    "name", ["embed_dropout", "hidden_dropout", "output_dropout", "key_dropout"]
+)
+@pytest.mark.parametrize("variational", [True, False])
+def test_dropouts_are_of_training_alone(name: str, variational: bool) -> None:
+    nlp = make({name: 0.5, "layers": 2, "variational": variational}, steps=1)
+    assert found(nlp, TEXTS) == found(nlp, TEXTS)
+    pipe = generator(nlp)
+    docs = [nlp.make_doc(POEMS[0])]
+
+    def scores() -> torch.Tensor:
+        (part,) = pipe.model.begin_update(docs)[0].pieces
+        return part.scores.detach()
+
+    assert not torch.equal(scores(), scores())
+    without = make({"layers": 2}, steps=1)
+    (first,), (second,) = (
+        [part.scores for part in generator(without).model.begin_update(docs)[0].pieces]
+        for _ in range(2)
+    )
+    assert torch.equal(first, second)
+
+
+def test_the_default_dropouts() -> None:
+    nlp = blank()
+    nlp.add_pipe("char_generator")
+    nlp.initialize(lambda: examples_of(nlp))
+    pipe = generator(nlp)
+    losses = {pipe.update(examples_of(nlp), losses={})["char_generator"] for _ in range(3)}
+    assert len(losses) == 3
+    assert found(nlp, TEXTS) == found(nlp, TEXTS)
+
+
+@pytest.mark.parametrize("variational", [True, False])
+def test_variational_dropout_is_the_same_for_all_characters(variational: bool) -> None:
+    nlp = make({"output_dropout": 0.5, "variational": variational})
+    encoder = generator(nlp).model.attrs["encoder"]
+    with generator(nlp).model.shims[0].training() as network:
+        keys = np.stack([encoder.keys(poem) for poem in POEMS])
+        hidden, _ = network.read(keys)
+    dropped = hidden == 0  # [B, C, D]
+    assert 0.3 < dropped.float().mean() < 0.7
+    assert (dropped == dropped[:, :1]).all().item() is variational
+    assert not torch.equal(dropped[0, 0], dropped[1, 0])
+
+
+# What a network is built for
+
+
+def test_rare_characters_are_unknown() -> None:
+    nlp = make(None, {"char_min_freq": 2}, texts=["明明月光光", "月"])
+    doc = nlp("明月光龘")
+    assert doc._.oov_rate == 0.25
+    encoder = generator(nlp).model.attrs["encoder"]
+    assert sorted(encoder.strings) == sorted(["", "", "", "明", "月", "光"])
+    nlp = make(None, {"char_min_freq": 3}, texts=["明明月光光", "月"])
+    assert nlp("明月光龘")._.oov_rate == 1
+    assert generator(nlp).generate(seed=0) == [""]
+
+
+def test_unknown_characters_are_learnt() -> None:
+    """Where many of the training are, they are likely."""
+    texts = ["明" + chr(0x4E00 + number) for number in range(50)]
+    nlp = make(None, {"char_min_freq": 2}, texts=texts, steps=40)
+    assert nlp("明龘")._.log_prob > -0.5
+    assert all(set(text) <= {"明"} for text in generator(nlp).generate(n=9, seed=0))
+
+
+@pytest.mark.parametrize("fine_tune", [True, False])
+@pytest.mark.parametrize("tied", [True, False])
+def test_pretrained_vectors(fine_tune: bool, tied: bool) -> None:
+    """They are not changed; offsets are learnt where asked for."""
+    nlp = blank()
+    pipe = add(nlp, {"tied": tied}, {"fine_tune": fine_tune, "normalise_embeddings": False})
+    data = np.random.default_rng(0).normal(size=(3, 8)).astype(np.float32)
+    examples = examples_of(nlp)
+    pipe.initialize(lambda: examples, char_vectors=TextVectors(["月", "，", "未"], data))
+    network, encoder = pipe.model.shims[0].module, pipe.model.attrs["encoder"]
+    keys = torch.from_numpy(encoder.keys("月，"))
+    assert torch.equal(network.chars(keys), torch.from_numpy(data[:2]))
+    losses = [nlp.update(examples, sgd=AdamW(0.02), losses={}) for _ in range(10)]
+    assert losses[-1]["char_generator"] < losses[0]["char_generator"]
+    assert torch.equal(network.chars.pretrained[keys], torch.from_numpy(data[:2]))
+    assert torch.equal(network.chars(keys), torch.from_numpy(data[:2])) is not fine_tune
+    assert nlp("未")._.oov_rate == 1
+
+
+def test_no_text() -> None:
+    nlp = blank()
+    add(nlp)
+    for texts in ([""], ["", ""]):
+        with pytest.raises(ValueError, match=r"F340.*'char_generator'"):
+            nlp.initialize(lambda texts=texts: examples_of(nlp, texts))  # type: ignore[misc]
+
+
+def test_the_text_is_what_is_learnt_whatever_the_tokens_are() -> None:
+    nlp = blank("jieba")
+    add(nlp)
+    losses = train(nlp, 10)
+    other = blank()
+    add(other)
+    assert train(other, 10) == pytest.approx(losses)
+    example = Example(nlp.make_doc("春"), blank().make_doc("春"))
+    assert nlp.update([example], losses={})["char_generator"] > 0

@@ -1,0 +1,306 @@
+"""Texts that are written: which characters are chosen, and how."""
+
+import time
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from spacy.language import Language
+
+from spacy_flat.generator import writing
+from spacy_flat.generator.component import CharGenerator
+from spacy_flat.generator.sampling import Draws, Sampling, seeds_of_texts
+
+from .conftest import POEMS, TEXTS, Copy, blank, generator, make
+
+
+def scores_behind(pipe: CharGenerator, text: str) -> np.ndarray:
+    """[K] logits of what follows a text, computed anew from its first character."""
+    shim, encoder = pipe.model.shims[0], pipe.model.attrs["encoder"]
+    keys = np.array([[encoder.marks[0], *encoder.keys(text)]])
+    with shim.predicting() as network:
+        hidden, _ = network.read(keys)
+        return network.scores(hidden[0, -1]).numpy()
+
+
+def greedy(pipe: CharGenerator, prompt: str, max_length: int) -> str:
+    encoder = pipe.model.attrs["encoder"]
+    text = prompt
+    for _ in range(max_length):
+        scores = scores_behind(pipe, text)
+        scores[0] = -np.inf  # the unknown character
+        best = int(scores.argmax())
+        if best == encoder.marks[1]:
+            break
+        text += encoder.strings[best]
+    return text
+
+
+@pytest.fixture(scope="module", params=["lstm", "gru", "two layers"])
+def restless(request: pytest.FixtureRequest) -> Language:
+    """Has hardly learnt anything, so that many characters are likely."""
+    kinds: dict[str, dict[str, Any]] = {"gru": {"cell": "gru"}, "two layers": {"layers": 2}}
+    return make(kinds.get(request.param), steps=12)
+
+
+@pytest.mark.parametrize("prompt", ["", "春", "床前明月光，", "未见之字", "New", "\ud800春"])
+@pytest.mark.parametrize("piece_length", [2, 100])
+def test_greedy_is_the_best_character_each_time(
+    restless: Language, copy_of: Copy, prompt: str, piece_length: int
+) -> None:
+    """With the state that is kept as without."""
+    pipe = generator(copy_of(restless, piece_length=piece_length))
+    expected = greedy(pipe, prompt, 30)
+    assert pipe.generate(prompt, temperature=0, max_length=30) == [expected]
+    assert pipe.generate(prompt, temperature=0, max_length=30, n=3) == [expected] * 3
+
+
+def test_what_was_learnt_is_written(trained: Language) -> None:
+    pipe = generator(trained)
+    for poem in POEMS:
+        assert pipe.generate(poem[:1], temperature=0)[0] in TEXTS
+        assert pipe.generate(poem[:2], temperature=0) == [poem]
+    assert set(pipe.generate(n=20, seed=0, temperature=0.3)) <= {*TEXTS}
+
+
+def test_a_text_that_ends_leaves_the_others_alone(trained: Language) -> None:
+    """The texts have 1 to 24 characters."""
+    pipe = generator(trained)
+    texts = pipe.generate(n=40, seed=1)
+    assert len({len(text) for text in texts}) > 3
+    assert sum(text in TEXTS for text in texts) > 30
+
+
+def test_length(restless: Language) -> None:
+    pipe = generator(restless)
+    assert pipe.generate("春", max_length=0, n=2) == ["春", "春"]
+    assert all(len(text) <= 6 for text in pipe.generate("春", max_length=5, n=20, seed=0))
+    assert any(len(text) == 6 for text in pipe.generate("春", max_length=5, n=20, seed=0))
+
+
+def test_a_text_may_end_at_once() -> None:
+    pipe = generator(make(texts=["春"], steps=40))
+    assert pipe.generate("春", n=3, temperature=0) == ["春"] * 3
+    assert list(pipe.stream("春", temperature=0)) == []
+
+
+def test_only_characters_are_written(restless: Language) -> None:
+    """Not the marks nor the unknown character, which untrained networks find likely."""
+    pipe = generator(restless)
+    known = set("".join(TEXTS))
+    for text in pipe.generate(n=50, seed=3, max_length=50, temperature=5.0):
+        assert set(text) <= known
+
+
+def test_seeds(restless: Language) -> None:
+    pipe = generator(restless)
+    texts = pipe.generate(n=8, seed=5)
+    assert len(set(texts)) > 4
+    assert pipe.generate(n=8, seed=5) == texts
+    assert pipe.generate(n=3, seed=5) == texts[:3]
+    assert pipe.generate(n=8, seed=6) != texts
+    assert pipe.generate(n=8) != pipe.generate(n=8)
+
+
+def test_more_texts_than_are_written_at_once(
+    restless: Language, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipe = generator(restless)
+    texts, poems = pipe.generate(n=7, seed=5), pipe.poem(n=4, seed=5)
+    monkeypatch.setattr(writing, "TEXTS_AT_ONCE", 3)
+    assert pipe.generate(n=7, seed=5) == texts
+    assert [poem.text for poem in pipe.poem(n=4, seed=5)] == [poem.text for poem in poems]
+
+
+def test_a_stream_is_the_same_text(restless: Language) -> None:
+    pipe = generator(restless)
+    options = {"seed": 4, "temperature": 0.8, "top_k": 20, "top_p": 0.9, "max_length": 300}
+    characters = list(pipe.stream("春", **options))
+    assert all(len(character) == 1 for character in characters)
+    assert pipe.generate("春", **options) == ["春" + "".join(characters)]
+
+
+def test_a_stream_gives_characters_as_they_come(restless: Language) -> None:
+    """One could go on forever, and training in between is possible."""
+    nlp = blank()
+    nlp.add_pipe("char_generator", source=restless)
+    stream = generator(nlp).stream("春", max_length=10**9, seed=1)
+    assert len(next(stream)) == 1
+    network = generator(nlp).model.shims[0].module
+    assert (network.bias * 2).requires_grad
+
+
+def test_time_is_linear_in_length() -> None:
+    pipe = generator(make(texts=["春明" * 20]))
+
+    def seconds(max_length: int) -> float:
+        start = time.perf_counter()
+        pipe.generate(max_length=max_length, seed=0)
+        return time.perf_counter() - start
+
+    pipe.model.shims[0].module.bias.data[pipe.model.attrs["encoder"].marks[1]] = -100  # no end
+    assert len(pipe.generate(max_length=3000, seed=0)[0]) == 3000
+    assert min(seconds(3000) for _ in range(3)) < 30 * min(seconds(300) for _ in range(3))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n": 0}, "n = 0 .*1 or more"),
+        ({"n": 1.5}, "n = 1.5"),
+        ({"n": True}, "n = True"),
+        ({"max_length": -1}, "max_length = -1 .*0 or more"),
+        ({"seed": -1}, "seed = -1"),
+        ({"seed": "x"}, "seed = 'x'"),
+        ({"temperature": -0.1}, "temperature = -0.1"),
+        ({"temperature": float("nan")}, "temperature = nan"),
+        ({"temperature": float("inf")}, "temperature = inf"),
+        ({"temperature": "hot"}, "temperature = 'hot'"),
+        ({"top_k": -1}, "top_k = -1"),
+        ({"top_p": 0}, "top_p = 0"),
+        ({"top_p": 1.1}, "top_p = 1.1"),
+        ({"repetition_penalty": 0}, "repetition_penalty = 0"),
+    ],
+)
+def test_arguments_out_of_range(trained: Language, arguments: dict[str, Any], message: str) -> None:
+    pipe = generator(trained)
+    with pytest.raises(ValueError, match=f"F341.*{message}"):
+        pipe.generate(**arguments)
+    if "n" not in arguments:
+        with pytest.raises(ValueError, match=f"F341.*{message}"):
+            pipe.stream(**arguments)
+    if "max_length" not in arguments:
+        with pytest.raises(ValueError, match=f"F341.*{message}"):
+            pipe.poem("五绝", **arguments)
+
+
+def test_a_prompt_is_a_string(trained: Language) -> None:
+    for write in (generator(trained).generate, generator(trained).stream, generator(trained).poem):
+        with pytest.raises(TypeError, match=r"F028.*int"):
+            write(prompt=3)  # type: ignore[operator]
+
+
+def test_without_a_network() -> None:
+    nlp = blank()
+    nlp.add_pipe("char_generator")
+    pipe = generator(nlp)
+    for write in (pipe.generate, pipe.stream, pipe.poem, lambda: pipe.acrostic("春夏秋冬")):
+        with pytest.raises(ValueError, match=r"F303.*'char_generator'"):
+            write()
+
+
+def test_a_network_that_has_diverged() -> None:
+    nlp = make()
+    generator(nlp).model.shims[0].module.bias.data[:] = float("nan")
+    with pytest.raises(ValueError, match=r"F348"):
+        generator(nlp).generate()
+
+
+# Sampling
+
+SCORES = np.log(np.array([[0.1, 0.4, 0.2, 0.25, 0.05], [0.05, 0.05, 0.1, 0.2, 0.6]]))
+NONE = np.zeros(SCORES.shape, dtype=bool)
+
+
+def shares(sampling: Sampling, seen: np.ndarray = NONE, allowed: np.ndarray = ~NONE) -> np.ndarray:
+    """How often each key is chosen, for many numbers evenly between 0 and 1."""
+    counts = np.zeros(SCORES.shape)
+    for draw in np.linspace(0, 1, 20_000, endpoint=False):
+        keys = sampling.choose(SCORES, seen, allowed, np.full(2, draw))
+        counts[np.arange(2), keys] += 1
+    return counts / 20_000
+
+
+def expected(*rows: list[float]) -> Any:
+    return pytest.approx(np.array([np.array(row) / sum(row) for row in rows]), abs=1e-3)
+
+
+def test_characters_are_drawn_by_their_probability() -> None:
+    assert shares(Sampling()) == pytest.approx(np.exp(SCORES), abs=1e-3)
+
+
+def test_temperature() -> None:
+    assert shares(Sampling(temperature=0.5)) == expected(*(np.exp(SCORES) ** 2).tolist())
+    for temperature in (0, 1e-9, 1e-320):
+        keys = Sampling(temperature=temperature).choose(SCORES, NONE, ~NONE, np.array([0.99, 0.0]))
+        assert keys.tolist() == [1, 4]
+
+
+def test_top_k() -> None:
+    assert shares(Sampling(top_k=2)) == expected([0, 0.4, 0, 0.25, 0], [0, 0, 0, 0.2, 0.6])
+    assert shares(Sampling(top_k=9)) == pytest.approx(np.exp(SCORES), abs=1e-3)
+
+
+def test_top_p() -> None:
+    """The smallest set that has it: 0.4 + 0.25 + 0.2, and 0.6 + 0.2."""
+    nucleus = expected([0, 0.4, 0.2, 0.25, 0], [0, 0, 0, 0.2, 0.6])
+    assert shares(Sampling(top_p=0.7)) == nucleus
+    assert shares(Sampling(top_p=0.01)) == expected([0, 1, 0, 0, 0], [0, 0, 0, 0, 1])
+    # Of what top_k leaves: 0.4 / 0.65 is above 0.6, 0.6 / 0.8 is not above 0.76.
+    assert shares(Sampling(top_p=0.76, top_k=2))[1] == pytest.approx(
+        [0, 0, 0, 0.25, 0.75], abs=0.01
+    )
+    assert shares(Sampling(top_p=0.6, top_k=2))[0] == pytest.approx([0, 1, 0, 0, 0])
+
+
+def test_repetition_penalty() -> None:
+    """ln 0.4 is below 0 and is doubled."""
+    seen = NONE.copy()
+    seen[0, 1] = True
+    found = shares(Sampling(repetition_penalty=2.0), seen)
+    assert found == expected([0.1, 0.16, 0.2, 0.25, 0.05], np.exp(SCORES[1]).tolist())
+    positive = Sampling(temperature=0, repetition_penalty=2.0).choose(
+        SCORES + 3, seen, ~NONE, np.zeros(2)
+    )
+    assert positive.tolist() == [3, 4]  # (3 − 0.92) / 2 < 3 − 1.39
+
+
+def test_the_prompt_is_what_the_text_has(restless: Language) -> None:
+    pipe = generator(restless)
+    text = pipe.generate("明", temperature=0, max_length=40, repetition_penalty=1e6)[0]
+    assert max(Counter(text).values()) == 1
+    keys = pipe.model.attrs["encoder"].keys("明月")
+    seen = writing.Continuation(pipe.model, "明月", 3).seen
+    assert [np.flatnonzero(row).tolist() for row in seen] == [sorted(keys.tolist())] * 3
+
+
+def test_only_what_is_allowed() -> None:
+    allowed = np.array([[1, 0, 1, 0, 0], [0, 1, 0, 0, 0]], dtype=bool)
+    assert shares(Sampling(), allowed=allowed) == expected([0.1, 0, 0.2, 0, 0], [0, 1, 0, 0, 0])
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(st.floats(-80, 80), min_size=1, max_size=8),
+    st.floats(0, 1, exclude_max=True),
+    st.data(),
+)
+def test_what_is_not_allowed_is_never_chosen(
+    scores: list[float], draw: float, data: st.DataObject
+) -> None:
+    allowed = np.array(
+        data.draw(st.lists(st.booleans(), min_size=len(scores), max_size=len(scores)))
+    )
+    allowed[data.draw(st.integers(0, len(scores) - 1))] = True
+    sampling = Sampling(
+        temperature=data.draw(st.sampled_from([0, 1e-9, 0.5, 1, 100])),
+        top_k=data.draw(st.integers(0, 9)),
+        top_p=data.draw(st.floats(0.001, 1)),
+    )
+    for kind in (np.float32, np.float64):
+        row = np.array([scores], dtype=kind)
+        (key,) = sampling.choose(row, row > 1000, allowed, np.array([draw]))
+        assert allowed[key]
+
+
+def test_draws() -> None:
+    many, few = Draws(seeds_of_texts(7, 5)), Draws(seeds_of_texts(7, 2))
+    first = [many.next() for _ in range(600)]
+    assert all(np.array_equal(a[:2], few.next()) for a in first)
+    numbers = np.array(first)
+    assert len(np.unique(numbers)) == numbers.size
+    assert abs(numbers.mean() - 0.5) < 0.03
+    assert 0 <= numbers.min() < 0.01 < 0.99 < numbers.max() < 1
