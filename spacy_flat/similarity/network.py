@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -86,6 +87,31 @@ class RE2(EmbeddingNetwork):
         filled = self.to_tensor(texts.filled)[:, None]
         embedded = self.embed(texts, filled, upstream)
         return self.first.beside_encoding(embedded, filled)
+
+    def first_encoding(self, texts: TextRows, upstream: Tensor | None) -> Tensor:
+        """[units, hidden] what the first encoder makes of the texts."""
+        return self.encode(texts, upstream)[self.to_tensor(texts.filled), self.embed_width :]
+
+    def compare_with(
+        self,
+        query: Tensor,
+        texts: TextRows,
+        upstream: NDArray[np.float16] | None,
+        encoded: NDArray[np.float16],
+        comparison: Comparison,
+    ) -> Tensor:
+        """Compare a text, [T, D] as `encode` returns, with others that were encoded before.
+
+        texts: [units] the others, without empty rows.
+        upstream, encoded: [units, W] and [units, hidden], as `first_encoding` took and gave them.
+        comparison: of the rows of the query and, behind these, of the units.
+
+        Returns [B, K].
+        """
+        vectors = None if upstream is None else self.to_tensor(upstream).float()
+        embedded = self.embed(texts, self.to_tensor(texts.filled)[:, None], vectors)
+        known = torch.cat([embedded, self.to_tensor(encoded)], dim=1)
+        return self.compare(torch.cat([query, known]), comparison)
 
     def embed(self, texts: TextRows, filled: Tensor, upstream: Tensor | None) -> Tensor:
         """[T, D] embeddings. Empty rows are 0."""
