@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from heapq import nsmallest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from ..errors import Errors
 from ..files import replacing
 from ..text.initialise import tok2vec_of
-from ..text.units import Ints
 from .candidates import Candidates, terms_of
 from .encoded import EncodedTexts
 from .pairs import Text, string_of
@@ -97,22 +96,20 @@ class TextIndex:
         (span,) = self.pipe.spans_of([query])
         outputs = self.encoded.compare(self.pipe.model, span, found)
         similarities = self.pipe.similarities(self.pipe.probabilities(outputs))
-        return list(islice(self._matches(found, similarities), top_k))
-
-    def _matches(self, found: Ints, similarities: NDArray[np.float32]) -> Iterator[Match]:
-        """The best first. found, similarities: [n] numbers of distinct texts, ascending."""
-        for place in np.argsort(-similarities, kind="stable").tolist():
-            text = self._distinct[found[place]]
-            for number in self.numbers[text]:
-                yield Match(number, text, float(similarities[place]))
+        matches = (
+            Match(number, text, similarity)
+            for text, similarity in zip(self._distinct[found], similarities.tolist(), strict=True)
+            for number in self.numbers[text]
+        )
+        return nsmallest(top_k, matches, key=lambda match: (-match.similarity, match.number))
 
     @cached_property
-    def _distinct(self) -> list[str]:
-        return list(self.numbers)
+    def _distinct(self) -> NDArray[np.object_]:
+        return np.array(list(self.numbers), dtype=np.object_)
 
     def save(self, path: str | Path) -> None:
         """Write a folder with one file: an index that is there is replaced wholly or kept."""
-        from safetensors.numpy import save_file
+        from safetensors.numpy import save
 
         arrays = {
             **self.encoded.arrays,
@@ -123,7 +120,7 @@ class TextIndex:
         checksum = checksum_of(self.weights, arrays)
         fields = {"format": FORMAT, "weights": self.weights, "checksum": checksum}
         with replacing(Path(path) / FILE) as temporary:
-            save_file(arrays, temporary, {HEADER: json.dumps(fields)})
+            temporary.write_bytes(save(arrays, {HEADER: json.dumps(fields)}))
 
     @classmethod
     def load(cls, pipe: "PairClassifier", path: Path) -> "TextIndex":
