@@ -35,9 +35,12 @@ def test_networks_are_plain_torch(network: str) -> None:
     assert not any(name.startswith("spacy_flat.lexicon") for name in loaded)
 
 
-@pytest.mark.parametrize("module", ["ner.flat.component", "ner.tener.component", "nn.optimizers"])
+@pytest.mark.parametrize(
+    "module",
+    ["ner.flat.component", "ner.tener.component", "similarity.component", "nn.optimizers"],
+)
 def test_what_spacy_imports_at_every_start(module: str) -> None:
     """Entry points are imported by every `Language()`. (thinc itself may import torch.)"""
-    heavy = {"daachorse", "safetensors", "jieba", "gensim", "spacy_transformers"}
+    heavy = {"daachorse", "safetensors", "jieba", "gensim", "spacy_transformers", "bm25s"}
     assert not heavy & imported_by(f"spacy_flat.{module}")
     assert "spacy_flat.nn.shim" not in imported_by(f"spacy_flat.{module}")

@@ -1,6 +1,7 @@
 """An index of texts that stay: what is found is what comparing each pair would say."""
 
 import json
+import re
 import threading
 from collections.abc import Callable
 from functools import cache
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 from spacy.language import Language
 from spacy.tokens import Doc
+from thinc.api import fix_random_seed
 
 from spacy_flat.similarity.candidates import Candidates, terms_of
 from spacy_flat.similarity.component import PairClassifier
@@ -390,3 +392,21 @@ def test_without_network(tmp_path: Path) -> None:
 
 def test_an_empty_doc(pipe: PairClassifier, index: TextIndex) -> None:
     assert_like_pairs(pipe, TEXTS, "", index.search(Doc(pipe.vocab), top_k=100))
+
+
+# Docs
+
+
+def test_docs_show_what_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fix_random_seed(0)
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs/similarity.md").read_text("utf-8")
+    code, shown = re.findall(
+        r"^```(?:python|text)\n(.*?)^```$",
+        page[page.index("## Search") :],
+        re.DOTALL | re.MULTILINE,
+    )[:2]
+    exec(compile(code, "snippet", "exec"), {})
+    assert capsys.readouterr().out == shown
