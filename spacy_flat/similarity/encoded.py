@@ -13,14 +13,12 @@ from ..text.batches import group_by_cost
 from ..text.initialise import shim_of, tok2vec_of
 from ..text.units import Ints
 from ..text.upstream import Upstream
-from .batch import TextRows, compare, places_of
+from .batch import Halves, KnownRows, TextRows, compare_with_first, places_of
 from .model import PairModel, network_of
 from .reading import PairEncoder, PairTexts, SpanPairs, docs_of
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-Halves = NDArray[np.float16]
 
 
 @dataclass(frozen=True)
@@ -76,31 +74,30 @@ class EncodedTexts:
         The query is encoded once.
         """
         encoder: PairEncoder = model.attrs["encoder"]
+        network, most = network_of(model), encoder.options.batch_nodes
         rows, upstream = read_texts(model, [query])
         n_query, lengths = int(rows.filled.sum()), self.lengths[numbers]
         order = np.argsort(lengths, kind="stable")
-        most = encoder.options.batch_nodes
-        network = network_of(model)
         found = []
         with shim_of(model).predicting():
-            encoded_query = network.encode(rows, upstream)
+            encoded = network.encode(rows, upstream)
             for some in group_by_cost(order, np.full_like(lengths, n_query), lengths, most):
-                units = places_of(self.starts[numbers[some]], lengths[some])
-                # The query's rows come first, and these behind them.
                 n_units = np.concatenate([[n_query], lengths[some]])
-                starts = len(rows.filled) + np.cumsum(n_units) - n_units - n_query
-                starts[0] = encoder.gap
-                right = np.arange(1, len(n_units))
-                outputs = network.compare_with(
-                    encoded_query,
-                    TextRows((), np.ones(len(units), np.bool_), *self.keys[units].T.astype(int)),
-                    self.upstream[units] if self.upstream.shape[1] else None,
-                    self.encoded[units],
-                    compare(starts, n_units, np.zeros_like(right), right, encoder.gap),
-                )
+                comparison = compare_with_first(len(rows.filled), n_units, encoder.gap)
+                outputs = network.compare_known(encoded, self.known(numbers[some]), comparison)
                 found.append(outputs.cpu().numpy())
         in_order: NDArray[np.float32] = np.concatenate(found)[np.argsort(order)]
         return in_order
+
+    def known(self, numbers: Ints) -> KnownRows:
+        """Some of the texts."""
+        units = places_of(self.starts[numbers], self.lengths[numbers])
+        keys = self.keys[units].T.astype(np.int64)
+        return KnownRows(
+            TextRows((), np.ones(len(units), np.bool_), *keys),
+            self.upstream[units] if self.upstream.shape[1] else None,
+            self.encoded[units],
+        )
 
 
 def read_texts(model: PairModel, spans: Sequence[Span]) -> tuple[TextRows, "Tensor | None"]:
@@ -109,6 +106,5 @@ def read_texts(model: PairModel, spans: Sequence[Span]) -> tuple[TextRows, "Tens
     pairs = [(span, span) for span in spans]
     texts = PairTexts.of(SpanPairs(docs_of(pairs), pairs), encoder.unit)
     rows = encoder.rows(texts, texts.left)
-    return rows, Upstream(tok2vec_of(model), encoder.unit, texts.docs, False).of_texts(
-        rows.segments
-    )
+    upstream = Upstream(tok2vec_of(model), encoder.unit, texts.docs, is_train=False)
+    return rows, upstream.of_texts(rows.segments)

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -22,7 +21,7 @@ from torch.utils.checkpoint import checkpoint
 from ..nn.dropout import Dropout
 from ..nn.embedding import NO_TABLE, Table, make_embedding
 from ..nn.network import EmbeddingNetwork, plain_sizes
-from .batch import Comparison, PairBatch, TextRows
+from .batch import Comparison, KnownRows, PairBatch, TextRows
 from .options import RE2Options
 
 LEAST = -1e4  # below all that a unit can have, for the maximum over units
@@ -92,26 +91,17 @@ class RE2(EmbeddingNetwork):
         """[units, hidden] what the first encoder makes of the texts."""
         return self.encode(texts, upstream)[self.to_tensor(texts.filled), self.embed_width :]
 
-    def compare_with(
-        self,
-        query: Tensor,
-        texts: TextRows,
-        upstream: NDArray[np.float16] | None,
-        encoded: NDArray[np.float16],
-        comparison: Comparison,
-    ) -> Tensor:
+    def compare_known(self, query: Tensor, known: KnownRows, comparison: Comparison) -> Tensor:
         """Compare a text, [T, D] as `encode` returns, with others that were encoded before.
 
-        texts: [units] the others, without empty rows.
-        upstream, encoded: [units, W] and [units, hidden], as `first_encoding` took and gave them.
-        comparison: of the rows of the query and, behind these, of the units.
+        comparison: of the rows of the query and, behind these, of the others.
 
         Returns [B, K].
         """
-        vectors = None if upstream is None else self.to_tensor(upstream).float()
-        embedded = self.embed(texts, self.to_tensor(texts.filled)[:, None], vectors)
-        known = torch.cat([embedded, self.to_tensor(encoded)], dim=1)
-        return self.compare(torch.cat([query, known]), comparison)
+        vectors = None if known.upstream is None else self.to_tensor(known.upstream).float()
+        embedded = self.embed(known.texts, self.to_tensor(known.texts.filled)[:, None], vectors)
+        encoded = torch.cat([embedded, self.to_tensor(known.encoded)], dim=1)
+        return self.compare(torch.cat([query, encoded]), comparison)
 
     def embed(self, texts: TextRows, filled: Tensor, upstream: Tensor | None) -> Tensor:
         """[T, D] embeddings. Empty rows are 0."""

@@ -403,10 +403,8 @@ def test_docs_show_what_is_found(
     fix_random_seed(0)
     monkeypatch.chdir(tmp_path)
     page = (Path(__file__).parents[2] / "docs/similarity.md").read_text("utf-8")
-    code, shown = re.findall(
-        r"^```(?:python|text)\n(.*?)^```$",
-        page[page.index("## Search") :],
-        re.DOTALL | re.MULTILINE,
-    )[:2]
+    section = page[page.index("## Search") :]
+    blocks = re.findall(r"^```(?:python|text)\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+    code, shown = blocks[:2]
     exec(compile(code, "snippet", "exec"), {})
     assert capsys.readouterr().out == shown
