@@ -534,6 +534,36 @@ class Errors(metaclass=_Coded):
         "learning rate or with gradient clipping."
     )
 
+    # Searching
+    F330 = "There is no text to search in. Give at least one."
+    F331 = "{path}: no index here, {file} is missing. Save one with TextIndex.save."
+    F332 = (
+        "{path}: the index can't be loaded: {reason}. The file is damaged or is no index. Make the "
+        "index again."
+    )
+    F333 = (
+        "{path}: the index was saved in format {found!r}, but this version of spacy-flat reads "
+        "format {expected}. Make the index again."
+    )
+    F334 = (
+        "{path}: the index was made by another pipeline, or before component {name!r} was trained "
+        "further. Load it with the pipeline that made it, or make it again."
+    )
+    F335 = "{name} = {value!r} is out of range. Choose a whole number above 0."
+    F336 = (
+        "{path}, line {line}: no question in the first column. Correct the line; the columns are "
+        "separated by TABs."
+    )
+    F337 = (
+        '{path}, line {line}: expected {{"question": "…", "answer": "…"}}, where the answer may be '
+        "missing, but found {text!r}. Correct the line."
+    )
+    F338 = (
+        "The components of the pipeline {name} that can search are: {components}. Name one of them "
+        "with --component, or another pipeline."
+    )
+    F339 = "{path}: no question in this file. Check that it is the right file and complete."
+
 
 class Warnings(metaclass=_Coded):
     """Warning texts, used as `warnings.warn(Warnings.W001.format(...), stacklevel=2)`."""

@@ -37,10 +37,19 @@ def test_networks_are_plain_torch(network: str) -> None:
 
 @pytest.mark.parametrize(
     "module",
-    ["ner.flat.component", "ner.tener.component", "generator.component", "nn.optimizers"],
+    [
+        "ner.flat.component",
+        "ner.tener.component",
+        "similarity.component",
+        "generator.component",
+        "nn.optimizers",
+    ],
 )
 def test_what_spacy_imports_at_every_start(module: str) -> None:
     """Entry points are imported by every `Language()`. (thinc itself may import torch.)"""
-    heavy = {"daachorse", "safetensors", "jieba", "gensim", "spacy_transformers", "pypinyin"}
+    heavy = {
+        *("daachorse", "safetensors", "jieba", "gensim"),
+        *("spacy_transformers", "pypinyin", "bm25s"),
+    }
     assert not heavy & imported_by(f"spacy_flat.{module}")
     assert "spacy_flat.nn.shim" not in imported_by(f"spacy_flat.{module}")

@@ -17,6 +17,7 @@ from .evaluate import evaluate
 from .fetch import fetch
 from .lattice import lattice
 from .lexicon import lexicon
+from .search import search
 from .show import show
 from .vectors import vectors
 
@@ -38,6 +39,7 @@ app.command(
 app.command("evaluate", no_args_is_help=True)(exiting(evaluate))
 app.command("lattice", no_args_is_help=True)(exiting(lattice))
 app.command("lexicon")(exiting(lexicon))
+app.command("search", no_args_is_help=True)(exiting(search))
 app.command("show", no_args_is_help=True)(exiting(show))
 app.command("vectors", no_args_is_help=True)(exiting(vectors))
 

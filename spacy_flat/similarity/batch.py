@@ -15,6 +15,7 @@ from ..text.segments import Segment
 from ..text.units import Ints
 
 Bools = NDArray[np.bool_]
+Halves = NDArray[np.float16]
 
 MULTIPLE = 64  # of which the number of rows is one
 
@@ -28,6 +29,18 @@ class TextRows:
     chars: Ints  # [T] keys
     bigrams: Ints  # [T] keys of a character and its right neighbour
     words: Ints  # [T] keys of words, or of the words that characters are in
+
+
+@dataclass(frozen=True)
+class KnownRows:
+    """Texts that were encoded before; no rows are empty.
+
+    Shapes: W the width of a tok2vec's vectors.
+    """
+
+    texts: TextRows
+    upstream: Halves | None  # [T, W] vectors of a tok2vec
+    encoded: Halves  # [T, hidden] what the first encoder makes of the texts
 
 
 @dataclass(frozen=True)
@@ -98,3 +111,16 @@ def compare(starts: Ints, n_units: Ints, left: Ints, right: Ints, gap: int) -> C
     return Comparison(
         sources, filled, side_of(own_starts[:B], units[:B]), side_of(own_starts[B:], units[B:])
     )
+
+
+def compare_with_first(n_first: int, n_units: Ints, gap: int) -> Comparison:
+    """The first of some texts beside each of the others.
+
+    n_first: rows of the first text, with empty ones before and behind it; the units of the others
+        follow without any.
+    n_units: [1 + B] units of all texts.
+    """
+    starts = n_first - n_units[0] + np.cumsum(n_units) - n_units
+    starts[0] = gap
+    others = np.arange(1, len(n_units))
+    return compare(starts, n_units, np.zeros_like(others), others, gap)

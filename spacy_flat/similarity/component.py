@@ -1,7 +1,9 @@
 """`re2_similarity`: what spaCy sees of the comparison of two texts."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import takewhile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,8 +22,9 @@ from ..vectors import VectorSource, check_sources
 from .alignment import Alignment, is_too_large, keep_alignment
 from .calibration import Calibration, fit_temperature, log_softmax
 from .hooks import SimilarityHook
+from .index import TextIndex
 from .model import Outputs, PairModel, align, initialise, network_of
-from .pairs import Pair, mark_pair, pair_of
+from .pairs import Pair, Text, mark_pair, pair_of
 from .reading import SpanPairs, docs_of, learn_vocabulary
 from .scores import gold_of, score_pairs
 
@@ -41,7 +44,6 @@ tok2vec = null
 """
 DEFAULT_MODEL = Config().from_str(DEFAULT_CONFIG)["model"]
 
-Text = str | Doc | Span
 Probabilities = NDArray[np.float32]
 
 
@@ -204,7 +206,7 @@ class PairClassifier(NetworkPipe):
         self.require_initialised()
         pairs = [pair_of(doc) for doc in docs]
         known = [pair for pair in pairs if pair is not None]
-        found = iter(self._probabilities(SpanPairs(docs, known)))
+        found = iter(self.probabilities(self.logits(SpanPairs(docs, known))))
         return [next(found) if pair is not None else None for pair in pairs]
 
     def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Probabilities | None]) -> None:
@@ -252,7 +254,7 @@ class PairClassifier(NetworkPipe):
         """
         self.require_initialised()
         found = [
-            self._probabilities(self._span_pairs(some))
+            self.probabilities(self.logits(self._span_pairs(some)))
             for some in minibatch(pairs, batch_size)  # type: ignore[no-untyped-call]
         ]
         return np.concatenate([np.zeros((0, len(self.labels)), dtype=np.float32), *found])
@@ -260,15 +262,39 @@ class PairClassifier(NetworkPipe):
     def similarity(self, left: Text | Token, right: Text | Token) -> float:
         """The probability of the positive label, or the score, of two texts."""
         probabilities = self.predict_pairs([(_text(left), _text(right))])
-        return float(probabilities[0, self.labels.index(self.positive)])
+        return float(self.similarities(probabilities)[0])
+
+    def similarities(self, probabilities: Probabilities) -> NDArray[np.float32]:
+        """[N, K] → [N] the probabilities of the positive label, or the scores."""
+        return probabilities[:, self.labels.index(self.positive)]
 
     def _span_pairs(self, pairs: Sequence[tuple[Text, Text]]) -> SpanPairs:
-        texts = list(
-            dict.fromkeys(text for pair in pairs for text in pair if isinstance(text, str))
-        )
-        docs = dict(zip(texts, self.make_docs(texts), strict=True))
-        spans = [(_span(left, docs), _span(right, docs)) for left, right in pairs]
-        return SpanPairs(docs_of(spans), spans)
+        spans = self.spans_of([text for pair in pairs for text in pair])
+        known = list(zip(spans[::2], spans[1::2], strict=True))
+        return SpanPairs(docs_of(known), known)
+
+    def index(self, texts: Iterable[Text]) -> TextIndex:
+        """An index to `search` for the texts that are most like another one.
+
+        texts: at least one. Each is encoded once, up to its first alignment.
+
+        Raises TypeError for a single string (F026) and ValueError where there is no text (F330).
+        """
+        return TextIndex.of(self, texts)
+
+    def load_index(self, path: str | Path) -> TextIndex:
+        """An index as `TextIndex.save` wrote it.
+
+        Raises FileNotFoundError where there is none (F331); ValueError for damaged data (F332),
+        another version's format (F333), and other weights than those of this component (F334).
+        """
+        return TextIndex.load(self, Path(path))
+
+    def spans_of(self, texts: Sequence[Text]) -> list[Span]:
+        """Texts as spans of Docs; equal strings are spans of one Doc."""
+        strings = list(dict.fromkeys(text for text in texts if isinstance(text, str)))
+        docs = dict(zip(strings, self.make_docs(strings), strict=True))
+        return [_span(text, docs) for text in texts]
 
     def make_docs(self, texts: Sequence[str]) -> list[Doc]:
         """Docs of texts, as this component gets them in the pipeline that it was added to: a
@@ -277,13 +303,17 @@ class PairClassifier(NetworkPipe):
 
     def _prepared(self, docs: Iterable[Doc]) -> list[Doc]:
         if tok2vec_of(self.model) is not None:
-            for _, before in _until(self, self.nlp.pipeline):
+            for before in self.components_before():
                 docs = before.pipe(docs) if hasattr(before, "pipe") else map(before, docs)
         return list(docs)
 
-    def _probabilities(self, pairs: SpanPairs) -> Probabilities:
-        """[N, K]"""
-        logits = self.logits(pairs)
+    def components_before(self) -> list[Any]:
+        """Those that stand before this one in its pipeline."""
+        components = [component for _, component in self.nlp.pipeline]
+        return list(takewhile(lambda component: component is not self, components))
+
+    def probabilities(self, logits: NDArray[np.float32]) -> Probabilities:
+        """[N, K] probabilities of the classes; scores are what they are."""
         if self.is_regression:
             return logits
         found: Probabilities = np.exp(log_softmax(logits / np.float32(self.temperature)))
@@ -504,11 +534,3 @@ def _text(text: Text | Token) -> Text:
 def _span(text: Text, docs: dict[str, Doc]) -> Span:
     doc = docs[text] if isinstance(text, str) else text
     return doc[:] if isinstance(doc, Doc) else doc
-
-
-def _until(pipe: object, pipeline: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """The components before one of them."""
-    for name, component in pipeline:
-        if component is pipe:
-            return
-        yield name, component

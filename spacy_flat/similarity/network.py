@@ -22,7 +22,7 @@ from ..nn.dropout import Dropout
 from ..nn.embedding import NO_TABLE, Table, make_embedding
 from ..nn.linear import Linear, linear
 from ..nn.network import EmbeddingNetwork, plain_sizes
-from .batch import Comparison, PairBatch, TextRows
+from .batch import Comparison, KnownRows, PairBatch, TextRows
 from .options import RE2Options
 
 LEAST = -1e4  # below all that a unit can have, for the maximum over units
@@ -87,6 +87,22 @@ class RE2(EmbeddingNetwork):
         filled = self.to_tensor(texts.filled)[:, None]
         embedded = self.embed(texts, filled, upstream)
         return self.first.beside_encoding(embedded, filled)
+
+    def first_encoding(self, texts: TextRows, upstream: Tensor | None) -> Tensor:
+        """[units, hidden] what the first encoder makes of the texts."""
+        return self.encode(texts, upstream)[self.to_tensor(texts.filled), self.embed_width :]
+
+    def compare_known(self, query: Tensor, known: KnownRows, comparison: Comparison) -> Tensor:
+        """Compare a text, [T, D] as `encode` returns, with others that were encoded before.
+
+        comparison: of the rows of the query and, behind these, of the others.
+
+        Returns [B, K].
+        """
+        vectors = None if known.upstream is None else self.to_tensor(known.upstream).float()
+        embedded = self.embed(known.texts, self.to_tensor(known.texts.filled)[:, None], vectors)
+        encoded = torch.cat([embedded, self.to_tensor(known.encoded)], dim=1)
+        return self.compare(torch.cat([query, encoded]), comparison)
 
     def embed(self, texts: TextRows, filled: Tensor, upstream: Tensor | None) -> Tensor:
         """[T, D] embeddings. Empty rows are 0."""

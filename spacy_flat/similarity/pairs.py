@@ -13,6 +13,7 @@ DIFFERENT, SAME = "different", "same"
 SIMILARITY = "similarity"
 
 Pair = tuple[Span, Span]
+Text = str | Doc | Span
 
 
 def join_pair(left: str, right: str) -> str:
@@ -47,3 +48,10 @@ def pair_of(doc: Doc) -> Pair | None:
 def mark_pair(doc: Doc, pair: Pair) -> None:
     """Keep the pair in `doc.spans["pair"]`, which is saved with the Doc."""
     doc.spans[PAIR] = list(pair)
+
+
+def string_of(text: Text) -> str:
+    """Raises TypeError (F028) for anything else than a text."""
+    if not isinstance(text, str | Doc | Span):
+        raise TypeError(Errors.F028.format(value=repr(text), type=type(text).__name__))
+    return text if isinstance(text, str) else str(text.text)

@@ -1,0 +1,110 @@
+"""Texts that stay, as far as the network reads each by itself: up to the first alignment."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy.tokens import Span
+
+from ..text.batches import group_by_cost
+from ..text.initialise import shim_of, tok2vec_of
+from ..text.units import Ints
+from ..text.upstream import Upstream
+from .batch import Halves, KnownRows, TextRows, compare_with_first, places_of
+from .model import PairModel, network_of
+from .reading import PairEncoder, PairTexts, SpanPairs, docs_of
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(frozen=True)
+class EncodedTexts:
+    """N texts with U units in all; a text without units has one that is unknown.
+
+    Of the embeddings there are only the keys: vectors are found quickly, but weigh much.
+    """
+
+    lengths: Ints  # [N] units of each text
+    keys: NDArray[np.int32]  # [U, 3] of characters, bigrams and words
+    upstream: Halves  # [U, W] vectors of a tok2vec; W is 0 without one
+    encoded: Halves  # [U, hidden] what the first encoder makes of a text
+
+    @classmethod
+    def of(cls, model: PairModel, spans: Sequence[Span]) -> "EncodedTexts":
+        """Encode texts that differ, all at once."""
+        rows, upstream = read_texts(model, spans)
+        with shim_of(model).predicting():
+            encoded = network_of(model).first_encoding(rows, upstream).cpu().numpy()
+        vectors = np.zeros((len(encoded), 0)) if upstream is None else upstream.cpu().numpy()
+        return cls(
+            np.array([max(1, part.end - part.start) for part in rows.segments], dtype=np.int64),
+            np.stack([rows.chars, rows.bigrams, rows.words], 1)[rows.filled].astype(np.int32),
+            vectors.astype(np.float16),
+            encoded.astype(np.float16),
+        )
+
+    @classmethod
+    def join(cls, parts: Sequence["EncodedTexts"]) -> "EncodedTexts":
+        """The texts of all parts."""
+        names = [field.name for field in fields(cls)]
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+    @classmethod
+    def restore(cls, arrays: Mapping[str, NDArray[Any]]) -> "EncodedTexts":
+        """From `arrays`."""
+        return cls(*(arrays[field.name] for field in fields(cls)))
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All of it, by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @cached_property
+    def starts(self) -> Ints:
+        """[N] the first unit of each text."""
+        return np.cumsum(self.lengths) - self.lengths
+
+    def compare(self, model: PairModel, query: Span, numbers: Ints) -> NDArray[np.float32]:
+        """[B] numbers of texts → [B, K] the network's outputs for the query beside each of them.
+
+        The query is encoded once.
+        """
+        encoder: PairEncoder = model.attrs["encoder"]
+        network, most = network_of(model), encoder.options.batch_nodes
+        rows, upstream = read_texts(model, [query])
+        n_query, lengths = int(rows.filled.sum()), self.lengths[numbers]
+        order = np.argsort(lengths, kind="stable")
+        found = []
+        with shim_of(model).predicting():
+            encoded = network.encode(rows, upstream)
+            for some in group_by_cost(order, np.full_like(lengths, n_query), lengths, most):
+                n_units = np.concatenate([[n_query], lengths[some]])
+                comparison = compare_with_first(len(rows.filled), n_units, encoder.gap)
+                outputs = network.compare_known(encoded, self.known(numbers[some]), comparison)
+                found.append(outputs.cpu().numpy())
+        in_order: NDArray[np.float32] = np.concatenate(found)[np.argsort(order)]
+        return in_order
+
+    def known(self, numbers: Ints) -> KnownRows:
+        """Some of the texts."""
+        units = places_of(self.starts[numbers], self.lengths[numbers])
+        keys = self.keys[units].T.astype(np.int64)
+        return KnownRows(
+            TextRows((), np.ones(len(units), np.bool_), *keys),
+            self.upstream[units] if self.upstream.shape[1] else None,
+            self.encoded[units],
+        )
+
+
+def read_texts(model: PairModel, spans: Sequence[Span]) -> tuple[TextRows, "Tensor | None"]:
+    """Texts that differ as rows, and the vectors of their units that come from a tok2vec."""
+    encoder: PairEncoder = model.attrs["encoder"]
+    pairs = [(span, span) for span in spans]
+    texts = PairTexts.of(SpanPairs(docs_of(pairs), pairs), encoder.unit)
+    rows = encoder.rows(texts, texts.left)
+    upstream = Upstream(tok2vec_of(model), encoder.unit, texts.docs, is_train=False)
+    return rows, upstream.of_texts(rows.segments)

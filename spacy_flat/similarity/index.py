@@ -1,0 +1,218 @@
+"""Texts that stay, to be searched for those that are most like another one."""
+
+import hashlib
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from heapq import nsmallest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import Errors
+from ..files import replacing
+from ..text.initialise import tok2vec_of
+from .candidates import Candidates, terms_of
+from .encoded import EncodedTexts
+from .pairs import Text, string_of
+
+if TYPE_CHECKING:
+    from .component import PairClassifier
+
+FORMAT = 1
+FILE = "index.safetensors"
+HEADER = "spacy-flat.index"  # the one metadata entry
+CHARACTERS = 8000  # of texts that are encoded at once
+
+Arrays = Mapping[str, NDArray[Any]]
+
+# safetensors is imported where it is used: every `Language()` imports the components.
+
+
+class Match(NamedTuple):
+    """A text that was found: its number among those of the index, and how like the query it is, the
+    probability of the positive label, or the score."""
+
+    number: int
+    text: str
+    similarity: float
+
+
+@dataclass(frozen=True)
+class TextIndex:
+    """Texts in which a `re2_similarity` searches, each encoded once, up to its first alignment.
+
+    An index belongs to the weights that it was made with: make it again after further training.
+    Several threads may search at once.
+    """
+
+    pipe: "PairClassifier"
+    weights: str  # a checksum
+    numbers: dict[str, list[int]]  # of each distinct text: where it stands
+    encoded: EncodedTexts  # of each distinct text
+    candidates: Candidates  # the same
+
+    @classmethod
+    def of(cls, pipe: "PairClassifier", texts: Iterable[Text]) -> "TextIndex":
+        """As `PairClassifier.index`."""
+        if isinstance(texts, str):
+            raise TypeError(Errors.F026.format(value=repr(texts)))
+        pipe.require_initialised()
+        numbers: dict[str, list[int]] = {}
+        parts = [
+            EncodedTexts.of(pipe.model, pipe.spans_of(some))
+            for some in batches_of(distinct(texts, numbers))
+        ]
+        if not parts:
+            raise ValueError(Errors.F330)
+        encoded = EncodedTexts.join(parts)
+        return cls(pipe, weights_of(pipe), numbers, encoded, Candidates.of(map(terms_of, numbers)))
+
+    @property
+    def texts(self) -> list[str]:
+        """All texts, in the order in which they were given."""
+        places = [(number, text) for text, own in self.numbers.items() for number in own]
+        return [text for _, text in sorted(places)]
+
+    def search(self, query: Text, top_k: int = 5, candidates: int = 50) -> list[Match]:
+        """The texts that are most like the query, the best first; of those that are equally like
+        it, the first.
+
+        candidates: distinct texts that the network compares with the query: those that have most
+            characters (of Chinese) or words in common with it. At least `top_k`.
+
+        Returns `top_k` matches, or as many as there are texts.
+
+        Raises ValueError for less than one (F335), TypeError for what is no text (F028).
+        """
+        for name, value in (("top_k", top_k), ("candidates", candidates)):
+            if value < 1:
+                raise ValueError(Errors.F335.format(name=name, value=value))
+        found = self.candidates.best(terms_of(string_of(query)), max(top_k, candidates))
+        (span,) = self.pipe.spans_of([query])
+        outputs = self.encoded.compare(self.pipe.model, span, found)
+        similarities = self.pipe.similarities(self.pipe.probabilities(outputs))
+        matches = (
+            Match(number, text, similarity)
+            for text, similarity in zip(self._distinct[found], similarities.tolist(), strict=True)
+            for number in self.numbers[text]
+        )
+        return nsmallest(top_k, matches, key=lambda match: (-match.similarity, match.number))
+
+    @cached_property
+    def _distinct(self) -> NDArray[np.object_]:
+        return np.array(list(self.numbers), dtype=np.object_)
+
+    def save(self, path: str | Path) -> None:
+        """Write a folder with one file: an index that is there is replaced wholly or kept."""
+        from safetensors.numpy import save
+
+        arrays = {
+            **self.encoded.arrays,
+            **self.candidates.arrays,
+            "texts": pack(self.texts),
+            "terms": pack(self.candidates.terms),
+        }
+        checksum = checksum_of(self.weights, arrays)
+        fields = {"format": FORMAT, "weights": self.weights, "checksum": checksum}
+        with replacing(Path(path) / FILE) as temporary:
+            temporary.write_bytes(save(arrays, {HEADER: json.dumps(fields)}))
+
+    @classmethod
+    def load(cls, pipe: "PairClassifier", path: Path) -> "TextIndex":
+        """As `PairClassifier.load_index`."""
+        pipe.require_initialised()
+        weights, arrays = read_arrays(path / FILE)
+        if weights != weights_of(pipe):
+            raise ValueError(Errors.F334.format(path=path, name=pipe.name))
+        numbers: dict[str, list[int]] = {}
+        for _ in distinct(unpack(arrays["texts"]), numbers):
+            pass
+        encoded = EncodedTexts.restore(arrays)
+        candidates = Candidates.restore(unpack(arrays["terms"]), arrays, len(numbers))
+        return cls(pipe, weights, numbers, encoded, candidates)
+
+
+def distinct(texts: Iterable[Text], numbers: dict[str, list[int]]) -> Iterator[Text]:
+    """Yield the texts without those that were there before. `numbers` gets where each stands."""
+    for number, text in enumerate(texts):
+        own = numbers.setdefault(string_of(text), [])
+        own.append(number)
+        if len(own) == 1:
+            yield text
+
+
+def batches_of(texts: Iterable[Text]) -> Iterator[list[Text]]:
+    """Texts of at most so many characters in all that they can be encoded at once, or one."""
+    batch: list[Text] = []
+    size = 0
+    for text in texts:
+        length = len(string_of(text))
+        if batch and size + length > CHARACTERS:
+            yield batch
+            batch, size = [], 0
+        batch.append(text)
+        size += length
+    if batch:
+        yield batch
+
+
+def weights_of(pipe: "PairClassifier") -> str:
+    """A checksum of all that an encoded text depends on."""
+    parts = [pipe.model.to_bytes()]
+    if tok2vec_of(pipe.model) is not None:
+        parts += [
+            component.to_bytes(exclude=["vocab"])
+            for component in pipe.components_before()
+            if hasattr(component, "to_bytes")
+        ]
+    found = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        found.update(part)
+    return found.hexdigest()
+
+
+def read_arrays(path: Path) -> tuple[str, Arrays]:
+    """The checksum of the weights, and the arrays, in the file of an index.
+
+    Errors as in `PairClassifier.load_index`.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    if not path.is_file():
+        raise FileNotFoundError(Errors.F331.format(path=path.parent, file=FILE))
+    try:
+        with safe_open(path, framework="numpy") as file:
+            fields = json.loads(file.metadata()[HEADER])
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        found, weights, checksum = (fields[name] for name in ("format", "weights", "checksum"))
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(Errors.F332.format(path=path, reason=repr(error))) from error
+    if found != FORMAT:
+        raise ValueError(Errors.F333.format(path=path, found=found, expected=FORMAT))
+    if checksum != checksum_of(weights, arrays):
+        raise ValueError(Errors.F332.format(path=path, reason="its checksum differs"))
+    return weights, arrays
+
+
+def checksum_of(weights: str, arrays: Arrays) -> int:
+    """Of all that an index saves."""
+    checksum = zlib.crc32(weights.encode())
+    for name in sorted(arrays):
+        checksum = zlib.crc32(np.ascontiguousarray(arrays[name]).data, checksum)
+    return checksum
+
+
+def pack(texts: list[str]) -> NDArray[np.uint8]:
+    """Texts as bytes of JSON."""
+    return np.frombuffer(json.dumps(texts, ensure_ascii=False).encode("utf-8"), np.uint8)
+
+
+def unpack(data: NDArray[np.uint8]) -> list[str]:
+    """What `pack` packed."""
+    texts: list[str] = json.loads(data.tobytes())
+    return texts

@@ -1,0 +1,221 @@
+"""`python -m spacy flat search` as a user types it."""
+
+import re
+from itertools import product
+from pathlib import Path
+
+import pytest
+import spacy
+import torch
+from spacy.language import Language
+from spacy.training import Example
+from thinc.api import fix_random_seed
+from typer.testing import CliRunner, Result
+
+from spacy_flat.cli import app
+from spacy_flat.nn.optimizers import AdamW
+from spacy_flat.similarity.index import FILE
+from spacy_flat.similarity.pairs import join_pair
+
+# What is asked, and which question is the same.
+SAME = {"如何退款": "怎么退款", "能开发票吗": "可以开发票吗", "几天能收到快递": "快递几天到"}
+TINY = {"network": {"hidden": 12}, "text": {"embed_width": 12}}
+
+
+def train(nlp: Language, steps: int) -> Language:
+    fix_random_seed(0)
+    torch.set_num_threads(1)
+    examples = []
+    for left, right in product(SAME, SAME.values()):
+        is_same = float(SAME[left] == right)
+        cats = {"same": is_same, "different": 1 - is_same}
+        examples.append(Example.from_dict(nlp.make_doc(join_pair(left, right)), {"cats": cats}))
+    optimizer = nlp.initialize(lambda: examples, sgd=AdamW(0.01))
+    for _ in range(steps):
+        nlp.update(examples, sgd=optimizer)
+    return nlp
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["search", *map(str, arguments)])
+
+
+def said(result: Result) -> str:
+    """The output on one line."""
+    return " ".join(result.output.split())
+
+
+def rows(result: Result) -> list[tuple[str, ...]]:
+    """The lines of a table that begin with a similarity, without it."""
+    lines = (re.fullmatch(r"\d\.\d{3} +(.*)", line.rstrip()) for line in result.output.splitlines())
+    return [tuple(re.split(r" {2,}", line[1])) for line in lines if line]
+
+
+@pytest.fixture(scope="module")
+def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pipeline")
+    nlp = spacy.blank("zh")
+    nlp.add_pipe("re2_similarity", config={"model": TINY})
+    train(nlp, steps=60).to_disk(folder)
+    return folder
+
+
+@pytest.fixture
+def faq(tmp_path: Path) -> Path:
+    path = tmp_path / "faq.tsv"
+    path.write_text("快递几天到\t三天\t最多五天\n\n怎么退款\t在订单里\n可以开发票吗\n", "utf-8")
+    return path
+
+
+def test_the_best_question_with_its_answer(pipeline: Path, faq: Path) -> None:
+    result = run(pipeline, faq, "如何退款", "能开发票吗", "--top-k", "1")
+
+    assert result.exit_code == 0, result.output
+    assert rows(result) == [("怎么退款", "在订单里"), ("可以开发票吗",)]
+    assert result.output.index("如何退款") < result.output.index("能开发票吗")
+
+
+def test_further_columns_belong_to_the_answer(pipeline: Path, faq: Path) -> None:
+    result = run(pipeline, faq, "快递几天到")
+
+    assert ("快递几天到", "三天", "最多五天") in rows(result)
+    assert len(rows(result)) == 3
+
+
+def test_only_candidates_are_compared(pipeline: Path, faq: Path) -> None:
+    result = run(pipeline, faq, "快递", "--top-k", "1", "--candidates", "1")
+
+    assert rows(result) == [("快递几天到", "三天", "最多五天")]
+
+
+def test_without_answers(pipeline: Path, tmp_path: Path) -> None:
+    (tmp_path / "faq.txt").write_text("怎么退款\n", "utf-8")
+
+    result = run(pipeline, tmp_path / "faq.txt", "如何退款")
+
+    assert rows(result) == [("怎么退款",)]
+    assert "answer" not in said(result)
+
+
+def test_json_lines(pipeline: Path, tmp_path: Path) -> None:
+    path = tmp_path / "faq.jsonl"
+    path.write_text(
+        '{"question": "怎么退款", "answer": "在订单里"}\n{"question": "能退货吗"}\n', "utf-8"
+    )
+
+    result = run(pipeline, path, "怎么退款")
+
+    assert sorted(rows(result)) == [("怎么退款", "在订单里"), ("能退货吗",)]
+
+
+# The index
+
+
+def test_an_index_is_kept(pipeline: Path, faq: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    first = run(pipeline, faq, "如何退款", "--index", folder)
+    saved = (folder / FILE).stat()
+    second = run(pipeline, faq, "如何退款", "--index", folder)
+
+    assert "index of 3 questions" in said(first)
+    assert "index" not in said(second)
+    assert rows(first) == rows(second)
+    assert (folder / FILE).stat().st_mtime_ns == saved.st_mtime_ns
+
+
+def test_an_index_of_other_questions_is_made_again(
+    pipeline: Path, faq: Path, tmp_path: Path
+) -> None:
+    run(pipeline, faq, "如何退款", "--index", tmp_path / "index")
+    faq.write_text("可以开发票吗\n", "utf-8")
+
+    result = run(pipeline, faq, "如何退款", "--index", tmp_path / "index")
+
+    assert "of other questions" in said(result)
+    assert rows(result) == [("可以开发票吗",)]
+    assert "other" not in said(run(pipeline, faq, "如何退款", "--index", tmp_path / "index"))
+
+
+def test_an_index_of_another_pipeline_is_made_again(
+    pipeline: Path, faq: Path, tmp_path: Path
+) -> None:
+    run(pipeline, faq, "如何退款", "--index", tmp_path / "index")
+    nlp = spacy.load(pipeline)
+    train(nlp, steps=2).to_disk(tmp_path / "other")
+
+    result = run(tmp_path / "other", faq, "如何退款", "--index", tmp_path / "index")
+
+    assert "[F334]" in said(result)
+    assert result.exit_code == 0
+    again = run(tmp_path / "other", faq, "如何退款", "--index", tmp_path / "index")
+    assert "[F334]" not in said(again)
+
+
+def test_a_damaged_index_is_made_again(pipeline: Path, faq: Path, tmp_path: Path) -> None:
+    run(pipeline, faq, "如何退款", "--index", tmp_path)
+    (tmp_path / FILE).write_bytes(b"damaged")
+
+    result = run(pipeline, faq, "如何退款", "--index", tmp_path)
+
+    assert "[F332]" in said(result)
+    assert result.exit_code == 0
+    assert len(rows(result)) == 3
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("faq.tsv", "怎么退款\n\t在订单里\n", r"\[F336\].*faq\.tsv, line 2"),
+        ("faq.jsonl", '{"question": "a"}\n{"frage": "b"}\n', r"\[F337\].*faq\.jsonl, line 2"),
+        ("faq.jsonl", '{"question": 3}\n', r"\[F337\].*line 1"),
+        ("faq.jsonl", '{"question": "a", "answer": 3}\n', r"\[F337\].*line 1"),
+        ("faq.jsonl", '["a"]\n', r"\[F337\].*line 1"),
+        ("faq.jsonl", "\n怎么退款\n", r"\[F337\].*line 2"),
+        ("faq.tsv", "\n \n", r"\[F339\].*faq\.tsv"),
+    ],
+)
+def test_bad_questions(
+    pipeline: Path, tmp_path: Path, name: str, content: str, message: str
+) -> None:
+    (tmp_path / name).write_text(content, "utf-8")
+
+    result = run(pipeline, tmp_path / name, "如何退款")
+
+    assert result.exit_code == 1
+    assert re.search(message, said(result))
+
+
+def test_no_such_file(pipeline: Path, tmp_path: Path) -> None:
+    result = run(pipeline, tmp_path / "faq.tsv", "如何退款")
+
+    assert result.exit_code == 1
+    assert "[F001]" in said(result)
+
+
+def test_numbers_out_of_range(pipeline: Path, faq: Path) -> None:
+    result = run(pipeline, faq, "如何退款", "--top-k", "0")
+
+    assert result.exit_code == 1
+    assert "[F335]" in said(result)
+
+
+def test_a_pipeline_that_compares_nothing(faq: Path, tmp_path: Path) -> None:
+    spacy.blank("zh").to_disk(tmp_path / "blank")
+
+    result = run(tmp_path / "blank", faq, "如何退款")
+
+    assert result.exit_code == 1
+    assert "[F338]" in said(result)
+
+
+def test_several_components(faq: Path, pipeline: Path, tmp_path: Path) -> None:
+    nlp = spacy.load(pipeline)
+    nlp.add_pipe("re2_similarity", "second", source=spacy.load(pipeline))
+    nlp.to_disk(tmp_path / "two")
+
+    assert "[F338]" in said(run(tmp_path / "two", faq, "如何退款"))
+    result = run(tmp_path / "two", faq, "如何退款", "--component", "re2_similarity", "-k", "1")
+    assert rows(result) == [("怎么退款", "在订单里")]

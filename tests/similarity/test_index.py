@@ -1,0 +1,416 @@
+"""An index of texts that stay: what is found is what comparing each pair would say."""
+
+import json
+import re
+import threading
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import spacy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import load_file, save_file
+from spacy.language import Language
+from spacy.tokens import Doc
+from thinc.api import fix_random_seed
+
+from spacy_flat.similarity.candidates import Candidates, terms_of
+from spacy_flat.similarity.component import PairClassifier
+from spacy_flat.similarity.index import FILE, HEADER, Match, TextIndex
+
+from .few_pairs import PAIRS, TINY, blank, examples_of, train, trained_bytes
+
+TEXTS = list(dict.fromkeys(text for pair in PAIRS for text in pair[:2]))
+QUERIES = ["怎么退款？", "几天到", "order", "", "？", "完全无关", TEXTS[3]]
+TOLERANCE = 2e-3  # half precision
+HASH_EMBED = {
+    "@architectures": "spacy.HashEmbedCNN.v2",
+    "pretrained_vectors": None,
+    "width": 8,
+    "depth": 1,
+    "embed_size": 50,
+    "window_size": 1,
+    "maxout_pieces": 2,
+    "subword_features": False,
+}
+LISTENER = {"@architectures": "spacy.Tok2VecListener.v1", "width": 8, "upstream": "*"}
+
+
+def pipe_of(nlp: Language) -> PairClassifier:
+    pipe = nlp.get_pipe("re2_similarity")
+    assert isinstance(pipe, PairClassifier)
+    return pipe
+
+
+@pytest.fixture
+def trained() -> Callable[[], Language]:
+    """New copies of the trained pipeline."""
+    return lambda: blank().from_bytes(trained_bytes())
+
+
+@pytest.fixture
+def pipe(trained: Callable[[], Language]) -> PairClassifier:
+    return pipe_of(trained())
+
+
+@pytest.fixture
+def index(pipe: PairClassifier) -> TextIndex:
+    return pipe.index(TEXTS)
+
+
+def assert_like_pairs(
+    pipe: PairClassifier, texts: list[Any], query: Any, found: list[Match]
+) -> None:
+    """All texts were found, with the similarity that a comparison of the pair says, in order."""
+    expected = pipe.similarities(pipe.predict_pairs([(query, text) for text in texts]))
+    assert sorted(match.number for match in found) == list(range(len(texts)))
+    for match in found:
+        assert match.similarity == pytest.approx(float(expected[match.number]), abs=TOLERANCE)
+        text = texts[match.number]
+        assert match.text == (text if isinstance(text, str) else text.text)
+    order = [(-match.similarity, match.number) for match in found]
+    assert order == sorted(order)
+
+
+# What is found
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_as_comparing_all_pairs(pipe: PairClassifier, index: TextIndex, query: str) -> None:
+    assert_like_pairs(pipe, TEXTS, query, index.search(query, top_k=100))
+
+
+@pytest.mark.parametrize("segmenter", ["char", "jieba"])
+@pytest.mark.parametrize("inputs", ["tokens", "both"])
+def test_as_comparing_all_pairs_by_tokens(inputs: str, segmenter: str) -> None:
+    nlp = spacy.blank("zh", config={"nlp": {"tokenizer": {"segmenter": segmenter}}})
+    model = {**TINY, "text": {"embed_width": 12, "inputs": inputs}}
+    nlp.add_pipe("re2_similarity", config={"model": model})
+    pipe = pipe_of(train(nlp, steps=10))
+    index = pipe.index(TEXTS)
+    for query in QUERIES:
+        assert_like_pairs(pipe, TEXTS, query, index.search(query, top_k=100))
+
+
+@pytest.mark.parametrize(
+    "network",
+    [{"prediction": "full"}, {"connection": "residual"}, {"kernel_sizes": [1, 4]}],
+    ids=str,
+)
+def test_as_comparing_all_pairs_by_other_networks(network: dict[str, Any]) -> None:
+    """With "full", it matters which of the texts is the query."""
+    pipe = pipe_of(train(blank({**TINY, "network": {"hidden": 12, **network}}), steps=10))
+    index = pipe.index(TEXTS)
+    for query in QUERIES:
+        assert_like_pairs(pipe, TEXTS, query, index.search(query, top_k=100))
+
+
+@pytest.mark.parametrize("is_listener", [True, False])
+def test_as_comparing_all_pairs_on_a_tok2vec(is_listener: bool, tmp_path: Path) -> None:
+    nlp = spacy.blank("zh")
+    if is_listener:
+        nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
+    model = {**TINY, "tok2vec": LISTENER if is_listener else HASH_EMBED}
+    nlp.add_pipe("re2_similarity", config={"model": model})
+    pipe = pipe_of(train(nlp, steps=10))
+    index = pipe.index(TEXTS)
+    for query in QUERIES:
+        assert_like_pairs(pipe, TEXTS, query, index.search(query, top_k=100))
+    index.save(tmp_path)
+    assert pipe.load_index(tmp_path).search(QUERIES[0]) == index.search(QUERIES[0])
+
+
+def test_docs_and_spans(trained: Callable[[], Language]) -> None:
+    nlp = trained()
+    pipe = pipe_of(nlp)
+    docs = [nlp(text) for text in TEXTS]
+    mixed: list[Any] = [docs[0], docs[1][1:3], TEXTS[2], *docs[3:]]
+    index = pipe.index(mixed)
+    assert_like_pairs(pipe, mixed, docs[0], index.search(docs[0], top_k=100))
+    assert_like_pairs(pipe, mixed, docs[0][1:], index.search(docs[0][1:], top_k=100))
+
+
+def test_the_similarity_is_that_of_the_positive_label() -> None:
+    pipe = pipe_of(train(blank(positive_label="different"), steps=10))
+    index = pipe.index(["如何退款"])
+    for temperature in (1.0, 3.0):
+        pipe.temperature = temperature
+        ((_, _, similarity),) = index.search("怎么退款")
+        (found,) = pipe.predict_pairs([("怎么退款", "如何退款")])
+        expected = found[pipe.labels.index("different")]
+        assert similarity == pytest.approx(expected, abs=TOLERANCE)
+
+
+def test_the_similarity_is_a_score() -> None:
+    nlp = blank({**TINY, "network": {"hidden": 12, "objective": "score"}})
+    examples = examples_of(nlp)
+    for example in examples:
+        example.reference.cats = {"score": 5 * example.reference.cats["same"]}
+    nlp.initialize(lambda: examples)
+    pipe = pipe_of(nlp)
+    assert_like_pairs(pipe, TEXTS, "怎么退款", pipe.index(TEXTS).search("怎么退款", top_k=100))
+
+
+def test_number_of_matches(index: TextIndex) -> None:
+    assert len(index.search("退款")) == 5
+    assert len(index.search("退款", top_k=2)) == 2
+    assert index.search("退款", top_k=2) == index.search("退款", top_k=4)[:2]
+    assert len(index.search("退款", top_k=8, candidates=1)) == 8
+    assert len(index.search("退款", top_k=100, candidates=1)) == len(TEXTS)
+
+
+def test_candidates_are_what_has_most_in_common(index: TextIndex) -> None:
+    found = index.search("快递几天", top_k=2, candidates=2)
+    assert {match.text for match in found} == {"快递几天到", "几天能收到快递"}
+
+
+def test_equal_texts_are_all_found_in_order(pipe: PairClassifier) -> None:
+    index = pipe.index(["如何退款", "快递多少钱", "如何退款", "怎么退款", "如何退款"])
+    found = index.search("如何退款", top_k=5, candidates=1)
+    assert [match.number for match in found if match.text == "如何退款"] == [0, 2, 4]
+    assert len({match.similarity for match in found if match.text == "如何退款"}) == 1
+    assert [match.number for match in index.search("如何退款", top_k=1)] == [
+        index.search("如何退款", top_k=5)[0].number
+    ]
+
+
+def test_texts_of_an_index(pipe: PairClassifier) -> None:
+    texts = ["b", "a", "b", "", "a"]
+    assert pipe.index(iter(texts)).texts == texts
+
+
+def test_many_texts_in_several_batches(
+    trained: Callable[[], Language], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [text * n for n in (1, 5, 2) for text in TEXTS]
+    model = {**TINY, "text": {**TINY["text"], "batch_nodes": 50}}
+    pipe = pipe_of(blank(model).from_bytes(trained().to_bytes()))
+    monkeypatch.setattr("spacy_flat.similarity.index.CHARACTERS", 20)
+    assert_like_pairs(pipe, texts, "怎么退款", pipe.index(texts).search("怎么退款", top_k=100))
+
+
+def test_threads_find_the_same(index: TextIndex) -> None:
+    expected = {query: index.search(query) for query in QUERIES}
+    found: list[tuple[str, list[Match]]] = []
+
+    def work() -> None:
+        found.extend((query, index.search(query)) for query in QUERIES * 5)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4 * 5 * len(QUERIES)
+    assert all(matches == expected[query] for query, matches in found)
+
+
+ODD = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=8), min_size=1)
+
+
+@settings(max_examples=30)
+@given(texts=ODD, query=st.text(st.characters(exclude_categories=["Cs"]), max_size=8))
+def test_odd_texts(texts: list[str], query: str) -> None:
+    pipe = shared_pipe()
+    found = pipe.index(texts).search(query, top_k=len(texts))
+    assert_like_pairs(pipe, texts, query, found)
+
+
+@cache
+def shared_pipe() -> PairClassifier:
+    return pipe_of(train(blank(), steps=5))
+
+
+# Candidates
+
+
+def test_terms() -> None:
+    assert terms_of("花呗ＡＢＣ 3天, Don't カ😀") == [
+        "花",
+        "呗",
+        "abc",
+        "3",
+        "天",
+        "don",
+        "t",
+        "カ",
+    ]
+    assert terms_of("？！😀") == terms_of("") == [""]
+
+
+def test_best_candidates() -> None:
+    candidates = Candidates.of([["a", "b"], ["c"], ["a", "b", "c"], ["a", "b"], [""]])
+    assert candidates.best(["a", "b"], 3).tolist() == [0, 2, 3]
+    assert candidates.best(["a", "b"], 1).tolist() == [0]
+    assert candidates.best(["c"], 1).tolist() == [1]
+    assert candidates.best([""], 1).tolist() == [4]
+    assert candidates.best(["unknown"], 2).tolist() == [0, 1]
+    assert candidates.best(["c"], 9).tolist() == [0, 1, 2, 3, 4]
+
+
+# Saving
+
+
+def test_saved_and_loaded(
+    trained: Callable[[], Language], index: TextIndex, tmp_path: Path
+) -> None:
+    index.save(tmp_path / "faq")
+    found = pipe_of(trained()).load_index(tmp_path / "faq")
+    assert found.texts == TEXTS
+    for query in QUERIES:
+        assert found.search(query) == index.search(query)
+
+
+def test_saved_by_a_loaded_pipeline(
+    trained: Callable[[], Language], index: TextIndex, tmp_path: Path
+) -> None:
+    index.save(tmp_path / "faq")
+    index.pipe.nlp.to_disk(tmp_path / "pipeline")
+    loaded = pipe_of(spacy.load(tmp_path / "pipeline"))
+    assert loaded.load_index(tmp_path / "faq").search("退款") == index.search("退款")
+
+
+def test_other_weights(pipe: PairClassifier, index: TextIndex, tmp_path: Path) -> None:
+    index.save(tmp_path)
+    train(pipe.nlp, steps=1)
+    with pytest.raises(ValueError, match=r"\[F334\].*re2_similarity"):
+        pipe.load_index(tmp_path)
+
+
+def test_other_weights_of_the_tok2vec_below(tmp_path: Path) -> None:
+    nlp = spacy.blank("zh")
+    nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
+    nlp.add_pipe("re2_similarity", config={"model": {**TINY, "tok2vec": LISTENER}})
+    train(nlp, steps=1)
+    pipe_of(nlp).index(TEXTS).save(tmp_path)
+    pipe_of(nlp).load_index(tmp_path)
+    tok2vec: Any = nlp.get_pipe("tok2vec")
+    for node in tok2vec.model.walk():
+        for name in node.param_names:
+            node.set_param(name, node.get_param(name) + 1)
+    with pytest.raises(ValueError, match=r"\[F334\]"):
+        pipe_of(nlp).load_index(tmp_path)
+
+
+def test_settings_may_change(pipe: PairClassifier, index: TextIndex, tmp_path: Path) -> None:
+    """They count in the search alone."""
+    index.save(tmp_path)
+    pipe.temperature = 2.0
+    assert_like_pairs(pipe, TEXTS, "退款", pipe.load_index(tmp_path).search("退款", top_k=100))
+
+
+def test_no_index(pipe: PairClassifier, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"\[F331\]"):
+        pipe.load_index(tmp_path)
+
+
+@pytest.mark.parametrize("place", [0.0, 0.05, 0.2, 0.5, 0.95])
+def test_flipped_bits(pipe: PairClassifier, index: TextIndex, tmp_path: Path, place: float) -> None:
+    index.save(tmp_path)
+    data = bytearray((tmp_path / FILE).read_bytes())
+    data[int(place * len(data))] ^= 4
+    (tmp_path / FILE).write_bytes(data)
+    with pytest.raises(ValueError, match=r"\[F33[234]\]"):
+        pipe.load_index(tmp_path)
+
+
+@pytest.mark.parametrize("length", [0, 5, 300, -1])
+def test_cut_short(pipe: PairClassifier, index: TextIndex, tmp_path: Path, length: int) -> None:
+    index.save(tmp_path)
+    (tmp_path / FILE).write_bytes((tmp_path / FILE).read_bytes()[:length])
+    with pytest.raises(ValueError, match=r"\[F332\]"):
+        pipe.load_index(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "header", [None, {"other": "{}"}, {HEADER: "[]"}, {HEADER: "{}"}, {HEADER: "x"}]
+)
+def test_other_files(pipe: PairClassifier, tmp_path: Path, header: dict[str, str] | None) -> None:
+    save_file({"texts": np.zeros(3)}, tmp_path / FILE, header)
+    with pytest.raises(ValueError, match=r"\[F332\]"):
+        pipe.load_index(tmp_path)
+
+
+def test_another_format(pipe: PairClassifier, index: TextIndex, tmp_path: Path) -> None:
+    index.save(tmp_path)
+    arrays = load_file(tmp_path / FILE)
+    fields = {"format": 99, "weights": index.weights, "checksum": 0}
+    save_file(arrays, tmp_path / FILE, {HEADER: json.dumps(fields)})
+    with pytest.raises(ValueError, match=r"\[F333\].*99"):
+        pipe.load_index(tmp_path)
+
+
+def test_a_save_that_fails_leaves_the_old_index(
+    pipe: PairClassifier, index: TextIndex, tmp_path: Path, monkeypatch: Any
+) -> None:
+    index.save(tmp_path)
+
+    def write(path: Path, data: bytes) -> None:
+        with path.open("wb") as file:
+            file.write(data[:100])
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", write)
+    with pytest.raises(OSError, match="No space"):
+        pipe.index(["another"]).save(tmp_path)
+    assert pipe.load_index(tmp_path).texts == TEXTS
+    assert [path.name for path in tmp_path.iterdir()] == [FILE]
+
+
+# Bad input
+
+
+def test_nothing_to_search_in(pipe: PairClassifier) -> None:
+    with pytest.raises(ValueError, match=r"\[F330\]"):
+        pipe.index([])
+
+
+def test_a_single_string(pipe: PairClassifier) -> None:
+    with pytest.raises(TypeError, match=r"\[F026\]"):
+        pipe.index("怎么退款")
+
+
+@pytest.mark.parametrize("text", [None, 3, ["a"]])
+def test_no_text(pipe: PairClassifier, index: TextIndex, text: Any) -> None:
+    with pytest.raises(TypeError, match=r"\[F028\]"):
+        pipe.index(["a", text])
+    with pytest.raises(TypeError, match=r"\[F028\]"):
+        index.search(text)
+
+
+@pytest.mark.parametrize("numbers", [{"top_k": 0}, {"candidates": 0}, {"top_k": -1}])
+def test_numbers_out_of_range(index: TextIndex, numbers: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match=r"\[F335\]"):
+        index.search("a", **numbers)
+
+
+def test_without_network(tmp_path: Path) -> None:
+    pipe = pipe_of(blank())
+    with pytest.raises(ValueError, match=r"\[F303\]"):
+        pipe.index(["a"])
+    with pytest.raises(ValueError, match=r"\[F303\]"):
+        pipe.load_index(tmp_path)
+
+
+def test_an_empty_doc(pipe: PairClassifier, index: TextIndex) -> None:
+    assert_like_pairs(pipe, TEXTS, "", index.search(Doc(pipe.vocab), top_k=100))
+
+
+# Docs
+
+
+def test_docs_show_what_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fix_random_seed(0)
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs/similarity.md").read_text("utf-8")
+    section = page[page.index("## Search") :]
+    blocks = re.findall(r"^```(?:python|text)\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+    code, shown = blocks[:2]
+    exec(compile(code, "snippet", "exec"), {})
+    assert capsys.readouterr().out == shown
