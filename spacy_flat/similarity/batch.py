@@ -57,6 +57,7 @@ class Comparison:
 
     sources: Ints  # [R] rows among those of the distinct texts; 0, an empty row, for empty rows
     filled: Bools  # [R] False for empty rows
+    places: Ints  # [R] among the padded units of left texts, then right ones; 0 for empty rows
     left: Side
     right: Side
 
@@ -108,9 +109,10 @@ def compare(starts: Ints, n_units: Ints, left: Ints, right: Ints, gap: int) -> C
     filled = np.zeros(n_rows, dtype=np.bool_)
     filled[rows] = True
     B = len(left)
-    return Comparison(
-        sources, filled, side_of(own_starts[:B], units[:B]), side_of(own_starts[B:], units[B:])
-    )
+    sides = side_of(own_starts[:B], units[:B]), side_of(own_starts[B:], units[B:])
+    places = np.zeros(n_rows, dtype=np.int64)
+    places[rows] = np.flatnonzero(np.concatenate([side.present.ravel() for side in sides]))
+    return Comparison(sources, filled, places, *sides)
 
 
 def compare_with_first(n_first: int, n_units: Ints, gap: int) -> Comparison:

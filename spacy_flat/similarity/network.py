@@ -121,7 +121,7 @@ class RE2(EmbeddingNetwork):
     def compare(self, encoded: Tensor, comparison: Comparison) -> Tensor:
         """encoded: [T, D] as `encode` returns. Returns [B, K]."""
         pairs = self.pairs(comparison)
-        outputs = self.read(encoded[pairs.sources], pairs)
+        outputs = self.read(nn.functional.embedding(pairs.sources, encoded), pairs)
         logits: Tensor = self.predict(pairs.left.largest(outputs), pairs.right.largest(outputs))
         return logits
 
@@ -130,7 +130,7 @@ class RE2(EmbeddingNetwork):
         [B, L, L'] of the left texts' units, and [B, L', L] of the right ones'."""
         pairs = self.pairs(comparison)
         found: list[tuple[Tensor, Tensor]] = []
-        self.read(encoded[pairs.sources], pairs, found)
+        self.read(nn.functional.embedding(pairs.sources, encoded), pairs, found)
         return found
 
     def read(
@@ -178,9 +178,9 @@ class RE2(EmbeddingNetwork):
             SideRows(self.to_tensor(side.rows), self.to_tensor(side.present))
             for side in (comparison.left, comparison.right)
         )
-        filled = self.to_tensor(comparison.filled)
-        units = filled.nonzero()[:, 0]
-        return Pairs(self.to_tensor(comparison.sources), filled[:, None], units, *sides)
+        arrays = (comparison.sources, comparison.filled[:, None], comparison.places)
+        rows, filled, places = map(self.to_tensor, arrays)
+        return Pairs(rows, filled, places, *sides)
 
     @property
     def first(self) -> "Block":
@@ -216,19 +216,24 @@ class SideRows:
     rows: Tensor
     present: Tensor
 
+    def pad(self, x: Tensor) -> Tensor:
+        """[R, D] → [B, L, D], each text in a row of its own; padding is an empty row."""
+        # Backward, it adds rows up faster than an index does.
+        return nn.functional.embedding(self.rows, x, padding_idx=0)
+
     def largest(self, x: Tensor) -> Tensor:
         """[R, D] → [B, D], the largest of each text's units in each dimension."""
-        return x[self.rows].masked_fill(~self.present[:, :, None], LEAST).amax(dim=1)
+        return self.pad(x).masked_fill(~self.present[:, :, None], LEAST).amax(dim=1)
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Rows of pairs: [R] their sources, [R, 1] whether they are filled, and the numbers of those
-    that are; see `Comparison`."""
+    """Rows of pairs: [R] their sources, [R, 1] whether they are filled, and [R] their places; see
+    `Comparison`."""
 
     sources: Tensor
     filled: Tensor
-    units: Tensor
+    places: Tensor
     left: SideRows
     right: SideRows
 
@@ -288,31 +293,33 @@ class Alignment(nn.Module):
             )
 
     def forward(self, x: Tensor, pairs: Pairs) -> Tensor:
-        """[R, D] → [R, D] what each row is aligned with; empty rows are 0."""
-        left, right = pairs.left, pairs.right
-        keys = self.keys(x)
-        left_keys, right_keys = keys[left.rows], keys[right.rows]
-        found = [
-            self._attend(left_keys, right_keys, right.present, x[right.rows])[left.present],
-            self._attend(right_keys, left_keys, left.present, x[left.rows])[right.present],
-        ]
-        # Units of left texts, then of right ones: the order of the rows.
-        return torch.zeros_like(x).index_copy(0, pairs.units, torch.cat(found))
+        """[R, D] → [R, D] what each row is aligned with; empty rows are undefined."""
+        left, right = pairs.left.pad(x), pairs.right.pad(x)
+        left_keys, right_keys = self._keys(x, left, right, pairs)
+        found = (
+            self._attend(left_keys, right_keys, pairs.right.present, right),
+            self._attend(right_keys, left_keys, pairs.left.present, left),
+        )
+        units = torch.cat([values.flatten(0, 1) for values in found])
+        return nn.functional.embedding(pairs.places, units)
 
     def weights(self, x: Tensor, pairs: Pairs) -> tuple[Tensor, Tensor]:
         """The attention [B, L, L'] of the left texts' units, and [B, L', L] of the right ones'."""
-        left, right = pairs.left, pairs.right
-        keys = self.keys(x)
-        left_keys, right_keys = keys[left.rows], keys[right.rows]
+        left, right = self._keys(x, pairs.left.pad(x), pairs.right.pad(x), pairs)
         return (
-            self.attention(left_keys, right_keys, right.present),
-            self.attention(right_keys, left_keys, left.present),
+            self.attention(left, right, pairs.right.present),
+            self.attention(right, left, pairs.left.present),
         )
 
-    def keys(self, x: Tensor) -> Tensor:
-        """[R, D] → [R, D] vectors whose dot products are the attention's scores."""
-        keys: Tensor = x if self.project is None else self.project(x)
-        return keys
+    def _keys(self, x: Tensor, left: Tensor, right: Tensor, pairs: Pairs) -> tuple[Tensor, Tensor]:
+        """Vectors of the units of both sides whose dot products are the attention's scores.
+
+        x: [R, D]; left, right: [B, L, D] the same, padded.
+        """
+        if self.project is None:
+            return left, right
+        keys = self.project(x)
+        return pairs.left.pad(keys), pairs.right.pad(keys)
 
     def attention(self, queries: Tensor, keys: Tensor, present: Tensor) -> Tensor:
         """queries: [B, L, D]; keys: [B, L', D]; present: [B, L'] False for padding.
@@ -361,16 +368,25 @@ class FullFusion(nn.Module):
 
     def forward(self, x: Tensor, aligned: Tensor) -> Tensor:
         """Each [R, D] → [R, hidden]."""
-        layers = (self.beside, self.difference, self.product)
-        beside, difference, product = (layer.weight.chunk(2, dim=1) for layer in layers)
-        # [x; x − a] times (U, V) is x (U + V) − a V: no vectors need to be joined or subtracted,
-        # and x is read once for all three.
-        of_x = torch.cat([beside[0], difference[0] + difference[1], product[0]])
-        bias = torch.cat([layer.bias for layer in layers])
-        of_aligned = torch.cat([beside[1], -difference[1]])
-        of_both = [linear(aligned, of_aligned), linear(x * aligned, product[1])]
-        compared = linear(x, of_x, bias) + torch.cat(of_both, dim=1)
-        return gelu(self.join(self.dropout(gelu(compared))))
+        difference, aside = self.difference.weight.chunk(2, dim=1)
+        # [x; x − a] times (U, V) is x (U + V) − a V: no vectors need to be joined or subtracted.
+        compared = (
+            self._compare(x, aligned, self.beside.weight.chunk(2, dim=1), self.beside.bias),
+            self._compare(x, aligned, (difference + aside, -aside), self.difference.bias),
+            self._compare(x, x * aligned, self.product.weight.chunk(2, dim=1), self.product.bias),
+        )
+        joins = self.join.weight.chunk(3, dim=1)
+        first, second, third = (
+            linear(part, weight) for part, weight in zip(compared, joins, strict=True)
+        )
+        return gelu(first + second + third + self.join.bias)
+
+    def _compare(self, x: Tensor, other: Tensor, weights: Sequence[Tensor], bias: Tensor) -> Tensor:
+        """Gᵢ([x; other]), as the next layer sees it."""
+        compared: Tensor = self.dropout(
+            gelu(linear(x, weights[0], bias) + linear(other, weights[1]))
+        )
+        return compared
 
 
 class Prediction(nn.Module):

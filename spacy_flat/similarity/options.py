@@ -103,7 +103,7 @@ class PairTextOptions(BatchOptions, WordOptions, BigramOptions, CharacterOptions
     lower_case: bool = option(True, "look words up in lower case", fixed=True)
     normalise_numbers: bool = option(False, "read every digit as 0", fixed=True)
     batch_nodes: int = option(
-        8000, "units of both texts, with padding, that are computed at once", least=1
+        4000, "units of both texts, with padding, that are computed at once", least=1
     )
 
     @property
