@@ -28,6 +28,7 @@ from spacy_flat.colours import COLOURS
 from spacy_flat.corpora.sources import SOURCES
 from spacy_flat.ner.flat.options import FLATOptions, LatticeOptions
 from spacy_flat.ner.tener.options import SequenceOptions, TENEROptions
+from spacy_flat.similarity.options import PairTextOptions, RE2Options
 
 ROOT = Path(__file__).parents[1]
 CONFIGS = sorted((ROOT / "configs").glob("*.cfg"))
@@ -43,8 +44,10 @@ VARIABLES = {"vars.config": "configs/mini.cfg"}
 DEFAULTS = {
     "flat_ner": {"network": FLATOptions(), "lattice": LatticeOptions()},
     "tener_ner": {"network": TENEROptions(), "sequence": SequenceOptions()},
+    "re2_similarity": {"network": RE2Options(), "text": PairTextOptions()},
 }
 OTHERS = {
+    "zh_flat": {"lattice": {"char_min_freq": 2, "bigram_min_freq": 2, "word_min_freq": 2}},
     "en_tener": {
         "network": {
             "k_proj": True,
@@ -54,7 +57,7 @@ OTHERS = {
             "embed_dropout": 0.3,
         },
         "sequence": {"unit": "token", "word_min_freq": 3, "normalise_embeddings": False},
-    }
+    },
 }
 
 

@@ -33,10 +33,12 @@ def show(
     the texts of pairs are."""
     import spacy
 
-    texts = [joined(text) for text in (*(texts or ()), *(lines_of(file) if file else ()))]
+    texts = [*(texts or ()), *(lines_of(file) if file else ())]
     if not texts:
         raise ValueError(Errors.F137)
     nlp = spacy.load(model)
+    if any(hasattr(component, "predict_pairs") for _, component in nlp.pipeline):
+        texts = [joined(text) for text in texts]
     for doc in nlp.pipe(texts):
         pair = pair_of(doc)
         if pair is not None and doc.cats:

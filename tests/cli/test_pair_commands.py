@@ -29,6 +29,8 @@ class Comparer:
             doc.cats = {"different": 1 - same, "same": same}
         return doc
 
+    def predict_pairs(self, pairs: object) -> None: ...
+
     def score(self, examples: Iterable[Example], **_: Any) -> dict[str, Any]:
         prf = {"p": 0.5, "r": 0.25, "f": 1 / 3}
         return {"pairs_acc": 0.75, "pairs_auc": None, "pairs_per_label": {"same": prf}}
@@ -78,6 +80,12 @@ def test_show_takes_other_texts_as_they_are(pipeline: Path, text: str) -> None:
     output = run("show", pipeline, text)
     assert "no entities" in output
     assert "same" not in output
+
+
+def test_a_tab_is_text_where_nothing_compares(tmp_path: Path) -> None:
+    spacy.blank("zh").to_disk(tmp_path / "blank")
+    result = CliRunner().invoke(app, ["show", str(tmp_path / "blank"), "甲乙\t丙丁"])
+    assert "甲乙\t丙丁" in result.output
 
 
 def test_evaluate_speaks_of_pairs(pipeline: Path, corpus: Path) -> None:
