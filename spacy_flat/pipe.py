@@ -1,15 +1,19 @@
 """What spaCy sees of every component here: a pipe around a network, and its settings."""
 
+import math
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from spacy.pipeline import TrainablePipe
 from spacy.vocab import Vocab
-from thinc.api import Model
+from thinc.api import Model, Optimizer
 
 from .errors import Errors
 from .text.initialise import shim_of
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Self = TypeVar("Self", bound="NetworkPipe")
 
@@ -75,6 +79,35 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         """Raises ValueError (F303) where there is no network yet."""
         if not self.is_initialised:
             raise ValueError(Errors.F303.format(name=self.name))
+
+    def learn(
+        self,
+        batch_losses: Iterable["Tensor"],
+        losses: dict[str, float],
+        sgd: Optimizer | None,
+        backprop: Callable[[], object],
+    ) -> dict[str, float]:
+        """One step of training: the losses of batches go backward, each before the next one is
+        computed.
+
+        losses: the component's own is added up there.
+        sgd: None to gather gradients for a later step.
+        backprop: passes what has gathered meanwhile on to a tok2vec.
+        """
+        try:
+            for loss in batch_losses:
+                loss.backward()  # type: ignore[no-untyped-call]
+                # The optimizer leaves out a step that is not finite and warns; spaCy's logger would
+                # end the training.
+                if math.isfinite(value := loss.item()):
+                    losses[self.name] += value
+        except BaseException:
+            shim_of(self.model).module.zero_grad()  # half of a step is none
+            raise
+        backprop()
+        if sgd is not None:
+            self.finish_update(sgd)
+        return losses
 
     def from_disk(self: Self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
         """Load what `to_disk` wrote.

@@ -1,6 +1,5 @@
 """`char_generator`: what spaCy sees of the character language model."""
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -299,22 +298,11 @@ class CharGenerator(NetworkPipe):
             return losses
         predictions, backprop = self.model.begin_update(docs)
         network = network_of(self.model)
-        try:
-            for part in predictions.pieces:
-                surprisals = network.surprisals(part.scores, part.piece.targets)
-                loss = surprisals.sum() / predictions.n_predicted
-                loss.backward()
-                # The optimizer leaves out a step that is not finite and warns; spaCy's logger would
-                # end the training.
-                if math.isfinite(value := loss.item()):
-                    losses[self.name] += value
-        except BaseException:
-            network.zero_grad()  # half of a step is none
-            raise
-        backprop(predictions)
-        if sgd is not None:
-            self.finish_update(sgd)
-        return losses
+        batch_losses = (
+            network.surprisals(part.scores, part.piece.targets).sum() / predictions.n_predicted
+            for part in predictions.pieces
+        )
+        return self.learn(batch_losses, losses, sgd, lambda: backprop(predictions))
 
     def get_loss(
         self, examples: Iterable[Example], scores: Predictions

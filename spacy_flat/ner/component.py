@@ -1,6 +1,5 @@
 """What spaCy sees of an entity recogniser: what `flat_ner` and `tener_ner` share."""
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -196,21 +195,11 @@ class CRFEntityRecognizer(NetworkPipe):
         set_dropout_rate(self.model, drop)
         emissions, backprop = self.model.begin_update([example.predicted for example in examples])
         gold, network = Gold.of(known, emissions), network_of(self.model)
-        try:
-            for batch, scores in emissions.batches:
-                loss = network.loss(scores, gold.target(batch, self.tags))
-                loss.backward()  # type: ignore[no-untyped-call]
-                # The optimizer leaves out a step that is not finite and warns; spaCy's logger would
-                # end the training.
-                if math.isfinite(value := loss.item()):
-                    losses[self.name] += value
-        except BaseException:
-            network.zero_grad()  # half of a step is none
-            raise
-        backprop(emissions)
-        if sgd is not None:
-            self.finish_update(sgd)
-        return losses
+        batch_losses = (
+            network.loss(scores, gold.target(batch, self.tags))
+            for batch, scores in emissions.batches
+        )
+        return self.learn(batch_losses, losses, sgd, lambda: backprop(emissions))
 
     def get_loss(
         self, examples: Iterable[Example], scores: Emissions

@@ -375,21 +375,10 @@ class PairClassifier(NetworkPipe):
         set_dropout_rate(self.model, drop)
         outputs, backprop = self.model.begin_update(pairs)
         network = network_of(self.model)
-        try:
-            for numbers, found in outputs.batches:
-                loss = network.loss(found, gold[numbers]) / len(gold)
-                loss.backward()  # type: ignore[no-untyped-call]
-                # The optimizer leaves out a step that is not finite and warns; spaCy's logger would
-                # end the training.
-                if math.isfinite(value := loss.item()):
-                    losses[self.name] += value
-        except BaseException:
-            network.zero_grad()  # half of a step is none
-            raise
-        backprop(outputs)
-        if sgd is not None:
-            self.finish_update(sgd)
-        return losses
+        batch_losses = (
+            network.loss(found, gold[numbers]) / len(gold) for numbers, found in outputs.batches
+        )
+        return self.learn(batch_losses, losses, sgd, lambda: backprop(outputs))
 
     def get_loss(
         self, examples: Iterable[Example], scores: Outputs
