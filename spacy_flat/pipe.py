@@ -1,7 +1,7 @@
 """What spaCy sees of every component here: a pipe around a network, and its settings."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,7 +10,7 @@ from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
 from .errors import Errors
-from .text.initialise import shim_of
+from .text.initialise import extend_labels, shim_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -120,3 +120,69 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         except (ValueError, KeyError, TypeError, OSError) as error:
             raise ValueError(Errors.F309.format(path=path, reason=error)) from error
         return self
+
+
+class LabelledPipe(NetworkPipe):
+    """A component whose network knows labels: entity types, or classes."""
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        model: Model[Any, Any],
+        name: str,
+        scorer: Callable[..., dict[str, Any]] | None,
+        **settings: Any,
+    ) -> None:
+        super().__init__(vocab, model, name, scorer, **settings)
+        self.cfg["labels"] = []
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels, in the order in which the network has them."""
+        # The network's own, where there is one: those of `cfg` are in a file by themselves.
+        known = shim_of(self.model).config["sizes"]["labels"] if self.is_initialised else None
+        return tuple(known or self.cfg["labels"])
+
+    @property
+    def label_data(self) -> tuple[str, ...]:
+        """What `spacy init labels` writes and `initialize` reads."""
+        return self.labels
+
+    def add_label(self, label: str) -> int:
+        """Add a label, also to a trained network. Returns 0 if it is there already.
+
+        Raises ValueError (F302) for what is no label.
+        """
+        if self._checked(label) in self.labels:
+            return 0
+        self.add_labels([label])
+        return 1
+
+    def add_labels(self, labels: Sequence[str]) -> None:
+        """Add new labels, all at once, since the network is rebuilt for them.
+
+        Raises ValueError (F302) for what is no label.
+        """
+        if labels:
+            self.cfg["labels"] = [*self.labels, *map(self._checked, labels)]
+            if self.is_initialised:
+                extend_labels(self.model, self.cfg["labels"])
+
+    def merged_labels(self, found: Iterable[str], given: Sequence[str] | None) -> list[str]:
+        """The labels to initialise with: those given, or else those found, and those that were
+        added before.
+
+        Raises TypeError (F026) for labels that are one string, ValueError (F302) for what is no
+        label.
+        """
+        if isinstance(given, str):
+            raise TypeError(Errors.F026.format(value=repr(given)))
+        labels = found if given is None else given
+        return [self._checked(label) for label in dict.fromkeys([*labels, *self.labels])]
+
+    def _checked(self, label: str) -> str:
+        """The label, also in the vocabulary's strings."""
+        if not isinstance(label, str) or not label:
+            raise ValueError(Errors.F302.format(label=label))
+        self.vocab.strings.add(label)
+        return label

@@ -10,8 +10,7 @@ from spacy.vocab import Vocab
 from thinc.api import Optimizer, set_dropout_rate
 
 from ..errors import Errors
-from ..pipe import NetworkPipe, setting
-from ..text.initialise import extend_labels, shim_of
+from ..pipe import LabelledPipe, setting
 from ..text.units import EntitySpan
 from .emissions import Emissions, Gold, find_entities
 from .model import TaggingModel, network_of
@@ -97,7 +96,7 @@ def _is_labels(value: object) -> bool:
     return isinstance(value, (list, tuple)) and all(isinstance(label, str) for label in value)
 
 
-class CRFEntityRecognizer(NetworkPipe):
+class CRFEntityRecognizer(LabelledPipe):
     """Finds entities by tagging the units of a text, characters or tokens, with a CRF.
 
     model: what reads the texts, a registered architecture.
@@ -131,23 +130,10 @@ class CRFEntityRecognizer(NetworkPipe):
             overwrite=overwrite,
             unannotated_labels=list(unannotated_labels),
         )
-        self.cfg["labels"] = []
 
     on_misaligned = setting("on_misaligned", "one of expand, contract, drop", _is_on_misaligned)
     overwrite = setting("overwrite", "true or false", _is_bool)
     unannotated_labels = setting("unannotated_labels", "a list of labels", _is_labels)
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Entity types, in the order of their tags."""
-        # The network's own, where there is one: those of `cfg` are in a file by themselves.
-        known = shim_of(self.model).config["sizes"]["labels"] if self.is_initialised else None
-        return tuple(known or self.cfg["labels"])
-
-    @property
-    def label_data(self) -> tuple[str, ...]:
-        """What `spacy init labels` writes and `initialize` reads."""
-        return self.labels
 
     @property
     def tags(self) -> TagSet:
@@ -191,7 +177,7 @@ class CRFEntityRecognizer(NetworkPipe):
         texts = [example.predicted.text for example in examples]
         if not any(a.says_something(len(text)) for a, text in zip(known, texts, strict=True)):
             return losses
-        self._add_labels(sorted(_labels_of(examples) - set(self.labels)))
+        self.add_labels(sorted(_labels_of(examples) - set(self.labels)))
         set_dropout_rate(self.model, drop)
         emissions, backprop = self.model.begin_update([example.predicted for example in examples])
         gold, network = Gold.of(known, emissions), network_of(self.model)
@@ -232,47 +218,20 @@ class CRFEntityRecognizer(NetworkPipe):
         Raises ValueError where there is no label at all (F301), a wrong one (F302), or one that is
         unannotated and not among them (F242), TypeError (F026) for labels that are one string.
         """
-        if isinstance(labels, str):
-            raise TypeError(Errors.F026.format(value=repr(labels)))
         validate_get_examples(get_examples, f"{type(self).__name__}.initialize")
         examples = list(get_examples())
-        found = sorted(_labels_of(examples)) if labels is None else labels
-        labels = list(dict.fromkeys([*found, *self.labels]))
+        labels = self.merged_labels(sorted(_labels_of(examples)), labels)
         if not labels:
             raise ValueError(Errors.F301.format(name=self.name))
-        self.cfg["labels"] = [self._checked(label) for label in labels]
+        self.cfg["labels"] = labels
         self._check_unannotated(labels)
         return examples
-
-    def add_label(self, label: str) -> int:
-        """Add an entity type, also to a trained network. Returns 0 if it is there already.
-
-        Raises ValueError (F302) for what is no label.
-        """
-        if self._checked(label) in self.labels:
-            return 0
-        self._add_labels([label])
-        return 1
-
-    def _add_labels(self, labels: Sequence[str]) -> None:
-        """Add new labels, all at once, since the network is rebuilt for them."""
-        if labels:
-            self.cfg["labels"] = [*self.labels, *(self._checked(label) for label in labels)]
-            if self.is_initialised:
-                extend_labels(self.model, self.cfg["labels"])
 
     def _check_unannotated(self, labels: Sequence[str]) -> None:
         """Raises ValueError (F242) for an unannotated label that is not one of the labels."""
         for label in self.unannotated_labels:
             if label not in labels:
                 raise ValueError(Errors.F242.format(name=self.name, label=label, labels=labels))
-
-    def _checked(self, label: str) -> str:
-        """The label, also in the vocabulary's strings."""
-        if not isinstance(label, str) or not label:
-            raise ValueError(Errors.F302.format(label=label))
-        self.vocab.strings.add(label)
-        return label
 
 
 def _labels_of(examples: Iterable[Example]) -> set[str]:

@@ -16,8 +16,8 @@ from spacy.vocab import Vocab
 from thinc.api import Config, Optimizer, set_dropout_rate
 
 from ..errors import Errors
-from ..pipe import NetworkPipe, setting
-from ..text.initialise import extend_labels, shim_of, tok2vec_of
+from ..pipe import LabelledPipe, setting
+from ..text.initialise import tok2vec_of
 from ..vectors import VectorSource, check_sources
 from .alignment import Alignment, is_too_large, keep_alignment
 from .calibration import Calibration, fit_temperature, log_softmax
@@ -120,7 +120,7 @@ def _is_bool(value: object) -> bool:
     return isinstance(value, bool)
 
 
-class PairClassifier(NetworkPipe):
+class PairClassifier(LabelledPipe):
     """Compares two texts: their classes, such as "same" and "different", or a score.
 
     A pair is a Doc with two spans in `doc.spans["pair"]`, or one whose text is two texts with
@@ -163,24 +163,12 @@ class PairClassifier(NetworkPipe):
             keep_alignment=keep_alignment,
         )
         self.nlp = nlp
-        self.cfg["labels"] = []
 
     positive_label = setting("positive_label", "a label or null", _is_label_or_none)
     threshold = setting("threshold", "from 0 to 1", _is_share)
     temperature = setting("temperature", "a number above 0", _is_above_zero)
     similarity_hooks = setting("similarity_hooks", "true or false", _is_bool)
     keep_alignment = setting("keep_alignment", "true or false", _is_bool)
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The classes, in the order of the network's outputs; a score has one label."""
-        known = shim_of(self.model).config["sizes"]["labels"] if self.is_initialised else None
-        return tuple(known or self.cfg["labels"])
-
-    @property
-    def label_data(self) -> tuple[str, ...]:
-        """What `spacy init labels` writes and `initialize` reads."""
-        return self.labels
 
     @property
     def positive(self) -> str:
@@ -453,29 +441,15 @@ class PairClassifier(NetworkPipe):
 
         Raises ValueError for what is no label (F302), and where a score has one already (F324).
         """
-        if not isinstance(label, str) or not label:
-            raise ValueError(Errors.F302.format(label=label))
-        if label in self.labels:
-            return 0
-        labels = [*self.labels, label]
-        if self.is_regression and len(labels) > 1:
+        if self.is_regression and self.labels and label not in self.labels:
+            labels = [*self.labels, label]
             raise ValueError(Errors.F324.format(name=self.name, wanted="one label", labels=labels))
-        self.cfg["labels"] = labels
-        self.vocab.strings.add(label)
-        if self.is_initialised:
-            extend_labels(self.model, labels)
-        return 1
+        return super().add_label(label)
 
     def _settled(self, examples: Sequence[Example], labels: Sequence[str] | None) -> list[str]:
-        """The labels, those of the examples where not given, behind those that were added."""
-        if isinstance(labels, str):
-            raise TypeError(Errors.F026.format(value=repr(labels)))
+        """The labels, those of the examples where not given, and those that were added before."""
         found = sorted({label for example in examples for label in example.reference.cats})
-        known = list(dict.fromkeys([*(found if labels is None else labels), *self.labels]))
-        for label in known:
-            if not isinstance(label, str) or not label:
-                raise ValueError(Errors.F302.format(label=label))
-            self.vocab.strings.add(label)
+        known = self.merged_labels(found, labels)
         is_right, wanted = len(known) >= 2, "two labels or more"
         if self.is_regression:
             is_right, wanted = len(known) == 1, "one label"
