@@ -307,6 +307,15 @@ class Errors(metaclass=_Coded):
         "{path}, line {line}: the label {found} looks like a score. Give --scores to read the "
         "labels as numbers, or write labels that are names or whole numbers."
     )
+    F126 = (
+        "{model}: there is nothing to score: no component has one of the scores {scores}. Name a "
+        "trained pipeline."
+    )
+    F159 = (
+        "{path}: {labels:,} different labels in {pairs:,} pairs, so the last column does not look "
+        "like one of labels. Put the columns into the order text, text, label, name them in a "
+        "first line (sentence1, sentence2, label), or give --scores where they are numbers."
+    )
     F158 = (
         "No component of the pipeline {name} sets entities, of which --errors makes a page. Leave "
         "it out. The components are: {components}."
@@ -442,6 +451,18 @@ class Errors(metaclass=_Coded):
         "Component {name!r}: {setting} = {value!r} is not {wanted}. Correct it in "
         "[components.{name}], or where it is set."
     )
+    F311 = "Expected a text (a string, a Doc, a span or a token), but got {value} of type {type}."
+    F312 = "Expected two texts in pair number {number} (from 0), (left, right), but got {value}."
+    F313 = (
+        "The pipeline's tokenizer makes one token of {token!r}, in which U+001F separates the two "
+        "texts of a pair. Use a tokenizer that splits at white space of every kind, or set "
+        "doc.spans['pair'] before the pipeline reads the Doc."
+    )
+    F314 = (
+        "The reference has the texts of a pair in doc.spans['pair'], but the predicted Doc "
+        "{text!r} has neither such spans nor U+001F between two texts: it can be trained on, but "
+        "never predicted. Make its text with spacy_flat.similarity.pairs.join_pair."
+    )
     F304 = (
         "An example's reference and predicted Doc may differ in white space and case only, "
         "but the reference begins {reference!r} and the predicted one {predicted!r}. Make both of "
@@ -557,10 +578,6 @@ class Errors(metaclass=_Coded):
     F337 = (
         '{path}, line {line}: expected {{"question": "…", "answer": "…"}}, where the answer may be '
         "missing, but found {text!r}. Correct the line."
-    )
-    F338 = (
-        "The components of the pipeline {name} that can search are: {components}. Name one of them "
-        "with --component, or another pipeline."
     )
     F339 = "{path}: no question in this file. Check that it is the right file and complete."
 

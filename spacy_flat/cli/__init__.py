@@ -23,7 +23,7 @@ from .vectors import vectors
 
 app = typer.Typer(
     name="flat",
-    help="Commands of spacy-flat: corpora, vectors, lexicons, lattices, training curves, scores.",
+    help="Commands of spacy-flat: corpora, vectors, lexicons, scores, search, pictures.",
     no_args_is_help=True,
 )
 app.command("fetch", no_args_is_help=True)(exiting(fetch))

@@ -22,7 +22,7 @@ def alignment(
         Path, typer.Argument(metavar="OUT.svg", help="Picture to write", dir_okay=False)
     ],
     component: Annotated[
-        str, typer.Option("--component", help="The component of the pipeline that compares texts")
+        str, typer.Option("--component", "-c", help="The component that compares, if several can")
     ] = "",
 ) -> None:
     """Draw what a pipeline aligns in two texts: the attention of each block, in both directions,

@@ -24,7 +24,7 @@ def calibrate(
         Path, typer.Argument(metavar="OUT", help="Folder for the pipeline, which is made")
     ],
     component: Annotated[
-        str, typer.Option("--component", help="The component of the pipeline that compares texts")
+        str, typer.Option("--component", "-c", help="The component that compares, if several can")
     ] = "",
 ) -> None:
     """Fit a temperature to the pairs of DEV.spacy, so that the probabilities of classes say how

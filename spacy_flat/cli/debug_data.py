@@ -129,7 +129,8 @@ def corpus_of_config(path: Path, overrides: list[str], lexicon: str) -> Corpus:
     train, dev = resolve_dot_names(corpora, names)
     lengths = [size for part in filled["components"].values() for size in max_lengths(part)]
     known = load_lexicon(lexicon, add_jieba=True) if lexicon else configured_lexicon(nlp, filled)
-    return Corpus({"train": list(train(nlp)), "dev": list(dev(nlp))}, known, min(lengths))
+    parts = {"train": list(train(nlp)), "dev": list(dev(nlp))}
+    return Corpus(parts, known, min(lengths, default=0))
 
 
 def max_lengths(block: Mapping[str, Any]) -> list[int]:

@@ -61,6 +61,9 @@ def evaluate(
     gold = [example.reference for example in examples]
     scores = nlp.evaluate(examples)
     tasks = [task for task in TASKS if task.score in scores]
+    if not tasks:
+        names = ", ".join(task.score for task in TASKS)
+        raise ValueError(Errors.F126.format(model=model, scores=names))
     sizes = {task.label: sum(map(task.count, gold)) for task in tasks}
     sizes = ({task.doc: len(gold) for task in tasks} or {"sentence": len(gold)}) | sizes
     shown = ", ".join(counted(n, noun) for noun, n in sizes.items())

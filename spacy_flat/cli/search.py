@@ -13,10 +13,9 @@ from wasabi import msg
 from ..errors import Errors
 from ..files import read_text_lines
 from ..wording import counted
+from ._pairs import load_classifier
 
 if TYPE_CHECKING:
-    from spacy.language import Language
-
     from ..similarity.component import PairClassifier
     from ..similarity.index import TextIndex
 
@@ -38,10 +37,12 @@ def search(
         ),
     ],
     queries: Annotated[list[str], typer.Argument(metavar="QUERY...", help="What to search for")],
-    top_k: Annotated[int, typer.Option("--top-k", "-k", help="Questions to show")] = 5,
+    top_k: Annotated[int, typer.Option("--top-k", "-k", help="Questions to show", min=1)] = 5,
     candidates: Annotated[
         int,
-        typer.Option("--candidates", "-n", help="Questions that the network compares a query with"),
+        typer.Option(
+            "--candidates", "-n", help="Questions that the network compares a query with", min=1
+        ),
     ] = 50,
     index: Annotated[
         Path | None,
@@ -52,10 +53,10 @@ def search(
     ] = "",
 ) -> None:
     """Search questions, such as an FAQ's, for those that are most like another one."""
-    import spacy
-
     entries = read_faq(faq)
-    pipe = comparing(spacy.load(model), model, component)
+    if index is not None:
+        check_folder(index)
+    _, pipe = load_classifier(model, component)
     found = index_of(pipe, [entry.question for entry in entries], index)
     header = ("similarity", "question", "answer")
     columns = 3 if any(entry.answer for entry in entries) else 2
@@ -73,7 +74,7 @@ def read_faq(path: Path) -> list[Entry]:
     Raises ValueError for a line without a question (F336, F337) and a file without any (F339);
     otherwise as `read_text_lines`.
     """
-    read = read_record if ".jsonl" in path.suffixes else read_row
+    read = read_record if ".jsonl" in path.suffixes[-2:] else read_row
     lines = read_text_lines(path)
     entries = [read(path, number, line) for number, line in lines if line.strip()]
     if not entries:
@@ -99,19 +100,12 @@ def read_record(path: Path, number: int, line: str) -> Entry:
     return Entry(question.strip(), answer.strip())
 
 
-def comparing(nlp: Language, source: str, component: str) -> PairClassifier:
-    """The pipeline's only component that compares texts, or the one that is named.
+def check_folder(path: Path) -> None:
+    """Raises ValueError (F148) where something else than an index is there."""
+    from ..similarity.index import FILE
 
-    Raises ValueError (F338) where there is none, or it isn't clear which.
-    """
-    from ..similarity.component import PairClassifier
-
-    pipes = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, PairClassifier)}
-    name = component or next(iter(pipes), "")
-    if name not in pipes or (len(pipes) > 1 and not component):
-        components = ", ".join(pipes) or "none"
-        raise ValueError(Errors.F338.format(name=source, components=components))
-    return pipes[name]
+    if path.is_file() or (path.is_dir() and any(path.iterdir()) and not (path / FILE).exists()):
+        raise ValueError(Errors.F148.format(path=path))
 
 
 def index_of(pipe: PairClassifier, questions: Sequence[str], folder: Path | None) -> TextIndex:

@@ -37,7 +37,8 @@ def show(
     if not texts:
         raise ValueError(Errors.F137)
     nlp = spacy.load(model)
-    if any(hasattr(component, "predict_pairs") for _, component in nlp.pipeline):
+    compares = any(hasattr(component, "predict_pairs") for _, component in nlp.pipeline)
+    if compares:
         texts = [joined(text) for text in texts]
     for doc in nlp.pipe(texts):
         pair = pair_of(doc)
@@ -46,7 +47,9 @@ def show(
             show_labels(doc)
         else:
             msg.divider(doc.text)
-        if doc.ents or not doc.cats:
+        if compares and pair is None:
+            msg.text("no pair: put one TAB between two texts")
+        elif doc.ents or not doc.cats:
             show_entities(doc)
         for name, words in lattice_words(nlp, doc.text):
             msg.text(

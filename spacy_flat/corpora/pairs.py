@@ -51,6 +51,9 @@ LABELS = ("gold_label", "label", "is_duplicate", "score", "similarity")
 UNLABELLED = ("", "-")  # the second where SNLI's annotators did not agree
 CLASSES = {"0": DIFFERENT, "0.0": DIFFERENT, "1": SAME, "1.0": SAME}
 
+LONGEST_TEXT = 1 << 30  # characters in a field of a table, for Python's csv
+MANY = 20  # pairs from which on labels must return
+
 LAYOUT = '{"sentence1": "…", "sentence2": "…", "label": …}'
 Name = str | int  # of a column: in JSON its key, in a table its number
 
@@ -118,7 +121,7 @@ class PairReader:
         return True
 
     def cats(self, rows: Sequence[Row]) -> Iterator[dict[str, float]]:
-        """Yield the categories of each pair. Raises ValueError (F155, F157)."""
+        """Yield the categories of each pair. Raises ValueError (F155, F157, F159)."""
         if self.scores:
             yield from ({SIMILARITY: float(row.label)} for row in rows)
             return
@@ -136,6 +139,9 @@ class PairReader:
         if len(rows) > 1 and not numbers[0] and all(numbers[1:]):
             first = rows[0]
             raise ValueError(Errors.F155.format(path=self.path, line=first.line, found=first.label))
+        n_labels = len({row.label for row in rows})
+        if len(rows) >= MANY and n_labels > len(rows) / 2:
+            raise ValueError(Errors.F159.format(path=self.path, labels=n_labels, pairs=len(rows)))
         for row in rows if all(numbers) else ():
             if not float(row.label).is_integer():
                 raise ValueError(Errors.F157.format(path=self.path, line=row.line, found=row.label))
@@ -278,6 +284,7 @@ def tab_lines(path: Path) -> Iterator[tuple[int, list[str] | None]]:
 def comma_lines(path: Path, repairs: Repairs) -> Iterator[tuple[int, list[str] | None]]:
     """Yield (line, cells), or None for cells whose quotes can't be read. A text within quotes may
     go on over several lines."""
+    csv.field_size_limit(LONGEST_TEXT)
     lines = list(read_text_lines(path))
     place = 0
     while place < len(lines):

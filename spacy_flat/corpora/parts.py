@@ -53,9 +53,9 @@ def convert_corpus(name: str, data_dir: Path, out_dir: Path) -> Iterator[tuple[P
         return read_files([paths[file] for file in files], source.options, repairs)
 
     known = {form.key(doc) for doc in read(source.left_out, Counter())}
-    for name, files in made_of.items():
-        if name != "train":
-            part = Part(form, out_dir / f"{name}.spacy")
+    for kind, files in made_of.items():
+        if kind != "train":
+            part = Part(form, out_dir / f"{kind}.spacy")
             for doc in read(files, part.summary.repairs):
                 part.add(doc)
                 known.add(form.key(doc))

@@ -22,9 +22,9 @@ from ..vectors import VectorSource, check_sources
 from .alignment import Alignment, is_too_large, keep_alignment
 from .calibration import Calibration, fit_temperature, log_softmax
 from .hooks import SimilarityHook
-from .index import TextIndex
+from .index import TextIndex, require_count
 from .model import Outputs, PairModel, align, initialise, network_of
-from .pairs import Pair, Text, mark_pair, pair_of
+from .pairs import Pair, Text, mark_pair, pair_of, two_texts
 from .reading import SpanPairs, docs_of, learn_vocabulary
 from .scores import gold_of, score_pairs
 
@@ -109,7 +109,7 @@ def _is_share(value: object) -> bool:
 
 
 def _is_above_zero(value: object) -> bool:
-    return _is_number(value) and 0 < float(value) < math.inf  # type: ignore[arg-type]
+    return _is_number(value) and 1e-6 <= float(value) < math.inf  # type: ignore[arg-type]
 
 
 def _is_number(value: object) -> bool:
@@ -166,7 +166,7 @@ class PairClassifier(LabelledPipe):
 
     positive_label = setting("positive_label", "a label or null", _is_label_or_none)
     threshold = setting("threshold", "from 0 to 1", _is_share)
-    temperature = setting("temperature", "a number above 0", _is_above_zero)
+    temperature = setting("temperature", "a number from 0.000001", _is_above_zero)
     similarity_hooks = setting("similarity_hooks", "true or false", _is_bool)
     keep_alignment = setting("keep_alignment", "true or false", _is_bool)
 
@@ -226,7 +226,7 @@ class PairClassifier(LabelledPipe):
         Raises ValueError (F327) for texts that are too long.
         """
         self.require_initialised()
-        pairs = self._span_pairs([(left, right)])
+        pairs = self._span_pairs([two_texts(0, (left, right))])
         if is_too_large(pairs.pairs[0]):
             n_left, n_right = (len(text.text) for text in pairs.pairs[0])
             raise ValueError(Errors.F327.format(left=n_left, right=n_right))
@@ -239,17 +239,25 @@ class PairClassifier(LabelledPipe):
 
         batch_size: pairs in memory at once.
         Returns [N, K] probabilities of the classes, or [N, 1] scores.
+
+        Raises TypeError for what is no pair of texts (F311, F312), ValueError (F335) for a wrong
+        batch size.
         """
         self.require_initialised()
+        require_count("batch_size", batch_size)
+        checked = (two_texts(number, pair) for number, pair in enumerate(pairs))
         found = [
             self.probabilities(self.logits(self._span_pairs(some)))
-            for some in minibatch(pairs, batch_size)  # type: ignore[no-untyped-call]
+            for some in minibatch(checked, batch_size)  # type: ignore[no-untyped-call]
         ]
         return np.concatenate([np.zeros((0, len(self.labels)), dtype=np.float32), *found])
 
-    def similarity(self, left: Text | Token, right: Text | Token) -> float:
-        """The probability of the positive label, or the score, of two texts."""
-        probabilities = self.predict_pairs([(_text(left), _text(right))])
+    def similarity(self, left: Text, right: Text) -> float:
+        """The probability of the positive label, or the score, of two texts.
+
+        Raises TypeError (F311) for what is no text.
+        """
+        probabilities = self.predict_pairs([(left, right)])
         return float(self.similarities(probabilities)[0])
 
     def similarities(self, probabilities: Probabilities) -> NDArray[np.float32]:
@@ -296,9 +304,9 @@ class PairClassifier(LabelledPipe):
         return list(docs)
 
     def components_before(self) -> list[Any]:
-        """Those that stand before this one in its pipeline."""
-        components = [component for _, component in self.nlp.pipeline]
-        return list(takewhile(lambda component: component is not self, components))
+        """Those that stand before this one in its pipeline and are not disabled."""
+        known = takewhile(lambda named: named[1] is not self, self.nlp.components)
+        return [component for name, component in known if name in self.nlp.pipe_names]
 
     def probabilities(self, logits: NDArray[np.float32]) -> Probabilities:
         """[N, K] probabilities of the classes; scores are what they are."""
@@ -448,7 +456,8 @@ class PairClassifier(LabelledPipe):
 
     def _settled(self, examples: Sequence[Example], labels: Sequence[str] | None) -> list[str]:
         """The labels, those of the examples where not given, and those that were added before."""
-        found = sorted({label for example in examples for label in example.reference.cats})
+        pairs = (example for example in examples if predicted_pair(example) is not None)
+        found = sorted({label for example in pairs for label in example.reference.cats})
         known = self.merged_labels(found, labels)
         is_right, wanted = len(known) >= 2, "two labels or more"
         if self.is_regression:
@@ -468,32 +477,24 @@ class PairClassifier(LabelledPipe):
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """As the scorer does."""
         positive = self.positive if len(self.labels) == 2 else None
-        settings = {"positive": positive, "threshold": self.threshold}
-        scores: dict[str, Any] = super().score(examples, **settings, **kwargs)
+        settings = {"positive": positive, "threshold": self.threshold, **kwargs}
+        scores: dict[str, Any] = super().score(examples, **settings)
         return scores
 
 
 def predicted_pair(example: Example) -> Pair | None:
-    """The texts of an example, as spans of its predicted Doc. Where that is no pair by itself, they
-    are those of the reference."""
+    """The texts of an example's predicted Doc.
+
+    Raises ValueError (F314) where the reference alone tells what they are.
+    """
     pair = pair_of(example.predicted)
-    gold = pair_of(example.reference) if pair is None else None
-    if gold is None:
-        return pair
-    left, right = (
-        example.predicted.char_span(
-            span.start_char, span.start_char + len(span.text), alignment_mode="expand"
-        )
-        for span in gold
-    )
-    return None if left is None or right is None else (left, right)
-
-
-def _text(text: Text | Token) -> Text:
-    """Tokens and lexemes by their text."""
-    return text if isinstance(text, str | Doc | Span) else str(text.text)
+    if pair is None and pair_of(example.reference) is not None:
+        raise ValueError(Errors.F314.format(text=example.predicted.text[:50]))
+    return pair
 
 
 def _span(text: Text, docs: dict[str, Doc]) -> Span:
+    if isinstance(text, Token):
+        return text.doc[text.i : text.i + 1]
     doc = docs[text] if isinstance(text, str) else text
     return doc[:] if isinstance(doc, Doc) else doc

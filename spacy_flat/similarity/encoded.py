@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
+HALF_MOST = float(np.finfo(np.float16).max)
+
+
 @dataclass(frozen=True)
 class EncodedTexts:
     """N texts with U units in all; a text without units has one that is unknown.
@@ -44,7 +47,8 @@ class EncodedTexts:
             np.array([max(1, part.end - part.start) for part in rows.segments], dtype=np.int64),
             np.stack([rows.chars, rows.bigrams, rows.words], 1)[rows.filled].astype(np.int32),
             vectors.astype(np.float16),
-            encoded.astype(np.float16),
+            # Out of all bounds, it would be infinite, and all that is compared with it no number.
+            encoded.clip(-HALF_MOST, HALF_MOST).astype(np.float16),
         )
 
     @classmethod

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from thinc.api import Model
+from thinc.backends import get_array_ops
 
 from ..errors import Errors
 from ..files import replacing
@@ -42,7 +44,7 @@ class Match(NamedTuple):
     similarity: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class TextIndex:
     """Texts in which a `re2_similarity` searches, each encoded once, up to its first alignment.
 
@@ -72,6 +74,13 @@ class TextIndex:
         encoded = EncodedTexts.join(parts)
         return cls(pipe, weights_of(pipe), numbers, encoded, Candidates.of(map(terms_of, numbers)))
 
+    def __len__(self) -> int:
+        """The number of texts."""
+        return sum(map(len, self.numbers.values()))
+
+    def __repr__(self) -> str:
+        return f"<TextIndex of {len(self)} texts>"
+
     @property
     def texts(self) -> list[str]:
         """All texts, in the order in which they were given."""
@@ -87,11 +96,10 @@ class TextIndex:
 
         Returns `top_k` matches, or as many as there are texts.
 
-        Raises ValueError for less than one (F335), TypeError for what is no text (F028).
+        Raises ValueError for less than one (F335), TypeError for what is no text (F311).
         """
-        for name, value in (("top_k", top_k), ("candidates", candidates)):
-            if value < 1:
-                raise ValueError(Errors.F335.format(name=name, value=value))
+        require_count("top_k", top_k)
+        require_count("candidates", candidates)
         found = self.candidates.best(terms_of(string_of(query)), max(top_k, candidates))
         (span,) = self.pipe.spans_of([query])
         outputs = self.encoded.compare(self.pipe.model, span, found)
@@ -137,6 +145,12 @@ class TextIndex:
         return cls(pipe, weights, numbers, encoded, candidates)
 
 
+def require_count(name: str, value: object) -> None:
+    """Raises ValueError (F335) for what is no whole number above 0."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ValueError(Errors.F335.format(name=name, value=value))
+
+
 def distinct(texts: Iterable[Text], numbers: dict[str, list[int]]) -> Iterator[Text]:
     """Yield the texts without those that were there before. `numbers` gets where each stands."""
     for number, text in enumerate(texts):
@@ -163,17 +177,37 @@ def batches_of(texts: Iterable[Text]) -> Iterator[list[Text]]:
 
 def weights_of(pipe: "PairClassifier") -> str:
     """A checksum of all that an encoded text depends on."""
-    parts = [pipe.model.to_bytes()]
-    if tok2vec_of(pipe.model) is not None:
-        parts += [
-            component.to_bytes(exclude=["vocab"])
-            for component in pipe.components_before()
-            if hasattr(component, "to_bytes")
-        ]
     found = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        found.update(part)
+    found.update(pipe.model.attrs["encoder"].to_bytes())
+    models = [pipe.model]
+    if tok2vec_of(pipe.model) is not None:
+        before = (getattr(component, "model", None) for component in pipe.components_before())
+        models += [model for model in before if isinstance(model, Model)]
+        vectors = pipe.nlp.vocab.vectors
+        found.update(to_bytes(vectors.data))
+    if pipe.model.attrs["encoder"].options.inputs != "chars" or len(models) > 1:
+        tokenizer = pipe.nlp.tokenizer
+        if hasattr(tokenizer, "to_bytes"):
+            found.update(tokenizer.to_bytes(exclude=["vocab"]))
+    for model in models:
+        for part in parameters_of(model):
+            found.update(part)
     return found.hexdigest()
+
+
+def parameters_of(model: Model[Any, Any]) -> Iterator[bytes]:
+    """What a model and the layers below it have learnt, without their settings."""
+    for node in model.walk():
+        for name in node.param_names:
+            if node.has_param(name):
+                yield to_bytes(node.get_param(name))
+        for shim in node.shims:
+            yield shim.to_bytes()  # type: ignore[no-untyped-call]
+
+
+def to_bytes(array: Any) -> bytes:
+    """An array on any device."""
+    return bytes(get_array_ops(array).to_numpy(array).tobytes())  # type: ignore[no-untyped-call]
 
 
 def read_arrays(path: Path) -> tuple[str, Arrays]:

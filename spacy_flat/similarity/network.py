@@ -26,7 +26,7 @@ from .batch import Comparison, KnownRows, PairBatch, TextRows
 from .options import RE2Options
 
 LEAST = -1e4  # below all that a unit can have, for the maximum over units
-MOST_WEIGHTS = 1 << 24  # of attention that are in memory at once
+MOST_WEIGHTS = 1 << 22  # of attention that are computed at once
 
 
 @dataclass(frozen=True)

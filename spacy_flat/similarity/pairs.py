@@ -1,6 +1,8 @@
 """Two texts as one Doc, which so passes through corpora, training and evaluation like any other."""
 
-from spacy.tokens import Doc, Span
+from collections.abc import Sequence
+
+from spacy.tokens import Doc, Span, Token
 
 from ..errors import Errors
 
@@ -13,7 +15,7 @@ DIFFERENT, SAME = "different", "same"
 SIMILARITY = "similarity"
 
 Pair = tuple[Span, Span]
-Text = str | Doc | Span
+Text = str | Doc | Span | Token
 
 
 def join_pair(left: str, right: str) -> str:
@@ -31,7 +33,8 @@ def pair_of(doc: Doc) -> Pair | None:
     """The two texts of a Doc: those of `doc.spans["pair"]`, or else what is on either side of the
     one separator in its text. None where it has neither.
 
-    Raises ValueError (F321) where `doc.spans["pair"]` does not hold two spans.
+    Raises ValueError where `doc.spans["pair"]` does not hold two spans (F321), and where the
+    tokenizer did not tell the separator from the texts (F313).
     """
     spans = doc.spans.get(PAIR)
     if spans is not None and len(spans) > 0:
@@ -41,8 +44,10 @@ def pair_of(doc: Doc) -> Pair | None:
     if doc.text.count(SEPARATOR) != 1:
         return None
     # White space beside the separator may be one token with it.
-    (place,) = (token.i for token in doc if SEPARATOR in token.text)
-    return doc[:place], doc[place + 1 :]
+    (separator,) = (token for token in doc if SEPARATOR in token.text)
+    if separator.text.strip():
+        raise ValueError(Errors.F313.format(token=separator.text))
+    return doc[: separator.i], doc[separator.i + 1 :]
 
 
 def mark_pair(doc: Doc, pair: Pair) -> None:
@@ -51,7 +56,20 @@ def mark_pair(doc: Doc, pair: Pair) -> None:
 
 
 def string_of(text: Text) -> str:
-    """Raises TypeError (F028) for anything else than a text."""
-    if not isinstance(text, str | Doc | Span):
-        raise TypeError(Errors.F028.format(value=repr(text), type=type(text).__name__))
+    """Raises TypeError (F311) for anything else than a text."""
+    if not isinstance(text, Text):
+        raise TypeError(Errors.F311.format(value=f"{text!r:.60}", type=type(text).__name__))
     return text if isinstance(text, str) else str(text.text)
+
+
+def two_texts(number: int, pair: object) -> tuple[Text, Text]:
+    """A pair of texts, the one with this number.
+
+    Raises TypeError where it is something else (F312), or one of the two is (F311).
+    """
+    if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
+        raise TypeError(Errors.F312.format(number=number, value=f"{pair!r:.60}"))
+    left, right = pair
+    for text in (left, right):
+        string_of(text)
+    return left, right

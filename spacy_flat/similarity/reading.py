@@ -148,17 +148,25 @@ class PairEncoder(TextEncoder):
             keys[0] = self.chars.look_up(codes)
             keys[1] = self.bigrams.look_up(bigram_codes(codes, np.cumsum(lengths)[lengths > 0] - 1))
         if self.options.inputs != "chars":
-            words = [word for part in segments for word in self._words(texts, part)]
+            words = self._words(texts, segments)
             keys[2] = self.words.look_up(codes_of_words(words, self.options))
         return keys
 
-    def _words(self, texts: PairTexts, segment: Segment) -> list[str]:
+    def _words(self, texts: PairTexts, segments: Sequence[Segment]) -> list[str]:
         """The word of each unit; "" for a character that is in none."""
         if self.unit == "token":
-            return texts.units[segment.text].strings(segment.start, segment.end)
-        doc = texts.docs[segment.text]
-        numbers = token_of_unit(doc, 1, "char")[segment.start : segment.end]
-        return [doc[number - 1].text if number else "" for number in numbers.tolist()]
+            return [
+                word
+                for part in segments
+                for word in texts.units[part.text].strings(part.start, part.end)
+            ]
+        of_characters: dict[int, list[str]] = {}
+        words: list[str] = []
+        for part in segments:
+            if part.text not in of_characters:
+                of_characters[part.text] = words_of_characters(texts.docs[part.text])
+            words += of_characters[part.text][part.start : part.end]
+        return words
 
     def to_bytes(self) -> bytes:
         indexes = {"chars": self.chars, "bigrams": self.bigrams, "words": self.words}
@@ -167,6 +175,12 @@ class PairEncoder(TextEncoder):
     def from_bytes(self, data: bytes) -> "PairEncoder":
         indexes = unpack(srsly.msgpack_loads(data), self.options)
         return PairEncoder(self.options, self.gap, **indexes)
+
+
+def words_of_characters(doc: Doc) -> list[str]:
+    """The token that each character of a text is in; "" for spaces between tokens."""
+    words = ["", *(token.text for token in doc)]
+    return [words[number] for number in token_of_unit(doc, 1, "char").tolist()]
 
 
 def codes_of_words(words: Sequence[str], options: PairTextOptions) -> Codes:

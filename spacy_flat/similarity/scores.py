@@ -1,5 +1,6 @@
 """How good predictions of pairs are."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -58,18 +59,22 @@ def gold_of(example: Example, labels: Sequence[str]) -> float | int | None:
     """The number of the class that an example's reference has, or its score where there is one
     label; None where it says nothing.
 
-    `doc.cats` need not have all labels: of two, one that is 0 says that it is the other.
+    `doc.cats` need not have all labels: of two, one below 0.5 says that it is the other.
     """
     cats = example.reference.cats
-    known = {number: cats[label] for number, label in enumerate(labels) if label in cats}
+    known = {
+        number: cats[label]
+        for number, label in enumerate(labels)
+        if label in cats and not math.isnan(cats[label])
+    }
     if not known:
         return None
     if len(labels) == 1:
         return float(known[0])
     best = max(known, key=lambda number: known[number])
-    if known[best] > 0:
-        return best
-    return 1 - best if len(labels) == 2 and len(known) == 1 else None
+    if len(labels) == 2 and len(known) == 1:
+        return best if known[best] >= 0.5 else 1 - best
+    return best if known[best] > 0 else None
 
 
 def class_scores(
@@ -102,6 +107,7 @@ def area_under_curve(gold: NDArray[np.bool_], found: Floats) -> float | None:
 def calibration_error(confidence: Floats, is_right: NDArray[np.bool_]) -> float:
     """The expected calibration error (Guo et al., 2017): how far in each bin of confidences their
     mean is from the share that is right, as a mean over all pairs."""
+    confidence = np.nan_to_num(confidence)
     bins = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
     gaps = np.bincount(bins, confidence - is_right, BINS)
     return float(np.abs(gaps).sum() / max(1, len(bins)))
@@ -120,7 +126,7 @@ def regression_scores(gold: Floats, found: Floats) -> dict[str, Any]:
 
 def correlation(first: Floats, second: Floats) -> float | None:
     """Pearson's correlation."""
-    if len(first) < 2 or not first.std() or not second.std():
+    if len(first) < 2 or not np.ptp(first) or not np.ptp(second):
         return None
     return float(np.corrcoef(first, second)[0, 1])
 

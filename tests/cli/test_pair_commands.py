@@ -78,7 +78,7 @@ def test_show_has_the_labels_of_pairs(pipeline: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["甲乙", "甲\t", "甲\t乙\t丙"])
 def test_show_takes_other_texts_as_they_are(pipeline: Path, text: str) -> None:
     output = run("show", pipeline, text)
-    assert "no entities" in output
+    assert "no pair: put one TAB between two texts" in output
     assert "same" not in output
 
 

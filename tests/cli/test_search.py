@@ -198,8 +198,8 @@ def test_no_such_file(pipeline: Path, tmp_path: Path) -> None:
 def test_numbers_out_of_range(pipeline: Path, faq: Path) -> None:
     result = run(pipeline, faq, "如何退款", "--top-k", "0")
 
-    assert result.exit_code == 1
-    assert "[F335]" in said(result)
+    assert result.exit_code == 2
+    assert "--top-k" in said(result)
 
 
 def test_a_pipeline_that_compares_nothing(faq: Path, tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_a_pipeline_that_compares_nothing(faq: Path, tmp_path: Path) -> None:
     result = run(tmp_path / "blank", faq, "如何退款")
 
     assert result.exit_code == 1
-    assert "[F338]" in said(result)
+    assert "[F147]" in said(result)
 
 
 def test_several_components(faq: Path, pipeline: Path, tmp_path: Path) -> None:
@@ -216,6 +216,26 @@ def test_several_components(faq: Path, pipeline: Path, tmp_path: Path) -> None:
     nlp.add_pipe("re2_similarity", "second", source=spacy.load(pipeline))
     nlp.to_disk(tmp_path / "two")
 
-    assert "[F338]" in said(run(tmp_path / "two", faq, "如何退款"))
+    assert "[F147]" in said(run(tmp_path / "two", faq, "如何退款"))
     result = run(tmp_path / "two", faq, "如何退款", "--component", "re2_similarity", "-k", "1")
     assert rows(result) == [("怎么退款", "在订单里")]
+
+
+def test_an_index_of_as_many_other_questions_is_made_again(
+    pipeline: Path, faq: Path, tmp_path: Path
+) -> None:
+    run(pipeline, faq, "如何退款", "--index", tmp_path / "index")
+    faq.write_text("快递几天到\n如何退款呢\n可以开发票吗\n", "utf-8")
+    result = run(pipeline, faq, "如何退款", "--index", tmp_path / "index", "--top-k", "3")
+    assert "index is of other questions" in said(result)
+    assert "如何退款呢" in said(result)
+    assert "怎么退款" not in said(result)
+
+
+def test_an_index_goes_into_no_other_folder(pipeline: Path, faq: Path) -> None:
+    before = sorted(pipeline.iterdir())
+    result = run(pipeline, faq, "如何退款", "--index", pipeline)
+    assert result.exit_code == 1
+    assert "[F148]" in said(result)
+    assert sorted(pipeline.iterdir()) == before
+    assert "[F148]" in said(run(pipeline, faq, "如何退款", "--index", faq))

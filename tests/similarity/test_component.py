@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock, patch
 
 import numpy as np
 import pytest
@@ -21,12 +22,12 @@ from spacy.training import Corpus, Example
 from thinc.api import ConfigValidationError
 
 from spacy_flat.nn.optimizers import AdamW
+from spacy_flat.similarity import reading
 from spacy_flat.similarity.pairs import PAIR, SEPARATOR, join_pair, pair_of
 from spacy_flat.vectors import TextVectors
 
 from .conftest import (
     GOLD,
-    PAIRS,
     TEXTS,
     add_re2,
     blank,
@@ -163,21 +164,19 @@ def test_get_loss_changes_nothing_and_agrees_with_update() -> None:
     assert loss == pytest.approx(pipe.update(examples)["re2_similarity"], rel=1e-4)
 
 
-def test_gold_may_lie_in_spans_of_the_reference() -> None:
-    """Where the text has no separator, and the predicted Doc nothing but a text."""
-    nlp = blank("jieba")
-    add_re2(nlp)
-    references = []
-    for left, right, label in PAIRS[:9]:
-        doc = spacy.blank("zh").make_doc(f"问：{left} 答：{right}")
-        start = len(left) + 5
-        spans = doc.char_span(2, 2 + len(left)), doc.char_span(start, start + len(right))
-        doc.spans[PAIR] = [span for span in spans if span is not None]
-        doc.cats = {each: float(each == label) for each in ("different", "same")}
-        references.append(doc)
-    examples = [Example(nlp.make_doc(doc.text), doc) for doc in references]
-    losses = train(nlp, examples)
-    assert losses[-1] < 0.1
+def test_a_pair_must_be_one_when_it_is_predicted() -> None:
+    """Spans in the reference alone would be trained on, and never predicted."""
+    nlp = blank()
+    pipe = add_re2(nlp)
+    reference = nlp.make_doc("问：怎么退款 答：如何退款")
+    reference.spans[PAIR] = [reference[2:6], reference[9:13]]
+    reference.cats = {"same": 1.0, "different": 0.0}
+    lost = Example(nlp.make_doc(reference.text), reference)
+    with pytest.raises(ValueError, match=r"F314.*问：怎么退款"):
+        pipe.initialize(lambda: [lost])
+    kept = Example(reference.copy(), reference)
+    pipe.initialize(lambda: [kept, *examples_of(nlp)])
+    assert pipe.update([kept])["re2_similarity"] > 0
 
 
 def test_through_a_corpus(trained_pairs: Language, tmp_path: Path) -> None:
@@ -471,6 +470,79 @@ def test_texts_docs_and_spans_are_the_same(trained_pairs: Language) -> None:
     assert close(pipe.predict_pairs(spans), wanted)
     assert pipe.predict_pairs([]).shape == (0, 2)
     assert pipe.predict_pairs(iter(TEXTS)).shape == (len(TEXTS), 2)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "error"),
+    [
+        (("退款", "付款"), r"F312.*number 0.*'退款'"),
+        ([("退", "付"), "退款"], r"F312.*number 1"),
+        ([("退", "付", "款")], "F312"),
+        ([("退", "付"), ("退", None)], "F311.*None"),
+        ([(1, 2)], "F311.*1 of type int"),
+    ],
+)
+def test_what_is_no_pair_of_texts(trained_pairs: Language, pairs: Any, error: str) -> None:
+    with pytest.raises(TypeError, match=error):
+        re2(trained_pairs).predict_pairs(pairs)
+
+
+@pytest.mark.parametrize("size", [0, -1, None, 1.5, True])
+def test_wrong_batch_sizes(trained_pairs: Language, size: Any) -> None:
+    with pytest.raises(ValueError, match=r"F335.*batch_size"):
+        re2(trained_pairs).predict_pairs(TEXTS, batch_size=size)
+
+
+def test_a_tokenizer_that_hides_the_separator(trained_pairs: Language) -> None:
+    doc = Doc(trained_pairs.vocab, words=["how", "are", "you\x1fwhat", "is"])
+    with pytest.raises(ValueError, match=r"F313.*you\\x1fwhat"):
+        trained_pairs(doc)
+
+
+def test_components_behind_and_disabled_ones_do_not_run() -> None:
+    nlp = blank("jieba")
+    nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
+    nlp.add_pipe("sentencizer", name="disabled")
+    nlp.add_pipe(
+        "re2_similarity", config={"model": {"tok2vec": LISTENER, "network": {"hidden": 16}}}
+    )
+    nlp.add_pipe("sentencizer", name="behind")
+    train(nlp, steps=1)
+    nlp.disable_pipe("disabled")
+    assert re2(nlp).components_before() == [nlp.get_pipe("tok2vec")]
+    pipe = re2(nlp)
+    nlp.disable_pipe("re2_similarity")
+    assert pipe.components_before() == [nlp.get_pipe("tok2vec")]
+
+
+def test_labels_are_those_of_pairs() -> None:
+    nlp = blank()
+    pipe = add_re2(nlp)
+    other = Example(nlp.make_doc("文本"), nlp.make_doc("文本"))
+    other.reference.cats = {"topic": 1.0}
+    pipe.initialize(lambda: [other, *examples_of(nlp)])
+    assert pipe.labels == ("different", "same")
+
+
+def test_settings_of_an_evaluation(trained_pairs: Language) -> None:
+    examples = [
+        Example(trained_pairs(eg.predicted), eg.reference) for eg in examples_of(trained_pairs)
+    ]
+    pipe = re2(trained_pairs)
+    assert pipe.score(examples)["pairs_f"] == pipe.score(examples, positive="same")["pairs_f"] == 1
+    assert pipe.score(examples, threshold=1.1)["pairs_r"] == 0.0
+
+
+def test_many_spans_of_one_doc(trained_pairs: Language) -> None:
+    """Characters that know their tokens: each Doc's are found once."""
+    nlp = blank("jieba")
+    add_re2(nlp, text={"inputs": "both"})
+    train(nlp, steps=1)
+    doc = nlp.make_doc("快递几天到，能开发票吗。" * 300)
+    calls = Mock(side_effect=reading.words_of_characters)
+    with patch.object(reading, "words_of_characters", calls):
+        re2(nlp).predict_pairs([(doc[i : i + 3], doc[i + 3 : i + 6]) for i in range(0, 300, 6)])
+    assert calls.call_count < 5
 
 
 def test_similarity_hooks(trained_pairs: Language) -> None:

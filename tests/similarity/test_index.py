@@ -1,7 +1,10 @@
 """An index of texts that stay: what is found is what comparing each pair would say."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from functools import cache
@@ -11,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import spacy
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
@@ -376,9 +380,9 @@ def test_a_single_string(pipe: PairClassifier) -> None:
 
 @pytest.mark.parametrize("text", [None, 3, ["a"]])
 def test_no_text(pipe: PairClassifier, index: TextIndex, text: Any) -> None:
-    with pytest.raises(TypeError, match=r"\[F028\]"):
+    with pytest.raises(TypeError, match=r"\[F311\]"):
         pipe.index(["a", text])
-    with pytest.raises(TypeError, match=r"\[F028\]"):
+    with pytest.raises(TypeError, match=r"\[F311\]"):
         index.search(text)
 
 
@@ -414,3 +418,55 @@ def test_docs_show_what_is_found(
     code, shown = blocks[:2]
     exec(compile(code, "snippet", "exec"), {})
     assert capsys.readouterr().out == shown
+
+
+def test_its_size_and_how_it_is_shown(index: TextIndex) -> None:
+    assert len(index) == len(TEXTS)
+    assert repr(index) == f"<TextIndex of {len(TEXTS)} texts>"
+
+
+@pytest.mark.parametrize("value", [1.5, "2", None, True])
+def test_counts_are_whole_numbers(index: TextIndex, value: Any) -> None:
+    with pytest.raises(ValueError, match="F335"):
+        index.search("退款", top_k=value)
+
+
+def test_encodings_out_of_bounds_stay_numbers(pipe: PairClassifier) -> None:
+    network = pipe.model.shims[0].module
+    with torch.no_grad():
+        network.first.encoder.layers[-1][0].bias += 1e5
+    assert np.isfinite([match.similarity for match in pipe.index(TEXTS).search("退款")]).all()
+
+
+def test_an_index_of_a_tok2vec_loads_in_another_process(tmp_path: Path) -> None:
+    """Its checksum is of what was learnt, not of what a set looks like."""
+    nlp = spacy.blank("zh")
+    nlp.add_pipe("sentencizer")
+    nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
+    nlp.add_pipe("re2_similarity", config={"model": {**TINY, "tok2vec": LISTENER}})
+    train(nlp, steps=1)
+    pipe_of(nlp).index(TEXTS).save(tmp_path / "index")
+    nlp.to_disk(tmp_path / "nlp")
+    code = (
+        "import spacy; nlp = spacy.load('nlp');"
+        "print(len(nlp.get_pipe('re2_similarity').load_index('index')))"
+    )
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        run = [sys.executable, "-c", code]
+        done = subprocess.run(run, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert done.stdout.strip() == str(len(TEXTS)), done.stderr
+
+
+def test_an_index_of_tokens_belongs_to_their_tokenizer(tmp_path: Path) -> None:
+    model = {**TINY, "text": {"embed_width": 12, "inputs": "tokens"}}
+    nlp = blank(model)
+    train(nlp, steps=1)
+    pipe_of(nlp).index(TEXTS).save(tmp_path / "index")
+    config = nlp.config.copy()
+    config["nlp"]["tokenizer"]["segmenter"] = "jieba"
+    other = spacy.util.load_model_from_config(config).from_bytes(
+        nlp.to_bytes(exclude=["tokenizer"]), exclude=["tokenizer"]
+    )
+    with pytest.raises(ValueError, match="F334"):
+        pipe_of(other).load_index(tmp_path / "index")

@@ -8,7 +8,13 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from spacy_flat.similarity.scores import calibration_error, gold_of, ranks, score_pairs
+from spacy_flat.similarity.scores import (
+    calibration_error,
+    gold_of,
+    ranks,
+    regression_scores,
+    score_pairs,
+)
 
 VOCAB = Vocab()
 
@@ -78,6 +84,8 @@ def test_unknown_examples_are_left_out() -> None:
         ({"yes": 1.0}, 1),
         ({"yes": 0.0}, 0),
         ({"no": 0.0}, 1),
+        ({"yes": 0.3}, 0),
+        ({"yes": float("nan")}, None),
         ({"no": 0.3, "yes": 0.2}, 0),
         ({"no": 0.0, "yes": 0.0}, None),
         ({"topic": 1.0}, None),
@@ -98,6 +106,15 @@ def test_calibration_error() -> None:
     is_right = np.array([True, False, True, True, True])
     upper = abs(0.95 + 0.92 + 0.98 + 1.0 - 3)
     assert calibration_error(confidence, is_right) == pytest.approx((upper + 0.39) / 5)
+
+
+def test_a_probability_of_one_is_in_the_last_bin() -> None:
+    assert calibration_error(np.array([1.0, 0.95]), np.array([True, False])) == pytest.approx(0.475)
+    assert calibration_error(np.array([np.nan]), np.array([False])) == 0.0
+
+
+def test_constant_scores_have_no_correlation() -> None:
+    assert regression_scores(np.array([0.1, 0.2, 0.4]), np.full(3, 0.1))["pairs_pearson"] is None
 
 
 def test_regression() -> None:
