@@ -330,6 +330,12 @@ class Errors(metaclass=_Coded):
         "{path}, line {line}: not a poem in JSON: {problem}. Expected {layout}. Correct the "
         "record, or have --repair drop it."
     )
+    F173 = "An acrostic begins with characters of its own: give --prompt or --acrostic."
+    F174 = "{option} has no effect on {kind}. Leave it out."
+    F175 = (
+        "The pipeline {source!r} has no single char_generator to write with, but {components}. "
+        "Name one of them with --component, or give another pipeline."
+    )
 
     # Tags and the CRF
     F200 = (

@@ -219,4 +219,3 @@ def _has_verses(path: Path) -> bool:
     fitting = sum(len(text) <= LONGEST_LINE and odd_character(text) is None for text in verses)
     is_cut = "" in "\n".join(sample).strip().split("\n")
     return is_cut and fitting >= 0.9 * len(verses)
-
