@@ -71,9 +71,15 @@ def generate(
         "top_p": top_p,
         "repetition_penalty": repetition_penalty,
     }
-    of_poems = {"--rhyme": rhyme, "--tones": tones, "--candidates": candidates, "--report": report}
+    of_poems = {
+        "--rhyme": rhyme,
+        "--tones": bool(tones),
+        "--candidates": candidates is not None,
+        "--report": report,
+    }
     is_poem = bool(form or acrostic)
-    check_options(prompt, acrostic, {"--max-length": max_length} if is_poem else of_poems, is_poem)
+    of_others = {"--max-length": max_length is not None} if is_poem else of_poems
+    check_options(prompt, acrostic, of_others, is_poem)
     writer = load_generator(model, component)
     length = 200 if max_length is None else max_length
     if not is_poem:
@@ -98,13 +104,13 @@ def generate(
             show_report(poem)
 
 
-def check_options(prompt: str, acrostic: str, others: dict[str, Any], is_poem: bool) -> None:
+def check_options(prompt: str, acrostic: str, of_others: dict[str, bool], is_poem: bool) -> None:
     """Raises ValueError for a prompt of an acrostic (F173), and for options that are not of what
     shall be written (F174)."""
     if prompt and acrostic:
         raise ValueError(Errors.F173)
-    for option, value in others.items():
-        if value not in (None, False, ""):
+    for option, is_given in of_others.items():
+        if is_given:
             kind = "a poem" if is_poem else "a text without --form or --acrostic"
             raise ValueError(Errors.F174.format(option=option, kind=kind))
 
