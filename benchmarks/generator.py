@@ -12,8 +12,9 @@ CORPUS is a folder of train.spacy and dev.spacy, as written by `python -m spacy 
              neighbouring characters are swapped, or one is replaced by one of the most frequent.
     speed    Characters a second in training and in writing 1 and 64 texts of 200 characters, and
              texts a second in scoring, beside the plain loop (`plain_lm.py`) with the same sizes.
-             Systems take turns; the median of --repeats counts. Training of a pipeline is
-             `nlp.update` on batches of 32 texts, scoring `nlp.pipe`.
+             Systems take turns on one thread; the median of --repeats counts, in seconds of the
+             processor, which other programs disturb less than those of the clock. Training of
+             a pipeline is `nlp.update` on batches of 32 texts, scoring `nlp.pipe`.
     poems    Of --samples poems of each form, asked for with rhyme and tones and without: how many
              have the form, rhyme and tones; and which share of their 4-grams and lines stands in
              the training texts, beside that of the dev texts.
@@ -60,7 +61,7 @@ TONES: tuple[Tones, Tones] = ("平起", "仄起")
 
 def main() -> None:
     arguments = parse_arguments()
-    torch.set_num_threads(arguments.threads)
+    torch.set_num_threads(1)
     train, dev = (read_texts(arguments.corpus / f"{part}.spacy") for part in ("train", "dev"))
     pipelines = {str(path): spacy.load(path) for path in arguments.pipelines}
     print(f"{arguments.corpus}: {len(train)} and {len(dev)} texts; {environment()}")
@@ -77,7 +78,6 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--sentences", type=int, default=500)
     parser.add_argument("--samples", type=int, default=200)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--markdown", action="store_true", help="print tables as Markdown")
     return parser.parse_args()
 
@@ -266,10 +266,10 @@ def take_turns(*works: Any) -> tuple[float, float]:
     seconds: tuple[list[float], list[float]] = ([], [])
     for number in range(repeats + 1):
         for work, found in zip(both, seconds, strict=True):
-            begin = time.perf_counter()
+            begin = time.process_time()
             work()
             if number:
-                found.append(time.perf_counter() - begin)
+                found.append(time.process_time() - begin)
     return median(seconds[0]), median(seconds[1])
 
 
