@@ -290,7 +290,8 @@ def measure_poems(
                 for poem in pipe.poem(form, n=half, rhyme=True, tones=tones, seed=1)
             ]
             free = [poem.text for poem in pipe.poem(form, n=2 * half, seed=1)]
-            real = [text for text in dev if form_name(text) == form]
+            length = FORMS[form].lines * (FORMS[form].characters + 1)  # with single marks
+            real = [text for text in dev if form_name(text) == form and len(text) == length]
             for kind, texts in (("asked for", asked), ("not asked for", free), ("dev part", real)):
                 if texts:
                     rows.append([f"{form}, {kind}", *row_of(form, texts, train)])
