@@ -329,6 +329,22 @@ class Errors(metaclass=_Coded):
         "Character {place} of the text is no Unicode character but a stray byte or surrogate. "
         "Give the text in the terminal's encoding, usually UTF-8."
     )
+    F170 = (
+        "{path}, line {line}: a poem has {found!r} ({code}) in {shown!r}, which is neither a "
+        "character of Chinese nor its punctuation, and often stands for a character that is lost. "
+        "Correct it; --repair drops the poem, and --format lines takes any text, one a line."
+    )
+    F171 = "{path}, line {line}: a poem has no characters. Fill it in, or have --repair drop it."
+    F172 = (
+        "{path}, line {line}: not a poem in JSON: {problem}. Expected {layout}. Correct the "
+        "record, or have --repair drop it."
+    )
+    F173 = "An acrostic begins with characters of its own: give --prompt or --acrostic."
+    F174 = "{option} has no effect on {kind}. Leave it out."
+    F175 = (
+        "The pipeline {source!r} has no single char_generator to write with, but {components}. "
+        "Name one of them with --component, or give another pipeline."
+    )
 
     # Tags and the CRF
     F200 = (

@@ -88,3 +88,13 @@ def pairs_pipeline(eight_pairs: Language, tmp_path_factory: pytest.TempPathFacto
     folder = tmp_path_factory.mktemp("pairs")
     eight_pairs.to_disk(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def poems_pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a small pipeline that knows three poems."""
+    from generator.conftest import make
+
+    folder = tmp_path_factory.mktemp("poems")
+    make(steps=60).to_disk(folder)
+    return folder

@@ -50,7 +50,11 @@ COMMANDS = list(dict.fromkeys("".join(blocks("bash").values()).splitlines()))
 
 @pytest.fixture
 def folder(
-    mini_project: Path, pairs_pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mini_project: Path,
+    pairs_pipeline: Path,
+    poems_pipeline: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Path:
     """The working directory of a user who follows the pages."""
     monkeypatch.chdir(tmp_path)
@@ -64,6 +68,12 @@ def folder(
     DocBin(docs=[example.reference for example in pair_examples(spacy.blank("zh"))]).to_disk(
         tmp_path / "corpus/pairs/dev.spacy"
     )
+    shutil.copytree(poems_pipeline, tmp_path / "training/poems")
+    (tmp_path / "corpus/poems").mkdir()
+    poem = spacy.blank("zh")("白日依山尽，黄河入海流。")
+    DocBin(docs=[poem]).to_disk(tmp_path / "corpus/poems/dev.spacy")
+    (tmp_path / "poems.txt").write_text("白日依山尽，\n\n黄河入海流。\n", "utf-8")
+    (tmp_path / "names.txt").write_text("王芳\n", "utf-8")
     (tmp_path / "packages").mkdir()
     for part in ("train", "dev", "test"):
         (tmp_path / f"{part}.txt").write_text(

@@ -15,6 +15,7 @@ from .curve import curve
 from .debug_data import debug_data
 from .evaluate import evaluate
 from .fetch import fetch
+from .generate import generate
 from .lattice import lattice
 from .lexicon import lexicon
 from .search import search
@@ -37,6 +38,7 @@ app.command(
     context_settings={"ignore_unknown_options": True},  # the config's overrides
 )(exiting(debug_data))
 app.command("evaluate", no_args_is_help=True)(exiting(evaluate))
+app.command("generate", no_args_is_help=True)(exiting(generate))
 app.command("lattice", no_args_is_help=True)(exiting(lattice))
 app.command("lexicon")(exiting(lexicon))
 app.command("search", no_args_is_help=True)(exiting(search))

@@ -20,6 +20,11 @@ def decimals(score: float) -> str:
     return f"{score:.4f}"
 
 
+def plain(score: float) -> str:
+    """A score with two decimals."""
+    return f"{score:,.2f}"
+
+
 @dataclass(frozen=True)
 class Task:
     """A task whose scores a pipeline may have.
@@ -85,5 +90,17 @@ TASKS = (
         label="pair",
         count=is_pair,
         doc="pair",
+    ),
+    Task(
+        score="char_log_prob",
+        title="log-probability of a character",
+        shown={
+            "perplexity": ("perplexity", plain),
+            "oov_rate": ("unknown characters, per cent", percent),
+        },
+        per_label="",
+        label="character",
+        count=lambda doc: len(doc.text),
+        doc="text",
     ),
 )

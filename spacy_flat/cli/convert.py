@@ -59,12 +59,13 @@ def convert(
         bool, typer.Option("--scores", help="The labels of pairs are numbers, not classes")
     ] = False,
 ) -> None:
-    """Convert a corpus of entities or of pairs of texts to spaCy's binary format.
+    """Convert a corpus of entities, of pairs of texts, or of poems to spaCy's binary format.
 
-    Each sentence or pair becomes a Doc. Entities are read from column files with BIO, BMES, BIOES
-    or BILUO tags, and from JSON with character offsets (CLUENER's or doccano's objects, or arrays
-    of text and entities); pairs and their labels from TSV, CSV and JSON. JSON has a record a line
-    or all of them in one array. All is UTF-8.
+    Each sentence, pair or poem becomes a Doc. Entities are read from column files with BIO, BMES,
+    BIOES or BILUO tags, and from JSON with character offsets (CLUENER's or doccano's objects, or
+    arrays of text and entities); pairs and their labels from TSV, CSV and JSON; poems from text
+    with blank lines between them, and from JSON. JSON has a record a line or all of them in one
+    array. Any texts are read one a line with --format lines. All is UTF-8.
     Defects end the command with file and line, unless --repair is given.
     """
     options = ConvertOptions(

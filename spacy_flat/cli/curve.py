@@ -31,7 +31,7 @@ LOSS_COLOURS = ("orange", "green", "purple")  # one a component, in turn
 
 
 class Point(NamedTuple):
-    """An evaluation during training: its step, the dev score (0–1), and the loss by component,
+    """An evaluation during training: its step, the dev score, and the loss by component,
     summed over the updates since the evaluation before.
     """
 
@@ -124,6 +124,11 @@ def loss_series(points: Sequence[Point]) -> list[Series]:
     ]
 
 
+def score_title(scores: Sequence[float]) -> str:
+    """What the axis of the scores is called. Log-probabilities, for one, are below 0."""
+    return "score on dev" + " (0–1)" * all(0 <= score <= 1 for score in scores)
+
+
 def draw(points: Sequence[Point]) -> str:
     """Return the learning curve as the text of an SVG."""
     score, losses = score_series(points), loss_series(points)
@@ -132,7 +137,7 @@ def draw(points: Sequence[Point]) -> str:
     loss_scale = scale([0, *values_of(losses)], LOSS_BOTTOM, LOSS_TOP)
     notes = gap_notes([score, *losses])
     parts = [
-        *frame(steps, scores, "score on dev (0–1)"),
+        *frame(steps, scores, score_title(values_of([score]))),
         *frame(steps, loss_scale, "loss per update"),
         text((LEFT + RIGHT) / 2, LOSS_BOTTOM + 40, "training step (updates)"),
         *draw_losses(losses, steps, loss_scale),

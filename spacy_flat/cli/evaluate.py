@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from spacy.training import Example
 
 PARTS = ("test", "dev")  # the first that there is gets scored
-FEW = 1000  # entities or pairs below which a score is said to be uncertain
+FEW = 1000  # entities, pairs or characters below which a score is said to be uncertain
 
 
 def evaluate(
@@ -45,7 +45,7 @@ def evaluate(
     there is no test part.
 
     The scores are those of `spacy evaluate`. The JSON file also tells the part, and how many
-    sentences and entities, or pairs of texts, it has.
+    sentences and entities, pairs of texts, or texts and characters, it has.
     """
     import spacy
     import srsly

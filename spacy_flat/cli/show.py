@@ -13,10 +13,14 @@ from ..errors import Errors
 from ..files import read_text_lines
 from ..similarity.pairs import join_pair, pair_of
 from ..wording import counted
+from ._tasks import percent
 
 if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
+
+WRITTEN = 100  # characters of the text that a pipeline writes, at most
+SURPRISING = 3  # characters of a text that are said to be the least expected
 
 
 def show(
@@ -29,8 +33,8 @@ def show(
         Path | None, typer.Option("--file", "-f", help="File of texts or pairs, one a line (UTF-8)")
     ] = None,
 ) -> None:
-    """Show the entities of texts and the words of the lexicon in them (the lattice), or how alike
-    the texts of pairs are."""
+    """Show the entities of texts and the words of the lexicon in them (the lattice), how alike
+    the texts of pairs are, or how probable texts are, and one that the pipeline writes."""
     import spacy
 
     texts = [*(texts or ()), *(lines_of(file) if file else ())]
@@ -47,14 +51,21 @@ def show(
             show_labels(doc)
         else:
             msg.divider(doc.text)
+        is_scored = doc.has_extension("perplexity") and doc._.perplexity is not None
+        if is_scored:
+            show_probability(doc)
         if compares and pair is None:
             msg.text("no pair: put one TAB between two texts")
-        elif doc.ents or not doc.cats:
+        elif doc.ents or not (doc.cats or is_scored):
             show_entities(doc)
         for name, words in lattice_words(nlp, doc.text):
             msg.text(
                 f"{name} found {counted(len(words), 'word')} of its lexicon:", "  ".join(words)
             )
+    for name, component in nlp.pipeline:
+        if hasattr(component, "generate"):
+            msg.divider(f"written by {name}")
+            typer.echo(component.generate(max_length=WRITTEN, seed=0)[0])
 
 
 def joined(text: str) -> str:
@@ -83,6 +94,19 @@ def show_labels(doc: Doc) -> None:
     labels = sorted(doc.cats.items(), key=lambda item: -item[1])
     rows = [(label, f"{value:.4f}") for label, value in labels]
     msg.table(rows, header=("label", "score"), divider=True, aligns=("l", "r"))
+
+
+def show_probability(doc: Doc) -> None:
+    """Print how probable a text is, and which of its characters are the least expected."""
+    surprisals = doc._.char_surprisal.tolist()
+    order = sorted(range(len(surprisals)), key=lambda place: -surprisals[place])[:SURPRISING]
+    odd = ", ".join(f"{doc.text[place]} ({place})" for place in sorted(order))
+    rows = [
+        ("perplexity", f"{doc._.perplexity:,.2f}"),
+        ("unknown characters, per cent", percent(doc._.oov_rate)),
+        ("least expected", odd),
+    ]
+    msg.table(rows)
 
 
 def lattice_words(nlp: Language, text: str) -> Iterator[tuple[str, list[str]]]:

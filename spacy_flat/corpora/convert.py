@@ -17,13 +17,17 @@ from spacy.vocab import Vocab
 from ..errors import Errors
 from ..files import read_text_lines, replacing
 from ..wording import counted
-from . import ner, pairs
+from . import ner, pairs, poems
 from .sentence import Repairs
 from .tables import ConvertOptions, Format
 
-FORMATS: dict[str, Format] = {**ner.FORMATS, **pairs.FORMATS}
+FORMATS: dict[str, Format] = {**ner.FORMATS, **pairs.FORMATS, **poems.FORMATS}
 # Each gives the name of a format, or None where a file is none of its task's.
-DETECTORS: list[Callable[[Path], str | None]] = [ner.detect_format, pairs.detect_format]
+DETECTORS: list[Callable[[Path], str | None]] = [
+    ner.detect_format,
+    pairs.detect_format,
+    poems.detect_format,
+]
 
 SHOWN = 3  # Docs of a sample
 SHOWN_CHARACTERS = 60  # of each
@@ -60,8 +64,8 @@ class Summary:
 def convert_file(source: Path, target: Path, options: ConvertOptions) -> Summary:
     """Convert a corpus file to a `.spacy` file, whose folder is made where it is missing.
 
-    Raises ValueError (F004, F101 to F119, F141 to F144, F150 to F157), IsADirectoryError (F125)
-    where `target` is a folder; `target` is then left as it was.
+    Raises ValueError (F004, F101 to F119, F141 to F144, F150 to F157, F170 to F172),
+    IsADirectoryError (F125) where `target` is a folder; `target` is then left as it was.
     """
     check_paths(source, target)
     name = find_format(source, options)

@@ -81,7 +81,7 @@ class Source:
     dev_share: of the training part, at even distances, which becomes the development part.
     """
 
-    task: Literal["ner", "pairs"]
+    task: Literal["ner", "pairs", "poems"]
     lang: str
     folder: str
     homepage: str

@@ -85,6 +85,16 @@ def test_from_spacys_log_to_a_drawing(tmp_path: Path) -> None:
     assert sorted(len(line) for line in lines(svg, "orange") + lines(svg, "blue")) == [4, 4]
 
 
+def test_log_probabilities_are_not_said_to_be_shares(tmp_path: Path) -> None:
+    log = write_log(
+        tmp_path / "log.jsonl", [Point(0, -6.2, {"ner": 1.0}), Point(200, -4.3, {"ner": 1.0})]
+    )
+    CliRunner().invoke(app, ["curve", str(log), str(tmp_path / "curve.svg")])
+    shown = texts((tmp_path / "curve.svg").read_text("utf-8"))
+    assert "score on dev" in shown
+    assert "score on dev (0–1)" not in shown
+
+
 @given(
     st.lists(
         st.builds(

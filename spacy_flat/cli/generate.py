@@ -1,0 +1,155 @@
+"""`python -m spacy flat generate`: texts and poems that a trained pipeline writes."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from wasabi import msg
+
+from ..errors import Errors
+from ..generator.forms import FORMS, Form, form_of
+
+if TYPE_CHECKING:
+    from ..generator.component import CharGenerator
+    from ..generator.poems import Poem
+
+
+def generate(
+    model: Annotated[str, typer.Argument(metavar="PIPELINE", help="Pipeline package or folder")],
+    prompt: Annotated[str, typer.Option("--prompt", "-p", help="How each text begins")] = "",
+    acrostic: Annotated[
+        str, typer.Option("--acrostic", "-a", help="The characters with which the lines begin")
+    ] = "",
+    form: Annotated[
+        str,
+        typer.Option(
+            "--form",
+            "-f",
+            help=f"{', '.join(FORMS)}, or lines x characters, as 6x5 (七绝 for an acrostic; "
+            "otherwise a text without form)",
+        ),
+    ] = "",
+    n: Annotated[int, typer.Option("-n", help="How many texts")] = 1,
+    seed: Annotated[
+        int | None, typer.Option("--seed", "-s", help="With the same seed the same texts")
+    ] = None,
+    temperature: Annotated[
+        float, typer.Option("--temperature", "-t", help="0: the most probable character")
+    ] = 1.0,
+    top_k: Annotated[int, typer.Option(help="Only the k most probable characters; 0: all")] = 0,
+    top_p: Annotated[
+        float, typer.Option(help="Only the most probable characters of this probability together")
+    ] = 1.0,
+    repetition_penalty: Annotated[
+        float, typer.Option(help="Above 1: characters of the text are less probable again")
+    ] = 1.0,
+    max_length: Annotated[
+        int | None, typer.Option(help="Most characters of a text without form (default: 200)")
+    ] = None,
+    rhyme: Annotated[
+        bool, typer.Option("--rhyme", help="The even lines of a poem rhyme (needs pypinyin)")
+    ] = False,
+    tones: Annotated[
+        str, typer.Option("--tones", help="平起 or 仄起: a poem's tone pattern (needs pypinyin)")
+    ] = "",
+    candidates: Annotated[
+        int | None, typer.Option(help="Each poem is the most probable one of these (default: 4)")
+    ] = None,
+    report: Annotated[
+        bool, typer.Option("--report", help="Say what each poem meets of rhyme and tones")
+    ] = False,
+    component: Annotated[
+        str, typer.Option("--component", help="The component of the pipeline that writes")
+    ] = "",
+) -> None:
+    """Write texts that begin with a prompt, poems of a form, or acrostics (藏头诗)."""
+    sampling: dict[str, Any] = {
+        "temperature": temperature,
+        "top_k": top_k,
+        "top_p": top_p,
+        "repetition_penalty": repetition_penalty,
+    }
+    of_poems = {
+        "--rhyme": rhyme,
+        "--tones": bool(tones),
+        "--candidates": candidates is not None,
+        "--report": report,
+    }
+    is_poem = bool(form or acrostic)
+    of_others = {"--max-length": max_length is not None} if is_poem else of_poems
+    check_options(prompt, acrostic, of_others, is_poem)
+    writer = load_generator(model, component)
+    length = 200 if max_length is None else max_length
+    if not is_poem:
+        texts = writer.generate(prompt, max_length=length, n=n, seed=seed, **sampling)
+        typer.echo("\n\n".join(texts))
+        return
+    wanted: dict[str, Any] = {
+        "form": form_named(form or "七绝"),
+        "rhyme": rhyme,
+        "tones": tones or None,
+        "candidates": 4 if candidates is None else candidates,
+        "n": n,
+        "seed": seed,
+        **sampling,
+    }
+    poems = (
+        writer.acrostic(acrostic, **wanted) if acrostic else writer.poem(prompt=prompt, **wanted)
+    )
+    for number, poem in enumerate(poems):
+        typer.echo("\n" * bool(number) + str(poem))
+        if report:
+            show_report(poem)
+
+
+def check_options(prompt: str, acrostic: str, of_others: dict[str, bool], is_poem: bool) -> None:
+    """Raises ValueError for a prompt of an acrostic (F173), and for options that are not of what
+    shall be written (F174)."""
+    if prompt and acrostic:
+        raise ValueError(Errors.F173)
+    for option, is_given in of_others.items():
+        if is_given:
+            kind = "a poem" if is_poem else "a text without --form or --acrostic"
+            raise ValueError(Errors.F174.format(option=option, kind=kind))
+
+
+def load_generator(source: str, component: str = "") -> CharGenerator:
+    """The only component of a pipeline (package or folder) that writes, or the one that is named.
+
+    Raises ValueError where there is none, or several and none of them is named (F175); otherwise
+    as `spacy.load`.
+    """
+    import spacy
+
+    from ..generator.component import CharGenerator
+
+    nlp = spacy.load(source)
+    found = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, CharGenerator)}
+    name = component or next(iter(found), "")
+    if name not in found or (len(found) > 1 and not component):
+        components = ", ".join(found) or "none"
+        raise ValueError(Errors.F175.format(source=source, components=components))
+    return found[name]
+
+
+def form_named(name: str) -> Form:
+    """A form by its name, or "6x5" for six lines of five characters.
+
+    Raises ValueError (F343; F341 for no lines or characters).
+    """
+    free = re.fullmatch(r"(\d+)[x×](\d+)", name)
+    return Form(int(free[1]), int(free[2])) if free else form_of(name)
+
+
+def show_report(poem: Poem) -> None:
+    """Print what was asked for and is met, and how probable the poem is."""
+    misplaced = poem.misplaced
+    rows = [("log-probability of a character", f"{poem.log_prob:.4f}")]
+    if poem.rhymes is not None:
+        rows.append(("rhyme", "met" if poem.rhymes else "not met"))
+    if misplaced is not None:
+        places = ", ".join(f"{poem.lines[line][at]} in line {line + 1}" for line, at in misplaced)
+        rows.append(("tones", f"not met: {places}" if misplaced else "met"))
+    msg.table(rows)

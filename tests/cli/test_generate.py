@@ -1,0 +1,158 @@
+"""What the commands do with a pipeline that writes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import spacy
+from spacy.tokens import DocBin
+from typer.testing import CliRunner
+
+from spacy_flat.cli import app
+from spacy_flat.corpora.poems import form_name, make_text
+
+POEM = "床前明月光，疑是地上霜。举头望明月，低头思故乡。"
+
+
+def run(*arguments: object, code: int = 0) -> str:
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def words(output: str) -> str:
+    return " ".join(output.split())
+
+
+# generate
+
+
+def test_a_text_begins_with_its_prompt(poems_pipeline: Path) -> None:
+    output = run("generate", poems_pipeline, "--prompt", "床前", "--temperature", 0)
+    assert output == POEM + "\n"
+    assert (
+        run("generate", poems_pipeline, "-p", "床前", "-t", 0, "--max-length", 3) == "床前明月光\n"
+    )
+
+
+def test_texts_are_several_and_the_same_with_a_seed(poems_pipeline: Path) -> None:
+    command = ["generate", poems_pipeline, "-n", 3, "--seed", 1, "--temperature", 3]
+    first = run(*command, "--max-length", 9)
+    assert len(first.split("\n\n")) == 3
+    assert run(*command, "--max-length", 9) == first
+    assert run(*command[:-3], 2, *command[-2:], "--max-length", 9) != first
+
+
+def test_sampling(poems_pipeline: Path) -> None:
+    greedy = run("generate", poems_pipeline, "-p", "白", "-t", 0)
+    assert run("generate", poems_pipeline, "-p", "白", "--top-k", 1) == greedy
+    assert run("generate", poems_pipeline, "-p", "白", "--top-p", 0.01) == greedy
+    penalty = ["--repetition-penalty", 100]
+    assert run("generate", poems_pipeline, "-p", "白", "-t", 0, *penalty) != greedy
+
+
+def test_an_acrostic(poems_pipeline: Path) -> None:
+    lines = run("generate", poems_pipeline, "--acrostic", "春夏秋冬", "--seed", 1).splitlines()
+    assert [line[0] for line in lines] == list("春夏秋冬")
+    assert form_name("".join(lines)) == "七绝"
+
+
+@pytest.mark.parametrize(
+    ("form", "lengths"), [("五律", [6] * 8), ("3x4", [5] * 3), ("2×2", [3] * 2)]
+)
+def test_forms(poems_pipeline: Path, form: str, lengths: list[int]) -> None:
+    output = run("generate", poems_pipeline, "--form", form, "--prompt", "白日", "-n", 2)
+    for poem in output.split("\n\n"):
+        assert [len(line) for line in poem.split()] == lengths
+        assert poem.startswith("白日")
+
+
+def test_the_report(poems_pipeline: Path) -> None:
+    command = ["generate", poems_pipeline, "-a", "白白白白", "-f", "五绝", "--seed", 1, "--report"]
+    plain = words(run(*command))
+    assert "log-probability of a character -" in plain
+    assert "rhyme" not in plain
+    assert "tones" not in plain
+    asked = words(run(*command, "--rhyme", "--tones", "平起"))
+    assert "rhyme " in asked
+    # 白 is level in modern Mandarin, but stands where either may.
+    assert "tones met" in asked or "tones not met: " in asked
+
+
+def test_what_is_not_met_is_named(poems_pipeline: Path) -> None:
+    command = [
+        "generate",
+        poems_pipeline,
+        "-f",
+        "1x5",
+        "-p",
+        "山山山山山",
+        "--tones",
+        "平起",
+        "--report",
+    ]
+    assert "tones not met: 山 in line 1, 山 in line 1" in words(run(*command))
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (["--prompt", "山", "--acrostic", "春夏秋冬"], "F173"),
+        (["--rhyme"], "F174"),
+        (["--report"], "F174"),
+        (["--candidates", 2], "F174"),
+        (["--form", "五绝", "--max-length", 0], "F174"),
+        (["--component", "other"], "F175"),
+        (["--form", "词"], "F343"),
+        (["--form", "0x5"], "F341"),
+        (["--acrostic", "春夏"], "F344"),
+        (["--form", "五绝", "--tones", "平"], "F341"),
+        (["-n", 0], "F341"),
+    ],
+)
+def test_what_is_wrong_is_said(poems_pipeline: Path, options: list[object], code: str) -> None:
+    assert f"[{code}]" in run("generate", poems_pipeline, *options, code=1)
+
+
+def test_pipelines_that_do_not_write(tmp_path: Path) -> None:
+    spacy.blank("zh").to_disk(tmp_path)
+    assert "but none" in words(run("generate", tmp_path, code=1))
+
+
+def test_one_of_two_has_to_be_named(poems_pipeline: Path, tmp_path: Path) -> None:
+    nlp = spacy.load(poems_pipeline)
+    nlp.add_pipe("char_generator", name="other", source=spacy.load(poems_pipeline))
+    nlp.to_disk(tmp_path)
+    assert "[F175]" in run("generate", tmp_path, code=1)
+    assert (
+        run("generate", tmp_path, "--component", "char_generator", "-p", "床", "-t", 0).strip()
+        == POEM
+    )
+
+
+# show and evaluate
+
+
+def test_show_has_the_perplexity_and_a_text(poems_pipeline: Path) -> None:
+    output = words(run("show", poems_pipeline, "床前明月夜"))
+    assert "perplexity" in output
+    assert "unknown characters, per cent 0.00" in output
+    assert "夜 (4)" in output
+    assert "no entities" not in output
+    written = output.split("written by char_generator ")[1].lstrip("= ")
+    assert written
+
+
+def test_evaluate_speaks_of_characters(poems_pipeline: Path, tmp_path: Path) -> None:
+    vocab = spacy.blank("zh").vocab
+    DocBin(docs=[make_text(vocab, POEM), make_text(vocab, "龘")]).to_disk(tmp_path / "test.spacy")
+    output = words(run("evaluate", poems_pipeline, tmp_path, "--output", tmp_path / "metrics.json"))
+    assert "test.spacy: 2 texts, 25 characters" in output
+    assert "unknown characters, per cent 4.00" in output
+    metrics = json.loads((tmp_path / "metrics.json").read_text("utf-8"))
+    assert (metrics["texts"], metrics["characters"]) == (2, 25)
+    assert f"log-probability of a character on test: {metrics['char_log_prob']:.4f}" in output
+    assert f"perplexity {metrics['perplexity']:,.2f} " in output
+    assert "Only 25 characters scored" in output

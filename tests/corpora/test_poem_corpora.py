@@ -1,0 +1,219 @@
+"""Poems: what files become, and what is wrong with them by file and line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import spacy
+from spacy.tokens import Doc, DocBin
+from typer.testing import CliRunner
+
+from spacy_flat.cli import app
+from spacy_flat.corpora import ConvertOptions, Summary, convert_file
+from spacy_flat.corpora.convert import FORMATS, detect_format
+from spacy_flat.corpora.parts import convert_corpus
+from spacy_flat.corpora.poems import form_name, join_lines
+from spacy_flat.corpora.sources import SOURCES
+from spacy_flat.generator.forms import FORMS
+
+ROOT = Path(__file__).parents[2]
+SHARED = ROOT.parent / "shared" / "data"
+
+TOWER = "白日依山尽，黄河入海流。欲穷千里目，更上一层楼。"
+SPRING = "春眠不觉晓，处处闻啼鸟。夜来风雨声，花落知多少。"
+BROKEN = "\n白日依山尽，\n黄河入海流。欲穷千里目， \n更上一层楼。\n\n \n" + SPRING
+
+
+def load(path: Path) -> list[Doc]:
+    return list(DocBin().from_disk(path).get_docs(spacy.blank("zh").vocab))
+
+
+def convert(tmp_path: Path, text: str, **options: object) -> tuple[list[str], Summary]:
+    source, target = tmp_path / "corpus", tmp_path / "corpus.spacy"
+    source.write_text(text, "utf-8", newline="")
+    summary = convert_file(source, target, ConvertOptions(**options))  # type: ignore[arg-type]
+    return [doc.text for doc in load(target)], summary
+
+
+def records(*lines: object) -> str:
+    return "\n".join(json.dumps({"title": "无题", "lines": each}) for each in lines)
+
+
+# What a poem becomes
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_blank_lines_are_between_poems(tmp_path: Path, end: str) -> None:
+    texts, summary = convert(tmp_path, BROKEN.replace("\n", end))
+    assert texts == [TOWER, SPRING]
+    assert (summary.label, summary.doc, summary.sentences) == ("poem", "poem", 2)
+    assert summary.labels == {"五绝": 2}
+    assert summary.sample == [TOWER, SPRING]
+
+
+def test_json(tmp_path: Path) -> None:
+    texts, summary = convert(tmp_path, records([TOWER[:12], TOWER[12:]], [SPRING]))
+    assert texts == [TOWER, SPRING]
+    assert summary.labels == {"五绝": 2}
+    array = json.dumps([{"paragraphs": [TOWER]}, {"paragraphs": [SPRING]}])
+    assert convert(tmp_path, array)[0] == [TOWER, SPRING]
+
+
+def test_any_text_is_taken_line_by_line(tmp_path: Path) -> None:
+    text = "\ufeffNew York, 3 May\n\n  两  个空格 \r\n（注）□\n"
+    texts, summary = convert(tmp_path, text, format="lines")
+    assert texts == ["New York, 3 May", "两  个空格", "（注）□"]
+    assert (summary.doc, summary.labels) == ("text", {"other": 3})
+
+
+def test_tokens_are_those_of_spacys_characters(tmp_path: Path) -> None:
+    convert(tmp_path, "两  个 空格", format="lines")
+    (doc,) = load(tmp_path / "corpus.spacy")
+    assert [t.text_with_ws for t in doc] == [
+        t.text_with_ws for t in spacy.blank("zh").make_doc(doc.text)
+    ]
+
+
+def test_lines_without_punctuation_get_that_of_a_form(tmp_path: Path) -> None:
+    """It is what the generator writes, so that training has to have it, too."""
+    bare = TOWER.replace("，", "\n").replace("。", "\n")
+    assert convert(tmp_path, bare, format="poems")[0] == [TOWER]
+    assert join_lines(["一", "二", "三"]) == "一，二。三。"
+    assert join_lines(["一句"]) == "一句"
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        (["白日（一作红日）依山尽，", "黄河入海流。（同前）。"], "白日依山尽，黄河入海流。"),
+        (["（题于壁。", "时人（皆）知之：）白日依山尽。"], "白日依山尽。"),
+        (["白[日]依（衣）山尽，黄河入(一作归)海流？"], "白日依山尽，黄河入海流？"),
+    ],
+)
+def test_notes_are_left_out(lines: list[str], text: str) -> None:
+    assert join_lines(lines) == text
+
+
+def test_forms_are_told_by_their_lines() -> None:
+    for name, form in FORMS.items():
+        lines = ["山" * form.characters] * form.lines
+        assert form_name(join_lines(lines)) == name
+        assert form_name(join_lines(lines).replace("，", "？")) == name
+        assert form_name(join_lines(lines[1:])) is None
+    assert form_name("山") is None
+
+
+# Telling the format
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (BROKEN, "poems"),
+        (BROKEN + "\n\n白日rH尽，黄河入海流。\n" + f"{TOWER}\n" * 9, "poems"),
+        ("\n" + records([TOWER]), "poems-jsonl"),
+        ('[{"paragraphs": ["山。"]}]', "poems-jsonl"),
+        ('{"text": "山", "label": {}}', "cluener"),
+        ('{"sentence1": "山", "sentence2": "水", "label": "1"}', "pairs-jsonl"),
+        ("山\tO\n\n水\tO\n", "bio"),
+    ],
+)
+def test_detection(tmp_path: Path, text: str, name: str) -> None:
+    (tmp_path / "corpus").write_text(text, "utf-8")
+    assert detect_format(tmp_path / "corpus") == name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TOWER + "\n" + SPRING,  # no blank line: perhaps one poem, perhaps a text a line
+        "今天下午三点在会议室开会。" * 4 + "\n\n" + TOWER,
+        "Roses are red\n\nviolets are blue",
+        '{"lines": "山"}',
+    ],
+)
+def test_what_may_be_something_else_has_to_be_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "corpus").write_text(text, "utf-8")
+    with pytest.raises(ValueError, match=r"\[F150\]"):
+        detect_format(tmp_path / "corpus")
+
+
+# What is wrong
+
+
+@pytest.mark.parametrize(("odd", "shown"), [("□", r"U\+25A1"), ("z5", "'z'"), ("{", "'{'")])
+def test_lost_characters(tmp_path: Path, odd: str, shown: str) -> None:
+    text = f"{TOWER}\n\n\n春眠不觉晓，\n处处闻{odd}鸟。\n"
+    where = f"corpus, line 4: .*{shown}"
+    with pytest.raises(ValueError, match=where) as caught:
+        convert(tmp_path, text, format="poems")
+    assert str(caught.value).startswith("[F170]")
+    texts, summary = convert(tmp_path, text, format="poems", repair=True, max_repairs=0.5)
+    assert texts == [TOWER]
+    assert summary.repairs == {"poem with a lost character dropped": 1}
+
+
+@pytest.mark.parametrize(
+    ("record", "code", "repair"),
+    [
+        (records([]), "F171", "empty poem dropped"),
+        (records(["（阙）", "。"]), "F171", "empty poem dropped"),
+        ('{"lines": "山"}', "F172", "malformed record dropped"),
+        ('{"lines": [1]}', "F172", "malformed record dropped"),
+        ('{"lines": ["\\ud800"]}', "F172", "malformed record dropped"),
+        ("[1]", "F172", "malformed record dropped"),
+        ('{"lines": [', "F172", "malformed record dropped"),
+    ],
+)
+def test_records(tmp_path: Path, record: str, code: str, repair: str) -> None:
+    text = records([TOWER]) + "\n" + record
+    with pytest.raises(ValueError, match=rf"\[{code}\] .*corpus, line 2: "):
+        convert(tmp_path, text)
+    texts, summary = convert(tmp_path, text, repair=True, max_repairs=0.5)
+    assert texts == [TOWER]
+    assert summary.repairs == {repair: 1}
+
+
+def test_repairs_are_a_share_of_what_was_read(tmp_path: Path) -> None:
+    poem = "\n".join([TOWER, SPRING] * 10)
+    assert convert(tmp_path, f"{poem}\n\n□", format="poems", repair=True)[0] == [
+        "".join([TOWER, SPRING] * 10)
+    ]
+    with pytest.raises(ValueError, match=r"\[F116\]"):
+        convert(tmp_path, f"{TOWER}\n\n□", format="poems", repair=True)
+
+
+def test_the_command(tmp_path: Path) -> None:
+    (tmp_path / "poems.txt").write_text(BROKEN, "utf-8")
+    result = CliRunner().invoke(
+        app, ["convert", str(tmp_path / "poems.txt"), str(tmp_path / "poems.spacy")]
+    )
+    output = " ".join(result.output.split())
+    assert "2 poems, 48 characters" in output
+    assert "2 poems: 五绝 2" in output
+
+
+# Known corpora
+
+
+@pytest.mark.parametrize("name", ["demo_poems", "tang_small", "tang"])
+def test_sources(name: str) -> None:
+    source = SOURCES[name]
+    assert (source.task, source.lang) == ("poems", "zh")
+    assert source.options.format in FORMATS
+    assert all(file.sha256 for file in source.files.values()) != source.embedded
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the real corpora are not at hand")
+def test_a_fixed_tenth_is_held_out(tmp_path: Path) -> None:
+    (tmp_path / "tang_small").symlink_to(SHARED / "poems")
+    summaries = dict(convert_corpus("tang_small", tmp_path, tmp_path / "out"))
+    sizes = {path.stem: summary.sentences for path, summary in summaries.items()}
+    assert sizes == {"train": 143, "dev": 15}
+    train, dev = (
+        {doc.text for doc in load(tmp_path / f"out/{part}.spacy")} for part in ("train", "dev")
+    )
+    assert (len(train), len(dev)) == (143, 15)
+    assert not train & dev
