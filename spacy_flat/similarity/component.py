@@ -60,6 +60,8 @@ Probabilities = NDArray[np.float32]
         "scorer": {"@scorers": "spacy-flat.pair_scorer.v1"},
     },
     default_score_weights={
+        "cats_score": None,
+        "cats_score_desc": None,
         "pairs_score": 1.0,
         "pairs_acc": 0.0,
         "pairs_f": 0.0,
@@ -475,11 +477,13 @@ class PairClassifier(LabelledPipe):
                 raise ValueError(Errors.F325.format(**words))
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
-        """As the scorer does."""
+        """As the scorer does; `cats_score` is `pairs_score`."""
         positive = self.positive if len(self.labels) == 2 else None
         settings = {"positive": positive, "threshold": self.threshold, **kwargs}
         scores: dict[str, Any] = super().score(examples, **settings)
-        return scores
+        # The one that `spacy evaluate` prints of components that write `doc.cats`.
+        described = {"cats_score_desc": "pairs", "cats_score": scores.get("pairs_score")}
+        return {**described, **scores} if "pairs_score" in scores else scores
 
 
 def predicted_pair(example: Example) -> Pair | None:

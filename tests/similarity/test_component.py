@@ -16,6 +16,7 @@ import spacy
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from spacy.cli.evaluate import evaluate as spacy_evaluate
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Corpus, Example
@@ -187,6 +188,9 @@ def test_through_a_corpus(trained_pairs: Language, tmp_path: Path) -> None:
     examples = list(Corpus(tmp_path / "pairs.spacy")(trained_pairs))
     scores = trained_pairs.evaluate(examples)
     assert scores["pairs_acc"] == scores["pairs_f"] == scores["pairs_auc"] == 1.0
+    trained_pairs.to_disk(tmp_path / "model")
+    printed = spacy_evaluate(tmp_path / "model", tmp_path / "pairs.spacy")
+    assert printed["cats_score"] == 1.0
 
 
 # Pipelines
