@@ -87,7 +87,11 @@ PAIRS = {
 }
 
 
-TOLD = {"ner": ("bio", "bmes", "cluener"), "pairs": ("pairs-tsv", "pairs-csv")}
+TOLD = {
+    "ner": ("bio", "bmes", "cluener"),
+    "pairs": ("pairs-tsv", "pairs-csv"),
+    "poems": ("poems", "poems-jsonl"),
+}
 
 
 @pytest.mark.parametrize("name", PAIRS)
