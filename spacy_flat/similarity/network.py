@@ -273,7 +273,8 @@ class Encoder(nn.Module):
         for number, layer in enumerate(self.layers):
             assert isinstance(layer, nn.ModuleList)
             columns = (self.dropout(x) if number else x).T
-            convolved = torch.cat([convolution(columns) for convolution in layer])
+            # One of an even size has a column more, in front.
+            convolved = torch.cat([convolution(columns)[:, -len(x) :] for convolution in layer])
             x = gelu(convolved.T) * filled
         out: Tensor = self.dropout(x)
         return out
@@ -425,9 +426,9 @@ def make_linear(n_in: int, n_out: int, *, activated: bool = True) -> Linear:
 
 
 def make_convolution(n_in: int, n_out: int, size: int) -> nn.Conv1d:
-    """A convolution of columns [n_in, R] with weight normalisation; as many columns come out. Of an
-    even number of units it sees one more behind than before."""
-    convolution = nn.Conv1d(n_in, n_out, size, padding="same")
+    """A convolution of columns [n_in, R] with weight normalisation. The last R columns that come
+    out are of the same units; with an even size they see one more behind than before."""
+    convolution = nn.Conv1d(n_in, n_out, size, padding=size // 2)
     _initialise(convolution, n_in * size, activated=True)
     weight_norm(convolution)
     return convolution

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import gelu
 
+from spacy_flat.nn.dropout import Dropout
 from spacy_flat.nn.embedding import Table
 from spacy_flat.similarity import network as module
 from spacy_flat.similarity.batch import PairBatch, TextRows, compare, place_texts
@@ -314,6 +315,28 @@ def test_dropouts_are_active_in_training_alone() -> None:
     assert not torch.equal(network(batch), network(batch))
     still = make(replace(TINY, dropout=0.0, embed_dropout=0.0, key_dropout=0.0)).float().train()
     assert torch.equal(still(batch), still(batch))
+
+
+def dropouts_of(network: RE2) -> dict[str, Dropout]:
+    modules = network.named_modules()
+    return {name: module for name, module in modules if isinstance(module, Dropout)}
+
+
+@pytest.mark.parametrize("name", dropouts_of(make(replace(TINY, alignment="linear"))))
+def test_each_dropout_has_an_effect(name: str) -> None:
+    network = make(replace(TINY, alignment="linear", key_dropout=0.0)).float().train()
+    for other, dropout in dropouts_of(network).items():
+        if other != name:
+            dropout.threshold = 0
+    batch = batch_of(TEXTS, PAIRS)
+    assert not torch.equal(network(batch), network(batch))
+
+
+def test_keys_are_dropped_in_training() -> None:
+    rates = {"dropout": 0.0, "embed_dropout": 0.0, "key_dropout": 0.5}
+    network = make(replace(TINY, **rates)).float().train()
+    batch = batch_of(TEXTS, PAIRS)
+    assert not torch.equal(network(batch), network(batch))
 
 
 def test_weights_start_as_he_et_al_have_it() -> None:
