@@ -31,6 +31,9 @@ def fetch_corpus(name: str, out_dir: Path, local_dir: Path | None = None) -> lis
     source = get_source(name)
     if source.embedded:
         local_dir = Path()
+    elif local_dir is not None and not local_dir.is_dir():
+        advice = "Name a folder with the corpora as --source, or leave it out to download them."
+        raise ValueError(Errors.F121.format(path=local_dir, advice=advice))
     folder = out_dir / name
     paths = []
     for file in source.files.values():

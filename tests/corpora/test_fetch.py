@@ -91,6 +91,13 @@ def test_a_missing_local_file(tmp_path: Path, toy: Source) -> None:
         fetch_corpus("toy", tmp_path, tmp_path)
 
 
+def test_a_missing_local_folder(tmp_path: Path, toy: Source) -> None:
+    """Also where the files were fetched before."""
+    fetch_corpus("toy", tmp_path, local(tmp_path / "local"))
+    with pytest.raises(ValueError, match=r"F121.*nowhere does not exist.*--source"):
+        fetch_corpus("toy", tmp_path, tmp_path / "nowhere")
+
+
 def test_a_corpus_that_was_not_fetched(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"F121.*spacy flat fetch weibo "):
         corpus_files("weibo", tmp_path)

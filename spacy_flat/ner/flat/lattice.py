@@ -94,10 +94,12 @@ class LatticeEncoder(SegmentEncoder):
         if new:
             self._told |= new
             names = self.lexicon.type_names
+            # Those that say that a word is a name, the labels, first.
+            known = sorted(range(1, self.n_types), key=lambda type_: type_ not in self.name_types)
             warnings.warn(
                 Warnings.W302.format(
                     types=", ".join(repr(names[type]) for type in sorted(new)),
-                    known=", ".join(map(repr, names[1 : self.n_types])) or "none",
+                    known=", ".join(repr(names[number]) for number in known) or "none",
                 ),
                 stacklevel=2,
             )
