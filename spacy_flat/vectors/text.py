@@ -67,7 +67,8 @@ def _shape(path: Path) -> tuple[int | None, int, Lines]:
     if len(pieces) == 2 and all(piece.isdigit() for piece in pieces) and int(pieces[1]) > 0:
         return int(pieces[0]), int(pieces[1]), lines
     # The word may contain spaces, or be a number itself: the vector is the numbers at the end.
-    width = sum(1 for _ in takewhile(_is_number, reversed(pieces[1:])))
+    numbers = raw.rstrip().split(b" ")[1:]
+    width = sum(1 for _ in takewhile(_is_number, reversed(numbers)))
     if width == 0:
         raise ValueError(_bad_width(raw, "some", path, number))
     return None, width, chain([first], lines)

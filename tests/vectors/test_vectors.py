@@ -70,7 +70,7 @@ def test_whatever_is_written_is_read(
 
 
 def test_words_of_digits_spaces_and_odd_characters(path: Path):
-    keys = ["20", "New York", "\u3000", "\xa0", "\u2028", "a\tb", " "]
+    keys = ["词\r0", "20", "New York", "\u3000", "\xa0", "\u2028", "a\tb", " "]
     path.write_text("".join(f"{key} 1 2\n" for key in keys), "utf-8")
     check(read_vectors(path), keys, [[1, 2]] * len(keys))
 
