@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-NETWORKS = ["ner.flat.network", "ner.tener.network", "generator.network"]
+NETWORKS = ["ner.flat.network", "ner.tener.network", "similarity.network", "generator.network"]
 
 
 def imported_by(module: str, *, blocked: tuple[str, ...] = ()) -> set[str]:

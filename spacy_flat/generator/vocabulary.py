@@ -13,8 +13,9 @@ import numpy as np
 import srsly
 from numpy.typing import NDArray
 
-from ..text.batches import TextEncoder, padding, take
+from ..text.batches import TextEncoder
 from ..text.codes import char_codes
+from ..text.padding import padding, take
 from ..text.segments import Segment
 from ..text.units import Ints, Unit, Units
 from ..text.vocabulary import Column, KeyIndex, Pretrained, count_characters, pack, unpack

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..text.padding import padding
 from ..text.segments import Segment
 from ..text.units import Ints
 
@@ -89,13 +90,6 @@ def places_of(starts: Ints, counts: Ints) -> Ints:
     return np.repeat(starts - first, counts) + np.arange(counts.sum())
 
 
-def side_of(starts: Ints, n_units: Ints) -> Side:
-    """[B] first rows and units of texts."""
-    columns = np.arange(n_units.max(initial=0))
-    present = columns < n_units[:, None]
-    return Side(np.where(present, starts[:, None] + columns, 0), present)
-
-
 def compare(starts: Ints, n_units: Ints, left: Ints, right: Ints, gap: int) -> Comparison:
     """starts, n_units: [N] first rows and units of distinct texts.
     left, right: [B] numbers of texts.
@@ -109,7 +103,7 @@ def compare(starts: Ints, n_units: Ints, left: Ints, right: Ints, gap: int) -> C
     filled = np.zeros(n_rows, dtype=np.bool_)
     filled[rows] = True
     B = len(left)
-    sides = side_of(own_starts[:B], units[:B]), side_of(own_starts[B:], units[B:])
+    sides = [Side(*padding(units[own], own_starts[own])) for own in (slice(B), slice(B, None))]
     places = np.zeros(n_rows, dtype=np.int64)
     places[rows] = np.flatnonzero(np.concatenate([side.present.ravel() for side in sides]))
     return Comparison(sources, filled, places, *sides)

@@ -205,11 +205,11 @@ class PairClassifier(LabelledPipe):
         docs = list(docs)
         if self.keep_alignment:
             self._keep_alignments(docs)
+        hook = SimilarityHook(self.similarity)
         for doc, found in zip(docs, scores, strict=True):
             if self.similarity_hooks:
-                SimilarityHook(self.similarity).attach(doc)
-            pair = pair_of(doc)
-            if found is not None and pair is not None:
+                hook.attach(doc)
+            if found is not None and (pair := pair_of(doc)) is not None:
                 mark_pair(doc, pair)
                 doc.cats.update(zip(self.labels, found.tolist(), strict=True))
 

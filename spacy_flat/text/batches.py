@@ -7,8 +7,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
 from thinc.model import Model, deserialize_attr, serialize_attr
 
 from .segments import Segment
@@ -59,21 +57,6 @@ class SegmentEncoder(TextEncoder):
     ) -> Iterator[Batch]:
         """Batches of segments of like size, each of at most `batch_nodes` nodes with padding (or
         of one segment)."""
-
-
-def padding(counts: Ints, starts: Ints) -> tuple[Ints, NDArray[np.bool_]]:
-    """[B] counts and starts of rows in a flat array → [B, longest] places in it, and which of them
-    are not padding."""
-    columns = np.arange(counts.max(initial=0))
-    present = columns < counts[:, None]
-    return np.where(present, starts[:, None] + columns, 0), present
-
-
-def take(flat: Ints, places: Ints, present: NDArray[np.bool_]) -> Ints:
-    """The values at places of a flat array; 0 for padding."""
-    if not len(flat):
-        return np.zeros(places.shape, dtype=np.int64)
-    return np.where(present, flat[places], 0)
 
 
 def group_by_cost(order: Ints, n_units: Ints, n_words: Ints, max_nodes: int) -> Iterator[Ints]:

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from ...errors import Warnings
 from ...lexicon import Lexicon
-from ...text.batches import SegmentEncoder, group_by_cost, padding, take
+from ...text.batches import SegmentEncoder, group_by_cost
 from ...text.codes import bigram_codes, char_codes
+from ...text.padding import padding, take
 from ...text.segments import Segment
 from ...text.units import Ints, Units
 from ...text.vocabulary import KeyIndex, pack, unpack

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import srsly
 
-from ...text.batches import SegmentEncoder, group_by_cost, padding, take
+from ...text.batches import SegmentEncoder, group_by_cost
 from ...text.codes import Codes, bigram_codes, char_codes, word_codes
+from ...text.padding import padding, take
 from ...text.segments import Segment
 from ...text.units import Ints, Unit, Units
 from ...text.vocabulary import KeyIndex, pack, unpack

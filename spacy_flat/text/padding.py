@@ -1,0 +1,24 @@
+"""From arrays of all texts, one after the other, to arrays with a row for each.
+
+Shapes: B texts or segments.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .units import Ints
+
+
+def padding(counts: Ints, starts: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+    """[B] counts and starts of rows in a flat array → [B, longest] places in it, and which of them
+    are not padding."""
+    columns = np.arange(counts.max(initial=0))
+    present = columns < counts[:, None]
+    return np.where(present, starts[:, None] + columns, 0), present
+
+
+def take(flat: Ints, places: Ints, present: NDArray[np.bool_]) -> Ints:
+    """The values at places of a flat array; 0 for padding."""
+    if not len(flat):
+        return np.zeros(places.shape, dtype=np.int64)
+    return np.where(present, flat[places], 0)
