@@ -537,12 +537,14 @@ class Errors(metaclass=_Coded):
         "one of its labels {labels}. Give pairs with gold classes that it was not trained on."
     )
 
+    # Arguments of functions
+    F341 = "{name} = {value!r} is out of range, it must be {wanted}."
+
     # The character generator
     F340 = (
         "Component {name!r} cannot be initialised: the training examples hold no text. Check the "
         "training corpus."
     )
-    F341 = "{name} = {value!r} is out of range, it must be {wanted}."
     F342 = (
         "Rhymes and tones need pypinyin, which knows how characters are read. "
         "Run: pip install 'spacy-flat[poems]'"
@@ -586,7 +588,6 @@ class Errors(metaclass=_Coded):
         "{path}: the index was made by another pipeline, or before component {name!r} was trained "
         "further. Load it with the pipeline that made it, or make it again."
     )
-    F335 = "{name} = {value!r} is out of range. Choose a whole number above 0."
     F336 = (
         "{path}, line {line}: no question in the first column. Correct the line; the columns are "
         "separated by TABs."

@@ -9,6 +9,7 @@ from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Config, Optimizer
 
+from ..arguments import require_count
 from ..errors import Errors
 from ..pipe import NetworkPipe, setting
 from ..vectors import VectorSource, check_sources
@@ -23,7 +24,7 @@ from .model import (
     score_texts,
 )
 from .poems import Place, Poem, Task, compose, signs
-from .sampling import Draws, Sampling, Seed, require_count, seeds_of_texts
+from .sampling import Draws, Sampling, Seed, seeds_of_texts
 from .vocabulary import learn_vocabulary
 from .writing import side_by_side, write
 
@@ -255,7 +256,7 @@ class CharGenerator(NetworkPipe):
         """The seeds of n texts, where all else is right, too."""
         self.require_initialised()
         _checked(prompt)
-        require_count("n", n, 1)
+        require_count("n", n)
         require_count("max_length", max_length, 0)
         return seeds_of_texts(seed, n)
 
@@ -271,8 +272,8 @@ class CharGenerator(NetworkPipe):
         sampling: dict[str, Any],
     ) -> list[Poem]:
         self.require_initialised()
-        require_count("n", n, 1)
-        require_count("candidates", candidates, 1)
+        require_count("n", n)
+        require_count("candidates", candidates)
         task = Task(form, given, rhyme, None if tones is None else form.tones(tones))
         return compose(self.model, self.name, task, n, candidates, Sampling(**sampling), seed)
 

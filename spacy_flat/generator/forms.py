@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import Literal
 
+from ..arguments import require, require_count
 from ..errors import Errors
-from .sampling import require, require_count
 
 Tones = Literal["平起", "仄起"]
 
@@ -29,8 +29,8 @@ class Form:
     punctuation: str = "，。"
 
     def __post_init__(self) -> None:
-        require_count("lines", self.lines, 1)
-        require_count("characters", self.characters, 1)
+        require_count("lines", self.lines)
+        require_count("characters", self.characters)
         marks = self.punctuation
         require(
             "punctuation", marks, lambda: isinstance(marks, str) and bool(marks), "a mark or more"

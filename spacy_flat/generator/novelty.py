@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from ..arguments import require_count
 from ..errors import Errors
-from .sampling import require_count
 
 _BETWEEN_LINES = re.compile(r"[\W_]+")
 
@@ -26,7 +26,7 @@ def measure_novelty(texts: Iterable[str], training_texts: Iterable[str], n: int 
 
     Raises ValueError (F341) for an n below 1, TypeError (F026) for one string.
     """
-    require_count("n", n, 1)
+    require_count("n", n)
     written, known = _lines(texts), _lines(training_texts)
     known_ngrams = {ngram for line in set(known) for ngram in _ngrams(line, n)}
     return Novelty(

@@ -3,13 +3,14 @@
 Shapes: N texts that are written side by side, K keys.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import require, require_count
 from ..errors import Errors
 from ..text.units import Ints
 
@@ -18,22 +19,6 @@ Mask = NDArray[np.bool_]
 Seed = np.random.SeedSequence
 
 _DRAWN_AT_ONCE = 256
-
-
-def require(name: str, value: object, right: Callable[[], bool], wanted: str) -> None:
-    """Raises ValueError (F341) where an argument is not right, or can't be compared at all."""
-    try:
-        is_right = not isinstance(value, bool) and right()
-    except TypeError:
-        is_right = False
-    if not is_right:
-        raise ValueError(Errors.F341.format(name=name, value=value, wanted=wanted))
-
-
-def require_count(name: str, value: object, least: int) -> None:
-    """Raises ValueError (F341) for what is no whole number of at least `least`."""
-    right = isinstance(value, int) and not isinstance(value, bool) and value >= least
-    require(name, value, lambda: right, f"a whole number, {least} or more")
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from spacy.util import minibatch
 from spacy.vocab import Vocab
 from thinc.api import Config, Optimizer, set_dropout_rate
 
+from ..arguments import require_count
 from ..errors import Errors
 from ..pipe import LabelledPipe, setting
 from ..text.initialise import tok2vec_of
@@ -22,7 +23,7 @@ from ..vectors import VectorSource, check_sources
 from .alignment import Alignment, is_too_large, keep_alignment
 from .calibration import Calibration, fit_temperature, log_softmax
 from .hooks import SimilarityHook
-from .index import TextIndex, require_count
+from .index import TextIndex
 from .model import Outputs, PairModel, align, initialise, network_of
 from .pairs import Pair, Text, mark_pair, pair_of, two_texts
 from .reading import SpanPairs, docs_of, learn_vocabulary
@@ -242,7 +243,7 @@ class PairClassifier(LabelledPipe):
         batch_size: pairs in memory at once.
         Returns [N, K] probabilities of the classes, or [N, 1] scores.
 
-        Raises TypeError for what is no pair of texts (F311, F312), ValueError (F335) for a wrong
+        Raises TypeError for what is no pair of texts (F311, F312), ValueError (F341) for a wrong
         batch size.
         """
         self.require_initialised()

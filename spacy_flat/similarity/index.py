@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from thinc.api import Model
 from thinc.backends import get_array_ops
 
+from ..arguments import require_count
 from ..errors import Errors
 from ..files import replacing
 from ..text.initialise import tok2vec_of
@@ -96,7 +97,7 @@ class TextIndex:
 
         Returns `top_k` matches, or as many as there are texts.
 
-        Raises ValueError for less than one (F335), TypeError for what is no text (F311).
+        Raises ValueError for less than one (F341), TypeError for what is no text (F311).
         """
         require_count("top_k", top_k)
         require_count("candidates", candidates)
@@ -143,12 +144,6 @@ class TextIndex:
         encoded = EncodedTexts.restore(arrays)
         candidates = Candidates.restore(unpack(arrays["terms"]), arrays, len(numbers))
         return cls(pipe, weights, numbers, encoded, candidates)
-
-
-def require_count(name: str, value: object) -> None:
-    """Raises ValueError (F335) for what is no whole number above 0."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ValueError(Errors.F335.format(name=name, value=value))
 
 
 def distinct(texts: Iterable[Text], numbers: dict[str, list[int]]) -> Iterator[Text]:

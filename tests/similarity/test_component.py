@@ -493,7 +493,7 @@ def test_what_is_no_pair_of_texts(trained_pairs: Language, pairs: Any, error: st
 
 @pytest.mark.parametrize("size", [0, -1, None, 1.5, True])
 def test_wrong_batch_sizes(trained_pairs: Language, size: Any) -> None:
-    with pytest.raises(ValueError, match=r"F335.*batch_size"):
+    with pytest.raises(ValueError, match=r"F341.*batch_size"):
         re2(trained_pairs).predict_pairs(TEXTS, batch_size=size)
 
 

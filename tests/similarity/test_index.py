@@ -388,7 +388,7 @@ def test_no_text(pipe: PairClassifier, index: TextIndex, text: Any) -> None:
 
 @pytest.mark.parametrize("numbers", [{"top_k": 0}, {"candidates": 0}, {"top_k": -1}])
 def test_numbers_out_of_range(index: TextIndex, numbers: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match=r"\[F335\]"):
+    with pytest.raises(ValueError, match=r"\[F341\]"):
         index.search("a", **numbers)
 
 
@@ -427,7 +427,7 @@ def test_its_size_and_how_it_is_shown(index: TextIndex) -> None:
 
 @pytest.mark.parametrize("value", [1.5, "2", None, True])
 def test_counts_are_whole_numbers(index: TextIndex, value: Any) -> None:
-    with pytest.raises(ValueError, match="F335"):
+    with pytest.raises(ValueError, match="F341"):
         index.search("退款", top_k=value)
 
 
