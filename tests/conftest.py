@@ -74,19 +74,18 @@ def zh_flat_demo(mini_site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[A
 
 
 @pytest.fixture(scope="session")
-def eight_pairs() -> Language:
-    """A small pipeline that compares texts and knows eight pairs. Not to be changed: take
-    `copy_of_pairs`."""
-    from similarity.eight_pairs import make_eight_pairs
+def trained_pairs() -> Language:
+    """A small pipeline that compares texts and knows ten pairs. Not to be changed: take a copy."""
+    from similarity.conftest import make_trained
 
-    return make_eight_pairs()
+    return make_trained()
 
 
 @pytest.fixture(scope="session")
-def pairs_pipeline(eight_pairs: Language, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def pairs_pipeline(trained_pairs: Language, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Its folder."""
     folder = tmp_path_factory.mktemp("pairs")
-    eight_pairs.to_disk(folder)
+    trained_pairs.to_disk(folder)
     return folder
 
 

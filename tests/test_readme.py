@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import spacy
 import typer
-from similarity.eight_pairs import pair_examples
+from similarity.conftest import examples_of
 from spacy.cli._util import app as spacy_app
 from spacy.cli._util import parse_config_overrides
 from spacy.tokens import DocBin
@@ -65,7 +65,7 @@ def folder(
     shutil.copytree(mini_project / "training/zh_flat_demo", tmp_path / "training/mine")
     shutil.copytree(pairs_pipeline, tmp_path / "training/pairs/model-best")
     (tmp_path / "corpus/pairs").mkdir()
-    DocBin(docs=[example.reference for example in pair_examples(spacy.blank("zh"))]).to_disk(
+    DocBin(docs=[example.reference for example in examples_of(spacy.blank("zh"))]).to_disk(
         tmp_path / "corpus/pairs/dev.spacy"
     )
     shutil.copytree(poems_pipeline, tmp_path / "training/poems")

@@ -69,6 +69,11 @@ def keep_alignment(doc: Doc, alignment: Alignment) -> None:
     }
 
 
+def drop_alignment(doc: Doc) -> None:
+    """Let a Doc have none."""
+    doc.user_data.pop(_KEY, None)
+
+
 def is_too_large(pair: Pair) -> bool:
     """Whether the alignment of a pair would take too much memory."""
     left, right = pair

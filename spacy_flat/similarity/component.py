@@ -19,8 +19,9 @@ from ..arguments import require_count
 from ..errors import Errors
 from ..pipe import LabelledPipe, setting
 from ..text.initialise import tok2vec_of
+from ..text.upstream import ReadOnce
 from ..vectors import VectorSource, check_sources
-from .alignment import Alignment, is_too_large, keep_alignment
+from .alignment import Alignment, drop_alignment, is_too_large, keep_alignment
 from .calibration import Calibration, fit_temperature, log_softmax
 from .hooks import SimilarityHook
 from .index import TextIndex
@@ -202,8 +203,11 @@ class PairClassifier(LabelledPipe):
 
     def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Probabilities | None]) -> None:
         """Write the probabilities to `doc.cats` and the texts to `doc.spans["pair"]`; by request
-        also what is aligned to `doc._.alignment`."""
+        also what is aligned to `doc._.alignment`, which otherwise is None, whatever an earlier run
+        kept there."""
         docs = list(docs)
+        for doc in docs:
+            drop_alignment(doc)
         if self.keep_alignment:
             self._keep_alignments(docs)
         hook = SimilarityHook(self.similarity)
@@ -229,7 +233,8 @@ class PairClassifier(LabelledPipe):
         Raises ValueError (F327) for texts that are too long.
         """
         self.require_initialised()
-        pairs = self._span_pairs([two_texts(0, (left, right))])
+        texts = two_texts(0, (left, right))
+        pairs = self._span_pairs([texts], ReadOnce(tok2vec_of(self.model)))
         if is_too_large(pairs.pairs[0]):
             n_left, n_right = (len(text.text) for text in pairs.pairs[0])
             raise ValueError(Errors.F327.format(left=n_left, right=n_right))
@@ -249,8 +254,9 @@ class PairClassifier(LabelledPipe):
         self.require_initialised()
         require_count("batch_size", batch_size)
         checked = (two_texts(number, pair) for number, pair in enumerate(pairs))
+        upstream = ReadOnce(tok2vec_of(self.model))
         found = [
-            self.probabilities(self.logits(self._span_pairs(some)))
+            self.probabilities(self.logits(self._span_pairs(some, upstream)))
             for some in minibatch(checked, batch_size)  # type: ignore[no-untyped-call]
         ]
         return np.concatenate([np.zeros((0, len(self.labels)), dtype=np.float32), *found])
@@ -267,10 +273,11 @@ class PairClassifier(LabelledPipe):
         """[N, K] → [N] the probabilities of the positive label, or the scores."""
         return probabilities[:, self.labels.index(self.positive)]
 
-    def _span_pairs(self, pairs: Sequence[tuple[Text, Text]]) -> SpanPairs:
+    def _span_pairs(self, pairs: Sequence[tuple[Text, Text]], upstream: ReadOnce) -> SpanPairs:
         spans = self.spans_of([text for pair in pairs for text in pair])
         known = list(zip(spans[::2], spans[1::2], strict=True))
-        return SpanPairs(docs_of(known), known)
+        docs = docs_of(known)
+        return SpanPairs(docs, known, upstream.token_vectors(docs))
 
     def index(self, texts: Iterable[Text]) -> TextIndex:
         """An index to `search` for the texts that are most like another one.

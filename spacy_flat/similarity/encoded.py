@@ -12,7 +12,7 @@ from spacy.tokens import Span
 from ..text.batches import group_by_cost
 from ..text.initialise import shim_of, tok2vec_of
 from ..text.units import Ints
-from ..text.upstream import Upstream
+from ..text.upstream import ReadOnce, Upstream
 from .batch import Halves, KnownRows, TextRows, compare_with_first, places_of
 from .model import PairModel, network_of
 from .reading import PairEncoder, PairTexts, SpanPairs, docs_of
@@ -37,16 +37,16 @@ class EncodedTexts:
     encoded: Halves  # [U, hidden] what the first encoder makes of a text
 
     @classmethod
-    def of(cls, model: PairModel, spans: Sequence[Span]) -> "EncodedTexts":
+    def of(cls, model: PairModel, spans: Sequence[Span], upstream: ReadOnce) -> "EncodedTexts":
         """Encode texts that differ, all at once."""
-        rows, upstream = read_texts(model, spans)
+        rows, vectors = read_texts(model, spans, upstream)
         with shim_of(model).predicting():
-            encoded = network_of(model).first_encoding(rows, upstream).cpu().numpy()
-        vectors = np.zeros((len(encoded), 0)) if upstream is None else upstream.cpu().numpy()
+            encoded = network_of(model).first_encoding(rows, vectors).cpu().numpy()
+        known = np.zeros((len(encoded), 0)) if vectors is None else vectors.cpu().numpy()
         return cls(
             np.array([max(1, part.end - part.start) for part in rows.segments], dtype=np.int64),
             np.stack([rows.chars, rows.bigrams, rows.words], 1)[rows.filled].astype(np.int32),
-            vectors.astype(np.float16),
+            known.astype(np.float16),
             # Out of all bounds, it would be infinite, and all that is compared with it no number.
             encoded.clip(-HALF_MOST, HALF_MOST).astype(np.float16),
         )
@@ -79,12 +79,12 @@ class EncodedTexts:
         """
         encoder: PairEncoder = model.attrs["encoder"]
         network, most = network_of(model), encoder.options.batch_nodes
-        rows, upstream = read_texts(model, [query])
+        rows, vectors = read_texts(model, [query], ReadOnce(tok2vec_of(model)))
         n_query, lengths = int(rows.filled.sum()), self.lengths[numbers]
         order = np.argsort(lengths, kind="stable")
         found = []
         with shim_of(model).predicting():
-            encoded = network.encode(rows, upstream)
+            encoded = network.encode(rows, vectors)
             for some in group_by_cost(order, np.full_like(lengths, n_query), lengths, most):
                 n_units = np.concatenate([[n_query], lengths[some]])
                 comparison = compare_with_first(len(rows.filled), n_units, encoder.gap)
@@ -104,11 +104,14 @@ class EncodedTexts:
         )
 
 
-def read_texts(model: PairModel, spans: Sequence[Span]) -> tuple[TextRows, "Tensor | None"]:
+def read_texts(
+    model: PairModel, spans: Sequence[Span], upstream: ReadOnce
+) -> tuple[TextRows, "Tensor | None"]:
     """Texts that differ as rows, and the vectors of their units that come from a tok2vec."""
     encoder: PairEncoder = model.attrs["encoder"]
     pairs = [(span, span) for span in spans]
     texts = PairTexts.of(SpanPairs(docs_of(pairs), pairs), encoder.unit)
     rows = encoder.rows(texts, texts.left)
-    upstream = Upstream(tok2vec_of(model), encoder.unit, texts.docs, is_train=False)
-    return rows, upstream.of_texts(rows.segments)
+    known = upstream.token_vectors(texts.docs)
+    vectors = Upstream(upstream.tok2vec, encoder.unit, texts.docs, False, known)
+    return rows, vectors.of_texts(rows.segments)

@@ -19,6 +19,7 @@ from ..arguments import require_count
 from ..errors import Errors
 from ..files import replacing
 from ..text.initialise import tok2vec_of
+from ..text.upstream import ReadOnce
 from .candidates import Candidates, terms_of
 from .encoded import EncodedTexts
 from .pairs import Text, string_of
@@ -66,8 +67,9 @@ class TextIndex:
             raise TypeError(Errors.F026.format(value=repr(texts)))
         pipe.require_initialised()
         numbers: dict[str, list[int]] = {}
+        upstream = ReadOnce(tok2vec_of(pipe.model))
         parts = [
-            EncodedTexts.of(pipe.model, pipe.spans_of(some))
+            EncodedTexts.of(pipe.model, pipe.spans_of(some), upstream)
             for some in batches_of(distinct(texts, numbers))
         ]
         if not parts:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import srsly
 from spacy.tokens import Doc, Span
+from thinc.types import Floats2d
 
 from ..text.batches import TextEncoder, group_by_cost
 from ..text.codes import Codes, bigram_codes, char_codes, word_codes
@@ -34,10 +35,12 @@ class SpanPairs:
     """Pairs of spans, of whatever Docs.
 
     docs: those that the spans are of, and possibly others.
+    token_vectors: those of a tok2vec for the tokens of each Doc, where it has read them before.
     """
 
     docs: list[Doc]
     pairs: Sequence[Pair]
+    token_vectors: list[Floats2d] | None = None
 
 
 @dataclass(frozen=True)

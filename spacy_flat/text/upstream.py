@@ -22,12 +22,20 @@ class Upstream:
     """The vectors of some Docs, and the gradient's way back. Without a tok2vec there are none."""
 
     def __init__(
-        self, tok2vec: Tok2Vec | None, unit: Unit, docs: list[Doc], is_train: bool
+        self,
+        tok2vec: Tok2Vec | None,
+        unit: Unit,
+        docs: list[Doc],
+        is_train: bool,
+        token_vectors: list[Floats2d] | None = None,
     ) -> None:
+        """token_vectors: those of the tokens of each Doc, where the tok2vec has read them before;
+        in prediction alone."""
         self.tok2vec = tok2vec
         if tok2vec is None:
             return
-        token_vectors, self._backprop = tok2vec(docs, is_train)
+        if token_vectors is None:
+            token_vectors, self._backprop = tok2vec(docs, is_train)
         xp = tok2vec.ops.xp
         width = token_vectors[0].shape[1]
         # The first row is for characters that are in no token: single spaces between words.
@@ -72,6 +80,28 @@ class Upstream:
         self._backprop(
             [gradient[end - n : end] for end, n in zip(ends, self._lengths, strict=True)]
         )
+
+
+class ReadOnce:
+    """Lets a tok2vec read a Doc once that several batches, one after the other, have in common.
+
+    It keeps the vectors of the last batch's Docs, and belongs to one task, such as the encoding of
+    an index: what a Doc or the tok2vec has become since then it does not notice.
+    """
+
+    def __init__(self, tok2vec: Tok2Vec | None) -> None:
+        self.tok2vec = tok2vec
+        self._known: dict[int, tuple[Doc, Floats2d]] = {}  # by the id of the Doc
+
+    def token_vectors(self, docs: list[Doc]) -> list[Floats2d] | None:
+        """The vectors of the tokens of each Doc, or None where there is no tok2vec."""
+        if self.tok2vec is None:
+            return None
+        new = [doc for doc in docs if id(doc) not in self._known]
+        read = zip(new, self.tok2vec.predict(new) if new else [], strict=True)
+        known = {**self._known, **{id(doc): (doc, vectors) for doc, vectors in read}}
+        self._known = {id(doc): known[id(doc)] for doc in docs}
+        return [known[id(doc)][1] for doc in docs]
 
 
 def token_of_unit(doc: Doc, first: int, unit: Unit) -> Ints:

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 import spacy
-from similarity.eight_pairs import PAIRS, classifier, pair_examples
+from similarity.conftest import PAIRS, LabelledPair, examples_of, re2
 from spacy.language import Language
 from spacy.tokens import DocBin
 from typer.testing import CliRunner, Result
 
 from spacy_flat.cli import app
 
-UNSURE = [*PAIRS, ("怎么退款", "如何退款", "different")]
+UNSURE = [*PAIRS, ("怎么退款？", "如何退款", "different")]
 
 
 def run(*arguments: object) -> Result:
@@ -29,8 +29,8 @@ def failure(*arguments: object) -> str:
     return " ".join(result.output.split())
 
 
-def write_pairs(path: Path, pairs: list[tuple[str, str, str]]) -> Path:
-    examples = pair_examples(spacy.blank("zh"), pairs)
+def write_pairs(path: Path, pairs: list[LabelledPair]) -> Path:
+    examples = examples_of(spacy.blank("zh"), pairs)
     DocBin(docs=[example.reference for example in examples]).to_disk(path)
     return path
 
@@ -45,8 +45,8 @@ def test_a_calibrated_copy(pairs_pipeline: Path, dev: Path, tmp_path: Path) -> N
     result = run(pairs_pipeline, dev, output)
     assert result.exit_code == 0
     nlp, copy = spacy.load(pairs_pipeline), spacy.load(output)
-    report = classifier(nlp).calibrate(pair_examples(nlp, UNSURE))
-    assert classifier(copy).temperature == report.temperature_after
+    report = re2(nlp).calibrate(examples_of(nlp, UNSURE))
+    assert re2(copy).temperature == report.temperature_after
     shown = " ".join(result.output.split())
     for name, before, after in (
         ("temperature", report.temperature_before, report.temperature_after),
@@ -54,10 +54,10 @@ def test_a_calibrated_copy(pairs_pipeline: Path, dev: Path, tmp_path: Path) -> N
         ("negative log-likelihood", report.nll_before, report.nll_after),
     ):
         assert f"{name} {before:.4f} {after:.4f}" in shown
-    assert re.search(r"calibrated on 9 pairs", shown)
+    assert re.search(r"calibrated on 11 pairs", shown)
     assert "limit" not in shown
     # The pipeline itself is as it was, and nothing else is left.
-    assert classifier(spacy.load(pairs_pipeline)).temperature == 1.0
+    assert re2(spacy.load(pairs_pipeline)).temperature == 1.0
     assert [path.name for path in output.parent.iterdir()] == ["calibrated"]
 
 

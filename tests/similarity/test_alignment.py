@@ -1,5 +1,6 @@
 """`pipe.align`, `doc._.alignment`, and its heat map."""
 
+import copy
 import pickle
 import warnings
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ from spacy_flat.similarity.network import RE2
 from spacy_flat.similarity.network import Alignment as AlignmentLayer
 from spacy_flat.similarity.pairs import join_pair
 
-from .eight_pairs import PAIRS, TINY_PAIRS, add_pairs, classifier, copy_of_pairs, train_pairs
+from .conftest import HASH_EMBED, LISTENER, PAIRS, add_re2, re2, train
 
 SVG = "{http://www.w3.org/2000/svg}"
 TEXTS = [join_pair(left, right) for left, right, _ in PAIRS]
@@ -50,29 +51,29 @@ def assert_right(alignment: Alignment, n_blocks: int = 2) -> None:
 
 
 @pytest.fixture(scope="module")
-def keeping(eight_pairs: Language) -> Language:
+def keeping(trained_pairs: Language) -> Language:
     """Keeps the alignments of its Docs."""
-    nlp = copy_of_pairs(eight_pairs)
-    classifier(nlp).keep_alignment = True
+    nlp = copy.deepcopy(trained_pairs)
+    re2(nlp).keep_alignment = True
     return nlp
 
 
 # What it is
 
 
-def test_texts_docs_and_spans(eight_pairs: Language) -> None:
-    pipe = classifier(eight_pairs)
+def test_texts_docs_and_spans(trained_pairs: Language) -> None:
+    pipe = re2(trained_pairs)
     found = pipe.align("快递几天到", "几天能收到快递")
     assert (found.left, found.right) == (list("快递几天到"), list("几天能收到快递"))
     assert_right(found)
-    doc = eight_pairs("我问快递几天到")
-    assert_equal(pipe.align(doc[2:], eight_pairs("几天能收到快递")), found)
+    doc = trained_pairs("我问快递几天到")
+    assert_equal(pipe.align(doc[2:], trained_pairs("几天能收到快递")), found)
 
 
 def test_it_is_the_attention_that_the_network_pays(
-    eight_pairs: Language, monkeypatch: pytest.MonkeyPatch
+    trained_pairs: Language, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pipe = classifier(eight_pairs)
+    pipe = re2(trained_pairs)
     found = pipe.align("快递几天到", "几天能收到快递")
     paid: list[Any] = []
     attention = AlignmentLayer.attention
@@ -89,16 +90,16 @@ def test_it_is_the_attention_that_the_network_pays(
         np.testing.assert_allclose(weights, expected[0].numpy(), atol=1e-6)
 
 
-def test_the_other_way_round(eight_pairs: Language) -> None:
-    pipe = classifier(eight_pairs)
+def test_the_other_way_round(trained_pairs: Language) -> None:
+    pipe = re2(trained_pairs)
     found, swapped = pipe.align("快递几天到", "多少钱"), pipe.align("多少钱", "快递几天到")
     blocks = [BlockAlignment(*reversed(block)) for block in swapped.blocks]
     assert_equal(found, Alignment(swapped.right, swapped.left, blocks))
 
 
 @pytest.mark.parametrize(("left", "right"), [("", ""), ("", "快递"), ("快递", ""), ("😀", "未")])
-def test_an_empty_text_has_one_empty_unit(eight_pairs: Language, left: str, right: str) -> None:
-    found = classifier(eight_pairs).align(left, right)
+def test_an_empty_text_has_one_empty_unit(trained_pairs: Language, left: str, right: str) -> None:
+    found = re2(trained_pairs).align(left, right)
     assert (found.left, found.right) == (list(left) or [""], list(right) or [""])
     assert_right(found)
 
@@ -106,9 +107,8 @@ def test_an_empty_text_has_one_empty_unit(eight_pairs: Language, left: str, righ
 @pytest.mark.parametrize("blocks", [1, 3])
 def test_tokens_and_blocks(blocks: int) -> None:
     nlp = spacy.blank("en")
-    network = {"hidden": 16, "blocks": blocks}
-    pipe = add_pairs(nlp, {"network": network, "text": {"embed_width": 8, "inputs": "tokens"}})
-    train_pairs(nlp, steps=1)
+    pipe = add_re2(nlp, network={"blocks": blocks}, text={"inputs": "tokens"})
+    train(nlp, steps=1)
     found = pipe.align("How do I pay?", "pay by card")
     assert found.left == ["How", "do", "I", "pay", "?"]
     assert found.right == ["pay", "by", "card"]
@@ -117,20 +117,9 @@ def test_tokens_and_blocks(blocks: int) -> None:
 
 def test_a_listener() -> None:
     nlp = spacy.blank("zh")
-    embed = {
-        "@architectures": "spacy.HashEmbedCNN.v2",
-        "pretrained_vectors": None,
-        "width": 8,
-        "depth": 1,
-        "embed_size": 50,
-        "window_size": 1,
-        "maxout_pieces": 2,
-        "subword_features": False,
-    }
-    nlp.add_pipe("tok2vec", config={"model": embed})
-    listener = {"@architectures": "spacy.Tok2VecListener.v1", "width": 8, "upstream": "*"}
-    pipe = add_pairs(nlp, {**TINY_PAIRS, "tok2vec": listener}, keep_alignment=True)
-    train_pairs(nlp, steps=5)
+    nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
+    pipe = add_re2(nlp, tok2vec=LISTENER, keep_alignment=True)
+    train(nlp, steps=5)
     (doc,) = nlp.pipe([TEXTS[2]])
     left, right = doc.spans["pair"]
     assert_equal(doc._.alignment, pipe.align(left, right))
@@ -138,12 +127,12 @@ def test_a_listener() -> None:
 
 
 def test_texts_that_are_too_long(
-    keeping: Language, eight_pairs: Language, monkeypatch: pytest.MonkeyPatch
+    keeping: Language, trained_pairs: Language, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST_WEIGHTS", 20)
-    assert classifier(eight_pairs).align("快递几天", "几天能收到")
+    assert re2(trained_pairs).align("快递几天", "几天能收到")
     with pytest.raises(ValueError, match=r"\[F327\].* 4 and 6 characters"):
-        classifier(eight_pairs).align("快递几天", "几天能收到快")
+        re2(trained_pairs).align("快递几天", "几天能收到快")
     long, short = keeping.pipe([join_pair("快递几天", "几天能收到快"), TEXTS[0]])
     assert long.cats
     assert long._.alignment is None
@@ -152,23 +141,23 @@ def test_texts_that_are_too_long(
 
 def test_without_a_network() -> None:
     with pytest.raises(ValueError, match="F303"):
-        add_pairs(spacy.blank("zh")).align("a", "b")
+        add_re2(spacy.blank("zh")).align("a", "b")
 
 
 # doc._.alignment
 
 
-def test_by_request_only(eight_pairs: Language, keeping: Language) -> None:
-    assert eight_pairs(TEXTS[0])._.alignment is None
+def test_by_request_only(trained_pairs: Language, keeping: Language) -> None:
+    assert trained_pairs(TEXTS[0])._.alignment is None
     assert keeping("没有第二个")._.alignment is None
-    expected = classifier(eight_pairs).align(*PAIRS[0][:2])
+    expected = re2(trained_pairs).align(*PAIRS[0][:2])
     assert_equal(keeping(TEXTS[0])._.alignment, expected)
     with pytest.raises(ValueError, match=r"\[F310\].*keep_alignment"):
-        classifier(keeping).keep_alignment = "yes"
+        re2(keeping).keep_alignment = "yes"
 
 
 def test_the_request_is_saved(keeping: Language) -> None:
-    nlp = copy_of_pairs(keeping)
+    nlp = copy.deepcopy(keeping)
     assert nlp(TEXTS[0])._.alignment
 
 
@@ -201,9 +190,9 @@ def copies_of(doc: Doc) -> Iterator[Doc]:
 
 def test_it_is_saved_with_the_doc(keeping: Language) -> None:
     doc = keeping(TEXTS[2])
-    for copy in copies_of(doc):
-        assert_equal(copy._.alignment, doc._.alignment)
-        assert len(copy._.alignment.to_svg()) == len(doc._.alignment.to_svg())
+    for each in copies_of(doc):
+        assert_equal(each._.alignment, doc._.alignment)
+        assert len(each._.alignment.to_svg()) == len(doc._.alignment.to_svg())
 
 
 def test_it_comes_from_other_processes(keeping: Language) -> None:
@@ -337,14 +326,34 @@ def test_every_text_can_be_drawn(left: list[str], right: list[str]) -> None:
         assert y + h <= height + 0.2
 
 
-def test_an_empty_text_is_drawn(eight_pairs: Language) -> None:
-    svg = classifier(eight_pairs).align("", "快\x00<").to_svg()
+def test_an_empty_text_is_drawn(trained_pairs: Language) -> None:
+    svg = re2(trained_pairs).align("", "快\x00<").to_svg()
     assert {"(empty)", "快", "␀", "<"} <= set(texts(svg))
 
 
-def test_the_network_stays_as_it_is(eight_pairs: Language) -> None:
-    pipe = classifier(eight_pairs)
+def test_the_network_stays_as_it_is(trained_pairs: Language) -> None:
+    pipe = re2(trained_pairs)
     before = pipe.predict_pairs([PAIRS[0][:2]])
     pipe.align(*PAIRS[0][:2])
     assert not network_of(pipe.model).training
     np.testing.assert_array_equal(pipe.predict_pairs([PAIRS[0][:2]]), before)
+
+
+# A Doc that is read again
+
+
+def test_what_an_earlier_run_aligned_is_dropped(keeping: Language) -> None:
+    """It belongs to probabilities that are no longer there."""
+    nlp = copy.deepcopy(keeping)
+    doc = nlp(TEXTS[0])
+    assert doc._.alignment
+    doc.spans["pair"] = [doc[0:1], doc[6:8]]
+    (doc,) = nlp.pipe([doc])
+    assert doc._.alignment.blocks[0].left_to_right.shape == (1, 2)
+    re2(nlp).keep_alignment = False
+    assert nlp(doc)._.alignment is None
+    # Nor does one stay that is too large now.
+    doc = keeping(TEXTS[0])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "MOST_WEIGHTS", 5)
+        assert keeping(doc)._.alignment is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -24,11 +24,14 @@ from thinc.api import ConfigValidationError
 
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.similarity import reading
+from spacy_flat.similarity.component import PairClassifier
 from spacy_flat.similarity.pairs import PAIR, SEPARATOR, join_pair, pair_of
 from spacy_flat.vectors import TextVectors
 
 from .conftest import (
     GOLD,
+    HASH_EMBED,
+    LISTENER,
     TEXTS,
     add_re2,
     blank,
@@ -51,17 +54,6 @@ MIXED = [
     ("\u3000全角　空格", "\u0000 stray"),
     ("重复" * 300, "重复" * 200 + "退"),
 ]
-HASH_EMBED = {
-    "@architectures": "spacy.HashEmbedCNN.v2",
-    "pretrained_vectors": None,
-    "width": 12,
-    "depth": 1,
-    "embed_size": 50,
-    "window_size": 1,
-    "maxout_pieces": 2,
-    "subword_features": False,
-}
-LISTENER = {"@architectures": "spacy.Tok2VecListener.v1", "width": 12, "upstream": "*"}
 
 
 def close(first: Any, second: Any) -> bool:
@@ -547,6 +539,58 @@ def test_many_spans_of_one_doc(trained_pairs: Language) -> None:
     with patch.object(reading, "words_of_characters", calls):
         re2(nlp).predict_pairs([(doc[i : i + 3], doc[i + 3 : i + 6]) for i in range(0, 300, 6)])
     assert calls.call_count < 5
+
+
+def docs_read(pipe: PairClassifier, use: Callable[[], object]) -> int:
+    """How many Docs the tok2vec reads meanwhile."""
+    read: list[Doc] = []
+    tok2vec = pipe.model.get_ref("tok2vec")
+
+    def reading_along(model: Any, docs: list[Doc], is_train: bool) -> Any:
+        read.extend(docs)
+        return forward(model, docs, is_train)
+
+    forward, tok2vec._func = tok2vec._func, reading_along
+    use()
+    tok2vec._func = forward
+    return len(read)
+
+
+def test_a_tok2vec_reads_a_doc_once() -> None:
+    nlp = blank()
+    pipe = add_re2(nlp, tok2vec=HASH_EMBED)
+    train(nlp, steps=1)
+    long, other = nlp.make_doc("快递几天到，能开发票吗。" * 20), nlp.make_doc("怎么退款")
+    spans = [long[i : i + 6] for i in range(0, 240, 6)]
+    pairs = [(span, other) for span in spans]
+    found = pipe.predict_pairs(pairs)
+    assert docs_read(pipe, lambda: pipe.predict_pairs(pairs, batch_size=3)) == 2
+    assert close(pipe.predict_pairs(pairs, batch_size=3), found)
+    with patch("spacy_flat.similarity.index.CHARACTERS", 20):
+        distinct = [long[i : i + 6 + i] for i in range(0, 40, 2)]
+        assert docs_read(pipe, lambda: pipe.index(distinct)) == 1
+        index = pipe.index(distinct)
+    expected = pipe.similarities(pipe.predict_pairs([(other, span) for span in distinct]))
+    for match in index.search(other, top_k=50):
+        assert match.similarity == pytest.approx(float(expected[match.number]), abs=2e-3)
+    # Nothing of it stays: a Doc may have changed until the next call.
+    assert docs_read(pipe, lambda: pipe.predict_pairs(pairs)) == 2
+
+
+def test_a_sourced_component_reads_by_the_pipeline_that_it_is_told() -> None:
+    """spaCy hands the very same object to both pipelines, and tells it of none."""
+    first = blank()
+    add_re2(first, text={"inputs": "tokens"})
+    train(first, steps=6)
+    second = blank("jieba")
+    pipe = second.add_pipe("re2_similarity", source=first)
+    assert isinstance(pipe, PairClassifier)
+    assert [len(span) for span in pipe.spans_of(["怎么退款"])] == [4]
+    pipe.nlp = second
+    assert [token.text for token in pipe.spans_of(["怎么退款"])[0]] == ["怎么", "退款"]
+    assert pipe.similarity("怎么退款", "如何") == pipe.similarity(
+        second("怎么退款"), second("如何")
+    )
 
 
 def test_similarity_hooks(trained_pairs: Language) -> None:
