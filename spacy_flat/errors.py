@@ -284,7 +284,7 @@ class Errors(metaclass=_Coded):
     )
     F152 = (
         "{path}, line {line}: the quotes can't be read ({problem}). Quote a text that holds commas "
-        "or quotes, and double the quotes within; or drop such lines with --repair."
+        "or quotes, and double the quotes within. `flat convert --repair` drops such lines."
     )
     F153 = (
         "{path}, line {line}: the {side} text {problem}. Correct it, or drop such lines with "
@@ -589,14 +589,19 @@ class Errors(metaclass=_Coded):
         "further. Load it with the pipeline that made it, or make it again."
     )
     F336 = (
-        "{path}, line {line}: no question in the first column. Correct the line; the columns are "
-        "separated by TABs."
+        "{path}, line {line}: no question in column {column}. Correct the line; columns are "
+        "separated by {separators}."
     )
     F337 = (
-        '{path}, line {line}: expected {{"question": "…", "answer": "…"}}, where the answer may be '
-        "missing, but found {text!r}. Correct the line."
+        "{path}, line {line}: expected a JSON object whose {question!r} is a text, and its "
+        "{answer!r} too where it has one, but found {text!r}. Correct the line, or name other keys "
+        "with --question and --answer."
     )
     F339 = "{path}: no question in this file. Check that it is the right file and complete."
+    F390 = (
+        "{path}, line {line}: the header has no column {name!r}, but {columns}. Name another one "
+        "with {option}."
+    )
 
 
 class Warnings(metaclass=_Coded):

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from wasabi import msg
 
 from ..errors import Errors
-from ..files import read_text_lines
 from ..wording import counted
+from ._faq import read_faq
 from ._pairs import load_classifier
 
 if TYPE_CHECKING:
@@ -20,20 +19,13 @@ if TYPE_CHECKING:
     from ..similarity.index import TextIndex
 
 
-class Entry(NamedTuple):
-    """A question, and what is printed with it."""
-
-    question: str
-    answer: str
-
-
 def search(
     model: Annotated[str, typer.Argument(help="Pipeline package or folder")],
     faq: Annotated[
         Path,
         typer.Argument(
-            help="Questions, one a line, with the answer behind a TAB; or .jsonl with "
-            '"question" and "answer"'
+            help="Questions, one a line, with the answer behind a TAB; or .csv or .jsonl. A first "
+            'line with the names "question" and "answer" says where they stand'
         ),
     ],
     queries: Annotated[list[str], typer.Argument(metavar="QUERY...", help="What to search for")],
@@ -44,6 +36,12 @@ def search(
             "--candidates", "-n", help="Questions that the network compares a query with", min=1
         ),
     ] = 50,
+    question: Annotated[
+        str, typer.Option("--question", help="Column of the questions, by its name in the header")
+    ] = "",
+    answer: Annotated[
+        str, typer.Option("--answer", help="Column of the answers, by its name in the header")
+    ] = "",
     index: Annotated[
         Path | None,
         typer.Option("--index", "-i", help="Folder to keep the index in, for the next call"),
@@ -53,7 +51,7 @@ def search(
     ] = "",
 ) -> None:
     """Search questions, such as an FAQ's, for those that are most like another one."""
-    entries = read_faq(faq)
+    entries = read_faq(faq, question, answer)
     if index is not None:
         check_folder(index)
     _, pipe = load_classifier(model, component)
@@ -65,39 +63,6 @@ def search(
         matches = found.search(query, top_k, candidates)
         rows = [(f"{match.similarity:.3f}", *entries[match.number])[:columns] for match in matches]
         msg.table(rows, header=header[:columns], divider=True)
-
-
-def read_faq(path: Path) -> list[Entry]:
-    """The questions of a file of lines, or of JSON lines where its name ends in .jsonl; lines that
-    are empty are left out. Columns behind the second belong to the answer.
-
-    Raises ValueError for a line without a question (F336, F337) and a file without any (F339);
-    otherwise as `read_text_lines`.
-    """
-    read = read_record if ".jsonl" in path.suffixes[-2:] else read_row
-    lines = read_text_lines(path)
-    entries = [read(path, number, line) for number, line in lines if line.strip()]
-    if not entries:
-        raise ValueError(Errors.F339.format(path=path))
-    return entries
-
-
-def read_row(path: Path, number: int, line: str) -> Entry:
-    question, _, answer = line.partition("\t")
-    if not question.strip():
-        raise ValueError(Errors.F336.format(path=path, line=number))
-    return Entry(question.strip(), answer.replace("\t", "  ").strip())
-
-
-def read_record(path: Path, number: int, line: str) -> Entry:
-    try:
-        record = json.loads(line)
-        question, answer = record["question"], record.get("answer", "")
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        question = answer = None
-    if not isinstance(question, str) or not question.strip() or not isinstance(answer, str):
-        raise ValueError(Errors.F337.format(path=path, line=number, text=line[:60]))
-    return Entry(question.strip(), answer.strip())
 
 
 def check_folder(path: Path) -> None:

@@ -15,7 +15,6 @@ A pair becomes one Doc, as `similarity.pairs` says, with all labels of its file 
 
 from __future__ import annotations
 
-import csv
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,6 +30,7 @@ from ..errors import Errors
 from ..files import read_text_lines
 from ..similarity.pairs import DIFFERENT, SAME, SEPARATOR, SIMILARITY, join_pair, mark_pair, pair_of
 from ..wording import counted
+from .cells import comma_lines, tab_lines
 from .columns import SAMPLE, has_tags
 from .offsets import has_objects, load, read_records
 from .sentence import Repairs
@@ -51,7 +51,6 @@ LABELS = ("gold_label", "label", "is_duplicate", "score", "similarity")
 UNLABELLED = ("", "-")  # the second where SNLI's annotators did not agree
 CLASSES = {"0": DIFFERENT, "0.0": DIFFERENT, "1": SAME, "1.0": SAME}
 
-LONGEST_TEXT = 1 << 30  # characters in a field of a table, for Python's csv
 MANY = 20  # pairs from which on labels must return
 
 LAYOUT = '{"sentence1": "…", "sentence2": "…", "label": …}'
@@ -272,35 +271,6 @@ def named_columns(names: Mapping[str, Name]) -> Columns | None:
     if texts is None or label is None:
         return None
     return Columns(known[texts[0]], known[texts[1]], known[label])
-
-
-def tab_lines(path: Path) -> Iterator[tuple[int, list[str] | None]]:
-    """Yield (line, cells) of the lines that are not blank."""
-    for line, text in read_text_lines(path):
-        if text.strip():
-            yield line, text.split("\t")
-
-
-def comma_lines(path: Path, repairs: Repairs) -> Iterator[tuple[int, list[str] | None]]:
-    """Yield (line, cells), or None for cells whose quotes can't be read. A text within quotes may
-    go on over several lines."""
-    csv.field_size_limit(LONGEST_TEXT)
-    lines = list(read_text_lines(path))
-    place = 0
-    while place < len(lines):
-        number = lines[place][0]
-        following = csv.reader((f"{lines[i][1]}\n" for i in range(place, len(lines))), strict=True)
-        try:
-            cells = next(following)
-            place += following.line_num
-        except csv.Error as problem:
-            error = Errors.F152.format(path=path, line=number, problem=problem)
-            repairs.count_line("line with wrong quotes dropped", error)
-            yield number, None
-            place += 1
-            continue
-        if any(cell.strip() for cell in cells):
-            yield number, cells
 
 
 # JSON

@@ -108,6 +108,59 @@ def test_json_lines(pipeline: Path, tmp_path: Path) -> None:
     assert sorted(rows(result)) == [("怎么退款", "在订单里"), ("能退货吗",)]
 
 
+TABLE = "编号,问题,说明,答案\n1,怎么退款,x,在订单里\n2,快递几天到,y,三天\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "expected"),
+    [
+        # Without a header: the first column, and what is behind it.
+        ("faq.csv", "怎么退款,在订单里\n快递几天到,三天\n", [], ["在订单里", "三天"]),
+        ("faq.csv", '\ufeff"怎么退款","在""订单"",里"\n"快递几天到"\n', [], ['在"订单",里']),
+        ("faq.csv", '怎么退款,"先看\n订单"\n快递几天到,三天\n', [], ["先看 订单", "三天"]),
+        # With one: usual names are known, in any order and case.
+        ("faq.csv", "question,answer\n怎么退款,在订单里\n快递几天到,三天\n", [], None),
+        ("faq.tsv", "\ufeffAnswer\tid\tQuestion\n在订单里\t1\t怎么退款\n三天\t2\t快递几天到", [], None),
+        ("faq.csv", TABLE, [], ["在订单里", "三天"]),
+        # Or are named.
+        ("faq.csv", TABLE, ["--answer", "说明"], ["x", "y"]),
+        ("faq.csv", TABLE.replace("答案", "A"), ["--question", "问题", "--answer", "a"], None),
+        ("faq.csv", "Q,A\n怎么退款,在订单里\n快递几天到,三天\n", ["--question", "Q"], None),
+        ("faq.tsv", "Q\n怎么退款\n快递几天到\n", ["--question", "q"], []),
+        (
+            "faq.jsonl",
+            '{"q": "怎么退款", "a": "在订单里"}\n{"q": "快递几天到", "a": null}\n',
+            ["--question", "q", "--answer", "a"],
+            ["在订单里"],
+        ),
+    ],
+)  # fmt: skip
+def test_tables(
+    pipeline: Path,
+    tmp_path: Path,
+    name: str,
+    content: str,
+    options: list[str],
+    expected: list[str] | None,
+) -> None:
+    (tmp_path / name).write_text(content, "utf-8")
+
+    result = run(pipeline, tmp_path / name, "怎么退款", *options)
+
+    assert result.exit_code == 0, result.output
+    found = dict((*row, "")[:2] for row in rows(result))
+    assert found.keys() == {"怎么退款", "快递几天到"}
+    expected = ["在订单里", "三天"] if expected is None else expected
+    assert [found[each] for each in ("怎么退款", "快递几天到") if found[each]] == expected
+
+
+@pytest.mark.parametrize("first", ["question", "question\t42", "问题", "答案\t在这里"])
+def test_a_question_is_not_taken_for_a_header(pipeline: Path, tmp_path: Path, first: str) -> None:
+    (tmp_path / "faq.tsv").write_text(f"{first}\n怎么退款\n", "utf-8")
+
+    assert len(rows(run(pipeline, tmp_path / "faq.tsv", "怎么退款"))) == 2
+
+
 # The index
 
 
@@ -175,6 +228,10 @@ def test_a_damaged_index_is_made_again(pipeline: Path, faq: Path, tmp_path: Path
         ("faq.jsonl", '["a"]\n', r"\[F337\].*line 1"),
         ("faq.jsonl", "\n怎么退款\n", r"\[F337\].*line 2"),
         ("faq.tsv", "\n \n", r"\[F339\].*faq\.tsv"),
+        ("faq.csv", "question,answer\n", r"\[F339\].*faq\.csv"),
+        ("faq.csv", "answer,question\na,b\nc\n", r"\[F336\].*line 3.*column 2.*commas"),
+        ("faq.csv", 'a,b\n"c,d\n', r"\[F152\].*faq\.csv, line 2"),
+        ("faq.jsonl", '{"question": "a", "answer": 0}\n', r"\[F337\].*line 1"),
     ],
 )
 def test_bad_questions(
@@ -186,6 +243,25 @@ def test_bad_questions(
 
     assert result.exit_code == 1
     assert re.search(message, said(result))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--question", "Frage"], r"no column 'Frage', but 'q', 'a'\..*--question"),
+        (["--question", "q", "--answer", "Antwort"], r"no column 'Antwort'.*--answer"),
+        (["--answer", "a"], r"no column 'question'.*--question"),
+    ],
+)
+def test_columns_that_are_not_there(
+    pipeline: Path, tmp_path: Path, options: list[str], message: str
+) -> None:
+    (tmp_path / "faq.csv").write_text("q,a\n怎么退款,在订单里\n", "utf-8")
+
+    result = run(pipeline, tmp_path / "faq.csv", "如何退款", *options)
+
+    assert result.exit_code == 1
+    assert re.search(rf"\[F390\].*line 1.*{message}", said(result))
 
 
 def test_no_such_file(pipeline: Path, tmp_path: Path) -> None:

@@ -1,0 +1,121 @@
+"""Questions and their answers, from a table or JSON lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ..corpora.cells import comma_lines, tab_lines
+from ..corpora.sentence import Repairs
+from ..errors import Errors
+from ..files import read_text_lines
+
+# How a header calls the columns, in any case.
+QUESTION = ("question", "问题")
+ANSWER = ("answer", "答案", "回答")
+
+
+class Entry(NamedTuple):
+    """A question, and what is printed with it."""
+
+    question: str
+    answer: str
+
+
+class Columns(NamedTuple):
+    """Where the question and the answer stand: `answer` is None for all columns behind the
+    question."""
+
+    question: int = 0
+    answer: int | None = None
+
+
+def read_faq(path: Path, question: str = "", answer: str = "") -> list[Entry]:
+    """The questions of a file: lines that are cut at TABs; at commas where its name ends in .csv;
+    JSON objects where it ends in .jsonl. Empty lines are left out.
+
+    question, answer: names of columns, or keys of the objects. The first line of a table is a
+        header where one of them is given, or where it has the usual names of both: one of them
+        alone may be a question.
+
+    Raises ValueError for a line without a question (F336, F337), a header without a column that was
+    asked for (F390), quotes that can't be read (F152), and a file without questions (F339);
+    otherwise as `read_text_lines`.
+    """
+    is_json = ".jsonl" in path.suffixes[-2:]
+    entries = list((read_records if is_json else read_table)(path, question, answer))
+    if not entries:
+        raise ValueError(Errors.F339.format(path=path))
+    return entries
+
+
+def read_table(path: Path, question: str, answer: str) -> Iterator[Entry]:
+    is_csv = ".csv" in path.suffixes[-2:]
+    columns = None
+    for line, cells in comma_lines(path, Repairs()) if is_csv else tab_lines(path):
+        assert cells is not None  # bad quotes are not repaired here
+        if columns is None:
+            columns = Columns()
+            if question or answer or has_usual_names(cells):
+                columns = find_columns(path, line, cells, question, answer)
+                continue
+        found = entry_of(cells, columns)
+        if not found.question:
+            where = {"path": path, "line": line, "column": columns.question + 1}
+            raise ValueError(Errors.F336.format(**where, separators="commas" if is_csv else "TABs"))
+        yield found
+
+
+def has_usual_names(cells: Sequence[str]) -> bool:
+    names = {cell.strip().casefold() for cell in cells}
+    return not names.isdisjoint(QUESTION) and not names.isdisjoint(ANSWER)
+
+
+def find_columns(
+    path: Path, line: int, header: Sequence[str], question: str, answer: str
+) -> Columns:
+    """Where the columns are, by the names given or the usual ones. Raises ValueError (F390)."""
+    places = {name.strip().casefold(): place for place, name in enumerate(header)}
+
+    def find(names: Sequence[str], option: str) -> int:
+        for name in names:
+            if (place := places.get(name.strip().casefold())) is not None:
+                return place
+        words = {"name": names[0], "option": option, "columns": ", ".join(map(repr, header))}
+        raise ValueError(Errors.F390.format(path=path, line=line, **words))
+
+    has_answer = answer or not places.keys().isdisjoint(ANSWER)
+    return Columns(
+        find([question] if question else QUESTION, "--question"),
+        find([answer] if answer else ANSWER, "--answer") if has_answer else None,
+    )
+
+
+def entry_of(cells: Sequence[str], columns: Columns) -> Entry:
+    """Cells that a line lacks are empty."""
+    question, answer = columns
+    answers = cells[question + 1 :] if answer is None else cells[answer : answer + 1]
+    texts = (one_line(cell) for cell in answers)
+    return Entry(one_line("".join(cells[question : question + 1])), "  ".join(filter(None, texts)))
+
+
+def read_records(path: Path, question: str, answer: str) -> Iterator[Entry]:
+    keys = question or QUESTION[0], answer or ANSWER[0]
+    for line, text in read_text_lines(path):
+        if not text.strip():
+            continue
+        try:
+            record = json.loads(text)
+            found = [record[keys[0]], "" if record.get(keys[1]) is None else record[keys[1]]]
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            found = []
+        if not found or not all(isinstance(each, str) for each in found) or not found[0].strip():
+            where = {"path": path, "line": line, "question": keys[0], "answer": keys[1]}
+            raise ValueError(Errors.F337.format(**where, text=text[:60]))
+        yield Entry(*map(one_line, found))
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
