@@ -20,11 +20,11 @@ means over seeds, with standard deviations.
 """
 
 import argparse
-import json
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from statistics import mean, stdev
 from tempfile import TemporaryDirectory
@@ -32,7 +32,7 @@ from typing import Any
 
 import spacy
 import torch
-from report import environment, format_table
+from report import environment, format_table, group_records, record_runs
 from spacy.cli._util import parse_config_overrides
 from spacy.cli.init_config import init_config
 from spacy.language import Language
@@ -61,18 +61,15 @@ def main() -> None:
     arguments, extra = parse_arguments()
     overrides = parse_config_overrides(extra)
     torch.set_num_threads(arguments.threads)
-    records = []
-    for corpus in arguments.corpus:
-        for seed in arguments.seeds:
-            print(f"\n{arguments.system} on {corpus}, seed {seed}", flush=True)
-            record = run(arguments, arguments.data / corpus, seed, overrides)
-            records.append(record)
-            if arguments.output:
-                append_line(arguments.output, record)
-    if arguments.output:
-        records = [json.loads(line) for line in arguments.output.open(encoding="utf-8")]
-    print()
-    print_table(records, arguments.markdown)
+    runs = [
+        (
+            f"{arguments.system} on {corpus}, seed {seed}",
+            partial(run, arguments, arguments.data / corpus, seed, overrides),
+        )
+        for corpus in arguments.corpus
+        for seed in arguments.seeds
+    ]
+    print_table(record_runs(runs, arguments.output), arguments.markdown)
 
 
 def parse_arguments() -> tuple[argparse.Namespace, list[str]]:
@@ -229,18 +226,7 @@ def measure_speed(nlp: Language, path: Path) -> float:
     return sum(map(len, texts)) / best
 
 
-def append_line(path: Path, record: dict[str, Any]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as lines:
-        lines.write(json.dumps(record, ensure_ascii=False) + "\n")
-
-
 def print_table(records: Iterable[dict[str, Any]], markdown: bool) -> None:
-    groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    for record in records:
-        settings = " ".join(f"{name}={value}" for name, value in record["overrides"].items())
-        system = " ".join(filter(None, [record["system"], record["config"], settings]))
-        groups.setdefault((record["corpus"], system, record["vectors"]), []).append(record)
     header = [
         *("corpus", "system", "vectors", "seeds", "dev F1", "test F1"),
         *("best epoch", "seconds/epoch", "characters/s"),
@@ -255,7 +241,7 @@ def print_table(records: Iterable[dict[str, Any]], markdown: bool) -> None:
             f"{mean(record['seconds_per_epoch'] for record in group):.0f}",
             f"{mean(record['characters_per_second'] for record in group):,.0f}",
         ]
-        for names, group in sorted(groups.items())
+        for names, group in group_records(records)
     ]
     print(format_table(header, rows, markdown, text_columns=3))
 

@@ -15,29 +15,35 @@ A corpus is a folder of train.spacy, dev.spacy and, where there is one, test.spa
              texts have in common, and on their lengths
 
 As `spacy train` does, the pipeline that is best on dev is kept. Scores are accuracy, F1 and the
-area under the ROC curve of the class "same", by `score_pairs`.
+area under the ROC curve of the class "same", by `score_pairs`, at the threshold 0.5.
+
+"Fitted" are the accuracy and the F1 at that threshold at which each is best on other pairs, and the
+expected calibration error (ece) with a temperature that was fitted to these: to dev and scored on
+test; where there is no test part, to each half of dev (every second pair) and scored on the other.
 
 --output gets a JSON line for each training. The table is of all lines in it, or of this run's:
 means over seeds, with standard deviations.
 """
 
 import argparse
-import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import spacy
 import torch
-from accuracy import ROOT, append_line, folder_or_none, train_pipeline, vector_paths
+from accuracy import ROOT, folder_or_none, train_pipeline, vector_paths
+from fitted import Predictions, fitted_scores
 from numpy.typing import NDArray
-from report import environment, format_table
+from report import environment, format_table, group_records, percent, record_runs
 from spacy.cli._util import parse_config_overrides
 from spacy.cli.init_config import init_config
+from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Corpus, Example
 from spacy.util import load_config, load_config_from_str
@@ -48,6 +54,12 @@ from spacy_flat.similarity.scores import score_pairs
 from spacy_flat.vectors import read_vectors
 
 SCORES = ("acc", "f", "auc")
+FITTED = {
+    "acc": "fitted acc",
+    "f": "fitted f",
+    "ece_before": "ece",
+    "ece": "fitted ece",
+}
 LABELS = ("different", "same")
 Scores = dict[str, float]
 Vectors = dict[str, NDArray[np.float32]]
@@ -58,20 +70,17 @@ def main() -> None:
     arguments, extra = parse_arguments()
     torch.set_num_threads(arguments.threads)
     overrides = parse_config_overrides(extra)
-    records = []
-    for corpus in arguments.corpus:
-        for system in arguments.systems:
-            # The others have no random part.
-            for seed in arguments.seeds if system in ("re2", "textcat") else arguments.seeds[:1]:
-                print(f"\n{system} on {corpus}, seed {seed}", flush=True)
-                record = run(arguments, system, arguments.data / corpus, seed, overrides)
-                records.append(record)
-                if arguments.output:
-                    append_line(arguments.output, record)
-    if arguments.output:
-        records = [json.loads(line) for line in arguments.output.open(encoding="utf-8")]
-    print()
-    print_table(records, arguments.markdown)
+    runs = [
+        (
+            f"{system} on {corpus}, seed {seed}",
+            partial(run, arguments, system, arguments.data / corpus, seed, overrides),
+        )
+        for corpus in arguments.corpus
+        for system in arguments.systems
+        # The others have no random part.
+        for seed in (arguments.seeds if system in TRAINED else arguments.seeds[:1])
+    ]
+    print_table(record_runs(runs, arguments.output), arguments.markdown)
 
 
 def parse_arguments() -> tuple[argparse.Namespace, list[str]]:
@@ -168,7 +177,7 @@ def train(
         nlp = spacy.load(folder / "model-best")
     return {
         **training,
-        **{part: score(Corpus(path)(nlp), nlp.pipe) for part, path in parts_of(corpus)},
+        **score({part: predict(nlp, path) for part, path in parts_of(corpus)}),
     }
 
 
@@ -178,10 +187,32 @@ def parts_of(corpus: Path) -> list[tuple[str, Path]]:
     return [(part, path) for part, path in paths if path.exists()]
 
 
-def score(examples: Iterable[Example], annotate: Callable[..., Iterable[Doc]]) -> Scores:
-    examples = list(examples)
-    for example, doc in zip(examples, annotate(eg.predicted for eg in examples), strict=True):
-        example.predicted = doc
+def predict(nlp: Language, path: Path) -> Predictions:
+    examples = list(Corpus(path)(nlp))
+    docs = nlp.pipe(example.predicted for example in examples)
+    return Predictions(
+        np.array([example.reference.cats["same"] > 0.5 for example in examples]),
+        np.array([doc.cats["same"] for doc in docs]),
+    )
+
+
+# Scores
+
+
+def score(parts: dict[str, Predictions]) -> dict[str, Any]:
+    """Those of each part, and what changes with fitted thresholds and a temperature."""
+    found = {part: score_part(predictions) for part, predictions in parts.items()}
+    return {**found, "fitted": fitted_scores(parts)}
+
+
+def score_part(predictions: Predictions) -> Scores:
+    vocab = Vocab()
+    examples = []
+    for is_same, probability in zip(*map(np.ndarray.tolist, predictions), strict=True):
+        reference, predicted = Doc(vocab, words=["a"]), Doc(vocab, words=["a"])
+        reference.cats = {"different": float(not is_same), "same": float(is_same)}
+        predicted.cats = {"different": 1 - probability, "same": probability}
+        examples.append(Example(predicted, reference))
     scores = score_pairs(examples, labels=LABELS, positive="same")
     return {name: scores[f"pairs_{name}"] for name in (*SCORES, "ece")}
 
@@ -249,22 +280,12 @@ def fit(features: dict[str, Features], corpus: Path) -> dict[str, Any]:
     gold = {part: labels for part, (_, labels) in read(corpus).items()}
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     model.fit(features["train"], gold["train"])
-    return {
-        part: score_probabilities(gold[part], model.predict_proba(features[part])[:, 1])
-        for part, _ in parts_of(corpus)
-    }
-
-
-def score_probabilities(gold: NDArray[np.bool_], found: Features) -> Scores:
-    vocab = Vocab()
-    examples = []
-    for is_same, probability in zip(gold.tolist(), found.tolist(), strict=True):
-        reference, predicted = Doc(vocab, words=["a"]), Doc(vocab, words=["a"])
-        reference.cats = {"different": float(not is_same), "same": float(is_same)}
-        predicted.cats = {"different": 1 - probability, "same": probability}
-        examples.append(Example(predicted, reference))
-    scores = score_pairs(examples, labels=LABELS, positive="same")
-    return {name: scores[f"pairs_{name}"] for name in (*SCORES, "ece")}
+    return score(
+        {
+            part: Predictions(gold[part], model.predict_proba(features[part])[:, 1])
+            for part, _ in parts_of(corpus)
+        }
+    )
 
 
 def read(corpus: Path) -> dict[str, tuple[list[tuple[str, str]], NDArray[np.bool_]]]:
@@ -287,18 +308,11 @@ SIMPLE = {"cosine": compare_by_cosine, "overlap": compare_by_overlap}
 
 
 def print_table(records: Iterable[dict[str, Any]], markdown: bool) -> None:
-    groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    for record in records:
-        settings = " ".join(f"{name}={value}" for name, value in record["overrides"].items())
-        system = " ".join(filter(None, [record["system"], record["config"], settings]))
-        groups.setdefault((record["corpus"], system, record["vectors"]), []).append(record)
     parts = [(part, name) for part in ("dev", "test") for name in SCORES]
     header = [
-        "corpus",
-        "system",
-        "vectors",
-        "seeds",
+        *("corpus", "system", "vectors", "seeds"),
         *(" ".join(each) for each in parts),
+        *FITTED.values(),
         "seconds",
     ]
     rows = [
@@ -307,19 +321,13 @@ def print_table(records: Iterable[dict[str, Any]], markdown: bool) -> None:
             str(len(group)),
             *(percent([record[part][name] for record in group if part in record])
               for part, name in parts),
+            *(percent([record["fitted"][name] for record in group if "fitted" in record])
+              for name in FITTED),
             f"{mean(record['seconds'] for record in group):.0f}",
         ]
-        for names, group in sorted(groups.items())
+        for names, group in group_records(records)
     ]  # fmt: skip
     print(format_table(header, rows, markdown, text_columns=3))
-
-
-def percent(values: Sequence[float]) -> str:
-    """Mean and standard deviation in percent."""
-    if not values:
-        return "–"
-    spread = f" ± {100 * stdev(values):.1f}" if len(values) > 1 else ""
-    return f"{100 * mean(values):.1f}{spread}"
 
 
 if __name__ == "__main__":

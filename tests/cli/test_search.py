@@ -120,7 +120,7 @@ TABLE = "编号,问题,说明,答案\n1,怎么退款,x,在订单里\n2,快递几
         ("faq.csv", '怎么退款,"先看\n订单"\n快递几天到,三天\n', [], ["先看 订单", "三天"]),
         # With one: usual names are known, in any order and case.
         ("faq.csv", "question,answer\n怎么退款,在订单里\n快递几天到,三天\n", [], None),
-        ("faq.tsv", "\ufeffAnswer\tid\tQuestion\n在订单里\t1\t怎么退款\n三天\t2\t快递几天到", [], None),
+        ("faq.tsv", "\ufeffAnswer\tQuestion\n在订单里\t怎么退款\n三天\t快递几天到\n", [], None),
         ("faq.csv", TABLE, [], ["在订单里", "三天"]),
         # Or are named.
         ("faq.csv", TABLE, ["--answer", "说明"], ["x", "y"]),
