@@ -598,6 +598,7 @@ class Errors(metaclass=_Coded):
         "with --question and --answer."
     )
     F339 = "{path}: no question in this file. Check that it is the right file and complete."
+    F391 = "{path}: no word in this list. Check that it is the right file and complete."
     F390 = (
         "{path}, line {line}: the header has no column {name!r}, but {columns}. Name another one "
         "with {option}."

@@ -19,9 +19,9 @@ def load_lexicon(source: str, *, component: str = "", add_jieba: bool = False) -
     component: the one of the pipeline whose lexicon is meant, where several have one.
     add_jieba: add jieba's words to those of a word list.
 
-    Raises FileNotFoundError where there is no such file or pipeline (F145); ValueError where no
-    component of the pipeline has a lexicon (F034), or several have one and none of them is named
-    (F136); otherwise as `spacy.load` and `read_words`.
+    Raises FileNotFoundError where there is no such file or pipeline (F145); ValueError for a word
+    list without words (F391), where no component of the pipeline has a lexicon (F034), and where
+    several have one and none of them is named (F136); otherwise as `spacy.load` and `read_words`.
     """
     return load_source(source, component=component, add_jieba=add_jieba)[0]
 
@@ -38,7 +38,9 @@ def load_source(
     path = Path(source)
     if path.is_file():
         others = {"jieba": jieba_words()} if add_jieba else {}
-        return lexicon({path.name: read_words(path), **others}), None
+        if not (words := read_words(path)):
+            raise ValueError(Errors.F391.format(path=path))
+        return lexicon({path.name: words, **others}), None
     import spacy
 
     if not path.exists() and not spacy.util.is_package(source):

@@ -177,12 +177,13 @@ def weights_of(pipe: "PairClassifier") -> str:
     found = hashlib.blake2b(digest_size=16)
     found.update(pipe.model.attrs["encoder"].to_bytes())
     models = [pipe.model]
-    if tok2vec_of(pipe.model) is not None:
+    has_tok2vec = tok2vec_of(pipe.model) is not None
+    if has_tok2vec:
         before = (getattr(component, "model", None) for component in pipe.components_before())
         models += [model for model in before if isinstance(model, Model)]
         vectors = pipe.nlp.vocab.vectors
         found.update(to_bytes(vectors.data))
-    if pipe.model.attrs["encoder"].options.inputs != "chars" or len(models) > 1:
+    if pipe.model.attrs["encoder"].options.inputs != "chars" or has_tok2vec:
         tokenizer = pipe.nlp.tokenizer
         if hasattr(tokenizer, "to_bytes"):
             found.update(tokenizer.to_bytes(exclude=["vocab"]))

@@ -1,5 +1,6 @@
 """`python -m spacy flat lexicon` as a user types it."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,14 @@ def test_a_pipeline_without_lexicon(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "[F034]" in result.output
     assert "sentencizer" in result.output
+
+
+@pytest.mark.parametrize("content", ["", "\n \n"])
+def test_a_list_without_words(tmp_path: Path, content: str) -> None:
+    (tmp_path / "words.txt").write_text(content, "utf-8")
+    result = run(str(tmp_path / "words.txt"))
+    assert result.exit_code == 1
+    assert re.search(r"\[F391\].*words\.txt", "".join(result.output.split()))
 
 
 def test_no_such_pipeline() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -286,6 +287,20 @@ def test_a_part_of_several_files_without_the_pairs_of_others(tmp_path: Path, toy
     assert [texts(doc) for doc in load(train)] == [("甲", "乙"), ("戊", "己")]
     assert [texts(doc) for doc in load(test)] == [("丁", "丙")] * 2  # as published
     assert (made[train].left_out, made[test].left_out) == (4, 0)
+
+
+def test_repairs_of_several_files_add_up(
+    tmp_path: Path, toy: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ConvertOptions(repair=True, max_repairs=0.5)
+    monkeypatch.setitem(SOURCES, "toy", replace(toy, options=options))
+    for name, line in (("a", "甲\n"), ("b", "甲\n"), ("d", "甲\n")):
+        with (tmp_path / "toy" / name).open("a", encoding="utf-8") as file:
+            file.write(line)
+    made = dict(convert_corpus("toy", tmp_path, tmp_path / "out"))
+    # Those of what is left out are no part's.
+    counts = {path.stem: sum(summary.repairs.values()) for path, summary in made.items()}
+    assert counts == {"train": 2, "test": 0}
 
 
 def test_a_file_that_was_not_fetched(tmp_path: Path, toy: Source) -> None:

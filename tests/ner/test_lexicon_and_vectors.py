@@ -57,6 +57,15 @@ def test_words_added_to_a_trained_pipeline(trained: Language, copy_of: Copy) -> 
     assert found(loaded, texts) == found(nlp, texts)
 
 
+def test_a_new_network_has_the_lexicon_that_it_is_given() -> None:
+    nlp = blank()
+    ner = add_flat(nlp)
+    for _ in range(2):
+        ner.initialize(lambda: examples_of(nlp), lexicon=lexicon())
+        assert "韩梅梅" not in ner.lexicon
+        ner.lexicon.add(["韩梅梅"])
+
+
 def vectors_of(*keys: str, width: int = 6) -> TextVectors:
     rows = torch.randn(len(keys), width, generator=torch.Generator().manual_seed(1))
     return TextVectors(list(keys), rows.numpy())

@@ -6,6 +6,7 @@ import copy
 import pickle
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock, patch
@@ -25,6 +26,7 @@ from thinc.api import ConfigValidationError
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.similarity import reading
 from spacy_flat.similarity.component import PairClassifier
+from spacy_flat.similarity.options import PairTextOptions
 from spacy_flat.similarity.pairs import PAIR, SEPARATOR, join_pair, pair_of
 from spacy_flat.vectors import TextVectors
 
@@ -454,6 +456,40 @@ def test_batches_of_any_size(trained_pairs: Language, batch_nodes: int, tmp_path
     config["components"]["re2_similarity"]["model"]["text"]["batch_nodes"] = batch_nodes
     nlp = spacy.util.load_model_from_config(config).from_bytes(trained_pairs.to_bytes())
     assert close(cats_of(nlp, TEXTS + MIXED), cats_of(trained_pairs, TEXTS + MIXED))
+
+
+@pytest.mark.parametrize("kernel_sizes", [[5], [4, 1], [7, 3]])
+def test_convolutions_see_one_text(kernel_sizes: list[int]) -> None:
+    """However far they see, the texts beside it in the batch are not among it."""
+    nlp = blank()
+    pipe = add_re2(nlp, network={"kernel_sizes": kernel_sizes})
+    train(nlp, steps=3)
+    alone = np.concatenate([pipe.predict_pairs([pair]) for pair in TEXTS])
+    assert close(pipe.predict_pairs(TEXTS), alone)
+
+
+def test_dropouts_are_not_for_prediction() -> None:
+    nlp = blank()
+    rates = {"dropout": 0.5, "embed_dropout": 0.5, "key_dropout": 0.5}
+    pipe = add_re2(nlp, network=rates)
+    train(nlp, steps=2)
+    assert np.array_equal(pipe.predict_pairs(TEXTS), pipe.predict_pairs(TEXTS))
+    losses = {nlp.update(examples_of(nlp))["re2_similarity"] for _ in range(2)}
+    assert len(losses) == 2
+
+
+def test_batches_are_of_pairs_of_like_length(trained_pairs: Language) -> None:
+    encoder = replace(
+        re2(trained_pairs).model.attrs["encoder"], options=PairTextOptions(batch_nodes=60)
+    )
+    docs = [trained_pairs.make_doc("退" * n) for n in (2, 20, 3, 19, 2, 20, 3, 19)]
+    pairs = reading.SpanPairs(docs, [(doc[:], doc[:]) for doc in docs])
+    texts = reading.PairTexts.of(pairs, encoder.unit)
+    found = [sorted(batch.pairs.tolist()) for batch in encoder.batches(texts)]
+    assert found[0] == [0, 2, 4, 6]
+    assert sorted(number for batch in found for number in batch) == list(range(8))
+    sides = [batch.comparison.left.rows for batch in encoder.batches(texts)]
+    assert all(2 * side.size <= 60 or len(side) == 1 for side in sides)
 
 
 def test_texts_docs_and_spans_are_the_same(trained_pairs: Language) -> None:

@@ -25,7 +25,7 @@ from thinc.api import fix_random_seed
 
 from spacy_flat.similarity.candidates import Candidates, terms_of
 from spacy_flat.similarity.component import PairClassifier
-from spacy_flat.similarity.index import FILE, HEADER, Match, TextIndex
+from spacy_flat.similarity.index import FILE, HEADER, Match, TextIndex, batches_of
 
 from .conftest import HASH_EMBED, LISTENER, PAIRS, add_re2, blank, examples_of, re2, train
 
@@ -185,6 +185,12 @@ def test_many_texts_in_several_batches(
     pipe.nlp.from_bytes(trained().to_bytes())
     monkeypatch.setattr("spacy_flat.similarity.index.CHARACTERS", 20)
     assert_like_pairs(pipe, texts, "怎么退款", pipe.index(texts).search("怎么退款", top_k=100))
+
+
+def test_so_many_texts_are_encoded_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spacy_flat.similarity.index.CHARACTERS", 6)
+    texts = ["abc", "def", "g", "", "abcdefgh", "ijk"]
+    assert list(batches_of(texts)) == [["abc", "def"], ["g", ""], ["abcdefgh"], ["ijk"]]
 
 
 def test_threads_find_the_same(index: TextIndex) -> None:
@@ -448,8 +454,11 @@ def test_an_index_of_a_tok2vec_loads_in_another_process(tmp_path: Path) -> None:
         assert done.stdout.strip() == str(len(TEXTS)), done.stderr
 
 
-def test_an_index_of_tokens_belongs_to_their_tokenizer(tmp_path: Path) -> None:
-    nlp = made(1, text={"inputs": "tokens"}).nlp
+@pytest.mark.parametrize("options", [{"text": {"inputs": "tokens"}}, {"tok2vec": HASH_EMBED}])
+def test_an_index_of_tokens_belongs_to_their_tokenizer(
+    options: dict[str, Any], tmp_path: Path
+) -> None:
+    nlp = made(1, **options).nlp
     re2(nlp).index(TEXTS).save(tmp_path / "index")
     config = nlp.config.copy()
     config["nlp"]["tokenizer"]["segmenter"] = "jieba"

@@ -91,7 +91,8 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         """Build the network for the training data.
 
         labels: entity types; those of the examples where not given.
-        lexicon: words of the lattice; jieba's dictionary where not given.
+        lexicon: words of the lattice; jieba's dictionary where not given. It takes the place of an
+            earlier one, whatever was added there.
         char_vectors, bigram_vectors, word_vectors: pretrained vectors of characters, of pairs of
             neighbouring characters and of words.
 
