@@ -46,6 +46,11 @@ def setting(name: str, wanted: str, is_right: Callable[[object], bool]) -> Any:
     return property(get, change)
 
 
+def is_bool(value: object) -> bool:
+    """For a setting that is on or off: 0 and 1 are neither."""
+    return isinstance(value, bool)
+
+
 class NetworkPipe(TrainablePipe):  # type: ignore[misc]
     """A component whose model has a torch network, which `initialize` builds.
 

@@ -11,7 +11,7 @@ from thinc.api import Config, Optimizer
 
 from ..arguments import require_count
 from ..errors import Errors
-from ..pipe import NetworkPipe, setting
+from ..pipe import NetworkPipe, is_bool, setting
 from ..vectors import VectorSource, check_sources
 from .annotations import perplexity, set_scores
 from .forms import Form, Tones, form_of
@@ -103,10 +103,6 @@ def make_char_generator(
     return CharGenerator(nlp.vocab, model, name, count_end=count_end, scorer=scorer)
 
 
-def _is_bool(value: object) -> bool:
-    return isinstance(value, bool)
-
-
 class CharGenerator(NetworkPipe):
     """Scores texts, and writes them, a character at a time.
 
@@ -127,7 +123,7 @@ class CharGenerator(NetworkPipe):
     ) -> None:
         super().__init__(vocab, model, name, scorer, count_end=count_end)
 
-    count_end = setting("count_end", "true or false", _is_bool)
+    count_end = setting("count_end", "true or false", is_bool)
 
     # Scoring
 

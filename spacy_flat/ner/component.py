@@ -10,7 +10,7 @@ from spacy.vocab import Vocab
 from thinc.api import Optimizer, set_dropout_rate
 
 from ..errors import Errors
-from ..pipe import LabelledPipe, setting
+from ..pipe import LabelledPipe, is_bool, setting
 from ..text.units import EntitySpan
 from .emissions import Emissions, Gold, find_entities
 from .model import TaggingModel, network_of
@@ -88,10 +88,6 @@ def _is_on_misaligned(value: object) -> bool:
     return value in get_args(OnMisaligned)
 
 
-def _is_bool(value: object) -> bool:
-    return isinstance(value, bool)
-
-
 def _is_labels(value: object) -> bool:
     return isinstance(value, (list, tuple)) and all(isinstance(label, str) for label in value)
 
@@ -132,7 +128,7 @@ class CRFEntityRecognizer(LabelledPipe):
         )
 
     on_misaligned = setting("on_misaligned", "one of expand, contract, drop", _is_on_misaligned)
-    overwrite = setting("overwrite", "true or false", _is_bool)
+    overwrite = setting("overwrite", "true or false", is_bool)
     unannotated_labels = setting("unannotated_labels", "a list of labels", _is_labels)
 
     @property

@@ -17,7 +17,7 @@ from thinc.api import Config, Optimizer, set_dropout_rate
 
 from ..arguments import require_count
 from ..errors import Errors
-from ..pipe import LabelledPipe, setting
+from ..pipe import LabelledPipe, is_bool, setting
 from ..text.initialise import tok2vec_of
 from ..text.upstream import ReadOnce
 from ..vectors import VectorSource, check_sources
@@ -120,10 +120,6 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _is_bool(value: object) -> bool:
-    return isinstance(value, bool)
-
-
 class PairClassifier(LabelledPipe):
     """Compares two texts: their classes, such as "same" and "different", or a score.
 
@@ -171,8 +167,8 @@ class PairClassifier(LabelledPipe):
     positive_label = setting("positive_label", "a label or null", _is_label_or_none)
     threshold = setting("threshold", "from 0 to 1", _is_share)
     temperature = setting("temperature", "a number from 0.000001", _is_above_zero)
-    similarity_hooks = setting("similarity_hooks", "true or false", _is_bool)
-    keep_alignment = setting("keep_alignment", "true or false", _is_bool)
+    similarity_hooks = setting("similarity_hooks", "true or false", is_bool)
+    keep_alignment = setting("keep_alignment", "true or false", is_bool)
 
     @property
     def positive(self) -> str:
