@@ -1,6 +1,8 @@
 """Checks of numbers that are handed to functions."""
 
+import operator
 from collections.abc import Callable
+from typing import SupportsIndex
 
 from .errors import Errors
 
@@ -9,7 +11,7 @@ def require(name: str, value: object, right: Callable[[], bool], wanted: str) ->
     """Raises ValueError (F341) where an argument is not right, or can't be compared at all."""
     try:
         is_right = not isinstance(value, bool) and right()
-    except TypeError:
+    except (TypeError, ValueError):  # numpy's arrays raise the latter
         is_right = False
     if not is_right:
         raise ValueError(Errors.F341.format(name=name, value=value, wanted=wanted))
@@ -17,5 +19,12 @@ def require(name: str, value: object, right: Callable[[], bool], wanted: str) ->
 
 def require_count(name: str, value: object, least: int = 1) -> None:
     """Raises ValueError (F341) for what is no whole number of at least `least`."""
-    right = isinstance(value, int) and not isinstance(value, bool) and value >= least
-    require(name, value, lambda: right, f"a whole number, {least} or more")
+    is_whole = isinstance(value, SupportsIndex)  # numpy's integers, too
+    wanted = f"a whole number, {least} or more"
+    require(name, value, lambda: is_whole and operator.index(value) >= least, wanted)
+
+
+def require_switch(name: str, value: object) -> None:
+    """Raises ValueError (F341) for what is neither true nor false."""
+    if not isinstance(value, bool):
+        raise ValueError(Errors.F341.format(name=name, value=value, wanted="True or False"))

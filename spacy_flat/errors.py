@@ -549,7 +549,10 @@ class Errors(metaclass=_Coded):
         "Rhymes and tones need pypinyin, which knows how characters are read. "
         "Run: pip install 'spacy-flat[poems]'"
     )
-    F343 = "There is no form {form!r}. Choose one of {names}, or give Form(lines, characters)."
+    F343 = (
+        "There is no form {form!r}. Choose one of {names}, or give the lines and their characters: "
+        "Form(6, 5) in Python, 6x5 on the command line."
+    )
     F344 = (
         "{heads!r} has {found} characters without its punctuation, but the form has {lines} lines, "
         "each of which begins with one. Give {lines} characters, or another form."
@@ -630,6 +633,10 @@ class Warnings(metaclass=_Coded):
         "{name}: only {share:.1%} of the characters of the training texts are in a word of the "
         "lexicon. Check that [initialize.components.{name}.lexicon] has the right word lists for "
         "this corpus."
+    )
+    W340 = (
+        "No text was scored: the corpus has none, so that there is no perplexity. spaCy counts a "
+        "missing score as 0, which is above all that a model can reach: check the dev corpus."
     )
     W302 = (
         "The lexicon has words of the types {types}, which this pipeline's network does not know: "

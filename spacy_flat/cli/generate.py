@@ -20,17 +20,18 @@ def generate(
     model: Annotated[str, typer.Argument(metavar="PIPELINE", help="Pipeline package or folder")],
     prompt: Annotated[str, typer.Option("--prompt", "-p", help="How each text begins")] = "",
     acrostic: Annotated[
-        str, typer.Option("--acrostic", "-a", help="The characters with which the lines begin")
-    ] = "",
+        str | None,
+        typer.Option("--acrostic", "-a", help="The characters with which the lines begin"),
+    ] = None,
     form: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--form",
             "-f",
             help=f"{', '.join(FORMS)}, or lines x characters, as 6x5 (七绝 for an acrostic; "
             "otherwise a text without form)",
         ),
-    ] = "",
+    ] = None,
     n: Annotated[int, typer.Option("-n", help="How many texts")] = 1,
     seed: Annotated[
         int | None, typer.Option("--seed", "-s", help="With the same seed the same texts")
@@ -77,7 +78,7 @@ def generate(
         "--candidates": candidates is not None,
         "--report": report,
     }
-    is_poem = bool(form or acrostic)
+    is_poem = form is not None or acrostic is not None
     of_others = {"--max-length": max_length is not None} if is_poem else of_poems
     check_options(prompt, acrostic, of_others, is_poem)
     writer = load_generator(model, component)
@@ -87,7 +88,7 @@ def generate(
         typer.echo("\n\n".join(texts))
         return
     wanted: dict[str, Any] = {
-        "form": form_named(form or "七绝"),
+        "form": form_named("七绝" if form is None else form),
         "rhyme": rhyme,
         "tones": tones or None,
         "candidates": 4 if candidates is None else candidates,
@@ -95,19 +96,22 @@ def generate(
         "seed": seed,
         **sampling,
     }
-    poems = (
-        writer.acrostic(acrostic, **wanted) if acrostic else writer.poem(prompt=prompt, **wanted)
-    )
+    if acrostic is None:
+        poems = writer.poem(prompt=prompt, **wanted)
+    else:
+        poems = writer.acrostic(acrostic, **wanted)
     for number, poem in enumerate(poems):
         typer.echo("\n" * bool(number) + str(poem))
         if report:
             show_report(poem)
 
 
-def check_options(prompt: str, acrostic: str, of_others: dict[str, bool], is_poem: bool) -> None:
+def check_options(
+    prompt: str, acrostic: str | None, of_others: dict[str, bool], is_poem: bool
+) -> None:
     """Raises ValueError for a prompt of an acrostic (F173), and for options that are not of what
     shall be written (F174)."""
-    if prompt and acrostic:
+    if prompt and acrostic is not None:
         raise ValueError(Errors.F173)
     for option, is_given in of_others.items():
         if is_given:
@@ -139,7 +143,7 @@ def form_named(name: str) -> Form:
 
     Raises ValueError (F343; F341 for no lines or characters).
     """
-    free = re.fullmatch(r"(\d+)[x×](\d+)", name)
+    free = re.fullmatch(r"\s*(\d+)\s*[xX×]\s*(\d+)\s*", name)
     return Form(int(free[1]), int(free[2])) if free else form_of(name)
 
 

@@ -1,5 +1,6 @@
 """`char_generator`: what spaCy sees of the character language model."""
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +10,8 @@ from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Config, Optimizer
 
-from ..arguments import require_count
-from ..errors import Errors
+from ..arguments import require_count, require_switch
+from ..errors import Errors, Warnings
 from ..pipe import NetworkPipe, is_bool, setting
 from ..vectors import VectorSource, check_sources
 from .annotations import perplexity, set_scores
@@ -52,7 +53,7 @@ def score_perplexity(
     `char_log_prob` is the mean natural logarithm of a character's probability. It rises as the
     model gets better: training chooses the best pipeline by it. `perplexity` is
     exp(−char_log_prob), `oov_rate` the share of unknown characters, the ends of texts not counted.
-    All are None where there is no text.
+    All are None where there is no text, which is warned of (W340).
 
     count_end: whether the end of a text is one of its characters.
     """
@@ -60,6 +61,7 @@ def score_perplexity(
     docs = [doc for doc in docs if doc._.log_prob is not None]
     n_chars = sum(len(doc.text) for doc in docs)
     if not n_chars:
+        warnings.warn(Warnings.W340, stacklevel=2)
         return {"char_log_prob": None, "perplexity": None, "oov_rate": None}
     log_prob = sum(doc._.log_prob for doc in docs) / (n_chars + count_end * len(docs))
     return {
@@ -268,6 +270,7 @@ class CharGenerator(NetworkPipe):
         sampling: dict[str, Any],
     ) -> list[Poem]:
         self.require_initialised()
+        require_switch("rhyme", rhyme)
         require_count("n", n)
         require_count("candidates", candidates)
         task = Task(form, given, rhyme, None if tones is None else form.tones(tones))

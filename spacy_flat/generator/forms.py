@@ -11,9 +11,11 @@ Tones = Literal["平起", "仄起"]
 
 LEVEL, OBLIQUE = "平", "仄"
 
-# Regulated verse has four kinds of lines, which follow one another in this order (Wang Li, 1958).
-# Those of seven characters have two more in front, of the tone that the line does not begin with.
-_LINES = ("仄仄平平仄", "平平仄仄平", "平平平仄仄", "仄仄仄平平")
+# Regulated verse has four kinds of lines, which follow one another in this order (Wang Li, 1977,
+# chapter 2). "中" is either tone: more freedom would let a line end on three equal tones (三平尾,
+# 三仄尾), or leave a level tone alone in it (孤平). Lines of seven characters have two more in
+# front: either, and the tone that the second character of the line has not.
+_LINES = ("中仄平平仄", "平平仄仄平", "中平平仄仄", "中仄仄平平")
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,7 @@ class Form:
         return "".join(islice(cycle(self.punctuation), self.lines - 1)) + self.punctuation[-1]
 
     def tones(self, start: Tones) -> list[str]:
-        """The tone of each character of each line, "平", "仄" or "中" for either: of the first,
-        third and fifth ones (一三五不论), but of the last one.
+        """The tone of each character of each line, "平", "仄" or "中" for either.
 
         start: "平起" or "仄起", by the second character of the first line.
 
@@ -55,16 +56,11 @@ class Form:
         lines = [_lengthened(line) if self.characters == 7 else line for line in _LINES]
         first = next(n for n in (0, 2) if lines[n][1] == start[0])
         ordered = islice(cycle(lines), first, first + self.lines)
-        return [
-            "".join(
-                "中" if n % 2 == 0 and n < len(line) - 1 else tone for n, tone in enumerate(line)
-            )
-            for line in ordered
-        ]
+        return list(ordered)
 
 
 def _lengthened(line: str) -> str:
-    return (LEVEL if line[1] == OBLIQUE else OBLIQUE) * 2 + line
+    return "中" + (LEVEL if line[1] == OBLIQUE else OBLIQUE) + line
 
 
 FORMS = {"五绝": Form(4, 5), "七绝": Form(4, 7), "五律": Form(8, 5), "七律": Form(8, 7)}
@@ -77,6 +73,6 @@ def form_of(form: str | Form) -> Form:
     """
     if isinstance(form, Form):
         return form
-    if form not in FORMS:
+    if not isinstance(form, str) or form not in FORMS:
         raise ValueError(Errors.F343.format(form=form, names=", ".join(FORMS)))
     return FORMS[form]

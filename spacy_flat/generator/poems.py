@@ -91,9 +91,11 @@ class Task:
 
 
 def signs(text: str) -> str:
-    """A text without its white space, punctuation and control characters."""
-    left_out = ("P", "Z", "Cc", "Cf", "Cs")
-    return "".join(sign for sign in text if not unicodedata.category(sign).startswith(left_out))
+    """A text without its white space, punctuation, control characters, and what other characters
+    are combined with: accents, and the selectors and skin colours of emoji."""
+    left_out = ("P", "Z", "Cc", "Cf", "Cs", "M", "Sk")
+    composed = unicodedata.normalize("NFC", text)
+    return "".join(sign for sign in composed if not unicodedata.category(sign).startswith(left_out))
 
 
 def compose(
@@ -203,8 +205,13 @@ class Choices:
         return rhymes
 
     def _common(self, place: Place) -> Mask:
-        """[K] of rhymes that have a character for each even line."""
-        fitting = self._toned(place) & (self.rhymes != "")
+        """[K] of rhymes that have a character for each even line: in the tone that is asked for,
+        or in any where that leaves none."""
+        known: Mask = self.rhymes != ""
+        toned = self._of_frequent_rhymes(known & self._toned(place))
+        return toned if toned.any() else self._of_frequent_rhymes(known)
+
+    def _of_frequent_rhymes(self, fitting: Mask) -> Mask:
         names, counts = np.unique(self.rhymes[fitting], return_counts=True)
         common: Mask = fitting & np.isin(self.rhymes, names[counts >= len(self.task.rhyming)])
         return common

@@ -19,18 +19,20 @@ Mask = NDArray[np.bool_]
 Seed = np.random.SeedSequence
 
 _DRAWN_AT_ONCE = 256
+_GREEDY = 1e-6  # below, all but the best have no probability, and float32 has no such numbers
 
 
 @dataclass(frozen=True)
 class Sampling:
     """How the next character is chosen.
 
-    temperature: scores are divided by it; 0 takes the most probable character ("greedy").
+    temperature: scores are divided by it, up to 1000; 0 takes the most probable character
+        ("greedy").
     top_k: only the k most probable characters; 0 for all.
     top_p: only the most probable characters that together have this probability (nucleus sampling,
         Holtzman et al., 2020); 1 for all.
     repetition_penalty: scores of characters that the text already has are divided by it where they
-        are positive, else multiplied by it (Keskar et al., 2019); 1 for none.
+        are positive, else multiplied by it (Keskar et al., 2019), 0.001 to 1000; 1 for none.
 
     Raises ValueError (F341) for what is out of range.
     """
@@ -41,12 +43,16 @@ class Sampling:
     repetition_penalty: float = 1.0
 
     def __post_init__(self) -> None:
-        finite = "a finite number"
         t, p, penalty = self.temperature, self.top_p, self.repetition_penalty
-        require("temperature", t, lambda: 0 <= t < np.inf, f"{finite}, 0 or more")
+        require("temperature", t, lambda: 0 <= t <= 1000, "a number from 0 to 1000")
         require_count("top_k", self.top_k, 0)
         require("top_p", p, lambda: 0 < p <= 1, "above 0, and 1 at most")
-        require("repetition_penalty", penalty, lambda: 0 < penalty < np.inf, f"{finite}, above 0")
+        require(
+            "repetition_penalty",
+            penalty,
+            lambda: 0.001 <= penalty <= 1000,
+            "a number from 0.001 to 1000",
+        )
 
     def choose(self, scores: Floats, seen: Mask, allowed: Mask, draws: Floats) -> Ints:
         """[N] keys.
@@ -62,13 +68,11 @@ class Sampling:
             raise ValueError(Errors.F348)
         scores = self._penalised(scores, seen)
         scores = np.where(allowed, scores, -np.inf)
-        if self.temperature == 0:
+        if self.temperature < _GREEDY:
             best: Ints = scores.argmax(axis=1)
             return best
         scores = scores - scores.max(axis=1, keepdims=True)
-        # A very low temperature makes −∞ of what is less than the best, as it should.
-        with np.errstate(over="ignore"):
-            probs = np.exp(self._top_k(scores / self.temperature))
+        probs = np.exp(self._top_k(scores / self.temperature))
         return _draw(self._top_p(probs), draws)
 
     def _penalised(self, scores: Floats, seen: Mask) -> Floats:

@@ -60,7 +60,8 @@ def test_an_acrostic(poems_pipeline: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "lengths"), [("五律", [6] * 8), ("3x4", [5] * 3), ("2×2", [3] * 2)]
+    ("form", "lengths"),
+    [("五律", [6] * 8), ("3x4", [5] * 3), ("2×2", [3] * 2), (" 2 X 2", [3] * 2)],
 )
 def test_forms(poems_pipeline: Path, form: str, lengths: list[int]) -> None:
     output = run("generate", poems_pipeline, "--form", form, "--prompt", "白日", "-n", 2)
@@ -108,6 +109,9 @@ def test_what_is_not_met_is_named(poems_pipeline: Path) -> None:
         (["--form", "词"], "F343"),
         (["--form", "0x5"], "F341"),
         (["--acrostic", "春夏"], "F344"),
+        (["--acrostic", ""], "F344"),
+        (["--form", ""], "F343"),
+        (["--temperature", "1e39"], "F341"),
         (["--form", "五绝", "--tones", "平"], "F341"),
         (["-n", 0], "F341"),
     ],

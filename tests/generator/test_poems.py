@@ -105,6 +105,12 @@ def test_punctuation_between_heads_is_left_out(pipe: CharGenerator) -> None:
     assert pipe.acrostic("春夏，秋 冬。", seed=0) == pipe.acrostic("春夏秋冬", seed=0)
 
 
+def test_heads_are_characters_without_what_is_combined_with_them(pipe: CharGenerator) -> None:
+    """The emoji's selector, and an accent that is a character of its own."""
+    (poem,) = pipe.acrostic("❤\ufe0f春e\u0301夏", "五绝", seed=0)
+    assert [line[0] for line in poem.lines] == ["❤", "春", "é", "夏"]
+
+
 def test_a_prompt_begins_the_poem(pipe: CharGenerator) -> None:
     (poem,) = pipe.poem("五绝", "床前明月光，疑是", seed=0)
     assert poem.text.startswith("床前明月光，疑是")
@@ -193,10 +199,10 @@ def test_all_finals_have_a_rhyme() -> None:
 @pytest.mark.parametrize(
     ("form", "start", "lines"),
     [
-        ("五绝", "仄起", "中仄中平仄 中平中仄平 中平中仄仄 中仄中平平"),
-        ("五绝", "平起", "中平中仄仄 中仄中平平 中仄中平仄 中平中仄平"),
-        ("七绝", "平起", "中平中仄中平仄 中仄中平中仄平 中仄中平中仄仄 中平中仄中平平"),
-        ("七绝", "仄起", "中仄中平中仄仄 中平中仄中平平 中平中仄中平仄 中仄中平中仄平"),
+        ("五绝", "仄起", "中仄平平仄 平平仄仄平 中平平仄仄 中仄仄平平"),
+        ("五绝", "平起", "中平平仄仄 中仄仄平平 中仄平平仄 平平仄仄平"),
+        ("七绝", "平起", "中平中仄平平仄 中仄平平仄仄平 中仄中平平仄仄 中平中仄仄平平"),
+        ("七绝", "仄起", "中仄中平平仄仄 中平中仄仄平平 中平中仄平平仄 中仄平平仄仄平"),
     ],
 )
 def test_tone_patterns(form: str, start: Any, lines: str) -> None:
@@ -274,6 +280,14 @@ def test_rhyme_goes_before_tone() -> None:
     assert (3, 4) in (poem.misplaced or ())
 
 
+def test_rhyme_goes_before_tone_where_no_rhyme_is_given() -> None:
+    """望 and 上 rhyme, but level characters have no rhyme for both lines."""
+    pipe = generator(make(texts=["春望上向亮"]))
+    for poem in pipe.poem("五绝", rhyme=True, tones="仄起", seed=0, n=5):
+        assert poem.rhymes is True
+        assert {(1, 4), (3, 4)} <= set(poem.misplaced or ())
+
+
 def test_one_line_needs_no_rhyme(pipe: CharGenerator) -> None:
     assert pipe.poem(Form(1, 5), seed=0, rhyme=True)[0].rhymes is True
 
@@ -309,6 +323,10 @@ def test_errors(pipe: CharGenerator) -> None:
         pipe.acrostic("春夏秋冬", n=0)
     with pytest.raises(TypeError, match="tempo"):
         pipe.poem("五绝", tempo=1)
+    with pytest.raises(ValueError, match=r"F341.*rhyme = 'no'.*True or False"):
+        pipe.poem("五绝", rhyme="no")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"F343.*\['七绝'\]"):
+        pipe.poem(["七绝"])  # type: ignore[arg-type]
     for wrong in ((0, 5), (4, 0), (1.5, 5)):
         with pytest.raises(ValueError, match=r"F341"):
             Form(*wrong)  # type: ignore[arg-type]

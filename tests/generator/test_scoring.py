@@ -378,8 +378,9 @@ def test_perplexity_without_ends() -> None:
 
 def test_nothing_to_score(trained: Language) -> None:
     nothing = {"char_log_prob": None, "perplexity": None, "oov_rate": None}
-    assert score_perplexity([]) == nothing
-    assert score_perplexity(scored(trained, [""])) == nothing
+    for examples in ([], scored(trained, [""])):
+        with pytest.warns(UserWarning, match="W340"):
+            assert score_perplexity(examples) == nothing
 
 
 def test_a_perplexity_beyond_all_numbers(trained: Language) -> None:

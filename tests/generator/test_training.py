@@ -253,6 +253,14 @@ def test_pretrained_vectors(fine_tune: bool, tied: bool) -> None:
     assert nlp("未")._.oov_rate == 1
 
 
+def test_rare_characters_are_unknown_in_spite_of_vectors() -> None:
+    nlp = blank()
+    pipe = add(nlp, None, {"char_min_freq": 2})
+    vectors = TextVectors(["明", "雪"], np.eye(2, 8, dtype=np.float32))
+    pipe.initialize(lambda: examples_of(nlp, ["明明雪", "月月"]), char_vectors=vectors)
+    assert [nlp(character)._.oov_rate for character in "明月雪"] == [0, 0, 1]
+
+
 def test_no_text() -> None:
     nlp = blank()
     add(nlp)

@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -159,10 +160,14 @@ def test_time_is_linear_in_length() -> None:
         ({"temperature": float("nan")}, "temperature = nan"),
         ({"temperature": float("inf")}, "temperature = inf"),
         ({"temperature": "hot"}, "temperature = 'hot'"),
+        ({"temperature": 1e39}, "temperature = 1e\\+39"),
+        ({"temperature": np.array([1.0, 2.0])}, "temperature = array"),
         ({"top_k": -1}, "top_k = -1"),
         ({"top_p": 0}, "top_p = 0"),
         ({"top_p": 1.1}, "top_p = 1.1"),
         ({"repetition_penalty": 0}, "repetition_penalty = 0"),
+        ({"repetition_penalty": 1e-320}, "repetition_penalty = 1e-320"),
+        ({"repetition_penalty": 1e4}, "repetition_penalty = 10000.0"),
     ],
 )
 def test_arguments_out_of_range(trained: Language, arguments: dict[str, Any], message: str) -> None:
@@ -224,9 +229,23 @@ def test_characters_are_drawn_by_their_probability() -> None:
 
 def test_temperature() -> None:
     assert shares(Sampling(temperature=0.5)) == expected(*(np.exp(SCORES) ** 2).tolist())
-    for temperature in (0, 1e-9, 1e-320):
-        keys = Sampling(temperature=temperature).choose(SCORES, NONE, ~NONE, np.array([0.99, 0.0]))
+    for temperature, dtype in product((0, 1e-9, 1e-46, 1e-320), (np.float32, np.float64)):
+        sampling = Sampling(temperature=temperature)
+        keys = sampling.choose(SCORES.astype(dtype), NONE, ~NONE, np.array([0.99, 0.0]))
         assert keys.tolist() == [1, 4]
+
+
+def test_the_ends_of_what_is_allowed(restless: Language) -> None:
+    pipe = generator(restless)
+    for options in ({"temperature": 1000}, {"temperature": 1e-46}, {"repetition_penalty": 0.001}):
+        texts = pipe.generate("春", n=4, seed=0, max_length=20, **options)
+        assert all(len(text) > 1 for text in texts)
+
+
+def test_numbers_of_numpy(restless: Language) -> None:
+    pipe = generator(restless)
+    of_numpy = pipe.generate("春", n=np.int64(2), seed=np.uint32(3), max_length=np.int64(9))
+    assert of_numpy == pipe.generate("春", n=2, seed=3, max_length=9)
 
 
 def test_top_k() -> None:
@@ -260,7 +279,7 @@ def test_repetition_penalty() -> None:
 
 def test_the_prompt_is_what_the_text_has(restless: Language) -> None:
     pipe = generator(restless)
-    text = pipe.generate("明", temperature=0, max_length=40, repetition_penalty=1e6)[0]
+    text = pipe.generate("明", temperature=0, max_length=40, repetition_penalty=1000)[0]
     assert max(Counter(text).values()) == 1
     keys = pipe.model.attrs["encoder"].keys("明月")
     seen = writing.Continuation(pipe.model, "明月", 3).seen
