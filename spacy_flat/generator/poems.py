@@ -94,8 +94,7 @@ def signs(text: str) -> str:
     """A text without its white space, punctuation, control characters, and what other characters
     are combined with: accents, and the selectors and skin colours of emoji."""
     left_out = ("P", "Z", "Cc", "Cf", "Cs", "M", "Sk")
-    composed = unicodedata.normalize("NFC", text)
-    return "".join(sign for sign in composed if not unicodedata.category(sign).startswith(left_out))
+    return "".join(sign for sign in text if not unicodedata.category(sign).startswith(left_out))
 
 
 def compose(

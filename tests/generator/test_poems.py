@@ -85,7 +85,9 @@ def test_free_forms(
 @FEW
 @given(
     heads=st.text(
-        st.characters(exclude_categories=["Cc", "Cf", "Cs", "P", "Z"]), min_size=4, max_size=4
+        st.characters(exclude_categories=["Cc", "Cf", "Cs", "M", "P", "Sk", "Z"]),
+        min_size=4,
+        max_size=4,
     )
 )
 def test_each_line_begins_with_its_character(pipe: CharGenerator, heads: str) -> None:
@@ -108,7 +110,7 @@ def test_punctuation_between_heads_is_left_out(pipe: CharGenerator) -> None:
 def test_heads_are_characters_without_what_is_combined_with_them(pipe: CharGenerator) -> None:
     """The emoji's selector, and an accent that is a character of its own."""
     (poem,) = pipe.acrostic("❤\ufe0f春e\u0301夏", "五绝", seed=0)
-    assert [line[0] for line in poem.lines] == ["❤", "春", "é", "夏"]
+    assert [line[0] for line in poem.lines] == ["❤", "春", "e", "夏"]
 
 
 def test_a_prompt_begins_the_poem(pipe: CharGenerator) -> None:
