@@ -19,9 +19,11 @@ def require(name: str, value: object, right: Callable[[], bool], wanted: str) ->
 
 def require_count(name: str, value: object, least: int = 1) -> None:
     """Raises ValueError (F341) for what is no whole number of at least `least`."""
-    is_whole = isinstance(value, SupportsIndex)  # numpy's integers, too
-    wanted = f"a whole number, {least} or more"
-    require(name, value, lambda: is_whole and operator.index(value) >= least, wanted)
+
+    def right() -> bool:  # for numpy's integers, too
+        return isinstance(value, SupportsIndex) and operator.index(value) >= least
+
+    require(name, value, right, f"a whole number, {least} or more")
 
 
 def require_switch(name: str, value: object) -> None:

@@ -152,6 +152,7 @@ def test_time_is_linear_in_length() -> None:
     [
         ({"n": 0}, "n = 0 .*1 or more"),
         ({"n": 1.5}, "n = 1.5"),
+        ({"n": np.array([1.0])}, "n = array"),
         ({"n": True}, "n = True"),
         ({"max_length": -1}, "max_length = -1 .*0 or more"),
         ({"seed": -1}, "seed = -1"),
