@@ -14,6 +14,7 @@ from ..pipe import LabelledPipe, setting
 from ..text.units import EntitySpan
 from .emissions import Emissions, Gold, find_entities
 from .model import TaggingModel, network_of
+from .scores import prf_scores
 from .spans import UNKNOWN, OnMisaligned, get_char_ents, gold_annotation, set_entities
 from .tags import TagSet, tag_set
 
@@ -35,13 +36,7 @@ def score_entities(
         found = gold.judged(get_char_ents(example.predicted), len(example.predicted.text))
         counts.score_set(found, set(gold.spans))
     scores: dict[str, Any] = get_ner_prf([_without_unknown(eg) for eg in examples], **kwargs)
-    any_scored = len(counts) > 0
-    return {
-        **scores,
-        "chars_p": counts.precision if any_scored else None,
-        "chars_r": counts.recall if any_scored else None,
-        "chars_f": counts.fscore if any_scored else None,
-    }
+    return {**scores, **prf_scores("chars", counts)}
 
 
 def _without_unknown(example: Example) -> Example:
