@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from spacy.attrs import ENT_IOB, ENT_TYPE, ORTH
+from spacy.attrs import ENT_IOB, ENT_TYPE, ORTH  # type: ignore[import-not-found]
 from spacy.language import Language
 from spacy.strings import StringStore
 from spacy.tokens import Doc, DocBin
