@@ -63,6 +63,7 @@ def make_scorer() -> Callable[..., dict[str, Any]]:
 
 ASSIGNS = ["doc.ents", "token.ent_iob", "token.ent_type", "doc._.char_ents"]
 SETTINGS = {
+    "device": "auto",
     "on_misaligned": "expand",
     "overwrite": False,
     "unannotated_labels": [],
@@ -95,6 +96,7 @@ class CRFEntityRecognizer(LabelledPipe):
     """Finds entities by tagging the units of a text, characters or tokens, with a CRF.
 
     model: what reads the texts, a registered architecture.
+    device: what the network computes on; see `NetworkPipe`.
     on_misaligned: how an entity that crosses token boundaries is written to `doc.ents`: "expand" it
         to all tokens that it touches, "contract" it to those that it covers, or "drop" it.
         `doc._.char_ents` has the exact characters of the entities that are written.
@@ -111,6 +113,7 @@ class CRFEntityRecognizer(LabelledPipe):
         model: TaggingModel,
         name: str,
         *,
+        device: str = "auto",
         on_misaligned: OnMisaligned = "expand",
         overwrite: bool = False,
         unannotated_labels: Sequence[str] = (),
@@ -121,6 +124,7 @@ class CRFEntityRecognizer(LabelledPipe):
             model,
             name,
             scorer,
+            device=device,
             on_misaligned=on_misaligned,
             overwrite=overwrite,
             unannotated_labels=list(unannotated_labels),

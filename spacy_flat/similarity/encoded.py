@@ -110,5 +110,6 @@ def read_texts(model: PairModel, spans: Sequence[Span]) -> tuple[TextRows, "Tens
     pairs = [(span, span) for span in spans]
     texts = PairTexts.of(SpanPairs(docs_of(pairs), pairs), encoder.unit)
     rows = encoder.rows(texts, texts.left)
-    upstream = Upstream(tok2vec_of(model), encoder.unit, texts.docs, is_train=False)
+    device = shim_of(model).device
+    upstream = Upstream(tok2vec_of(model), encoder.unit, texts.docs, False, device)
     return rows, upstream.of_texts(rows.segments)

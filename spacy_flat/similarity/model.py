@@ -73,7 +73,8 @@ def forward(
     The callback passes the gradients that gathered meanwhile on to a tok2vec.
     """
     encoder: PairEncoder = model.attrs["encoder"]
-    upstream = Upstream(tok2vec_of(model), encoder.unit, pairs.docs, is_train)
+    device = shim_of(model).device
+    upstream = Upstream(tok2vec_of(model), encoder.unit, pairs.docs, is_train, device)
     texts = PairTexts.of(pairs, encoder.unit)
 
     def batches() -> Iterator[BatchOutputs]:
@@ -93,7 +94,8 @@ def forward(
 def align(model: PairModel, pairs: SpanPairs) -> list[Alignment]:
     """What the network aligns in pairs."""
     encoder: PairEncoder = model.attrs["encoder"]
-    upstream = Upstream(tok2vec_of(model), encoder.unit, pairs.docs, is_train=False)
+    device = shim_of(model).device
+    upstream = Upstream(tok2vec_of(model), encoder.unit, pairs.docs, False, device)
     texts = PairTexts.of(pairs, encoder.unit)
     found: dict[int, Alignment] = {}
     for batch in encoder.batches(texts):
