@@ -53,8 +53,8 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
     """A component whose model has a torch network, which `initialize` builds.
 
     settings: as given by the config; those that may change are properties made by `setting`.
-    device: what the network computes on: "cpu", "cuda", a certain GPU such as "cuda:1", or "mps"
-        (Apple's); "auto" is the CPU, or the GPU that `spacy.prefer_gpu` or `--gpu-id` asked for.
+    device: what the network computes on: "auto" (the CPU, or the GPU that `spacy.prefer_gpu` or
+        `--gpu-id` asked for), "cpu", "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
     """
 
     def __init__(

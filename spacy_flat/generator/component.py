@@ -112,7 +112,8 @@ class CharGenerator(NetworkPipe):
     """Scores texts, and writes them, a character at a time.
 
     model: what predicts the next character, a registered architecture.
-    device: what the network computes on; see `NetworkPipe`.
+    device: what the network computes on: "auto" (the CPU, or the GPU that `spacy.prefer_gpu` or
+        `--gpu-id` asked for), "cpu", "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
     count_end: whether the end of a text is one of its characters in `doc._.log_prob`,
         `doc._.perplexity` and the scores of an evaluation.
     scorer: what gives the scores of an evaluation.

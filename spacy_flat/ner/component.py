@@ -96,7 +96,8 @@ class CRFEntityRecognizer(LabelledPipe):
     """Finds entities by tagging the units of a text, characters or tokens, with a CRF.
 
     model: what reads the texts, a registered architecture.
-    device: what the network computes on; see `NetworkPipe`.
+    device: what the network computes on: "auto" (the CPU, or the GPU that `spacy.prefer_gpu` or
+        `--gpu-id` asked for), "cpu", "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
     on_misaligned: how an entity that crosses token boundaries is written to `doc.ents`: "expand" it
         to all tokens that it touches, "contract" it to those that it covers, or "drop" it.
         `doc._.char_ents` has the exact characters of the entities that are written.

@@ -132,7 +132,8 @@ class PairClassifier(LabelledPipe):
     U+001F between them. Other Docs are left as they are.
 
     model: what reads the texts, a registered architecture.
-    device: what the network computes on; see `NetworkPipe`.
+    device: what the network computes on: "auto" (the CPU, or the GPU that `spacy.prefer_gpu` or
+        `--gpu-id` asked for), "cpu", "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
     positive_label: the class whose probability is the similarity of two texts; of two classes the
         last where not given.
     threshold: the probability of the positive label from which an evaluation counts a pair as such.
