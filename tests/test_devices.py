@@ -18,7 +18,6 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 from torch import Tensor
-from torch.fx.experimental import _config
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
@@ -59,8 +58,6 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "re2": ("re2_similarity", {"network": {"hidden": 16}}),
     "re2 with a tok2vec": ("re2_similarity", {"network": {"hidden": 16}, "tok2vec": TOK2VEC}),
-    "lstm": ("char_generator", {"network": {"width": 16, "layers": 2}}),
-    "gru": ("char_generator", {"network": {"width": 16, "cell": "gru"}}),
 }
 FACTORIES = ("flat_ner", "tener_ner", "re2_similarity", "char_generator")
 
@@ -126,20 +123,13 @@ class Watch(TorchDispatchMode):
         return found
 
 
-@pytest.mark.parametrize("is_train", [False, True])
 @pytest.mark.parametrize("case", CASES)
-def test_all_of_a_network_is_on_its_device(
-    case: str, is_train: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # What is picked by a mask has the shape that it has if the mask hides nothing.
-    monkeypatch.setattr(_config, "meta_nonzero_assume_all_nonzero", True)
+def test_all_of_a_network_is_on_its_device(case: str) -> None:
     nlp, pipe = make(*CASES[case])
     docs = [nlp.make_doc(text) for text in TEXTS]
     shim_of(pipe.model).place("meta")
     with Watch() as watch:
-        found = list(outputs(pipe, docs, is_train))
-        if is_train:
-            sum(output.sum() for output in found).backward()  # type: ignore[union-attr]
+        found = list(outputs(pipe, docs, is_train=False))
     assert found
     assert {output.device.type for output in found} == {"meta"}
     assert watch.on_cpu == set()
@@ -174,9 +164,9 @@ def test_a_device_that_is_missing(factory: str, device: str) -> None:
 
 
 @pytest.mark.parametrize("factory", FACTORIES)
-@pytest.mark.parametrize("device", ["gpu", "cuda:", "CUDA", "cpu:x", 0, ""])
-def test_what_is_no_device(factory: str, device: object) -> None:
-    with pytest.raises(ValueError, match=r"F310|validation error"):
+@pytest.mark.parametrize("device", ["gpu", "cuda:", "CUDA", "cpu:x", ""])
+def test_what_is_no_device(factory: str, device: str) -> None:
+    with pytest.raises(ValueError, match="F310"):
         spacy.blank("zh").add_pipe(factory, config={"device": device})
 
 
