@@ -12,8 +12,9 @@ files. --vectors is a folder of files such as zh.char.50d.vec.xz, zh.bigram.… 
 Settings of the config are overridden as in `spacy train`.
 
 As `spacy train` does, the pipeline that is best on dev is kept; F1 is its `ents_f`, by spaCy's
-scorer. Seconds per epoch include the evaluations on dev. Characters a second are those of
-`nlp.pipe` over dev.
+scorer. "Seen" and "unseen" are the entities of dev whose text is and is not that of an entity in
+train. Seconds per epoch include the evaluations on dev. Characters a second are those of `nlp.pipe`
+over dev.
 
 --output gets a JSON line for each training. The table is of all lines in it, or of this run's:
 means over seeds, with standard deviations.
@@ -41,6 +42,9 @@ from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.util import load_config, load_config_from_str, registry
 from thinc.api import Config
+
+from spacy_flat.corpora.docs import read_entity_texts
+from spacy_flat.ner.scores import score_seen
 
 ROOT = Path(__file__).parent.parent
 LOGGER = "spacy-flat.benchmark_log.v1"
@@ -109,17 +113,18 @@ def run(
         lang = base["nlp"]["lang"]
         base = init_config(lang=lang, pipeline=["ner"], optimize="efficiency", gpu=False)
     name = arguments.config.stem if system == "spacy-flat" else "efficiency"
-    known = {
+    files = {
         path: file for path, file in vector_paths(vectors).items() if path[6:] in base["paths"]
     }
-    settings = {**paths, "system.seed": seed, **known, **overrides}
+    settings = {**paths, "system.seed": seed, **files, **overrides}
     config = load_config_from_str(base.to_str(), overrides=settings)
     kept = arguments.models and arguments.models / f"{name}-{corpus.name}-{seed}"
     with nullcontext(kept) if kept else TemporaryDirectory() as folder:
         training = train_pipeline(config, Path(folder))
         nlp = spacy.load(Path(folder) / "model-best")
     parts = {part: corpus / f"{part}.spacy" for part in ("dev", "test")}
-    scores = {part: evaluate(nlp, path) for part, path in parts.items() if path.exists()}
+    known = read_entity_texts(corpus / "train.spacy")
+    scores = {part: evaluate(nlp, path, known) for part, path in parts.items() if path.exists()}
     return {
         "system": system,
         "corpus": corpus.name,
@@ -209,9 +214,13 @@ def restore_logger(path: Path, logger: dict[str, Any]) -> None:
     config.to_disk(path)
 
 
-def evaluate(nlp: Language, path: Path) -> dict[str, float]:
-    scores = nlp.evaluate(list(Corpus(path)(nlp)))
-    return {name: scores[f"ents_{name}"] for name in ("p", "r", "f")}
+def evaluate(nlp: Language, path: Path, train_texts: set[str]) -> dict[str, Any]:
+    examples = list(Corpus(path)(nlp))
+    scores = nlp.evaluate(examples)
+    return {
+        **{name: scores[f"ents_{name}"] for name in ("p", "r", "f")},
+        **score_seen(examples, train_texts),
+    }
 
 
 def measure_speed(nlp: Language, path: Path) -> float:
@@ -229,14 +238,16 @@ def measure_speed(nlp: Language, path: Path) -> float:
 def print_table(records: Iterable[dict[str, Any]], markdown: bool) -> None:
     header = [
         *("corpus", "system", "vectors", "seeds", "dev F1", "test F1"),
+        *("seen recall", "seen F1", "unseen recall", "unseen F1"),
         *("best epoch", "seconds/epoch", "characters/s"),
     ]
     rows = [
         [
             *names,
             str(len(group)),
-            f1(group, "dev"),
-            f1(group, "test"),
+            percent(group, "dev", "f"),
+            percent(group, "test", "f"),
+            *(percent(group, "dev", name) for name in ("seen_r", "seen_f", "unseen_r", "unseen_f")),
             f"{mean(record['best_epoch'] for record in group):.0f}",
             f"{mean(record['seconds_per_epoch'] for record in group):.0f}",
             f"{mean(record['characters_per_second'] for record in group):,.0f}",
@@ -246,9 +257,10 @@ def print_table(records: Iterable[dict[str, Any]], markdown: bool) -> None:
     print(format_table(header, rows, markdown, text_columns=3))
 
 
-def f1(records: Sequence[dict[str, Any]], part: str) -> str:
+def percent(records: Sequence[dict[str, Any]], part: str, score: str) -> str:
     """Mean and standard deviation in percent."""
-    values = [100 * record[part]["f"] for record in records if part in record]
+    scores = [record.get(part, {}).get(score) for record in records]
+    values = [100 * value for value in scores if value is not None]
     if not values:
         return "–"
     spread = f" ± {stdev(values):.2f}" if len(values) > 1 else ""

@@ -541,6 +541,11 @@ class Errors(metaclass=_Coded):
     F341 = "{name} = {value!r} is out of range, it must be {wanted}."
 
     # The character generator
+    F350 = (
+        "The network can't be on the device {device!r}: torch finds {found}. Choose another one in "
+        '[components.NAME] of the config, such as device = "cpu"; a pipeline that was saved with '
+        'this device is loaded by spacy.load(PATH, config={{"components.NAME.device": "cpu"}}).'
+    )
     F340 = (
         "Component {name!r} cannot be initialised: the training examples hold no text. Check the "
         "training corpus."

@@ -1,6 +1,7 @@
 """What spaCy sees of every component here: a pipe around a network, and its settings."""
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Self = TypeVar("Self", bound="NetworkPipe")
+
+_DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?|mps")
 
 
 def setting(name: str, wanted: str, is_right: Callable[[object], bool]) -> Any:
@@ -55,6 +58,8 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
     """A component whose model has a torch network, which `initialize` builds.
 
     settings: as given by the config; those that may change are properties made by `setting`.
+    device: what the network computes on: "auto" (the CPU, or the GPU that `spacy.prefer_gpu` or
+        `--gpu-id` asked for), "cpu", "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
     """
 
     def __init__(
@@ -74,6 +79,24 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         for each, value in settings.items():
             setattr(self, each, value)  # which checks it
         self.cfg["changed"].clear()
+
+    @property
+    def device(self) -> str:
+        """What was chosen as the network's device. A change moves the network, and is not saved:
+        the next machine may have another.
+
+        Raises ValueError for what is no name of a device (F310), and where there is a network but
+        no such device (F350).
+        """
+        return shim_of(self.model).placement
+
+    @device.setter
+    def device(self, value: str) -> None:
+        if not (isinstance(value, str) and _DEVICE.fullmatch(value)):
+            wanted = 'one of "auto", "cpu", "cuda", "cuda:0" and so on, or "mps"'
+            words = {"name": self.name, "setting": "device", "value": value, "wanted": wanted}
+            raise ValueError(Errors.F310.format(**words))
+        shim_of(self.model).place(value)
 
     @property
     def is_initialised(self) -> bool:

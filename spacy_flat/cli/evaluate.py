@@ -11,6 +11,7 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..files import replacing
+from ..ner.scores import score_seen
 from ..wording import counted, plural
 from ._errors_page import errors_page, find_errors
 from ._gpu import use_gpu
@@ -45,18 +46,23 @@ def evaluate(
     there is no test part.
 
     The scores are those of `spacy evaluate`. The JSON file also tells the part, and how many
-    sentences and entities, pairs of texts, or texts and characters, it has.
+    sentences and entities, pairs of texts, or texts and characters, it has. Where train.spacy
+    stands beside the file that is scored, entities whose text is and is not that of an entity there
+    are also scored apart.
     """
     import spacy
     import srsly
 
-    from ..corpora.docs import read_examples
+    from ..corpora.docs import read_entity_texts, read_examples
 
     use_gpu(gpu_id)
     part, path = evaluation_file(corpus)
     nlp = spacy.load(model)
     if errors is not None:
         check_entities(nlp, model)
+    train = path.with_name("train.spacy")
+    known = train != path and train.is_file() and sets_entities(nlp)
+    train_texts = read_entity_texts(train) if known else set()
     examples = read_examples(path, nlp)
     gold = [example.reference for example in examples]
     scores = nlp.evaluate(examples)
@@ -70,6 +76,10 @@ def evaluate(
     msg.info(f"Scored on {path}: {shown}")
     for task in tasks:
         show_scores(task, scores, part, sizes[task.label])
+    if train_texts and "ents_f" in scores:
+        seen = score_seen(examples, train_texts, unannotated_labels(nlp))
+        show_seen(seen, train)
+        scores |= seen
     if part == "dev":
         msg.warn("Training chose its best weights on dev: the score is a little too high.")
     if output is not None:
@@ -83,9 +93,19 @@ def evaluate(
 
 def check_entities(nlp: Language, model: str) -> None:
     """Raises ValueError (F158) where no component sets entities."""
-    if not any("doc.ents" in nlp.get_pipe_meta(name).assigns for name in nlp.pipe_names):
+    if not sets_entities(nlp):
         components = ", ".join(nlp.pipe_names) or "none"
         raise ValueError(Errors.F158.format(name=model, components=components))
+
+
+def sets_entities(nlp: Language) -> bool:
+    """Whether a component sets entities."""
+    return any("doc.ents" in nlp.get_pipe_meta(name).assigns for name in nlp.pipe_names)
+
+
+def unannotated_labels(nlp: Language) -> list[str]:
+    """The labels that a component takes for not annotated in corpora."""
+    return [label for _, pipe in nlp.pipeline for label in getattr(pipe, "unannotated_labels", ())]
 
 
 def evaluation_file(corpus: Path) -> tuple[str, Path]:
@@ -122,6 +142,21 @@ def show_scores(task: Task, scores: Mapping[str, Any], part: str, n_labels: int)
     if n_labels < FEW:
         few = counted(n_labels, task.label)
         msg.warn(f"Only {few} scored: the score is uncertain by some points.")
+
+
+def show_seen(scores: Mapping[str, Any], train: Path) -> None:
+    """Print the scores of entities that training has seen and has not."""
+    msg.info(f"Entities whose text is, and is not, that of an entity in {train}:")
+    rows = [
+        (
+            name,
+            f"{scores[f'{name}_entities']:,}",
+            *(written(scores[f"{name}_{score}"], percent) for score in "prf"),
+        )
+        for name in ("seen", "unseen")
+    ]
+    header = ("text", "entities", "precision", "recall", "F1")
+    msg.table(rows, header=header, divider=True, aligns=("l", "r", "r", "r", "r"))
 
 
 def written(score: float | None, form: Callable[[float], str]) -> str:

@@ -88,6 +88,7 @@ def make_scorer() -> Callable[..., dict[str, Any]]:
     ],
     default_config={
         "model": DEFAULT_MODEL,
+        "device": "auto",
         "count_end": True,
         "scorer": {"@scorers": "spacy-flat.perplexity_scorer.v1"},
     },
@@ -98,17 +99,20 @@ def make_char_generator(
     nlp: Language,
     name: str,
     model: CharLMModel,
+    device: str,
     count_end: bool,
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> "CharGenerator":
     """Build the character language model; the settings are those of `CharGenerator`."""
-    return CharGenerator(nlp.vocab, model, name, count_end=count_end, scorer=scorer)
+    return CharGenerator(nlp.vocab, model, name, device=device, count_end=count_end, scorer=scorer)
 
 
 class CharGenerator(NetworkPipe):
     """Scores texts, and writes them, a character at a time.
 
     model: what predicts the next character, a registered architecture.
+    device: what the network computes on: "auto" (the CPU, or the GPU that `spacy.prefer_gpu` or
+        `--gpu-id` asked for), "cpu", "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
     count_end: whether the end of a text is one of its characters in `doc._.log_prob`,
         `doc._.perplexity` and the scores of an evaluation.
     scorer: what gives the scores of an evaluation.
@@ -120,10 +124,11 @@ class CharGenerator(NetworkPipe):
         model: CharLMModel,
         name: str,
         *,
+        device: str = "auto",
         count_end: bool = True,
         scorer: Callable[..., dict[str, Any]] | None = score_perplexity,
     ) -> None:
-        super().__init__(vocab, model, name, scorer, count_end=count_end)
+        super().__init__(vocab, model, name, scorer, device=device, count_end=count_end)
 
     count_end = setting("count_end", "true or false", is_bool)
 

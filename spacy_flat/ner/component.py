@@ -14,6 +14,7 @@ from ..pipe import LabelledPipe, is_bool, setting
 from ..text.units import EntitySpan
 from .emissions import Emissions, Gold, find_entities
 from .model import TaggingModel, network_of
+from .scores import prf_scores
 from .spans import UNKNOWN, OnMisaligned, get_char_ents, gold_annotation, set_entities
 from .tags import TagSet, tag_set
 
@@ -35,13 +36,7 @@ def score_entities(
         found = gold.judged(get_char_ents(example.predicted), len(example.predicted.text))
         counts.score_set(found, set(gold.spans))
     scores: dict[str, Any] = get_ner_prf([_without_unknown(eg) for eg in examples], **kwargs)
-    any_scored = len(counts) > 0
-    return {
-        **scores,
-        "chars_p": counts.precision if any_scored else None,
-        "chars_r": counts.recall if any_scored else None,
-        "chars_f": counts.fscore if any_scored else None,
-    }
+    return {**scores, **prf_scores("chars", counts)}
 
 
 def _without_unknown(example: Example) -> Example:
@@ -68,6 +63,7 @@ def make_scorer() -> Callable[..., dict[str, Any]]:
 
 ASSIGNS = ["doc.ents", "token.ent_iob", "token.ent_type", "doc._.char_ents"]
 SETTINGS = {
+    "device": "auto",
     "on_misaligned": "expand",
     "overwrite": False,
     "unannotated_labels": [],
@@ -96,6 +92,8 @@ class CRFEntityRecognizer(LabelledPipe):
     """Finds entities by tagging the units of a text, characters or tokens, with a CRF.
 
     model: what reads the texts, a registered architecture.
+    device: what the network computes on: "auto" (the CPU, or the GPU that `spacy.prefer_gpu` or
+        `--gpu-id` asked for), "cpu", "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
     on_misaligned: how an entity that crosses token boundaries is written to `doc.ents`: "expand" it
         to all tokens that it touches, "contract" it to those that it covers, or "drop" it.
         `doc._.char_ents` has the exact characters of the entities that are written.
@@ -112,6 +110,7 @@ class CRFEntityRecognizer(LabelledPipe):
         model: TaggingModel,
         name: str,
         *,
+        device: str = "auto",
         on_misaligned: OnMisaligned = "expand",
         overwrite: bool = False,
         unannotated_labels: Sequence[str] = (),
@@ -122,6 +121,7 @@ class CRFEntityRecognizer(LabelledPipe):
             model,
             name,
             scorer,
+            device=device,
             on_misaligned=on_misaligned,
             overwrite=overwrite,
             unannotated_labels=list(unannotated_labels),

@@ -55,7 +55,8 @@ def forward(
     The callback passes the gradients that gathered meanwhile on to a tok2vec.
     """
     encoder: SegmentEncoder = model.attrs["encoder"]
-    upstream = Upstream(tok2vec_of(model), encoder.unit, docs, is_train)
+    device = shim_of(model).device
+    upstream = Upstream(tok2vec_of(model), encoder.unit, docs, is_train, device)
     texts = [Units.of(doc, encoder.unit) for doc in docs]
     segments = split_texts(texts, encoder.options)  # type: ignore[attr-defined]
 

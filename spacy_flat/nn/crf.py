@@ -18,6 +18,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from ..errors import Errors
+from .devices import has_float64
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -33,7 +34,8 @@ class CRF(nn.Module):
 
     Illegal sequences have probability zero: they are left out of the partition function in
     training too, and never decoded. Everything is computed in float64, whatever the dtype of the
-    emissions, and emissions beyond a sequence's length are not read at all.
+    emissions, and on the CPU where the emissions' device has no float64. Emissions beyond a
+    sequence's length are not read at all.
 
     n_tags: K.
     allowed_transitions: bool [K, K], whether tag j (column) may follow tag i (row).
@@ -94,20 +96,23 @@ class CRF(nn.Module):
                     expected=tuple(emissions.shape), shape=tuple(allowed.shape), dtype=allowed.dtype
                 )
             )
+        device, dtype = emissions.device, torch.promote_types(emissions.dtype, torch.float32)
+        emissions, allowed, lengths = _where_exact(emissions, allowed, lengths)
         scores = self._scores(emissions, lengths)
         agreeing = self._agreeing(scores, allowed)
         if bool(agreeing.isneginf().any()):
             self._check_allowed(allowed, lengths)
-        dtype = torch.promote_types(emissions.dtype, torch.float32)
-        return (agreeing - self._log_partition(scores)).to(dtype)
+        return (agreeing - self._log_partition(scores)).to(dtype).to(device)
 
     @torch.no_grad()
     def marginals(self, emissions: Tensor, lengths: Tensor) -> Tensor:
-        """Probability [B, C, K] (float64) of each tag at each unit; 0 beyond the lengths.
+        """Probability [B, C, K] (float64) of each tag at each unit; 0 beyond the lengths. On the
+        CPU where the emissions' device has no float64.
 
         Raises ValueError for shapes or lengths that do not fit (F237) and for NaN (F240).
         """
         self._check_shapes(emissions, lengths)
+        emissions, lengths = _where_exact(emissions, lengths)
         scores = self._scores(emissions, lengths)
         _check_numbers(scores)
         posterior = _posterior(scores, self._mixing_steps)
@@ -122,11 +127,13 @@ class CRF(nn.Module):
         Raises ValueError for shapes or lengths that do not fit (F237) and for NaN (F240).
         """
         self._check_shapes(emissions, lengths)
+        device = emissions.device
+        emissions, lengths = _where_exact(emissions, lengths)
         scores = self._scores(emissions.double().clamp(-_HUGE, _HUGE), lengths)
         _check_numbers(scores)
         path = _best_path(scores)[:-1].T
         path[path == len(self.starts)] = 0
-        return torch.from_numpy(np.ascontiguousarray(path)).to(emissions.device)
+        return torch.from_numpy(np.ascontiguousarray(path)).to(device)
 
     def _scores(self, emissions: Tensor, lengths: Tensor) -> _Scores:
         """The scores of a batch, with the tag "stop"."""
@@ -137,9 +144,16 @@ class CRF(nn.Module):
         units = functional.pad(
             emissions.transpose(0, 1).double(), (0, 1, 0, 0, 0, 1), value=-math.inf
         )
-        transitions = self.transitions.double().masked_fill(~self.allowed_transitions, -math.inf)
-        starts = self.starts.double().masked_fill(~self.allowed_starts, -math.inf)
-        ends = self.ends.double().masked_fill(~self.allowed_ends, -math.inf)
+        transitions, starts, ends = (
+            parameter.to(emissions.device)
+            .double()
+            .masked_fill(~mask.to(emissions.device), -math.inf)
+            for parameter, mask in (
+                (self.transitions, self.allowed_transitions),
+                (self.starts, self.allowed_starts),
+                (self.ends, self.allowed_ends),
+            )
+        )
         return _Scores(
             torch.where(inside[:, :, None], units, stop),
             torch.cat((torch.cat((transitions, ends[:, None]), 1), stop[None])),
@@ -197,6 +211,11 @@ class CRF(nn.Module):
             raise ValueError(
                 Errors.F237.format(n_tags=K, shape=tuple(emissions.shape), lengths=lengths.tolist())
             )
+
+
+def _where_exact(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """The tensors on a device that has float64."""
+    return tuple(tensor if has_float64(tensor.device) else tensor.cpu() for tensor in tensors)
 
 
 class _Scores(NamedTuple):

@@ -37,7 +37,8 @@ class EmbeddingNetwork(nn.Module):
     def to_tensor(self, array: NDArray[Any]) -> Tensor:
         """An array on the device of the network."""
         device = next(self.parameters()).device
-        return torch.from_numpy(array).to(device, non_blocking=True)
+        # Of a GPU of Apple's, which would read the array's own memory, it must be waited for.
+        return torch.from_numpy(array).to(device, non_blocking=device.type == "cuda")
 
     def initialise_linears(self) -> None:
         """Xavier-uniform matrices, as the code released with FLAT."""

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from thinc.api import Optimizer, get_torch_default_device
+from thinc.api import Optimizer
 from thinc.shims import Shim
 from torch import nn
 
 from ..errors import Errors
 from . import steps, weights
+from .devices import AUTO, find_device
 
 Build = Callable[[dict[str, Any]], nn.Module]
 
@@ -33,11 +34,14 @@ class TorchShim(Shim):
     Each new network gives the shim a new `id`, under which optimizers keep state: moments and
     averages of an earlier network are never applied to a later one. A network that `grow` makes
     larger keeps them, and the id.
+
+    placement: the device that was chosen for the network; see `find_device`.
     """
 
-    def __init__(self, build: Build, config: dict[str, Any] | None = None):
+    def __init__(self, build: Build, config: dict[str, Any] | None = None, placement: str = AUTO):
         super().__init__(None)
         self.build = build
+        self.placement = placement
         if config is not None:
             self.initialise(config)
 
@@ -64,10 +68,19 @@ class TorchShim(Shim):
     def device(self) -> torch.device:
         """Where the network is, or would be built."""
         first = next(self.module.parameters(), None) if self.is_initialised else None
-        return get_torch_default_device() if first is None else first.device
+        return find_device(self.placement) if first is None else first.device
+
+    def place(self, placement: str) -> None:
+        """Choose the device of the network, and of those that are built later.
+
+        Raises ValueError (F350) where there is a network and no such device.
+        """
+        if self.is_initialised:
+            self.module.to(find_device(placement))
+        self.placement = placement
 
     def initialise(self, config: dict[str, Any]) -> nn.Module:
-        """Build a network anew, on thinc's current device."""
+        """Build a network anew. Raises ValueError (F350) where its device is missing."""
         return self._adopt(self._built(config), config)
 
     def grow(self, config: dict[str, Any]) -> nn.Module:
@@ -122,8 +135,9 @@ class TorchShim(Shim):
             _assign(backup)
 
     def to_device(self, device_type: str, device_id: int) -> None:
-        """Move the network: "cpu", "gpu" with its number, or "mps"."""
-        if self.is_initialised:
+        """Move the network with thinc's layers, to "cpu", "gpu" with its number, or "mps", unless a
+        device was chosen for it."""
+        if self.is_initialised and self.placement == AUTO:
             self.module.to(f"cuda:{device_id}" if device_type == "gpu" else device_type)
 
     def to_bytes(self) -> bytes:
@@ -134,7 +148,8 @@ class TorchShim(Shim):
         """Build the network that was saved.
 
         Raises:
-            ValueError: damaged (F200), or not the weights of what `build` makes (F201).
+            ValueError: damaged (F200), not the weights of what `build` makes (F201), or the
+                network's device is missing (F350).
         """
         if not data:
             self._model, self.cfg = None, {}
@@ -147,9 +162,10 @@ class TorchShim(Shim):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # copy, deepcopy and pickle all come here.
-        return _restore, (self.build, self.to_bytes())
+        return _restore, (self.build, self.placement, self.to_bytes())
 
     def _built(self, config: dict[str, Any]) -> nn.Module:
+        find_device(self.placement)  # before the work, if there is none
         _compute_alone_if_forked()
         return self.build(config)
 
@@ -160,7 +176,7 @@ class TorchShim(Shim):
         return self._replace(network, config)
 
     def _replace(self, network: nn.Module, config: dict[str, Any]) -> nn.Module:
-        self._model = network.to(get_torch_default_device())
+        self._model = network.to(find_device(self.placement))
         self.cfg = dict(config)
         return network
 
@@ -175,8 +191,8 @@ def _compute_alone_if_forked() -> None:
         torch.set_num_threads(1)
 
 
-def _restore(build: Build, data: bytes) -> TorchShim:
-    return TorchShim(build).from_bytes(data)
+def _restore(build: Build, placement: str, data: bytes) -> TorchShim:
+    return TorchShim(build, placement=placement).from_bytes(data)
 
 
 def _assign(pairs: list[tuple[nn.Parameter, torch.Tensor]]) -> None:

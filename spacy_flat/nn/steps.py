@@ -29,6 +29,8 @@ PREFIX = "torch."
 # The name under which steps are counted that were left out, in a row.
 LEFT_OUT = " (left out)"
 MAX_LEFT_OUT = 5
+# Of the logarithms of decays: single precision keeps their sum to 2e-6.
+MOST_DECAY = 32.0
 
 
 def key(shim: int, name: str) -> KeyT:
@@ -61,13 +63,14 @@ class RowAverage:
 
     An untouched row w does not move, so after steps with decays d₁…dₙ its average is
     w + (a − w)·d₁·…·dₙ. It is enough to keep a − w as it was in the row's last step, and the sum
-    of the decays' logarithms, up to that step and up to now.
+    of the decays' logarithms, up to that step and up to now. These sums start anew before they get
+    too large for single precision: there is no double on Apple's GPUs.
     """
 
     def __init__(self, table: Tensor):
         self.clock = 0.0
         self.lag = torch.zeros_like(table)  # [rows, D]
-        self.seen = torch.zeros(len(table), 1, dtype=torch.float64, device=table.device)
+        self.seen = table.new_zeros(len(table), 1)
 
     def touch(self, rows: Tensor, change: Tensor) -> None:
         """`rows` changed by `change` [n, D] in the step that the next `advance` ends."""
@@ -78,6 +81,10 @@ class RowAverage:
     def advance(self, decay: float) -> None:
         """A step was made."""
         self.clock += math.log(decay)
+        if self.clock < -MOST_DECAY:
+            self.lag = self._decayed(self.lag, self.seen)
+            self.seen.zero_()
+            self.clock = 0.0
 
     def current(self, table: Tensor) -> Tensor:
         """The average of all rows, now."""
@@ -91,7 +98,7 @@ class RowAverage:
             self.seen = copy_block(self.seen, self.seen.new_zeros(len(table), 1))
 
     def _decayed(self, lag: Tensor, seen: Tensor) -> Tensor:
-        return lag * (self.clock - seen).exp().to(lag.dtype)
+        return lag * (self.clock - seen).exp()
 
 
 @dataclass
@@ -296,15 +303,10 @@ def _state(target: Target, rule: Rule, optimizer: Optimizer) -> State:
     if state is None:
         weights = target.weights
         moments = [torch.zeros_like(weights) for _ in range(2 if rule.beta2 else 1)]
-        steps = 0 if target.rows is None else _row_counts(weights)
+        steps = 0 if target.rows is None else weights.new_zeros(len(weights), 1)
         state = states[target.key] = State(moments, steps)
     state.fit(target.weights)
     return state
-
-
-def _row_counts(weights: Tensor) -> Tensor:
-    # In double precision, since 1 - 0.999 has three digits less in single.
-    return torch.zeros(len(weights), 1, dtype=torch.float64, device=weights.device)
 
 
 def _part(target: Target, state: State) -> Part:
@@ -361,8 +363,10 @@ def _change(parts: Sequence[Part], rule: Rule) -> None:
 
 def _unbias(beta: float, part: Part) -> Any:
     """1 − βᵗ: a number, or one a row."""
-    share = 1.0 - beta**part.steps
-    return share.to(part.weights.dtype) if isinstance(share, Tensor) else share
+    if isinstance(part.steps, Tensor):
+        # In single precision 1 - 0.999 would lose three digits.
+        return -torch.expm1(part.steps * (math.log(beta) if beta else -math.inf))
+    return 1.0 - beta**part.steps
 
 
 def _average_decay(steps: int, rule: Rule) -> float:

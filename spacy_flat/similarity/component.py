@@ -54,6 +54,7 @@ Probabilities = NDArray[np.float32]
     assigns=["doc.cats", "doc.spans"],
     default_config={
         "model": DEFAULT_MODEL,
+        "device": "auto",
         "positive_label": None,
         "threshold": 0.5,
         "temperature": 1.0,
@@ -82,6 +83,7 @@ def make_re2_similarity(
     nlp: Language,
     name: str,
     model: PairModel,
+    device: str,
     positive_label: str | None,
     threshold: float,
     temperature: float,
@@ -95,6 +97,7 @@ def make_re2_similarity(
         model,
         name,
         nlp=nlp,
+        device=device,
         positive_label=positive_label,
         threshold=threshold,
         temperature=temperature,
@@ -127,6 +130,8 @@ class PairClassifier(LabelledPipe):
     U+001F between them. Other Docs are left as they are.
 
     model: what reads the texts, a registered architecture.
+    device: what the network computes on: "auto" (the CPU, or the GPU that `spacy.prefer_gpu` or
+        `--gpu-id` asked for), "cpu", "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
     positive_label: the class whose probability is the similarity of two texts; of two classes the
         last where not given.
     threshold: the probability of the positive label from which an evaluation counts a pair as such.
@@ -144,6 +149,7 @@ class PairClassifier(LabelledPipe):
         name: str,
         *,
         nlp: Language,
+        device: str = "auto",
         positive_label: str | None = None,
         threshold: float = 0.5,
         temperature: float = 1.0,
@@ -156,6 +162,7 @@ class PairClassifier(LabelledPipe):
             model,
             name,
             scorer,
+            device=device,
             positive_label=positive_label,
             threshold=threshold,
             temperature=temperature,

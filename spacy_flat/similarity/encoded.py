@@ -113,5 +113,6 @@ def read_texts(
     texts = PairTexts.of(SpanPairs(docs_of(pairs), pairs), encoder.unit)
     rows = encoder.rows(texts, texts.left)
     known = upstream.token_vectors(texts.docs)
-    vectors = Upstream(upstream.tok2vec, encoder.unit, texts.docs, False, known)
+    device = shim_of(model).device
+    vectors = Upstream(upstream.tok2vec, encoder.unit, texts.docs, False, device, known)
     return rows, vectors.of_texts(rows.segments)

@@ -73,7 +73,10 @@ def forward(
     The callback passes the gradients that gathered meanwhile on to a tok2vec.
     """
     encoder: PairEncoder = model.attrs["encoder"]
-    upstream = Upstream(tok2vec_of(model), encoder.unit, pairs.docs, is_train, pairs.token_vectors)
+    device = shim_of(model).device
+    upstream = Upstream(
+        tok2vec_of(model), encoder.unit, pairs.docs, is_train, device, pairs.token_vectors
+    )
     texts = PairTexts.of(pairs, encoder.unit)
 
     def batches() -> Iterator[BatchOutputs]:
@@ -93,7 +96,10 @@ def forward(
 def align(model: PairModel, pairs: SpanPairs) -> list[Alignment]:
     """What the network aligns in pairs."""
     encoder: PairEncoder = model.attrs["encoder"]
-    upstream = Upstream(tok2vec_of(model), encoder.unit, pairs.docs, False, pairs.token_vectors)
+    device = shim_of(model).device
+    upstream = Upstream(
+        tok2vec_of(model), encoder.unit, pairs.docs, False, device, pairs.token_vectors
+    )
     texts = PairTexts.of(pairs, encoder.unit)
     found: dict[int, Alignment] = {}
     for batch in encoder.batches(texts):

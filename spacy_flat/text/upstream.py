@@ -13,13 +13,19 @@ from .segments import Segment
 from .units import Ints, Unit, token_ends
 
 if TYPE_CHECKING:
+    import torch
     from torch import Tensor
 
 Tok2Vec = Model[list[Doc], list[Floats2d]]
 
 
 class Upstream:
-    """The vectors of some Docs, and the gradient's way back. Without a tok2vec there are none."""
+    """The vectors of some Docs, and the gradient's way back. Without a tok2vec there are none.
+
+    device: of the network that reads them, which need not be the tok2vec's.
+    token_vectors: those of the tokens of each Doc, where the tok2vec has read them before; in
+        prediction alone.
+    """
 
     def __init__(
         self,
@@ -27,10 +33,9 @@ class Upstream:
         unit: Unit,
         docs: list[Doc],
         is_train: bool,
+        device: "torch.device",
         token_vectors: list[Floats2d] | None = None,
     ) -> None:
-        """token_vectors: those of the tokens of each Doc, where the tok2vec has read them before;
-        in prediction alone."""
         self.tok2vec = tok2vec
         if tok2vec is None:
             return
@@ -40,7 +45,7 @@ class Upstream:
         width = token_vectors[0].shape[1]
         # The first row is for characters that are in no token: single spaces between words.
         rows = xp.concatenate([xp.zeros((1, width), dtype="f"), *token_vectors])
-        self.vectors = xp2torch(rows, requires_grad=is_train)
+        self.vectors = xp2torch(rows, requires_grad=is_train, device=device)
         self._lengths = [len(doc) for doc in docs]
         starts = np.cumsum([1, *self._lengths])
         self._rows = [
@@ -75,7 +80,7 @@ class Upstream:
         """Pass the gradients that have gathered in the vectors on to the tok2vec."""
         if self.tok2vec is None or self.vectors.grad is None:  # nothing was learnt
             return
-        gradient = torch2xp(self.vectors.grad)[1:]
+        gradient = torch2xp(self.vectors.grad, ops=self.tok2vec.ops)[1:]
         ends = np.cumsum(self._lengths).tolist()
         self._backprop(
             [gradient[end - n : end] for end, n in zip(ends, self._lengths, strict=True)]

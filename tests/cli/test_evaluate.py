@@ -97,6 +97,32 @@ def test_a_file_that_is_no_docbin(
     assert "spacy convert" not in message  # spaCy's advice for files of its version 2
 
 
+def test_entities_that_training_has_seen(mini_project: Path, tmp_path: Path) -> None:
+    """Beside train.spacy they are scored apart; the parts have all entities together."""
+    shutil.copy(mini_project / "corpus/demo/test.spacy", tmp_path)
+    run(mini_project / MODEL, tmp_path, "--output", tmp_path / "without.json")
+    DocBin(docs=[doc_of("在重庆", (1, 3, "PER"))]).to_disk(tmp_path / "train.spacy")
+    result = run(mini_project / MODEL, tmp_path, "--output", tmp_path / "with.json")
+    assert result.exit_code == 0
+    without, scores = (
+        json.loads((tmp_path / f"{name}.json").read_text("utf-8")) for name in ("without", "with")
+    )
+    assert "seen_f" not in without
+    gold = list(DocBin().from_disk(tmp_path / "test.spacy").get_docs(Vocab()))
+    n_seen = sum(ent.text == "重庆" for doc in gold for ent in doc.ents)
+    assert scores["seen_entities"] == n_seen
+    assert scores["unseen_entities"] == scores["entities"] - n_seen
+    rows = [line.split() for line in result.output.splitlines()]
+    unseen = [f"{100 * scores[f'unseen_{score}']:.2f}" for score in "prf"]
+    assert ["unseen", str(scores["unseen_entities"]), *unseen] in rows
+
+
+def test_damaged_training_part(mini_project: Path, tmp_path: Path) -> None:
+    shutil.copy(mini_project / "corpus/demo/dev.spacy", tmp_path)
+    (tmp_path / "train.spacy").write_bytes(b"no docs")
+    assert "[F134]" in failure(mini_project / MODEL, tmp_path)
+
+
 def test_nothing_to_score(mini_project: Path, tmp_path: Path) -> None:
     DocBin(docs=[doc_of("重庆")]).to_disk(tmp_path / "test.spacy")
     result = run(mini_project / MODEL, tmp_path)

@@ -1,0 +1,36 @@
+"""The device that a network is on."""
+
+import torch
+from thinc.api import get_torch_default_device
+
+from ..errors import Errors
+
+AUTO = "auto"
+
+
+def find_device(placement: str) -> torch.device:
+    """The device that a network is to be on.
+
+    placement: "auto" for the one that thinc computes on, the CPU unless the GPU was asked for by
+        `spacy.prefer_gpu`, `spacy.require_gpu` or `--gpu-id`; or one of torch's by its name, such
+        as "cpu", "cuda", "cuda:1" or "mps".
+
+    Raises ValueError (F350) where there is no such device.
+    """
+    if placement == AUTO:
+        return get_torch_default_device()
+    device = torch.device(placement)
+    n_devices = {
+        "cuda": torch.cuda.device_count() if torch.cuda.is_available() else 0,
+        "mps": int(torch.backends.mps.is_available()),
+    }
+    if (device.index or 0) >= n_devices.get(device.type, 1):
+        found = [f"{kind}:{n}" for kind, count in n_devices.items() for n in range(count)]
+        words = {"device": placement, "found": ", ".join(["cpu", *found])}
+        raise ValueError(Errors.F350.format(**words))
+    return device
+
+
+def has_float64(device: torch.device) -> bool:
+    """Whether a device computes in double precision, which Apple's GPUs do not."""
+    return device.type != "mps"

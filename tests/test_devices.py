@@ -1,0 +1,254 @@
+"""The device of a network: how it is chosen, and that all of a network is there.
+
+Without a GPU, torch's "meta" device shows it, whose tensors have shapes but no numbers: an array
+that is left on the CPU cannot be mixed with them unnoticed.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+import torch
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from spacy_flat.lexicon import Entry, Lexicon
+from spacy_flat.nn import crf, devices
+from spacy_flat.nn.devices import find_device
+from spacy_flat.nn.optimizers import AdamW
+from spacy_flat.nn.steps import RowAverage, State
+from spacy_flat.pipe import NetworkPipe
+from spacy_flat.similarity.pairs import join_pair
+from spacy_flat.similarity.reading import SpanPairs
+from spacy_flat.text.initialise import shim_of
+
+TEXTS = ["人和药店在重庆开业。", "他去了上海", "New York 好"]
+TOK2VEC = {
+    "@architectures": "spacy.HashEmbedCNN.v2",
+    "pretrained_vectors": None,
+    "width": 12,
+    "depth": 1,
+    "embed_size": 50,
+    "window_size": 1,
+    "maxout_pieces": 2,
+    "subword_features": False,
+}
+SMALL = {"num_heads": 2, "head_dim": 8}
+TOKENS = {"sequence": {"unit": "token"}}
+CASES: dict[str, tuple[str, dict[str, Any]]] = {
+    "flat": ("flat_ner", {"network": {**SMALL, "layers": 2}}),
+    "flat ff": ("flat_ner", {"network": {**SMALL, "fusion": "ff", "learnable_positions": True}}),
+    "flat gate": ("flat_ner", {"network": {**SMALL, "fusion": "gate", "mask": "distant"}}),
+    "interformer": ("flat_ner", {"network": {**SMALL, "encoder": "interformer"}}),
+    "flat with a tok2vec": ("flat_ner", {"network": SMALL, "tok2vec": TOK2VEC}),
+    "tener": ("tener_ner", {"network": SMALL}),
+    "tener of tokens": ("tener_ner", {"network": SMALL, **TOKENS, "tok2vec": TOK2VEC}),
+    "tener with absolute positions": (
+        "tener_ner",
+        {"network": {**SMALL, "attention": "absolute"}},
+    ),
+    "re2": ("re2_similarity", {"network": {"hidden": 16}}),
+    "re2 with a tok2vec": ("re2_similarity", {"network": {"hidden": 16}, "tok2vec": TOK2VEC}),
+}
+FACTORIES = ("flat_ner", "tener_ner", "re2_similarity", "char_generator")
+
+
+def examples_of(nlp: Language, factory: str) -> list[Example]:
+    examples = []
+    for number, text in enumerate(TEXTS):
+        reference = nlp.make_doc(join_pair(text, TEXTS[0]) if "re2" in factory else text)
+        reference.cats = {"same": float(number == 0), "different": float(number > 0)}
+        if factory.endswith("ner"):
+            reference.set_ents([reference[:1]])
+            reference.ents = [spacy.tokens.Span(reference, 0, 1, "ORG")]
+        examples.append(Example(nlp.make_doc(reference.text), reference))
+    return examples
+
+
+def make(factory: str, model: dict[str, Any], **settings: Any) -> tuple[Language, NetworkPipe]:
+    nlp = spacy.blank("zh")
+    pipe = nlp.add_pipe(factory, config={"model": model, **settings})
+    assert isinstance(pipe, NetworkPipe)
+    if factory == "flat_ner":
+        words = Lexicon([Entry("药店", 3, "n"), Entry("重庆", 5, "ns"), Entry("人和药店", 2, "nt")])
+        nlp.config["initialize"]["components"] = {}
+        examples = examples_of(nlp, factory)
+        pipe.initialize(lambda: examples, nlp=nlp, lexicon=words)
+    else:
+        nlp.initialize(lambda: examples_of(nlp, factory))
+    return nlp, pipe
+
+
+def outputs(pipe: NetworkPipe, docs: list[Doc], is_train: bool) -> Iterator[Tensor]:
+    """What the network gives, batch by batch."""
+    factory = pipe.name
+    if factory == "re2_similarity":
+        pairs = SpanPairs(docs, [(doc[:], docs[0][:]) for doc in docs])
+        found, _ = pipe.model(pairs, is_train)
+        yield from (batch.outputs for batch in found.batches)
+    elif factory == "char_generator":
+        yield from (piece.scores for piece in pipe.model(docs, is_train)[0].pieces)
+    else:
+        yield from (batch.scores for batch in pipe.model(docs, is_train)[0].batches)
+
+
+ARRIVAL = torch.ops.aten.lift_fresh.default  # of an array, which then goes to the device
+
+
+class Watch(TorchDispatchMode):
+    """Notes what is computed on the CPU, and in float64, which Apple's GPUs do not have."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.on_cpu: set[str] = set()
+        self.doubles: set[str] = set()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        found = func(*args, **(kwargs or {}))
+        for tensor in tree_leaves(found):
+            if isinstance(tensor, Tensor):
+                if tensor.device.type == "cpu" and func is not ARRIVAL:
+                    self.on_cpu.add(str(func))
+                if tensor.dtype is torch.float64:
+                    self.doubles.add(str(func))
+        return found
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_all_of_a_network_is_on_its_device(case: str) -> None:
+    nlp, pipe = make(*CASES[case])
+    docs = [nlp.make_doc(text) for text in TEXTS]
+    shim_of(pipe.model).place("meta")
+    with Watch() as watch:
+        found = list(outputs(pipe, docs, is_train=False))
+    assert found
+    assert {output.device.type for output in found} == {"meta"}
+    assert watch.on_cpu == set()
+    assert watch.doubles == set()
+
+
+def test_auto_is_where_thinc_computes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GPU that torch has is not taken unasked."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert find_device("auto") == torch.device("cpu")
+    assert find_device("cuda") == torch.device("cuda")
+    assert find_device("cuda:1") == torch.device("cuda:1")
+    with pytest.raises(ValueError, match=r"F350.*'cuda:2'.*cpu, cuda:0, cuda:1"):
+        find_device("cuda:2")
+    monkeypatch.setattr(devices, "get_torch_default_device", lambda: torch.device("meta"))
+    assert find_device("auto") == torch.device("meta")
+
+
+@pytest.fixture
+def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+
+
+@pytest.mark.usefixtures("no_gpu")
+@pytest.mark.parametrize("device", ["cuda", "cuda:1", "mps"])
+@pytest.mark.parametrize("factory", FACTORIES)
+def test_a_device_that_is_missing(factory: str, device: str) -> None:
+    with pytest.raises(ValueError, match=f"F350.*'{device}'.*torch finds cpu"):
+        make(factory, {}, device=device)
+
+
+@pytest.mark.parametrize("factory", FACTORIES)
+@pytest.mark.parametrize("device", ["gpu", "cuda:", "CUDA", "cpu:x", ""])
+def test_what_is_no_device(factory: str, device: str) -> None:
+    with pytest.raises(ValueError, match="F310"):
+        spacy.blank("zh").add_pipe(factory, config={"device": device})
+
+
+@pytest.mark.usefixtures("no_gpu")
+@pytest.mark.parametrize("factory", FACTORIES)
+def test_saved_with_a_gpu_and_loaded_without(factory: str, tmp_path: Path) -> None:
+    nlp, pipe = make(factory, {})
+    nlp.to_disk(tmp_path)
+    config = (tmp_path / "config.cfg").read_text("utf-8")
+    assert 'device = "auto"' in config
+    saved = config.replace('device = "auto"', 'device = "cuda"')
+    (tmp_path / "config.cfg").write_text(saved, "utf-8")
+    with pytest.raises(ValueError, match=r"F350.*spacy\.load\(PATH, config=") as caught:
+        spacy.load(tmp_path)
+    assert "components.NAME.device" in str(caught.value)
+    loaded = spacy.load(tmp_path, config={f"components.{factory}.device": "cpu"})
+    assert loaded.get_pipe(factory).device == "cpu"
+    docs = [nlp.make_doc(text) for text in TEXTS]
+    for before, after in zip(
+        outputs(pipe, docs, False), outputs(loaded.get_pipe(factory), docs, False), strict=True
+    ):
+        torch.testing.assert_close(before, after)
+
+
+@pytest.mark.usefixtures("no_gpu")
+def test_another_device_at_run_time(tmp_path: Path) -> None:
+    nlp, pipe = make("tener_ner", {})
+    pipe.device = "cpu"
+    assert pipe.device == pickle.loads(pickle.dumps(pipe)).device == "cpu"
+    with pytest.raises(ValueError, match="F350"):
+        pipe.device = "mps"
+    assert pipe.device == "cpu"
+    assert list(outputs(pipe, [nlp.make_doc("重庆")], False))
+    nlp.to_disk(tmp_path)
+    assert spacy.load(tmp_path).get_pipe("tener_ner").device == "auto"
+
+
+def test_a_chosen_device_stays_when_thinc_changes_its_own() -> None:
+    _, pipe = make("tener_ner", {})
+    shim = shim_of(pipe.model)
+    pipe.device = "cpu"
+    shim.to_device("meta", -1)
+    assert shim.device.type == "cpu"
+    pipe.device = "auto"
+    shim.to_device("meta", -1)
+    assert shim.device.type == "meta"
+
+
+def test_the_crf_computes_on_the_cpu_where_there_is_no_float64(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On "meta", as if it were Apple's GPU: with numbers it would be the CPU's result."""
+    everything = torch.ones(3, 3, dtype=torch.bool).numpy()
+    layer = crf.CRF(3, everything, everything[0], everything[0]).to("meta")
+    moved: list[str] = []
+
+    def cpu(tensor: Tensor) -> Tensor:
+        moved.append(str(tensor.dtype))
+        return torch.ones(tensor.shape, dtype=tensor.dtype)
+
+    monkeypatch.setattr(crf, "has_float64", lambda device: device.type != "meta")
+    monkeypatch.setattr(Tensor, "cpu", cpu)
+    monkeypatch.setattr(layer, "_check_shapes", lambda *_: None)
+    scores = {name: torch.zeros_like(p, device="cpu") for name, p in layer.named_parameters()}
+    emissions = torch.zeros(2, 4, 3, device="meta")
+    lengths = torch.ones(2, dtype=torch.int64, device="meta")
+    assert scores
+    with pytest.raises(NotImplementedError, match="meta"):  # the parameters have no numbers
+        layer.decode(emissions, lengths)
+    assert moved == ["torch.float32", "torch.int64"]
+
+
+def test_steps_need_no_float64() -> None:
+    """Of a table in single precision, counts and averages are in single precision, and exact."""
+    nlp, _ = make("tener_ner", {})
+    optimizer = AdamW(0.01, use_averages=True)
+    for _ in range(3):
+        nlp.update(examples_of(nlp, "tener_ner"), sgd=optimizer)
+    states = [state for state in optimizer.mom1.values() if isinstance(state, State)]
+    averages = [a for a in optimizer.averages.values() if isinstance(a, RowAverage)]
+    counts = [state.steps for state in states if isinstance(state.steps, Tensor)]
+    assert counts
+    assert averages
+    kept = [*counts, *(average.seen for average in averages)]
+    assert {tensor.dtype for tensor in kept} == {torch.float32}
