@@ -68,7 +68,15 @@ class TorchShim(Shim):
 
     def initialise(self, config: dict[str, Any]) -> nn.Module:
         """Build a network anew, on thinc's current device."""
-        return self._adopt(self._built(config), config)
+        return self.adopt(self._built(config), config)
+
+    def adopt(self, network: nn.Module, config: dict[str, Any]) -> nn.Module:
+        """Take a network, such as one that was loaded, which `build(config)` would make but for its
+        weights."""
+        with Shim.global_id_lock:
+            Shim.global_id += 1
+            self.id = Shim.global_id
+        return self._replace(network, config)
 
     def grow(self, config: dict[str, Any]) -> nn.Module:
         """Build a larger network, such as one of more labels, and let training go on with it.
@@ -142,7 +150,7 @@ class TorchShim(Shim):
         config = weights.read_config(data)
         network = self._built(config)
         weights.load_into(network, data)
-        self._adopt(network, config)
+        self.adopt(network, config)
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -152,12 +160,6 @@ class TorchShim(Shim):
     def _built(self, config: dict[str, Any]) -> nn.Module:
         _compute_alone_if_forked()
         return self.build(config)
-
-    def _adopt(self, network: nn.Module, config: dict[str, Any]) -> nn.Module:
-        with Shim.global_id_lock:
-            Shim.global_id += 1
-            self.id = Shim.global_id
-        return self._replace(network, config)
 
     def _replace(self, network: nn.Module, config: dict[str, Any]) -> nn.Module:
         self._model = network.to(get_torch_default_device())
