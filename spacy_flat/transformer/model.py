@@ -37,7 +37,7 @@ def build_character_transformer(
     `transformer` of spacy-transformers.
 
     name: of a model of Hugging Face's, or the path of a folder. Only `initialize` reads it.
-    network: options; see there.
+    network: options, as above.
     tokenizer_config: settings of the tokenizer, such as `do_lower_case`.
     transformer_config: settings of the encoder, such as `hidden_dropout_prob`.
 
@@ -96,7 +96,10 @@ def build_character_tok2vec(
 ) -> Tok2Vec:
     """Build an encoder that belongs to one component alone, as `nlp.replace_listeners` does.
 
-    name, network, tokenizer_config, transformer_config: as of `spacy-flat.CharacterTransformer.v1`.
+    name: of a model of Hugging Face's, or the path of a folder. Only `initialize` reads it.
+    network: options, as above.
+    tokenizer_config: settings of the tokenizer, such as `do_lower_case`.
+    transformer_config: settings of the encoder, such as `hidden_dropout_prob`.
     grad_factor: the gradients are multiplied by this.
     pooling: makes one vector a token of its characters'; none leaves one vector a character.
 
