@@ -115,7 +115,7 @@ def test_configs_of_a_bert(block: str) -> None:
     """They fit into the config with a BERT."""
     pytest.importorskip("spacy_transformers", reason="spacy-transformers is not installed")
     whole = load_config(ROOT / "configs/zh_flat_bert.cfg", interpolate=False)
-    part = Config().from_str("[paths]\ntransformer = null\n\n" + parents_of(block) + block)
+    part = Config().from_str(parents_of(block) + block, interpolate=False)
     config = Config(whole.merge(part)).interpolate()
     nlp = load_model_from_config(config, auto_fill=True)
     assert nlp.pipe_names == ["transformer", "flat_ner"]
