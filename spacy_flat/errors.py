@@ -581,6 +581,49 @@ class Errors(metaclass=_Coded):
         "learning rate or with gradient clipping."
     )
 
+    # Encoders
+    F360 = (
+        "model.{block}: overlap = {overlap} is out of range. Choose a number from 0 to half of "
+        "window = {window}."
+    )
+    F361 = (
+        "A BERT beneath a component needs spacy-transformers. "
+        "Run: pip install 'spacy-flat[transformers]'"
+    )
+    F362 = (
+        "{name}: its tokenizer, {tokenizer}, can't give one piece a character. It must have a fast "
+        "form, and pieces for the start, the end, padding and what is unknown, as those of BERT, "
+        "RoBERTa-wwm, MacBERT, ELECTRA and most Chinese ALBERTs have."
+    )
+    F363 = (
+        "{name}: this encoder reads {places} pieces at most, one of them before and one behind the "
+        "text, but window = {window}. Set window in the block model.network of the component "
+        "`transformer` to a lower number."
+    )
+    F364 = (
+        "{name}: the encoder can't be loaded. Give the path of a folder in the form of Hugging "
+        "Face's (config.json, vocab.txt or tokenizer.json, and the weights), or the name of a "
+        "model there. {reason}"
+    )
+    F365 = (
+        "There is no transformer before the component that listens to one. Add a component "
+        "`transformer`, whose architecture is spacy-flat.CharacterTransformer.v1, before it."
+    )
+    F366 = (
+        "There are no vectors of the characters of {text!r}. The component `transformer` must be "
+        "in the pipeline and enabled, stand before this one, and have the architecture "
+        "spacy-flat.CharacterTransformer.v1."
+    )
+    F367 = (
+        'The units are tokens (unit = "token"), but the tok2vec gives vectors of characters. Take '
+        "spacy-transformers.TransformerListener.v1 as tok2vec, whose pooling makes one vector a "
+        "token."
+    )
+    F368 = (
+        "Component {name!r} reads nothing: neither characters nor bigrams, and it has no tok2vec. "
+        "Set characters = true in its block model.sequence, or give it a tok2vec."
+    )
+
     # Searching
     F330 = "There is no text to search in. Give at least one."
     F331 = "{path}: no index here, {file} is missing. Save one with TextIndex.save."

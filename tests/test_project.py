@@ -30,6 +30,7 @@ from spacy_flat.generator.options import CharLMOptions, TextOptions
 from spacy_flat.ner.flat.options import FLATOptions, LatticeOptions
 from spacy_flat.ner.tener.options import SequenceOptions, TENEROptions
 from spacy_flat.similarity.options import PairTextOptions, RE2Options
+from spacy_flat.transformer.options import CharacterTransformerOptions
 
 ROOT = Path(__file__).parents[1]
 CONFIGS = sorted((ROOT / "configs").glob("*.cfg"))
@@ -38,8 +39,10 @@ FACTORIES = {
     "tener": "tener_ner",
     "re2": "re2_similarity",
     "char": "char_generator",
+    "bert": "tener_ner",
 }
-MODELS = {"ner": ("flat", "tener"), "pairs": ("re2",), "poems": ("char",)}
+BERT_MODELS = ("flat_bert", "tener_bert", "bert_crf", "bert_mlp")
+MODELS = {"ner": ("flat", "tener", *BERT_MODELS), "pairs": ("re2",), "poems": ("char",)}
 PIPELINES = [
     (name, source.lang, model)
     for name, source in SOURCES.items()
@@ -52,6 +55,12 @@ DEFAULTS = {
     "tener_ner": {"network": TENEROptions(), "sequence": SequenceOptions()},
     "re2_similarity": {"network": RE2Options(), "text": PairTextOptions()},
     "char_generator": {"network": CharLMOptions(), "text": TextOptions()},
+    "transformer": {"network": CharacterTransformerOptions()},
+}
+BERT = {"network": {"frozen_steps": 400, "warmup_steps": 400}}
+BERT_ALONE = {
+    "network": {"encoder": "none", "embed_dropout": 0.1, "output_dropout": 0.1},
+    "sequence": {"characters": False, "bigrams": False},
 }
 OTHERS = {
     "zh_flat": {"lattice": {"char_min_freq": 2, "bigram_min_freq": 2, "word_min_freq": 2}},
@@ -64,6 +73,12 @@ OTHERS = {
             "embed_dropout": 0.3,
         },
         "sequence": {"unit": "token", "word_min_freq": 3, "normalise_embeddings": False},
+    },
+    "zh_flat_bert": {"lattice": {"char_min_freq": 2, "bigram_min_freq": 2, "word_min_freq": 2}},
+    "zh_bert_crf": BERT_ALONE,
+    "zh_bert_mlp": {
+        **BERT_ALONE,
+        "network": {**BERT_ALONE["network"], "transitions": False},
     },
 }
 
@@ -80,7 +95,8 @@ def test_configs_are_complete(path: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_pipelines_of_configs_can_be_built(path: Path) -> None:
     nlp = load_model_from_config(load_config(path), auto_fill=False)
-    assert nlp.pipe_names == [FACTORIES[path.stem.split("_")[1]]]
+    below = ["transformer"] if "bert" in path.stem else []
+    assert nlp.pipe_names == [*below, FACTORIES[path.stem.split("_")[1]]]
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
@@ -88,12 +104,13 @@ def test_configs_hold_the_default_options(path: Path) -> None:
     """But for what makes them another config."""
     if path.stem.endswith("_published"):
         return
-    ((name, component),) = load_config(path)["components"].items()
-    for block, options in DEFAULTS[name].items():
-        defaults = {name: _as_config(value) for name, value in asdict(options).items()}
-        defaults.update(OTHERS.get(path.stem, {}).get(block, {}))
-        model = component["model"]
-        assert model[block] == {"@misc": model[block]["@misc"], **defaults}
+    for name, component in load_config(path)["components"].items():
+        others = BERT if name == "transformer" else OTHERS.get(path.stem, {})
+        for block, options in DEFAULTS[name].items():
+            defaults = {name: _as_config(value) for name, value in asdict(options).items()}
+            defaults.update(others.get(block, {}))
+            model = component["model"]
+            assert model[block] == {"@misc": model[block]["@misc"], **defaults}
 
 
 def _as_config(value: object) -> object:
@@ -169,7 +186,7 @@ def test_variables(bare_project: Path, capfd: pytest.CaptureFixture[str]) -> Non
 def test_overrides_of_training_exist(bare_project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     project_run(bare_project, "train", dry=True)
     keys = re.findall(r"--(\w+)\.([\w.]+)", capfd.readouterr().out)
-    assert len(keys) == 8
+    assert len(keys) == 9
     for path in CONFIGS:
         for section, key in keys:
             node = load_config(path)[section]

@@ -20,7 +20,7 @@ from similarity.conftest import examples_of
 from spacy.cli._util import app as spacy_app
 from spacy.cli._util import parse_config_overrides
 from spacy.tokens import DocBin
-from spacy.util import load_config, registry
+from spacy.util import load_config, load_model_from_config, registry
 from thinc.api import Config
 from typer.testing import CliRunner
 from weasel.cli.run import project_run
@@ -44,7 +44,7 @@ def blocks(language: str) -> dict[str, str]:
     }
 
 
-PYTHON, INI = blocks("python"), blocks("ini")
+PYTHON, INI, CFG = blocks("python"), blocks("ini"), blocks("cfg")
 COMMANDS = list(dict.fromkeys("".join(blocks("bash").values()).splitlines()))
 
 
@@ -108,6 +108,26 @@ def test_lexicons_of_configs_are_read(block: str) -> None:
     found = registry.resolve({"lexicon": lexicon})["lexicon"]
     assert list(found) == ["人和药店"]
     assert found.type_names == ("", "drug")
+
+
+@pytest.mark.parametrize("block", CFG.values(), ids=CFG)
+def test_configs_of_a_bert(block: str) -> None:
+    """They fit into the config with a BERT."""
+    pytest.importorskip("spacy_transformers", reason="spacy-transformers is not installed")
+    whole = load_config(ROOT / "configs/zh_flat_bert.cfg", interpolate=False)
+    part = Config().from_str(parents_of(block) + block, interpolate=False)
+    config = Config(whole.merge(part)).interpolate()
+    nlp = load_model_from_config(config, auto_fill=True)
+    assert nlp.pipe_names == ["transformer", "flat_ner"]
+    registry.resolve({"optimizer": config["training"]["optimizer"]})
+
+
+def parents_of(block: str) -> str:
+    """The headings that a part of a config must have before it."""
+    own = re.findall(r"^\[(.+)\]$", block, re.MULTILINE)
+    parts = [name.split(".")[:length] for name in own for length in range(1, name.count(".") + 1)]
+    names = dict.fromkeys(".".join(part) for part in parts)
+    return "".join(f"[{name}]\n" for name in names if name not in own)
 
 
 # Commands

@@ -39,6 +39,7 @@ class TaggingNetwork(EmbeddingNetwork):
         tags = TagSet(labels, options.scheme)
         self.classify = nn.Linear(width, len(tags))
         self.crf = CRF(len(tags), tags.allowed_transitions, tags.allowed_starts, tags.allowed_ends)
+        self.crf.requires_grad_(options.transitions)  # they start at zero
 
     def emissions(self, hidden: Tensor) -> Tensor:
         """[B, C, D] → [B, C, K]."""

@@ -16,6 +16,12 @@ class NetworkOptions(Options):
     block: ClassVar[str] = "network"
 
     scheme: Scheme = option("BIOES", "tags of the CRF", fixed=True)
+    transitions: bool = option(
+        True,
+        "learn which tag follows which, as a CRF does; without, the scores of single tags choose "
+        "among the legal sequences",
+        fixed=True,
+    )
     layers: int = option(1, "layers of attention and feed-forward", least=1, fixed=True)
     num_heads: int = option(
         8, "attention heads; the width is num_heads × head_dim", least=1, fixed=True

@@ -81,7 +81,15 @@ class TorchShim(Shim):
 
     def initialise(self, config: dict[str, Any]) -> nn.Module:
         """Build a network anew. Raises ValueError (F350) where its device is missing."""
-        return self._adopt(self._built(config), config)
+        return self.adopt(self._built(config), config)
+
+    def adopt(self, network: nn.Module, config: dict[str, Any]) -> nn.Module:
+        """Take a network, such as one that was loaded, which `build(config)` would make but for its
+        weights."""
+        with Shim.global_id_lock:
+            Shim.global_id += 1
+            self.id = Shim.global_id
+        return self._replace(network, config)
 
     def grow(self, config: dict[str, Any]) -> nn.Module:
         """Build a larger network, such as one of more labels, and let training go on with it.
@@ -157,7 +165,7 @@ class TorchShim(Shim):
         config = weights.read_config(data)
         network = self._built(config)
         weights.load_into(network, data)
-        self._adopt(network, config)
+        self.adopt(network, config)
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -168,12 +176,6 @@ class TorchShim(Shim):
         find_device(self.placement)  # before the work, if there is none
         _compute_alone_if_forked()
         return self.build(config)
-
-    def _adopt(self, network: nn.Module, config: dict[str, Any]) -> nn.Module:
-        with Shim.global_id_lock:
-            Shim.global_id += 1
-            self.id = Shim.global_id
-        return self._replace(network, config)
 
     def _replace(self, network: nn.Module, config: dict[str, Any]) -> nn.Module:
         self._model = network.to(find_device(self.placement))

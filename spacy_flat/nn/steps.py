@@ -12,7 +12,7 @@ rest in the steps that do not touch it.
 import math
 import warnings
 from collections.abc import Iterator, MutableMapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -124,8 +124,18 @@ class Part:
 
 
 @torch.no_grad()
-def update(network: nn.Module, shim: int, optimizer: Optimizer) -> None:
+def update(
+    network: nn.Module,
+    shim: int,
+    optimizer: Optimizer,
+    *,
+    group: str | None = None,
+    scale: float = 1.0,
+) -> None:
     """Update a network's parameters by their gradients, which it removes.
+
+    group: of all parameters, where it is not that of `grouped_parameters`.
+    scale: of the learning rate.
 
     A step with a gradient that is not finite is left out, with warning W200.
 
@@ -134,12 +144,15 @@ def update(network: nn.Module, shim: int, optimizer: Optimizer) -> None:
         ValueError: it is RAdam.v1 (F207); a multiplier's group is in no network (F205); too many
             steps in a row were left out (F208).
     """
-    parameters = list(grouped_parameters(network))
+    parameters = [
+        (name, group or own, parameter) for name, own, parameter in grouped_parameters(network)
+    ]
     clock = key(shim, "")
     if isinstance(optimizer, GroupedOptimizer):
-        optimizer.check_groups(shim, {group for _, group, _ in parameters})
+        optimizer.check_groups(shim, {own for _, own, _ in parameters})
         optimizer.begin_step(clock)
     rule = rule_of(optimizer)
+    rule = replace(rule, learn_rate=rule.learn_rate * scale)
     targets = _take_gradients(parameters, shim, rule, optimizer)
     averages: dict[KeyT, Any] | None = optimizer.averages
     if averages is not None:

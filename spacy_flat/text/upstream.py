@@ -1,6 +1,6 @@
-"""Vectors from upstream: those that a tok2vec makes of tokens, as vectors of a text's units."""
+"""Vectors from upstream: those that a tok2vec makes of tokens or characters, for a text's units."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,6 +8,7 @@ from spacy.tokens import Doc
 from thinc.api import Model, torch2xp, xp2torch
 from thinc.types import Floats2d
 
+from ..errors import Errors
 from .batches import Batch
 from .segments import Segment
 from .units import Ints, Unit, token_ends
@@ -22,9 +23,12 @@ Tok2Vec = Model[list[Doc], list[Floats2d]]
 class Upstream:
     """The vectors of some Docs, and the gradient's way back. Without a tok2vec there are none.
 
+    tok2vec: gives a vector a token; or, where its attribute "unit" is "char", one for each of the
+        tokens' characters.
     device: of the network that reads them, which need not be the tok2vec's.
-    token_vectors: those of the tokens of each Doc, where the tok2vec has read them before; in
-        prediction alone.
+    vectors: those of each Doc, where the tok2vec has read them before; in prediction alone.
+
+    Raises ValueError (F367) where it gives vectors of characters, but the units are tokens.
     """
 
     def __init__(
@@ -34,23 +38,32 @@ class Upstream:
         docs: list[Doc],
         is_train: bool,
         device: "torch.device",
-        token_vectors: list[Floats2d] | None = None,
+        vectors: list[Floats2d] | None = None,
     ) -> None:
         self.tok2vec = tok2vec
         if tok2vec is None:
             return
-        if token_vectors is None:
-            token_vectors, self._backprop = tok2vec(docs, is_train)
+        if vectors is None:
+            vectors, self._backprop = tok2vec(docs, is_train)
         xp = tok2vec.ops.xp
-        width = token_vectors[0].shape[1]
+        width = vectors[0].shape[1]
         # The first row is for characters that are in no token: single spaces between words.
-        rows = xp.concatenate([xp.zeros((1, width), dtype="f"), *token_vectors])
+        rows = xp.concatenate([xp.zeros((1, width), dtype="f"), *vectors])
         self.vectors = xp2torch(rows, requires_grad=is_train, device=device)
-        self._lengths = [len(doc) for doc in docs]
+        self._lengths = [len(rows) for rows in vectors]
         starts = np.cumsum([1, *self._lengths])
+        row_of_unit = self._row_of_unit(tok2vec, unit)
         self._rows = [
-            token_of_unit(doc, int(start), unit) for doc, start in zip(docs, starts, strict=False)
+            row_of_unit(doc, int(start), unit) for doc, start in zip(docs, starts, strict=False)
         ]
+
+    @staticmethod
+    def _row_of_unit(tok2vec: Tok2Vec, unit: Unit) -> Callable[[Doc, int, Unit], Ints]:
+        if tok2vec.attrs.get("unit") != "char":
+            return token_of_unit
+        if unit == "token":
+            raise ValueError(Errors.F367)
+        return character_of_unit
 
     def of(self, batch: Batch) -> "Tensor | None":
         """[B, C, D] vectors of a batch's units, or None where there is no tok2vec."""
@@ -117,3 +130,9 @@ def token_of_unit(doc: Doc, first: int, unit: Unit) -> Ints:
     places = np.arange(len(doc.text))
     tokens = np.searchsorted(starts, places, "right") - 1
     return np.where(places < ends[tokens], first + tokens, 0)
+
+
+def character_of_unit(doc: Doc, first: int, unit: Unit = "char") -> Ints:
+    """[characters] `first` + the number of each one among those of tokens; 0 if it is in none."""
+    inside = token_of_unit(doc, 1, "char") > 0
+    return np.where(inside, first - 1 + np.cumsum(inside), 0)

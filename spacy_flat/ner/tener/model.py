@@ -5,7 +5,8 @@ from functools import partial
 
 from spacy.tokens import Doc
 
-from ...text.initialise import initialise_network
+from ...errors import Errors
+from ...text.initialise import initialise_network, tok2vec_of
 from ...text.upstream import Tok2Vec
 from ..model import TaggingModel, make_model
 from .options import SequenceOptions, TENEROptions
@@ -31,8 +32,13 @@ def build_tener_model(
 def initialise(
     model: TaggingModel, docs: list[Doc], labels: Sequence[str], vocabulary: Vocabulary, name: str
 ) -> None:
-    """Build the network for some labels and what the training Docs taught."""
+    """Build the network for some labels and what the training Docs taught.
+
+    Raises ValueError (F368) where there is nothing that it could read.
+    """
     encoder, columns = vocabulary
+    if not columns and tok2vec_of(model) is None:
+        raise ValueError(Errors.F368.format(name=name))
     n_spelling = len(encoder.chars) if encoder.unit == "token" else 0
     sizes = {"labels": list(labels), "n_spelling": n_spelling}
     initialise_network(model, docs, encoder, encoder.options, columns, sizes, name)

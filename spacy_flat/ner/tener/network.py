@@ -87,8 +87,9 @@ class TENER(TaggingNetwork):
 
     def _characters(self, batch: CharacterBatch) -> list[Tensor]:
         """Each [B, C, …]."""
-        assert self.chars is not None
-        parts = [self.chars(self.keys(batch.chars))]
+        parts = []
+        if self.chars is not None:
+            parts.append(self.chars(self.keys(batch.chars)))
         if self.bigrams is not None:
             parts.append(self.bigrams(self.keys(batch.bigrams)))
         return parts
@@ -140,6 +141,14 @@ class Transformer(nn.Module):
             units = layer(units, C, *context)
         out: Tensor = self.norm(units)
         return out
+
+
+class Unmixed(nn.Module):
+    """The units as they are."""
+
+    def forward(self, units: Tensor, present: Tensor) -> Tensor:
+        """units: [B, C, D]; present: [B, C] False for padding. Returns [B, C, D]."""
+        return units
 
 
 class BiLSTM(nn.Module):
@@ -225,6 +234,8 @@ class Convolution(nn.Module):
 
 def make_encoder(options: TENEROptions) -> nn.Module:
     """What mixes the units, as the options have it."""
+    if options.encoder == "none":
+        return Unmixed()
     if options.encoder == "bilstm":
         return BiLSTM(options.num_heads * options.head_dim, options.layers, options.ff_dropout)
     return Transformer(options)

@@ -15,7 +15,7 @@ from ...text.options import (
 from ...text.units import Unit
 from ..options import NetworkOptions
 
-Encoder = Literal["transformer", "bilstm"]
+Encoder = Literal["transformer", "bilstm", "none"]
 Attention = Literal["relative", "absolute"]
 Norm = Literal["post", "pre"]
 CharEncoder = Literal["none", "adatrans", "cnn", "lstm"]
@@ -32,7 +32,8 @@ class TENEROptions(NetworkOptions):
     ff: int = option(2, "the feed-forward layer is this many times as wide", least=1, fixed=True)
     encoder: Encoder = option(
         "transformer",
-        "what mixes the units: a transformer, or a bidirectional LSTM of the same width (bilstm)",
+        "what mixes the units: a transformer, a bidirectional LSTM of the same width (bilstm), or "
+        "nothing (none), which leaves it to a tok2vec such as a BERT",
         fixed=True,
     )
     attention: Attention = option(
@@ -92,6 +93,11 @@ class SequenceOptions(
     unit: Unit = option(
         "char",
         'what is tagged: "char", the characters of the text, whatever the tokens are, or "token"',
+        fixed=True,
+    )
+    characters: bool = option(
+        True,
+        'embed characters (unit = "char"); without, a tok2vec such as a BERT says what they are',
         fixed=True,
     )
     lower_case: bool = option(

@@ -63,5 +63,6 @@ def learn_vocabulary(
         options,
     )
     encoder = SequenceEncoder(options, chars.index, bigrams.index, none)
-    columns = {"chars": chars, "bigrams": bigrams} if options.bigrams else {"chars": chars}
-    return Vocabulary(encoder, columns)
+    used = {"chars": options.characters, "bigrams": options.bigrams}
+    columns = {"chars": chars, "bigrams": bigrams}
+    return Vocabulary(encoder, {name: columns[name] for name in columns if used[name]})

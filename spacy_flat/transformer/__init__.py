@@ -1,0 +1,1 @@
+"""A BERT beneath components: one vector a character, through spacy-transformers."""

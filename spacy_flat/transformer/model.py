@@ -1,0 +1,265 @@
+"""The registered architectures: a BERT for the component `transformer` of spacy-transformers, and
+the layers that give its vectors of characters to our components."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import compress
+from typing import TYPE_CHECKING, Any, cast
+
+from spacy.tokens import Doc
+from thinc.api import Model, chain, torch2xp
+from thinc.types import Floats2d, Ragged
+
+from ..errors import Errors
+from ..text.upstream import Tok2Vec, token_of_unit
+from .options import CharacterTransformerOptions
+from .pieces import PieceEncoder
+
+if TYPE_CHECKING:
+    from spacy_transformers import FullTransformerBatch, TransformerData
+
+    from ..nn.encoder_shim import EncoderShim
+
+TransformerModel = Model[list[Doc], "FullTransformerBatch"]
+DataModel = Model[list[Doc], "list[TransformerData]"]
+Settings = dict[str, Any]
+
+TOK2VEC = "spacy-flat.CharacterTok2Vec.v1"
+
+
+def build_character_transformer(
+    name: str,
+    network: CharacterTransformerOptions,
+    tokenizer_config: Settings = {},  # noqa: B006
+    transformer_config: Settings = {},  # noqa: B006
+) -> TransformerModel:
+    """Build an encoder such as BERT that gives one vector a character, for the component
+    `transformer` of spacy-transformers.
+
+    name: of a model of Hugging Face's, or the path of a folder. Only `initialize` reads it.
+    network: options, as above.
+    tokenizer_config: settings of the tokenizer, such as `do_lower_case`.
+    transformer_config: settings of the encoder, such as `hidden_dropout_prob`.
+
+    Raises ImportError (F361) where spacy-transformers is not installed.
+    """
+    _require_spacy_transformers()
+    from ..nn.checked_model import CheckedModel
+    from ..nn.encoder_shim import EncoderShim
+    from .network import CharacterTransformer
+
+    shim = EncoderShim(
+        partial(CharacterTransformer.from_config, network),
+        frozen_steps=network.frozen_steps,
+        warmup_steps=network.warmup_steps,
+    )
+    return CheckedModel(
+        "character_transformer",
+        read_characters,
+        init=load_encoder,
+        dims={"nO": None},
+        shims=[shim],
+        attrs={
+            "name": name,
+            "options": network,
+            "encoder": PieceEncoder(),
+            "tokenizer_config": tokenizer_config,
+            "transformer_config": transformer_config,
+            "replace_listener": with_data,
+            "replace_listener_cfg": replaced_config,
+        },
+    )
+
+
+def build_character_listener(upstream: str = "*", grad_factor: float = 1.0) -> Tok2Vec:
+    """Build a layer that gives a component the vectors of characters that a transformer of the
+    pipeline has made, and passes the gradients back.
+
+    upstream: the name of that transformer, or "*" for any.
+    grad_factor: the gradients are multiplied by this.
+
+    Raises ImportError (F361) where spacy-transformers is not installed.
+    """
+    _require_spacy_transformers()
+    from spacy_transformers.layers import TransformerListener
+
+    return character_vectors(TransformerListener(upstream), grad_factor)
+
+
+def build_character_tok2vec(
+    name: str,
+    network: CharacterTransformerOptions,
+    tokenizer_config: Settings = {},  # noqa: B006
+    transformer_config: Settings = {},  # noqa: B006
+    grad_factor: float = 1.0,
+    pooling: Model[Ragged, Floats2d] | None = None,
+) -> Tok2Vec:
+    """Build an encoder that belongs to one component alone, as `nlp.replace_listeners` does.
+
+    name: of a model of Hugging Face's, or the path of a folder. Only `initialize` reads it.
+    network: options, as above.
+    tokenizer_config: settings of the tokenizer, such as `do_lower_case`.
+    transformer_config: settings of the encoder, such as `hidden_dropout_prob`.
+    grad_factor: the gradients are multiplied by this.
+    pooling: makes one vector a token of its characters'; none leaves one vector a character.
+
+    Raises ImportError (F361) where spacy-transformers is not installed.
+    """
+    transformer = build_character_transformer(name, network, tokenizer_config, transformer_config)
+    if pooling is None:
+        return character_vectors(with_data(transformer), grad_factor)
+    from spacy_transformers.layers import trfs2arrays
+
+    return chain(with_data(transformer), trfs2arrays(pooling, grad_factor))
+
+
+def with_data(transformer: TransformerModel) -> DataModel:
+    """What takes a listener's place."""
+    from spacy_transformers.layers import split_trf_batch
+
+    return chain(transformer, split_trf_batch())
+
+
+def replaced_config(transformer: Settings, listener: Settings) -> Settings:
+    """The config of the layer of which `with_data` has taken the listener's place."""
+    own = {"grad_factor": listener.get("grad_factor", 1.0), "pooling": listener.get("pooling")}
+    return {**transformer, "@architectures": TOK2VEC, **own}
+
+
+# The encoder
+
+
+def load_encoder(model: TransformerModel, X: object = None, Y: object = None) -> None:
+    """Load weights and tokenizer, unless there are some already.
+
+    Raises OSError (F364) where they can't be loaded, ValueError (F362) for a tokenizer that can't
+    be used, or (F363) for windows that the encoder is too short for.
+    """
+    shim = _shim(model)
+    shim.steps = 0
+    if shim.is_initialised:
+        return
+    from transformers import AutoConfig, AutoModel, AutoTokenizer
+
+    from .network import CharacterTransformer
+
+    name, options = model.attrs["name"], model.attrs["options"]
+    try:
+        loaded = AutoTokenizer.from_pretrained
+        tokenizer = loaded(name, **model.attrs["tokenizer_config"])  # type: ignore[no-untyped-call]
+        config = AutoConfig.from_pretrained(name, **model.attrs["transformer_config"])
+        encoder = AutoModel.from_pretrained(name, config=config)
+    except (OSError, ValueError) as error:
+        raise OSError(Errors.F364.format(name=name, reason=error)) from error
+    places = min(config.max_position_embeddings, tokenizer.model_max_length)
+    if options.window + 2 > places:
+        raise ValueError(Errors.F363.format(name=name, places=places, window=options.window))
+    model.attrs["encoder"] = PieceEncoder.of(tokenizer, name)
+    plain = {**config.to_dict(), "_name_or_path": ""}
+    shim.adopt(
+        CharacterTransformer(encoder, options.layers),
+        {"encoder": plain, "options": options.fixed()},
+    )
+    model.set_dim("nO", config.hidden_size)
+
+
+def read_characters(
+    model: TransformerModel, docs: list[Doc], is_train: bool
+) -> tuple["FullTransformerBatch", Callable[["FullTransformerBatch"], list[Doc]]]:
+    """The vectors of the characters of all tokens: those of a Doc are one window of its
+    `TransformerData`, and a token's pieces are its characters."""
+    from .data import character_batch
+
+    shim, encoder = _shim(model), model.attrs["encoder"]
+    texts = [characters_of(doc) for doc in docs]
+    learns = is_train and shim.learns
+    with shim.training() if learns else shim.predicting() as network:
+        vectors = network(encoder.batches(texts, model.attrs["options"]))
+    if learns:
+        shim.await_gradient()
+
+    def backprop(gradient: "FullTransformerBatch") -> list[Doc]:
+        if learns:
+            (values,) = gradient.model_output.values()
+            shim.backward(vectors, values[0].to(vectors.device))
+        return docs
+
+    return character_batch(docs, texts, encoder, torch2xp(vectors.detach())), backprop
+
+
+def characters_of(doc: Doc) -> str:
+    """The text without what is in no token: single spaces between words."""
+    return "".join(compress(doc.text, token_of_unit(doc, 1, "char")))
+
+
+def _shim(model: TransformerModel) -> "EncoderShim":
+    return cast("EncoderShim", model.shims[0])
+
+
+# The layer of a component
+
+
+def character_vectors(source: DataModel, grad_factor: float) -> Tok2Vec:
+    """One vector a character of the tokens, from a listener or from an encoder of its own."""
+    return Model(
+        "character_vectors",
+        take_vectors,
+        init=take_width,
+        layers=[source],
+        dims={"nO": None},
+        attrs={"unit": "char", "grad_factor": grad_factor},
+    )
+
+
+def take_width(model: Tok2Vec, X: object = None, Y: object = None) -> None:
+    """Raises ValueError (F365) for a listener without a transformer in the pipeline before it."""
+    source = model.layers[0]
+    transformer = source.layers[0] if source.layers else source
+    transformer.initialize()
+    if not transformer.has_dim("nO"):
+        raise ValueError(Errors.F365)
+    model.set_dim("nO", transformer.get_dim("nO"))
+
+
+def take_vectors(
+    model: Tok2Vec, docs: list[Doc], is_train: bool
+) -> tuple[list[Floats2d], Callable[[list[Floats2d]], Any]]:
+    """Raises ValueError (F366) for a Doc that no `spacy-flat.CharacterTransformer.v1` has read."""
+    from .data import data_of_gradient
+
+    source, factor = model.layers[0], model.attrs["grad_factor"]
+    if not is_train and not source.layers:
+        _require_read(docs)
+    datas, backprop = source(docs, is_train)
+    vectors = [_vectors_of(model, doc, data) for doc, data in zip(docs, datas, strict=True)]
+
+    def backward(gradients: list[Floats2d]) -> Any:
+        pairs = zip(gradients, datas, strict=True)
+        return backprop([data_of_gradient(g * factor, data) for g, data in pairs if len(g)])
+
+    return vectors, backward
+
+
+def _vectors_of(model: Tok2Vec, doc: Doc, data: "TransformerData") -> Floats2d:
+    if not len(doc):
+        return model.ops.alloc2f(0, model.get_dim("nO"))
+    hidden = data.model_output.get("last_hidden_state")
+    count = int(doc.to_array("LENGTH").sum())
+    if hidden is None or hidden.shape[:2] != (1, count):
+        raise ValueError(Errors.F366.format(text=doc.text[:40]))
+    vectors: Floats2d = hidden[0]
+    return vectors
+
+
+def _require_read(docs: Sequence[Doc]) -> None:
+    # The listener would take zeros for the vectors.
+    for doc in docs:
+        if len(doc) and doc._.trf_data is None:
+            raise ValueError(Errors.F366.format(text=doc.text[:40]))
+
+
+def _require_spacy_transformers() -> None:
+    try:
+        import spacy_transformers  # noqa: F401
+    except ImportError as error:
+        raise ImportError(Errors.F361) from error

@@ -1,0 +1,50 @@
+"""What a user may set of an encoder: a block of the config, registered under `@misc`."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from ..errors import Errors
+from ..options import Options, option
+
+Layers = Literal["last", "mean_of_last_four"]
+
+
+@dataclass(frozen=True)
+class CharacterTransformerOptions(Options):
+    """Options of an encoder that gives one vector a character.
+
+    Raises ValueError (F300) for an overlap outside 0 to window / 2.
+    """
+
+    block: ClassVar[str] = "network"
+
+    layers: Layers = option(
+        "last",
+        "whose vectors are taken: the last layer's, or the mean of the last four",
+        fixed=True,
+    )
+    window: int = option(
+        510,
+        "characters that the encoder reads at once; BERT's 512 places less one at either end",
+        least=1,
+    )
+    overlap: int = option(
+        128,
+        "characters that two windows of a longer text share at least; each is taken from the "
+        "window in which it is further from the border; from 0 to half of window",
+        least=0,
+    )
+    batch_pieces: int = option(4096, "characters, with padding, that are computed at once", least=1)
+    frozen_steps: int = option(
+        0, "first steps of a training in which the encoder does not learn", least=0
+    )
+    warmup_steps: int = option(
+        0, "steps behind these over which the encoder's learning rate rises to its full", least=0
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.overlap > self.window // 2:
+            raise ValueError(
+                Errors.F360.format(block=self.block, overlap=self.overlap, window=self.window)
+            )

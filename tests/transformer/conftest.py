@@ -1,0 +1,131 @@
+"""A tiny BERT with random weights, and pipelines that have it beneath."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from ner.conftest import NETWORK, TEXTS, blank, examples_of, lexicon
+from spacy.language import Language
+from spacy.util import registry
+from thinc.api import fix_random_seed
+
+from spacy_flat.nn.optimizers import AdamW
+
+pytest.importorskip("spacy_transformers", reason="spacy-transformers is not installed")
+
+WIDTH = 16
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+JOINED = ["2021", "202", "##1", "nba", "in", "##k", "##e", "##a"]
+LISTENER = {"@architectures": "spacy-flat.CharacterListener.v1"}
+SEQUENCE = {"embed_width": 8}
+
+
+def save_encoder(folder: Path, kind: str = "bert", seed: int = 0, **settings: Any) -> Path:
+    """An encoder of two layers in Hugging Face's form, with its tokenizer."""
+    from transformers import AutoConfig, AutoModel, BertTokenizerFast
+
+    characters = sorted(set("".join(TEXTS).lower()) - {" "} | set("0123456789abcdefghijklmno"))
+    folder.mkdir(parents=True)
+    vocabulary = folder / "vocab.txt"
+    vocabulary.write_text("\n".join([*SPECIAL, *characters, *JOINED]), "utf-8")
+    BertTokenizerFast(str(vocabulary), do_lower_case=True, model_max_length=512).save_pretrained(
+        folder
+    )
+    sizes = {
+        "vocab_size": len(SPECIAL) + len(characters) + len(JOINED),
+        "hidden_size": WIDTH,
+        "embedding_size": WIDTH,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+        "max_position_embeddings": 512,
+        "pad_token_id": 0,
+    }
+    torch.manual_seed(seed)
+    config = AutoConfig.for_model(kind, **{**sizes, **settings})
+    AutoModel.from_config(config).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _alone() -> None:
+    """One thread; nothing is downloaded."""
+    torch.set_num_threads(1)
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    registry.misc("test.lexicon", func=lexicon)
+
+
+@pytest.fixture(scope="session")
+def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a BERT that knows the characters of the ten sentences."""
+    return save_encoder(tmp_path_factory.mktemp("encoders") / "bert")
+
+
+def add_transformer(nlp: Language, name: str | Path, **network: Any) -> Any:
+    """Add the component `transformer`, not initialised, to a pipeline."""
+    model = {
+        "@architectures": "spacy-flat.CharacterTransformer.v1",
+        "name": str(name),
+        "network": {"@misc": "spacy-flat.CharacterTransformerOptions.v1", **network},
+        "tokenizer_config": {},
+        "transformer_config": {},
+    }
+    return nlp.add_pipe("transformer", config={"model": model})
+
+
+def add_ner(nlp: Language, factory: str = "flat_ner", tok2vec: Any = LISTENER) -> Any:
+    """Add a small recogniser of entities above."""
+    block = {"lattice": {"gazetteer_rate": 0.0}} if factory == "flat_ner" else {"sequence": {}}
+    dropouts = ("lattice_dropout", "word_dropout")
+    shared = {name: value for name, value in NETWORK.items() if name not in dropouts}
+    network = NETWORK if factory == "flat_ner" else shared
+    (texts,) = block.values()
+    return nlp.add_pipe(
+        factory,
+        config={
+            "model": {
+                "network": network,
+                **{k: {**SEQUENCE, **texts} for k in block},
+                "tok2vec": tok2vec,
+            }
+        },
+    )
+
+
+def make(name: str | Path, segmenter: str = "char", **network: Any) -> Language:
+    """A pipeline of a transformer and `flat_ner`."""
+    nlp = blank(segmenter)
+    add_transformer(nlp, name, **network)
+    add_ner(nlp)
+    return nlp
+
+
+def start(nlp: Language, **optimizer: Any) -> AdamW:
+    """Initialise a pipeline."""
+    fix_random_seed(0)
+    if "flat_ner" in nlp.pipe_names:
+        nlp.config["initialize"]["components"]["flat_ner"] = {"lexicon": {"@misc": "test.lexicon"}}
+    sgd = AdamW(**{"learn_rate": 0.02, "multipliers": {"upstream": 0.1}, **optimizer})
+    nlp.initialize(lambda: examples_of(nlp), sgd=sgd)
+    return sgd
+
+
+def learn(nlp: Language, sgd: AdamW, steps: int) -> list[float]:
+    """Steps as `spacy train` does them; the losses of the entities."""
+    losses = []
+    for _ in range(steps):
+        found: dict[str, float] = {}
+        nlp.update(examples_of(nlp), sgd=False, losses=found)  # type: ignore[arg-type]
+        for _, pipe in nlp.pipeline:
+            pipe.finish_update(sgd)  # type: ignore[attr-defined]
+        sgd.step_schedules()
+        losses.append(sum(value for name, value in found.items() if name.endswith("_ner")))
+    return losses
+
+
+Make = Callable[..., Language]

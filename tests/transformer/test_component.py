@@ -1,0 +1,406 @@
+"""Components over a transformer: what they learn, share, save and pass back."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import spacy
+import torch
+from ner.conftest import GOLD, TEXTS, blank, examples_of, found
+from spacy.language import Language
+
+from .conftest import (
+    LISTENER,
+    WIDTH,
+    add_ner,
+    add_transformer,
+    learn,
+    make,
+    save_encoder,
+    start,
+)
+
+PATH = ["model.tok2vec"]
+STOCK = {
+    "@architectures": "spacy-transformers.TransformerListener.v1",
+    "grad_factor": 1.0,
+    "upstream": "*",
+    "pooling": {"@layers": "reduce_mean.v1"},
+}
+
+
+@pytest.fixture(scope="module")
+def trained(tiny_bert: Path) -> Language:
+    """Knows the ten sentences. Not to be changed."""
+    nlp = make(tiny_bert)
+    learn(nlp, start(nlp), 25)
+    return nlp
+
+
+def encoder(nlp: Language) -> Any:
+    """The shim of the transformer."""
+    return nlp.get_pipe("transformer").model.shims[0]  # type: ignore[attr-defined]
+
+
+def weights(nlp: Language) -> dict[str, torch.Tensor]:
+    return {name: w.detach().clone() for name, w in encoder(nlp).module.named_parameters()}
+
+
+def changed(nlp: Language, before: dict[str, torch.Tensor]) -> bool:
+    return any(not torch.equal(weight, before[name]) for name, weight in weights(nlp).items())
+
+
+def vectors(nlp: Language, text: str) -> np.ndarray:
+    (found,) = nlp(text)._.trf_data.model_output.last_hidden_state
+    return found  # type: ignore[no-any-return]
+
+
+# Learning
+
+
+@pytest.mark.parametrize("segmenter", ["char", "jieba"])
+def test_ten_sentences_are_learnt(tiny_bert: Path, segmenter: str) -> None:
+    """Also in a loop that calls `nlp.update` alone, in which the transformer is asked for its step
+    before it has a gradient; entities within a token too."""
+    nlp = make(tiny_bert, segmenter)
+    sgd = start(nlp)
+    before = weights(nlp)
+    for _ in range(25):
+        nlp.update(examples_of(nlp), sgd=sgd)
+    assert found(nlp) == GOLD
+    assert found(nlp, ["", " ", TEXTS[1]]) == [[], [], GOLD[1]]
+    assert changed(nlp, before)
+
+
+def test_a_step_uses_its_own_gradient(tiny_bert: Path) -> None:
+    """`nlp.update` with an optimizer does what `spacy train` does."""
+    ways = []
+    for at_once in (True, False):
+        nlp = make(tiny_bert)
+        sgd = start(nlp)
+        if at_once:
+            torch.manual_seed(0)
+            nlp.update(examples_of(nlp), sgd=sgd)
+        else:
+            torch.manual_seed(0)
+            learn(nlp, sgd, 1)
+        ways.append(weights(nlp))
+    for name, weight in ways[0].items():
+        torch.testing.assert_close(weight, ways[1][name])
+
+
+def test_gradient_of_the_vectors(tiny_bert: Path) -> None:
+    """What flows into the encoder is the derivative of the loss."""
+    nlp = make(tiny_bert, "jieba")
+    start(nlp)
+    for module in encoder(nlp).module.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    transformer, ner = nlp.get_pipe("transformer"), nlp.get_pipe("flat_ner")
+    examples = examples_of(nlp)[6:8]  # with spaces between words
+    nlp.update(examples, sgd=False)  # type: ignore[arg-type]
+    weight = encoder(nlp).module.encoder.encoder.layer[0].output.dense.weight
+    step = 0.05 * weight.grad / weight.grad.abs().max()
+
+    def loss() -> float:
+        for example in examples:
+            transformer(example.predicted)  # type: ignore[operator]
+        docs = [example.predicted for example in examples]
+        emissions = ner.model.predict(docs)  # type: ignore[attr-defined]
+        return float(ner.get_loss(examples, emissions)[0])  # type: ignore[attr-defined]
+
+    slope = float((weight.grad * step).sum())
+    with torch.no_grad():
+        weight += step
+        higher = loss()
+        weight -= 2 * step
+        lower = loss()
+    assert (higher - lower) / 2 == pytest.approx(slope, rel=0.05)
+
+
+def test_rest_and_warm_up(tiny_bert: Path) -> None:
+    """The encoder learns nothing for two steps; over the next four its rate rises to 0.1 of the
+    learning rate. Adam's first step moves a weight by its rate."""
+    nlp = make(tiny_bert, frozen_steps=2, warmup_steps=4)
+    sgd = start(nlp, eps=1e-12)
+    before = weights(nlp)
+    learn(nlp, sgd, 2)
+    assert not changed(nlp, before)
+    assert not any(p.grad is not None for p in encoder(nlp).module.parameters())
+    assert not encoder(nlp).module.training
+    learn(nlp, sgd, 1)
+    assert encoder(nlp).module.training
+    moved = max(float((w - before[name]).abs().max()) for name, w in weights(nlp).items())
+    assert moved == pytest.approx(0.02 * 0.1 / 4, rel=0.05)
+    assert encoder(nlp).steps == 3
+    shares = []
+    for encoder(nlp).steps in range(2, 8):
+        shares.append(encoder(nlp)._share())
+    assert shares == [0.25, 0.5, 0.75, 1.0, 1.0, 1.0]
+
+
+def test_multiplier_of_zero_freezes(tiny_bert: Path) -> None:
+    nlp = make(tiny_bert)
+    sgd = start(nlp, multipliers={"upstream": 0.0})
+    before = weights(nlp)
+    learn(nlp, sgd, 2)
+    assert not changed(nlp, before)
+
+
+def test_averages_are_the_encoders_too(tiny_bert: Path) -> None:
+    nlp = make(tiny_bert)
+    sgd = start(nlp, use_averages=True)
+    first = vectors(nlp, "上海")
+    learn(nlp, sgd, 3)
+    last = vectors(nlp, "上海")
+    with nlp.use_params(sgd.averages):  # type: ignore[arg-type]
+        averaged = vectors(nlp, "上海")
+    assert not np.allclose(averaged, last)
+    assert not np.allclose(averaged, first)
+    assert np.array_equal(vectors(nlp, "上海"), last)
+
+
+def test_frozen_transformer(tiny_bert: Path) -> None:
+    """As an annotating component that does not learn."""
+    nlp = make(tiny_bert)
+    sgd = start(nlp)
+    before = weights(nlp)
+    for _ in range(25):
+        nlp.update(examples_of(nlp), sgd=sgd, exclude=["transformer"], annotates=["transformer"])
+    assert not changed(nlp, before)
+    assert found(nlp) == GOLD
+
+
+# Sharing
+
+
+def test_two_components_share_an_encoder(tiny_bert: Path) -> None:
+    nlp = make(tiny_bert)
+    add_ner(nlp, "tener_ner")
+    learn(nlp, start(nlp), 25)
+    for name in ("flat_ner", "tener_ner"):
+        with nlp.select_pipes(enable=["transformer", name]):
+            assert found(nlp) == GOLD
+
+
+def test_gradients_of_all_components_reach_the_encoder(tiny_bert: Path) -> None:
+    """The first component's alone, the second's alone, and both: they add up."""
+    gradients = []
+    for factors in ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0)):
+        nlp = blank()
+        add_transformer(nlp, tiny_bert)
+        for factory, factor in zip(("flat_ner", "tener_ner"), factors, strict=True):
+            add_ner(nlp, factory, {**LISTENER, "grad_factor": factor})
+        start(nlp)
+        for module in encoder(nlp).module.modules():
+            if isinstance(module, torch.nn.Dropout):
+                module.p = 0.0
+        nlp.update(examples_of(nlp), sgd=False)  # type: ignore[arg-type]
+        gradients.append(encoder(nlp).module.encoder.encoder.layer[0].output.dense.weight.grad)
+    one, other, both = gradients
+    assert one.abs().max() > 0
+    assert other.abs().max() > 0
+    torch.testing.assert_close(one + other, both, atol=1e-4, rtol=1e-3)
+
+
+def test_listeners_of_tokens(tiny_bert: Path) -> None:
+    """spacy-transformers' own listener takes the mean of a token's characters."""
+    nlp = blank("jieba")
+    add_transformer(nlp, tiny_bert)
+    add_ner(nlp, tok2vec=STOCK)
+    learn(nlp, start(nlp), 2)
+    doc = nlp("南京市长江大桥 来了")
+    own = vectors(nlp, "南京市长江大桥 来了")
+    tok2vec = nlp.get_pipe("flat_ner").model.layers[0]  # type: ignore[attr-defined]
+    (pooled,) = tok2vec.predict([doc])
+    assert len(doc[0]) > 1
+    np.testing.assert_allclose(pooled[0], own[: len(doc[0])].mean(0), atol=1e-6)
+    nlp.replace_listeners("transformer", "flat_ner", PATH)
+    (replaced,) = tok2vec.predict([doc])
+    np.testing.assert_allclose(replaced, pooled, atol=1e-6)
+
+
+@pytest.mark.parametrize("tok2vec", [LISTENER, STOCK], ids=["characters", "tokens"])
+def test_replaced_listeners(tiny_bert: Path, tmp_path: Path, tok2vec: Any) -> None:
+    nlp = blank("char")
+    add_transformer(nlp, tiny_bert)
+    add_ner(nlp, tok2vec=tok2vec)
+    learn(nlp, start(nlp), 25)
+    expected = found(nlp)
+    nlp.replace_listeners("transformer", "flat_ner", PATH)
+    nlp.remove_pipe("transformer")
+    assert found(nlp) == expected
+    nlp.to_disk(tmp_path)
+    again = spacy.load(tmp_path)
+    assert found(again) == expected
+    own = again.get_pipe("flat_ner").model  # type: ignore[attr-defined]
+    (node,) = [node for node in own.walk() if node.name == "character_transformer"]
+    before = node.to_bytes()
+    again.update(examples_of(again), sgd=again.resume_training())
+    assert node.to_bytes() != before
+
+
+def test_source(trained: Language, tmp_path: Path) -> None:
+    trained.to_disk(tmp_path / "nlp")
+    nlp = blank()
+    nlp.add_pipe("transformer", source=spacy.load(tmp_path / "nlp"))
+    nlp.add_pipe("flat_ner", source=spacy.load(tmp_path / "nlp"))
+    assert found(nlp) == GOLD
+
+
+# Saving and running
+
+
+def test_what_is_saved(trained: Language, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of the original folder is needed, and no pickle is read."""
+    expected = vectors(trained, TEXTS[0])
+    trained.to_disk(tmp_path)
+    config = trained.config.copy()
+    config["components"]["transformer"]["model"]["name"] = "nowhere"
+    monkeypatch.setattr(torch, "load", None)
+    monkeypatch.setattr(pickle, "loads", None)
+    nlp = spacy.load(tmp_path, config={"components": config["components"]})
+    assert found(nlp) == GOLD
+    assert np.array_equal(vectors(nlp, TEXTS[0]), expected)
+
+
+def test_bytes_and_pickle(trained: Language) -> None:
+    again = spacy.util.load_model_from_config(trained.config).from_bytes(trained.to_bytes())
+    assert found(again) == GOLD
+    assert found(pickle.loads(pickle.dumps(trained))) == GOLD
+
+
+def test_damage_is_noticed(trained: Language) -> None:
+    transformer = trained.get_pipe("transformer")
+    saved = transformer.model.to_bytes()  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="F200"):
+        transformer.model.copy().from_bytes(saved[:-1] + b"x")  # type: ignore[attr-defined]
+
+
+def test_processes_and_batches(trained: Language) -> None:
+    texts = [*TEXTS, "", "上海" * 600]
+    one_by_one = [trained(text)._.char_ents for text in texts]
+    assert one_by_one[: len(GOLD)] == GOLD
+    assert found(trained, texts) == one_by_one
+    assert [doc._.char_ents for doc in trained.pipe(texts, batch_size=3)] == one_by_one
+    assert [doc._.char_ents for doc in trained.pipe(texts, n_process=2)] == one_by_one
+
+
+# Other encoders
+
+
+@pytest.mark.parametrize("kind", ["bert", "electra", "albert"])
+def test_kinds_of_encoders(kind: str, tmp_path: Path) -> None:
+    """RoBERTa-wwm and MacBERT are of the kind bert."""
+    nlp = make(save_encoder(tmp_path / kind, kind))
+    sgd = start(nlp)
+    before = weights(nlp)
+    learn(nlp, sgd, 1)
+    assert changed(nlp, before)
+    nlp.to_disk(tmp_path / "nlp")
+    expected = vectors(nlp, TEXTS[0])
+    assert np.array_equal(vectors(spacy.load(tmp_path / "nlp"), TEXTS[0]), expected)
+
+
+def test_weights_are_those_of_the_folder(tiny_bert: Path) -> None:
+    from transformers import AutoModel, AutoTokenizer
+
+    nlp = make(tiny_bert)
+    start(nlp)
+    tokens = ["[CLS]", *"上海", "[SEP]"]
+    pieces = AutoTokenizer.from_pretrained(tiny_bert).convert_tokens_to_ids(tokens)
+    model = AutoModel.from_pretrained(tiny_bert).eval()
+    expected = model(torch.tensor([pieces])).last_hidden_state[0, 1:-1]
+    np.testing.assert_allclose(vectors(nlp, "上海"), expected.detach(), atol=1e-5)
+
+
+def test_mean_of_the_last_four_layers(tmp_path: Path) -> None:
+    folder = save_encoder(tmp_path / "deep", num_hidden_layers=6)
+    nlp = make(folder, layers="mean_of_last_four")
+    start(nlp)
+    bert = encoder(nlp).module.encoder
+    pieces = nlp.get_pipe("transformer").model.attrs["encoder"]  # type: ignore[attr-defined]
+    numbers = [pieces.begin, *pieces.pieces("上海").tolist(), pieces.end]
+    with torch.no_grad():
+        hidden = bert(torch.tensor([numbers]), output_hidden_states=True).hidden_states
+    assert len(hidden) == 7
+    expected = torch.stack(hidden[3:]).mean(0)[0, 1:-1]
+    np.testing.assert_allclose(vectors(nlp, "上海"), expected, atol=1e-5)
+
+
+def test_bert_alone(tiny_bert: Path) -> None:
+    """With a linear layer, and no transitions."""
+    nlp = blank()
+    add_transformer(nlp, tiny_bert)
+    ner = add_ner(nlp, "tener_ner")
+    config = {**nlp.get_pipe_config("tener_ner")["model"]}
+    config["network"] = {**config["network"], "encoder": "none", "transitions": False}
+    config["sequence"] = {**config["sequence"], "characters": False, "bigrams": False}
+    nlp.remove_pipe("tener_ner")
+    ner = nlp.add_pipe("tener_ner", config={"model": config})
+    sgd = start(nlp)
+    learn(nlp, sgd, 40)
+    assert found(nlp) == GOLD
+    network = ner.model.shims[0].module  # type: ignore[attr-defined]
+    names = {name.partition(".")[0] for name, _ in network.named_parameters()}
+    assert names == {"project", "classify", "crf"}
+    assert network.project.in_features == WIDTH
+    assert not network.crf.transitions.any()
+
+
+# What can't be
+
+
+def test_nothing_to_read() -> None:
+    nlp = blank()
+    nlp.add_pipe(
+        "tener_ner",
+        config={"model": {"sequence": {"characters": False, "bigrams": False}, "tok2vec": None}},
+    )
+    with pytest.raises(ValueError, match=r"F368.*'tener_ner'"):
+        start(nlp)
+
+
+def test_no_transformer_before_a_listener() -> None:
+    nlp = blank()
+    add_ner(nlp)
+    with pytest.raises(ValueError, match="F365"):
+        start(nlp)
+
+
+def test_disabled_transformer(trained: Language) -> None:
+    with (
+        trained.select_pipes(disable=["transformer"]),
+        pytest.raises(ValueError, match=r"F366.*上海"),
+    ):
+        trained("上海")
+
+
+def test_vectors_of_another_transformer(tiny_bert: Path) -> None:
+    nlp = blank()
+    nlp.add_pipe("transformer", config={"model": {"name": str(tiny_bert)}})
+    add_ner(nlp)
+    sgd = start(nlp)
+    with pytest.raises(ValueError, match="F366"):
+        nlp.update(examples_of(nlp), sgd=sgd)
+
+
+def test_characters_for_words(tiny_bert: Path) -> None:
+    nlp = blank("jieba")
+    add_transformer(nlp, tiny_bert)
+    ner = {"sequence": {"unit": "token"}, "tok2vec": LISTENER}
+    nlp.add_pipe("tener_ner", config={"model": ner})
+    sgd = start(nlp)
+    with pytest.raises(ValueError, match="F367"):
+        nlp.update(examples_of(nlp), sgd=sgd)
+
+
+def test_layers_are_fixed(trained: Language) -> None:
+    config = trained.config.copy()
+    config["components"]["transformer"]["model"]["network"]["layers"] = "mean_of_last_four"
+    with pytest.raises(ValueError, match=r"F307.*layers"):
+        spacy.util.load_model_from_config(config).from_bytes(trained.to_bytes())

@@ -1,0 +1,150 @@
+"""One piece a character, and windows over long texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacy_flat.transformer.options import CharacterTransformerOptions
+from spacy_flat.transformer.pieces import PieceEncoder, windows_of
+
+from .conftest import WIDTH, make, save_encoder, start
+
+ODD = "2021年NBA\n\t 😀👨‍👩‍👧\u200b\u0007é龘İﷺ上海"
+
+
+def encoder_of(folder: Path) -> PieceEncoder:
+    from transformers import AutoTokenizer
+
+    return PieceEncoder.of(AutoTokenizer.from_pretrained(folder), str(folder))
+
+
+def test_each_character_is_a_piece(tiny_bert: Path) -> None:
+    """The stock tokenizer joins 2021 and NBA and leaves white space out."""
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(tiny_bert)
+    assert tokenizer.tokenize("2021 NBA\n") == ["2021", "nba"]
+    pieces = encoder_of(tiny_bert).pieces(ODD)
+    expected = [*"2021", "年", *"nba"]
+    found = tokenizer.convert_ids_to_tokens(pieces.tolist())
+    assert len(found) == len(ODD)
+    known = ["[UNK]" if piece not in tokenizer.vocab else piece for piece in expected]
+    assert found[:8] == known
+    assert known[:4] == ["2", "0", "2", "1"]
+    assert known[5] == "n"
+    assert found[8:11] == ["[UNK]"] * 3  # "\n", "\t", " "
+    assert found[-2:] == ["上", "海"]
+    assert found[ODD.index("é")] == "e"
+
+
+def test_encoder_is_saved(tiny_bert: Path) -> None:
+    encoder = encoder_of(tiny_bert)
+    again = PieceEncoder().from_bytes(encoder.to_bytes())
+    assert again == encoder
+    assert again.pieces(ODD).tolist() == encoder.pieces(ODD).tolist()
+
+
+def test_settings_of_the_tokenizer_do_not_matter(tiny_bert: Path) -> None:
+    """Padding and truncation that a tokenizer was saved with are not a character's."""
+    encoder = encoder_of(tiny_bert)
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_str(encoder.tokenizer)
+    tokenizer.enable_padding(length=8)
+    other = PieceEncoder(tokenizer.to_str(), encoder.begin, encoder.end, encoder.unknown)
+    assert other.pieces("上海").tolist() == encoder.pieces("上海").tolist()
+
+
+@given(st.integers(0, 2000), st.integers(1, 600), st.data())
+def test_windows_cover_a_text(length: int, width: int, data: Any) -> None:
+    overlap = data.draw(st.integers(0, width // 2))
+    windows = windows_of(length, width, overlap)
+    taken = [place for window in windows for place in range(window.first, window.last)]
+    assert taken == list(range(length))
+    for start_, end, first, last in windows:
+        assert end - start_ == min(width, length)
+        assert 0 <= start_ <= first < last <= end <= length
+        # Nothing is taken from near a border that another window reads further into.
+        assert start_ == 0 or first - start_ >= overlap // 2
+        assert end == length or end - last >= overlap // 2
+
+
+def test_batches_hold_each_character_once(tiny_bert: Path) -> None:
+    encoder = encoder_of(tiny_bert)
+    texts = ["上海", "", "北京大学" * 30, "南", "重庆开业" * 9]
+    options = CharacterTransformerOptions(window=20, overlap=8, batch_pieces=50)
+    flat = encoder.pieces("".join(texts))
+    batches = list(encoder.batches(texts, options))
+    assert len(batches) > 3
+    places = np.concatenate([batch.characters for batch in batches])
+    assert sorted(places.tolist()) == list(range(len(flat)))
+    for batch in batches:
+        assert batch.pieces.ravel()[batch.places].tolist() == flat[batch.characters].tolist()
+        assert (batch.pieces[:, 0] == encoder.begin).all()
+        lengths = batch.present.sum(1)
+        assert (batch.pieces[np.arange(len(lengths)), lengths - 1] == encoder.end).all()
+        assert not batch.pieces[~batch.present].any()
+        assert len(lengths) == 1 or (lengths.max() - 2) * len(lengths) <= 50
+    assert list(encoder.batches(["", ""], options)) == []
+
+
+@pytest.mark.parametrize("segmenter", ["char", "jieba"])
+def test_every_character_of_a_token_has_its_own_vector(tiny_bert: Path, segmenter: str) -> None:
+    nlp = make(tiny_bert, segmenter)
+    start(nlp)
+    doc = nlp(ODD + " 在 南京市长江大桥")
+    (vectors,) = doc._.trf_data.model_output.last_hidden_state
+    assert vectors.shape == (sum(map(len, doc)), WIDTH)
+    assert len(np.unique(vectors, axis=0)) == len(vectors)
+
+
+def test_long_text(tiny_bert: Path) -> None:
+    """Of 1,500 characters each has its vector, and those around a border of windows differ little
+    from those that the encoder gives where the border is elsewhere."""
+    nlp = make(tiny_bert)
+    start(nlp)
+    text = ("王小明昨天去了上海李雷和韩梅梅住在北京" * 90)[:1500]
+    (vectors,) = nlp(text)._.trf_data.model_output.last_hidden_state
+    assert vectors.shape == (1500, WIDTH)
+    windows = windows_of(1500, 510, 128)
+    assert len(windows) == 4
+    network = nlp.get_pipe("transformer").model  # type: ignore[attr-defined]
+    for first, end, start_, last in windows:
+        alone = network.predict([nlp.make_doc(text[first:end])]).doc_data[0]
+        (expected,) = alone.model_output.last_hidden_state
+        taken = expected[start_ - first : last - first]
+        np.testing.assert_allclose(vectors[start_:last], taken, atol=1e-5)
+
+
+def test_wrong_overlap() -> None:
+    with pytest.raises(ValueError, match=r"F360.*window = 10"):
+        CharacterTransformerOptions(window=10, overlap=6)
+
+
+def test_window_beyond_the_encoder(tmp_path: Path) -> None:
+    folder = save_encoder(tmp_path / "short", max_position_embeddings=64)
+    with pytest.raises(ValueError, match=r"F363.*64 pieces.*window = 63"):
+        start(make(folder, window=63, overlap=8))
+    nlp = make(folder, window=62, overlap=8)
+    start(nlp)
+    assert nlp("上海" * 100)._.trf_data.model_output.last_hidden_state.shape == (1, 200, WIDTH)
+
+
+def test_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match=r"F364.*nowhere"):
+        start(make(tmp_path / "nowhere"))
+
+
+def test_tokenizer_without_unknown_piece(tiny_bert: Path) -> None:
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(tiny_bert)
+    tokenizer.unk_token = None
+    with pytest.raises(ValueError, match=r"F362.*BertTokenizerFast"):
+        PieceEncoder.of(tokenizer, "mine")
