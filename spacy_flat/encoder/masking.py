@@ -14,24 +14,9 @@ from .options import PretrainOptions
 from .vocabulary import END, MARKS, MASK, START, Characters
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from ..lexicon import Lexicon
 
 TO_MASK, TO_OTHER = 0.8, 0.1  # of the characters that BERT is to tell; the rest stay as they are
-
-
-@dataclass(frozen=True)
-class PretrainBatch:
-    """Blocks of raw text; without masks M is 0.
-
-    keys: [B, C] as an encoder reads them.
-    places: [M] of the masked ones in the flat keys; originals: [M] what stood there.
-    """
-
-    keys: "Tensor"
-    places: "Tensor"
-    originals: "Tensor"
 
 
 @dataclass(frozen=True)
@@ -43,7 +28,7 @@ class Masking:
     words: "Lexicon | None" = None
 
     def arrays(self, blocks: Sequence[str], rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
-        """keys, places and originals as in `PretrainBatch`."""
+        """What a `PretrainBatch` is made of: keys [B, C], places [M], originals [M]."""
         characters = self.characters
         keys = np.stack([characters.block_keys(block) for block in blocks])
         marks = [np.full((len(blocks), 1), characters.mark(name)) for name in (START, END)]

@@ -4,11 +4,11 @@ Shapes: B blocks, C characters with marks, D width, K keys, M masked characters,
 """
 
 import math
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
-from .masking import PretrainBatch
 from .network import (
     EPSILON,
     CharacterTransformer,
@@ -20,6 +20,19 @@ from .network import (
 from .options import PretrainOptions
 
 REPLACED_WEIGHT = 50.0  # of the discriminator's loss (Clark et al., 2020)
+
+
+@dataclass(frozen=True)
+class PretrainBatch:
+    """Blocks of raw text; without masks M is 0.
+
+    keys: [B, C] as an encoder reads them.
+    places: [M] of the masked ones in the flat keys; originals: [M] what stood there.
+    """
+
+    keys: Tensor
+    places: Tensor
+    originals: Tensor
 
 
 class MaskedHead(nn.Module):

@@ -16,9 +16,9 @@ from ..errors import Errors
 from ..files import replacing
 from .blocks import Place, RawText
 from .checkpoints import Checkpoint, read_checkpoint, write_checkpoint
-from .masking import Masking, PretrainBatch
+from .masking import Masking
 from .network import EncoderSizes
-from .objectives import OBJECTIVES
+from .objectives import OBJECTIVES, PretrainBatch
 from .options import Budget, PretrainOptions
 from .storage import VOCABULARY, write_encoder
 from .vocabulary import Characters
