@@ -7,6 +7,7 @@ Shapes: B windows, C characters with marks, N characters of all texts, T tokens,
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional, cast
 
@@ -117,8 +118,7 @@ def forward(
     with shim.training() if learns else shim.predicting() as network:
         characters = texts.of_characters(cast("Encoder", network), model.attrs["encoder"], options)
         vectors = texts.of_tokens(characters)
-    ends = np.cumsum([len(doc) for doc in docs]).tolist()
-    starts = [0, *ends[:-1]]
+    bounds = np.cumsum([0, *(len(doc) for doc in docs)]).tolist()
     array = cast(Floats2d, torch2xp(vectors.detach()))
 
     def backprop(gradients: list[Floats2d]) -> list[Doc]:
@@ -127,7 +127,7 @@ def forward(
             vectors.backward(gradient)  # type: ignore[no-untyped-call]
         return []
 
-    return [array[start:end] for start, end in zip(starts, ends, strict=True)], backprop
+    return [array[start:end] for start, end in pairwise(bounds)], backprop
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 import torch
+from ner.conftest import lexicon
+from spacy.util import registry
 
 from spacy_flat.encoder.options import Budget, Objective, PretrainOptions
 from spacy_flat.encoder.training import Progress, pretrain
@@ -46,6 +48,11 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _lexicon() -> None:
+    registry.misc("test.lexicon", func=lexicon)
 
 
 @pytest.fixture(scope="session")

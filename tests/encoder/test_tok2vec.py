@@ -242,6 +242,5 @@ def test_an_example_of_nothing(pretrained: Pretrained) -> None:
     optimizer = train(nlp, 1)
     empty = nlp.make_doc("")
     nlp.update([Example(empty, empty.copy()), *examples_of(nlp)], sgd=optimizer)
-    assert torch.isfinite(
-        next(iter(shim_of(nlp.get_pipe("flat_ner").model).module.parameters()))
-    ).all()  # type: ignore[attr-defined]
+    network = shim_of(nlp.get_pipe("flat_ner").model).module  # type: ignore[attr-defined]
+    assert all(torch.isfinite(parameter).all() for parameter in network.parameters())
