@@ -44,7 +44,7 @@ class EncoderOptions(SegmentOptions):
 
 @dataclass(frozen=True)
 class PretrainOptions(Options):
-    """Options of pretraining. Numbers of 0 for width and layers stand for the objective's own.
+    """Options of pretraining.
 
     Raises ValueError (F341) for a number out of its bounds, and for a width that is no multiple of
     the heads.
@@ -53,8 +53,8 @@ class PretrainOptions(Options):
     block: ClassVar[str] = "pretrain"
 
     objective: Objective = option("mlm", "what is learnt")
-    width: int = option(0, "width of the layers", least=0)
-    layers: int = option(0, "layers", least=0)
+    width: int = option(0, "width of the layers; 0: 192, and 320 of each LSTM", least=0)
+    layers: int = option(0, "layers; 0: 3, and 1 of LSTMs", least=0)
     heads: int = option(6, "heads of a Transformer's attention", least=1)
     ff: int = option(4, "the feed-forward layers are so many times as wide", least=1)
     generator_layers: int = option(1, "layers of ELECTRA's generator", least=1)

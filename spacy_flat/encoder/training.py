@@ -37,9 +37,12 @@ TOLD_EVERY = 10  # steps
 class Progress:
     """Where a training stands.
 
-    characters: read so far. speed: of them a second, since the last report. loss: mean of the steps
-    since the last report. held_out: loss on text that is not trained on, as of the last checkpoint.
-    spent: share of the budget. left: seconds. is_saved: whether there is a checkpoint of this step.
+    characters: read so far.
+    speed: characters a second since the last report.
+    loss: mean of the steps since the last report.
+    held_out: loss on text that is not trained on, as of the last checkpoint.
+    spent: share of the budget.
+    is_saved: whether there is a checkpoint of this step.
     """
 
     step: int
@@ -54,6 +57,7 @@ class Progress:
 
     @property
     def left(self) -> float:
+        """Seconds that the rest of the budget will take."""
         return self.seconds * (1 - self.spent) / self.spent
 
 
