@@ -97,11 +97,12 @@ def pretrain(
     trainer = Trainer.make(Masking(characters, options, words), budget, device, clock)
     trainer.restore(read_checkpoint(out / CHECKPOINTS))
     held_out = raw.held_out()
-    for place, blocks in raw.batches(options.batch, trainer.place):
-        if trainer.spent() >= 1:
-            break
-        trainer.learn(place, blocks)
-        is_due = trainer.step % options.save_every == 0 or trainer.spent() >= 1
+    batches = raw.batches(options.batch, trainer.place)
+    is_over = trainer.spent() >= 1
+    while not is_over:
+        trainer.learn(*next(batches))
+        is_over = trainer.spent() >= 1  # asked once, for time goes on
+        is_due = is_over or trainer.step % options.save_every == 0
         if is_due:
             trainer.held_out = trainer.evaluate(held_out)
         if is_due or trainer.step % TOLD_EVERY == 0:
