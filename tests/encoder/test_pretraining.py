@@ -47,7 +47,8 @@ def kill_at(step: int) -> object:
 def test_text_that_was_not_read_is_told_better(
     objective: Objective, raw_text: Path, tmp_path: Path
 ) -> None:
-    wanted = options(objective, save_every=10, learn_rate=0.03, layers=1)
+    of_network = {"learn_rate": 0.03, "layers": 1} if objective == "lm" else {"learn_rate": 0.01}
+    wanted = options(objective, save_every=10, **of_network)
     run(raw_text, tmp_path, wanted, 100)
     history = json.loads((tmp_path / "pretraining.json").read_text("utf-8"))["history"]
     assert [row["step"] for row in history] == [*range(10, 101, 10)]
