@@ -166,9 +166,10 @@ class TextsAsWindows:
 
         device = next(network.parameters()).device
         found = [torch.zeros(1, network.width, device=device)]
+        read = network.as_it_is_now() if network.training else network
         for windows in self._batches(options.batch_characters):
             keys, present = self._arrays(windows, characters)
-            vectors = network(*(torch.from_numpy(each).to(device) for each in (keys, present)))
+            vectors = read(*(torch.from_numpy(each).to(device) for each in (keys, present)))
             # Neither the marks nor the padding.
             inner = present.copy()
             inner[:, 0] = False

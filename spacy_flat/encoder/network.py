@@ -3,6 +3,7 @@
 Shapes: B blocks, C characters with marks, H heads, D width, K keys.
 """
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, cast
 
@@ -198,6 +199,15 @@ class Encoder(nn.Module):
     def width(self) -> int:
         """Of the vectors."""
         return self.sizes.output_width * (self.layers if self.combine == "concat" else 1)
+
+    def as_it_is_now(self) -> Callable[[Tensor, Tensor], Tensor]:
+        """What `forward` computes, with copies of the parameters, to which gradients flow.
+
+        spaCy's Tok2Vec makes the optimizer's step of one update between the forward and the
+        backward pass of the next, where torch refuses parameters that have changed meanwhile.
+        """
+        copies = {name: parameter.clone() for name, parameter in self.named_parameters()}
+        return lambda *inputs: torch.func.functional_call(self, copies, inputs)
 
     def forward(self, keys: Tensor, present: Tensor) -> Tensor:
         """[B, C], [B, C] → [B, C, width]."""
