@@ -106,7 +106,8 @@ class TwoWayLM(nn.Module):
     """The next character is told from those before, and the one before from those that follow.
 
     In training it is told apart from S characters drawn by log-uniform frequency, to which keys are
-    sorted (sampled softmax: Jean et al., 2015); evaluated, from all.
+    sorted, each weighed by how rarely it is drawn, so that their sum estimates that of all others
+    (importance sampling: Bengio & Senécal, 2008); evaluated, from all.
     """
 
     def __init__(self, sizes: EncoderSizes, options: PretrainOptions) -> None:
@@ -134,7 +135,7 @@ class TwoWayLM(nn.Module):
             return nn.functional.cross_entropy(scores.float(), targets)
         draws = torch.rand(self.samples, device=hidden.device)
         sampled = ((draws * math.log(keys + 1)).exp() - 1).long().clamp(0, keys - 1)
-        own = (hidden * table[targets]).sum(1) + self.bias[targets] - self._log_expected(targets)
+        own = (hidden * table[targets]).sum(1) + self.bias[targets]
         offset = self.bias[sampled] - self._log_expected(sampled)
         others = nn.functional.linear(hidden, table[sampled], offset).float()
         others = others.masked_fill(sampled == targets[:, None], -math.inf)
