@@ -238,7 +238,7 @@ class Errors(metaclass=_Coded):
         "them with --component."
     )
     F137 = "There is no text to show. Give texts behind the pipeline, or a file with --file."
-    F138 = "{path} is a file, where the folder for the vectors is expected. Name another --out."
+    F138 = "{path} is a file, where a folder is expected. Name another --out."
     F139 = (
         "{path}: paths.{part} is empty, so there is no corpus to look at. Give one: "
         "--paths.{part} FILE.spacy"
@@ -655,6 +655,45 @@ class Errors(metaclass=_Coded):
         "with {option}."
     )
 
+    # Encoders and their pretraining
+    F380 = (
+        "A budget is either hours or steps, above 0, but got hours = {hours} and steps = {steps}. "
+        "Give one of them."
+    )
+    F381 = (
+        "The texts {paths} are too short: they must fill a block of {size} characters for training "
+        "and another from one line of {n}, which is held out. Give more text, in more lines, or "
+        "choose a smaller --length."
+    )
+    F382 = (
+        "{path}: no encoder here, {file} is missing. Give a folder that `python -m spacy flat "
+        "pretrain` wrote, or a BERT of characters in Hugging Face form with safetensors."
+    )
+    F383 = (
+        "{path}: the encoder can't be read: {reason}. It may be damaged, or of a kind that is not "
+        "supported; a BERT, an ELECTRA and what `python -m spacy flat pretrain` writes are."
+    )
+    F384 = "{path}: all checkpoints are damaged. Delete the folder to begin anew."
+    F385 = (
+        "{path}: holds a pretraining already. Add --resume to go on with it, or choose another "
+        "folder."
+    )
+    F386 = (
+        "{path}: can't be resumed, for its {name} were {saved}, and now they are {value}. Give the "
+        "same settings and texts, or choose another folder."
+    )
+    F387 = (
+        "The loss is not finite at step {step}. Begin anew with a lower learning rate than {rate}."
+    )
+    F388 = (
+        "GPU {gpu} can't be used: torch sees {count}. Check its number with nvidia-smi, install a "
+        "torch for CUDA, or leave out --gpu-id to use the CPU."
+    )
+    F389 = (
+        "spacy-flat.Encoder.v1 has no path. Set it to the folder of an encoder, as `python -m "
+        "spacy flat pretrain` writes it."
+    )
+
 
 class Warnings(metaclass=_Coded):
     """Warning texts, used as `warnings.warn(Warnings.W001.format(...), stacklevel=2)`."""
@@ -691,3 +730,4 @@ class Warnings(metaclass=_Coded):
         "it takes their type for unknown. It knows {known}. Add the words with one of these, or "
         "train again."
     )
+    W380 = "{path}: this checkpoint is damaged ({reason}); the one before is taken."

@@ -7,7 +7,10 @@ import sys
 
 import pytest
 
-NETWORKS = ["ner.flat.network", "ner.tener.network", "similarity.network", "generator.network"]
+NETWORKS = [
+    *("ner.flat.network", "ner.tener.network", "similarity.network", "generator.network"),
+    *("encoder.network", "encoder.objectives"),
+]
 
 
 def imported_by(module: str, *, blocked: tuple[str, ...] = ()) -> set[str]:
@@ -42,6 +45,8 @@ def test_networks_are_plain_torch(network: str) -> None:
         "ner.tener.component",
         "similarity.component",
         "generator.component",
+        "encoder.model",
+        "cli.pretrain",
         "nn.optimizers",
     ],
 )

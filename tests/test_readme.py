@@ -26,6 +26,7 @@ from typer.testing import CliRunner
 from weasel.cli.run import project_run
 from weasel.util.config import parse_config_overrides as parse_project_overrides
 
+from spacy_flat.encoder.options import Budget
 from spacy_flat.ner.flat.options import LatticeOptions
 
 ROOT = Path(__file__).parents[1]
@@ -82,6 +83,9 @@ def folder(
     (tmp_path / "pairs.tsv").write_text("怎么退款\t如何退款\t1\n怎么退款\t如何付款\t0\n", "utf-8")
     (tmp_path / "words.tsv").write_text("Ann\tB-PER\nleft\tO\n", "utf-8")
     (tmp_path / "words.txt").write_text("人和药店\t3\n", "utf-8")
+    (tmp_path / "raw.txt").write_text("人和药店在重庆开业\n" * 3000, "utf-8")
+    # A pretraining of hours ends after a step.
+    monkeypatch.setattr(Budget, "spent", lambda budget, seconds, steps: float(steps > 0))
     (tmp_path / "text.txt").write_text("人和药店在重庆开业\n" * 10, "utf-8")
     return tmp_path
 

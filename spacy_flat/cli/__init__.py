@@ -18,6 +18,7 @@ from .fetch import fetch
 from .generate import generate
 from .lattice import lattice
 from .lexicon import lexicon
+from .pretrain import pretrain
 from .search import search
 from .show import show
 from .vectors import vectors
@@ -41,6 +42,7 @@ app.command("evaluate", no_args_is_help=True)(exiting(evaluate))
 app.command("generate", no_args_is_help=True)(exiting(generate))
 app.command("lattice", no_args_is_help=True)(exiting(lattice))
 app.command("lexicon")(exiting(lexicon))
+app.command("pretrain", no_args_is_help=True)(exiting(pretrain))
 app.command("search", no_args_is_help=True)(exiting(search))
 app.command("show", no_args_is_help=True)(exiting(show))
 app.command("vectors", no_args_is_help=True)(exiting(vectors))

@@ -1,0 +1,80 @@
+"""Blocks of raw text as numbers, some of their words masked.
+
+Shapes: B blocks, C characters with marks, M masked characters.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..text.units import Ints
+from .options import PretrainOptions
+from .vocabulary import END, MARKS, MASK, START, Characters
+
+if TYPE_CHECKING:
+    from ..lexicon import Lexicon
+
+TO_MASK, TO_OTHER = 0.8, 0.1  # of the characters that BERT is to tell; the rest stay as they are
+
+
+@dataclass(frozen=True)
+class Masking:
+    """Makes batches of blocks. `words`: those whose characters are masked together."""
+
+    characters: Characters
+    options: PretrainOptions
+    words: "Lexicon | None" = None
+
+    def arrays(self, blocks: Sequence[str], rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
+        """What a `PretrainBatch` is made of: keys [B, C], places [M], originals [M]."""
+        characters = self.characters
+        keys = np.stack([characters.block_keys(block) for block in blocks])
+        marks = [np.full((len(blocks), 1), characters.mark(name)) for name in (START, END)]
+        keys = np.concatenate([marks[0], keys, marks[1]], axis=1)
+        places = np.zeros(0, dtype=np.int64)
+        if self.options.objective != "lm":
+            places = self._places(blocks, keys, rng)
+        flat = keys.ravel()
+        originals = flat[places]
+        flat[places] = self._masked(originals, rng)
+        return keys, places, originals
+
+    def _places(self, blocks: Sequence[str], keys: Ints, rng: np.random.Generator) -> Ints:
+        """[M] characters of the words that are drawn; at least one character."""
+        words = self._words(blocks)
+        inner = np.ones(keys.shape, dtype=np.bool_)
+        inner[:, [0, -1]] = False
+        drawn = rng.random(int(words[-1]) + 1)[words] < self.options.masked
+        may = keys[inner] != self.characters.mark(END)
+        chosen = np.flatnonzero(inner)[drawn & may]
+        places: Ints = chosen if len(chosen) else np.flatnonzero(inner)[may][:1]
+        return places
+
+    def _words(self, blocks: Sequence[str]) -> Ints:
+        """[characters of all blocks] the number of the word that each is in. Words are cut by
+        longest match from left to right; no word goes beyond its block."""
+        total = sum(map(len, blocks))
+        is_start = np.ones(total, dtype=np.bool_)
+        if self.words is not None:
+            matches = self.words.match(blocks)
+            firsts = np.cumsum([0, *map(len, blocks)])[matches.texts]
+            starts, ends = (firsts + matches.starts).tolist(), (firsts + matches.ends).tolist()
+            longest = dict(zip(starts, ends, strict=True))  # the longest of a start comes last
+            place = 0
+            for start, end in longest.items():
+                if start >= place:
+                    is_start[start + 1 : end] = False
+                    place = end
+        return np.cumsum(is_start) - 1
+
+    def _masked(self, originals: Ints, rng: np.random.Generator) -> Ints:
+        """[M] what is read instead: BERT's mixture, or masks alone for ELECTRA's generator."""
+        mask = self.characters.mark(MASK)
+        if self.options.objective == "electra":
+            return np.full_like(originals, mask)
+        draws = rng.random(len(originals))
+        others = rng.integers(len(MARKS), len(self.characters), len(originals))
+        read = np.where(draws < TO_MASK + TO_OTHER, others, originals)
+        return np.where(draws < TO_MASK, mask, read)

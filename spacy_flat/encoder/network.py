@@ -1,0 +1,247 @@
+"""Encoders of characters as plain torch modules: BERT's Transformer, and LSTMs in two directions.
+
+Shapes: B blocks, C characters with marks, H heads, D width, K keys.
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, cast
+
+import torch
+from torch import Tensor, nn
+
+from ..nn.dropout import Dropout
+
+Kind = Literal["transformer", "lstm"]
+EPSILON = 1e-12  # BERT's, of the normalisation
+WIDEST_EMBEDDING = 192  # that LSTMs read
+
+
+@dataclass(frozen=True)
+class EncoderSizes:
+    """What an encoder is built by.
+
+    positions: the longest block, with its marks.
+    heads, ff: of a Transformer's attention, and the width of its feed-forward layers.
+    """
+
+    kind: Kind
+    keys: int
+    width: int
+    layers: int
+    positions: int
+    heads: int = 0
+    ff: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @property
+    def output_width(self) -> int:
+        """Of a layer's vectors."""
+        return self.width if self.kind == "transformer" else 2 * self.width
+
+
+class Lookup(nn.Module):
+    """A table of vectors [K, D]. Not a `torch.nn.Embedding`, which optimizers take for one of the
+    group "embeddings", so that an encoder's parameters are one group."""
+
+    def __init__(self, keys: int, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(keys, width).normal_(std=0.02))
+
+    def forward(self, keys: Tensor) -> Tensor:
+        return nn.functional.embedding(keys, self.weight)
+
+
+class Embeddings(nn.Module):
+    """Vectors of characters and positions, normalised; BERT's, of one type of text."""
+
+    def __init__(self, sizes: EncoderSizes, dropout: float) -> None:
+        super().__init__()
+        self.word_embeddings = Lookup(sizes.keys, sizes.width)
+        self.position_embeddings = Lookup(sizes.positions, sizes.width)
+        self.token_type_embeddings = Lookup(1, sizes.width)
+        self.LayerNorm = nn.LayerNorm(sizes.width, eps=EPSILON)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, keys: Tensor) -> Tensor:
+        """[B, C] → [B, C, D]."""
+        places = self.position_embeddings.weight[: keys.shape[1]]
+        x = self.word_embeddings(keys) + places + self.token_type_embeddings.weight[0]
+        dropped: Tensor = self.dropout(self.LayerNorm(x))
+        return dropped
+
+
+class SelfAttention(nn.Module):
+    """Scaled dot products (Vaswani et al., 2017)."""
+
+    def __init__(self, sizes: EncoderSizes) -> None:
+        super().__init__()
+        self.heads = sizes.heads
+        self.query = make_linear(sizes.width, sizes.width)
+        self.key = make_linear(sizes.width, sizes.width)
+        self.value = make_linear(sizes.width, sizes.width)
+
+    def forward(self, x: Tensor, visible: Tensor | None) -> Tensor:
+        """[B, C, D] → [B, C, D]."""
+        query, key, value = (
+            part(x).unflatten(2, (self.heads, -1)).transpose(1, 2)
+            for part in (self.query, self.key, self.value)
+        )
+        found = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=visible)
+        return found.transpose(1, 2).flatten(2)
+
+
+class Sum(nn.Module):
+    """A linear map, added to what went around it, and normalised."""
+
+    def __init__(self, inner: int, width: int, dropout: float) -> None:
+        super().__init__()
+        self.dense = make_linear(inner, width)
+        self.LayerNorm = nn.LayerNorm(width, eps=EPSILON)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Tensor, around: Tensor) -> Tensor:
+        summed: Tensor = self.LayerNorm(self.dropout(self.dense(x)) + around)
+        return summed
+
+
+class BertLayer(nn.Module):
+    """Attention and feed-forward, normalised after each; modules are named as BERT's are."""
+
+    def __init__(self, sizes: EncoderSizes, dropout: float) -> None:
+        super().__init__()
+        self.attention = nn.ModuleDict(
+            {"self": SelfAttention(sizes), "output": Sum(sizes.width, sizes.width, dropout)}
+        )
+        self.intermediate = nn.ModuleDict({"dense": make_linear(sizes.width, sizes.ff)})
+        self.output = Sum(sizes.ff, sizes.width, dropout)
+
+    def forward(self, x: Tensor, visible: Tensor | None) -> Tensor:
+        x = self.attention["output"](self.attention["self"](x, visible), x)
+        wide = nn.functional.gelu(self.intermediate["dense"](x))
+        out: Tensor = self.output(wide, x)
+        return out
+
+
+class CharacterTransformer(nn.Module):
+    """BERT's encoder (Devlin et al., 2019), under the names that its weights have."""
+
+    def __init__(self, sizes: EncoderSizes, dropout: float) -> None:
+        super().__init__()
+        self.embeddings = Embeddings(sizes, dropout)
+        self.encoder = nn.Module()
+        self.encoder.layer = nn.ModuleList(BertLayer(sizes, dropout) for _ in range(sizes.layers))
+
+    def forward(self, keys: Tensor, present: Tensor | None = None) -> list[Tensor]:
+        """keys: [B, C]; present: [B, C] what is not padding, if there is some.
+        Returns [B, C, D] for each layer."""
+        return self.contextualise(self.embeddings(keys), present)
+
+    def contextualise(self, x: Tensor, present: Tensor | None = None) -> list[Tensor]:
+        """As `forward`, from embeddings [B, C, D]."""
+        visible = None if present is None else present[:, None, None]
+        outputs = []
+        for layer in cast("nn.ModuleList", self.encoder.layer):
+            x = layer(x, visible)
+            outputs.append(x)
+        return outputs
+
+
+class TwoWayLSTM(nn.Module):
+    """LSTMs over the characters from the left and from the right, which know nothing of each other
+    (Peters et al., 2018; Akbik et al., 2018)."""
+
+    def __init__(self, sizes: EncoderSizes, dropout: float) -> None:
+        super().__init__()
+        width = embedding_width(sizes)
+        self.embeddings = Lookup(sizes.keys, width)
+        self.dropout = Dropout(dropout)
+        self.forwards = make_lstms(sizes, width)
+        self.backwards = make_lstms(sizes, width)
+
+    def forward(self, keys: Tensor, present: Tensor | None = None) -> list[Tensor]:
+        """keys: [B, C]; present: [B, C] what is not padding, if there is some.
+        Returns [B, C, 2·D] for each layer: what the left says of a character, and the right."""
+        places = torch.arange(keys.shape[1], device=keys.device).expand(keys.shape)
+        lengths = torch.full_like(keys[:, :1], keys.shape[1])
+        if present is not None:
+            lengths = present.sum(1, keepdim=True)
+        # The mirror image of each text; padding stays behind.
+        mirrored = torch.where(places < lengths, lengths - 1 - places, places)[:, :, None]
+        left = right = self.dropout(self.embeddings(keys))
+        right = take_along(right, mirrored)
+        outputs = []
+        for forward, backward in zip(self.forwards, self.backwards, strict=True):
+            left, right = forward(left)[0], backward(right)[0]
+            outputs.append(torch.cat([left, take_along(right, mirrored)], dim=2))
+            left, right = self.dropout(left), self.dropout(right)
+        return outputs
+
+
+class Encoder(nn.Module):
+    """An encoder whose last layers become one vector a character.
+
+    layers: the last so many; combine: their "mean", or "concat" them.
+    """
+
+    def __init__(
+        self, sizes: EncoderSizes, *, layers: int = 1, combine: str = "mean", dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.sizes = sizes
+        self.layers = layers
+        self.combine = combine
+        self.encoder = make_encoder(sizes, dropout)
+
+    @property
+    def width(self) -> int:
+        """Of the vectors."""
+        return self.sizes.output_width * (self.layers if self.combine == "concat" else 1)
+
+    def as_it_is_now(self) -> Callable[[Tensor, Tensor], Tensor]:
+        """What `forward` computes, with copies of the parameters, to which gradients flow.
+
+        spaCy's Tok2Vec makes the optimizer's step of one update between the forward and the
+        backward pass of the next, where torch refuses parameters that have changed meanwhile.
+        """
+        copies = {name: parameter.clone() for name, parameter in self.named_parameters()}
+        return lambda *inputs: torch.func.functional_call(self, copies, inputs)
+
+    def forward(self, keys: Tensor, present: Tensor) -> Tensor:
+        """[B, C], [B, C] → [B, C, width]."""
+        outputs = self.encoder(keys, present)[-self.layers :]
+        if self.combine == "concat":
+            return torch.cat(outputs, dim=2)
+        return torch.stack(outputs).mean(0)
+
+
+def make_encoder(sizes: EncoderSizes, dropout: float) -> CharacterTransformer | TwoWayLSTM:
+    kind = CharacterTransformer if sizes.kind == "transformer" else TwoWayLSTM
+    return kind(sizes, dropout)
+
+
+def make_linear(width: int, out: int) -> nn.Linear:
+    """A linear map that begins as BERT's do."""
+    linear = nn.Linear(width, out)
+    nn.init.normal_(linear.weight, std=0.02)
+    nn.init.zeros_(linear.bias)
+    return linear
+
+
+def embedding_width(sizes: EncoderSizes) -> int:
+    """Of the characters that LSTMs read."""
+    return min(sizes.width, WIDEST_EMBEDDING)
+
+
+def make_lstms(sizes: EncoderSizes, width: int) -> nn.ModuleList:
+    return nn.ModuleList(
+        nn.LSTM(sizes.width if number else width, sizes.width, batch_first=True)
+        for number in range(sizes.layers)
+    )
+
+
+def take_along(x: Tensor, places: Tensor) -> Tensor:
+    """x: [B, C, D]; places: [B, C, 1] of C. Returns the rows at these."""
+    return x.gather(1, places.expand(-1, -1, x.shape[2]))

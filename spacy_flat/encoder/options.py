@@ -1,0 +1,119 @@
+"""What a user may set: of an encoder in a pipeline, and of its pretraining."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from ..errors import Errors
+from ..options import Options, option
+from ..text.options import SegmentOptions
+
+Objective = Literal["mlm", "electra", "lm"]
+Combine = Literal["mean", "concat"]
+Precision = Literal["auto", "float32", "bfloat16"]
+
+
+@dataclass(frozen=True)
+class EncoderOptions(SegmentOptions):
+    """Options of an encoder beneath a component.
+
+    Raises ValueError as `SegmentOptions`.
+    """
+
+    block: ClassVar[str] = "tok2vec"
+
+    max_length: int = option(
+        126,
+        "longest piece of text, in characters, that is read at once; longer texts are split",
+        least=1,
+    )
+    overlap: int = option(
+        40,
+        "characters that two pieces share where a text had to be split within a sentence, so that "
+        "those near the split have a context; from 0 to half of max_length",
+    )
+    tuned: bool = option(True, "train the encoder with the component; false: leave it as it is")
+    layers: int = option(1, "take the last so many layers", least=1, fixed=True)
+    combine: Combine = option("mean", "how several layers become one vector", fixed=True)
+    dropout: float = option(
+        0.1, "dropout in the encoder while it is trained with the component", least=0, below=1
+    )
+    batch_characters: int = option(
+        8000, "characters, with padding, that are computed at once in prediction", least=1
+    )
+
+
+@dataclass(frozen=True)
+class PretrainOptions(Options):
+    """Options of pretraining.
+
+    Raises ValueError (F341) for a number out of its bounds, and for a width that is no multiple of
+    the heads.
+    """
+
+    block: ClassVar[str] = "pretrain"
+
+    objective: Objective = option("mlm", "what is learnt")
+    width: int = option(0, "width of the layers; 0: 192, and 320 of each LSTM", least=0)
+    layers: int = option(0, "layers; 0: 3, and 1 of LSTMs", least=0)
+    heads: int = option(6, "heads of a Transformer's attention", least=1)
+    ff: int = option(4, "the feed-forward layers are so many times as wide", least=1)
+    generator_layers: int = option(1, "layers of ELECTRA's generator", least=1)
+    samples: int = option(
+        500,
+        "characters of which a language model tells the next one apart in training; 0: all",
+        least=0,
+    )
+    length: int = option(128, "characters that are read at once, with two marks", least=8)
+    batch: int = option(16, "such blocks a step", least=1)
+    masked: float = option(0.15, "share of characters that are masked", least=0.01, most=0.9)
+    dropout: float = option(0.0, "dropout", least=0, below=1)
+    learn_rate: float = option(0.001, "the highest learning rate", least=0)
+    warmup: float = option(0.03, "share of the budget in which the rate rises", least=0, below=1)
+    weight_decay: float = option(0.01, "decoupled weight decay", least=0)
+    vocabulary: int = option(8000, "most characters of the vocabulary", least=1)
+    min_count: int = option(5, "rarer characters are unknown", least=1)
+    save_every: int = option(500, "steps from one checkpoint to the next", least=1)
+    precision: Precision = option(
+        "auto", "of products of matrices; auto: bfloat16 on a GPU, float32 on a CPU"
+    )
+    seed: int = option(1, "of all random numbers", least=0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        fits = self.objective == "lm" or not self.sizes()[0] % self.heads
+        self.require("width", fits, f"a multiple of the {self.heads} heads")
+
+    def require(self, name: str, right: bool, wanted: str) -> None:
+        """Raises ValueError (F341) where an option is not right."""
+        if not right:
+            value = getattr(self, name)
+            raise ValueError(Errors.F341.format(name=name, value=value, wanted=wanted))
+
+    def sizes(self) -> tuple[int, int]:
+        """Width and layers."""
+        width, layers = DEFAULT_SIZES[self.objective]
+        return self.width or width, self.layers or layers
+
+    def difference(self, saved: dict[str, Any]) -> str | None:
+        """The name of an option that differs from those of a saved run."""
+        return next((name for name, value in vars(self).items() if saved.get(name) != value), None)
+
+
+DEFAULT_SIZES: dict[str, tuple[int, int]] = {"mlm": (192, 3), "electra": (192, 3), "lm": (320, 1)}
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a training may cost: hours, or steps; the other one is 0."""
+
+    hours: float = 0.0
+    steps: int = 0
+
+    def __post_init__(self) -> None:
+        if (self.hours > 0) == (self.steps > 0) or min(self.hours, self.steps) < 0:
+            raise ValueError(Errors.F380.format(hours=self.hours, steps=self.steps))
+
+    def spent(self, seconds: float, steps: int) -> float:
+        """The share that is spent, up to 1."""
+        share = steps / self.steps if self.steps else seconds / (3600 * self.hours)
+        return min(1.0, share)

@@ -1,0 +1,180 @@
+"""An encoder's folder, in Hugging Face form: config.json, model.safetensors, vocab.txt and the
+files of a tokenizer.
+
+A Transformer is a BERT or an ELECTRA there, with the head that it was pretrained with, so that
+`transformers` loads it by its own classes. LSTMs have the same files under a model type of our own.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import Errors
+from ..files import replacing
+from .network import EncoderSizes
+from .vocabulary import MARKS, Characters
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "vocab.txt"
+LSTM_TYPE = "spacy-flat-lstm"
+TYPES = {"mlm": "bert", "electra": "electra", "lm": LSTM_TYPE}
+ARCHITECTURES = {
+    "mlm": ["BertForMaskedLM"],
+    "electra": ["ElectraForPreTraining"],
+    "lm": ["TwoWayLM"],
+}
+HEADS = {"mlm": "cls.predictions", "electra": "discriminator_predictions"}
+PREFIXES = ("", *(f"{name}." for name in TYPES.values()))
+
+
+@dataclass(frozen=True)
+class StoredEncoder:
+    """What a folder holds: the characters, the sizes, and the weights of the encoder alone."""
+
+    characters: Characters
+    sizes: EncoderSizes
+    weights: dict[str, "Tensor"]
+
+
+def write_encoder(
+    folder: Path, objective: str, network: "nn.Module", sizes: EncoderSizes, characters: Characters
+) -> None:
+    """Write the files of a pretrained network; each is the old one or the whole new one."""
+    from safetensors.torch import save
+
+    tensors = {
+        name: tensor.detach().cpu().float().contiguous()
+        for name, tensor in _named(objective, network.state_dict()).items()
+    }
+    files = {
+        CONFIG: _json(_config(objective, sizes, characters)),
+        VOCABULARY: characters.to_text().encode("utf-8"),
+        "tokenizer.json": _json(characters.tokenizer()),
+        "tokenizer_config.json": _json(_tokenizer_config(sizes)),
+        WEIGHTS: save(tensors, {"format": "pt"}),
+    }
+    for name, data in files.items():
+        with replacing(folder / name) as temporary:
+            temporary.write_bytes(data)
+
+
+def read_encoder(folder: Path) -> StoredEncoder:
+    """Read what `write_encoder` wrote, or a BERT of the same form that knows characters.
+
+    Raises FileNotFoundError (F382) where a file is missing, ValueError where one is damaged or not
+    what is expected (F383).
+    """
+    for name in (CONFIG, WEIGHTS, VOCABULARY):
+        if not (folder / name).is_file():
+            raise FileNotFoundError(Errors.F382.format(path=folder, file=name))
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        characters = Characters.from_text((folder / VOCABULARY).read_text("utf-8"))
+        config = json.loads((folder / CONFIG).read_text("utf-8"))
+        sizes = _sizes(config)
+        for mark in MARKS:
+            characters.mark(mark)
+        return StoredEncoder(characters, sizes, _own(load_file(folder / WEIGHTS), sizes))
+    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(Errors.F383.format(path=folder, reason=error)) from error
+
+
+def _named(objective: str, state: Mapping[str, "Tensor"]) -> dict[str, "Tensor"]:
+    """A network's tensors under the names that `transformers` gives them; ELECTRA's generator is
+    left out."""
+    own = {
+        f"{TYPES[objective]}.{name.removeprefix('encoder.')}": tensor
+        for name, tensor in state.items()
+        if name.startswith("encoder.")
+    }
+    head = {
+        f"{HEADS.get(objective, 'head')}.{name.removeprefix('head.')}": tensor
+        for name, tensor in state.items()
+        if name.startswith("head.")
+    }
+    return own | head
+
+
+def _config(objective: str, sizes: EncoderSizes, characters: Characters) -> dict[str, Any]:
+    shared = {
+        "model_type": TYPES[objective],
+        "architectures": ARCHITECTURES[objective],
+        "vocab_size": sizes.keys,
+        "hidden_size": sizes.width,
+        "num_hidden_layers": sizes.layers,
+        "max_position_embeddings": sizes.positions,
+        "pad_token_id": characters.mark(MARKS[0]),
+    }
+    if objective == "lm":
+        return shared
+    return {
+        **shared,
+        "embedding_size": sizes.width,
+        "num_attention_heads": sizes.heads,
+        "intermediate_size": sizes.ff,
+        "hidden_act": "gelu",
+        "hidden_dropout_prob": 0.1,
+        "attention_probs_dropout_prob": 0.1,
+        "initializer_range": 0.02,
+        "layer_norm_eps": 1e-12,
+        "position_embedding_type": "absolute",
+        "type_vocab_size": 1,
+        "torch_dtype": "float32",
+    }
+
+
+def _tokenizer_config(sizes: EncoderSizes) -> dict[str, Any]:
+    names = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
+    return {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_max_length": sizes.positions,
+        "clean_up_tokenization_spaces": False,
+        **dict(zip(names, MARKS, strict=True)),
+    }
+
+
+def _sizes(config: Mapping[str, Any]) -> EncoderSizes:
+    shared = {
+        "keys": config["vocab_size"],
+        "width": config["hidden_size"],
+        "layers": config["num_hidden_layers"],
+        "positions": config["max_position_embeddings"],
+    }
+    if config["model_type"] == LSTM_TYPE:
+        return EncoderSizes("lstm", **shared)
+    if config.get("embedding_size", shared["width"]) != shared["width"]:
+        raise ValueError("its embeddings are narrower than its layers")
+    heads, ff = config["num_attention_heads"], config["intermediate_size"]
+    return EncoderSizes("transformer", **shared, heads=heads, ff=ff)
+
+
+def _own(stored: Mapping[str, "Tensor"], sizes: EncoderSizes) -> dict[str, "Tensor"]:
+    """The tensors of the encoder among those stored, under the encoder's own names."""
+    import torch
+
+    from .network import make_encoder
+
+    with torch.device("meta"):
+        expected = make_encoder(sizes, 0.0).state_dict()
+    found = {}
+    for name, wanted in expected.items():
+        places = [prefix + name for prefix in PREFIXES if prefix + name in stored]
+        if not places:
+            raise ValueError(f"{name} is missing in {WEIGHTS}")
+        tensor = stored[places[0]]
+        if "token_type" in name:
+            tensor = tensor[:1]  # BERT knows a second type
+        if tensor.shape != wanted.shape:
+            raise ValueError(f"{name} has the shape {list(tensor.shape)}, not {list(wanted.shape)}")
+        found[name] = tensor.float()
+    return found
+
+
+def _json(data: Mapping[str, Any]) -> bytes:
+    return (json.dumps(data, ensure_ascii=False, indent=1) + "\n").encode("utf-8")

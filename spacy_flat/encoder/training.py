@@ -1,0 +1,339 @@
+"""Pretraining of an encoder on raw text, which can be killed and goes on where it was."""
+
+import json
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..errors import Errors
+from ..files import replacing
+from .blocks import Place, RawText
+from .checkpoints import Checkpoint, read_checkpoint, write_checkpoint
+from .masking import Masking
+from .network import EncoderSizes
+from .objectives import OBJECTIVES, PretrainBatch
+from .options import Budget, PretrainOptions
+from .storage import VOCABULARY, write_encoder
+from .vocabulary import Characters
+
+if TYPE_CHECKING:
+    from ..lexicon import Lexicon
+
+RUN = "pretraining.json"
+CHECKPOINTS = "checkpoints"
+BETAS, EPSILON = (0.9, 0.98), 1e-6  # of Adam
+CLIP = 1.0  # the gradient's largest norm
+TOLD_EVERY = 10  # steps
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a training stands.
+
+    characters: read so far.
+    speed: characters a second since the last report.
+    loss: mean of the steps since the last report.
+    held_out: loss on text that is not trained on, as of the last checkpoint.
+    spent: share of the budget.
+    is_saved: whether there is a checkpoint of this step.
+    """
+
+    step: int
+    epoch: int
+    characters: int
+    seconds: float
+    speed: float
+    loss: float
+    held_out: float
+    spent: float
+    is_saved: bool
+
+    @property
+    def left(self) -> float:
+        """Seconds that the rest of the budget will take."""
+        return self.seconds * (1 - self.spent) / self.spent
+
+
+Tell = Callable[[Progress], object]
+
+
+def pretrain(
+    texts: Sequence[Path],
+    out: Path,
+    options: PretrainOptions,
+    budget: Budget,
+    *,
+    words: "Lexicon | None" = None,
+    resume: bool = False,
+    device: str = "cpu",
+    tell: Tell = lambda _: None,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Progress:
+    """Pretrain an encoder and write it to a folder, in Hugging Face form.
+
+    texts: plain, .gz or .xz, UTF-8; read a line at a time, after a pass that counts characters.
+    words: those whose characters are masked together.
+    resume: go on at the last checkpoint in the folder. With a budget of steps, and on one thread of
+        a CPU, the result is then the same as that of a training without a break: all random numbers
+        of a step come from the seed and the step's number.
+    device: as torch names it. torch's global random state is set.
+    clock: seconds, of which a budget of hours is made.
+
+    Raises ValueError where the folder holds a run already (F385) or one of other settings (F386),
+    where the texts are too short (F381), and where the loss is not finite (F387);
+    NotADirectoryError (F138) where the folder is a file; as `read_checkpoint`, and file errors as
+    in `read_lines`.
+    """
+    raw = RawText(texts, options.length - 2, options.seed)
+    run = _describe(texts, options, budget, words)
+    characters = _begin(out, run, raw, options, resume)
+    trainer = Trainer.make(Masking(characters, options, words), budget, device, clock)
+    trainer.restore(read_checkpoint(out / CHECKPOINTS))
+    held_out = raw.held_out()
+    batches = raw.batches(options.batch, trainer.place)
+    is_over = trainer.spent() >= 1
+    while not is_over:
+        trainer.learn(*next(batches))
+        is_over = trainer.spent() >= 1  # asked once, for time goes on
+        is_due = is_over or trainer.step % options.save_every == 0
+        if is_due:
+            trainer.held_out = trainer.evaluate(held_out)
+        if is_due or trainer.step % TOLD_EVERY == 0:
+            tell(trainer.report(is_due))
+        if is_due:
+            trainer.save(out, run)
+    return trainer.history[-1]
+
+
+def _describe(
+    texts: Sequence[Path], options: PretrainOptions, budget: Budget, words: "Lexicon | None"
+) -> dict[str, Any]:
+    """What makes a run: another one can't go on with its checkpoints."""
+    return {
+        "options": asdict(options),
+        "budget": asdict(budget),
+        "texts": [[path.name, path.stat().st_size] for path in texts if path.exists()],
+        "words": 0 if words is None else len(words),
+    }
+
+
+def _begin(
+    out: Path, run: dict[str, Any], raw: RawText, options: PretrainOptions, resume: bool
+) -> Characters:
+    """The vocabulary of a new run, or that of the run in the folder; errors as in `pretrain`."""
+    if out.exists() and not out.is_dir():
+        raise NotADirectoryError(Errors.F138.format(path=out))
+    if not (out / RUN).exists():
+        characters = Characters.counted(raw.count(), options.vocabulary, options.min_count)
+        with replacing(out / VOCABULARY) as temporary:
+            temporary.write_text(characters.to_text(), "utf-8", newline="\n")
+        _write_run(out, run, [])
+        return characters
+    if not resume:
+        raise ValueError(Errors.F385.format(path=out))
+    saved = json.loads((out / RUN).read_text("utf-8"))
+    for name, value in run.items():
+        if saved.get(name) != value:
+            words = {"path": out, "name": name, "saved": saved.get(name), "value": value}
+            raise ValueError(Errors.F386.format(**words))
+    return Characters.from_text((out / VOCABULARY).read_text("utf-8"))
+
+
+def _write_run(out: Path, run: dict[str, Any], history: Sequence[Progress]) -> None:
+    with replacing(out / RUN) as temporary:
+        rows = [asdict(progress) for progress in history]
+        text = json.dumps({**run, "history": rows}, ensure_ascii=False, indent=1)
+        temporary.write_text(text + "\n", "utf-8")
+
+
+@dataclass
+class Trainer:
+    """The network, its optimizer, and how far they have come."""
+
+    masking: Masking
+    sizes: EncoderSizes
+    network: nn.Module
+    optimizer: torch.optim.Optimizer
+    budget: Budget
+    device: torch.device
+    clock: Callable[[], float]
+    step: int = 0
+    place: Place = field(default_factory=Place)
+    characters: int = 0
+    seconds: float = 0.0  # before `started`
+    held_out: float = math.nan
+    history: list[Progress] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.started = self.clock()
+        self.losses: list[Tensor] = []  # since the last report
+        self.last = (self.elapsed(), self.characters)
+
+    @classmethod
+    def make(
+        cls, masking: Masking, budget: Budget, device: str, clock: Callable[[], float]
+    ) -> "Trainer":
+        """A network that knows nothing yet."""
+        options = masking.options
+        torch.manual_seed(options.seed)
+        sizes = sizes_of(options, len(masking.characters))
+        network = OBJECTIVES[options.objective](sizes, options).to(device)
+        optimizer = make_optimizer(network, options)
+        return cls(masking, sizes, network, optimizer, budget, torch.device(device), clock)
+
+    @property
+    def options(self) -> PretrainOptions:
+        return self.masking.options
+
+    def elapsed(self) -> float:
+        """Seconds of training, those before a break included."""
+        return self.seconds + self.clock() - self.started
+
+    def spent(self) -> float:
+        """The share of the budget."""
+        return self.budget.spent(self.elapsed(), self.step)
+
+    def learn(self, place: Place, blocks: Sequence[str]) -> None:
+        """One step."""
+        rate = self.options.learn_rate * rate_share(self.spent(), self.options.warmup)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.step += 1
+        self.place = place
+        self.characters += sum(map(len, blocks))
+        self.network.train()
+        loss = self._loss(blocks, self.step)
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(self.network.parameters(), CLIP)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        self.losses.append(loss.detach())
+
+    @torch.no_grad()
+    def evaluate(self, blocks: Sequence[str]) -> float:
+        """The mean loss on other text, under the same masks each time."""
+        self.network.eval()
+        size = self.options.batch
+        parts = [blocks[first : first + size] for first in range(0, len(blocks), size)]
+        losses = [
+            self._loss(part, -number).item() * len(part) for number, part in enumerate(parts, 1)
+        ]
+        return sum(losses) / len(blocks)
+
+    def report(self, is_saved: bool) -> Progress:
+        """Where it stands.
+
+        Raises ValueError (F387) where the loss is not finite.
+        """
+        loss = torch.stack(self.losses).mean().item()
+        if not math.isfinite(loss):
+            raise ValueError(Errors.F387.format(step=self.step, rate=self.options.learn_rate))
+        seconds, (before, characters) = self.elapsed(), self.last
+        speed = (self.characters - characters) / max(seconds - before, 1e-9)
+        self.last = seconds, self.characters
+        self.losses.clear()
+        progress = Progress(
+            self.step,
+            self.place.epoch,
+            self.characters,
+            seconds,
+            speed,
+            loss,
+            self.held_out,
+            self.spent(),
+            is_saved,
+        )
+        if is_saved:
+            self.history.append(progress)
+        return progress
+
+    def save(self, out: Path, run: dict[str, Any]) -> None:
+        """Write a checkpoint, and the encoder as it is now."""
+        tensors = {}
+        for name, parameter in self.network.named_parameters():
+            state = self.optimizer.state[parameter]
+            tensors[f"weights.{name}"] = parameter.detach()
+            tensors |= {f"{kind}.{name}": state[kind] for kind in ("exp_avg", "exp_avg_sq")}
+        state = {
+            "step": self.step,
+            "place": asdict(self.place),
+            "characters": self.characters,
+            "seconds": self.elapsed(),
+            "history": [asdict(progress) for progress in self.history],
+        }
+        write_checkpoint(out / CHECKPOINTS, self.step, Checkpoint(tensors, state))
+        characters = self.masking.characters
+        write_encoder(out, self.options.objective, self.network, self.sizes, characters)
+        _write_run(out, run, self.history)
+
+    @torch.no_grad()
+    def restore(self, checkpoint: Checkpoint | None) -> None:
+        """Go back to what was saved."""
+        if checkpoint is None:
+            return
+        tensors, state = checkpoint.tensors, checkpoint.state
+        for name, parameter in self.network.named_parameters():
+            parameter.copy_(tensors[f"weights.{name}"])
+            self.optimizer.state[parameter] = {
+                "step": torch.tensor(float(state["step"]), device=self.device),
+                **{
+                    kind: tensors[f"{kind}.{name}"].clone().to(self.device)
+                    for kind in ("exp_avg", "exp_avg_sq")
+                },
+            }
+        self.step, self.place = state["step"], Place(**state["place"])
+        self.characters, self.seconds = state["characters"], state["seconds"]
+        self.history = [Progress(**row) for row in state["history"]]
+        self.held_out = self.history[-1].held_out
+        self.started = self.clock()
+        self.last = (self.elapsed(), self.characters)
+
+    def _loss(self, blocks: Sequence[str], number: int) -> Tensor:
+        """Of a batch; all random numbers depend on its number alone, which is below 0 for text that
+        is not trained on."""
+        seeds = [self.options.seed, int(number < 0), abs(number)]
+        rng = np.random.default_rng(seeds)
+        torch.manual_seed(int(rng.integers(2**62)))
+        arrays = self.masking.arrays(blocks, rng)
+        batch = PretrainBatch(*(torch.from_numpy(array).to(self.device) for array in arrays))
+        halved = self.options.precision == "bfloat16" or (
+            self.options.precision == "auto" and self.device.type != "cpu"
+        )
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=halved):
+            loss: Tensor = self.network(batch)
+        return loss
+
+
+def sizes_of(options: PretrainOptions, keys: int) -> EncoderSizes:
+    """The encoder's."""
+    width, layers = options.sizes()
+    if options.objective == "lm":
+        return EncoderSizes("lstm", keys, width, layers, options.length)
+    heads, ff = options.heads, options.ff * width
+    return EncoderSizes("transformer", keys, width, layers, options.length, heads, ff)
+
+
+def make_optimizer(network: nn.Module, options: PretrainOptions) -> torch.optim.Optimizer:
+    """AdamW (Loshchilov & Hutter, 2019), without weight decay of biases and normalisations."""
+    parameters = list(network.parameters())
+    groups: list[dict[str, Any]] = [
+        {"params": [each for each in parameters if each.dim() > 1]},
+        {"params": [each for each in parameters if each.dim() == 1], "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(
+        groups, betas=BETAS, eps=EPSILON, weight_decay=options.weight_decay, fused=True
+    )
+
+
+def rate_share(spent: float, warmup: float) -> float:
+    """Of the highest learning rate: it rises linearly, then falls to 0 as the budget is spent."""
+    if spent < warmup:
+        return max(spent / warmup, 0.01)
+    return (1 - spent) / (1 - warmup)

@@ -1,0 +1,76 @@
+"""A small text, and small encoders that are pretrained on it."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+import torch
+from ner.conftest import lexicon
+from spacy.util import registry
+
+from spacy_flat.encoder.options import Budget, Objective, PretrainOptions
+from spacy_flat.encoder.training import Progress, pretrain
+from spacy_flat.lexicon import Entry, Lexicon
+
+SURNAMES, PLACES = "王李张刘陈", ["重庆", "上海", "南京市", "北京", "长江大桥"]
+WORDS = Lexicon(Entry(word) for word in [*PLACES, "昨天", "开会", "药店", "今天"])
+SIZES = {"width": 16, "layers": 2, "heads": 2, "length": 20, "batch": 4, "min_count": 1}
+OBJECTIVES: list[Objective] = ["mlm", "electra", "lm"]
+
+Pretrained = Callable[[Objective], Path]
+
+
+def sentences(n: int) -> list[str]:
+    """Sentences of a kind, the same each time."""
+    rng = Random(1)
+    return [
+        f"{rng.choice(SURNAMES)}经理{rng.choice(['昨天', '今天'])}在{rng.choice(PLACES)}开会。"
+        for _ in range(n)
+    ]
+
+
+def options(objective: Objective, **other: Any) -> PretrainOptions:
+    return PretrainOptions(objective=objective, **{"save_every": 1000, **SIZES, **other})
+
+
+def run(texts: Path, out: Path, wanted: PretrainOptions, steps: int, **other: Any) -> Progress:
+    """Pretrain for some steps."""
+    words = None if wanted.objective == "lm" else WORDS
+    return pretrain([texts], out, wanted, Budget(steps=steps), words=words, **other)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _lexicon() -> None:
+    registry.misc("test.lexicon", func=lexicon)
+
+
+@pytest.fixture(scope="session")
+def raw_text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("raw") / "text.txt"
+    path.write_text("\n".join(sentences(400)), "utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def pretrained(raw_text: Path, tmp_path_factory: pytest.TempPathFactory) -> Pretrained:
+    """The folder of an encoder of each objective."""
+    folder = tmp_path_factory.mktemp("encoders")
+
+    def made(objective: Objective) -> Path:
+        out = folder / objective
+        if not out.exists():
+            run(raw_text, out, options(objective), 8)
+        return out
+
+    return made
