@@ -109,7 +109,9 @@ def compactors_of(nlp: Language) -> dict[str, Compactor]:
 
 
 def thresholds(compactors: Iterable[Compactor]) -> Sequence[int]:
-    """Each `min_count` that makes a difference, ascending; the last one leaves no row."""
+    """Values of `min_count`, ascending, each of which drops at least a hundredth of all rows more
+    than the one before; the first drops none, the last drops all."""
     counts = [counts[1:] for each in compactors for counts in each.counts.values()]
-    distinct = np.unique(np.concatenate([np.zeros(1, np.int64), *counts]))
-    return [*distinct.tolist(), int(distinct[-1]) + 1]
+    every = np.concatenate([np.zeros(1, np.int64), *counts])
+    some = np.unique(np.percentile(every, range(101), method="lower"))
+    return [*some.tolist(), int(every.max()) + 1]
