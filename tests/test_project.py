@@ -55,6 +55,10 @@ DEFAULTS = {
 }
 OTHERS = {
     "zh_flat": {"lattice": {"char_min_freq": 2, "bigram_min_freq": 2, "word_min_freq": 2}},
+    "zh_flat_msra": {
+        "network": {"head_dim": 20, "embed_dropout": 0.4, "lattice_dropout": 0.4},
+        "lattice": {"char_min_freq": 2, "bigram_min_freq": 2, "word_min_freq": 2},
+    },
     "en_tener": {
         "network": {
             "k_proj": True,
@@ -164,6 +168,27 @@ def test_variables(bare_project: Path, capfd: pytest.CaptureFixture[str]) -> Non
     assert "--source ../corpora" in out
     assert "--system.seed 7" in out
     assert "--paths.word_vectors w.vec.xz" in out
+
+
+@pytest.mark.parametrize("corpus", ["msra", "cluener"])
+def test_dry_run_of_a_release(
+    bare_project: Path, corpus: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    project_run(bare_project, "release", dry=True)
+    outer = capfd.readouterr().out
+    (line,) = (line for line in outer.splitlines() if f"--vars.corpus {corpus}" in line)
+    words = line.split("project run release-one . ")[1].split()
+    variables = {
+        option.removeprefix("--"): value
+        for option, value in zip(words[::2], words[1::2], strict=True)
+    }
+    assert (ROOT / variables["vars.config"]).is_file()
+    project_run(bare_project, "release-one", overrides=variables, dry=True)
+    out = capfd.readouterr().out
+    assert "${" not in outer + out
+    assert f"flat compact training/zh_flat_{corpus}/model-best" in out
+    assert f"--meta-path assets/release/{corpus}.json" in out
+    assert (ROOT / f"assets/release/{corpus}.json").is_file()
 
 
 def test_overrides_of_training_exist(bare_project: Path, capfd: pytest.CaptureFixture[str]) -> None:
