@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -177,10 +178,11 @@ def test_dry_run_of_a_release(
     project_run(bare_project, "release", dry=True)
     outer = capfd.readouterr().out
     (line,) = (line for line in outer.splitlines() if f"--vars.corpus {corpus}" in line)
-    words = line.split("project run release-one . ")[1].split()
+    words = shlex.split(line)
+    options = words[words.index("release-one") + 2 :]
     variables = {
         option.removeprefix("--"): value
-        for option, value in zip(words[::2], words[1::2], strict=True)
+        for option, value in zip(options[::2], options[1::2], strict=True)
     }
     assert (ROOT / variables["vars.config"]).is_file()
     project_run(bare_project, "release-one", overrides=variables, dry=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import zipfile
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def test_the_sentences_are_clean(corpus: str) -> None:
                 for start, last in places:
                     assert record["text"][start : last + 1] == surface, label
         spans = sorted(spans_of(record))
-        assert all(left[1] <= right[0] for left, right in zip(spans, spans[1:], strict=False))
+        assert all(left[1] <= right[0] for left, right in pairwise(spans))
 
 
 def wheel_of(corpus: str) -> Path:
