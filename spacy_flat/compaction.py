@@ -109,9 +109,10 @@ def compactors_of(nlp: Language) -> dict[str, Compactor]:
 
 
 def thresholds(compactors: Iterable[Compactor]) -> Sequence[int]:
-    """Values of `min_count`, ascending, each of which drops at least a hundredth of all rows more
-    than the one before; the first drops none, the last drops all."""
-    counts = [counts[1:] for each in compactors for counts in each.counts.values()]
-    every = np.concatenate([np.zeros(1, np.int64), *counts])
+    """Values of `min_count`, ascending: the first drops no row, the last drops all, and each other
+    one about a hundredth of them more than the one before."""
+    every = np.concatenate([each[1:] for one in compactors for each in one.counts.values()])
+    if not len(every):
+        return [0]
     some = np.unique(np.percentile(every, range(101), method="lower"))
     return [*some.tolist(), int(every.max()) + 1]

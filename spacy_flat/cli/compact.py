@@ -160,7 +160,7 @@ def largest(nlp: Language, compactors: list[Compactor], amount: Amount, limit: f
             compactor.apply(replace(amount, min_count=min_count))
         return size_of(nlp)
 
-    steps = [step for step in thresholds(compactors) if step >= amount.min_count]
+    steps = sorted({max(step, amount.min_count) for step in thresholds(compactors)})
     place = bisect_left(steps, True, key=lambda step: size(step) <= limit)
     if place == len(steps):
         raise ValueError(Errors.F372.format(size=size(steps[-1]) / 1e6, limit=limit / 1e6))
