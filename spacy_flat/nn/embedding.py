@@ -78,7 +78,7 @@ class PretrainedEmbedding(nn.Module):
 
         bits: of a number, with int8.
         """
-        self.offsets.weight[0] = other(torch.zeros_like(keys[:1]))
+        self.offsets.weight[0] = other(keys.new_zeros(1))[0]
         self.set_pretrained(torch.arange(1, len(keys) + 1), other(keys), bits)
 
     def forward(self, keys: Tensor) -> Tensor:
