@@ -50,7 +50,7 @@ def test_a_pipeline_is_made_compact(mini_project: Path, tmp_path: Path) -> None:
 
 def test_as_many_rows_as_fit(mini_project: Path, tmp_path: Path) -> None:
     sizes = []
-    for limit in (400, 120):
+    for limit in (45, 40):
         out = tmp_path / str(limit)
         options = ["--text", mini_project / TRAIN, "--max-size", f"{limit}KB"]
         result = run(mini_project / MODEL, out, *options)
