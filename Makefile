@@ -8,7 +8,8 @@ READY := $(VENV)/.ready
 .PHONY: help demo test lint bench docs pictures
 
 help:
-	@echo "make demo   train, package, install and try a pipeline on the demo corpus"
+	@echo "make demo   try the released pipeline; then train, package, install and try one on the"
+	@echo "            demo corpus"
 	@echo "make test   run the tests"
 	@echo "make lint   check style and types"
 	@echo "make bench  measure speed and memory"
@@ -16,6 +17,7 @@ help:
 	@echo "make pictures  draw those of docs/ again (after make demo, whose curve is one of them)"
 
 demo: $(READY)
+	$(BIN)/python -m spacy project run first .
 	$(BIN)/python -m spacy project run all . --vars.corpus demo
 	@$(BIN)/python -c "import json; \
 	print('F1 on the test part: %.3f' % json.load(open('training/zh_flat_demo/metrics.json'))['ents_f'])"

@@ -494,6 +494,26 @@ class Errors(metaclass=_Coded):
         "with {saved!r}, which can't be changed afterwards. Correct the config, or train again."
     )
 
+    # Compact pipelines
+    F370 = (
+        "No component of the pipeline can be made compact (it has {components}): flat_ner and "
+        "tener_ner can. Others are kept as they are."
+    )
+    F371 = (
+        "--min-count and --max-size drop rows by how often texts have them. Name such texts with "
+        "--text, for example the training corpus."
+    )
+    F372 = (
+        "Without any row in its tables the pipeline still takes {size:.1f} MB, more than "
+        "{limit:.1f} MB. Raise --max-size, or give --known-words where there is a large lexicon."
+    )
+    F373 = (
+        "{path} is there and is no pipeline, so it is not replaced. Name another folder, or delete "
+        "it first."
+    )
+    F374 = "--max-size = {value!r} is not a size. Write it as 15MB (or KB, GB)."
+    F375 = "{path} is the pipeline that is to be made compact. Name another folder."
+
     # Pairs of texts
     F320 = (
         "{text!r} contains U+001F, which separates the two texts of a pair. Replace it by a space."

@@ -97,3 +97,15 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary = Path(folder) / path.name
         yield temporary
         os.replace(temporary, path)
+
+
+@contextmanager
+def replacing_folder(path: Path) -> Iterator[Path]:
+    """As `replacing`, of a folder to be made: one that was there before is deleted in the end."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent, suffix=".tmp") as folder:
+        temporary = Path(folder) / path.name
+        yield temporary
+        if path.exists():
+            os.replace(path, Path(folder) / "before")
+        os.replace(temporary, path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -64,6 +65,10 @@ BERT_ALONE = {
 }
 OTHERS = {
     "zh_flat": {"lattice": {"char_min_freq": 2, "bigram_min_freq": 2, "word_min_freq": 2}},
+    "zh_flat_msra": {
+        "network": {"head_dim": 20, "embed_dropout": 0.4, "lattice_dropout": 0.4},
+        "lattice": {"char_min_freq": 2, "bigram_min_freq": 2, "word_min_freq": 2},
+    },
     "en_tener": {
         "network": {
             "k_proj": True,
@@ -181,6 +186,28 @@ def test_variables(bare_project: Path, capfd: pytest.CaptureFixture[str]) -> Non
     assert "--source ../corpora" in out
     assert "--system.seed 7" in out
     assert "--paths.word_vectors w.vec.xz" in out
+
+
+@pytest.mark.parametrize("corpus", ["msra", "cluener"])
+def test_dry_run_of_a_release(
+    bare_project: Path, corpus: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    project_run(bare_project, "release", dry=True)
+    outer = capfd.readouterr().out
+    (line,) = (line for line in outer.splitlines() if f"--vars.corpus {corpus}" in line)
+    words = shlex.split(line)
+    options = words[words.index("release-one") + 2 :]
+    variables = {
+        option.removeprefix("--"): value
+        for option, value in zip(options[::2], options[1::2], strict=True)
+    }
+    assert (ROOT / variables["vars.config"]).is_file()
+    project_run(bare_project, "release-one", overrides=variables, dry=True)
+    out = capfd.readouterr().out
+    assert "${" not in outer + out
+    assert f"flat compact training/zh_flat_{corpus}/model-best" in out
+    assert f"--meta-path assets/release/{corpus}.json" in out
+    assert (ROOT / f"assets/release/{corpus}.json").is_file()
 
 
 def test_overrides_of_training_exist(bare_project: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ from spacy.cli._util import app as spacy_app
 from ._failure import exiting
 from .alignment import alignment
 from .calibrate import calibrate
+from .compact import compact
 from .convert import convert
 from .curve import curve
 from .debug_data import debug_data
@@ -31,6 +32,7 @@ app = typer.Typer(
 app.command("fetch", no_args_is_help=True)(exiting(fetch))
 app.command("alignment", no_args_is_help=True)(exiting(alignment))
 app.command("calibrate", no_args_is_help=True)(exiting(calibrate))
+app.command("compact", no_args_is_help=True)(exiting(compact))
 app.command("convert", no_args_is_help=True)(exiting(convert))
 app.command("curve", no_args_is_help=True)(exiting(curve))
 app.command(

@@ -13,6 +13,7 @@ from ..errors import Errors
 from ..files import read_text_lines
 from ..similarity.pairs import join_pair, pair_of
 from ..wording import counted
+from ._lexicon import lexicon_of
 from ._tasks import percent
 
 if TYPE_CHECKING:
@@ -32,6 +33,12 @@ def show(
     file: Annotated[
         Path | None, typer.Option("--file", "-f", help="File of texts or pairs, one a line (UTF-8)")
     ] = None,
+    added: Annotated[
+        list[str],
+        typer.Option(
+            "--add", "-a", help="WORD=TYPE to add to the lexicon beforehand (may be repeated)"
+        ),
+    ] = [],  # noqa: B006  (typer's way)
 ) -> None:
     """Show the entities of texts and the words of the lexicon in them (the lattice), how alike
     the texts of pairs are, or how probable texts are, and one that the pipeline writes."""
@@ -41,6 +48,7 @@ def show(
     if not texts:
         raise ValueError(Errors.F137)
     nlp = spacy.load(model)
+    add_words(nlp, model, added)
     compares = any(hasattr(component, "predict_pairs") for _, component in nlp.pipeline)
     if compares:
         texts = [joined(text) for text in texts]
@@ -66,6 +74,13 @@ def show(
         if hasattr(component, "generate"):
             msg.divider(f"written by {name}")
             typer.echo(component.generate(max_length=WRITTEN, seed=0)[0])
+
+
+def add_words(nlp: Language, model: str, words: list[str]) -> None:
+    """Add each WORD=TYPE (or WORD alone) to the pipeline's lexicon. Raises as `lexicon_of`."""
+    for entry in words:
+        word, _, type_ = entry.partition("=")
+        lexicon_of(nlp, model).add([word], type=type_)
 
 
 def joined(text: str) -> str:

@@ -273,6 +273,27 @@ class Lexicon:
             self._content = replace(self._content, type_names=tuple(known))
         return [self.type_names.index(type) for type in types]
 
+    def select(self, ids: Sequence[int] | NDArray[np.integer]) -> "Lexicon":
+        """A lexicon of the words with these ids, which get the ids 0, 1, … in this order.
+
+        Types keep their numbers, and removed words stay removed.
+        """
+        ids = np.asarray(ids, dtype=np.int64)
+        selected = Lexicon(**self._settings)
+        selected.declare_types(self.type_names)
+        selected._insert(map(self._entry, ids.tolist()), update=False)
+        selected._content = replace(selected._content, alive=self.alive[ids])
+        return selected
+
+    def _entry(self, id: int) -> Entry:
+        content = self._content
+        return Entry(
+            content.word(id),
+            float(content.frequencies[id]),
+            content.type_names[content.types[id]],
+            content.origin_names[content.origins[id]],
+        )
+
     def _insert(self, entries: Iterable[Entry], update: bool) -> tuple[int, dict[str, list[str]]]:
         """Put entries in, and with `update` also into words already there.
 

@@ -11,6 +11,7 @@ InT = TypeVar("InT")
 OutT = TypeVar("OutT")
 
 MAGIC = b"spacy-flat.model.v1\n"
+PACKED = b"spacy-flat.model.v1.zlib\n"
 SIZE = 4  # bytes of a checksum
 
 
@@ -19,6 +20,8 @@ class CheckedModel(Model[InT, OutT]):
 
     A flipped bit in a weight would otherwise go unnoticed, and one elsewhere end in an error of
     some library that says nothing to a user.
+
+    Packed with zlib where `attrs["packed"]` says so, as in a compact pipeline.
     """
 
     __slots__ = ()
@@ -26,20 +29,24 @@ class CheckedModel(Model[InT, OutT]):
     def to_bytes(self) -> bytes:
         """As thinc's, after a checksum."""
         data = super().to_bytes()
-        return MAGIC + zlib.crc32(data).to_bytes(SIZE, "little") + data
+        magic = MAGIC
+        if self.attrs.get("packed"):
+            magic, data = PACKED, zlib.compress(data)
+        return magic + zlib.crc32(data).to_bytes(SIZE, "little") + data
 
     def from_bytes(self, bytes_data: bytes) -> "CheckedModel[InT, OutT]":
         """Load what `to_bytes` gave.
 
         Raises ValueError (F200) for damaged or other data.
         """
-        start = len(MAGIC)
-        if not bytes_data.startswith(MAGIC):
+        magic = PACKED if bytes_data.startswith(PACKED) else MAGIC
+        start = len(magic)
+        if not bytes_data.startswith(magic):
             raise ValueError(Errors.F200.format(reason="it does not begin as one"))
         data = memoryview(bytes_data)[start + SIZE :]
         if zlib.crc32(data) != int.from_bytes(bytes_data[start : start + SIZE], "little"):
             raise ValueError(Errors.F200.format(reason="its checksum differs"))
-        super().from_bytes(bytes(data))
+        super().from_bytes(zlib.decompress(data) if magic == PACKED else bytes(data))
         return self
 
     def _copy(self, seen: dict[int, Any] | None = None) -> "CheckedModel[InT, OutT]":

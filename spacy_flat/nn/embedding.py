@@ -15,6 +15,7 @@ class Table:
     trained: int
     width: int
     float16: bool = False
+    int8: bool = False
 
 
 NO_TABLE = Table(0, 0, 0)
@@ -31,16 +32,28 @@ class PretrainedEmbedding(nn.Module):
     offsets start uniform in ±√(3 / d), d the width of a vector.
 
     float16: keep the pretrained vectors in half precision.
+    int8: keep them as whole numbers from -127 to 127, with a scale for each vector.
     """
 
     pretrained: Tensor  # [1 + keys, width]
+    scales: Tensor | None  # [1 + keys, 1] with int8
 
-    def __init__(self, n_keys: int, n_trained: int, width: int, *, float16: bool = False) -> None:
+    def __init__(
+        self,
+        n_keys: int,
+        n_trained: int,
+        width: int,
+        *,
+        float16: bool = False,
+        int8: bool = False,
+    ) -> None:
         super().__init__()
         self.n_trained = n_trained
         self.width = width
-        dtype = torch.float16 if float16 else torch.float32
+        dtype = torch.int8 if int8 else torch.float16 if float16 else torch.float32
         self.register_buffer("pretrained", torch.zeros(n_keys + 1, width, dtype=dtype))
+        scales = torch.zeros(n_keys + 1, 1, dtype=torch.float16) if int8 else None
+        self.register_buffer("scales", scales)
         # The last row stays zero: keys that are not trained add nothing to their vectors.
         self.offsets = nn.Embedding(n_trained + 2, width, padding_idx=n_trained + 1, sparse=True)
         bound = math.sqrt(3 / width)
@@ -49,16 +62,43 @@ class PretrainedEmbedding(nn.Module):
             self.offsets.weight[-1] = 0.0
 
     @torch.no_grad()
-    def set_pretrained(self, keys: Tensor, vectors: Tensor) -> None:
-        """keys: [N] numbers of keys; vectors: [N, width]."""
+    def set_pretrained(self, keys: Tensor, vectors: Tensor, bits: int = 8) -> None:
+        """keys: [N] numbers of keys; vectors: [N, width]; bits: of a number, with int8."""
         keys = keys.to(self.pretrained.device)
+        if self.scales is not None:
+            vectors, scales = quantise(vectors, bits)
+            self.scales[keys] = scales.to(self.scales)
         self.pretrained[keys] = vectors.to(self.pretrained)
         self.offsets.weight[keys[keys <= self.n_trained]] = 0.0
+
+    @torch.no_grad()
+    def merge(self, other: "PretrainedEmbedding", keys: Tensor, bits: int = 8) -> None:
+        """Take the whole vectors, pretrained part and offset, of some keys [N] of another table as
+        the pretrained vectors of the keys 1 to N here, and its vector of unknown keys.
+
+        bits: of a number, with int8.
+        """
+        self.offsets.weight[0] = other(keys.new_zeros(1))[0]
+        self.set_pretrained(torch.arange(1, len(keys) + 1), other(keys), bits)
 
     def forward(self, keys: Tensor) -> Tensor:
         """[...] → [..., width]. In training nothing flows back into the pretrained vectors."""
         offsets: Tensor = self.offsets(keys.clamp(max=self.n_trained + 1))
-        return offsets + nn.functional.embedding(keys, self.pretrained).to(offsets.dtype)
+        vectors = nn.functional.embedding(keys, self.pretrained).to(offsets.dtype)
+        if self.scales is not None:
+            vectors = vectors * nn.functional.embedding(keys, self.scales).to(offsets.dtype)
+        return offsets + vectors
+
+
+def quantise(vectors: Tensor, bits: int) -> tuple[Tensor, Tensor]:
+    """[N, d] → whole numbers of so many bits, 2 to 8, in int8 [N, d], and the scales [N, 1] to
+    multiply them with, in half precision."""
+    most = 2 ** (bits - 1) - 1
+    largest = vectors.abs().amax(dim=1, keepdim=True)
+    scales = (largest / most).clamp(max=torch.finfo(torch.float16).max).half()
+    # A scale of 0 is that of a vector too short to matter.
+    divisors = torch.where(scales > 0, scales.to(vectors.dtype), torch.inf)
+    return (vectors / divisors).round().clamp(-most, most).to(torch.int8), scales
 
 
 def drop_keys(keys: Tensor, rate: float) -> Tensor:
@@ -67,4 +107,6 @@ def drop_keys(keys: Tensor, rate: float) -> Tensor:
 
 
 def make_embedding(table: Table) -> PretrainedEmbedding:
-    return PretrainedEmbedding(table.keys, table.trained, table.width, float16=table.float16)
+    return PretrainedEmbedding(
+        table.keys, table.trained, table.width, float16=table.float16, int8=table.int8
+    )

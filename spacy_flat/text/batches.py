@@ -4,17 +4,20 @@ Shapes: B segments.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol, TypeVar, cast
 
 from thinc.model import Model, deserialize_attr, serialize_attr
 
 from .segments import Segment
 from .units import Ints, Unit, Units
+from .vocabulary import KeyIndex
 
 BATCH_PAIRS = 50_000  # pairs of nodes whose attention takes as long as a batch does anyway
 
 Self = TypeVar("Self", bound="TextEncoder")
+Compacted = TypeVar("Compacted", bound="SegmentEncoder")
 
 
 class Batch(Protocol):
@@ -57,6 +60,13 @@ class SegmentEncoder(TextEncoder):
     ) -> Iterator[Batch]:
         """Batches of segments of like size, each of at most `batch_nodes` nodes with padding (or
         of one segment)."""
+
+    def compact(self: Compacted, indexes: Mapping[str, KeyIndex], known_words: bool) -> Compacted:
+        """The same with smaller indexes, by the names of its own.
+
+        known_words: for an encoder with a lexicon.
+        """
+        return cast(Compacted, replace(cast(Any, self), **indexes))
 
 
 def group_by_cost(order: Ints, n_units: Ints, n_words: Ints, max_nodes: int) -> Iterator[Ints]:

@@ -43,6 +43,11 @@ class KeyIndex:
     def __len__(self) -> int:
         return len(self.codes)
 
+    def select(self, chosen: NDArray[np.bool_]) -> "KeyIndex":
+        """Some of the codes, chosen [N], under new keys from 1, none of them trained."""
+        codes = self.codes[chosen]
+        return KeyIndex(codes, np.arange(1, len(codes) + 1), 0)
+
     def look_up(self, codes: Codes) -> Ints:
         """[N] → [N] keys, 0 for unknown codes."""
         if not len(self.codes):
@@ -59,6 +64,8 @@ def pack(indexes: Mapping[str, KeyIndex], options: Options) -> dict[str, Any]:
         f"{name}.{part}": array
         for name, index in indexes.items()
         for part, array in (("codes", index.codes), ("keys", index.keys))
+        # Without trained keys they are numbered as the codes are sorted.
+        if part == "codes" or index.n_trained
     }
     n_trained = {name: index.n_trained for name, index in indexes.items()}
     return {"arrays": save(arrays), "n_trained": n_trained, "options": options.fixed()}
@@ -74,9 +81,13 @@ def unpack(data: Mapping[str, Any], options: Options) -> dict[str, KeyIndex]:
     options.check_fixed(data["options"])
     arrays = load(data["arrays"])
     return {
-        name: KeyIndex(arrays[f"{name}.codes"], arrays[f"{name}.keys"], n_trained)
+        name: _index(arrays[f"{name}.codes"], arrays.get(f"{name}.keys"), n_trained)
         for name, n_trained in data["n_trained"].items()
     }
+
+
+def _index(codes: Codes, keys: Ints | None, n_trained: int) -> KeyIndex:
+    return KeyIndex(codes, np.arange(1, len(codes) + 1) if keys is None else keys, n_trained)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Pretrained vectors and trained offsets."""
 
+import pytest
 import torch
 
 from spacy_flat.nn import weights
@@ -55,3 +56,19 @@ def test_offsets_without_pretrained_vectors_start_uniform() -> None:
     assert 0.495 < vectors.abs().max() <= 0.5
     assert 0.22 < vectors.abs().mean() < 0.28
     assert abs(vectors.norm(dim=1).square().mean() - 1.0) < 0.03
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("keys", [[], [5, 2]])
+def test_merging_takes_whole_vectors(keys: list[int], bits: int) -> None:
+    """Those of no key, too: then every key is unknown."""
+    other = table(False)
+    kept = torch.tensor(keys, dtype=torch.int64)
+    merged = PretrainedEmbedding(n_keys=len(keys), n_trained=0, width=3, int8=True)
+    merged.merge(other, kept, bits)
+    assert torch.equal(merged(torch.zeros(1, dtype=torch.int64)), other(kept.new_zeros(1)))
+    numbers = torch.arange(1, len(keys) + 1)
+    vectors = other(kept).detach()
+    step = vectors.abs().amax(dim=1, keepdim=True) / (2 ** (bits - 1) - 1)
+    assert ((merged(numbers) - vectors).abs() <= 0.51 * step).all()
+    assert len(merged.pretrained[1:].unique()) <= 2**bits - 1

@@ -4,8 +4,8 @@ Shapes: B segments, C characters, M words, L = C + M nodes, characters first.
 """
 
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -114,6 +114,26 @@ class LatticeEncoder(SegmentEncoder):
             frequencies, bands = self.lexicon.frequencies, self.lexicon.frequency_bands(N_BANDS)
             self._bands = frequencies, bands
         return bands[words].astype(np.int64)
+
+    def compact(self, indexes: Mapping[str, KeyIndex], known_words: bool) -> "LatticeEncoder":
+        """The same with smaller indexes, and without the gazetteer, which only training needs.
+
+        known_words: keep those words of the lexicon alone that have a key, or whose type says that
+            they are names.
+        """
+        compacted = replace(super().compact(indexes, known_words), gazetteer=None)
+        if not known_words:
+            return compacted
+        words = compacted.words
+        kept = np.isin(self.lexicon.types, self.name_types)
+        kept[words.codes.astype(np.int64)] = True
+        ids = np.flatnonzero(kept)
+        codes = np.searchsorted(ids, words.codes.astype(np.int64)).astype(np.uint64)
+        return replace(
+            compacted,
+            lexicon=self.lexicon.select(ids),
+            words=KeyIndex(codes, words.keys, words.n_trained),
+        )
 
     def to_bytes(self) -> bytes:
         indexes = {"chars": self.chars, "bigrams": self.bigrams, "words": self.words}

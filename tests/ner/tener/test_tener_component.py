@@ -19,6 +19,7 @@ from spacy.language import Language
 from spacy.training import Example
 from thinc.api import fix_random_seed
 
+from spacy_flat.compaction import Amount, compactors_of
 from spacy_flat.ner.tener.component import TenerEntityRecognizer
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.vectors import TextVectors
@@ -365,3 +366,18 @@ def test_pipe_is_one_by_one(
 def test_worker_processes(words: Language) -> None:
     docs = words.pipe(ENGLISH_TEXTS * 3, n_process=2, batch_size=4)
     assert [doc._.char_ents for doc in docs] == ENGLISH_GOLD * 3
+
+
+@pytest.mark.parametrize("kind", ["characters", "words"])
+def test_a_compact_one_finds_the_same(kind: str, tmp_path: Path) -> None:
+    nlp = make(kind)
+    train(nlp)
+    texts, gold = data_of(nlp)
+    (compactor,) = compactors_of(nlp).values()
+    compactor.count(texts, nlp)
+    compactor.apply(Amount(min_count=1))
+    nlp.to_disk(tmp_path)
+    loaded = spacy.load(tmp_path)
+    assert [doc._.char_ents for doc in loaded.pipe(texts)] == gold
+    tables = {"words"} if kind == "words" else {"chars", "bigrams"}
+    assert set(compactor.tables) == tables

@@ -1,0 +1,121 @@
+"""Measure what making a pipeline compact costs and saves.
+
+    python benchmarks/compact.py PIPELINE --dev DEV.spacy --text TEXT [--text TEXT] [--markdown]
+        [--output FILE]
+
+Each row is the pipeline of `python -m spacy flat compact` with other settings: rows of its tables,
+words of its lexicon, megabytes on disk, seconds that `spacy.load` takes in a fresh process (the
+median of three, after all imports), and F1 on DEV. The texts are counted once for all rows.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import spacy
+from report import environment, format_table, write_json
+from spacy.language import Language
+
+from spacy_flat.cli.compact import count, largest, size_of_folder
+from spacy_flat.compaction import Amount, Compactor, compactors_of
+from spacy_flat.corpora.docs import read_examples
+from spacy_flat.text.initialise import shim_of
+
+# Name of a setting, how much it keeps, and the megabytes into which it is to fit.
+SETTINGS: list[tuple[str, Amount, float | None]] = [
+    ("merged", Amount(32), None),
+    ("16 bits", Amount(16), None),
+    ("8 bits", Amount(8), None),
+    ("5 bits", Amount(5), None),
+    ("4 bits", Amount(4), None),
+    ("8 bits, 14.9 MB", Amount(8), 14.9),
+    ("5 bits, 14.9 MB", Amount(5), 14.9),
+    ("5 bits, 14.9 MB, known words", Amount(5, known_words=True), 14.9),
+    ("4 bits, 14.9 MB", Amount(4), 14.9),
+    ("4 bits, 10 MB, known words", Amount(4, known_words=True), 10.0),
+]
+LOAD = """
+import sys, time
+import spacy, torch, spacy_flat.ner.flat.network, daachorse, safetensors.torch
+spacy.blank("zh")
+start = time.perf_counter()
+spacy.load(sys.argv[1])
+print(time.perf_counter() - start)
+"""
+HEADER = ("", "rows", "words", "MB", "load, s", "F1 on dev")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("pipeline")
+    parser.add_argument("--dev", type=Path, required=True)
+    parser.add_argument("--text", type=Path, action="append", required=True)
+    parser.add_argument("--markdown", action="store_true")
+    parser.add_argument("--output", type=Path)
+    arguments = parser.parse_args()
+    nlp = spacy.load(arguments.pipeline)
+    compactors = list(compactors_of(nlp).values())
+    for path in arguments.text:
+        count(path, nlp, compactors)
+    results = [measure("as trained", nlp, arguments.dev)]
+    for name, amount, megabytes in SETTINGS:
+        apply(nlp, compactors, amount, megabytes)
+        results.append(measure(name, nlp, arguments.dev))
+        print(results[-1], file=sys.stderr, flush=True)
+    rows = [
+        (
+            result["name"],
+            f"{result['rows']:,}",
+            f"{result['words']:,}",
+            f"{result['bytes'] / 1e6:.1f}",
+            f"{result['load']:.2f}",
+            f"{100 * result['ents_f']:.2f}",
+        )
+        for result in results
+    ]
+    print(format_table(HEADER, rows, arguments.markdown))
+    if arguments.output is not None:
+        write_json(arguments.output, {"environment": environment(), "results": results})
+
+
+def apply(
+    nlp: Language, compactors: list[Compactor], amount: Amount, megabytes: float | None
+) -> None:
+    """Make the pipeline compact, and no larger than that."""
+    if megabytes is not None:
+        amount = largest(nlp, compactors, amount, megabytes * 1e6)
+    for compactor in compactors:
+        compactor.apply(amount)
+
+
+def measure(name: str, nlp: Language, dev: Path) -> dict[str, Any]:
+    """Sizes, seconds and F1 of a pipeline."""
+    with tempfile.TemporaryDirectory() as folder:
+        nlp.to_disk(folder)
+        size = size_of_folder(Path(folder))
+        load = [sys.executable, "-c", LOAD, folder]
+        seconds = [float(subprocess.check_output(load)) for _ in range(3)]
+    pipes = [pipe for _, pipe in nlp.pipeline if hasattr(pipe, "model")]
+    with nlp.memory_zone():
+        scores = nlp.evaluate(read_examples(dev, nlp))
+    return {
+        "name": name,
+        "rows": sum(
+            size["keys"]
+            for pipe in pipes
+            for size in shim_of(pipe.model).config["sizes"].values()
+            if isinstance(size, dict)
+        ),
+        "words": sum(len(pipe.lexicon) for pipe in pipes if hasattr(pipe, "lexicon")),
+        "bytes": size,
+        "load": median(seconds),
+        "ents_f": scores["ents_f"],
+    }
+
+
+if __name__ == "__main__":
+    main()

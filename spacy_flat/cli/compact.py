@@ -1,0 +1,222 @@
+"""`python -m spacy flat compact`: a trained pipeline in fewer megabytes."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from tqdm import tqdm
+from wasabi import msg
+
+from ..errors import Errors
+from ..files import read_text_lines, replacing_folder
+from ._tasks import TASKS, decimals
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+    from ..compaction import Amount, Compactor
+
+UNITS = {"KB": 1e3, "MB": 1e6, "GB": 1e9}
+TEXTS_AT_ONCE = 2000
+
+
+class Bits(str, Enum):
+    """Bits of a number in a table."""
+
+    four = "4"
+    five = "5"
+    six = "6"
+    seven = "7"
+    eight = "8"
+    sixteen = "16"
+    thirty_two = "32"
+
+
+def compact(
+    pipeline: Annotated[str, typer.Argument(help="Trained pipeline, package or folder")],
+    out: Annotated[Path, typer.Argument(help="Folder for the compact pipeline", file_okay=False)],
+    texts: Annotated[
+        list[Path],
+        typer.Option(
+            "--text",
+            "-t",
+            help="Text that says which rows matter: .spacy, or UTF-8, plain, .gz or .xz (may be "
+            "repeated)",
+        ),
+    ] = [],  # noqa: B006  (typer's way)
+    min_count: Annotated[
+        int, typer.Option("--min-count", "-m", help="Drop rows that the texts have less often")
+    ] = 0,
+    max_size: Annotated[
+        str,
+        typer.Option("--max-size", "-s", help="Drop as many rows as it takes, such as 15MB"),
+    ] = "",
+    bits: Annotated[Bits, typer.Option("--bits", "-b", help="Of a number in a table")] = Bits.eight,
+    known_words: Annotated[
+        bool,
+        typer.Option(
+            "--known-words/--all-words",
+            "-k/-a",
+            help="Drop words of the lexicon that have no row and no label for a type",
+        ),
+    ] = False,
+    dev: Annotated[
+        Path | None,
+        typer.Option("--dev", "-d", help=".spacy file to score on before and after"),
+    ] = None,
+) -> None:
+    """Make a pipeline small: merge what was pretrained and trained of each vector, drop rows that
+    the texts hardly have, store a number in 8 bits.
+
+    What comes out is an ordinary pipeline. Trained further, its network learns, but the rows of its
+    tables stay as they are. Components other than flat_ner and tener_ner are kept untouched.
+    """
+    import spacy
+
+    from ..compaction import Amount, compactors_of
+
+    limit = bytes_of(max_size) if max_size else None
+    if (min_count > 0 or limit is not None) and not texts:
+        raise ValueError(Errors.F371)
+    nlp = spacy.load(pipeline)
+    check_target(out, nlp.path)
+    compactors = compactors_of(nlp)
+    # What is read meanwhile leaves no trace in the pipeline's vocabulary.
+    with nlp.memory_zone():
+        for path in texts:
+            count(path, nlp, compactors.values())
+        before = state_of(nlp, size_of_folder(nlp.path), dev)
+    amount = Amount(int(bits.value), min_count, known_words)  # type: ignore[arg-type]
+    if limit is not None:
+        amount = largest(nlp, list(compactors.values()), amount, limit)
+    for compactor in compactors.values():
+        compactor.apply(amount)
+    with nlp.memory_zone():
+        after = state_of(nlp, size_of(nlp), dev)
+    forget_paths(nlp)
+    with replacing_folder(out) as temporary:
+        nlp.to_disk(temporary)
+    show(before, after, amount)
+    msg.good(str(out))
+
+
+def bytes_of(size: str) -> float:
+    """ "15MB" → 15,000,000; a number alone is of megabytes. Raises ValueError (F374)."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]B)?", size.strip().upper())
+    if not found:
+        raise ValueError(Errors.F374.format(value=size))
+    return float(found[1]) * UNITS[found[2] or "MB"]
+
+
+def check_target(out: Path, source: Path) -> None:
+    """Raises ValueError for a folder that is no pipeline (F373), or the one to read (F375)."""
+    if out.exists() and out.resolve() == source.resolve():
+        raise ValueError(Errors.F375.format(path=out))
+    if out.exists() and any(out.iterdir()) and not (out / "meta.json").is_file():
+        raise ValueError(Errors.F373.format(path=out))
+
+
+def count(path: Path, nlp: Language, compactors: Iterable[Compactor]) -> None:
+    """Count how often the rows of tables are read in the texts of a file."""
+    compactors = list(compactors)
+    texts = iter(tqdm(texts_of(path), desc=path.name, unit=" texts", unit_scale=True))
+    while some := list(islice(texts, TEXTS_AT_ONCE)):
+        for compactor in compactors:
+            compactor.count(some, nlp)
+
+
+def texts_of(path: Path) -> Iterator[str]:
+    """The texts of a .spacy file, or the lines of a text file. Raises as `read_docs` and
+    `read_text_lines`."""
+    if path.suffix == ".spacy":
+        from spacy.vocab import Vocab
+
+        from ..corpora.docs import read_docs
+
+        yield from (doc.text for doc in read_docs(path, Vocab()))
+    else:
+        yield from (text for _, text in read_text_lines(path))
+
+
+def largest(nlp: Language, compactors: list[Compactor], amount: Amount, limit: float) -> Amount:
+    """The most that fits into so many bytes: the smallest `min_count`.
+
+    Raises ValueError (F372) where nothing fits.
+    """
+    from dataclasses import replace
+
+    from ..compaction import thresholds
+
+    def size(min_count: int) -> int:
+        for compactor in compactors:
+            compactor.apply(replace(amount, min_count=min_count))
+        return size_of(nlp)
+
+    steps = sorted({max(step, amount.min_count) for step in thresholds(compactors)})
+    place = bisect_left(steps, True, key=lambda step: size(step) <= limit)
+    if place == len(steps):
+        raise ValueError(Errors.F372.format(size=size(steps[-1]) / 1e6, limit=limit / 1e6))
+    return replace(amount, min_count=steps[place])
+
+
+def size_of(nlp: Language) -> int:
+    """Bytes of a pipeline on disk."""
+    with tempfile.TemporaryDirectory() as folder:
+        nlp.to_disk(folder)
+        return size_of_folder(Path(folder))
+
+
+def size_of_folder(folder: Path) -> int:
+    """Bytes of all files in it."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def state_of(nlp: Language, size: int, dev: Path | None) -> dict[str, str]:
+    """What there is to compare: rows, words, size, scores. The scores go to the pipeline's
+    metadata, too."""
+    from ..compaction import is_table
+    from ..corpora.docs import read_examples
+    from ..pipe import NetworkPipe
+    from ..text.initialise import shim_of
+
+    rows: dict[str, str] = {}
+    for name, pipe in nlp.pipeline:
+        if isinstance(pipe, NetworkPipe):
+            sizes = shim_of(pipe.model).config["sizes"]
+            for table, each in sizes.items():
+                if is_table(each):
+                    rows[f"{name}: {table}"] = f"{each['keys']:,}"
+        lexicon = getattr(pipe, "lexicon", None)
+        if lexicon is not None:
+            rows[f"{name}: words of the lexicon"] = f"{len(lexicon):,}"
+    rows["MB"] = f"{size / 1e6:.1f}"
+    if dev is not None:
+        scores = nlp.evaluate(read_examples(dev, nlp))
+        nlp.meta["performance"] = {k: v for k, v in scores.items() if k != "speed"}
+        for task in TASKS:
+            if scores.get(task.score) is not None:
+                rows[task.title] = decimals(scores[task.score])
+    return rows
+
+
+def forget_paths(nlp: Language) -> None:
+    """Leave out where the files of the training lay, which says nothing elsewhere."""
+    paths: dict[str, Any] = nlp.config.get("paths", {})
+    paths.update(dict.fromkeys(paths))
+
+
+def show(before: dict[str, str], after: dict[str, str], amount: Amount) -> None:
+    """Print what was and what is."""
+    rows = [(name, value, after[name]) for name, value in before.items()]
+    header = ("", "before", "after")
+    msg.table(rows, header=header, divider=True, aligns=("l", "r", "r"))
+    if amount.min_count:
+        msg.info(f"Kept are rows that the texts have at least {amount.min_count:,} times")

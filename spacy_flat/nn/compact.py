@@ -1,0 +1,34 @@
+"""A network with smaller tables of embeddings, in place of a trained one."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from .embedding import PretrainedEmbedding, Table
+from .shim import TorchShim
+
+
+def compact_network(shim: TorchShim, rows: Mapping[str, NDArray[np.int64]], bits: int) -> TorchShim:
+    """The same network with other tables.
+
+    rows: of each table the keys [N] that are kept. They become the keys 1 to N, and none of them is
+        trained any more.
+    bits: of a number in a table, 32, 16, or 2 to 8.
+    """
+    sizes = dict(shim.config["sizes"])
+    for name, keys in rows.items():
+        width = sizes[name]["width"]
+        sizes[name] = asdict(Table(len(keys), 0, width, float16=bits == 16, int8=bits <= 8))
+    compacted = TorchShim(shim.build, {**shim.config, "sizes": sizes})
+    new = compacted.module.state_dict()
+    with torch.no_grad():
+        for name, value in shim.module.state_dict().items():
+            if name.partition(".")[0] not in rows:
+                new[name].copy_(value)
+        for name, keys in rows.items():
+            table: PretrainedEmbedding = getattr(compacted.module, name)
+            table.merge(getattr(shim.module, name), torch.from_numpy(keys).to(shim.device), bits)
+    return compacted

@@ -1,0 +1,94 @@
+"""`python -m spacy flat compact`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import spacy
+from spacy.util import load_config
+from typer.testing import CliRunner, Result
+
+from spacy_flat.cli import app
+from spacy_flat.cli.compact import bytes_of, size_of_folder
+
+MODEL = "training/zh_flat_demo/model-best"
+TRAIN = "corpus/demo/train.spacy"
+DEV = "corpus/demo/dev.spacy"
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["compact", *map(str, arguments)])
+
+
+def failure(*arguments: object) -> str:
+    """The message of a command that must fail without a traceback, unwrapped."""
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert isinstance(result.exception, SystemExit)
+    return " ".join(result.output.split())
+
+
+def test_a_pipeline_is_made_compact(mini_project: Path, tmp_path: Path) -> None:
+    out = tmp_path / "compact"
+    options = ["--text", mini_project / TRAIN, "--min-count", 2, "--dev", mini_project / DEV]
+    result = run(mini_project / MODEL, out, *options)
+    assert result.exit_code == 0, result.output
+    rows = [line.split() for line in result.output.splitlines()]
+    (size,) = (row for row in rows if row[:1] == ["MB"])
+    assert float(size[2]) < float(size[1])
+    (score,) = (row for row in rows if row[:3] == ["F1", "of", "entities"])
+    nlp = spacy.load(out)
+    assert nlp.meta["performance"]["ents_f"] == pytest.approx(float(score[-1]), abs=1e-4)
+    assert nlp("重庆的药店").text == "重庆的药店"
+    # Neither where the training's files lay nor what was read meanwhile.
+    assert set(load_config(out / "config.cfg")["paths"].values()) == {None}
+    before = json.loads((mini_project / MODEL / "vocab/strings.json").read_text("utf-8"))
+    assert json.loads((out / "vocab/strings.json").read_text("utf-8")) == before
+
+
+def test_as_many_rows_as_fit(mini_project: Path, tmp_path: Path) -> None:
+    sizes = []
+    for limit in (45, 40):
+        out = tmp_path / str(limit)
+        options = ["--text", mini_project / TRAIN, "--max-size", f"{limit}KB"]
+        result = run(mini_project / MODEL, out, *options)
+        assert result.exit_code == 0, result.output
+        sizes.append(size_of_folder(out))
+        assert sizes[-1] <= 1000 * limit
+    assert sizes[0] > sizes[1]
+
+
+def test_sizes() -> None:
+    assert [bytes_of(size) for size in ("15MB", "15", "1.5 mb", "20KB")] == [15e6, 15e6, 1.5e6, 2e4]
+    for wrong in ("", "MB", "-1MB", "15 apples"):
+        with pytest.raises(ValueError, match="F374"):
+            bytes_of(wrong)
+
+
+def test_what_cannot_be_done(mini_project: Path, tmp_path: Path) -> None:
+    model, text = mini_project / MODEL, mini_project / TRAIN
+    assert "[F371]" in failure(model, tmp_path / "out", "--min-count", 2)
+    assert "[F371]" in failure(model, tmp_path / "out", "--max-size", "1MB")
+    assert "[F372]" in failure(model, tmp_path / "out", "--text", text, "--max-size", "1KB")
+    assert "[F374]" in failure(model, tmp_path / "out", "--text", text, "--max-size", "small")
+    assert "[F001]" in failure(model, tmp_path / "out", "--text", tmp_path / "none.txt")
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_there_is_kept(mini_project: Path, tmp_path: Path) -> None:
+    model = mini_project / MODEL
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes/mine.txt").write_text("mine", "utf-8")
+    assert "[F373]" in failure(model, tmp_path / "notes")
+    assert (tmp_path / "notes/mine.txt").read_text("utf-8") == "mine"
+    assert "[F375]" in failure(model, model)
+
+
+def test_a_compact_pipeline_is_replaced(mini_project: Path, tmp_path: Path) -> None:
+    for bits in (16, 8):
+        assert run(mini_project / MODEL, tmp_path / "out", "--bits", bits).exit_code == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    network = spacy.load(tmp_path / "out").get_pipe("flat_ner").model.shims[0].module  # type: ignore[attr-defined]
+    assert network.chars.pretrained.element_size() == 1

@@ -1,0 +1,198 @@
+"""Making trained components small."""
+
+import copy
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import spacy
+import torch
+from spacy.language import Language
+
+from spacy_flat.compaction import Amount, Compactor, compactors_of, thresholds
+from spacy_flat.nn.optimizers import AdamW
+
+from .conftest import GOLD, TEXTS, Copy, add_flat, blank, examples_of, flat, found
+
+NEW = ["韩梅梅去北京大学。", "南京市的药店开业！", "龘龘住在上海"]
+
+
+@pytest.fixture
+def pipeline(trained: Language, copy_of: Copy) -> Language:
+    """May be changed."""
+    return copy_of(trained)
+
+
+def compactor_of(nlp: Language) -> Compactor:
+    return compactors_of(nlp)["flat_ner"]
+
+
+def compact(nlp: Language, amount: Amount, texts: list[str] | None = None) -> Language:
+    compactor = compactor_of(nlp)
+    compactor.count(texts or [], nlp)
+    compactor.apply(amount)
+    return nlp
+
+
+def network(nlp: Language) -> Any:
+    return flat(nlp).model.shims[0].module
+
+
+def emissions(nlp: Language, text: str) -> torch.Tensor:
+    model = flat(nlp).model
+    (batch,) = model.predict([nlp.make_doc(text)]).batches
+    return batch.scores
+
+
+def test_merging_alone_changes_nothing(trained: Language, pipeline: Language) -> None:
+    compact(pipeline, Amount(bits=32))
+    for text in [*TEXTS, *NEW]:
+        torch.testing.assert_close(emissions(pipeline, text), emissions(trained, text))
+    assert len(pipeline.to_bytes()) < 0.8 * len(trained.to_bytes())
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+def test_fewer_bits_change_little(trained: Language, pipeline: Language, bits: Any) -> None:
+    compact(pipeline, Amount(bits=bits))
+    assert network(pipeline).chars.pretrained.element_size() == bits // 8
+    assert found(pipeline) == GOLD
+    for text in TEXTS:
+        torch.testing.assert_close(
+            emissions(pipeline, text), emissions(trained, text), atol=0.2, rtol=0
+        )
+
+
+def test_rows_that_the_texts_do_not_have_are_unknown_afterwards(
+    trained: Language, pipeline: Language
+) -> None:
+    compact(pipeline, Amount(bits=32, min_count=1), TEXTS[:5])
+    encoder = flat(pipeline).model.attrs["encoder"]
+    known, gone = "人和药店", "李雷韩梅"
+    assert (encoder.chars.look_up(np.array([ord(char) for char in known], np.uint64)) > 0).all()
+    assert not encoder.chars.look_up(np.array([ord(char) for char in gone], np.uint64)).any()
+    for text in TEXTS[:5]:
+        torch.testing.assert_close(emissions(pipeline, text), emissions(trained, text))
+    # A character that is gone is like one that never was there.
+    torch.testing.assert_close(emissions(pipeline, "雷"), emissions(pipeline, "龘"))
+    torch.testing.assert_close(emissions(pipeline, "雷"), emissions(trained, "龘"))
+
+
+def test_rows_below_the_count_are_dropped(pipeline: Language) -> None:
+    texts = ["上海上海北京", "北京"]
+    compact(pipeline, Amount(min_count=2), texts)
+    encoder = flat(pipeline).model.attrs["encoder"]
+    assert sorted(map(chr, encoder.chars.codes.tolist())) == sorted("上海北京")
+    assert [encoder.lexicon.word(int(id)) for id in encoder.words.codes] == ["上海", "北京"]
+    assert network(pipeline).chars.pretrained.shape[0] == 5
+
+
+def test_known_words_alone(trained: Language, pipeline: Language, copy_of: Copy) -> None:
+    """As if the lattice had only_known_words."""
+    expected = copy_of(trained, only_known_words=True)
+    for nlp in (pipeline, expected):
+        flat(nlp).lexicon.add(["昨天", "新闻"], type="t")
+    compact(pipeline, Amount(bits=32, known_words=True))
+    lexicon, before = flat(pipeline).lexicon, flat(expected).lexicon
+    assert set(before) - set(lexicon) == {"昨天", "新闻"}
+    assert lexicon.type_names == before.type_names
+    for word in lexicon:
+        new, old = lexicon.index(word), before.index(word)
+        assert lexicon.types[new] == before.types[old]
+        assert lexicon.frequencies[new] == before.frequencies[old]
+    for text in [*TEXTS, *NEW]:
+        torch.testing.assert_close(emissions(pipeline, text), emissions(expected, text))
+
+
+def test_removed_words_stay_removed(pipeline: Language) -> None:
+    flat(pipeline).lexicon.remove(["上海"])
+    compact(pipeline, Amount(known_words=True))
+    assert "上海" not in flat(pipeline).lexicon
+    assert flat(pipeline).lexicon.add(["上海"]) == 1
+
+
+def copies_of(nlp: Language, folder: Path) -> Iterator[Language]:
+    nlp.to_disk(folder)
+    yield spacy.load(folder)
+    yield spacy.util.load_model_from_config(nlp.config).from_bytes(nlp.to_bytes())
+    yield pickle.loads(pickle.dumps(nlp))
+    yield copy.deepcopy(nlp)
+    sourced = blank()
+    sourced.add_pipe("flat_ner", source=nlp)
+    yield sourced
+
+
+def test_it_is_an_ordinary_pipeline(pipeline: Language, tmp_path: Path) -> None:
+    compact(pipeline, Amount(known_words=True))
+    expected = found(pipeline, [*TEXTS, *NEW])
+    for nlp in copies_of(pipeline, tmp_path / "a"):
+        assert found(nlp, [*TEXTS, *NEW]) == expected
+        nlp.to_disk(tmp_path / "b")
+        model = Path("flat_ner", "model")
+        assert (tmp_path / "a" / model).read_bytes() == (tmp_path / "b" / model).read_bytes()
+
+
+def test_trained_further_its_tables_stay(pipeline: Language) -> None:
+    compact(pipeline, Amount())
+    rows = network(pipeline).chars.pretrained.clone()
+    before = network(pipeline).classify.weight.clone()
+    flat(pipeline).add_label("TIME")
+    losses: dict[str, float] = {}
+    pipeline.update(examples_of(pipeline), sgd=AdamW(0.001), losses=losses)
+    assert losses["flat_ner"] > 0
+    assert torch.equal(network(pipeline).chars.pretrained, rows)
+    assert not torch.equal(network(pipeline).classify.weight[: len(before)], before)
+    assert "TIME" in flat(pipeline).labels
+    assert found(pipeline) == GOLD
+
+
+def test_a_compact_pipeline_can_be_made_more_compact(pipeline: Language) -> None:
+    compact(pipeline, Amount())
+    size = len(pipeline.to_bytes())
+    compact(pipeline, Amount(bits=4, min_count=1), TEXTS)
+    assert len(pipeline.to_bytes()) < size
+
+
+def test_other_components_are_untouched(pipeline: Language) -> None:
+    ruler = pipeline.add_pipe("entity_ruler", before="flat_ner")
+    ruler.add_patterns([{"label": "SHOP", "pattern": "人和药店"}])  # type: ignore[attr-defined]
+    before = ruler.to_bytes()  # type: ignore[attr-defined]
+    compact(pipeline, Amount())
+    assert ruler.to_bytes() == before  # type: ignore[attr-defined]
+    assert [ent.label_ for ent in pipeline("人和药店在重庆开业。").ents] == ["SHOP", "LOC"]
+
+
+def test_nothing_to_make_compact() -> None:
+    nlp = spacy.blank("zh")
+    nlp.add_pipe("sentencizer")
+    with pytest.raises(ValueError, match=r"F370.*sentencizer"):
+        compactors_of(nlp)
+
+
+def test_nothing_trained() -> None:
+    nlp = blank()
+    add_flat(nlp)
+    with pytest.raises(ValueError, match="F303"):
+        compactors_of(nlp)
+
+
+def test_thresholds_drop_ever_more_rows(pipeline: Language) -> None:
+    compactor = compactor_of(pipeline)
+    compactor.count(TEXTS[:6], pipeline)
+    counts = np.concatenate([each[1:] for each in compactor.counts.values()])
+    kept = [int((counts >= least).sum()) for least in thresholds([compactor])]
+    assert kept[0] == len(counts)
+    assert kept[-1] == 0
+    assert kept == sorted(set(kept), reverse=True)
+
+
+@pytest.mark.parametrize("cut", [40, -1])
+def test_damage_is_noticed(pipeline: Language, tmp_path: Path, cut: int) -> None:
+    compact(pipeline, Amount()).to_disk(tmp_path)
+    path = tmp_path / "flat_ner" / "model"
+    data = path.read_bytes()
+    path.write_bytes(data[:cut] + bytes([data[cut] ^ 4]) + data[cut:][1:])
+    with pytest.raises(ValueError, match=r"F309.*F200"):
+        spacy.load(tmp_path)

@@ -1,0 +1,120 @@
+"""The released pipelines of `assets/pipelines`, as a user installs them."""
+
+from __future__ import annotations
+
+import json
+import sys
+import zipfile
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+
+ROOT = Path(__file__).parents[1]
+LABELS = {
+    "msra": {"LOC", "ORG", "PER"},
+    "cluener": {
+        *("address", "book", "company", "game", "government"),
+        *("movie", "name", "organization", "position", "scene"),
+    },
+}
+# Measured on assets/release, less what a change of rounding may do.
+FLOORS = {"msra": 0.85, "cluener": 0.60}
+MOST = 15_000_000  # bytes of a wheel
+
+
+def sentences(corpus: str) -> list[dict[str, Any]]:
+    lines = (ROOT / f"assets/release/{corpus}.jsonl").read_text("utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def spans_of(record: dict[str, Any]) -> list[tuple[int, int, str]]:
+    return [
+        (start, last + 1, label)
+        for label, surfaces in record["label"].items()
+        for places in surfaces.values()
+        for start, last in places
+    ]
+
+
+@pytest.mark.parametrize("corpus", LABELS)
+def test_the_sentences_are_clean(corpus: str) -> None:
+    records = sentences(corpus)
+    assert len({record["text"] for record in records}) == len(records) == 100
+    assert {label for record in records for label in record["label"]} == LABELS[corpus]
+    for record in records:
+        for label, surfaces in record["label"].items():
+            for surface, places in surfaces.items():
+                for start, last in places:
+                    assert record["text"][start : last + 1] == surface, label
+        spans = sorted(spans_of(record))
+        assert all(left[1] <= right[0] for left, right in pairwise(spans))
+
+
+def wheel_of(corpus: str) -> Path:
+    version = json.loads((ROOT / f"assets/release/{corpus}.json").read_text("utf-8"))["version"]
+    name = f"zh_flat_{corpus}-{version}-py3-none-any.whl"
+    path = ROOT / "assets/pipelines" / name
+    if not path.is_file():
+        pytest.skip(f"assets/pipelines/{name} is not there: `spacy project run release` makes it")
+    return path
+
+
+@pytest.fixture(scope="module", params=LABELS)
+def released(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, Language]:
+    """The corpus's name, and the pipeline as `spacy.load("zh_flat_…")` gives it."""
+    site = tmp_path_factory.mktemp("site")
+    zipfile.ZipFile(wheel_of(request.param)).extractall(site)
+    sys.path.insert(0, str(site))
+    try:
+        return request.param, spacy.load(f"zh_flat_{request.param}")
+    finally:
+        sys.path.remove(str(site))
+
+
+@pytest.mark.parametrize("corpus", LABELS)
+def test_a_wheel_is_small(corpus: str) -> None:
+    assert wheel_of(corpus).stat().st_size <= MOST
+
+
+def test_what_it_finds(released: tuple[str, Language]) -> None:
+    corpus, nlp = released
+    examples = []
+    for record in sentences(corpus):
+        reference: Doc = nlp.make_doc(record["text"])
+        spans = (reference.char_span(*span[:2], label=span[2]) for span in spans_of(record))
+        reference.set_ents([span for span in spans if span is not None])
+        examples.append(Example(nlp.make_doc(record["text"]), reference))
+    assert nlp.evaluate(examples)["ents_f"] >= FLOORS[corpus]
+
+
+def test_what_it_says_of_itself(released: tuple[str, Language]) -> None:
+    corpus, nlp = released
+    assert nlp.meta["name"] == f"flat_{corpus}"
+    assert set(nlp.get_pipe("flat_ner").labels) == LABELS[corpus]  # type: ignore[attr-defined]
+    assert 0.7 < nlp.meta["performance"]["ents_f"] < 1
+    assert {source["license"] for source in nlp.meta["sources"]} == {
+        *("none stated", "CC BY-SA", "MIT")
+    }
+    assert "Seed" in nlp.meta["notes"]
+    # No path of the machine that trained it.
+    assert set(nlp.config["paths"].values()) == {None}
+
+
+def test_added_words_are_found(released: tuple[str, Language]) -> None:
+    corpus, nlp = released
+    label = {"msra": "ORG", "cluener": "company"}[corpus]
+    lexicon = nlp.get_pipe("flat_ner").lexicon  # type: ignore[attr-defined]
+    lexicon.add(["人和药店"], type=label)
+    try:
+        found = [(ent.text, ent.label_) for ent in nlp("人和药店在重庆开业").ents]
+    finally:
+        lexicon.remove(["人和药店"])
+    assert ("人和药店", label) in found
