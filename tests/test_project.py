@@ -69,6 +69,9 @@ OTHERS = {
         "network": {"head_dim": 20, "embed_dropout": 0.4, "lattice_dropout": 0.4},
         "lattice": {"char_min_freq": 2, "bigram_min_freq": 2, "word_min_freq": 2},
     },
+    "zh_flat_cluener": {
+        "lattice": {"char_min_freq": 2, "bigram_min_freq": 2, "word_min_freq": 2},
+    },
     "en_tener": {
         "network": {
             "k_proj": True,

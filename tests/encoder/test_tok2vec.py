@@ -10,7 +10,7 @@ import pytest
 import spacy
 import torch
 from ner.conftest import GOLD, TEXTS, TINY, examples_of, found
-from similarity.eight_pairs import TINY_PAIRS, pair_examples
+from similarity.conftest import examples_of as pair_examples
 from spacy.language import Language
 from spacy.training import Example
 
@@ -107,7 +107,7 @@ def test_a_shared_encoder(pretrained: Pretrained, tmp_path: Path) -> None:
 def test_beneath_others(factory: str, pretrained: Pretrained) -> None:
     nlp = spacy.blank("zh")
     is_pair = factory == "re2_similarity"
-    model = {**(TINY_PAIRS if is_pair else {}), "tok2vec": encoder(pretrained("lm"))}
+    model = {"tok2vec": encoder(pretrained("lm"))}
     pipe: Any = nlp.add_pipe(factory, config={"model": model})
     examples = pair_examples(nlp) if is_pair else examples_of(nlp)
     sgd = nlp.initialize(lambda: examples, sgd=AdamW(0.01))
