@@ -103,6 +103,15 @@ class Seq2Seq(nn.Module):
             scores, self.to_tensor(targets), reduction="sum", label_smoothing=smoothing
         )
 
+    def loss_gradient(self, scores: Tensor, targets: Ints) -> tuple[float, Tensor]:
+        """The summed loss and its gradient [M, K], without any change of the network's
+        gradients."""
+        with torch.enable_grad():
+            scores = scores.detach().requires_grad_()
+            loss = self.loss(scores, targets)
+            (gradient,) = torch.autograd.grad(loss, scores)
+        return loss.item(), gradient
+
     def log_probs(self, scores: Tensor, targets: Ints) -> Tensor:
         """[M, K] scores and [M] keys → [M] ln P of these keys."""
         return -nn.functional.cross_entropy(scores, self.to_tensor(targets), reduction="none")

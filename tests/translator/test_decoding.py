@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
+
 from spacy_flat.text.units import Ints
 from spacy_flat.translator.batch import PairBatch, Side, like_lengths
 from spacy_flat.translator.decoding import Decoding, Hypothesis, Source, decode, search
