@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from spacy.training import Example
@@ -44,7 +45,4 @@ def score_translations(
 def make_scorer(tokenize: str = "13a") -> Callable[..., dict[str, Any]]:
     """`spacy-flat.translation_scorer.v1`: see `score_translations`."""
 
-    def score(examples: Iterable[Example], **settings: Any) -> dict[str, Any]:
-        return score_translations(examples, **{**settings, "tokenize": tokenize})
-
-    return score
+    return partial(score_translations, tokenize=tokenize)  # a function within could not be pickled
