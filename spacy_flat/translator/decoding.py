@@ -151,7 +151,7 @@ class Beams:
 def repeat_ngrams(keys: Ints, size: int, found: Mask) -> None:
     """Mark in `found` [N, K] the keys that would make a sequence of `size` keys of a row come a
     second time."""
-    N, t = keys.shape
+    t = keys.shape[1]
     if not 0 < size <= t:
         return
     windows = sliding_window_view(keys, size, axis=1)  # [N, t − size + 1, size]
@@ -183,7 +183,8 @@ def search(
             ended[beams.sentences[place]].append(Hypothesis(written, score))
         # W rows at most end, so that of twice as many candidates W go on.
         others = np.argsort(is_end, axis=1, kind="stable")[:, :W]
-        scores, rows, keys = (np.take_along_axis(x, others, axis=1) for x in (scores, rows, keys))
+        scores = np.take_along_axis(scores, others, axis=1)
+        rows, keys = (np.take_along_axis(x, others, axis=1) for x in (rows, keys))
         n_ended = np.array([len(ended[sentence]) for sentence in beams.sentences])
         going = np.flatnonzero((n_ended < W) & np.isfinite(scores).any(axis=1))
         _keep(network, state, going, rows[going].ravel())

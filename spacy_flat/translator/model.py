@@ -1,4 +1,4 @@
-"""The registered architecture `spacy-flat.Seq2Seq.v1`: pairs of texts → batches → torch → scores."""
+"""The registered architecture `spacy-flat.Seq2Seq.v1`: pairs → batches → torch → scores."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -28,7 +28,11 @@ TEXTS = [source for source, _ in PAIRS]
 NAMES = {"王芳": "Wang Fang", "北京": "Beijing"}
 DROPOUTS = ("dropout", "attention_dropout", "ff_dropout", "label_smoothing")
 NETWORK = {
-    **{"width": 32, "heads": 2, "ff_width": 64, "encoder_layers": 1, "decoder_layers": 1},
+    "width": 32,
+    "heads": 2,
+    "ff_width": 64,
+    "encoder_layers": 1,
+    "decoder_layers": 1,
     **dict.fromkeys(DROPOUTS, 0.0),
 }
 TEXT = {"char_min_freq": 1, "target_pieces": 300}

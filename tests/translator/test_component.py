@@ -8,6 +8,7 @@ import pickle
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -321,7 +322,7 @@ def test_long_texts(trained: Language, copy_of: Copy, unit: str) -> None:
     text = unit * (20_000 // len(unit))
     doc = nlp(text)
     sents = doc._.translation_sents
-    for before, after in zip(sents, sents[1:], strict=False):
+    for before, after in pairwise(sents):
         assert before.source[1] <= after.source[0]
         assert before.target[1] + 1 == after.target[0]
     if unit != "😀":

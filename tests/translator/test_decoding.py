@@ -1,7 +1,7 @@
 """Decoding by networks that are not trained, against slow references that compute all anew."""
 
 import math
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -176,7 +176,7 @@ def test_a_beam_finds_what_greedy_decoding_misses() -> None:
         wide = search(net, sources, Decoding(8, 0.0), N_PLACEHOLDERS)
         better += sum(w[0].score > n[0].score + 1e-6 for w, n in zip(wide, narrow, strict=True))
         assert all(len(each) <= 8 for each in wide)
-        assert all(a.score >= b.score for own in wide for a, b in zip(own, own[1:], strict=False))
+        assert all(a.score >= b.score for own in wide for a, b in pairwise(own))
     assert better > 4
 
 
