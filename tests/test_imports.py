@@ -7,7 +7,13 @@ import sys
 
 import pytest
 
-NETWORKS = ["ner.flat.network", "ner.tener.network", "similarity.network", "generator.network"]
+NETWORKS = [
+    "ner.flat.network",
+    "ner.tener.network",
+    "similarity.network",
+    "generator.network",
+    "translator.network",
+]
 
 
 def imported_by(module: str, *, blocked: tuple[str, ...] = ()) -> set[str]:
@@ -42,6 +48,7 @@ def test_networks_are_plain_torch(network: str) -> None:
         "ner.tener.component",
         "similarity.component",
         "generator.component",
+        "translator.component",
         "nn.optimizers",
     ],
 )
@@ -49,7 +56,7 @@ def test_what_spacy_imports_at_every_start(module: str) -> None:
     """Entry points are imported by every `Language()`. (thinc itself may import torch.)"""
     heavy = {
         *("daachorse", "safetensors", "jieba", "gensim"),
-        *("spacy_transformers", "pypinyin", "bm25s"),
+        *("spacy_transformers", "pypinyin", "bm25s", "tokenizers", "sacrebleu"),
     }
     assert not heavy & imported_by(f"spacy_flat.{module}")
     assert "spacy_flat.nn.shim" not in imported_by(f"spacy_flat.{module}")

@@ -85,7 +85,7 @@ class Seq2Seq(nn.Module):
             nn.init.xavier_uniform_(each.weight)
             if each.bias is not None:
                 nn.init.zeros_(each.bias)
-        for table in {self.source, self.target}:
+        for table in dict.fromkeys((self.target, self.source)):  # once, in a fixed order
             nn.init.normal_(table.weight, std=1 / self.scale)
 
     # Training
@@ -304,7 +304,7 @@ class Layer(nn.Module):
             if state is not None:
                 keys, values = state.extend(number, keys, values)
             is_causal = state is not None and mask is None and len(rows) > n
-            return self.attention(rows, keys, values, mask, is_causal)
+            return self.attention(rows, keys, values, mask, is_causal)  # type: ignore[no-any-return]
 
         def to_source(rows: Tensor) -> Tensor:
             assert state is not None
