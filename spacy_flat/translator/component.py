@@ -240,7 +240,7 @@ class Seq2SeqTranslator(NetworkPipe):
         names = [self._names_of(text) for text in texts]
         found = translate(self.model, plain, names, how, n_best)
         reader = self._entity_reader()
-        return found if reader is None else [_with_entities(reader, own) for own in found]
+        return found if reader is None else _with_entities(reader, found)
 
     def _names_of(self, text: str | Doc) -> list[Protected]:
         if isinstance(text, str) or not self.carry_names:
@@ -355,11 +355,12 @@ class Seq2SeqTranslator(NetworkPipe):
         )
 
 
-def _with_entities(reader: Language, translations: Sequence[Translation]) -> list[Translation]:
-    found = with_found(
-        reader, [each.text for each in translations], [each.ents for each in translations]
-    )
-    return [replace(each, ents=tuple(own)) for each, own in zip(translations, found, strict=True)]
+def _with_entities(
+    reader: Language, found: Sequence[Sequence[Translation]]
+) -> list[list[Translation]]:
+    flat = [each for own in found for each in own]
+    ents = iter(with_found(reader, [each.text for each in flat], [each.ents for each in flat]))
+    return [[replace(each, ents=tuple(next(ents))) for each in own] for own in found]
 
 
 def _text_of(text: str | Doc) -> str:

@@ -19,8 +19,8 @@ PLACES = frozenset({"LOC", "GPE", "LOC.NAM", "GPE.NAM", "ADDRESS", "SCENE"})
 
 # Surnames of two characters, and characters that are read differently as surnames.
 _COMPOUND = (
-    "欧阳 司马 上官 诸葛 司徒 东方 独孤 南宫 夏侯 皇甫 尉迟 公孙 慕容 令狐 长孙 宇文 轩辕 端木 百里 "
-    "呼延 东郭 南郭 西门 闻人 钟离 申屠 太史 公羊 淳于 单于 澹台 公冶 宗政 濮阳 完颜 拓跋"
+    "欧阳 司马 上官 诸葛 司徒 东方 独孤 南宫 夏侯 皇甫 尉迟 公孙 慕容 令狐 长孙 宇文 轩辕 端木 "
+    "百里 呼延 东郭 南郭 西门 闻人 钟离 申屠 太史 公羊 淳于 单于 澹台 公冶 宗政 濮阳 完颜 拓跋"
 )
 COMPOUND_SURNAMES = frozenset(_COMPOUND.split())
 SURNAMES = {
@@ -77,17 +77,20 @@ class Protected:
 # Lists of names
 
 
-def name_list(path: Path, skip_bad: bool = False) -> dict[str, str]:
+def name_list(path: Path | None, skip_bad: bool = False) -> dict[str, str]:
     """`spacy-flat.NameList.v1`: names and what they are called in the target language.
 
     path: a UTF-8 file, plain, .gz or .xz, with `name[TAB]translation` a line. Blank lines, and
-        those that begin with "#", are passed over.
+        those that begin with "#", are passed over. null: there are no names.
     skip_bad: leave out lines that are wrong, instead of raising.
 
     Raises ValueError naming file and line: F425 for other columns, F426 for a name that an earlier
     line translates differently; file errors as in `read_text_lines`.
     """
     names: dict[str, str] = {}
+    if path is None:
+        return names
+    path = Path(path)  # configs have strings
     for number, line in read_text_lines(path):
         if not line.strip() or line.startswith("#"):
             continue
@@ -136,15 +139,16 @@ def protected(
 def in_pinyin(name: str, label: str) -> str | None:
     """How a person or a place is written in English without a list: 王小明 → "Wang Xiaoming",
     嘉定区 → "Jiading District". None for any other label, and where it would be wrong or says
-    nothing: of countries, and of names without Chinese characters.
+    nothing: of countries, of names without Chinese characters, and of rare characters.
 
     Characters of other scripts stay as they are. Raises ImportError (F427) without pypinyin.
     """
     if not _HAN.search(name) or name[-1] in FOREIGN:
         return None
-    if label in PERSONS:
-        return person_in_pinyin(name)
-    return place_in_pinyin(name) if label in PLACES else None
+    if label not in PERSONS | PLACES:
+        return None
+    written = person_in_pinyin(name) if label in PERSONS else place_in_pinyin(name)
+    return None if _HAN.search(written) else written  # of characters without a known reading
 
 
 def person_in_pinyin(name: str) -> str:

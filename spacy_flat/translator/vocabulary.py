@@ -174,13 +174,16 @@ class PairEncoder(TextEncoder):
         its placeholders mean."""
         text = ""
         places = [(0, 0)] * len(names)
+        is_behind_name = False
         for number, spelled in self._stretches(keys, names):
+            is_name = number is not None
             # A name is a word of its own, whatever the network writes around it.
-            if text and spelled and text[-1].isalnum() and spelled[0].isalnum():
-                text += " " * (number is not None or text.endswith(tuple(filter(None, names))))
+            if (is_name or is_behind_name) and text[-1:].isalnum() and spelled[:1].isalnum():
+                text += " "
             text += spelled if text else spelled.lstrip()
             if number is not None:
                 places[number] = len(text) - len(spelled), len(text)
+            is_behind_name = is_name
         return text.rstrip(), places
 
     def to_bytes(self) -> bytes:

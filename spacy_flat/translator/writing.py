@@ -42,8 +42,8 @@ class Translation:
 class Spelled(NamedTuple):
     """A translation of one part, and where in it its names stand."""
 
-    text: str
     score: float
+    text: str
     places: list[tuple[int, int]]
 
 
@@ -91,19 +91,10 @@ def translate(
 def _spelled(
     text: str, part: Part, hypotheses: Sequence[Hypothesis] | None, encoder: PairEncoder
 ) -> list[Spelled]:
-    names = [name.text for name in part.names]
     if hypotheses is None:
         return [_copied(text, part)]
-    return [
-        Spelled(*_with_score(encoder.spell(each.keys, names), each.score)) for each in hypotheses
-    ]
-
-
-def _with_score(
-    spelled: tuple[str, list[tuple[int, int]]], score: float
-) -> tuple[str, float, list[tuple[int, int]]]:
-    text, places = spelled
-    return text, score, places
+    names = [name.text for name in part.names]
+    return [Spelled(each.score, *encoder.spell(each.keys, names)) for each in hypotheses]
 
 
 def _copied(text: str, part: Part) -> Spelled:
@@ -114,7 +105,7 @@ def _copied(text: str, part: Part) -> Spelled:
         places.append((len(found), len(found) + len(name.text)))
         found += name.text
         before = name.end
-    return Spelled(found, 0.0, places)
+    return Spelled(0.0, found, places)
 
 
 def _best(choices: Sequence[Sequence[Spelled]], n: int) -> list[tuple[float, list[Spelled]]]:
