@@ -345,6 +345,39 @@ class Errors(metaclass=_Coded):
         "The pipeline {source!r} has no single char_generator to write with, but {components}. "
         "Name one of them with --component, or give another pipeline."
     )
+    # Parallel corpora and names
+    F420 = (
+        "{path}, line {line}: no line beside it, since {shorter} has {n} lines only. The two files "
+        "must have a line for each other's: find where one is missing; which belong together can't "
+        "be told, so --repair is of no help."
+    )
+    F421 = (
+        "{path}, line {line}: {found}, but expected two: a text, a TAB and its translation. "
+        "Correct the line, or drop such lines with --repair."
+    )
+    F422 = "{path}, line {line}: the {side} is empty. Fill it in, or drop such pairs with --repair."
+    F423 = (
+        "{path}, line {line}: the {side} has {length:,} characters, more than {limit:,}; often "
+        "several lines ran into one. Correct it, raise --max-length, or drop such pairs with "
+        "--repair."
+    )
+    F424 = (
+        "{path}: the format parallel has the translations in a second file, line by line. Name it "
+        "with --target."
+    )
+    F425 = (
+        "{path}, line {line}: expected a name, a TAB and its translation, but found {found!r}. "
+        "Correct the line, begin it with # if it is a comment, or set skip_bad."
+    )
+    F426 = (
+        "{path}, line {line}: {name!r} is {second!r} here, but {first!r} on an earlier line. "
+        "Delete one of them, or set skip_bad to use the first."
+    )
+    F427 = (
+        "Names that are not in the list are written in pinyin, which needs pypinyin. Run: "
+        "pip install 'spacy-flat[translation]'; or set pinyin = false."
+    )
+    F428 = "Scores of translations need sacrebleu. Run: pip install 'spacy-flat[translation]'"
 
     # Tags and the CRF
     F200 = (
@@ -642,6 +675,24 @@ class Errors(metaclass=_Coded):
     F368 = (
         "Component {name!r} reads nothing: neither characters nor bigrams, and it has no tok2vec. "
         "Set characters = true in its block model.sequence, or give it a tok2vec."
+    )
+
+    # The translator
+    F400 = "{use} need the library {library!r}. Run: pip install 'spacy-flat[translation]'"
+    F401 = "{name} = {value!r} is out of range, it must be {wanted}."
+    F402 = (
+        "The scores of the next pieces are not numbers (NaN). The training of this network has "
+        "diverged, or its weights are damaged: load an earlier state, and train with a lower "
+        "learning rate or with gradient clipping."
+    )
+    F403 = (
+        "Component {name!r} cannot be initialised: no training example has a text and a "
+        "translation in doc._.translation. Convert the corpus with `python -m spacy flat convert`, "
+        "or set doc._.translation of the reference Docs."
+    )
+    F404 = (
+        "Component {name!r} can't load the pipeline {entities!r}, which is to find the entities of "
+        "translations: {reason}. Install it, or correct [components.{name}.entities]."
     )
 
     # Searching

@@ -9,6 +9,7 @@ import pytest
 
 NETWORKS = [
     *("ner.flat.network", "ner.tener.network", "similarity.network", "generator.network"),
+    "translator.network",
     *("encoder.network", "encoder.objectives"),
 ]
 
@@ -45,8 +46,12 @@ def test_networks_are_plain_torch(network: str) -> None:
         "ner.tener.component",
         "similarity.component",
         "generator.component",
+<<<<<<< HEAD
         "encoder.model",
         "cli.pretrain",
+=======
+        "translator.component",
+>>>>>>> mt
         "nn.optimizers",
     ],
 )
@@ -54,7 +59,7 @@ def test_what_spacy_imports_at_every_start(module: str) -> None:
     """Entry points are imported by every `Language()`. (thinc itself may import torch.)"""
     heavy = {
         *("daachorse", "safetensors", "jieba", "gensim"),
-        *("spacy_transformers", "pypinyin", "bm25s"),
+        *("spacy_transformers", "pypinyin", "bm25s", "tokenizers", "sacrebleu"),
     }
     assert not heavy & imported_by(f"spacy_flat.{module}")
     assert "spacy_flat.nn.shim" not in imported_by(f"spacy_flat.{module}")

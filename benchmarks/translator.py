@@ -1,0 +1,117 @@
+"""How fast the translator writes, in pieces a second: with the keys and values of what is written
+kept; with the target computed again for each piece; with all of the network computed again, source
+and scores too, as the plain loop of the usual exercise does: python benchmarks/translator.py
+
+The network has the size of configs/zh_seq2seq.cfg and random weights; it may not end a sentence, so
+that each has as many pieces as its source has characters. One thread, processor time.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from spacy_flat.text.units import Ints
+from spacy_flat.translator.batch import Side
+from spacy_flat.translator.decoding import Decoding, Source, search
+from spacy_flat.translator.network import Seq2Seq, Seq2SeqSizes, State
+from spacy_flat.translator.options import Seq2SeqOptions, TranslationOptions
+from spacy_flat.translator.vocabulary import END, NAMES, START
+
+N_PLACEHOLDERS = TranslationOptions().placeholders
+FIRST = NAMES + N_PLACEHOLDERS
+N_CHARACTERS, N_PIECES = 3400, 6000
+
+
+@dataclass(frozen=True)
+class Fixed(Decoding):
+    """Sentences of as many pieces as their sources have characters."""
+
+    def longest(self, source: Source) -> int:
+        return len(source.keys)
+
+
+def make_network() -> Seq2Seq:
+    torch.manual_seed(0)
+    network = Seq2Seq(Seq2SeqOptions(), Seq2SeqSizes(N_CHARACTERS, FIRST + N_PIECES, False)).eval()
+    with torch.no_grad():
+        network.bias[END] = -1e9
+    return network
+
+
+def sources(n: int, length: int) -> list[Ints]:
+    keys = np.random.default_rng(0).integers(FIRST, N_CHARACTERS, size=(n, length))
+    return [np.array([*row[:-1], END]) for row in keys]
+
+
+def cached(network: Seq2Seq, texts: list[Ints], beam: int) -> None:
+    how = Fixed(beam, no_repeat_ngram=0)
+    search(network, [Source(keys) for keys in texts], how, N_PLACEHOLDERS)
+
+
+def uncached(network: Seq2Seq, texts: list[Ints]) -> None:
+    """Greedily; the source is read once."""
+    state = State(network.read(Side.of(texts)), cache=None)
+    written = np.full((len(texts), 1), START)
+    for _ in range(len(texts[0])):
+        hidden = network.write(written, state).view(*written.shape, -1)[:, -1]
+        best = network.scores(hidden)[:, FIRST:].argmax(1).numpy() + FIRST
+        written = np.concatenate([written, best[:, None]], axis=1)
+
+
+def all_again(network: Seq2Seq, texts: list[Ints]) -> None:
+    """As the plain loop of the usual exercise: the whole network and all its scores, each time."""
+    written = np.full((len(texts), 1), START)
+    for _ in range(len(texts[0])):
+        state = State(network.read(Side.of(texts)), cache=None)
+        scores = network.scores(network.write(written, state)).view(*written.shape, -1)
+        best = scores[:, -1, FIRST:].argmax(1).numpy() + FIRST
+        written = np.concatenate([written, best[:, None]], axis=1)
+
+
+def tokens_per_second(run: Callable[[], None], n_tokens: int, seconds: float) -> float:
+    """The best of runs that last so long together, after one to warm up."""
+    run()
+    best, spent = 0.0, 0.0
+    while spent < seconds:
+        start = time.process_time()
+        run()
+        took = time.process_time() - start
+        best, spent = max(best, n_tokens / took), spent + took
+    return best
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lengths", type=int, nargs="+", default=[20, 50, 100])
+    parser.add_argument("--batches", type=int, nargs="+", default=[1, 32])
+    parser.add_argument("--seconds", type=float, default=2.0, help="for each number")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    network = make_network()
+    print("| Sentences | Length | Cached | Target again | Times | All again | Times | Beam 5 |")
+    print("|---|---|---|---|---|---|---|---|")
+    with torch.no_grad():
+        for n in options.batches:
+            for length in options.lengths:
+                texts = sources(n, length)
+                runs: list[Callable[[], None]] = [
+                    lambda texts=texts: cached(network, texts, 1),  # type: ignore[misc]
+                    lambda texts=texts: uncached(network, texts),  # type: ignore[misc]
+                    lambda texts=texts: all_again(network, texts),  # type: ignore[misc]
+                    lambda texts=texts: cached(network, texts, 5),  # type: ignore[misc]
+                ]
+                fast, slow, slowest, beam = (
+                    tokens_per_second(run, n * length, options.seconds) for run in runs
+                )
+                cells = [n, length, f"{fast:,.0f}"]
+                for other in (slow, slowest):
+                    cells += [f"{other:,.0f}", f"{fast / other:.1f}"]
+                print(f"| {' | '.join(map(str, cells))} | {beam:,.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

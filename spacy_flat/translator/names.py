@@ -1,0 +1,232 @@
+"""Names that are to survive translation: what each is called in the target language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from spacy.tokens import Doc
+
+from ..errors import Errors
+from ..files import read_text_lines
+
+# Labels of entities that are written in pinyin, in the corpora that are known by name and in
+# spaCy's pipelines.
+PERSONS = frozenset({"PER", "PERSON", "PER.NAM", "NAME"})
+PLACES = frozenset({"LOC", "GPE", "LOC.NAM", "GPE.NAM", "ADDRESS", "SCENE"})
+
+# Surnames of two characters, and characters that are read differently as surnames.
+_COMPOUND = (
+    "欧阳 司马 上官 诸葛 司徒 东方 独孤 南宫 夏侯 皇甫 尉迟 公孙 慕容 令狐 长孙 宇文 轩辕 端木 "
+    "百里 呼延 东郭 南郭 西门 闻人 钟离 申屠 太史 公羊 淳于 单于 澹台 公冶 宗政 濮阳 完颜 拓跋"
+)
+COMPOUND_SURNAMES = frozenset(_COMPOUND.split())
+SURNAMES = {
+    "单": "shan",
+    "仇": "qiu",
+    "查": "zha",
+    "曾": "zeng",
+    "解": "xie",
+    "任": "ren",
+    "区": "ou",
+    "盖": "ge",
+    "朴": "piao",
+    "纪": "ji",
+    "华": "hua",
+    "乐": "yue",
+    "尉迟": "yu chi",
+    "澹台": "tan tai",
+    "长孙": "zhang sun",
+    "单于": "chan yu",
+}
+# What English says of a place by a word of its own.
+DIVISIONS = {
+    "省": "Province",
+    "市": "",
+    "区": "District",
+    "县": "County",
+    "镇": "Town",
+    "乡": "Township",
+    "村": "Village",
+    "路": "Road",
+    "街": "Street",
+}
+FOREIGN = "国洲洋"  # countries, continents and oceans have English names
+
+_HAN = re.compile(r"[\u3400-\u9fff\U00020000-\U0003ffff]+")
+_PARTS = re.compile(r"[·•・‧]")  # between the parts of foreign names
+
+
+@dataclass(frozen=True)
+class Protected:
+    """A name in a source text, and how the translation is to write it.
+
+    start, end: characters of the source.
+    text: the name in the target language.
+    label: that of the entity; empty where it is not known.
+    """
+
+    start: int
+    end: int
+    text: str
+    label: str = ""
+
+
+# Lists of names
+
+
+def name_list(path: Path | None, skip_bad: bool = False) -> dict[str, str]:
+    """`spacy-flat.NameList.v1`: names and what they are called in the target language.
+
+    path: a UTF-8 file, plain, .gz or .xz, with `name[TAB]translation` a line. Blank lines, and
+        those that begin with "#", are passed over. null: there are no names.
+    skip_bad: leave out lines that are wrong, instead of raising.
+
+    Raises ValueError naming file and line: F425 for other columns, F426 for a name that an earlier
+    line translates differently; file errors as in `read_text_lines`.
+    """
+    names: dict[str, str] = {}
+    if path is None:
+        return names
+    path = Path(path)  # configs have strings
+    for number, line in read_text_lines(path):
+        if not line.strip() or line.startswith("#"):
+            continue
+        cells = [cell.strip() for cell in line.split("\t")]
+        where = {"path": path, "line": number}
+        if len(cells) != 2 or not all(cells):
+            error = Errors.F425.format(**where, found=line[:60])
+        elif names.get(cells[0], cells[1]) != cells[1]:
+            name, second = cells
+            error = Errors.F426.format(**where, name=name, first=names[name], second=second)
+        else:
+            names[cells[0]] = cells[1]
+            continue
+        if not skip_bad:
+            raise ValueError(error)
+    return names
+
+
+# Names of a Doc
+
+
+def protected(
+    doc: Doc,
+    names: Mapping[str, str],
+    labels: Collection[str] | None = None,
+    pinyin: bool = True,
+) -> list[Protected]:
+    """The entities of a Doc whose translation is known: from a list, or in pinyin.
+
+    labels: of the entities that are taken; None: all.
+    pinyin: persons and places that the list does not have are written in pinyin; others, and what
+        pinyin says nothing of, are left to the translator.
+
+    Raises ImportError (F427) where pinyin is needed and pypinyin is not installed.
+    """
+    found = []
+    for ent in doc.ents:
+        if labels is not None and ent.label_ not in labels:
+            continue
+        text = names.get(ent.text) or (in_pinyin(ent.text, ent.label_) if pinyin else None)
+        if text:
+            found.append(Protected(ent.start_char, ent.end_char, text, ent.label_))
+    return found
+
+
+def in_pinyin(name: str, label: str) -> str | None:
+    """How a person or a place is written in English without a list: 王小明 → "Wang Xiaoming",
+    嘉定区 → "Jiading District". None for any other label, and where it would be wrong or says
+    nothing: of countries, of names without Chinese characters, and of rare characters.
+
+    Characters of other scripts stay as they are. Raises ImportError (F427) without pypinyin.
+    """
+    if not _HAN.search(name) or name[-1] in FOREIGN:
+        return None
+    if label not in PERSONS | PLACES:
+        return None
+    written = person_in_pinyin(name) if label in PERSONS else place_in_pinyin(name)
+    return None if _HAN.search(written) else written  # of characters without a known reading
+
+
+def person_in_pinyin(name: str) -> str:
+    """The family name, of one character or a known one of two, and the given name joined. The parts
+    of a foreign name are read one by one."""
+    parts = _PARTS.split(name)
+    if len(parts) > 1 or not _HAN.fullmatch(name):
+        return " ".join(_capitalised(part) for part in parts if part)
+    size = 2 if name[:2] in COMPOUND_SURNAMES else 1
+    surname, given = name[:size], name[size:]
+    syllables = SURNAMES[surname].split() if surname in SURNAMES else _syllables(surname)
+    return f"{_joined(syllables)} {_capitalised(given)}".strip()
+
+
+def place_in_pinyin(name: str) -> str:
+    """The syllables joined, with a word for the division at the end of a longer name."""
+    division = DIVISIONS.get(name[-1]) if len(name) > 2 else None
+    if division is None:
+        return _capitalised(name)
+    return f"{_capitalised(name[:-1])} {division}".strip()
+
+
+def _capitalised(text: str) -> str:
+    """A text with its Chinese characters in pinyin, and a capital where these begin."""
+    return _HAN.sub(lambda found: _joined(_syllables(found[0])), text)
+
+
+def _joined(syllables: Sequence[str]) -> str:
+    """Syllables as one word; an apostrophe shows where one within begins with a vowel: Xi'an."""
+    word = "".join(f"'{each}" if each[0] in "aeo" else each for each in syllables)
+    return word.removeprefix("'").capitalize()
+
+
+def _syllables(text: str) -> list[str]:
+    try:
+        from pypinyin import lazy_pinyin
+    except ImportError as error:
+        raise ImportError(Errors.F427) from error
+    return list(lazy_pinyin(text, v_to_u=True))
+
+
+# Names of training pairs
+
+
+def mark(source: str, target: str, names: Mapping[str, str]) -> list[Protected]:
+    """The names of a training pair: those of a list that stand in the source, and whose
+    translations stand in the target, each as often as on both sides."""
+    found = list(find_names(source, names))
+    return [
+        name for name, place in zip(found, places(target, found), strict=True) if place is not None
+    ]
+
+
+def find_names(text: str, names: Mapping[str, str]) -> Iterator[Protected]:
+    """The names of a list in a text, from left to right, of those at one place the longest."""
+    lengths = sorted({len(name) for name in names}, reverse=True)
+    start = 0
+    while start < len(text):
+        ends = (start + length for length in lengths)
+        end = next((end for end in ends if text[start:end] in names), None)
+        if end is None:
+            start += 1
+        else:
+            yield Protected(start, end, names[text[start:end]])
+            start = end
+
+
+def places(target: str, names: Sequence[Protected]) -> list[tuple[int, int] | None]:
+    """Where the texts of names stand in a translation, as whole words: (start, end) in characters,
+    no two overlapping, or None for one that is missing. Longer names are looked for first."""
+    found: list[tuple[int, int] | None] = [None] * len(names)
+    for number in sorted(range(len(names)), key=lambda number: -len(names[number].text)):
+        taken = [place for place in found if place is not None]
+        wanted = re.compile(rf"(?<!\w){re.escape(names[number].text)}(?!\w)")
+        spans = (match.span() for match in wanted.finditer(target))
+        found[number] = next((span for span in spans if not _overlaps(span, taken)), None)
+    return found
+
+
+def _overlaps(span: tuple[int, int], others: Sequence[tuple[int, int]]) -> bool:
+    return any(span[0] < end and start < span[1] for start, end in others)

@@ -1,0 +1,124 @@
+"""A small pipeline that has learnt a few pairs by heart, and what it was made of."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import spacy
+import torch
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+from thinc.api import fix_random_seed
+
+from spacy_flat.nn.optimizers import AdamW
+from spacy_flat.translator.component import Seq2SeqTranslator
+
+PAIRS = [
+    ("我喜欢茶。", "I like tea."),
+    ("他住在北京。", "He lives in Beijing."),
+    ("王芳喜欢北京。", "Wang Fang likes Beijing."),
+    ("你有三本书吗？", "Do you have three books?"),
+    ("NBA很有名！", "The NBA is famous!"),
+]
+TEXTS = [source for source, _ in PAIRS]
+NAMES = {"王芳": "Wang Fang", "北京": "Beijing"}
+DROPOUTS = ("dropout", "attention_dropout", "ff_dropout", "label_smoothing")
+NETWORK = {
+    "width": 32,
+    "heads": 2,
+    "ff_width": 64,
+    "encoder_layers": 1,
+    "decoder_layers": 1,
+    **dict.fromkeys(DROPOUTS, 0.0),
+}
+TEXT = {"char_min_freq": 1, "target_pieces": 300}
+
+
+def blank(segmenter: str = "char") -> Language:
+    return spacy.blank("zh", config={"nlp": {"tokenizer": {"segmenter": segmenter}}})
+
+
+def add(
+    nlp: Language,
+    network: dict[str, Any] | None = None,
+    text: dict[str, Any] | None = None,
+    name: str = "seq2seq_translator",
+    **settings: Any,
+) -> Seq2SeqTranslator:
+    """Add the component, not initialised, to a pipeline."""
+    model = {"network": {**NETWORK, **(network or {})}, "text": {**TEXT, **(text or {})}}
+    pipe = nlp.add_pipe("seq2seq_translator", name=name, config={"model": model, **settings})
+    assert isinstance(pipe, Seq2SeqTranslator)
+    return pipe
+
+
+def translator(nlp: Language, name: str = "seq2seq_translator") -> Seq2SeqTranslator:
+    pipe = nlp.get_pipe(name)
+    assert isinstance(pipe, Seq2SeqTranslator)
+    return pipe
+
+
+def examples_of(nlp: Language, pairs: list[tuple[str, str]] = PAIRS) -> list[Example]:
+    examples = []
+    for source, target in pairs:
+        reference = nlp.make_doc(source)
+        reference._.translation = target
+        examples.append(Example(nlp.make_doc(source), reference))
+    return examples
+
+
+def train(nlp: Language, steps: int, pairs: list[tuple[str, str]] = PAIRS) -> list[float]:
+    """Initialise and train the pipeline; the losses of all steps of its last component."""
+    fix_random_seed(0)
+    examples = examples_of(nlp, pairs)
+    name = nlp.pipe_names[-1]
+    nlp.config["initialize"]["components"][name] = {"names": dict(NAMES)}
+    optimizer = nlp.initialize(lambda: examples, sgd=AdamW(0.01, weight_decay=0))
+    return [nlp.update(examples, sgd=optimizer, losses={})[name] for _ in range(steps)]
+
+
+def make(*args: Any, steps: int = 0, **kwargs: Any) -> Language:
+    """A pipeline with a network; it has learnt nothing where there are no steps."""
+    nlp = blank()
+    add(nlp, *args, **kwargs)
+    train(nlp, steps)
+    return nlp
+
+
+def with_ents(nlp: Language, text: str, *ents: tuple[str, str]) -> Doc:
+    """A Doc with entities, given by their texts and labels."""
+    doc = nlp.make_doc(text)
+    spans = []
+    start = 0
+    for ent, label in ents:
+        start = text.index(ent, start)
+        spans.append(doc.char_span(start, start + len(ent), label))
+        start += len(ent)
+    doc.ents = spans
+    return doc
+
+
+def found(nlp: Language, texts: list[str], **options: Any) -> list[tuple[Any, ...]]:
+    """What the pipeline writes to the Docs of texts."""
+    docs = nlp.pipe(texts, **options)
+    return [(doc._.translation, doc._.translation_ents, doc._.translation_sents) for doc in docs]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def trained() -> Language:
+    """Knows the pairs. Not to be changed: take `copy_of`."""
+    return make(steps=70)
+
+
+@pytest.fixture
+def copy_of() -> Callable[[Language], Language]:
+    return lambda nlp: pickle.loads(pickle.dumps(nlp))  # type: ignore[no-any-return]

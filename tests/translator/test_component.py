@@ -1,0 +1,469 @@
+"""`seq2seq_translator` in a pipeline: how it is made, saved, copied and run, and what it writes."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+import torch
+from spacy.language import Language
+from spacy.tokens import DocBin
+
+from spacy_flat.nn.optimizers import AdamW
+from spacy_flat.translator.options import Seq2SeqOptions, TranslationOptions
+
+from .conftest import (
+    NAMES,
+    PAIRS,
+    TEXTS,
+    add,
+    blank,
+    examples_of,
+    found,
+    make,
+    train,
+    translator,
+    with_ents,
+)
+
+Copy = Callable[[Language], Language]
+
+
+def test_it_has_learnt_the_pairs(trained: Language) -> None:
+    for source, target in PAIRS:
+        doc = trained(source)
+        assert doc._.translation == target
+        assert doc._.translation_sents == (((0, len(source)), (0, len(target))),)
+
+
+def test_not_initialised() -> None:
+    nlp = blank()
+    pipe = add(nlp)
+    for call in (nlp, lambda text: pipe.translate([text]), lambda _: nlp.update(examples_of(nlp))):
+        with pytest.raises(ValueError, match=r"F303.*'seq2seq_translator'.*nlp\.initialize"):
+            call("我喜欢茶。")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"encoder_layers": 0}, r"F305.*network: encoder_layers = 0 .*1 or more"),
+        ({"decoder_layers": 0}, "F305.*decoder_layers"),
+        ({"ff_width": 0}, "F305.*ff_width"),
+        ({"width": 30, "heads": 4}, r"F305.*heads = 4 .*a divisor of width = 30"),
+        ({"dropout": 1.0}, r"F305.*dropout = 1\.0 .*below 1"),
+        ({"attention_dropout": -0.1}, "F305.*attention_dropout"),
+        ({"ff_dropout": 1}, "F305.*ff_dropout"),
+        ({"label_smoothing": 1.0}, "F305.*label_smoothing"),
+    ],
+)
+def test_impossible_options_of_the_network(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Seq2SeqOptions(**options)
+    with pytest.raises(ValueError, match=message):
+        add(blank(), options)
+
+
+def test_impossible_options_of_the_text() -> None:
+    for name in ("char_min_freq", "placeholders", "max_length", "longest_pair", "batch_tokens"):
+        with pytest.raises(ValueError, match=f"F305.*text: {name} = 0 .*1 or more"):
+            TranslationOptions(**{name: 0})
+    for name in ("source_pieces", "target_pieces"):
+        with pytest.raises(ValueError, match=f"F305.*text: {name} = 255 .*256 or more"):
+            TranslationOptions(**{name: 255})
+    with pytest.raises(ValueError, match=r"F305.*shared = True .*source"):
+        TranslationOptions(shared=True)
+    for wrong in ({"norm": "none"}, {"positions": "rotary"}, {"no_such_option": 1}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            add(blank(), wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("beam", 0),
+        ("length_penalty", -1),
+        ("max_ratio", 0),
+        ("no_repeat_ngram", -1),
+        ("carry_names", "yes"),
+        ("pinyin", 1),
+        ("placeholder_rate", 1.5),
+        ("entities", 3),
+    ],
+)
+def test_impossible_settings(name: str, value: object, trained: Language) -> None:
+    before = getattr(translator(trained), name)
+    with pytest.raises(ValueError, match=rf"F310.*seq2seq_translator.*{name}"):
+        setattr(translator(trained), name, value)
+    assert getattr(translator(trained), name) == before
+
+
+def test_settings_are_saved(trained: Language, copy_of: Copy, tmp_path: Path) -> None:
+    nlp = copy_of(trained)
+    settings = {"beam": 3, "length_penalty": 0.5, "no_repeat_ngram": 0, "entities": "en_none"}
+    for name, value in settings.items():
+        setattr(translator(nlp), name, value)
+    translator(nlp).names = {"上海": "Shanghai"}
+    nlp.to_disk(tmp_path)
+    loaded = translator(spacy.load(tmp_path))
+    assert {name: getattr(loaded, name) for name in settings} == settings
+    assert loaded.names == {"上海": "Shanghai"}
+
+
+# Saving and copying
+
+
+def copies_of(nlp: Language, folder: Path) -> Iterator[Language]:
+    nlp.to_disk(folder)
+    yield spacy.load(folder)
+    yield spacy.util.load_model_from_config(nlp.config).from_bytes(nlp.to_bytes())
+    yield pickle.loads(pickle.dumps(nlp))
+    yield copy.deepcopy(nlp)
+    sourced = blank()
+    sourced.add_pipe("seq2seq_translator", source=nlp)
+    yield sourced
+
+
+KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "post, learned, not tied": ({"norm": "post", "positions": "learned", "tied": False}, {}),
+    "relative, BPE": ({"positions": "relative"}, {"source": "bpe", "source_pieces": 300}),
+    "shared": ({}, {"source": "bpe", "shared": True}),
+}
+
+
+@pytest.mark.parametrize("kind", ["default", *KINDS])
+def test_copies_find_the_same(kind: str, trained: Language, tmp_path: Path) -> None:
+    nlp = trained if kind == "default" else make(*KINDS[kind], steps=40)
+    texts = [*TEXTS, "未见过的字😀。我喜欢茶。"]
+    expected = found(nlp, texts)
+    assert [each[0] for each in expected[:2]] == [PAIRS[0][1], PAIRS[1][1]]
+    for again in copies_of(nlp, tmp_path):
+        assert found(again, texts) == expected
+        assert translator(again).names == NAMES
+        assert json.dumps(again.config["components"], sort_keys=True) == json.dumps(
+            nlp.config["components"], sort_keys=True
+        )
+
+
+def test_copies_can_be_trained_on(tmp_path: Path) -> None:
+    for nlp in copies_of(make(steps=3), tmp_path):
+        before = nlp.evaluate(examples_of(nlp))["translation_log_prob"]
+        for _ in range(5):
+            nlp.update(examples_of(nlp), sgd=AdamW(0.003))
+        assert nlp.evaluate(examples_of(nlp))["translation_log_prob"] > before
+
+
+def test_not_initialised_is_saved_and_loaded(tmp_path: Path) -> None:
+    nlp = blank()
+    add(nlp)
+    nlp.to_disk(tmp_path)
+    for loaded in (spacy.load(tmp_path), pickle.loads(pickle.dumps(nlp)), copy.deepcopy(nlp)):
+        with pytest.raises(ValueError, match=r"F303"):
+            loaded("茶")
+        train(loaded, 1)
+        assert loaded("茶")._.translation
+
+
+@pytest.mark.parametrize(
+    ("block", "option", "value"),
+    [
+        ("network", "encoder_layers", 2),
+        ("network", "width", 16),
+        ("network", "norm", "post"),
+        ("network", "positions", "relative"),
+        ("text", "placeholders", 9),
+        ("text", "target_pieces", 400),
+        ("text", "source", "bpe"),
+    ],
+)
+def test_what_the_weights_rely_on_cannot_be_changed(
+    trained: Language, tmp_path: Path, block: str, option: str, value: Any
+) -> None:
+    trained.to_disk(tmp_path)
+    model = {"components": {"seq2seq_translator": {"model": {block: {option: value}}}}}
+    with pytest.raises(ValueError, match=rf"F309.*F307.*model.{block}.{option} = "):
+        spacy.load(tmp_path, config=model)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.999])
+def test_damaged_models(trained: Language, tmp_path: Path, share: float) -> None:
+    trained.to_disk(tmp_path)
+    model = tmp_path / "seq2seq_translator" / "model"
+    whole = model.read_bytes()
+    place = int(share * len(whole))
+    for data in (whole[:place], whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :]):
+        model.write_bytes(data)
+        with pytest.raises(ValueError, match=r"F309.*seq2seq_translator.*F200"):
+            spacy.load(tmp_path)
+
+
+def test_loading_executes_nothing_from_the_files(
+    trained: Language, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained.to_disk(tmp_path)
+
+    def refuse(*args: Any, **kwargs: Any) -> None:
+        raise AssertionError("loading unpickles")
+
+    for name in ("load", "loads", "Unpickler"):
+        monkeypatch.setattr(pickle, name, refuse)
+    monkeypatch.setattr(torch, "load", refuse)
+    assert found(spacy.load(tmp_path), TEXTS) == found(trained, TEXTS)
+
+
+def test_without_tokenizers(trained: Language, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = trained.to_bytes()
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    with pytest.raises(ImportError, match=r"F400.*tokenizers.*spacy-flat\[translation\]"):
+        make()
+    loaded = spacy.util.load_model_from_config(trained.config).from_bytes(data)
+    with pytest.raises(ImportError, match="F400"):
+        loaded("我喜欢茶。")
+
+
+# Running
+
+
+def test_batches_and_order_change_nothing(trained: Language) -> None:
+    texts = [*TEXTS, "", "茶", "北京书茶，王芳三本NBA。" * 4, "😀", "我喜欢书。他喜欢茶。"]
+    expected = [found(trained, [text])[0] for text in texts]
+    for batch_size in (1, 3, 100):
+        assert found(trained, texts, batch_size=batch_size) == expected
+    assert found(trained, texts[::-1]) == expected[::-1]
+
+
+def test_threads(trained: Language) -> None:
+    expected = found(trained, TEXTS)
+    with ThreadPoolExecutor(4) as pool:
+        runs = [pool.submit(found, trained, TEXTS) for _ in range(8)]
+        assert all(run.result() == expected for run in runs)
+
+
+def test_processes(trained: Language) -> None:
+    expected = found(trained, TEXTS)
+    assert found(trained, TEXTS, n_process=2, batch_size=2) == expected
+
+
+def test_doc_bin_keeps_what_was_found(trained: Language) -> None:
+    docs = [trained(text) for text in TEXTS]
+    docs += [trained(with_ents(trained, "王芳喜欢北京。", ("王芳", "PER")))]
+    kept = DocBin(docs=docs, store_user_data=True).to_bytes()
+    for doc, again in zip(docs, DocBin().from_bytes(kept).get_docs(trained.vocab), strict=True):
+        assert again._.translation == doc._.translation
+        assert again._.translation_ents == doc._.translation_ents
+        assert again._.translation_sents == doc._.translation_sents
+
+
+@pytest.mark.parametrize("segmenter", ["char", "jieba"])
+def test_two_in_any_pipeline(segmenter: str) -> None:
+    nlp = blank(segmenter)
+    nlp.add_pipe("sentencizer", config={"punct_chars": ["。"]})
+    add(nlp)
+    train(nlp, 1)
+    one = found(nlp, TEXTS)
+    add(nlp, {"width": 16}, name="other", beam=2)
+    other = translator(nlp, "other")
+    other.initialize(lambda: examples_of(nlp))
+    assert translator(nlp).beam == 1
+    with nlp.select_pipes(disable=["other"]):
+        assert found(nlp, TEXTS) == one
+    assert nlp(TEXTS[0])._.translation == other.translate([TEXTS[0]])[0][0].text
+
+
+def test_memory_zone(trained: Language) -> None:
+    expected = found(trained, TEXTS)
+    with trained.memory_zone():
+        assert found(trained, TEXTS) == expected
+
+
+# Texts of all kinds
+
+
+def test_texts_without_anything_to_translate(trained: Language) -> None:
+    for text in ("", " ", "\n \t"):
+        assert trained(text)._.translation == ""
+        assert trained(text)._.translation_ents == trained(text)._.translation_sents == ()
+    for text in ("😀", "😀😀 👍🏽", "龘靐"):
+        assert trained(text)._.translation == text
+
+
+def test_unknown_characters_are_copied_once(trained: Language) -> None:
+    for text in ("我喜欢茶😀。", "龘我喜欢茶。", "😀我👍喜🌍欢茶。"):
+        translation = trained(text)._.translation
+        for character in set(text) - set("我喜欢茶。"):
+            assert translation.count(character) == 1
+
+
+def test_sentences_one_by_one(trained: Language) -> None:
+    text = " 我喜欢茶。NBA很有名！\n\n王芳喜欢北京。 "
+    doc = trained(text)
+    assert doc._.translation == "I like tea. The NBA is famous!\n\nWang Fang likes Beijing."
+    pairs = [
+        (doc.text[slice(*source)], doc._.translation[slice(*target)])
+        for source, target in doc._.translation_sents
+    ]
+    assert pairs == [PAIRS[0], PAIRS[4], PAIRS[2]]
+
+
+@pytest.mark.parametrize("unit", ["我喜欢茶", "我喜欢茶，", "😀", "N😀", "我喜欢茶。", "龘茶"])
+def test_long_texts(trained: Language, copy_of: Copy, unit: str) -> None:
+    """Cut where they are too long; what is unknown still comes through, each once."""
+    nlp = copy_of(trained)
+    translator(nlp).max_ratio = 0.1
+    text = unit * (20_000 // len(unit))
+    doc = nlp(text)
+    sents = doc._.translation_sents
+    for before, after in pairwise(sents):
+        assert before.source[1] <= after.source[0]
+        assert before.target[1] + 1 == after.target[0]
+    if unit != "😀":
+        assert all(end - start <= 100 for (start, end), _ in sents)
+    assert sum(end - start for (start, end), _ in sents) == len(text)
+    for character in "😀龘":
+        assert doc._.translation.count(character) == text.count(character)
+
+
+def test_a_hundred_thousand_characters(trained: Language) -> None:
+    text = "我喜欢茶。\n" * 10_000 + "王芳喜欢北京。" * 6_000
+    translation = trained(text)._.translation
+    assert translation == "I like tea.\n" * 10_000 + " ".join([PAIRS[2][1]] * 6_000)
+
+
+# Names
+
+
+def test_names_are_carried(trained: Language) -> None:
+    """Of a list, and in pinyin; also such as were never seen."""
+    doc = with_ents(trained, "李小明喜欢北京。", ("李小明", "PER"), ("北京", "LOC"))
+    doc = trained.get_pipe("seq2seq_translator")(doc)
+    ents = doc._.translation_ents
+    assert sorted((ent.text, ent.label, ent.source) for ent in ents) == [
+        ("Beijing", "LOC", (5, 7)),
+        ("Li Xiaoming", "PER", (0, 3)),
+    ]
+    for ent in ents:
+        assert doc._.translation[ent.start : ent.end] == ent.text
+        assert doc._.translation.count(ent.text) == 1
+    assert doc._.translation == "Li Xiaoming likes Beijing."
+
+
+def test_names_are_carried_by_option(trained: Language, copy_of: Copy) -> None:
+    nlp = copy_of(trained)
+    translator(nlp).names = {"北京": "Peking"}
+    doc = with_ents(nlp, "王芳喜欢北京。", ("王芳", "PER"), ("北京", "LOC"))
+
+    def names(**settings: Any) -> list[str]:
+        for name, value in settings.items():
+            setattr(translator(nlp), name, value)
+        return sorted(ent.text for ent in translator(nlp).translate([doc])[0][0].ents)
+
+    assert names() == ["Peking", "Wang Fang"]
+    assert names(pinyin=False) == ["Peking"]
+    assert names(carry_names=False) == []
+    (found,) = translator(nlp).translate([doc])
+    assert found[0].text == "Wang Fang likes Beijing."
+
+
+def test_more_names_than_placeholders(trained: Language) -> None:
+    text = "王芳北京" * 10
+    doc = with_ents(trained, text, *[("王芳", "PER"), ("北京", "LOC")] * 10)
+    (translation,) = translator(trained).translate([doc])[0]
+    assert translation.text.count("Wang Fang") == translation.text.count("Beijing") == 10
+    assert [ent.source for ent in sorted(translation.ents, key=lambda ent: ent.source)] == [
+        (start, start + 2) for start in range(0, 40, 2)
+    ]
+    for ent in translation.ents:
+        assert translation.text[ent.start : ent.end] == ent.text
+
+
+def test_names_are_words_of_their_own(trained: Language) -> None:
+    """Whatever the network writes around them."""
+    encoder = translator(trained).model.attrs["encoder"]
+    pieces = encoder.target_keys("tea")[1:-1].tolist()
+    text, places = encoder.spell([*pieces, 3, 4, *pieces], ["Li", "王"])
+    assert text == "tea Li 王 tea"
+    assert places == [(4, 6), (7, 8)]
+    text, places = encoder.spell([*encoder.target_keys(" (")[1:-1], 3], ["Li"])
+    assert (text, places) == ("(Li", [(1, 3)])
+
+
+# n-best
+
+
+def test_n_best(trained: Language) -> None:
+    (found,) = translator(trained).translate(["我喜欢茶。王芳喜欢北京。"], n_best=4, beam=6)
+    assert len(found) == 4
+    assert found[0].text == "I like tea. Wang Fang likes Beijing."
+    assert len({each.text for each in found}) == 4
+    scores = [each.score for each in found]
+    assert scores == sorted(scores, reverse=True)
+    parts = [translator(trained).translate([t], beam=6)[0][0] for t in ("我喜欢茶。", TEXTS[2])]
+    assert found[0].score == pytest.approx(sum(part.score for part in parts), abs=1e-3)
+    # As many hypotheses as translations are asked for.
+    assert len(translator(trained).translate(["我喜欢茶。"], n_best=3)[0]) == 3
+    assert len(translator(trained).translate(["我喜欢茶。"], n_best=3, beam=2)[0]) == 2
+    assert translator(trained).translate([]) == []
+
+
+def test_impossible_arguments(trained: Language) -> None:
+    for wrong in ({"n_best": 0}, {"beam": 0}, {"length_penalty": -1}, {"max_ratio": 0}):
+        with pytest.raises(ValueError, match=f"F401.*{next(iter(wrong))}"):
+            translator(trained).translate(["茶"], **wrong)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="F028"):
+        translator(trained).translate([3])  # type: ignore[list-item]
+
+
+# Entities of the translation
+
+
+def english() -> Language:
+    nlp = spacy.blank("en")
+    ruler = nlp.add_pipe("entity_ruler")
+    ruler.add_patterns(  # type: ignore[attr-defined]
+        [{"label": "GPE", "pattern": "Beijing"}, {"label": "DRINK", "pattern": "tea"}]
+    )
+    return nlp
+
+
+def test_entities_by_another_pipeline(trained: Language, copy_of: Copy, tmp_path: Path) -> None:
+    nlp = copy_of(trained)
+    text = "王芳喜欢北京。我喜欢茶。"
+    expected = [("Wang Fang", "PER", (0, 2)), ("Beijing", "GPE", None), ("tea", "DRINK", None)]
+    english().to_disk(tmp_path / "en")
+    for entities in (english(), str(tmp_path / "en")):
+        translator(nlp).entities = entities
+        for again in (nlp, copy_of(nlp)):
+            doc = translator(again)(with_ents(again, text, ("王芳", "PER")))
+            ents = doc._.translation_ents
+            assert [(ent.text, ent.label, ent.source) for ent in ents] == expected
+            for ent in ents:
+                assert doc._.translation[ent.start : ent.end] == ent.text
+    # What was carried through is not found a second time.
+    doc = translator(nlp)(with_ents(nlp, text, ("北京", "LOC")))
+    labels = [(ent.text, ent.label, ent.source) for ent in doc._.translation_ents]
+    assert labels == [("Beijing", "LOC", (4, 6)), ("tea", "DRINK", None)]
+    translator(nlp).entities = None
+    assert nlp(text)._.translation_ents == ()
+
+
+def test_entities_pipeline_is_loaded_when_first_used(trained: Language, tmp_path: Path) -> None:
+    english().to_disk(tmp_path / "en")
+    nlp = blank()
+    pipe = add(nlp, entities=str(tmp_path / "en"))
+    train(nlp, 1)
+    assert pipe.entities == str(tmp_path / "en")
+    nlp.to_disk(tmp_path / "zh")
+    assert translator(spacy.load(tmp_path / "zh")).entities == str(tmp_path / "en")
+    missing = add(nlp, name="other", entities="en_not_installed")
+    missing.initialize(lambda: examples_of(nlp))
+    with pytest.raises(OSError, match=r"F404.*'other'.*en_not_installed"):
+        nlp("我喜欢茶。")

@@ -1,0 +1,305 @@
+"""Learning: the loss, its gradient, placeholders of training pairs, and what a network is built
+for."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from spacy.language import Language
+from spacy.tokens import DocBin
+from thinc.api import fix_random_seed
+
+from spacy_flat.nn.optimizers import SGD, AdamW, warmup
+from spacy_flat.translator.corpus import likelihood_corpus
+from spacy_flat.translator.training import Texts, candidates, draw_slots, encode
+
+from .conftest import NAMES, PAIRS, TEXTS, add, blank, examples_of, found, make, train, translator
+
+
+@pytest.mark.parametrize(
+    "network",
+    [{"norm": "post"}, {"positions": "learned"}, {"positions": "relative"}, {"tied": False}],
+    ids=str,
+)
+def test_all_kinds_learn(network: dict[str, Any]) -> None:
+    nlp = blank()
+    add(nlp, network)
+    losses = train(nlp, 40)
+    n_keys = translator(nlp).model.attrs["encoder"].sizes["target"]
+    assert losses[0] == pytest.approx(math.log(n_keys), rel=0.2)
+    assert losses[-1] < losses[0] / 4
+
+
+def test_the_loss_is_the_mean_of_all_pieces(trained: Language) -> None:
+    """With the end of each translation; the same whatever the batches; and names are no
+    placeholders in scores."""
+    translator(trained).placeholder_rate = 0.0
+    try:
+        losses = translator(trained).update(examples_of(trained), losses={})
+    finally:
+        translator(trained).placeholder_rate = 0.5
+    translator(trained).model.shims[0].module.zero_grad()
+    scores = trained.evaluate(examples_of(trained))
+    expected = pytest.approx(-scores["translation_log_prob"], rel=1e-4)
+    assert losses["seq2seq_translator"] == expected
+    assert scores["bleu"] == pytest.approx(1.0)
+    assert scores["chrf"] == pytest.approx(1.0)
+
+
+def gradients(nlp: Language) -> dict[str, torch.Tensor]:
+    translator(nlp).placeholder_rate = 0.0
+    translator(nlp).update(examples_of(nlp))
+    network = translator(nlp).model.shims[0].module
+    return {name: each.grad.clone() for name, each in network.named_parameters()}
+
+
+@pytest.mark.parametrize("batch_tokens", [1, 60])
+def test_gradient_is_the_same_in_any_batches(batch_tokens: int) -> None:
+    expected = gradients(make())
+    for name, gradient in gradients(make(None, {"batch_tokens": batch_tokens})).items():
+        assert torch.allclose(gradient, expected[name], atol=1e-5), name
+
+
+def test_get_loss_changes_nothing(trained: Language) -> None:
+    pipe = translator(trained)
+    network, encoder = pipe.model.shims[0].module, pipe.model.attrs["encoder"]
+    pairs = [encode(Texts(*pair), encoder) for pair in PAIRS]
+    scores, _ = pipe.model.begin_update(pairs)
+    (part,) = scores.batches
+    loss, (gradient,) = pipe.get_loss([], replace(scores, batches=iter([part])))
+    assert all(parameter.grad is None for parameter in network.parameters())
+    # That of a softmax: probabilities, less 1 for what follows.
+    expected = part.scores.detach().softmax(dim=1)
+    expected[torch.arange(len(expected)), torch.from_numpy(part.batch.targets)] -= 1
+    assert torch.allclose(gradient, expected / scores.n_predicted, atol=1e-6)
+    log_probs = part.scores.detach().log_softmax(dim=1)
+    targets = torch.from_numpy(part.batch.targets)
+    assert loss == pytest.approx(-float(log_probs.gather(1, targets[:, None]).mean()), rel=1e-4)
+
+
+def test_pairs_that_teach_nothing() -> None:
+    nlp = make(None, {"longest_pair": 20})
+    before = found(nlp, TEXTS)
+    long = [("茶" * 21, "tea"), ("茶", "tea, " * 20)]
+    for pairs in ([], [("", "tea")], [("茶", " ")], [(" ", "tea")], long):
+        examples = examples_of(nlp, pairs)
+        losses = translator(nlp).update(examples, sgd=AdamW(0.1), losses={})
+        assert losses == {"seq2seq_translator": 0}
+    without = examples_of(nlp)
+    for example in without:
+        example.reference._.translation = None
+    assert translator(nlp).update(without, sgd=AdamW(0.1), losses={}) == {"seq2seq_translator": 0}
+    assert found(nlp, TEXTS) == before
+    scores = nlp.evaluate(without)
+    assert scores["translation_log_prob"] is scores["bleu"] is None
+
+
+def test_an_update_that_fails_is_none() -> None:
+    nlp = make(None, {"batch_tokens": 1})
+    network = translator(nlp).model.shims[0].module
+    calls = iter(range(9))
+    loss = network.loss
+
+    def fail(*args: Any) -> torch.Tensor:
+        if next(calls) == 2:
+            raise KeyboardInterrupt
+        return loss(*args)  # type: ignore[no-any-return]
+
+    network.loss = fail
+    with pytest.raises(KeyboardInterrupt):
+        nlp.update(examples_of(nlp), sgd=AdamW(0.1))
+    assert all(p.grad is None or not p.grad.any() for p in network.parameters())
+
+
+def test_accumulated_gradients_are_one_step() -> None:
+    nlp = make()
+    before = found(nlp, TEXTS)
+    examples = examples_of(nlp)
+    translator(nlp).update(examples[:2])
+    translator(nlp).update(examples[2:])
+    assert found(nlp, TEXTS) == before
+    network = translator(nlp).model.shims[0].module
+    assert all(parameter.grad is not None for parameter in network.parameters())
+    translator(nlp).finish_update(AdamW(0.05))
+    assert all(parameter.grad is None for parameter in network.parameters())
+
+
+@pytest.mark.parametrize("optimizer", [AdamW(0.01, use_averages=True), SGD(0.1)])
+def test_optimizers(optimizer: Any) -> None:
+    nlp = make()
+    losses = [nlp.update(examples_of(nlp), sgd=optimizer, losses={}) for _ in range(15)]
+    assert losses[-1]["seq2seq_translator"] < 0.9 * losses[0]["seq2seq_translator"]
+    with nlp.use_params(optimizer.averages or {}):
+        assert nlp("茶")._.translation
+
+
+def test_frozen_and_resumed() -> None:
+    nlp = make(steps=2)
+    before = found(nlp, TEXTS)
+    nlp.update(examples_of(nlp), sgd=AdamW(0.1), exclude=["seq2seq_translator"])
+    assert found(nlp, TEXTS) == before
+    log_prob = nlp.evaluate(examples_of(nlp))["translation_log_prob"]
+    optimizer = nlp.resume_training(sgd=AdamW(0.005))
+    for _ in range(5):
+        nlp.update(examples_of(nlp), sgd=optimizer)
+    assert nlp.evaluate(examples_of(nlp))["translation_log_prob"] > log_prob
+
+
+def test_inverse_square_root() -> None:
+    schedule = warmup(0.1, 4, shape="inverse_sqrt")
+    rates = [next(schedule) for _ in range(16)]
+    assert rates[:4] == pytest.approx([0.025, 0.05, 0.075, 0.1])
+    assert rates[15] == pytest.approx(0.1 * math.sqrt(4 / 16))
+    assert rates[3:] == sorted(rates[3:], reverse=True)
+    assert next(warmup(0.1, 0, shape="inverse_sqrt")) == 0.1
+
+
+# Dropouts, and smoothed labels
+
+
+@pytest.mark.parametrize("name", ["dropout", "attention_dropout", "ff_dropout"])
+def test_dropouts_are_of_training_alone(name: str) -> None:
+    nlp = make({name: 0.5}, steps=1)
+    pipe = translator(nlp)
+    pairs = [encode(Texts(*PAIRS[0]), pipe.model.attrs["encoder"])]
+
+    def scores(is_train: bool) -> torch.Tensor:
+        (part,) = pipe.model(pairs, is_train)[0].batches
+        return part.scores.detach()
+
+    assert torch.equal(scores(False), scores(False))
+    assert not torch.equal(scores(True), scores(True))
+    without = make({}, steps=1)
+    (first,), (second,) = (
+        [part.scores for part in translator(without).model(pairs, True)[0].batches]
+        for _ in range(2)
+    )
+    assert torch.equal(first, second)
+
+
+def test_labels_are_smoothed_in_training_alone() -> None:
+    plain, smooth = make(steps=1), make({"label_smoothing": 0.4}, steps=1)
+    network = translator(smooth).model.shims[0].module
+    with translator(smooth).model.shims[0].training():
+        scores = torch.randn(3, network.n_keys)
+        targets = encode(Texts(*PAIRS[0]), translator(plain).model.attrs["encoder"]).target[1:4]
+        trained = network.loss(scores, targets)
+    log_probs = scores.log_softmax(dim=1)
+    own = -log_probs.gather(1, torch.from_numpy(targets)[:, None]).sum()
+    expected = 0.6 * own + 0.4 * -log_probs.mean(dim=1).sum()
+    assert trained.item() == pytest.approx(expected.item(), rel=1e-5)
+    with translator(smooth).model.shims[0].predicting():
+        assert network.loss(scores, targets).item() == pytest.approx(own.item(), rel=1e-5)
+
+
+def test_the_default_dropouts() -> None:
+    nlp = blank()
+    nlp.add_pipe("seq2seq_translator", config={"model": {"text": {"target_pieces": 300}}})
+    nlp.initialize(lambda: examples_of(nlp))
+    losses = {
+        translator(nlp).update(examples_of(nlp), losses={})["seq2seq_translator"] for _ in range(3)
+    }
+    assert len(losses) == 3
+
+
+# Placeholders of training pairs
+
+
+def test_names_on_both_sides() -> None:
+    texts = Texts("王芳的NBA在北京", "Beijing has the NBA of Wang Fang")
+    slots = draw_slots(texts, NAMES, share=1.0, most=8)
+    assert [(texts.source[slice(*own)], texts.target[slice(*other)]) for own, other in slots] == [
+        ("王芳", "Wang Fang"),
+        ("NBA", "NBA"),
+        ("北京", "Beijing"),
+    ]
+    assert len(draw_slots(texts, NAMES, share=1.0, most=2)) == 2
+    assert draw_slots(texts, NAMES, share=0.0, most=8) == []
+    assert draw_slots(Texts("王芳的NBA", "nba, basketball"), NAMES, 1.0, 8) == []
+    random.seed(0)
+    drawn = sum(len(draw_slots(texts, NAMES, 0.3, 8)) for _ in range(200))
+    assert 0.2 < drawn / 600 < 0.4
+
+
+def test_listed_names_come_before_what_is_written_alike() -> None:
+    found = list(candidates("NBA球星2021", {"NBA球星": "basketball star"}))
+    assert [(name.start, name.end, name.text) for name in found] == [
+        (0, 5, "basketball star"),
+        (5, 9, "2021"),
+    ]
+
+
+def test_placeholders_have_the_same_number_on_both_sides(trained: Language) -> None:
+    encoder = translator(trained).model.attrs["encoder"]
+    pair = encode(Texts("王芳喜欢北京", "Beijing is liked by Wang Fang"), encoder, NAMES, 1.0)
+    assert [key for key in pair.source.tolist() if 3 <= key <= encoder.first] == [3, 4]
+    assert [key for key in pair.target.tolist() if 3 <= key <= encoder.first] == [4, 3]
+    names = ["Li", "Xi'an"]
+    text, places = encoder.spell(pair.target[1:-1].tolist(), names)
+    assert text == "Xi'an is liked by Li"
+    assert [text[slice(*place)] for place in places] == names
+
+
+# What a network is built for
+
+
+def test_without_pairs() -> None:
+    nlp = blank()
+    add(nlp)
+    for pairs in ([("茶", "")], [("", "tea")]):
+        with pytest.raises(ValueError, match=r"F403.*'seq2seq_translator'.*translation"):
+            nlp.initialize(lambda pairs=pairs: examples_of(nlp, pairs))  # type: ignore[misc]
+
+
+def test_pieces_keep_all_of_a_text(trained: Language) -> None:
+    encoder = translator(trained).model.attrs["encoder"]
+    for text in ("I like tea.", "“Quotes” — don't", "naïve 😀 中文", "a  b", "\ud800"):
+        keys = encoder.target_keys(text)[1:-1].tolist()
+        expected = text.replace("\ud800", "?")
+        assert encoder.spell(keys, []) == (expected, [])
+    # Bytes that are no character are left out.
+    broken = encoder.target_keys("é")[1:-1].tolist()[:1]
+    assert encoder.spell(broken, [])[0] == ""
+
+
+def test_number_of_pieces_and_characters() -> None:
+    nlp = make(None, {"target_pieces": 260, "char_min_freq": 2})
+    encoder = translator(nlp).model.attrs["encoder"]
+    assert len(encoder.target) == 260
+    assert [chr(code) for code in encoder.source.index.codes.tolist()] == sorted("喜欢北京。有")
+    unknown = encoder.unknown("王 喜欢\n").tolist()
+    assert unknown == [0]
+
+
+def test_shared_pieces_are_one_table() -> None:
+    nlp = make({}, {"source": "bpe", "shared": True})
+    network = translator(nlp).model.shims[0].module
+    assert network.source is network.target
+    apart = make({}, {"source": "bpe", "source_pieces": 280})
+    network = translator(apart).model.shims[0].module
+    encoder = translator(apart).model.attrs["encoder"]
+    assert len(network.source.weight) == len(encoder.source) + 11 != len(network.target.weight)
+
+
+def test_evaluating_without_translating(tmp_path: Path, trained: Language) -> None:
+    """Scores are those of gold translations; nothing is decoded."""
+    docs = [example.reference for example in examples_of(trained)]
+    DocBin(docs=docs, store_user_data=True).to_disk(tmp_path / "dev.spacy")
+    examples = list(likelihood_corpus(tmp_path / "dev.spacy")(trained))
+    scores = trained.evaluate(examples)
+    expected = trained.evaluate(examples_of(trained))
+    assert scores["bleu"] is scores["chrf"] is None
+    assert scores["translation_log_prob"] == pytest.approx(expected["translation_log_prob"])
+    assert trained(examples[0].predicted.copy())._.translation is None
+    assert len(list(likelihood_corpus(tmp_path / "dev.spacy", limit=2)(trained))) == 2
+
+
+def test_same_seed_same_network() -> None:
+    fix_random_seed(0)
+    assert found(make(steps=3), TEXTS) == found(make(steps=3), TEXTS)
