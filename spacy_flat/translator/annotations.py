@@ -1,0 +1,48 @@
+"""What the component writes to Docs: the translation, and the entities in it.
+
+Both are kept in `doc.user_data` as plain strings and numbers, so that `DocBin(store_user_data=True)`,
+pickling and worker processes keep them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from spacy.tokens import Doc
+
+_KEY = "translation_ents"  # in doc.user_data
+
+
+class TranslationEnt(NamedTuple):
+    """An entity of the translation.
+
+    start, end: characters of `doc._.translation`.
+    source: (start, end) of the entity of the source that it translates, characters of `doc.text`.
+    """
+
+    text: str
+    label: str
+    start: int
+    end: int
+    source: tuple[int, int] | None = None
+
+
+def translation_ents(doc: Doc) -> tuple[TranslationEnt, ...]:
+    """The entities of a Doc's translation, in their order."""
+    return tuple(
+        TranslationEnt(text, label, start, end, None if source is None else (source[0], source[1]))
+        for text, label, start, end, source in doc.user_data.get(_KEY, ())
+    )
+
+
+def set_translation_ents(doc: Doc, ents: Iterable[TranslationEnt]) -> None:
+    """Write the entities of a Doc's translation. They are sorted by where they stand."""
+    in_order = sorted(ents, key=lambda ent: (ent.start, ent.end))
+    doc.user_data[_KEY] = tuple(tuple(ent) for ent in in_order)
+
+
+if not Doc.has_extension("translation"):
+    Doc.set_extension("translation", default=None)
+if not Doc.has_extension("translation_ents"):
+    Doc.set_extension("translation_ents", getter=translation_ents, setter=set_translation_ents)
