@@ -339,6 +339,39 @@ class Errors(metaclass=_Coded):
         "{path}, line {line}: not a poem in JSON: {problem}. Expected {layout}. Correct the "
         "record, or have --repair drop it."
     )
+    # Parallel corpora and names
+    F420 = (
+        "{path}, line {line}: no line beside it, since {shorter} has {n} lines only. The two files "
+        "must have a line for each other's: find where one is missing; which belong together can't "
+        "be told, so --repair is of no help."
+    )
+    F421 = (
+        "{path}, line {line}: {found}, but expected two: a text, a TAB and its translation. "
+        "Correct the line, or drop such lines with --repair."
+    )
+    F422 = "{path}, line {line}: the {side} is empty. Fill it in, or drop such pairs with --repair."
+    F423 = (
+        "{path}, line {line}: the {side} has {length:,} characters, more than {limit:,}; often "
+        "several lines ran into one. Correct it, raise --max-length, or drop such pairs with "
+        "--repair."
+    )
+    F424 = (
+        "{path}: the format parallel has the translations in a second file, line by line. Name it "
+        "with --target."
+    )
+    F425 = (
+        "{path}, line {line}: expected a name, a TAB and its translation, but found {found!r}. "
+        "Correct the line, begin it with # if it is a comment, or set skip_bad."
+    )
+    F426 = (
+        "{path}, line {line}: {name!r} is {second!r} here, but {first!r} on an earlier line. Delete "
+        "one of them, or set skip_bad to use the first."
+    )
+    F427 = (
+        "Names that are not in the list are written in pinyin, which needs pypinyin. Run: "
+        "pip install 'spacy-flat[translation]'; or set pinyin = false."
+    )
+    F428 = "Scores of translations need sacrebleu. Run: pip install 'spacy-flat[translation]'"
     F173 = "An acrostic begins with characters of its own: give --prompt or --acrostic."
     F174 = "{option} has no effect on {kind}. Leave it out."
     F175 = (

@@ -1,7 +1,7 @@
 """What the component writes to Docs: the translation, and the entities in it.
 
-Both are kept in `doc.user_data` as plain strings and numbers, so that `DocBin(store_user_data=True)`,
-pickling and worker processes keep them.
+Both are kept in `doc.user_data` as plain strings and numbers, so that a DocBin with
+`store_user_data=True`, pickling and worker processes keep them.
 """
 
 from __future__ import annotations

@@ -3,8 +3,59 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+from spacy.tokens import Doc
+
+from ..errors import Errors
+from ..files import read_text_lines
+
+# Labels of entities that are written in pinyin, in the corpora that are known by name and in
+# spaCy's pipelines.
+PERSONS = frozenset({"PER", "PERSON", "PER.NAM", "NAME"})
+PLACES = frozenset({"LOC", "GPE", "LOC.NAM", "GPE.NAM", "ADDRESS", "SCENE"})
+
+# Surnames of two characters, and characters that are read differently as surnames.
+COMPOUND_SURNAMES = frozenset(
+    "欧阳 司马 上官 诸葛 司徒 东方 独孤 南宫 夏侯 皇甫 尉迟 公孙 慕容 令狐 长孙 宇文 轩辕 端木 "
+    "百里 呼延 东郭 南郭 西门 闻人 钟离 申屠 太史 公羊 淳于 单于 澹台 公冶 宗政 濮阳 完颜 拓跋".split()
+)
+SURNAMES = {
+    "单": "shan",
+    "仇": "qiu",
+    "查": "zha",
+    "曾": "zeng",
+    "解": "xie",
+    "任": "ren",
+    "区": "ou",
+    "盖": "ge",
+    "朴": "piao",
+    "纪": "ji",
+    "华": "hua",
+    "乐": "yue",
+    "尉迟": "yu chi",
+    "澹台": "tan tai",
+    "长孙": "zhang sun",
+    "单于": "chan yu",
+}
+# What English says of a place by a word of its own.
+DIVISIONS = {
+    "省": "Province",
+    "市": "",
+    "区": "District",
+    "县": "County",
+    "镇": "Town",
+    "乡": "Township",
+    "村": "Village",
+    "路": "Road",
+    "街": "Street",
+}
+FOREIGN = "国洲洋"  # countries, continents and oceans have English names
+
+_HAN = re.compile(r"[\u3400-\u9fff\U00020000-\U0003ffff]+")
+_PARTS = re.compile(r"[·•・‧]")  # between the parts of foreign names
 
 
 @dataclass(frozen=True)
@@ -20,6 +71,121 @@ class Protected:
     end: int
     text: str
     label: str = ""
+
+
+# Lists of names
+
+
+def name_list(path: Path, skip_bad: bool = False) -> dict[str, str]:
+    """`spacy-flat.NameList.v1`: names and what they are called in the target language.
+
+    path: a UTF-8 file, plain, .gz or .xz, with `name[TAB]translation` a line. Blank lines, and those
+        that begin with "#", are passed over.
+    skip_bad: leave out lines that are wrong, instead of raising.
+
+    Raises ValueError naming file and line: F425 for other columns, F426 for a name that an earlier
+    line translates differently; file errors as in `read_text_lines`.
+    """
+    names: dict[str, str] = {}
+    for number, line in read_text_lines(path):
+        if not line.strip() or line.startswith("#"):
+            continue
+        cells = [cell.strip() for cell in line.split("\t")]
+        where = {"path": path, "line": number}
+        if len(cells) != 2 or not all(cells):
+            error = Errors.F425.format(**where, found=line[:60])
+        elif names.get(cells[0], cells[1]) != cells[1]:
+            name, second = cells
+            error = Errors.F426.format(**where, name=name, first=names[name], second=second)
+        else:
+            names[cells[0]] = cells[1]
+            continue
+        if not skip_bad:
+            raise ValueError(error)
+    return names
+
+
+# Names of a Doc
+
+
+def protected(
+    doc: Doc,
+    names: Mapping[str, str],
+    labels: Collection[str] | None = None,
+    pinyin: bool = True,
+) -> list[Protected]:
+    """The entities of a Doc whose translation is known: from a list, or in pinyin.
+
+    labels: of the entities that are taken; None: all.
+    pinyin: persons and places that the list does not have are written in pinyin; others, and what
+        pinyin says nothing of, are left to the translator.
+
+    Raises ImportError (F427) where pinyin is needed and pypinyin is not installed.
+    """
+    found = []
+    for ent in doc.ents:
+        if labels is not None and ent.label_ not in labels:
+            continue
+        text = names.get(ent.text) or (in_pinyin(ent.text, ent.label_) if pinyin else None)
+        if text:
+            found.append(Protected(ent.start_char, ent.end_char, text, ent.label_))
+    return found
+
+
+def in_pinyin(name: str, label: str) -> str | None:
+    """How a person or a place is written in English without a list: 王小明 → "Wang Xiaoming", 嘉定区
+    → "Jiading District". None for any other label, and where it would be wrong or says nothing: of
+    countries, and of names without Chinese characters.
+
+    Characters of other scripts stay as they are. Raises ImportError (F427) without pypinyin.
+    """
+    if not _HAN.search(name) or name[-1] in FOREIGN:
+        return None
+    if label in PERSONS:
+        return person_in_pinyin(name)
+    return place_in_pinyin(name) if label in PLACES else None
+
+
+def person_in_pinyin(name: str) -> str:
+    """The family name, of one character or a known one of two, and the given name joined. The parts
+    of a foreign name are read one by one."""
+    parts = _PARTS.split(name)
+    if len(parts) > 1 or not _HAN.fullmatch(name):
+        return " ".join(_capitalised(part) for part in parts if part)
+    size = 2 if name[:2] in COMPOUND_SURNAMES else 1
+    surname, given = name[:size], name[size:]
+    syllables = SURNAMES[surname].split() if surname in SURNAMES else _syllables(surname)
+    return f"{_joined(syllables)} {_capitalised(given)}".strip()
+
+
+def place_in_pinyin(name: str) -> str:
+    """The syllables joined, with a word for the division at the end of a longer name."""
+    division = DIVISIONS.get(name[-1]) if len(name) > 2 else None
+    if division is None:
+        return _capitalised(name)
+    return f"{_capitalised(name[:-1])} {division}".strip()
+
+
+def _capitalised(text: str) -> str:
+    """A text with its Chinese characters in pinyin, and a capital where these begin."""
+    return _HAN.sub(lambda found: _joined(_syllables(found[0])), text)
+
+
+def _joined(syllables: Sequence[str]) -> str:
+    """Syllables as one word; an apostrophe shows where one within begins with a vowel: Xi'an."""
+    word = "".join(f"'{each}" if each[0] in "aeo" else each for each in syllables)
+    return word.removeprefix("'").capitalize()
+
+
+def _syllables(text: str) -> list[str]:
+    try:
+        from pypinyin import lazy_pinyin
+    except ImportError as error:
+        raise ImportError(Errors.F427) from error
+    return list(lazy_pinyin(text, v_to_u=True))
+
+
+# Names of training pairs
 
 
 def mark(source: str, target: str, names: Mapping[str, str]) -> list[Protected]:

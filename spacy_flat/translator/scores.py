@@ -1,0 +1,50 @@
+"""How good translations are: BLEU and chrF as sacrebleu computes them, with its signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from spacy.training import Example
+
+from ..errors import Errors
+
+
+def score_translations(
+    examples: Iterable[Example], *, tokenize: str = "13a", **_: Any
+) -> dict[str, Any]:
+    """Scores of `doc._.translation` for examples whose reference has one.
+
+    tokenize: sacrebleu's name of how BLEU cuts words: "13a" for English, "zh" for Chinese ….
+
+    `bleu` (Papineni et al., 2002) and `chrf` (Popović, 2015) of the whole corpus are from 0 to 1;
+    `bleu_signature` and `chrf_signature` say how they were computed. None where there is nothing to
+    score. Raises ImportError (F428) without sacrebleu.
+    """
+    pairs = [
+        (example.predicted._.translation or "", example.reference._.translation)
+        for example in examples
+        if example.reference._.translation is not None
+    ]
+    if not pairs:
+        return {"bleu": None, "chrf": None}
+    try:
+        from sacrebleu.metrics.bleu import BLEU
+        from sacrebleu.metrics.chrf import CHRF
+    except ImportError as error:
+        raise ImportError(Errors.F428) from error
+    found, gold = ([pair[side] for pair in pairs] for side in (0, 1))
+    scores: dict[str, Any] = {}
+    for name, metric in (("bleu", BLEU(tokenize=tokenize)), ("chrf", CHRF())):
+        scores[name] = metric.corpus_score(found, [gold]).score / 100
+        scores[f"{name}_signature"] = str(metric.get_signature())
+    return scores
+
+
+def make_scorer(tokenize: str = "13a") -> Callable[..., dict[str, Any]]:
+    """`spacy-flat.translation_scorer.v1`: see `score_translations`."""
+
+    def score(examples: Iterable[Example], **settings: Any) -> dict[str, Any]:
+        return score_translations(examples, **{**settings, "tokenize": tokenize})
+
+    return score
