@@ -339,6 +339,12 @@ class Errors(metaclass=_Coded):
         "{path}, line {line}: not a poem in JSON: {problem}. Expected {layout}. Correct the "
         "record, or have --repair drop it."
     )
+    F173 = "An acrostic begins with characters of its own: give --prompt or --acrostic."
+    F174 = "{option} has no effect on {kind}. Leave it out."
+    F175 = (
+        "The pipeline {source!r} has no single char_generator to write with, but {components}. "
+        "Name one of them with --component, or give another pipeline."
+    )
     # Parallel corpora and names
     F420 = (
         "{path}, line {line}: no line beside it, since {shorter} has {n} lines only. The two files "
@@ -364,20 +370,14 @@ class Errors(metaclass=_Coded):
         "Correct the line, begin it with # if it is a comment, or set skip_bad."
     )
     F426 = (
-        "{path}, line {line}: {name!r} is {second!r} here, but {first!r} on an earlier line. Delete "
-        "one of them, or set skip_bad to use the first."
+        "{path}, line {line}: {name!r} is {second!r} here, but {first!r} on an earlier line. "
+        "Delete one of them, or set skip_bad to use the first."
     )
     F427 = (
         "Names that are not in the list are written in pinyin, which needs pypinyin. Run: "
         "pip install 'spacy-flat[translation]'; or set pinyin = false."
     )
     F428 = "Scores of translations need sacrebleu. Run: pip install 'spacy-flat[translation]'"
-    F173 = "An acrostic begins with characters of its own: give --prompt or --acrostic."
-    F174 = "{option} has no effect on {kind}. Leave it out."
-    F175 = (
-        "The pipeline {source!r} has no single char_generator to write with, but {components}. "
-        "Name one of them with --component, or give another pipeline."
-    )
 
     # Tags and the CRF
     F200 = (

@@ -18,10 +18,11 @@ PERSONS = frozenset({"PER", "PERSON", "PER.NAM", "NAME"})
 PLACES = frozenset({"LOC", "GPE", "LOC.NAM", "GPE.NAM", "ADDRESS", "SCENE"})
 
 # Surnames of two characters, and characters that are read differently as surnames.
-COMPOUND_SURNAMES = frozenset(
-    "欧阳 司马 上官 诸葛 司徒 东方 独孤 南宫 夏侯 皇甫 尉迟 公孙 慕容 令狐 长孙 宇文 轩辕 端木 "
-    "百里 呼延 东郭 南郭 西门 闻人 钟离 申屠 太史 公羊 淳于 单于 澹台 公冶 宗政 濮阳 完颜 拓跋".split()
+_COMPOUND = (
+    "欧阳 司马 上官 诸葛 司徒 东方 独孤 南宫 夏侯 皇甫 尉迟 公孙 慕容 令狐 长孙 宇文 轩辕 端木 百里 "
+    "呼延 东郭 南郭 西门 闻人 钟离 申屠 太史 公羊 淳于 单于 澹台 公冶 宗政 濮阳 完颜 拓跋"
 )
+COMPOUND_SURNAMES = frozenset(_COMPOUND.split())
 SURNAMES = {
     "单": "shan",
     "仇": "qiu",
@@ -79,8 +80,8 @@ class Protected:
 def name_list(path: Path, skip_bad: bool = False) -> dict[str, str]:
     """`spacy-flat.NameList.v1`: names and what they are called in the target language.
 
-    path: a UTF-8 file, plain, .gz or .xz, with `name[TAB]translation` a line. Blank lines, and those
-        that begin with "#", are passed over.
+    path: a UTF-8 file, plain, .gz or .xz, with `name[TAB]translation` a line. Blank lines, and
+        those that begin with "#", are passed over.
     skip_bad: leave out lines that are wrong, instead of raising.
 
     Raises ValueError naming file and line: F425 for other columns, F426 for a name that an earlier
@@ -133,9 +134,9 @@ def protected(
 
 
 def in_pinyin(name: str, label: str) -> str | None:
-    """How a person or a place is written in English without a list: 王小明 → "Wang Xiaoming", 嘉定区
-    → "Jiading District". None for any other label, and where it would be wrong or says nothing: of
-    countries, and of names without Chinese characters.
+    """How a person or a place is written in English without a list: 王小明 → "Wang Xiaoming",
+    嘉定区 → "Jiading District". None for any other label, and where it would be wrong or says
+    nothing: of countries, and of names without Chinese characters.
 
     Characters of other scripts stay as they are. Raises ImportError (F427) without pypinyin.
     """
