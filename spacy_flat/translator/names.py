@@ -19,8 +19,8 @@ PLACES = frozenset({"LOC", "GPE", "LOC.NAM", "GPE.NAM", "ADDRESS", "SCENE"})
 
 # Surnames of two characters, and characters that are read differently as surnames.
 _COMPOUND = (
-    "欧阳 司马 上官 诸葛 司徒 东方 独孤 南宫 夏侯 皇甫 尉迟 公孙 慕容 令狐 长孙 宇文 轩辕 端木 百里 "
-    "呼延 东郭 南郭 西门 闻人 钟离 申屠 太史 公羊 淳于 单于 澹台 公冶 宗政 濮阳 完颜 拓跋"
+    "欧阳 司马 上官 诸葛 司徒 东方 独孤 南宫 夏侯 皇甫 尉迟 公孙 慕容 令狐 长孙 宇文 轩辕 端木 "
+    "百里 呼延 东郭 南郭 西门 闻人 钟离 申屠 太史 公羊 淳于 单于 澹台 公冶 宗政 濮阳 完颜 拓跋"
 )
 COMPOUND_SURNAMES = frozenset(_COMPOUND.split())
 SURNAMES = {
