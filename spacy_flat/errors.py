@@ -379,6 +379,12 @@ class Errors(metaclass=_Coded):
     )
     F428 = "Scores of translations need sacrebleu. Run: pip install 'spacy-flat[translation]'"
 
+    F429 = (
+        "The pipeline {source!r} has no single seq2seq_translator to translate with, but "
+        "{components}. Name one of them with --component, or give another pipeline."
+    )
+    F430 = "There is no text to translate. Give texts behind the pipeline, or a file with --file."
+
     # Tags and the CRF
     F200 = (
         "The model cannot be read: {reason}. The file is damaged, cut short, or not one of this "

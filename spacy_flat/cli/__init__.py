@@ -20,6 +20,7 @@ from .lattice import lattice
 from .lexicon import lexicon
 from .search import search
 from .show import show
+from .translate import translate
 from .vectors import vectors
 
 app = typer.Typer(
@@ -43,6 +44,7 @@ app.command("lattice", no_args_is_help=True)(exiting(lattice))
 app.command("lexicon")(exiting(lexicon))
 app.command("search", no_args_is_help=True)(exiting(search))
 app.command("show", no_args_is_help=True)(exiting(show))
+app.command("translate", no_args_is_help=True)(exiting(translate))
 app.command("vectors", no_args_is_help=True)(exiting(vectors))
 
 spacy_app.add_typer(app)

@@ -35,8 +35,8 @@ section {{ border-top: 1px solid #ddd; display: grid; gap: 2rem; grid-template-c
 MARK = (
     '<mark class="entity" title="{title}" style="background: {bg}; padding: 0.45em 0.6em; '
     'margin: 0 0.25em; line-height: 1; border-radius: 0.35em;">{text}<span style="'
-    "font-size: 0.8em; font-weight: bold; line-height: 1; border-radius: 0.35em; vertical-align: middle; "
-    'margin-left: 0.5rem">{label}</span></mark>'
+    "font-size: 0.8em; font-weight: bold; line-height: 1; border-radius: 0.35em; "
+    'vertical-align: middle; margin-left: 0.5rem">{label}</span></mark>'
 )
 
 
