@@ -378,7 +378,6 @@ class Errors(metaclass=_Coded):
         "pip install 'spacy-flat[translation]'; or set pinyin = false."
     )
     F428 = "Scores of translations need sacrebleu. Run: pip install 'spacy-flat[translation]'"
-
     F429 = (
         "The pipeline {source!r} has no single seq2seq_translator to translate with, but "
         "{components}. Name one of them with --component, or give another pipeline."
@@ -608,6 +607,24 @@ class Errors(metaclass=_Coded):
         "The scores of the next characters are not numbers (NaN). The training of this network has "
         "diverged, or its weights are damaged: load an earlier state, and train with a lower "
         "learning rate or with gradient clipping."
+    )
+
+    # The translator
+    F400 = "{use} need the library {library!r}. Run: pip install 'spacy-flat[translation]'"
+    F401 = "{name} = {value!r} is out of range, it must be {wanted}."
+    F402 = (
+        "The scores of the next pieces are not numbers (NaN). The training of this network has "
+        "diverged, or its weights are damaged: load an earlier state, and train with a lower "
+        "learning rate or with gradient clipping."
+    )
+    F403 = (
+        "Component {name!r} cannot be initialised: no training example has a text and a "
+        "translation in doc._.translation. Convert the corpus with `python -m spacy flat convert`, "
+        "or set doc._.translation of the reference Docs."
+    )
+    F404 = (
+        "Component {name!r} can't load the pipeline {entities!r}, which is to find the entities of "
+        "translations: {reason}. Install it, or correct [components.{name}.entities]."
     )
 
     # Searching

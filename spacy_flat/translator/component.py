@@ -1,0 +1,371 @@
+"""`seq2seq_translator`: what spaCy sees of the translator."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.vocab import Vocab
+from thinc.api import Config, Optimizer
+
+from ..errors import Errors
+from ..log import logger
+from ..pipe import NetworkPipe, setting
+from .corpus import is_scored_only, translated
+from .decoding import Decoding, require_count
+from .entities import load_reader, with_found
+from .model import Predictions, Seq2SeqModel, encoder_of, initialise, log_probs, network_of
+from .names import Protected, protected
+from .scores import make_scorer
+from .training import Texts, all_texts, encode
+from .vocabulary import PairEncoder
+from .writing import Translation, translate
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+DEFAULT_CONFIG = """
+[model]
+@architectures = "spacy-flat.Seq2Seq.v1"
+
+[model.network]
+@misc = "spacy-flat.Seq2SeqOptions.v1"
+
+[model.text]
+@misc = "spacy-flat.TranslationOptions.v1"
+"""
+DEFAULT_MODEL = Config().from_str(DEFAULT_CONFIG)["model"]
+
+
+@Language.factory(
+    "seq2seq_translator",
+    assigns=["doc._.translation", "doc._.translation_ents", "doc._.translation_sents"],
+    default_config={
+        "model": DEFAULT_MODEL,
+        "beam": 1,
+        "length_penalty": 1.0,
+        "max_ratio": 2.0,
+        "no_repeat_ngram": 5,
+        "carry_names": True,
+        "pinyin": True,
+        "placeholder_rate": 0.5,
+        "entities": None,
+        "scorer": {"@scorers": "spacy-flat.translation_scorer.v1"},
+    },
+    default_score_weights={"bleu": 1.0, "chrf": 0.0, "translation_log_prob": None},
+)
+def make_seq2seq_translator(
+    nlp: Language,
+    name: str,
+    model: Seq2SeqModel,
+    beam: int,
+    length_penalty: float,
+    max_ratio: float,
+    no_repeat_ngram: int,
+    carry_names: bool,
+    pinyin: bool,
+    placeholder_rate: float,
+    entities: str | None,
+    scorer: Callable[..., dict[str, Any]] | None,
+) -> "Seq2SeqTranslator":
+    """Build the translator; the settings are those of `Seq2SeqTranslator`."""
+    return Seq2SeqTranslator(
+        nlp.vocab,
+        model,
+        name,
+        beam=beam,
+        length_penalty=length_penalty,
+        max_ratio=max_ratio,
+        no_repeat_ngram=no_repeat_ngram,
+        carry_names=carry_names,
+        pinyin=pinyin,
+        placeholder_rate=placeholder_rate,
+        entities=entities,
+        scorer=scorer,
+    )
+
+
+def _is_bool(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_number(value: object, least: float, most: float) -> bool:
+    return isinstance(value, int | float) and not _is_bool(value) and least <= value <= most
+
+
+def _is_count(value: object, least: int) -> bool:
+    return isinstance(value, int) and not _is_bool(value) and value >= least
+
+
+class Seq2SeqTranslator(NetworkPipe):
+    """Translates texts by an encoder–decoder Transformer.
+
+    model: what translates, a registered architecture.
+    beam: hypotheses of a sentence that are followed side by side; 1 takes the most probable piece
+        each time ("greedy").
+    length_penalty: α of Wu et al. (2016): what a hypothesis' log-probability is divided by is
+        ((5 + length) / 6)^α. Matters where beam is above 1.
+    max_ratio: the longest translation, in pieces for each character of the sentence, with 10 more.
+    no_repeat_ngram: no sequence of so many pieces comes twice in a sentence; 0 for no such rule.
+    carry_names: entities of the Doc whose translation is known, from the list of names or in
+        pinyin, come through as they are, each exactly once.
+    pinyin: names of persons and places that the list does not have are written in pinyin (needs
+        pypinyin).
+    placeholder_rate: share of the names on both sides of training pairs that are made placeholders:
+        names of the list, words in Latin letters and numbers.
+    entities: the name or the path of a pipeline, or one itself, whose entities of the translation
+        are added to `doc._.translation_ents`. It is loaded when it is first used. A pipeline itself
+        is not saved with the component.
+    scorer: what gives the scores of an evaluation.
+    """
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        model: Seq2SeqModel,
+        name: str,
+        *,
+        beam: int = 1,
+        length_penalty: float = 1.0,
+        max_ratio: float = 2.0,
+        no_repeat_ngram: int = 5,
+        carry_names: bool = True,
+        pinyin: bool = True,
+        placeholder_rate: float = 0.5,
+        entities: str | Language | None = None,
+        scorer: Callable[..., dict[str, Any]] | None = make_scorer(),  # noqa: B008
+    ) -> None:
+        super().__init__(
+            vocab,
+            model,
+            name,
+            scorer,
+            beam=beam,
+            length_penalty=length_penalty,
+            max_ratio=max_ratio,
+            no_repeat_ngram=no_repeat_ngram,
+            carry_names=carry_names,
+            pinyin=pinyin,
+            placeholder_rate=placeholder_rate,
+            entities=None if isinstance(entities, Language) else entities,
+        )
+        self.cfg["names"] = {}
+        self._reader: Language | None = entities if isinstance(entities, Language) else None
+
+    beam = setting("beam", "a whole number, 1 or more", lambda value: _is_count(value, 1))
+    length_penalty = setting("length_penalty", "0 to 10", lambda value: _is_number(value, 0, 10))
+    max_ratio = setting("max_ratio", "0.1 to 100", lambda value: _is_number(value, 0.1, 100))
+    no_repeat_ngram = setting(
+        "no_repeat_ngram", "a whole number, 0 or more", lambda value: _is_count(value, 0)
+    )
+    carry_names = setting("carry_names", "true or false", _is_bool)
+    pinyin = setting("pinyin", "true or false", _is_bool)
+    placeholder_rate = setting("placeholder_rate", "0 to 1", lambda value: _is_number(value, 0, 1))
+    _source = setting(
+        "entities", "a name or a path", lambda value: value is None or isinstance(value, str)
+    )
+
+    @property
+    def entities(self) -> str | Language | None:
+        """The pipeline that finds the entities of translations, or its name or path."""
+        source: str | None = self._source
+        return source if source is not None else self._reader
+
+    @entities.setter
+    def entities(self, value: str | Language | None) -> None:
+        self._source = None if isinstance(value, Language) else value
+        self._reader = value if isinstance(value, Language) else None
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """What names are called in the target language."""
+        known: dict[str, str] = self.cfg["names"]
+        return known
+
+    @names.setter
+    def names(self, value: Mapping[str, str]) -> None:
+        self.cfg["names"] = dict(value)
+
+    # Translating
+
+    def predict(self, docs: Iterable[Doc]) -> list[Translation | None]:
+        """The best translation of each Doc's text; None where it is not to be translated."""
+        self.require_initialised()
+        docs = list(docs)
+        wanted = [doc for doc in docs if not is_scored_only(doc)]
+        best = (found[0] for found in self.translate(wanted))
+        return [None if is_scored_only(doc) else next(best) for doc in docs]
+
+    def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Translation | None]) -> None:
+        """Write what `predict` found."""
+        for doc, found in zip(docs, scores, strict=True):
+            if found is not None:
+                doc._.translation = found.text
+                doc._.translation_ents = found.ents
+                doc._.translation_sents = found.sents
+
+    def translate(
+        self,
+        texts: Iterable[str | Doc],
+        *,
+        n_best: int = 1,
+        beam: int | None = None,
+        length_penalty: float | None = None,
+        max_ratio: float | None = None,
+        no_repeat_ngram: int | None = None,
+    ) -> list[list[Translation]]:
+        """The best translations of each text, with their scores.
+
+        texts: of Docs, entities are carried through.
+        n_best: translations of each text, `beam` at most.
+        beam, length_penalty, max_ratio, no_repeat_ngram: as the settings of these names, which
+            count where nothing is given; beam is `n_best` at least.
+
+        Raises ValueError (F303) without a network, (F401) for an argument that is out of range,
+        TypeError (F028) for what is no text, OSError (F404) where the pipeline of `entities` is
+        wanting, ImportError (F427) without pypinyin.
+        """
+        self.require_initialised()
+        require_count("n_best", n_best, 1)
+        how = Decoding(
+            max(n_best, self.beam) if beam is None else beam,
+            self.length_penalty if length_penalty is None else length_penalty,
+            self.max_ratio if max_ratio is None else max_ratio,
+            self.no_repeat_ngram if no_repeat_ngram is None else no_repeat_ngram,
+        )
+        texts = list(texts)
+        plain = [_text_of(text) for text in texts]
+        names = [self._names_of(text) for text in texts]
+        found = translate(self.model, plain, names, how, n_best)
+        reader = self._entity_reader()
+        return found if reader is None else [_with_entities(reader, own) for own in found]
+
+    def _names_of(self, text: str | Doc) -> list[Protected]:
+        if isinstance(text, str) or not self.carry_names:
+            return []
+        return protected(text, self.names, pinyin=self.pinyin)
+
+    def _entity_reader(self) -> Language | None:
+        if self._reader is None and self._source is not None:
+            self._reader = load_reader(self._source, self.name)
+        return self._reader
+
+    # Scoring
+
+    def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
+        """What the scorer gives, of those examples that are translated, and
+        `translation_log_prob`: the mean natural logarithm of the probability of a piece of the
+        gold translations. It rises as the network gets better. None where there is no gold."""
+        examples = list(examples)
+        found = {"bleu": None, "chrf": None}
+        texts = all_texts(examples)
+        pairs = [encode(each, encoder_of(self.model)) for each in texts]
+        n_predicted = sum(len(pair.target) - 1 for pair in pairs)
+        log_prob = sum(log_probs(self.model, pairs)) / n_predicted if pairs else None
+        if self.scorer is not None and (to_score := translated(examples)):
+            found = super().score(to_score, **kwargs)
+        return {**found, "translation_log_prob": log_prob}
+
+    # Training
+
+    def update(
+        self,
+        examples: Iterable[Example],
+        *,
+        drop: float = 0.0,
+        sgd: Optimizer | None = None,
+        losses: dict[str, float] | None = None,
+    ) -> dict[str, float]:
+        """Learn from the translations of examples; those without one, and those that are too long,
+        teach nothing. The network has dropouts of its own: `drop` has no effect."""
+        losses = {} if losses is None else losses
+        losses.setdefault(self.name, 0.0)
+        examples = list(examples)
+        validate_examples(examples, "Seq2SeqTranslator.update")
+        self.require_initialised()
+        encoder = encoder_of(self.model)
+        pairs = [
+            encode(texts, encoder, self.names, self.placeholder_rate)
+            for texts in all_texts(examples)
+            if len(texts.source) <= encoder.options.longest_pair
+        ]
+        longest = encoder.options.longest_pair
+        pairs = [pair for pair in pairs if max(map(len, pair)) <= longest + 2]
+        if not pairs:
+            return losses
+        predictions, backprop = self.model.begin_update(pairs)
+        network = network_of(self.model)
+        batch_losses = (
+            network.loss(part.scores, part.batch.targets) / predictions.n_predicted
+            for part in predictions.batches
+        )
+        return self.learn(batch_losses, losses, sgd, lambda: backprop(predictions))
+
+    def get_loss(
+        self, examples: Iterable[Example], scores: Predictions
+    ) -> tuple[float, list["Tensor"]]:
+        """Mean loss of a piece of the translations, their ends among them, and its gradient for the
+        scores of each batch. Nothing else changes."""
+        network, n_predicted = network_of(self.model), scores.n_predicted
+        found = [network.loss_gradient(part.scores, part.batch.targets) for part in scores.batches]
+        return (
+            sum(loss for loss, _ in found) / max(1, n_predicted),
+            [gradient / n_predicted for _, gradient in found],
+        )
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        *,
+        nlp: Language | None = None,
+        names: Mapping[str, str] | None = None,
+    ) -> None:
+        """Learn the pieces of words, and build the network.
+
+        names: what names are called in the target language; those of training pairs become
+            placeholders.
+
+        Raises ValueError (F403) where there is no pair of texts, ImportError (F400) without the
+        `tokenizers` library.
+        """
+        validate_get_examples(get_examples, "Seq2SeqTranslator.initialize")
+        texts = all_texts(get_examples())
+        if not texts:
+            raise ValueError(Errors.F403.format(name=self.name))
+        if names is not None:
+            self.names = names
+        options = encoder_of(self.model).options
+        encoder = PairEncoder.learn(
+            options, [each.source for each in texts], [each.target for each in texts]
+        )
+        initialise(self.model, encoder)
+        self._report(encoder, texts)
+
+    def _report(self, encoder: PairEncoder, texts: Sequence[Texts]) -> None:
+        unit = "pieces" if encoder.options.source == "bpe" else "characters"
+        logger.info(
+            "%s: %s pairs; source %s %s, target %s pieces",
+            self.name,
+            f"{len(texts):,}",
+            f"{len(encoder.source):,}",
+            unit,
+            f"{len(encoder.target):,}",
+        )
+
+
+def _with_entities(reader: Language, translations: Sequence[Translation]) -> list[Translation]:
+    found = with_found(
+        reader, [each.text for each in translations], [each.ents for each in translations]
+    )
+    return [replace(each, ents=tuple(own)) for each, own in zip(translations, found, strict=True)]
+
+
+def _text_of(text: str | Doc) -> str:
+    """Raises TypeError (F028) for what is no text."""
+    if isinstance(text, Doc):
+        return text.text
+    if not isinstance(text, str):
+        raise TypeError(Errors.F028.format(value=repr(text), type=type(text).__name__))
+    return text

@@ -1,0 +1,41 @@
+"""Evaluating while training, without translating."""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Corpus, Example
+
+SCORED_ONLY = "translation_scored_only"  # in doc.user_data
+
+
+def likelihood_corpus(
+    path: Path, max_length: int = 0, limit: int = 0
+) -> Callable[[Language], Iterator[Example]]:
+    """`spacy-flat.LikelihoodCorpus.v1`: as `spacy.Corpus.v1`, but the translator does not translate
+    these Docs. Their references' translations alone are scored, by their probability, which takes
+    a fraction of the time.
+
+    path: a .spacy file or a folder of such files.
+    max_length: longest Doc, in tokens; 0 for any.
+    limit: most examples; 0 for all.
+    """
+    corpus = Corpus(path, max_length=max_length, limit=limit)
+
+    def read(nlp: Language) -> Iterator[Example]:
+        for example in corpus(nlp):
+            example.predicted.user_data[SCORED_ONLY] = True
+            yield example
+
+    return read
+
+
+def is_scored_only(doc: Doc) -> bool:
+    """Whether a Doc is not to be translated."""
+    return SCORED_ONLY in doc.user_data
+
+
+def translated(examples: Iterable[Example]) -> list[Example]:
+    """The examples that are translated."""
+    return [example for example in examples if not is_scored_only(example.predicted)]

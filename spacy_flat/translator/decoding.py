@@ -1,0 +1,248 @@
+"""Writing translations: greedily, or by beam search, with names as placeholders.
+
+Shapes: B sentences, W hypotheses of each ("beam"), N = B·W rows, K keys, t keys written so far,
+P placeholders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from ..errors import Errors
+from ..text.units import Ints
+from .batch import Side, like_lengths
+from .vocabulary import END, NAMES, START
+
+if TYPE_CHECKING:
+    from .network import Seq2Seq, State
+
+Floats = NDArray[np.floating[Any]]
+Mask = NDArray[np.bool_]
+
+MORE = 10  # pieces that any translation may have beside those that are relative to the source
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How translations are found.
+
+    beam: hypotheses of each sentence that are followed side by side; 1 takes the most probable
+        piece each time ("greedy").
+    length_penalty: α of Wu et al. (2016), equation 14: scores of hypotheses are divided by
+        ((5 + length) / 6)^α; 0 for sums of log-probabilities, which prefer short ones.
+    max_ratio: the longest translation, in pieces for each character or piece of the source, with
+        10 more.
+    no_repeat_ngram: no sequence of so many pieces comes twice in a sentence; 0 for no such rule.
+
+    Raises ValueError (F401) for what is out of range.
+    """
+
+    beam: int = 1
+    length_penalty: float = 1.0
+    max_ratio: float = 2.0
+    no_repeat_ngram: int = 5
+
+    def __post_init__(self) -> None:
+        require_count("beam", self.beam, 1)
+        alpha, ratio = self.length_penalty, self.max_ratio
+        require("length_penalty", alpha, lambda: 0 <= alpha < np.inf, "a finite number, 0 or more")
+        require("max_ratio", ratio, lambda: 0 < ratio < np.inf, "a finite number, above 0")
+        require_count("no_repeat_ngram", self.no_repeat_ngram, 0)
+
+    def longest(self, source: Source) -> int:
+        """Keys that a translation may have, its end mark among them."""
+        return int(self.max_ratio * len(source.keys)) + MORE + source.n_names
+
+    def score(self, log_prob: float, length: int) -> float:
+        return float(log_prob / ((5 + length) / 6) ** self.length_penalty)
+
+
+class Source(NamedTuple):
+    """A sentence to translate.
+
+    keys: with its end mark.
+    n_names: placeholders in it, the first ones of all.
+    """
+
+    keys: Ints
+    n_names: int = 0
+
+
+class Hypothesis(NamedTuple):
+    """A translation of a sentence.
+
+    keys: without marks.
+    score: the logarithm of its probability, divided by the length penalty.
+    """
+
+    keys: list[int]
+    score: float
+
+
+@dataclass
+class Beams:
+    """What is written so far of some sentences, W rows each.
+
+    sentences: [B] which ones these are.
+    scores: [B, W] log-probabilities; −∞ for rows that are of no use.
+    keys: [N, t] what is written.
+    due: [N, P] placeholders that are still to be written.
+    limits: [B] keys that each may have.
+    """
+
+    sentences: Ints
+    scores: Floats
+    keys: Ints
+    due: Mask
+    limits: Ints
+
+    @classmethod
+    def of(cls, sources: Sequence[Source], how: Decoding, n_placeholders: int) -> Beams:
+        B, W = len(sources), how.beam
+        n_names = np.array([source.n_names for source in sources])
+        scores = np.full((B, W), -np.inf)
+        scores[:, 0] = 0.0  # all rows of a sentence begin alike
+        return cls(
+            np.arange(B),
+            scores,
+            np.zeros((B * W, 0), dtype=np.int64),
+            (np.arange(n_placeholders) < n_names[:, None]).repeat(W, axis=0),
+            np.array([how.longest(source) for source in sources]),
+        )
+
+    @property
+    def last(self) -> Ints:
+        """[N] the last keys of the rows."""
+        return self.keys[:, -1] if self.keys.shape[1] else np.full(len(self.keys), START)
+
+    def forbidden(self, n_keys: int, no_repeat_ngram: int) -> Mask:
+        """[N, K] keys that may not come next."""
+        found = np.zeros((len(self.keys), n_keys), dtype=np.bool_)
+        found[:, :NAMES] = True
+        written = self.keys.shape[1]
+        n_due = self.due.sum(axis=1)
+        left = self.limits.repeat(len(self.keys) // len(self.limits)) - written
+        repeat_ngrams(self.keys, no_repeat_ngram, found)
+        found[left <= n_due + 1] = True  # there is room for what is due alone
+        found[:, NAMES : NAMES + self.due.shape[1]] = ~self.due
+        found[:, END] = (n_due > 0) | (written == 0)
+        return found
+
+    def go_on(self, sentences: Ints, rows: Ints, keys: Ints, scores: Floats) -> Beams:
+        """With these rows of these sentences, by one more key each."""
+        due = self.due[rows]
+        named = np.flatnonzero((keys >= NAMES) & (keys < NAMES + due.shape[1]))
+        due[named, keys[named] - NAMES] = False
+        return Beams(
+            self.sentences[sentences],
+            scores,
+            np.concatenate([self.keys[rows], keys[:, None]], axis=1),
+            due,
+            self.limits[sentences],
+        )
+
+
+def repeat_ngrams(keys: Ints, size: int, found: Mask) -> None:
+    """Mark in `found` [N, K] the keys that would make a sequence of `size` keys of a row come a
+    second time."""
+    N, t = keys.shape
+    if not 0 < size <= t:
+        return
+    windows = sliding_window_view(keys, size, axis=1)  # [N, t − size + 1, size]
+    recent = keys[:, t - size + 1 :]
+    rows, places = np.nonzero((windows[:, :, :-1] == recent[:, None]).all(axis=2))
+    found[rows, windows[rows, places, -1]] = True
+
+
+def search(
+    network: Seq2Seq, sources: Sequence[Source], how: Decoding, n_placeholders: int
+) -> list[list[Hypothesis]]:
+    """The hypotheses of each sentence that have ended, the best first: one at least, W at most.
+
+    A sentence is done when W hypotheses have ended, each of which was among the W best ones then.
+    What is done is computed no further.
+
+    Raises ValueError (F402) for scores that are not numbers.
+    """
+    W = how.beam
+    state = network.begin(Side.of([source.keys for source in sources]), W)
+    beams = Beams.of(sources, how, n_placeholders)
+    ended: list[list[Hypothesis]] = [[] for _ in sources]
+    while len(beams.sentences):
+        scores, rows, keys = candidates(network, state, beams, how)
+        is_end = keys == END
+        for place, rank in np.argwhere(is_end[:, :W] & np.isfinite(scores[:, :W])).tolist():
+            written = beams.keys[rows[place, rank]].tolist()
+            score = how.score(scores[place, rank], len(written) + 1)
+            ended[beams.sentences[place]].append(Hypothesis(written, score))
+        # W rows at most end, so that of twice as many candidates W go on.
+        others = np.argsort(is_end, axis=1, kind="stable")[:, :W]
+        scores, rows, keys = (np.take_along_axis(x, others, axis=1) for x in (scores, rows, keys))
+        n_ended = np.array([len(ended[sentence]) for sentence in beams.sentences])
+        going = np.flatnonzero((n_ended < W) & np.isfinite(scores).any(axis=1))
+        _keep(network, state, going, rows[going].ravel())
+        beams = beams.go_on(going, rows[going].ravel(), keys[going].ravel(), scores[going])
+    return [sorted(own, key=lambda each: -each.score)[:W] for own in ended]
+
+
+def candidates(
+    network: Seq2Seq, state: State, beams: Beams, how: Decoding
+) -> tuple[Floats, Ints, Ints]:
+    """[B, 2W] of each sentence, the best first: the log-probabilities of rows with one more key,
+    which rows, and which keys."""
+    B, W = beams.scores.shape
+    forbidden = beams.forbidden(network.n_keys, how.no_repeat_ngram)
+    scores, places = network.best(beams.last, state, beams.scores, forbidden, 2 * W)
+    if np.isnan(scores).any():
+        raise ValueError(Errors.F402)
+    rows = places // network.n_keys + W * np.arange(B)[:, None]
+    return scores, rows, places % network.n_keys
+
+
+def _keep(network: Seq2Seq, state: State, sentences: Ints, rows: Ints) -> None:
+    """Let the state follow."""
+    if len(rows) and not np.array_equal(rows, np.arange(state.n_rows)):
+        state.keep(network.to_tensor(sentences), network.to_tensor(rows))
+
+
+def decode(
+    network: Seq2Seq,
+    sources: Sequence[Source],
+    how: Decoding,
+    n_placeholders: int,
+    batch_tokens: int,
+) -> Iterator[tuple[int, list[Hypothesis]]]:
+    """The number of each sentence and its hypotheses; like lengths together, long ones first.
+
+    batch_tokens: characters and pieces of all hypotheses, with padding, that are computed at once.
+    """
+    lengths = np.array([[len(source.keys)] for source in sources], dtype=np.int64).reshape(-1, 1)
+    for rows in like_lengths(lengths, batch_tokens // how.beam):
+        found = search(network, [sources[row] for row in rows], how, n_placeholders)
+        yield from zip(rows.tolist(), found, strict=True)
+
+
+def require(name: str, value: object, right: Callable[[], bool], wanted: str) -> None:
+    """Raises ValueError (F401) where an argument is not right, or can't be compared at all."""
+    try:
+        is_right = not isinstance(value, bool) and right()
+    except TypeError:
+        is_right = False
+    if not is_right:
+        raise ValueError(Errors.F401.format(name=name, value=value, wanted=wanted))
+
+
+def require_count(name: str, value: object, least: int) -> None:
+    """Raises ValueError (F401) for what is no whole number of at least `least`."""
+    require(
+        name,
+        value,
+        lambda: isinstance(value, int) and value >= least,
+        f"a whole number, {least} or more",
+    )

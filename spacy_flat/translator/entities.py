@@ -1,0 +1,44 @@
+"""The entities of translations, by another pipeline."""
+
+from collections.abc import Iterable, Sequence
+
+from spacy.language import Language
+from spacy.tokens import Span
+from spacy.util import load_model
+
+from ..errors import Errors
+from .annotations import TranslationEnt
+
+
+def load_reader(entities: str, name: str) -> Language:
+    """The pipeline that finds entities.
+
+    entities: the name of an installed package, or a path.
+    name: of the component that asks.
+
+    Raises OSError (F404) where there is none.
+    """
+    try:
+        return load_model(entities)
+    except OSError as error:
+        words = {"name": name, "entities": entities, "reason": error}
+        raise OSError(Errors.F404.format(**words)) from error
+
+
+def with_found(
+    reader: Language, texts: Sequence[str], carried: Iterable[Sequence[TranslationEnt]]
+) -> list[list[TranslationEnt]]:
+    """For each translation the entities that were carried through, and those that the pipeline
+    finds elsewhere in it."""
+    return [
+        [*own, *_elsewhere(doc.ents, own)]
+        for doc, own in zip(reader.pipe(texts), carried, strict=True)
+    ]
+
+
+def _elsewhere(found: Iterable[Span], carried: Sequence[TranslationEnt]) -> list[TranslationEnt]:
+    return [
+        TranslationEnt(ent.text, ent.label_, ent.start_char, ent.end_char)
+        for ent in found
+        if all(ent.end_char <= own.start or own.end <= ent.start_char for own in carried)
+    ]

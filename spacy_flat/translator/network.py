@@ -1,0 +1,423 @@
+"""An encoder–decoder Transformer (Vaswani et al., 2017) as a plain torch module.
+
+Between layers, what is computed is kept as rows [R, D] of all texts, since that is what products
+of matrices are fastest with.
+
+Shapes: B sentences, S places of the source, T places of the target, W hypotheses of a sentence,
+N = B·W, L keys that are attended to, H heads, d width of a head, D = H·d, K keys of the target,
+M numbers to predict.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ..nn.dropout import Dropout
+from ..nn.linear import Linear, linear
+from ..nn.positions import Positions
+from ..nn.transformer import linears
+from ..text.units import Ints
+from .batch import PairBatch, Side
+from .options import Seq2SeqOptions
+
+BUCKETS, FAR = 32, 128  # of relative positions: how many numbers, and where all are one
+FIRST_ROOM = 32  # places for which a new cache has room
+
+
+@dataclass(frozen=True)
+class Seq2SeqSizes:
+    """What the data decides of the network: numbers of keys, and whether both sides share one
+    table."""
+
+    source: int
+    target: int
+    shared: bool
+
+
+class Seq2Seq(nn.Module):
+    """Layers that read the source, layers that write the target, and scores of what comes next."""
+
+    def __init__(self, options: Seq2SeqOptions, sizes: Seq2SeqSizes) -> None:
+        super().__init__()
+        width = options.width
+        self.scale = math.sqrt(width)
+        self.label_smoothing = options.label_smoothing
+        self.n_heads = options.heads
+        self.target = nn.Embedding(sizes.target, width)
+        self.source = self.target if sizes.shared else nn.Embedding(sizes.source, width)
+        self.places = make_places(options)
+        self.dropout = Dropout(options.dropout)
+        self.encoder = nn.ModuleList(Layer(options) for _ in range(options.encoder_layers))
+        self.decoder = nn.ModuleList(
+            Layer(options, reads_source=True) for _ in range(options.decoder_layers)
+        )
+        is_pre = options.norm == "pre"
+        self.encoder_norm = nn.LayerNorm(width) if is_pre else nn.Identity()
+        self.decoder_norm = nn.LayerNorm(width) if is_pre else nn.Identity()
+        self.encoder_bias = DistanceBias(options, both_ways=True)
+        self.decoder_bias = DistanceBias(options, both_ways=False)
+        if not options.tied:
+            self.classify = nn.Linear(width, sizes.target, bias=False)
+        self.bias = nn.Parameter(torch.zeros(sizes.target))
+        self.initialise()
+
+    @classmethod
+    def from_config(cls, options: Seq2SeqOptions, config: dict[str, Any]) -> Seq2Seq:
+        """Build from plain data, as read from a weights file: sizes, and those of the options that
+        the weights rely on.
+
+        Raises ValueError (F307) where the options differ from these.
+        """
+        options.check_fixed(config["options"])
+        return cls(options, Seq2SeqSizes(**config["sizes"]))
+
+    def initialise(self) -> None:
+        """Xavier-uniform matrices; embeddings whose rows have a length of about 1."""
+        for each in linears(self):
+            nn.init.xavier_uniform_(each.weight)
+            if each.bias is not None:
+                nn.init.zeros_(each.bias)
+        for table in {self.source, self.target}:
+            nn.init.normal_(table.weight, std=1 / self.scale)
+
+    # Training
+
+    def forward(self, batch: PairBatch) -> Tensor:
+        """Scores [M, K] of each key to be the next one of the target."""
+        state = State(self.read(batch.source), cache=None)
+        hidden = self.write(batch.inputs.keys, state)
+        return self.scores(hidden[self.to_tensor(batch.inputs.present.ravel())])
+
+    def loss(self, scores: Tensor, targets: Ints) -> Tensor:
+        """The summed loss of targets [M] with smoothed labels (Szegedy et al., 2016)."""
+        smoothing = self.label_smoothing if self.training else 0.0
+        return nn.functional.cross_entropy(
+            scores, self.to_tensor(targets), reduction="sum", label_smoothing=smoothing
+        )
+
+    def loss_gradient(self, scores: Tensor, targets: Ints) -> tuple[float, Tensor]:
+        """The summed loss and its gradient [M, K], without any change of the network's
+        gradients."""
+        with torch.enable_grad():
+            scores = scores.detach().requires_grad_()
+            loss = self.loss(scores, targets)
+            (gradient,) = torch.autograd.grad(loss, scores)
+        return loss.item(), gradient
+
+    def log_probs(self, scores: Tensor, targets: Ints) -> Tensor:
+        """[M, K] scores and [M] keys → [M] ln P of these keys."""
+        return -nn.functional.cross_entropy(scores, self.to_tensor(targets), reduction="none")
+
+    # Reading and writing
+
+    def read(self, source: Side) -> Memory:
+        """What the decoder attends to: of each of its layers, keys and values of the source."""
+        B, S = source.keys.shape
+        x = self._embed(self.source, source.keys, 0)
+        mask = None if source.present.all() else self.to_tensor(source.present)[:, None, None]
+        pairs = self.encoder_bias(S, S)
+        if pairs is not None and mask is not None:
+            pairs = pairs.masked_fill(~mask, -torch.inf)
+        for layer in self.encoder:
+            x = layer(x, B, mask if pairs is None else pairs)
+        x = self.encoder_norm(x)
+        attend = [cast("Attention", layer.source_attention) for layer in self.decoder]
+        return Memory([each.keys_values(x, B) for each in attend], mask)
+
+    def begin(self, source: Side, n_hypotheses: int) -> State:
+        """The state before anything is written of W hypotheses of each sentence."""
+        memory = self.read(source)
+        keys, _ = memory.layers[0]
+        N, H, d = len(keys) * n_hypotheses, self.n_heads, keys.shape[3]
+        return State(memory, keys.new_empty(len(self.decoder), 2, N, H, FIRST_ROOM, d))
+
+    def write(self, keys: Ints, state: State) -> Tensor:
+        """[N, T] further keys of the targets → [N·T, D], by which the next ones are predicted.
+
+        state: goes on by T places where it has a cache.
+        """
+        N, T = keys.shape
+        before = state.length
+        x = self._embed(self.target, keys, before)
+        pairs = self.decoder_bias(T, before + T)
+        state.make_room(T)
+        for number, layer in enumerate(self.decoder):
+            x = layer(x, N, pairs, state, number)
+        state.advance(T)
+        return self.decoder_norm(x)  # type: ignore[no-any-return]
+
+    def best(
+        self,
+        keys: Ints,
+        state: State,
+        so_far: NDArray[np.floating[Any]],
+        forbidden: NDArray[np.bool_],
+        n: int,
+    ) -> tuple[NDArray[np.floating[Any]], Ints]:
+        """The n best continuations of each sentence: [B, n] log-probabilities, and their places
+        among its W·K.
+
+        keys: [N] last keys of the targets.
+        so_far: [B, W] log-probabilities of these.
+        forbidden: [N, K] keys that may not come next.
+        """
+        scores = self.scores(self.write(keys[:, None], state)).log_softmax(dim=1)
+        scores = scores.masked_fill_(self.to_tensor(forbidden), -torch.inf)
+        scores += self.to_tensor(so_far).to(scores).view(-1, 1)
+        found = scores.view(len(so_far), -1).topk(n, dim=1)
+        return found.values.cpu().double().numpy(), found.indices.cpu().numpy()
+
+    @property
+    def n_keys(self) -> int:
+        """K"""
+        return len(self.bias)
+
+    def scores(self, hidden: Tensor) -> Tensor:
+        """[M, D] → [M, K] logits."""
+        weight = self.classify.weight if hasattr(self, "classify") else self.target.weight
+        return linear(hidden, weight, self.bias)
+
+    def to_tensor(self, array: NDArray[Any]) -> Tensor:
+        """An array on the device of the network."""
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self.bias.device)
+
+    def _embed(self, table: nn.Embedding, keys: Ints, start: int) -> Tensor:
+        """[B, L] keys from place `start` on → [B·L, D]."""
+        x = table(self.to_tensor(keys)) * self.scale
+        if self.places is not None:
+            reach = start + keys.shape[1] - 1
+            x = x + self.places(reach)[reach + start :]
+        return self.dropout(x.flatten(0, 1))  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What the decoder knows of B sources.
+
+    layers: keys and values [B, H, S, d] of each layer.
+    mask: [B, 1, 1, S] False for padding; None where there is none.
+    """
+
+    layers: list[tuple[Tensor, Tensor]]
+    mask: Tensor | None
+
+    def keep(self, rows: Tensor) -> Memory:
+        """Of some of the sources."""
+        mask = None if self.mask is None else self.mask[rows]
+        return Memory([(keys[rows], values[rows]) for keys, values in self.layers], mask)
+
+
+@dataclass
+class State:
+    """What is kept while targets are written.
+
+    cache: [layers, 2, N, H, room, d] keys and values of what is written; None in training, where
+        whole targets are computed at once.
+    length: places of the cache that are filled.
+    """
+
+    memory: Memory
+    cache: Tensor | None
+    length: int = 0
+
+    @property
+    def n_rows(self) -> int:
+        """N"""
+        return 0 if self.cache is None else self.cache.shape[2]
+
+    def make_room(self, n: int) -> None:
+        if self.cache is not None and self.length + n > (room := self.cache.shape[4]):
+            grown = self.cache.new_empty(
+                *self.cache.shape[:4], max(2 * room, room + n), self.cache.shape[5]
+            )
+            grown[..., : self.length, :] = self.cache[..., : self.length, :]
+            self.cache = grown
+
+    def extend(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Add keys and values [N, H, T, d] of a layer; returns those of all places."""
+        if self.cache is None:
+            return keys, values
+        end = self.length + keys.shape[2]
+        own = self.cache[layer]
+        own[0, :, :, self.length : end] = keys
+        own[1, :, :, self.length : end] = values
+        return own[0, :, :, :end], own[1, :, :, :end]
+
+    def advance(self, n: int) -> None:
+        if self.cache is not None:
+            self.length += n
+
+    def keep(self, sentences: Tensor, hypotheses: Tensor) -> None:
+        """Go on with some of the sentences, and with some of all N hypotheses, in this order."""
+        assert self.cache is not None
+        if len(sentences) < len(self.memory.layers[0][0]):
+            self.memory = self.memory.keep(sentences)
+        filled = self.cache[..., : self.length, :].index_select(2, hypotheses)
+        # What is kept is copied into the room that there is, as far as it is needed.
+        self.cache = self.cache[:, :, : len(hypotheses)]
+        self.cache[..., : self.length, :] = filled
+
+
+class Layer(nn.Module):
+    """Attention among the places of a side, attention to the source where it is one of the
+    decoder's, and a feed-forward layer."""
+
+    def __init__(self, options: Seq2SeqOptions, reads_source: bool = False) -> None:
+        super().__init__()
+        self.attention = Attention(options)
+        self.around_attention = Sublayer(options)
+        self.source_attention = Attention(options) if reads_source else None
+        self.around_source = Sublayer(options) if reads_source else None
+        self.ff = nn.Sequential(
+            Linear(options.width, options.ff_width),
+            nn.ReLU(),
+            Dropout(options.ff_dropout),
+            Linear(options.ff_width, options.width),
+        )
+        self.around_ff = Sublayer(options)
+
+    def forward(
+        self,
+        x: Tensor,
+        n: int,
+        mask: Tensor | None,
+        state: State | None = None,
+        number: int = 0,
+    ) -> Tensor:
+        """[R, D] → [R, D]
+
+        n: texts that the rows are of.
+        mask: of the attention among the places; see `Attention.attend`.
+        state: of the decoder, of which this is layer `number`.
+        """
+
+        def among(rows: Tensor) -> Tensor:
+            keys, values = self.attention.keys_values(rows, n)
+            if state is not None:
+                keys, values = state.extend(number, keys, values)
+            is_causal = state is not None and mask is None and len(rows) > n
+            return self.attention(rows, keys, values, mask, is_causal)
+
+        def to_source(rows: Tensor) -> Tensor:
+            assert state is not None
+            assert self.source_attention is not None
+            keys, values = state.memory.layers[number]
+            return self.source_attention(rows, keys, values, state.memory.mask)  # type: ignore[no-any-return]
+
+        x = self.around_attention(x, among)
+        if self.around_source is not None:
+            x = self.around_source(x, to_source)
+        return self.around_ff(x, self.ff)  # type: ignore[no-any-return]
+
+
+class Sublayer(nn.Module):
+    """The normalisation before or behind a sublayer, its dropout, and the sum with its input."""
+
+    def __init__(self, options: Seq2SeqOptions) -> None:
+        super().__init__()
+        self.is_pre = options.norm == "pre"
+        self.norm = nn.LayerNorm(options.width)
+        self.dropout = Dropout(options.dropout)
+
+    def forward(self, x: Tensor, inner: Callable[[Tensor], Tensor]) -> Tensor:
+        """[R, D] → [R, D]"""
+        if self.is_pre:
+            return x + self.dropout(inner(self.norm(x)))  # type: ignore[no-any-return]
+        return self.norm(x + self.dropout(inner(x)))  # type: ignore[no-any-return]
+
+
+class Attention(nn.Module):
+    """Multi-head attention by torch's fused kernels."""
+
+    def __init__(self, options: Seq2SeqOptions) -> None:
+        super().__init__()
+        self.heads = options.heads
+        self.dropout = options.attention_dropout
+        self.to_queries = Linear(options.width, options.width)
+        self.to_keys_values = Linear(options.width, 2 * options.width)
+        self.output = Linear(options.width, options.width)
+
+    def keys_values(self, x: Tensor, n: int) -> tuple[Tensor, Tensor]:
+        """[n·L, D] → keys and values [n, H, L, d] each."""
+        keys, values = self.to_keys_values(x).view(n, -1, 2, self.heads, self._depth(x)).unbind(2)
+        return keys.transpose(1, 2), values.transpose(1, 2)
+
+    def forward(
+        self,
+        x: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        mask: Tensor | None,
+        is_causal: bool = False,
+    ) -> Tensor:
+        """[n·Q, D] → [n·Q, D]
+
+        keys, values: [n, H, L, d].
+        mask: False, or −∞, for what is not attended to, and what else is added to the scores;
+            broadcast to [n, H, Q, L].
+        is_causal: each query attends to keys up to its own place.
+        """
+        queries = self.to_queries(x).view(len(keys), -1, self.heads, self._depth(x))
+        attended = nn.functional.scaled_dot_product_attention(
+            queries.transpose(1, 2),
+            keys,
+            values,
+            attn_mask=mask,
+            dropout_p=self.dropout if self.training else 0.0,
+            is_causal=is_causal,
+        )
+        return self.output(attended.transpose(1, 2).reshape(len(x), -1))  # type: ignore[no-any-return]
+
+    def _depth(self, x: Tensor) -> int:
+        return x.shape[1] // self.heads
+
+
+class DistanceBias(nn.Module):
+    """Numbers that are added to the scores of an attention, by head and distance; near distances
+    have one each, far ones share (Raffel et al., 2020, section 2.1). There are none unless
+    positions are relative."""
+
+    def __init__(self, options: Seq2SeqOptions, both_ways: bool) -> None:
+        super().__init__()
+        self.both_ways = both_ways
+        self.table: nn.Parameter | None = None
+        if options.positions == "relative":
+            self.table = nn.Parameter(torch.zeros(options.heads, (1 + both_ways) * BUCKETS))
+
+    def forward(self, n_queries: int, n_keys: int) -> Tensor | None:
+        """[1, H, Q, L] for the last Q of L places; −∞ for keys behind a query where the attention
+        does not go both ways."""
+        if self.table is None:
+            return None
+        places = torch.arange(n_keys, device=self.table.device)
+        distances = places[n_keys - n_queries :, None] - places  # [Q, L]
+        buckets = distance_buckets(distances.abs())
+        if not self.both_ways:
+            biases = self.table[:, buckets]
+            return biases.masked_fill(distances < 0, -torch.inf)[None]
+        return self.table[:, buckets + BUCKETS * (distances < 0)][None]
+
+
+def distance_buckets(distances: Tensor) -> Tensor:
+    """Distances from 0 on → numbers below `BUCKETS`: the nearer half one each, the others by the
+    logarithm."""
+    near = BUCKETS // 2
+    far = torch.log(distances.clamp(min=1) / near) / math.log(FAR / near) * (BUCKETS - near)
+    return torch.where(
+        distances < near, distances, (near + far.long()).clamp(min=near, max=BUCKETS - 1)
+    )
+
+
+def make_places(options: Seq2SeqOptions) -> Positions | None:
+    """Encodings of places that are added to embeddings."""
+    if options.positions == "relative":
+        return None
+    return Positions(options.width, learnable=options.positions == "learned")

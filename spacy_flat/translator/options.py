@@ -1,0 +1,105 @@
+"""What a user may set of the translator: blocks of the config, under `@misc`."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from ..options import Options, option
+from ..text.options import CharacterOptions
+
+Norm = Literal["pre", "post"]
+PositionKind = Literal["sinusoidal", "learned", "relative"]
+Source = Literal["char", "bpe"]
+
+
+@dataclass(frozen=True)
+class Seq2SeqOptions(Options):
+    """Options of the network. Dropouts and label_smoothing may be changed after training, nothing
+    else."""
+
+    block: ClassVar[str] = "network"
+
+    encoder_layers: int = option(4, "layers that read the source", least=1, fixed=True)
+    decoder_layers: int = option(2, "layers that write the translation", least=1, fixed=True)
+    width: int = option(256, "width of the network; a multiple of heads", least=1, fixed=True)
+    heads: int = option(4, "heads of each attention", least=1, fixed=True)
+    ff_width: int = option(1024, "width of the feed-forward layers", least=1, fixed=True)
+    norm: Norm = option(
+        "pre",
+        "normalisation before each sublayer, which trains stably at high rates, or, as published, "
+        "behind it",
+        fixed=True,
+    )
+    positions: PositionKind = option(
+        "sinusoidal",
+        "sinusoids; vectors learned for the first 128 places, sinusoids behind them; or numbers "
+        "learned for distances, by head (Raffel et al., 2020)",
+        fixed=True,
+    )
+    tied: bool = option(
+        True, "the weights of the output layer are the embeddings of the target", fixed=True
+    )
+    dropout: float = option(
+        0.1, "dropout of embeddings, and of what each sublayer adds", least=0, below=1
+    )
+    attention_dropout: float = option(
+        0.0,
+        "dropout of attention weights; without, torch's fast CPU kernel computes them",
+        least=0,
+        below=1,
+    )
+    ff_dropout: float = option(0.0, "dropout within feed-forward layers", least=0, below=1)
+    label_smoothing: float = option(
+        0.1, "share of the target's probability that is spread over all pieces", least=0, below=1
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require("heads", self.width % self.heads == 0, f"a divisor of width = {self.width}")
+
+
+@dataclass(frozen=True)
+class TranslationOptions(CharacterOptions):
+    """Options of turning texts into numbers, and these into texts."""
+
+    block: ClassVar[str] = "text"
+
+    source: Source = option(
+        "char", "what the source is read as: characters, or pieces of words by BPE", fixed=True
+    )
+    char_min_freq: int = option(
+        2,
+        "occurrences in training from which a character of the source is known; others are copied",
+        least=1,
+        fixed=True,
+    )
+    source_pieces: int = option(
+        8000, 'most pieces of the source, for source = "bpe"', least=256, fixed=True
+    )
+    target_pieces: int = option(6000, "most pieces of the target", least=256, fixed=True)
+    shared: bool = option(
+        False,
+        "one BPE, of target_pieces, and one table of embeddings for both sides; needs "
+        'source = "bpe"',
+        fixed=True,
+    )
+    placeholders: int = option(
+        8,
+        "names that can be carried through one sentence; a sentence with more is cut",
+        least=1,
+        fixed=True,
+    )
+    max_length: int = option(
+        100,
+        "longest sentence, in characters, that is translated at once; longer ones are cut",
+        least=1,
+    )
+    longest_pair: int = option(
+        200, "training pairs with a side of more characters or pieces are left out", least=1
+    )
+    batch_tokens: int = option(
+        1500, "characters and pieces, with padding, that are computed at once", least=1
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require("shared", not self.shared or self.source == "bpe", 'false, or source "bpe"')

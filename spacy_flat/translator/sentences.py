@@ -1,0 +1,131 @@
+"""Texts in parts that are translated one by one: sentences, or pieces of long ones."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from .names import Protected
+from .vocabulary import PairEncoder, Slot
+
+SENTENCE_END = re.compile(r"""[。！？!?]+[”’」』）)"']*|\n""")
+COMMA = re.compile(r"[，；、：,;:]|\s")
+
+
+class Part(NamedTuple):
+    """Characters [start, end) of a text, without white space at their ends, and the names in them,
+    from left to right, whose placeholders are their numbers."""
+
+    start: int
+    end: int
+    names: tuple[Protected, ...]
+
+    @property
+    def slots(self) -> list[Slot]:
+        """Where the names stand, counted from the part's start."""
+        return [
+            Slot(name.start - self.start, name.end - self.start, number)
+            for number, name in enumerate(self.names)
+        ]
+
+    def is_copied(self, text: str) -> bool:
+        """Whether there is nothing to translate beside names and white space."""
+        starts = [self.start, *(name.end for name in self.names)]
+        ends = [*(name.start for name in self.names), self.end]
+        between = (text[start:end] for start, end in zip(starts, ends, strict=True))
+        return all(not each or each.isspace() for each in between)
+
+
+def split(text: str, names: Sequence[Protected], encoder: PairEncoder) -> list[Part]:
+    """The parts of a text; none of white space alone.
+
+    Sentences end at 。！？ and at line ends. Those that have more than `max_length` characters, or
+    more names than there are placeholders, are cut behind a comma, if possible. No name is cut: one
+    that is longer is a part of its own. Characters that the encoder does not know are names, too,
+    that are called what they are.
+
+    names: sorted, without overlaps.
+    """
+    ends = [match.end() for match in SENTENCE_END.finditer(text)]
+    ends = sorted({*_outside(ends, names), len(text)})
+    names = sorted([*names, *_unknown(text, names, ends, encoder)], key=lambda name: name.start)
+    starts = [name.start for name in names]
+    parts = []
+    start = 0
+    for end in ends:
+        own = names[bisect_left(starts, start) : bisect_left(starts, end)]
+        parts += list(_cut(text, start, end, own, encoder))
+        start = end
+    return parts
+
+
+def gap(text: str, before: Part, after: Part) -> str:
+    """What stands between the translations of two parts: the line ends of the text, or a space."""
+    return "\n" * text.count("\n", before.end, after.start) or " "
+
+
+def _cut(
+    text: str, start: int, end: int, names: Sequence[Protected], encoder: PairEncoder
+) -> Iterator[Part]:
+    options = encoder.options
+    commas: list[int] | None = None
+    while end - start > options.max_length or len(names) > options.placeholders:
+        limit = min(start + options.max_length, end)
+        if len(names) > options.placeholders:
+            limit = min(limit, names[options.placeholders].start)
+        if commas is None:
+            found = [match.end() for match in COMMA.finditer(text, start, end)]
+            commas = _outside(found, names)
+        place = bisect_right(commas, limit)
+        if place and commas[place - 1] > start:
+            limit = commas[place - 1]
+        else:
+            crossing = next((name for name in names if name.start < limit < name.end), None)
+            if crossing is not None:
+                limit = crossing.start if crossing.start > start else crossing.end
+        n_own = sum(name.start < limit for name in names)
+        yield from _trimmed(text, start, limit, names[:n_own])
+        start, names = limit, names[n_own:]
+        if start == end:
+            return
+    yield from _trimmed(text, start, end, names)
+
+
+def _trimmed(text: str, start: int, end: int, names: Sequence[Protected]) -> Iterator[Part]:
+    piece = text[start:end]
+    bare = piece.strip()
+    if bare:
+        start += piece.index(bare)
+        yield Part(start, start + len(bare), tuple(names))
+
+
+def _outside(places: Sequence[int], names: Sequence[Protected]) -> list[int]:
+    """Those places that are not within a name."""
+    ends = [name.end for name in names]
+    found = []
+    for place in places:
+        number = bisect_right(ends, place)
+        if number == len(names) or names[number].start >= place:
+            found.append(place)
+    return found
+
+
+def _unknown(
+    text: str, names: Sequence[Protected], ends: Sequence[int], encoder: PairEncoder
+) -> Iterator[Protected]:
+    """Stretches of characters that the encoder does not know, not beyond ends of sentences."""
+    taken = {place for name in names for place in range(name.start, name.end)}
+    borders = set(ends)
+    start = end = -1
+    for place in encoder.unknown(text).tolist():
+        if place in taken:
+            continue
+        if place != end or place in borders:
+            if start >= 0:
+                yield Protected(start, end, text[start:end])
+            start = place
+        end = place + 1
+    if start >= 0:
+        yield Protected(start, end, text[start:end])

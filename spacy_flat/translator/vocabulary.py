@@ -1,0 +1,243 @@
+"""Texts as numbers and back.
+
+On both sides key 0 is every unknown character, which only a source of characters has; then come
+the marks of start and end, the placeholders of names, and what the side is made of.
+
+Shapes: L numbers of a text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import srsly
+
+from ..errors import Errors
+from ..text.batches import TextEncoder
+from ..text.codes import char_codes
+from ..text.units import Ints, Unit
+from ..text.vocabulary import KeyIndex, count_characters, pack, unpack
+from .options import TranslationOptions
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+UNKNOWN, START, END = 0, 1, 2
+NAMES = 3  # the key of the first placeholder
+
+
+class Slot(NamedTuple):
+    """Characters [start, end) of a text, for which placeholder `number` stands."""
+
+    start: int
+    end: int
+    number: int
+
+
+@dataclass(frozen=True)
+class Characters:
+    """A side of characters."""
+
+    index: KeyIndex
+
+    @classmethod
+    def learn(cls, texts: Sequence[str], min_freq: int) -> Characters:
+        counts = count_characters(texts)
+        known = [code for code, times in counts.items() if times >= min_freq]
+        codes = np.array(sorted(known), dtype=np.uint64)
+        return cls(KeyIndex.build(codes, codes[:0]))
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def numbers(self, text: str) -> Ints:
+        """[L] numbers from 1 on, 0 for unknown characters."""
+        return self.index.look_up(char_codes(text, normalise_numbers=False))
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """A side of pieces of words: byte pair encoding (Sennrich et al., 2016) of UTF-8, for which no
+    text has unknown characters, and which keeps all of a text but its own white space.
+
+    data: of the `tokenizers` library, as JSON.
+    """
+
+    data: str
+
+    @classmethod
+    def learn(cls, texts: Sequence[str], size: int) -> Pieces:
+        """Learn at most `size` pieces.
+
+        Raises ImportError (F400) without the `tokenizers` library.
+        """
+        require_tokenizers()
+        from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+        tokenizer = Tokenizer(models.BPE())
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        tokenizer.decoder = decoders.ByteLevel()
+        trainer = trainers.BpeTrainer(
+            vocab_size=size,
+            min_frequency=2,
+            initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+            show_progress=False,
+        )
+        tokenizer.train_from_iterator(map(_encodable, texts), trainer)
+        return cls(tokenizer.to_str())
+
+    def __len__(self) -> int:
+        return len(json.loads(self.data)["model"]["vocab"])
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """Raises ImportError (F400) without the `tokenizers` library."""
+        require_tokenizers()
+        from tokenizers import Tokenizer
+
+        return Tokenizer.from_str(self.data)
+
+    def numbers(self, text: str) -> Ints:
+        """[L] numbers from 1 on."""
+        return np.array(self.tokenizer.encode(_encodable(text)).ids, dtype=np.int64) + 1
+
+    def text(self, numbers: Sequence[int]) -> str:
+        """What pieces spell. Bytes that are no UTF-8 are left out."""
+        spelled: str = self.tokenizer.decode([number - 1 for number in numbers])
+        return spelled.replace("\ufffd", "")
+
+
+@dataclass(frozen=True)
+class PairEncoder(TextEncoder):
+    """Turns both sides of pairs into numbers, and numbers into translations."""
+
+    options: TranslationOptions
+    source: Characters | Pieces
+    target: Pieces
+
+    @classmethod
+    def empty(cls, options: TranslationOptions) -> PairEncoder:
+        return cls(options, Characters(KeyIndex.empty()), Pieces(""))
+
+    @classmethod
+    def learn(
+        cls, options: TranslationOptions, sources: Sequence[str], targets: Sequence[str]
+    ) -> PairEncoder:
+        """Take stock of the training texts."""
+        source: Characters | Pieces
+        if options.shared:
+            source = target = Pieces.learn([*sources, *targets], options.target_pieces)
+            return cls(options, source, target)
+        if options.source == "bpe":
+            source = Pieces.learn(sources, options.source_pieces)
+        else:
+            source = Characters.learn(sources, options.char_min_freq)
+        return cls(options, source, Pieces.learn(targets, options.target_pieces))
+
+    @property
+    def unit(self) -> Unit:
+        return "char"
+
+    @property
+    def first(self) -> int:
+        """The key before that of the first character or piece."""
+        return NAMES + self.options.placeholders - 1
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """What the network is built by."""
+        source, target = (self.first + 1 + len(side) for side in (self.source, self.target))
+        return {"source": source, "target": target, "shared": self.options.shared}
+
+    def source_keys(self, text: str, slots: Sequence[Slot] = ()) -> Ints:
+        """[L] the keys of a source, with its end mark."""
+        return np.concatenate([*self._marked(self.source, text, slots), [END]])
+
+    def target_keys(self, text: str, slots: Sequence[Slot] = ()) -> Ints:
+        """[L] the keys of a target between its marks."""
+        return np.concatenate([[START], *self._marked(self.target, text, slots), [END]])
+
+    def unknown(self, text: str) -> Ints:
+        """The places of characters that a source does not know, white space not counted."""
+        places = np.flatnonzero(self.source.numbers(text) == 0)
+        if isinstance(self.source, Pieces):
+            return places[:0]
+        return places[[not text[place].isspace() for place in places.tolist()]]
+
+    def spell(self, keys: Sequence[int], names: Sequence[str]) -> tuple[str, list[tuple[int, int]]]:
+        """The text of a target without its marks, and where in it each of the names stands that
+        its placeholders mean."""
+        text = ""
+        places = [(0, 0)] * len(names)
+        for number, spelled in self._stretches(keys, names):
+            # A name is a word of its own, whatever the network writes around it.
+            if text and spelled and text[-1].isalnum() and spelled[0].isalnum():
+                text += " " * (number is not None or text.endswith(tuple(filter(None, names))))
+            text += spelled if text else spelled.lstrip()
+            if number is not None:
+                places[number] = len(text) - len(spelled), len(text)
+        return text.rstrip(), places
+
+    def to_bytes(self) -> bytes:
+        data: dict[str, Any] = {"target": self.target.data, "options": self.options.fixed()}
+        if isinstance(self.source, Pieces):
+            data["source"] = self.source.data
+        else:
+            data["characters"] = pack({"index": self.source.index}, self.options)
+        return bytes(srsly.msgpack_dumps(data))
+
+    def from_bytes(self, data: bytes) -> PairEncoder:
+        saved = srsly.msgpack_loads(data)
+        self.options.check_fixed(saved["options"])
+        target = Pieces(saved["target"])
+        if "characters" in saved:
+            source = Characters(**unpack(saved["characters"], self.options))
+            return PairEncoder(self.options, source, target)
+        return PairEncoder(self.options, Pieces(saved["source"]), target)
+
+    def _marked(self, side: Characters | Pieces, text: str, slots: Sequence[Slot]) -> list[Ints]:
+        parts = []
+        start = 0
+        for slot in slots:
+            parts += [self._keys(side, text[start : slot.start]), np.array([NAMES + slot.number])]
+            start = slot.end
+        return [*parts, self._keys(side, text[start:])]
+
+    def _keys(self, side: Characters | Pieces, text: str) -> Ints:
+        numbers = side.numbers(text)
+        return np.where(numbers == 0, UNKNOWN, numbers + self.first)
+
+    def _stretches(self, keys: Sequence[int], names: Sequence[str]) -> list[tuple[int | None, str]]:
+        """Names, by their numbers, and what stands between them."""
+        found: list[tuple[int | None, str]] = []
+        pieces: list[int] = []
+        for key in [*keys, END]:
+            if key > self.first:
+                pieces.append(key - self.first)
+                continue
+            if pieces:
+                found.append((None, self.target.text(pieces)))
+                pieces = []
+            if key >= NAMES:
+                found.append((key - NAMES, names[key - NAMES]))
+        return found
+
+
+def require_tokenizers() -> None:
+    """Raises ImportError (F400) without the `tokenizers` library."""
+    try:
+        import tokenizers  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            Errors.F400.format(library="tokenizers", use="pieces of words")
+        ) from error
+
+
+def _encodable(text: str) -> str:
+    """Without lone surrogates, which are no text."""
+    return text.encode("utf-8", "replace").decode("utf-8")

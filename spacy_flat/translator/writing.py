@@ -1,0 +1,168 @@
+"""Translations of whole texts, put together from those of their parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from heapq import nlargest
+from typing import Any, NamedTuple
+
+from spacy.tokens import Doc
+
+from .annotations import TranslationEnt
+from .decoding import Decoding, Hypothesis, Source
+from .model import Seq2SeqModel, encoder_of, write
+from .names import Protected
+from .sentences import Part, gap, split
+from .vocabulary import PairEncoder
+
+
+class Sentence(NamedTuple):
+    """A part of a text and its translation, in characters of both."""
+
+    source: tuple[int, int]
+    target: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A translation of a text.
+
+    score: the sum of the scores of its sentences, which are logarithms of probabilities, divided by
+        a length penalty.
+    ents: the names that were carried through and have a label.
+    """
+
+    text: str
+    score: float
+    sents: tuple[Sentence, ...]
+    ents: tuple[TranslationEnt, ...]
+
+
+class Spelled(NamedTuple):
+    """A translation of one part, and where in it its names stand."""
+
+    text: str
+    score: float
+    places: list[tuple[int, int]]
+
+
+# A choice of one translation for each of the first parts: the last one, and those before.
+Chain = tuple[float, Any]
+
+
+def translate(
+    model: Seq2SeqModel,
+    texts: Sequence[str],
+    names: Sequence[Sequence[Protected]],
+    how: Decoding,
+    n_best: int = 1,
+) -> list[list[Translation]]:
+    """The translations of each text, the best first, `n_best` at most.
+
+    names: of each text, sorted, without overlaps.
+    """
+    encoder = encoder_of(model)
+    parts = [split(text, own, encoder) for text, own in zip(texts, names, strict=True)]
+    # A sentence that comes more than once is translated once.
+    sources: dict[tuple[bytes, int], Source] = {}
+    keys = []
+    for text, own in zip(texts, parts, strict=True):
+        for part in own:
+            key = None
+            if not part.is_copied(text):
+                found = encoder.source_keys(text[part.start : part.end], part.slots)
+                key = found.tobytes(), len(part.names)
+                sources.setdefault(key, Source(found, len(part.names)))
+            keys.append(key)
+    written = dict(zip(sources, write(model, list(sources.values()), how), strict=True))
+    following = iter(keys)
+    translations = []
+    for text, own in zip(texts, parts, strict=True):
+        choices = []
+        for part in own:
+            key = next(following)
+            hypotheses = None if key is None else written[key][:n_best]
+            choices.append(_spelled(text, part, hypotheses, encoder))
+        translations.append([_joined(text, own, each) for each in _best(choices, n_best)])
+    return translations
+
+
+def _spelled(
+    text: str, part: Part, hypotheses: Sequence[Hypothesis] | None, encoder: PairEncoder
+) -> list[Spelled]:
+    names = [name.text for name in part.names]
+    if hypotheses is None:
+        return [_copied(text, part)]
+    return [
+        Spelled(*_with_score(encoder.spell(each.keys, names), each.score)) for each in hypotheses
+    ]
+
+
+def _with_score(
+    spelled: tuple[str, list[tuple[int, int]]], score: float
+) -> tuple[str, float, list[tuple[int, int]]]:
+    text, places = spelled
+    return text, score, places
+
+
+def _copied(text: str, part: Part) -> Spelled:
+    """A part of names alone, with the white space between them."""
+    found, places, before = "", [], part.start
+    for name in part.names:
+        found += text[before : name.start]
+        places.append((len(found), len(found) + len(name.text)))
+        found += name.text
+        before = name.end
+    return Spelled(found, 0.0, places)
+
+
+def _best(choices: Sequence[Sequence[Spelled]], n: int) -> list[tuple[float, list[Spelled]]]:
+    """The best combinations of one translation for each part, and their scores."""
+    chains: list[Chain] = [(0.0, None)]
+    for own in choices:
+        longer = ((score + each.score, (each, before)) for score, before in chains for each in own)
+        chains = nlargest(n, longer, key=lambda chain: chain[0])
+    return [(score, list(_links(last))[::-1]) for score, last in chains]
+
+
+def _links(last: Any) -> Iterator[Spelled]:
+    while last is not None:
+        spelled, last = last
+        yield spelled
+
+
+def _joined(
+    text: str, parts: Sequence[Part], chosen: tuple[float, Sequence[Spelled]]
+) -> Translation:
+    score, spelled = chosen
+    pieces: list[str] = []
+    sents = []
+    ents = []
+    end = 0
+    for number, (part, own) in enumerate(zip(parts, spelled, strict=True)):
+        if number:
+            pieces.append(gap(text, parts[number - 1], part))
+            end += len(pieces[-1])
+        pieces.append(own.text)
+        sents.append(Sentence((part.start, part.end), (end, end + len(own.text))))
+        for name, (first, last) in zip(part.names, own.places, strict=True):
+            if name.label:
+                place = (name.start, name.end)
+                ents.append(TranslationEnt(name.text, name.label, end + first, end + last, place))
+        end += len(own.text)
+    return Translation("".join(pieces), score, tuple(sents), tuple(ents))
+
+
+def translation_sents(doc: Doc) -> tuple[Sentence, ...]:
+    """The sentences of a Doc's text and of its translation, in characters of both."""
+    found = doc.user_data.get("translation_sents", ())
+    return tuple(Sentence(tuple(source), tuple(target)) for source, target in found)
+
+
+def set_translation_sents(doc: Doc, sents: Sequence[Sentence]) -> None:
+    doc.user_data["translation_sents"] = tuple(tuple(sent) for sent in sents)
+
+
+if not Doc.has_extension("translation_sents"):
+    Doc.set_extension("translation_sents", getter=translation_sents, setter=set_translation_sents)

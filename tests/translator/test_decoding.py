@@ -1,0 +1,284 @@
+"""Decoding by networks that are not trained, against slow references that compute all anew."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+
+from spacy_flat.text.units import Ints
+from spacy_flat.translator.batch import PairBatch, Side, like_lengths
+from spacy_flat.translator.decoding import Decoding, Hypothesis, Source, decode, search
+from spacy_flat.translator.network import BUCKETS, Seq2Seq, Seq2SeqSizes, distance_buckets
+from spacy_flat.translator.options import Seq2SeqOptions
+from spacy_flat.translator.vocabulary import END, NAMES, START
+
+N_PLACEHOLDERS = 2
+FIRST = NAMES + N_PLACEHOLDERS  # key of the first piece
+SMALL = {"width": 16, "heads": 2, "ff_width": 32, "encoder_layers": 2, "decoder_layers": 2}
+KINDS = [
+    {"positions": positions, "norm": norm}
+    for positions in ("sinusoidal", "learned", "relative")
+    for norm in ("pre", "post")
+]
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+def network(n_pieces: int = 12, seed: int = 0, **options: object) -> Seq2Seq:
+    torch.manual_seed(seed)
+    sizes = Seq2SeqSizes(30, FIRST + n_pieces, shared=False)
+    made = Seq2Seq(Seq2SeqOptions(**{**SMALL, **options}), sizes).eval()  # type: ignore[arg-type]
+    with torch.no_grad():
+        made.target.weight.mul_(3)  # so that the scores of keys differ more
+        for bias in (made.encoder_bias, made.decoder_bias):
+            if bias.table is not None:
+                bias.table.normal_()
+    return made.requires_grad_(False)
+
+
+def sentences(*lengths: int, seed: int = 0) -> list[Ints]:
+    rng = np.random.default_rng(seed)
+    return [np.array([*rng.integers(FIRST, 30, size=length), END]) for length in lengths]
+
+
+def log_prob_of_next(network: Seq2Seq, source: Ints, written: list[int]) -> torch.Tensor:
+    """[K] with everything computed anew."""
+    target = np.array([START, *written, END])
+    scores = network(PairBatch.of(np.array([0]), [source], [target]))
+    return scores[-1].double().log_softmax(0)
+
+
+def greedy(network: Seq2Seq, source: Ints, n_names: int, how: Decoding) -> list[int]:
+    """The most probable key each time, of those that keep the rules."""
+    written: list[int] = []
+    longest = int(how.max_ratio * len(source)) + 10 + n_names
+    while True:
+        due = set(range(NAMES, NAMES + n_names)) - set(written)
+        allowed = set(range(FIRST, network.n_keys)) | due
+        if not due and written:
+            allowed.add(END)
+        if longest - len(written) <= len(due) + 1:
+            allowed = due or {END}
+        n = how.no_repeat_ngram
+        if n:
+            before = {tuple(written[i : i + n]) for i in range(len(written) - n + 1)}
+            recent = written[len(written) - n + 1 :]
+            allowed -= {key for key in range(FIRST, network.n_keys) if (*recent, key) in before}
+        log_probs = log_prob_of_next(network, source, written)
+        best = max(allowed, key=lambda key: float(log_probs[key]))
+        if best == END:
+            return written
+        written.append(best)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_cached_is_uncached(kind: dict[str, str]) -> None:
+    """One place at a time gives the scores of all at once, also beyond the first room."""
+    net = network(**kind)
+    sources = sentences(5, 3, 9)
+    rng = np.random.default_rng(1)
+    targets = [np.array([START, *rng.integers(FIRST, 17, size=n), END]) for n in (70, 6, 40)]
+    batch = PairBatch.of(np.arange(3), sources, targets)
+    state = net.begin(Side.of(sources), 1)
+    steps = [net.scores(net.write(keys[:, None], state)) for keys in batch.inputs.keys.T]
+    found = torch.stack(steps, dim=1)[torch.from_numpy(batch.inputs.present)]
+    assert torch.allclose(found, net(batch), atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_padding_changes_nothing(kind: dict[str, str]) -> None:
+    net = network(**kind)
+    sources = sentences(2, 30)
+    targets = [np.array([START, 6, 7, END]), np.array([START, *[8] * 40, END])]
+    both = net(PairBatch.of(np.array([0, 1]), sources, targets))
+    alone = net(PairBatch.of(np.array([0]), sources, targets))
+    assert torch.allclose(both[: len(alone)], alone, atol=1e-5)
+
+
+def test_what_comes_later_is_not_seen() -> None:
+    for kind in KINDS:
+        net = network(**kind)
+        (source,) = sentences(4)
+        targets = [np.array([START, 6, 7, last, last, END]) for last in (8, 9)]
+        first, second = (net(PairBatch.of(np.array([0]), [source], [target])) for target in targets)
+        assert torch.allclose(first[:3], second[:3], atol=1e-6)
+        assert not torch.allclose(first[3], second[3], atol=1e-3)
+
+
+def test_order_matters_to_all_kinds_of_positions() -> None:
+    for kind in KINDS:
+        net = network(**kind)
+        target = np.array([START, 6, 7, END])
+        forth, back = (
+            net(PairBatch.of(np.array([0]), [np.array(keys)], [target]))
+            for keys in ([8, 9, 10, END], [10, 9, 8, END])
+        )
+        assert not torch.allclose(forth, back, atol=1e-3)
+
+
+@pytest.mark.parametrize("how", [Decoding(), Decoding(no_repeat_ngram=2), Decoding(max_ratio=0.1)])
+@pytest.mark.parametrize("seed", range(3))
+def test_beam_1_is_greedy(how: Decoding, seed: int) -> None:
+    net = network(seed=seed)
+    sources = [Source(keys, n) for n, keys in enumerate(sentences(7, 3, 5, seed=seed))]
+    found = search(net, sources, how, N_PLACEHOLDERS)
+    expected = [greedy(net, source.keys, source.n_names, how) for source in sources]
+    assert [each[0].keys for each in found] == expected
+
+
+@pytest.mark.parametrize("length_penalty", [0.0, 1.0])
+@pytest.mark.parametrize("n_names", [0, 1])
+def test_a_wide_beam_is_exhaustive(length_penalty: float, n_names: int) -> None:
+    """With room for all hypotheses, the best of all are found, in their order."""
+    net = network(n_pieces=3)
+    (source,) = sentences(2)
+    how = Decoding(2000, length_penalty, max_ratio=0.01, no_repeat_ngram=0)
+    longest = 4
+    keys = [*range(FIRST, FIRST + 3), *range(NAMES, NAMES + n_names)]
+    expected = []
+    for length in range(1, longest):
+        for written in map(list, product(keys, repeat=length)):
+            if [written.count(name) for name in range(NAMES, NAMES + n_names)] != [1] * n_names:
+                continue
+            log_prob = sum(
+                float(log_prob_of_next(net, source, written[:place])[key])
+                for place, key in enumerate([*written, END])
+            )
+            penalty = ((5 + length + 1) / 6) ** length_penalty
+            expected.append(Hypothesis(written, log_prob / penalty))
+    expected.sort(key=lambda each: -each.score)
+
+    class Short(Decoding):
+        def longest(self, source: Source) -> int:
+            return longest
+
+    short = Short(**vars(how))
+    (found,) = search(net, [Source(source, n_names)], short, N_PLACEHOLDERS)
+    assert len(found) == len(expected)
+    assert [each.keys for each in found[:20]] == [each.keys for each in expected[:20]]
+    assert [each.score for each in found] == pytest.approx(
+        [each.score for each in expected], abs=1e-4
+    )
+
+
+def test_a_beam_finds_what_greedy_decoding_misses() -> None:
+    better = 0
+    how = Decoding(length_penalty=0.0)
+    for seed in range(8):
+        net = network(seed=seed)
+        sources = [Source(keys) for keys in sentences(4, 6)]
+        narrow = search(net, sources, how, N_PLACEHOLDERS)
+        wide = search(net, sources, Decoding(8, 0.0), N_PLACEHOLDERS)
+        better += sum(w[0].score > n[0].score + 1e-6 for w, n in zip(wide, narrow, strict=True))
+        assert all(len(each) <= 8 for each in wide)
+        assert all(a.score >= b.score for own in wide for a, b in zip(own, own[1:], strict=False))
+    assert better > 4
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_batches_change_nothing(beam: int) -> None:
+    """Sentences of other lengths, with other names, in any order and batches."""
+    net = network()
+    sources = [Source(keys, i % 3) for i, keys in enumerate(sentences(9, 2, 14, 5, 5, 1, 30))]
+    how = Decoding(beam)
+    alone = [search(net, [source], how, N_PLACEHOLDERS)[0] for source in sources]
+    for batch_tokens in (1, 40, 10_000):
+        found = dict(decode(net, sources, how, N_PLACEHOLDERS, batch_tokens))
+        for number, expected in enumerate(alone):
+            assert [each.keys for each in found[number]] == [each.keys for each in expected]
+            scores = [each.score for each in expected]
+            assert [each.score for each in found[number]] == pytest.approx(scores, abs=1e-4)
+    assert list(decode(net, [], how, N_PLACEHOLDERS, 100)) == []
+
+
+@pytest.mark.parametrize("beam", [1, 5])
+def test_each_placeholder_once(beam: int) -> None:
+    """Whatever the network would like, and however little room there is."""
+    for seed, ratio in product(range(4), (0.01, 2.0)):
+        net = network(seed=seed)
+        net.bias[NAMES] += 20 * (-1) ** seed  # very likely, or very unlikely
+        sources = [Source(keys, n) for n, keys in enumerate(sentences(4, 4, 4))]
+        for n, own in enumerate(search(net, sources, Decoding(beam, 1.0, ratio), 2)):
+            for each in own:
+                names = sorted(key for key in each.keys if key < FIRST)
+                assert names == list(range(NAMES, NAMES + n))
+
+
+def test_length_is_bounded() -> None:
+    net = network()
+    net.bias[END] -= 100
+    sources = [Source(keys, 1) for keys in sentences(4, 20)]
+    for beam in (1, 3):
+        how = Decoding(beam, max_ratio=1.5)
+        for source, own in zip(sources, search(net, sources, how, 2), strict=True):
+            # With its end mark, a sentence of n has 1.5 n + 10 and its name.
+            assert len(own[0].keys) + 1 == int(1.5 * len(source.keys)) + 11
+
+
+def test_never_empty() -> None:
+    net = network()
+    net.bias[END] += 100
+    for beam in (1, 3):
+        assert all(own[0].keys for own in search(net, [Source(sentences(3)[0])], Decoding(beam), 2))
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_no_sequence_comes_twice(beam: int, size: int) -> None:
+    net = network(n_pieces=40)
+    net.bias[END] -= 100
+    source = Source(sentences(12)[0])
+    for each in search(net, [source], Decoding(beam, no_repeat_ngram=size), 2)[0]:
+        ngrams = [tuple(each.keys[i : i + size]) for i in range(len(each.keys) - size + 1)]
+        assert len(ngrams) == len(set(ngrams)) > 20
+    (free,) = search(net, [source], Decoding(beam, no_repeat_ngram=0), 2)
+    ngrams = [tuple(free[0].keys[i : i + size]) for i in range(len(free[0].keys) - size + 1)]
+    assert len(ngrams) > len(set(ngrams))
+
+
+def test_a_lower_penalty_prefers_shorter_hypotheses() -> None:
+    assert Decoding(length_penalty=0).score(-6.0, 7) == -6
+    assert Decoding(length_penalty=1).score(-6.0, 7) == -3
+    assert Decoding(length_penalty=0.5).score(-6.0, 7) == pytest.approx(-6 / math.sqrt(2))
+
+
+def test_scores_that_are_not_numbers() -> None:
+    net = network()
+    net.bias[:] = math.nan
+    with pytest.raises(ValueError, match=r"F402.*NaN"):
+        search(net, [Source(sentences(3)[0])], Decoding(), 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("beam", value) for value in (0, 1.5, True, "2")),
+        *(("length_penalty", value) for value in (-1, math.inf, math.nan, "1")),
+        *(("max_ratio", value) for value in (0, math.inf, None)),
+        *(("no_repeat_ngram", value) for value in (-1, 2.0)),
+    ],
+)
+def test_impossible_ways_of_decoding(name: str, value: object) -> None:
+    with pytest.raises(ValueError, match=f"F401.*{name}"):
+        Decoding(**{name: value})  # type: ignore[arg-type]
+
+
+def test_like_lengths_are_together() -> None:
+    lengths = np.array([[3, 4], [10, 4], [2, 9], [3, 4], [50, 60]])
+    found = [rows.tolist() for rows in like_lengths(lengths, 28)]
+    assert found == [[4], [2], [1, 3], [0]] or found == [[4], [2], [1], [3, 0]]
+    assert sorted(row for rows in found for row in rows) == list(range(5))
+    assert [rows.tolist() for rows in like_lengths(lengths[:0], 28)] == []
+
+
+def test_buckets_of_distances() -> None:
+    found = distance_buckets(torch.arange(1000))
+    assert found[: BUCKETS // 2].tolist() == list(range(BUCKETS // 2))
+    assert (found.diff() >= 0).all()
+    assert found[127] == found[999] == BUCKETS - 1
+    assert found[64] < found[100] < BUCKETS - 1
