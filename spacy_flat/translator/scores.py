@@ -42,7 +42,10 @@ def score_translations(
 
 
 def make_scorer(tokenize: str = "13a") -> Callable[..., dict[str, Any]]:
-    """`spacy-flat.translation_scorer.v1`: see `score_translations`."""
+    """`spacy-flat.translation_scorer.v1`: see `score_translations`.
+
+    tokenize: sacrebleu's name of how BLEU cuts words: "13a" for English, "zh" for Chinese ….
+    """
 
     def score(examples: Iterable[Example], **settings: Any) -> dict[str, Any]:
         return score_translations(examples, **{**settings, "tokenize": tokenize})
