@@ -87,6 +87,7 @@ def name_list(path: Path, skip_bad: bool = False) -> dict[str, str]:
     Raises ValueError naming file and line: F425 for other columns, F426 for a name that an earlier
     line translates differently; file errors as in `read_text_lines`.
     """
+    path = Path(path)  # configs have strings
     names: dict[str, str] = {}
     for number, line in read_text_lines(path):
         if not line.strip() or line.startswith("#"):

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 import spacy
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from spacy.tokens import DocBin
 from spacy.training import Corpus
+from spacy.vocab import Vocab
 from typer.testing import CliRunner
 
 from spacy_flat.cli import app
@@ -26,7 +27,7 @@ PAIRS = [("他来了。", "He came."), ("他走了。", "He left.")]
 
 
 def load(path: Path) -> list[tuple[str, str]]:
-    docs = DocBin().from_disk(path).get_docs(spacy.blank("zh").vocab)
+    docs = DocBin().from_disk(path).get_docs(Vocab())
     return [(doc.text, doc._.translation) for doc in docs]
 
 
@@ -87,6 +88,7 @@ WRITTEN = st.text(
 ).filter(lambda text: text == text.strip())
 
 
+@settings(max_examples=30, deadline=None)
 @given(pairs=st.lists(st.tuples(WRITTEN, WRITTEN), min_size=1, max_size=5))
 def test_any_texts_come_back(
     pairs: list[tuple[str, str]], tmp_path_factory: pytest.TempPathFactory
