@@ -38,8 +38,9 @@ FACTORIES = {
     "tener": "tener_ner",
     "re2": "re2_similarity",
     "char": "char_generator",
+    "seq2seq": "seq2seq_translator",
 }
-MODELS = {"ner": ("flat", "tener"), "pairs": ("re2",), "poems": ("char",)}
+MODELS = {"ner": ("flat", "tener"), "pairs": ("re2",), "poems": ("char",), "parallel": ("seq2seq",)}
 PIPELINES = [
     (name, source.lang, model)
     for name, source in SOURCES.items()

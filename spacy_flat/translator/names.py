@@ -77,18 +77,20 @@ class Protected:
 # Lists of names
 
 
-def name_list(path: Path, skip_bad: bool = False) -> dict[str, str]:
+def name_list(path: Path | None, skip_bad: bool = False) -> dict[str, str]:
     """`spacy-flat.NameList.v1`: names and what they are called in the target language.
 
     path: a UTF-8 file, plain, .gz or .xz, with `name[TAB]translation` a line. Blank lines, and
-        those that begin with "#", are passed over.
+        those that begin with "#", are passed over. null: there are no names.
     skip_bad: leave out lines that are wrong, instead of raising.
 
     Raises ValueError naming file and line: F425 for other columns, F426 for a name that an earlier
     line translates differently; file errors as in `read_text_lines`.
     """
-    path = Path(path)  # configs have strings
     names: dict[str, str] = {}
+    if path is None:
+        return names
+    path = Path(path)  # configs have strings
     for number, line in read_text_lines(path):
         if not line.strip() or line.startswith("#"):
             continue

@@ -65,6 +65,11 @@ def test_two_translations_of_a_name(tmp_path: Path) -> None:
     assert name_list(path, skip_bad=True) == {"美国": "US"}
 
 
+def test_no_list() -> None:
+    config = {"names": {"@readers": "spacy-flat.NameList.v1", "path": None}}
+    assert registry.resolve(config) == {"names": {}}
+
+
 # Pinyin
 
 
