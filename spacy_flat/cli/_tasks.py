@@ -113,7 +113,10 @@ TASKS = (
     Task(
         score="bleu",
         title="BLEU",
-        shown={"chrf": ("chrF", percent)},
+        shown={
+            "chrf": ("chrF", percent),
+            "translation_log_prob": ("log-probability of a piece of the gold", decimals),
+        },
         per_label="",
         label="translation",
         count=is_translated,

@@ -10,11 +10,10 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..files import replacing
-from .show import lines_of
+from .show import lines_of, show_translation
 
 if TYPE_CHECKING:
     from spacy.language import Language
-    from spacy.tokens import Doc
 
     from ..translator.component import Seq2SeqTranslator
 
@@ -66,8 +65,7 @@ def translate(
     docs = list(nlp.pipe(texts))
     for doc in docs:
         msg.divider(doc.text)
-        typer.echo(doc._.translation)
-        show_entities(doc)
+        show_translation(doc)
     if html is not None:
         from ..translator.html import side_by_side
 
@@ -94,13 +92,3 @@ def load_translator(source: str, component: str = "") -> tuple[Language, Seq2Seq
         components = ", ".join(found) or "none"
         raise ValueError(Errors.F429.format(source=source, components=components))
     return nlp, found[name]
-
-
-def show_entities(doc: Doc) -> None:
-    """Print a table of the entities of a translation, with what they are in the text."""
-    rows = [
-        (f"{ent.start}–{ent.end}", ent.label, ent.text, doc.text[slice(*ent.source or (0, 0))])
-        for ent in doc._.translation_ents
-    ]
-    if rows:
-        msg.table(rows, header=("characters", "label", "entity", "source"), divider=True)

@@ -53,6 +53,28 @@ def test_options(translation_pipeline: Path, tmp_path: Path) -> None:
     assert html.index("Ming Wang") > html.index("<section>")
 
 
+def test_show_has_the_translation(translation_pipeline: Path) -> None:
+    result = CliRunner().invoke(app, ["show", str(translation_pipeline), TEXT])
+    assert result.exit_code == 0, result.output
+    assert "Wang Xiaoming lives in Shanghai." in result.output
+    assert "no entities" not in result.output
+
+
+def test_evaluate_has_the_scores_and_how_they_were_computed(
+    translation_pipeline: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "zh.tsv").write_text(f"{TEXT}\tWang Xiaoming lives in Shanghai.\n", "utf-8")
+    runner = CliRunner()
+    runner.invoke(app, ["convert", f"{tmp_path}/zh.tsv", f"{tmp_path}/dev.spacy"])
+    result = runner.invoke(app, ["evaluate", str(translation_pipeline), f"{tmp_path}/dev.spacy"])
+    assert result.exit_code == 0, result.output
+    out = " ".join(result.output.split())
+    assert "BLEU on dev: 1.0000" in out
+    assert "chrF 100.00" in out
+    assert "tok:13a" in out
+    assert "1 translation" in out
+
+
 def test_what_is_not_there(
     translation_pipeline: Path, pairs_pipeline: Path, tmp_path: Path
 ) -> None:

@@ -65,5 +65,5 @@ def test_sacrebleu_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_evaluate_shows_them() -> None:
     scores = score_translations(examples(("He came.", "He came.")))
     (task,) = (task for task in TASKS if task.score == "bleu")
-    assert {task.score, *task.shown, *task.signatures} == set(scores)
+    assert {task.score, *task.shown, *task.signatures} >= set(scores)
     assert [task.count(doc) for doc in (made("x"), made(None))] == [1, 0]
