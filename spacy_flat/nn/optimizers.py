@@ -293,18 +293,20 @@ def warmup(
     initial_rate: float,
     warmup_steps: int,
     total_steps: int = 0,
-    shape: Literal["constant", "linear", "cosine"] = "constant",
+    shape: Literal["constant", "linear", "cosine", "inverse_sqrt"] = "constant",
 ) -> "Warmup":
-    """Rates that rise linearly to `initial_rate` over `warmup_steps`, then stay or fall to 0.
+    """Rates that rise linearly to `initial_rate` over `warmup_steps`, then stay or fall.
 
     The first step already has 1/warmup_steps of the rate. "linear" and "cosine" reach 0 at
-    `total_steps` and stay there; "constant" has no use for it. In a loop that never calls
+    `total_steps` and stay there; the others have no use for it. "inverse_sqrt" falls with the
+    root of the number of steps (Vaswani et al., 2017, equation 3). In a loop that never calls
     `optimizer.step_schedules()`, SGD and AdamW keep `initial_rate` from the second update on.
 
     Raises:
         ValueError: "linear" or "cosine" with total_steps not above warmup_steps (F206).
     """
-    if warmup_steps < 0 or (shape != "constant" and total_steps <= warmup_steps):
+    falls_to_0 = shape in ("linear", "cosine")
+    if warmup_steps < 0 or (falls_to_0 and total_steps <= warmup_steps):
         raise ValueError(Errors.F206.format(shape=shape, warmup=warmup_steps, total=total_steps))
     return Warmup(initial_rate, warmup_steps, total_steps, shape)
 
@@ -329,6 +331,8 @@ class Warmup(Iterator[float]):
             return (self.step + 1) / self.warmup_steps
         if self.shape == "constant":
             return 1.0
+        if self.shape == "inverse_sqrt":
+            return math.sqrt(max(1, self.warmup_steps) / (self.step + 1))
         falling = self.total_steps - self.warmup_steps
         done = min(1.0, (self.step - self.warmup_steps) / falling)
         return 1.0 - done if self.shape == "linear" else 0.5 + 0.5 * math.cos(math.pi * done)

@@ -39,7 +39,7 @@ class Seq2SeqOptions(Options):
         True, "the weights of the output layer are the embeddings of the target", fixed=True
     )
     dropout: float = option(
-        0.1, "dropout of embeddings, and of what each sublayer adds", least=0, below=1
+        0.2, "dropout of embeddings, and of what each sublayer adds", least=0, below=1
     )
     attention_dropout: float = option(
         0.0,
@@ -47,7 +47,7 @@ class Seq2SeqOptions(Options):
         least=0,
         below=1,
     )
-    ff_dropout: float = option(0.0, "dropout within feed-forward layers", least=0, below=1)
+    ff_dropout: float = option(0.1, "dropout within feed-forward layers", least=0, below=1)
     label_smoothing: float = option(
         0.1, "share of the target's probability that is spread over all pieces", least=0, below=1
     )
