@@ -30,6 +30,7 @@ from spacy_flat.generator.options import CharLMOptions, TextOptions
 from spacy_flat.ner.flat.options import FLATOptions, LatticeOptions
 from spacy_flat.ner.tener.options import SequenceOptions, TENEROptions
 from spacy_flat.similarity.options import PairTextOptions, RE2Options
+from spacy_flat.translator.options import Seq2SeqOptions, TranslationOptions
 
 ROOT = Path(__file__).parents[1]
 CONFIGS = sorted((ROOT / "configs").glob("*.cfg"))
@@ -53,6 +54,7 @@ DEFAULTS = {
     "tener_ner": {"network": TENEROptions(), "sequence": SequenceOptions()},
     "re2_similarity": {"network": RE2Options(), "text": PairTextOptions()},
     "char_generator": {"network": CharLMOptions(), "text": TextOptions()},
+    "seq2seq_translator": {"network": Seq2SeqOptions(), "text": TranslationOptions()},
 }
 OTHERS = {
     "zh_flat": {"lattice": {"char_min_freq": 2, "bigram_min_freq": 2, "word_min_freq": 2}},
