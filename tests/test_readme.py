@@ -75,6 +75,7 @@ def folder(
     poem = spacy.blank("zh")("白日依山尽，黄河入海流。")
     DocBin(docs=[poem]).to_disk(tmp_path / "corpus/poems/dev.spacy")
     shutil.copytree(translation_pipeline, tmp_path / "training/translation/model-best")
+    (tmp_path / "training/english").mkdir()
     english().to_disk(tmp_path / "training/english/model-best")
     shutil.copytree(ROOT / "assets/demo_parallel", tmp_path / "assets/demo_parallel")
     shutil.copy(ROOT / "assets/demo_parallel/dev.tsv", tmp_path / "zh_en.tsv")
