@@ -123,13 +123,14 @@ def aligned_pairs(path: Path, options: ConvertOptions, repairs: Repairs) -> Iter
     Raises ValueError (F004; F424 without a second file; F420 where one has more lines: which of
     them belong together can't be known then, so that this is not repaired).
     """
-    if options.target is None:
-        raise ValueError(Errors.F424.format(path=path))
-    for left, right in zip_longest(read_text_lines(path), read_text_lines(options.target)):
+    translations = read_text_lines(options.target) if options.target else iter(())
+    for left, right in zip_longest(read_text_lines(path), translations):
         line, _ = left or right
         source, translation = (numbered[1] if numbered else "" for numbered in (left, right))
         if not (source.strip() or translation.strip()):
             continue
+        if options.target is None:
+            raise ValueError(Errors.F424.format(path=path))
         if left is None or right is None:
             longer, shorter = (options.target, path) if left is None else (path, options.target)
             error = Errors.F420.format(path=longer, line=line, shorter=shorter, n=line - 1)

@@ -139,15 +139,16 @@ def protected(
 def in_pinyin(name: str, label: str) -> str | None:
     """How a person or a place is written in English without a list: 王小明 → "Wang Xiaoming",
     嘉定区 → "Jiading District". None for any other label, and where it would be wrong or says
-    nothing: of countries, and of names without Chinese characters.
+    nothing: of countries, of names without Chinese characters, and of rare characters.
 
     Characters of other scripts stay as they are. Raises ImportError (F427) without pypinyin.
     """
     if not _HAN.search(name) or name[-1] in FOREIGN:
         return None
-    if label in PERSONS:
-        return person_in_pinyin(name)
-    return place_in_pinyin(name) if label in PLACES else None
+    if label not in PERSONS | PLACES:
+        return None
+    written = person_in_pinyin(name) if label in PERSONS else place_in_pinyin(name)
+    return None if _HAN.search(written) else written  # of characters without a known reading
 
 
 def person_in_pinyin(name: str) -> str:
