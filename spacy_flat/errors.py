@@ -378,6 +378,11 @@ class Errors(metaclass=_Coded):
         "pip install 'spacy-flat[translation]'; or set pinyin = false."
     )
     F428 = "Scores of translations need sacrebleu. Run: pip install 'spacy-flat[translation]'"
+    F429 = (
+        "The pipeline {source!r} has no single seq2seq_translator to translate with, but "
+        "{components}. Name one of them with --component, or give another pipeline."
+    )
+    F430 = "There is no text to translate. Give texts behind the pipeline, or a file with --file."
 
     # Tags and the CRF
     F200 = (

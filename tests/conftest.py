@@ -110,3 +110,13 @@ def poems_pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("poems")
     make(steps=60).to_disk(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def translation_pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a small pipeline that finds entities and translates four texts."""
+    from translator.by_heart import with_entities
+
+    folder = tmp_path_factory.mktemp("translation")
+    with_entities().to_disk(folder)
+    return folder

@@ -46,12 +46,9 @@ def test_networks_are_plain_torch(network: str) -> None:
         "ner.tener.component",
         "similarity.component",
         "generator.component",
-<<<<<<< HEAD
         "encoder.model",
         "cli.pretrain",
-=======
         "translator.component",
->>>>>>> mt
         "nn.optimizers",
     ],
 )

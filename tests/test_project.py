@@ -32,6 +32,7 @@ from spacy_flat.ner.flat.options import FLATOptions, LatticeOptions
 from spacy_flat.ner.tener.options import SequenceOptions, TENEROptions
 from spacy_flat.similarity.options import PairTextOptions, RE2Options
 from spacy_flat.transformer.options import CharacterTransformerOptions
+from spacy_flat.translator.options import Seq2SeqOptions, TranslationOptions
 
 ROOT = Path(__file__).parents[1]
 CONFIGS = sorted((ROOT / "configs").glob("*.cfg"))
@@ -40,10 +41,16 @@ FACTORIES = {
     "tener": "tener_ner",
     "re2": "re2_similarity",
     "char": "char_generator",
+    "seq2seq": "seq2seq_translator",
     "bert": "tener_ner",
 }
 BERT_MODELS = ("flat_bert", "tener_bert", "bert_crf", "bert_mlp")
-MODELS = {"ner": ("flat", "tener", *BERT_MODELS), "pairs": ("re2",), "poems": ("char",)}
+MODELS = {
+    "ner": ("flat", "tener", *BERT_MODELS),
+    "pairs": ("re2",),
+    "poems": ("char",),
+    "parallel": ("seq2seq",),
+}
 PIPELINES = [
     (name, source.lang, model)
     for name, source in SOURCES.items()
@@ -57,6 +64,7 @@ DEFAULTS = {
     "re2_similarity": {"network": RE2Options(), "text": PairTextOptions()},
     "char_generator": {"network": CharLMOptions(), "text": TextOptions()},
     "transformer": {"network": CharacterTransformerOptions()},
+    "seq2seq_translator": {"network": Seq2SeqOptions(), "text": TranslationOptions()},
 }
 BERT = {"network": {"frozen_steps": 400, "warmup_steps": 400}}
 BERT_ALONE = {

@@ -22,6 +22,7 @@ from spacy.cli._util import parse_config_overrides
 from spacy.tokens import DocBin
 from spacy.util import load_config, load_model_from_config, registry
 from thinc.api import Config
+from translator.by_heart import english
 from typer.testing import CliRunner
 from weasel.cli.run import project_run
 from weasel.util.config import parse_config_overrides as parse_project_overrides
@@ -54,6 +55,7 @@ def folder(
     mini_project: Path,
     pairs_pipeline: Path,
     poems_pipeline: Path,
+    translation_pipeline: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Path:
@@ -73,6 +75,13 @@ def folder(
     (tmp_path / "corpus/poems").mkdir()
     poem = spacy.blank("zh")("白日依山尽，黄河入海流。")
     DocBin(docs=[poem]).to_disk(tmp_path / "corpus/poems/dev.spacy")
+    shutil.copytree(translation_pipeline, tmp_path / "training/translation/model-best")
+    (tmp_path / "training/english").mkdir()
+    english().to_disk(tmp_path / "training/english/model-best")
+    shutil.copytree(ROOT / "assets/demo_parallel", tmp_path / "assets/demo_parallel")
+    shutil.copy(ROOT / "assets/demo_parallel/dev.tsv", tmp_path / "zh_en.tsv")
+    for name, text in (("zh", "他来了。\n"), ("en", "He came.\n")):
+        (tmp_path / f"texts.{name}").write_text(text, "utf-8")
     (tmp_path / "poems.txt").write_text("白日依山尽，\n\n黄河入海流。\n", "utf-8")
     (tmp_path / "names.txt").write_text("王芳\n", "utf-8")
     (tmp_path / "packages").mkdir()

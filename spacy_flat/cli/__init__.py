@@ -22,6 +22,7 @@ from .lexicon import lexicon
 from .pretrain import pretrain
 from .search import search
 from .show import show
+from .translate import translate
 from .vectors import vectors
 
 app = typer.Typer(
@@ -47,6 +48,7 @@ app.command("lexicon")(exiting(lexicon))
 app.command("pretrain", no_args_is_help=True)(exiting(pretrain))
 app.command("search", no_args_is_help=True)(exiting(search))
 app.command("show", no_args_is_help=True)(exiting(show))
+app.command("translate", no_args_is_help=True)(exiting(translate))
 app.command("vectors", no_args_is_help=True)(exiting(vectors))
 
 spacy_app.add_typer(app)

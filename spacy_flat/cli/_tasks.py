@@ -34,6 +34,7 @@ class Task:
     per_label: name of the precision, recall and F1 of each label; "" without any.
     label: what is counted of the gold data, in the singular, and `count` how many a Doc has.
     doc: what a Doc is, in the singular.
+    signatures: names of the texts that say how the scores were computed.
     """
 
     score: str
@@ -43,6 +44,12 @@ class Task:
     label: str
     count: Callable[[Doc], int]
     doc: str = "sentence"
+    signatures: tuple[str, ...] = ()
+
+
+def is_translated(doc: Doc) -> int:
+    """1 for a text with a translation, 0 for any other Doc."""
+    return int(doc.has_extension("translation") and doc._.translation is not None)
 
 
 def is_pair(doc: Doc) -> int:
@@ -102,5 +109,18 @@ TASKS = (
         label="character",
         count=lambda doc: len(doc.text),
         doc="text",
+    ),
+    Task(
+        score="bleu",
+        title="BLEU",
+        shown={
+            "chrf": ("chrF", percent),
+            "translation_log_prob": ("log-probability of a piece of the gold", decimals),
+        },
+        per_label="",
+        label="translation",
+        count=is_translated,
+        doc="text",
+        signatures=("bleu_signature", "chrf_signature"),
     ),
 )

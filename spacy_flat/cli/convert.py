@@ -58,14 +58,23 @@ def convert(
     scores: Annotated[
         bool, typer.Option("--scores", help="The labels of pairs are numbers, not classes")
     ] = False,
+    target: Annotated[
+        Path | None,
+        typer.Option("--target", "-t", help="File with the translation of each line", exists=True),
+    ] = None,
+    max_length: Annotated[
+        int, typer.Option(help="Most characters of a text or its translation", min=1)
+    ] = 1000,
 ) -> None:
-    """Convert a corpus of entities, of pairs of texts, or of poems to spaCy's binary format.
+    """Convert a corpus of entities, pairs of texts, poems, or translations to spaCy's binary
+    format.
 
     Each sentence, pair or poem becomes a Doc. Entities are read from column files with BIO, BMES,
     BIOES or BILUO tags, and from JSON with character offsets (CLUENER's or doccano's objects, or
     arrays of text and entities); pairs and their labels from TSV, CSV and JSON; poems from text
     with blank lines between them, and from JSON. JSON has a record a line or all of them in one
-    array. Any texts are read one a line with --format lines. All is UTF-8.
+    array. Translations are read from TSV (text TAB translation), or, with --target, from two files
+    line by line. Any texts are read one a line with --format lines. All is UTF-8.
     Defects end the command with file and line, unless --repair is given.
     """
     options = ConvertOptions(
@@ -76,6 +85,8 @@ def convert(
         strip_prefix=strip_prefix,
         strip_position=strip_position,
         scores=scores,
+        target=target,
+        max_length=max_length,
     )
     if not corpus:
         report(output_path, convert_file(input_path, output_path, options))

@@ -138,6 +138,8 @@ def show_scores(task: Task, scores: Mapping[str, Any], part: str, n_labels: int)
         ]
         header = ("label", "precision", "recall", "F1")
         msg.table(labels, header=header, divider=True, aligns=("l", "r", "r", "r"))
+    for name in task.signatures:
+        msg.text(scores[name])
     msg.good(f"{task.title} on {part}: {written(scores[task.score], decimals)}")
     if n_labels < FEW:
         few = counted(n_labels, task.label)

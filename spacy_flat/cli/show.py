@@ -41,7 +41,8 @@ def show(
     ] = [],  # noqa: B006  (typer's way)
 ) -> None:
     """Show the entities of texts and the words of the lexicon in them (the lattice), how alike
-    the texts of pairs are, or how probable texts are, and one that the pipeline writes."""
+    the texts of pairs are, how probable texts are, and one that the pipeline writes, or
+    translations."""
     import spacy
 
     texts = [*(texts or ()), *(lines_of(file) if file else ())]
@@ -62,9 +63,12 @@ def show(
         is_scored = doc.has_extension("perplexity") and doc._.perplexity is not None
         if is_scored:
             show_probability(doc)
+        is_translated = doc.has_extension("translation") and doc._.translation is not None
+        if is_translated:
+            show_translation(doc)
         if compares and pair is None:
             msg.text("no pair: put one TAB between two texts")
-        elif doc.ents or not (doc.cats or is_scored):
+        elif doc.ents or not (doc.cats or is_scored or is_translated):
             show_entities(doc)
         for name, words in lattice_words(nlp, doc.text):
             msg.text(
@@ -122,6 +126,17 @@ def show_probability(doc: Doc) -> None:
         ("least expected", odd),
     ]
     msg.table(rows)
+
+
+def show_translation(doc: Doc) -> None:
+    """Print a translation, and a table of its entities with what they are in the text."""
+    typer.echo(doc._.translation)
+    rows = [
+        (f"{ent.start}–{ent.end}", ent.label, ent.text, doc.text[slice(*ent.source or (0, 0))])
+        for ent in doc._.translation_ents
+    ]
+    if rows:
+        msg.table(rows, header=("characters", "label", "entity", "source"), divider=True)
 
 
 def lattice_words(nlp: Language, text: str) -> Iterator[tuple[str, list[str]]]:

@@ -17,16 +17,22 @@ from spacy.vocab import Vocab
 from ..errors import Errors
 from ..files import read_text_lines, replacing
 from ..wording import counted
-from . import ner, pairs, poems
+from . import ner, pairs, parallel, poems
 from .sentence import Repairs
 from .tables import ConvertOptions, Format
 
-FORMATS: dict[str, Format] = {**ner.FORMATS, **pairs.FORMATS, **poems.FORMATS}
+FORMATS: dict[str, Format] = {
+    **ner.FORMATS,
+    **pairs.FORMATS,
+    **poems.FORMATS,
+    **parallel.FORMATS,
+}
 # Each gives the name of a format, or None where a file is none of its task's.
 DETECTORS: list[Callable[[Path], str | None]] = [
     ner.detect_format,
     pairs.detect_format,
     poems.detect_format,
+    parallel.detect_format,
 ]
 
 SHOWN = 3  # Docs of a sample
@@ -64,10 +70,12 @@ class Summary:
 def convert_file(source: Path, target: Path, options: ConvertOptions) -> Summary:
     """Convert a corpus file to a `.spacy` file, whose folder is made where it is missing.
 
-    Raises ValueError (F004, F101 to F119, F141 to F144, F150 to F157, F170 to F172),
+    Raises ValueError (F004, F101 to F119, F141 to F144, F150 to F157, F170 to F172, F420 to
+    F424),
     IsADirectoryError (F125) where `target` is a folder; `target` is then left as it was.
     """
-    check_paths(source, target)
+    for path in filter(None, (source, options.target)):
+        check_paths(path, target)
     name = find_format(source, options)
     summary = Summary(FORMATS[name].label, doc=FORMATS[name].doc)
     docs = new_docs()
@@ -119,7 +127,8 @@ def check_paths(source: Path, target: Path) -> None:
 
 
 def find_format(path: Path, options: ConvertOptions) -> str:
-    """The name of the format of a file: the one asked for, or told by the file.
+    """The name of the format of a file: the one asked for, or told by the file, or by there being
+    a second one.
 
     Raises ValueError for an unknown name (F118), for options that the format does not take (F117),
     for a file without line feeds (F113), and as `detect_format`.
@@ -127,7 +136,9 @@ def find_format(path: Path, options: ConvertOptions) -> str:
     if options.format not in ("auto", *FORMATS):
         raise ValueError(Errors.F118.format(name=options.format, names=", ".join(FORMATS)))
     check_line_ends(path)
-    name = detect_format(path) if options.format == "auto" else options.format
+    name = options.format
+    if name == "auto":
+        name = "parallel" if options.target else detect_format(path)
     takes = {"format", "repair", "max_repairs", *FORMATS[name].takes}
     given = [f.name for f in fields(options) if getattr(options, f.name) != f.default]
     for option in given:

@@ -100,6 +100,16 @@ SOURCES: dict[str, Source] = {
         options=ConvertOptions(format="cluener", repair=True),
         no_download="it is published as an archive.",
     ),
+    # English, for the entities of translations
+    "demo_en": Source(
+        task="ner",
+        lang="en",
+        folder="assets/demo_en",
+        homepage="this project's repository",
+        files={part: SourceFile(f"{part}.bio") for part in ("train", "dev")},
+        options=ConvertOptions(format="bio", words=True),
+        embedded=True,
+    ),
     "wnut17": Source(
         task="ner",
         lang="en",

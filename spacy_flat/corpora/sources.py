@@ -8,13 +8,14 @@ dictionary of its own.
 from __future__ import annotations
 
 from ..errors import Errors
-from . import ner_sources, pair_sources, poem_sources
+from . import ner_sources, pair_sources, parallel_sources, poem_sources
 from .tables import Source
 
 SOURCES: dict[str, Source] = {
     **ner_sources.SOURCES,
     **pair_sources.SOURCES,
     **poem_sources.SOURCES,
+    **parallel_sources.SOURCES,
 }
 
 

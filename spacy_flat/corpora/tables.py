@@ -24,6 +24,8 @@ class ConvertOptions:
     words: units are words with a space between them, not characters (or words) written together.
     strip_prefix, strip_position: see `ColumnReader`.
     scores: the labels of pairs are numbers that say how alike the texts are.
+    target: the file with the translation of each line.
+    max_length: characters of a text or its translation, beyond which a pair is a defect.
     """
 
     format: str = "auto"
@@ -33,6 +35,8 @@ class ConvertOptions:
     strip_prefix: str = ""
     strip_position: bool = False
     scores: bool = False
+    target: Path | None = None
+    max_length: int = 1000
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,7 @@ class Source:
     dev_share: of the training part, at even distances, which becomes the development part.
     """
 
-    task: Literal["ner", "pairs", "poems"]
+    task: Literal["ner", "pairs", "poems", "parallel"]
     lang: str
     folder: str
     homepage: str

@@ -43,6 +43,9 @@ def score_translations(
 
 
 def make_scorer(tokenize: str = "13a") -> Callable[..., dict[str, Any]]:
-    """`spacy-flat.translation_scorer.v1`: see `score_translations`."""
+    """`spacy-flat.translation_scorer.v1`: see `score_translations`.
+
+    tokenize: sacrebleu's name of how BLEU cuts words: "13a" for English, "zh" for Chinese ….
+    """
 
     return partial(score_translations, tokenize=tokenize)  # a function within could not be pickled

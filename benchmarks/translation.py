@@ -1,0 +1,173 @@
+"""Measure translators: how good translations are, and whether names survive.
+
+    python benchmarks/translation.py CORPUS --pipelines DIR … [--names FILE] [--minutes N]
+        [--parts scores names baseline]
+
+CORPUS is a folder of train.spacy and dev.spacy, as written by `python -m spacy flat convert
+--corpus`; the pipelines, each with a `seq2seq_translator`, were trained on its training part.
+Parts:
+
+    scores    BLEU and chrF of the dev part with sacrebleu's signatures, greedy and with a beam of
+              5.
+    names     Of the names of --names that stand in a text of dev, and whose listed translation
+              stands in the gold translation: the share whose listed translation stands in the
+              pipeline's, too, with and without names carried through. The names are given as the
+              Doc's entities, as a perfect recogniser would.
+    baseline  torch's own Transformer of the first pipeline's sizes and vocabularies
+              (`plain_seq2seq.py`), trained for --minutes on the same pairs, greedy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import plain_seq2seq
+import spacy
+import torch
+from report import environment, format_table
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.vocab import Vocab
+
+from spacy_flat.corpora.docs import read_docs
+from spacy_flat.translator.component import Seq2SeqTranslator
+from spacy_flat.translator.model import encoder_of
+from spacy_flat.translator.names import Protected, mark, name_list, places
+from spacy_flat.translator.scores import score_translations
+from spacy_flat.translator.training import all_texts, encode
+
+BEAMS = (1, 5)
+TITLES = {1: "greedy", 5: "beam 5"}
+Table = str
+
+
+def main() -> None:
+    arguments = parse_arguments()
+    torch.set_num_threads(arguments.threads)
+    pipelines = {str(path): translator_of(path) for path in arguments.pipelines}
+    dev = read_docs(arguments.corpus / "dev.spacy", Vocab())[: arguments.texts]
+    print(f"{arguments.corpus}: {len(dev)} texts of dev; {environment()}")
+    for part in arguments.parts:
+        print(f"\n{PARTS[part](arguments, pipelines, dev)}", flush=True)
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("--pipelines", nargs="+", type=Path, required=True)
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=["scores", "names"])
+    parser.add_argument("--names", type=Path, default=Path("assets/demo_parallel/names.tsv"))
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--texts", type=int, default=None, help="only the first of dev")
+    parser.add_argument("--threads", type=int, default=1)
+    return parser.parse_args()
+
+
+def translator_of(path: Path) -> Seq2SeqTranslator:
+    nlp = spacy.load(path)
+    return next(pipe for _, pipe in nlp.pipeline if isinstance(pipe, Seq2SeqTranslator))
+
+
+# Scores
+
+
+def scores(
+    arguments: argparse.Namespace, pipelines: dict[str, Seq2SeqTranslator], dev: Sequence[Doc]
+) -> Table:
+    """BLEU and chrF, greedy and with a beam."""
+    rows = []
+    for name, translator in pipelines.items():
+        for beam in BEAMS:
+            start = time.perf_counter()
+            found = translator.translate([doc.text for doc in dev], beam=beam)
+            seconds = time.perf_counter() - start
+            rows.append(
+                row(f"{name}, {TITLES[beam]}", [own[0].text for own in found], dev, seconds)
+            )
+    return format_scores(rows, dev)
+
+
+def row(name: str, found: Sequence[str], dev: Sequence[Doc], seconds: float) -> list[str]:
+    """A row of the table of scores."""
+    measured = measure(found, dev)
+    figures = (f"{100 * float(measured[metric]):.2f}" for metric in ("bleu", "chrf"))
+    return [name, *figures, f"{len(dev) / seconds:,.1f}"]
+
+
+def measure(found: Sequence[str], dev: Sequence[Doc]) -> dict[str, str | float]:
+    examples = []
+    for translation, gold in zip(found, dev, strict=True):
+        doc = Doc(gold.vocab)
+        doc._.translation = translation
+        examples.append(Example(doc, gold))
+    return score_translations(examples)
+
+
+def format_scores(rows: Sequence[Sequence[str]], dev: Sequence[Doc]) -> str:
+    table = format_table(["", "BLEU", "chrF", "texts/s"], rows, markdown=True)
+    measured = measure([""] * len(dev), dev)
+    return f"{table}\n{measured['bleu_signature']}\n{measured['chrf_signature']}"
+
+
+# Names
+
+
+def names(
+    arguments: argparse.Namespace, pipelines: dict[str, Seq2SeqTranslator], dev: Sequence[Doc]
+) -> Table:
+    """The share of names whose listed translation stands in the output."""
+    known = name_list(arguments.names)
+    docs = list(with_names(dev, known))
+    rows = []
+    for name, translator in pipelines.items():
+        translator.names = known
+        for carried in (False, True):
+            translator.carry_names = carried
+            found = translator.translate([doc for doc, _ in docs])
+            survived = [
+                place is not None
+                for own, (_, expected) in zip(found, docs, strict=True)
+                for place in places(own[0].text, expected)
+            ]
+            how = "carried through" if carried else "left to the network"
+            share = sum(survived) / max(1, len(survived))
+            rows.append([f"{name}, {how}", f"{len(survived):,}", f"{100 * share:.1f}"])
+    return format_table(["", "names", "in the output, %"], rows, markdown=True)
+
+
+def with_names(dev: Sequence[Doc], known: dict[str, str]) -> Iterator[tuple[Doc, list[Protected]]]:
+    """The Docs that have names, which are their entities."""
+    for doc in dev:
+        found = mark(doc.text, doc._.translation, known)
+        if found:
+            spans = [doc.char_span(name.start, name.end, "NAME") for name in found]
+            doc.set_ents([span for span in spans if span is not None])
+            yield doc, found
+
+
+# The baseline
+
+
+def baseline(
+    arguments: argparse.Namespace, pipelines: dict[str, Seq2SeqTranslator], dev: Sequence[Doc]
+) -> Table:
+    """Scores of torch's own Transformer."""
+    model = next(iter(pipelines.values())).model
+    encoder, options = encoder_of(model), model.attrs["options"]
+    gold = read_docs(arguments.corpus / "train.spacy", Vocab())
+    pairs = [encode(texts, encoder) for texts in all_texts(Example(doc, doc) for doc in gold)]
+    network, steps = plain_seq2seq.train(options, encoder, pairs, 60 * arguments.minutes)
+    start = time.perf_counter()
+    found = plain_seq2seq.translate(network, encoder, [doc.text for doc in dev])
+    seconds = time.perf_counter() - start
+    name = f"nn.Transformer, {steps:,} steps in {arguments.minutes:g} minutes, greedy"
+    return format_scores([row(name, found, dev, seconds)], dev)
+
+
+PARTS = {"scores": scores, "names": names, "baseline": baseline}
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,161 @@
+"""Corpora of texts and their translations: tables with TABs, and two files line by line.
+
+A table has a text and its translation on each line:
+
+    亚马逊位于华盛顿州的西雅图。	Amazon is located in Seattle, Washington.
+
+Of two aligned files, the second has on each line the translation of the same line of the first; a
+line that is blank in both is passed over.
+
+A pair becomes a Doc of the text, with its translation in `doc._.translation`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import islice, zip_longest
+from pathlib import Path
+
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
+
+from ..errors import Errors
+from ..files import read_text_lines
+from ..translator import annotations as extensions  # noqa: F401  (doc._.translation)
+from ..wording import counted
+from .columns import SAMPLE, has_tags
+from .offsets import has_objects
+from .poems import make_text
+from .sentence import Repairs
+from .tables import ConvertOptions, Format
+
+LENGTHS = (5, 10, 20, 40)  # words of a translation, up to which they are counted together
+
+_HAN = re.compile(r"[\u3400-\u9fff\U00020000-\U0003ffff]")
+
+Pair = tuple[int, str, str]  # line of the file, text and translation
+Cut = Callable[[Path, ConvertOptions, Repairs], Iterator[Pair]]
+
+
+# Formats
+
+
+def parallel(cut: Cut, *takes: str) -> Format:
+    """The format of files that `cut` makes pairs of."""
+
+    def read(path: Path, options: ConvertOptions, repairs: Repairs, vocab: Vocab) -> Iterator[Doc]:
+        files = {"source": path, "translation": options.target or path}
+        for line, *texts in cut(path, options, repairs):
+            source, translation = (text.replace("\ufeff", "").strip() for text in texts)
+            if is_whole(files, line, source, translation, options.max_length, repairs):
+                yield make_pair(vocab, source, translation)
+
+    takes = ("max_length", *takes)
+    return Format(read, count_length, show_pair, "translation", takes, "pair", key_of)
+
+
+def is_whole(
+    files: dict[str, Path],
+    line: int,
+    source: str,
+    translation: str,
+    max_length: int,
+    repairs: Repairs,
+) -> bool:
+    """Whether both sides of a pair have text (F422), and not more of it than `max_length`
+    characters (F423)."""
+    for side, text in (("source", source), ("translation", translation)):
+        where = {"path": files[side], "line": line, "side": side}
+        if not text:
+            error = Errors.F422.format(**where)
+            repairs.count_line(f"pair with an empty {side} dropped", error)
+            return False
+        if len(text) > max_length:
+            error = Errors.F423.format(**where, length=len(text), limit=max_length)
+            repairs.count_line(f"pair with an over-long {side} dropped", error)
+            return False
+    return True
+
+
+def make_pair(vocab: Vocab, source: str, translation: str) -> Doc:
+    """A Doc of the single characters of a text, with its translation."""
+    doc = make_text(vocab, source)
+    doc._.translation = translation
+    return doc
+
+
+def count_length(doc: Doc) -> Counter[str]:
+    """How many words the translation has: "up to 5 words" …, "more than 40 words"."""
+    n_words = len(doc._.translation.split())
+    limit = next((length for length in LENGTHS if n_words <= length), None)
+    return Counter([f"up to {limit} words" if limit else f"more than {LENGTHS[-1]} words"])
+
+
+def show_pair(doc: Doc) -> str:
+    """The text and its translation."""
+    return f"{doc.text} | {doc._.translation}"
+
+
+def key_of(doc: Doc) -> tuple[str, str]:
+    """Both texts: one text may have several translations."""
+    return doc.text, doc._.translation
+
+
+def tab_pairs(path: Path, options: ConvertOptions, repairs: Repairs) -> Iterator[Pair]:
+    """Cut lines at their TAB; blank lines are passed over. Raises ValueError (F004, F421)."""
+    for line, text in read_text_lines(path):
+        if not text.strip():
+            continue
+        repairs.n_lines += 1
+        cells = text.split("\t")
+        if len(cells) == 2:
+            yield line, cells[0], cells[1]
+            continue
+        error = Errors.F421.format(path=path, line=line, found=counted(len(cells), "column"))
+        repairs.count_line("line with other columns dropped", error)
+
+
+def aligned_pairs(path: Path, options: ConvertOptions, repairs: Repairs) -> Iterator[Pair]:
+    """Take the lines of two files side by side.
+
+    Raises ValueError (F004; F424 without a second file; F420 where one has more lines: which of
+    them belong together can't be known then, so that this is not repaired).
+    """
+    translations = read_text_lines(options.target) if options.target else iter(())
+    for left, right in zip_longest(read_text_lines(path), translations):
+        line, _ = left or right
+        source, translation = (numbered[1] if numbered else "" for numbered in (left, right))
+        if not (source.strip() or translation.strip()):
+            continue
+        if options.target is None:
+            raise ValueError(Errors.F424.format(path=path))
+        if left is None or right is None:
+            longer, shorter = (options.target, path) if left is None else (path, options.target)
+            error = Errors.F420.format(path=longer, line=line, shorter=shorter, n=line - 1)
+            raise ValueError(error)
+        repairs.n_lines += 1
+        yield line, source, translation
+
+
+FORMATS: dict[str, Format] = {
+    "parallel-tsv": parallel(tab_pairs),
+    "parallel": parallel(aligned_pairs, "target"),
+}
+
+
+# Telling the format
+
+
+def detect_format(path: Path) -> str | None:
+    """Tell a table by its first lines; None where they look like no table of Chinese texts and
+    translations. Others, and aligned files, have to be named."""
+    if has_objects(path) or has_tags(path):
+        return None
+    lines = (text for _, text in read_text_lines(path) if text.strip())
+    rows = [text.split("\t") for text in islice(lines, SAMPLE)]
+    fitting = sum(
+        len(row) == 2 and bool(_HAN.search(row[0])) and not _HAN.search(row[1]) for row in rows
+    )
+    return "parallel-tsv" if fitting > 0.5 * len(rows) else None

@@ -1,0 +1,92 @@
+"""`flat translate`: translations, their entities, and both sides on a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from translator.by_heart import english
+from typer.testing import CliRunner
+
+from spacy_flat.cli import app
+
+TEXT = "王小明住在上海。"
+
+
+def run(*words: str) -> str:
+    result = CliRunner().invoke(app, ["translate", *words])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def failure(*words: str) -> str:
+    result = CliRunner().invoke(app, ["translate", *words])
+    assert result.exit_code == 1
+    return " ".join(result.output.split())
+
+
+def test_texts_and_their_names(translation_pipeline: Path) -> None:
+    out = run(str(translation_pipeline), TEXT, "李华住在北京。")
+    assert "Wang Xiaoming lives in Shanghai." in out
+    assert "Li Hua lives in Beijing." in out
+    rows = [line.split("  ") for line in out.splitlines() if "PER" in line]
+    assert [[cell.strip() for cell in row if cell.strip()] for row in rows] == [
+        ["0–13", "PER", "Wang Xiaoming", "王小明"],
+        ["0–6", "PER", "Li Hua", "李华"],
+    ]
+
+
+def test_options(translation_pipeline: Path, tmp_path: Path) -> None:
+    english().to_disk(tmp_path / "english")
+    (tmp_path / "texts.txt").write_text(f"\n{TEXT}\n", "utf-8")
+    (tmp_path / "names.tsv").write_text("王小明\tMing Wang\n", "utf-8")
+    page = tmp_path / "made" / "page.html"
+    out = run(
+        str(translation_pipeline),
+        *("--file", f"{tmp_path}/texts.txt", "--names", f"{tmp_path}/names.tsv"),
+        *("--beam", "3", "--html", str(page), "--entities", f"{tmp_path}/english"),
+    )
+    assert "Ming Wang lives in Shanghai." in out
+    html = page.read_text("utf-8")
+    assert 'title="Ming Wang"' in html
+    assert 'title="王小明"' in html
+    assert html.index("Ming Wang") > html.index("<section>")
+
+
+def test_show_has_the_translation(translation_pipeline: Path) -> None:
+    result = CliRunner().invoke(app, ["show", str(translation_pipeline), TEXT])
+    assert result.exit_code == 0, result.output
+    assert "Wang Xiaoming lives in Shanghai." in result.output
+    assert "no entities" not in result.output
+
+
+def test_evaluate_has_the_scores_and_how_they_were_computed(
+    translation_pipeline: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "zh.tsv").write_text(f"{TEXT}\tWang Xiaoming lives in Shanghai.\n", "utf-8")
+    runner = CliRunner()
+    runner.invoke(app, ["convert", f"{tmp_path}/zh.tsv", f"{tmp_path}/dev.spacy"])
+    result = runner.invoke(app, ["evaluate", str(translation_pipeline), f"{tmp_path}/dev.spacy"])
+    assert result.exit_code == 0, result.output
+    out = " ".join(result.output.split())
+    assert "BLEU on dev: 1.0000" in out
+    assert "chrF 100.00" in out
+    assert "tok:13a" in out
+    assert "1 translation" in out
+
+
+def test_what_is_not_there(
+    translation_pipeline: Path, pairs_pipeline: Path, tmp_path: Path
+) -> None:
+    assert "F430" in failure(str(translation_pipeline))
+    assert "F429" in failure(str(pairs_pipeline), TEXT)
+    assert "F429" in failure(str(translation_pipeline), TEXT, "--component", "entity_ruler")
+    (tmp_path / "names.tsv").write_text("王小明\n", "utf-8")
+    wrong = failure(str(translation_pipeline), TEXT, "--names", f"{tmp_path}/names.tsv")
+    assert "F425" in wrong
+
+
+@pytest.mark.parametrize("beam", ["0", "x"])
+def test_beams_are_numbers(translation_pipeline: Path, beam: str) -> None:
+    result = CliRunner().invoke(app, ["translate", str(translation_pipeline), TEXT, "--beam", beam])
+    assert result.exit_code == 2

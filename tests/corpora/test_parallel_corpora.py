@@ -1,0 +1,241 @@
+"""Texts and their translations: what files become, and what is wrong with them by file and line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import spacy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from spacy.tokens import DocBin
+from spacy.training import Corpus
+from spacy.vocab import Vocab
+from typer.testing import CliRunner
+
+from spacy_flat.cli import app
+from spacy_flat.corpora import ConvertOptions, Summary, convert_file
+from spacy_flat.corpora.convert import detect_format
+from spacy_flat.corpora.parts import convert_corpus
+from spacy_flat.corpora.sources import SOURCES
+
+ROOT = Path(__file__).parents[2]
+SHARED = ROOT.parent / "shared" / "data"
+
+TABLE = "他来了。\tHe came.\n他走了。\tHe left.\n"
+PAIRS = [("他来了。", "He came."), ("他走了。", "He left.")]
+
+
+def load(path: Path) -> list[tuple[str, str]]:
+    docs = DocBin().from_disk(path).get_docs(Vocab())
+    return [(doc.text, doc._.translation) for doc in docs]
+
+
+def convert(
+    tmp_path: Path, text: str, second: str | None = None, **options: object
+) -> tuple[list[tuple[str, str]], Summary]:
+    source, target = tmp_path / "zh.txt", tmp_path / "corpus.spacy"
+    source.write_text(text, "utf-8", newline="")
+    if second is not None:
+        options["target"] = tmp_path / "en.txt"
+        (tmp_path / "en.txt").write_text(second, "utf-8", newline="")
+    summary = convert_file(source, target, ConvertOptions(**options))  # type: ignore[arg-type]
+    return load(target), summary
+
+
+# What pairs become
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_tables(tmp_path: Path, end: str) -> None:
+    pairs, summary = convert(tmp_path, "\ufeff" + TABLE.replace("\n", end) + f" {end}")
+    assert pairs == PAIRS
+    assert (summary.doc, summary.label, summary.sentences) == ("pair", "translation", 2)
+    assert summary.labels == {"up to 5 words": 2}
+    assert summary.sample == ["他来了。 | He came.", "他走了。 | He left."]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_two_files(tmp_path: Path, end: str) -> None:
+    """Without --format, too; lines that are blank in both, and at the end of one, are none."""
+    left = f"\ufeff他来了。{end} {end}他走了。{end}{end}"
+    right = f"He came.{end}{end} He left. "
+    pairs, summary = convert(tmp_path, left, right)
+    assert pairs == PAIRS
+    assert summary.characters == 8
+    assert convert(tmp_path, left, right, format="parallel")[0] == PAIRS
+
+
+@pytest.mark.parametrize(
+    ("words", "found"), [(5, "up to 5"), (6, "up to 10"), (41, "more than 40")]
+)
+def test_translations_are_counted_by_their_words(tmp_path: Path, words: int, found: str) -> None:
+    _, summary = convert(tmp_path, f"字\t{'word ' * words}")
+    assert summary.labels == {f"{found} words": 1}
+
+
+def test_training_gets_the_translation(tmp_path: Path) -> None:
+    """spaCy's reader of corpora hands the reference on with its user data, and predicts afresh."""
+    convert(tmp_path, TABLE)
+    examples = list(Corpus(tmp_path / "corpus.spacy")(spacy.blank("zh")))
+    assert [example.reference._.translation for example in examples] == [en for _, en in PAIRS]
+    assert [example.predicted._.translation for example in examples] == [None, None]
+    assert [example.text for example in examples] == [zh for zh, _ in PAIRS]
+
+
+WRITTEN = st.text(
+    st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="\ufeff"), min_size=1
+).filter(lambda text: text == text.strip())
+
+
+@settings(max_examples=30, deadline=None)
+@given(pairs=st.lists(st.tuples(WRITTEN, WRITTEN), min_size=1, max_size=5))
+def test_any_texts_come_back(
+    pairs: list[tuple[str, str]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("pairs")
+    table = "\n".join("\t".join(pair) for pair in pairs)
+    assert convert(folder, table, format="parallel-tsv")[0] == pairs
+    left, right = ("\n".join(side) for side in zip(*pairs, strict=True))
+    assert convert(folder, left, right)[0] == pairs
+
+
+# What is wrong with files
+
+
+@pytest.mark.parametrize(
+    ("bad", "code", "line", "kind"),
+    [
+        ("他来了。", "F421", 2, "line with other columns dropped"),
+        ("他来了。\tHe came.\tCC-BY", "F421", 2, "line with other columns dropped"),
+        ("他来了。\t ", "F422", 2, "pair with an empty translation dropped"),
+        ("\tHe came.", "F422", 2, "pair with an empty source dropped"),
+        ("他" * 9 + "\tHe came.", "F423", 2, "pair with an over-long source dropped"),
+        ("他来了。\tHe came in.", "F423", 2, "pair with an over-long translation dropped"),
+    ],
+)
+def test_defects_of_tables(tmp_path: Path, bad: str, code: str, line: int, kind: str) -> None:
+    text = f"他来了。\tHe came.\n{bad}\n他走了。\tHe left.\n"
+    options = {"format": "parallel-tsv", "max_length": 8}
+    with pytest.raises(ValueError, match=rf"{code}.*zh\.txt, line {line}: "):
+        convert(tmp_path, text, **options)
+    assert not (tmp_path / "corpus.spacy").exists()
+    pairs, summary = convert(tmp_path, text, repair=True, max_repairs=0.5, **options)
+    assert pairs == PAIRS
+    assert summary.repairs == {kind: 1}
+
+
+def test_the_file_with_the_empty_or_long_line_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"F422.*en\.txt, line 2: the translation is empty"):
+        convert(tmp_path, "他\n他\n他\n", "he\n\nhe\n")
+    with pytest.raises(ValueError, match=r"F422.*zh\.txt, line 2: the source is empty"):
+        convert(tmp_path, "他\n\n他\n", "he\nhe\nhe\n")
+    with pytest.raises(ValueError, match=r"F423.*en\.txt, line 1: the translation has 1,001"):
+        convert(tmp_path, "他\n", "h" * 1001)
+    assert convert(tmp_path, "他", "h" * 1000)[0]
+
+
+@pytest.mark.parametrize("repair", [False, True])
+def test_unequal_lengths_are_never_repaired(tmp_path: Path, repair: bool) -> None:
+    match = r"F420.*zh\.txt, line 3: no line beside it, since \S*en\.txt has 2 lines"
+    with pytest.raises(ValueError, match=match):
+        convert(tmp_path, "他\n她\n它\n", "he\nshe\n", repair=repair)
+    with pytest.raises(ValueError, match=r"F420.*en\.txt, line 2: .*zh\.txt has 1 lines"):
+        convert(tmp_path, "他\n", "he\nshe\n", repair=repair)
+
+
+def test_a_second_file_is_needed_and_used(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"F424.*--target"):
+        convert(tmp_path, "他\n", format="parallel")
+    with pytest.raises(
+        ValueError, match=r"F117.*--target has no effect on the format parallel-tsv"
+    ):
+        convert(tmp_path, TABLE, "he\n", format="parallel-tsv")
+
+
+def test_neither_file_is_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "zh.txt").write_text("他", "utf-8")
+    target = tmp_path / "en.spacy"
+    target.write_text("he", "utf-8")
+    with pytest.raises(ValueError, match="F143"):
+        convert_file(tmp_path / "zh.txt", target, ConvertOptions(target=target))
+    assert target.read_text("utf-8") == "he"
+
+
+# Telling the format
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (TABLE, "parallel-tsv"),
+        (TABLE * 3 + "残缺\n", "parallel-tsv"),
+        ("问\t答\t1\n", "pairs-tsv"),
+        ("王\tB-PER\n芳\tI-PER\n", "bio"),
+    ],
+)
+def test_formats_are_told_by_content(tmp_path: Path, text: str, name: str) -> None:
+    path = tmp_path / "corpus"
+    path.write_text(text, "utf-8")
+    assert detect_format(path) == name
+
+
+@pytest.mark.parametrize("text", ["He came.\t他来了。\n", "运费怎么算\t见首页\n", "他来了。\n"])
+def test_what_can_not_be_told_has_to_be_named(tmp_path: Path, text: str) -> None:
+    """Swapped columns, above all, are not taken for a table to translate from."""
+    with pytest.raises(ValueError, match=r"F150.*parallel-tsv"):
+        convert(tmp_path, text)
+
+
+# Commands and corpora
+
+
+def test_commands(tmp_path: Path) -> None:
+    (tmp_path / "zh.txt").write_text("他来了。\n\n他走了。\n", "utf-8")
+    (tmp_path / "en.txt").write_text("He came.\nYes.\nHe left.\n", "utf-8")
+    command = ["convert", f"{tmp_path}/zh.txt", f"{tmp_path}/x.spacy", "-t", f"{tmp_path}/en.txt"]
+    runner = CliRunner()
+    result = runner.invoke(app, command)
+    assert result.exit_code == 1
+    assert "zh.txt, line 2" in " ".join(result.output.split())
+    result = runner.invoke(app, [*command, "--repair", "--max-repairs", "0.5"])
+    assert result.exit_code == 0, result.output
+    assert "2 pairs" in result.output
+    assert "pair with an empty source dropped 1" in " ".join(result.output.split())
+    assert load(tmp_path / "x.spacy") == PAIRS
+
+
+def test_the_demo_corpus_converts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    for name in ("demo_parallel", "demo_en"):
+        result = CliRunner().invoke(app, ["fetch", name, f"{tmp_path}/data"])
+        assert result.exit_code == 0, result.output
+    sizes = {
+        path.stem: summary.sentences
+        for path, summary in convert_corpus("demo_parallel", tmp_path / "data", tmp_path)
+    }
+    assert sizes == {"train": 167, "dev": 30, "test": 30}
+    for _, summary in convert_corpus("demo_en", tmp_path / "data", tmp_path):
+        assert set(summary.labels) == {"PER", "LOC", "ORG"}
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the real corpora are not at hand")
+@pytest.mark.parametrize(
+    ("name", "sizes"), [("tatoeba", (29_607, 1_152)), ("3am", (23_931, 1_000))]
+)
+def test_real_corpora(tmp_path: Path, name: str, sizes: tuple[int, int]) -> None:
+    """Nothing of them needs repair; the training part is without what stands in dev, or twice."""
+    CliRunner().invoke(app, ["fetch", name, f"{tmp_path}", "--source", f"{SHARED}"])
+    parts = {path.stem: summary for path, summary in convert_corpus(name, tmp_path, tmp_path)}
+    assert (parts["train"].sentences + parts["train"].left_out, parts["dev"].sentences) == sizes
+    assert parts["train"].left_out < 10
+    assert not parts["train"].repairs
+    dev, train = (set(load(tmp_path / f"{part}.spacy")) for part in ("dev", "train"))
+    assert len(train) == parts["train"].sentences
+    assert not dev & train
+
+
+def test_both_corpora_together_are_made_of_the_same_files() -> None:
+    both = {file for name in ("tatoeba", "3am") for file in SOURCES[name].files.values()}
+    assert set(SOURCES["parallel"].files.values()) == both
+    assert set(SOURCES["parallel"].made_of) == {"train", "dev"}

@@ -1,0 +1,70 @@
+"""Small translators that know a few pairs by heart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import spacy
+from spacy.language import Language
+from spacy.training import Example
+from spacy.util import fix_random_seed
+
+DEMO = Path(__file__).parents[2] / "assets" / "demo_parallel"
+NETWORK = {
+    "@misc": "spacy-flat.Seq2SeqOptions.v1",
+    "encoder_layers": 1,
+    "decoder_layers": 1,
+    "width": 64,
+    "heads": 4,
+    "ff_width": 128,
+    "dropout": 0.0,
+}
+TEXT = {"@misc": "spacy-flat.TranslationOptions.v1", "char_min_freq": 1}
+FEW = (
+    ("王小明住在上海。", "Wang Xiaoming lives in Shanghai."),
+    ("李华住在北京。", "Li Hua lives in Beijing."),
+    ("王小明在亚马逊工作。", "Wang Xiaoming works at Amazon."),
+    ("李华在海燕银行工作。", "Li Hua works at Haiyan Bank."),
+)
+ENTITIES = {"PER": ("王小明", "李华"), "LOC": ("上海", "北京"), "ORG": ("亚马逊", "海燕银行")}
+
+
+def by_heart(pairs: Sequence[Iterable[str]], steps: int = 150) -> Language:
+    """A Chinese pipeline that has learnt pairs by heart, and the demo corpus's names."""
+    fix_random_seed(1)
+    nlp = spacy.blank("zh")
+    nlp.add_pipe("seq2seq_translator", config={"model": {"network": NETWORK, "text": TEXT}})
+    names = {"@readers": "spacy-flat.NameList.v1", "path": str(DEMO / "names.tsv")}
+    nlp.config["initialize"]["components"]["seq2seq_translator"] = {"names": names}
+    examples = []
+    for source, translation in pairs:
+        example = Example(nlp.make_doc(source), nlp.make_doc(source))
+        example.reference._.translation = translation
+        examples.append(example)
+    optimizer = nlp.initialize(lambda: examples)
+    optimizer.learn_rate = 0.003
+    for _ in range(steps):
+        nlp.update(examples, sgd=optimizer)
+    return nlp
+
+
+def with_entities() -> Language:
+    """One that knows `FEW`, with a component before it that finds their entities."""
+    nlp = by_heart(FEW)
+    ruler = nlp.add_pipe("entity_ruler", first=True)
+    patterns = [
+        {"label": label, "pattern": [{"ORTH": char} for char in name]}
+        for label, names in ENTITIES.items()
+        for name in names
+    ]
+    ruler.add_patterns(patterns)  # type: ignore[attr-defined]
+    return nlp
+
+
+def english() -> Language:
+    """A pipeline that finds two entities of translations."""
+    nlp = spacy.blank("en")
+    patterns = [{"label": "LOC", "pattern": "Shanghai"}, {"label": "LOC", "pattern": "Beijing"}]
+    nlp.add_pipe("entity_ruler").add_patterns(patterns)  # type: ignore[attr-defined]
+    return nlp

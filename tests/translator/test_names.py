@@ -1,0 +1,209 @@
+"""Names: what a list may hold, what is written in pinyin, and where names stand."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import spacy
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.util import registry
+
+from spacy_flat.translator.names import (
+    Protected,
+    find_names,
+    in_pinyin,
+    mark,
+    name_list,
+    places,
+    protected,
+)
+
+
+@pytest.fixture(scope="module")
+def nlp() -> Language:
+    return spacy.blank("zh")
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "names.tsv"
+    path.write_text(text, "utf-8")
+    return path
+
+
+# Lists
+
+
+def test_a_list(tmp_path: Path) -> None:
+    text = "\ufeff# 注\n亚马逊\tAmazon\r\n\n 美国 \t the US \n亚马逊\tAmazon\n"
+    path = str(written(tmp_path, text))  # as configs have it
+    names = registry.readers.get("spacy-flat.NameList.v1")(path)
+    assert names == {"亚马逊": "Amazon", "美国": "the US"}
+    with gzip.open(tmp_path / "names.gz", "wt", encoding="utf-8") as file:
+        file.write(text)
+    assert name_list(tmp_path / "names.gz") == names
+
+
+@pytest.mark.parametrize("bad", ["亚马逊", "亚马逊\t", "\tAmazon", "亚马逊\tAmazon\tORG"])
+def test_wrong_lines_are_named(tmp_path: Path, bad: str) -> None:
+    path = written(tmp_path, f"# 注\n{bad}\n美国\tUS\n")
+    with pytest.raises(ValueError, match=r"F425.*names\.tsv, line 2: "):
+        name_list(path)
+    assert name_list(path, skip_bad=True) == {"美国": "US"}
+
+
+def test_two_translations_of_a_name(tmp_path: Path) -> None:
+    path = written(tmp_path, "美国\tUS\n美国\tUSA\n")
+    with pytest.raises(ValueError, match=r"F426.*line 2: '美国' is 'USA' here, but 'US'"):
+        name_list(path)
+    assert name_list(path, skip_bad=True) == {"美国": "US"}
+
+
+def test_no_list() -> None:
+    config = {"names": {"@readers": "spacy-flat.NameList.v1", "path": None}}
+    assert registry.resolve(config) == {"names": {}}
+
+
+# Pinyin
+
+
+@pytest.mark.parametrize(
+    ("name", "pinyin"),
+    [
+        ("王小明", "Wang Xiaoming"),
+        ("王芳", "Wang Fang"),
+        ("王", "Wang"),
+        ("欧阳兰", "Ouyang Lan"),
+        ("司马相如", "Sima Xiangru"),
+        ("欧阳", "Ouyang"),
+        ("单雄信", "Shan Xiongxin"),
+        ("张安安", "Zhang An'an"),
+        ("吕布", "Lü Bu"),
+        ("汤姆·李", "Tangmu Li"),
+        ("阿Q", "AQ"),
+    ],
+)
+def test_persons_in_pinyin(name: str, pinyin: str) -> None:
+    for label in ("PER", "PERSON", "PER.NAM", "NAME"):
+        assert in_pinyin(name, label) == pinyin
+
+
+@pytest.mark.parametrize(
+    ("name", "pinyin"),
+    [
+        ("嘉定", "Jiading"),
+        ("西安", "Xi'an"),
+        ("上海市", "Shanghai"),
+        ("嘉定区", "Jiading District"),
+        ("乐业县", "Leye County"),
+        ("省", "Sheng"),
+        ("K11大厦", "K11Dasha"),
+    ],
+)
+def test_places_in_pinyin(name: str, pinyin: str) -> None:
+    for label in ("LOC", "GPE", "GPE.NAM"):
+        assert in_pinyin(name, label) == pinyin
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [("腾讯", "ORG"), ("IBM", "LOC"), ("Tom", "PER"), ("美国", "GPE"), ("亚洲", "LOC")],
+)
+def test_what_pinyin_would_get_wrong(name: str, label: str) -> None:
+    assert in_pinyin(name, label) is None
+
+
+@given(st.text(st.characters(min_codepoint=0x4E00, max_codepoint=0x9FA5), min_size=1, max_size=5))
+def test_every_character_is_written_in_letters(name: str) -> None:
+    for label in ("PER", "LOC"):
+        found = in_pinyin(name, label)
+        assert found is None or not any("\u4e00" <= char <= "\u9fff" for char in found)
+
+
+# Names of a Doc
+
+
+def with_ents(nlp: Language, text: str, *ents: tuple[int, int, str]) -> Doc:
+    doc = nlp(text)
+    doc.set_ents([doc.char_span(*ent) for ent in ents])
+    return doc
+
+
+def test_entities_with_a_known_translation(nlp: Language) -> None:
+    doc = with_ents(nlp, "王小明在腾讯，李华在 美国", (0, 3, "PER"), (4, 6, "ORG"), (11, 13, "LOC"))
+    names = {"王小明": "Ming", "李华": "Li Hua"}  # the second is no entity
+    assert protected(doc, names) == [Protected(0, 3, "Ming", "PER")]
+    assert protected(doc, {}) == [Protected(0, 3, "Wang Xiaoming", "PER")]
+    assert protected(doc, {"美国": "US"}, pinyin=False) == [Protected(11, 13, "US", "LOC")]
+    assert protected(doc, {"腾讯": "Tencent"}, labels={"ORG"}) == [
+        Protected(4, 6, "Tencent", "ORG")
+    ]
+
+
+def test_pypinyin_is_missing(nlp: Language, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is needed for names that are not in the list only."""
+    monkeypatch.setitem(sys.modules, "pypinyin", None)
+    doc = with_ents(nlp, "王小明", (0, 3, "PER"))
+    assert protected(doc, {"王小明": "Ming"})
+    assert protected(doc, {}, pinyin=False) == []
+    with pytest.raises(ImportError, match=r"F427.*spacy-flat\[translation\]"):
+        protected(doc, {})
+
+
+# Names of pairs
+
+
+def test_names_that_stand_on_both_sides() -> None:
+    names = {"美国": "US", "亚马逊": "Amazon", "亚马逊公司": "Amazon Inc."}
+    source = "亚马逊公司在美国，美国有亚马逊"
+    assert [source[n.start : n.end] for n in find_names(source, names)] == [
+        "亚马逊公司",
+        "美国",
+        "美国",
+        "亚马逊",
+    ]
+    target = "Amazon Inc. is in the US, where USA is written"
+    assert mark(source, target, names) == [
+        Protected(0, 5, "Amazon Inc."),
+        Protected(6, 8, "US"),
+    ]
+    assert mark(source, "AUS US US", names) == [Protected(6, 8, "US"), Protected(9, 11, "US")]
+    assert mark("", "US", names) == mark("美国", "", names) == mark("美国", "US", {}) == []
+
+
+def test_longer_names_are_looked_for_first() -> None:
+    found = [Protected(0, 1, "York"), Protected(1, 2, "New York")]
+    assert places("New York and York", found) == [(13, 17), (0, 8)]
+    assert places("New York", found) == [None, (0, 8)]
+
+
+LETTERS = st.text("ab ", max_size=12)
+
+
+@given(LETTERS, st.dictionaries(st.text("ab", min_size=1, max_size=3), st.just("x"), max_size=4))
+def test_found_names_do_not_overlap(text: str, names: dict[str, str]) -> None:
+    found = list(find_names(text, names))
+    assert all(text[name.start : name.end] in names for name in found)
+    assert all(left.end <= right.start for left, right in pairwise(found))
+    rest = text
+    for name in reversed(found):
+        rest = f"{rest[: name.start]}|{rest[name.end :]}"
+    assert not any(name in rest for name in names)
+
+
+@given(LETTERS, st.lists(st.text("ab", min_size=1, max_size=3), max_size=5))
+def test_places_are_whole_words_without_overlaps(target: str, texts: list[str]) -> None:
+    found = places(target, [Protected(0, 1, text) for text in texts])
+    taken = [place for place in found if place is not None]
+    assert len(set(taken)) == len(taken)
+    for text, place in zip(texts, found, strict=True):
+        if place is not None:
+            assert target[slice(*place)] == text
+        else:
+            assert texts.count(text) > target.split().count(text)
