@@ -684,12 +684,6 @@ class Errors(metaclass=_Coded):
 
     # The translator
     F400 = "{use} need the library {library!r}. Run: pip install 'spacy-flat[translation]'"
-    F401 = "{name} = {value!r} is out of range, it must be {wanted}."
-    F402 = (
-        "The scores of the next pieces are not numbers (NaN). The training of this network has "
-        "diverged, or its weights are damaged: load an earlier state, and train with a lower "
-        "learning rate or with gradient clipping."
-    )
     F403 = (
         "Component {name!r} cannot be initialised: no training example has a text and a "
         "translation in doc._.translation. Convert the corpus with `python -m spacy flat convert`, "

@@ -10,11 +10,12 @@ from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Config, Optimizer
 
+from ..arguments import require_count
 from ..errors import Errors
 from ..log import logger
-from ..pipe import NetworkPipe, setting
+from ..pipe import NetworkPipe, is_bool, setting
 from .corpus import is_scored_only, translated
-from .decoding import Decoding, require_count
+from .decoding import Decoding
 from .entities import load_reader, with_found
 from .model import Predictions, Seq2SeqModel, encoder_of, initialise, log_probs, network_of
 from .names import Protected, protected
@@ -44,6 +45,7 @@ DEFAULT_MODEL = Config().from_str(DEFAULT_CONFIG)["model"]
     assigns=["doc._.translation", "doc._.translation_ents", "doc._.translation_sents"],
     default_config={
         "model": DEFAULT_MODEL,
+        "device": "auto",
         "beam": 1,
         "length_penalty": 1.0,
         "max_ratio": 2.0,
@@ -60,6 +62,7 @@ def make_seq2seq_translator(
     nlp: Language,
     name: str,
     model: Seq2SeqModel,
+    device: str,
     beam: int,
     length_penalty: float,
     max_ratio: float,
@@ -75,6 +78,7 @@ def make_seq2seq_translator(
         nlp.vocab,
         model,
         name,
+        device=device,
         beam=beam,
         length_penalty=length_penalty,
         max_ratio=max_ratio,
@@ -87,22 +91,20 @@ def make_seq2seq_translator(
     )
 
 
-def _is_bool(value: object) -> bool:
-    return isinstance(value, bool)
-
-
 def _is_number(value: object, least: float, most: float) -> bool:
-    return isinstance(value, int | float) and not _is_bool(value) and least <= value <= most
+    return isinstance(value, int | float) and not is_bool(value) and least <= value <= most
 
 
 def _is_count(value: object, least: int) -> bool:
-    return isinstance(value, int) and not _is_bool(value) and value >= least
+    return isinstance(value, int) and not is_bool(value) and value >= least
 
 
 class Seq2SeqTranslator(NetworkPipe):
     """Translates texts by an encoder–decoder Transformer.
 
     model: what translates, a registered architecture.
+    device: what the network computes on: "auto" (the CPU, or the GPU that `spacy.prefer_gpu` or
+        `--gpu-id` asked for), "cpu", "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
     beam: hypotheses of a sentence that are followed side by side; 1 takes the most probable piece
         each time ("greedy").
     length_penalty: α of Wu et al. (2016): what a hypothesis' log-probability is divided by is
@@ -127,6 +129,7 @@ class Seq2SeqTranslator(NetworkPipe):
         model: Seq2SeqModel,
         name: str,
         *,
+        device: str = "auto",
         beam: int = 1,
         length_penalty: float = 1.0,
         max_ratio: float = 2.0,
@@ -142,6 +145,7 @@ class Seq2SeqTranslator(NetworkPipe):
             model,
             name,
             scorer,
+            device=device,
             beam=beam,
             length_penalty=length_penalty,
             max_ratio=max_ratio,
@@ -160,8 +164,8 @@ class Seq2SeqTranslator(NetworkPipe):
     no_repeat_ngram = setting(
         "no_repeat_ngram", "a whole number, 0 or more", lambda value: _is_count(value, 0)
     )
-    carry_names = setting("carry_names", "true or false", _is_bool)
-    pinyin = setting("pinyin", "true or false", _is_bool)
+    carry_names = setting("carry_names", "true or false", is_bool)
+    pinyin = setting("pinyin", "true or false", is_bool)
     placeholder_rate = setting("placeholder_rate", "0 to 1", lambda value: _is_number(value, 0, 1))
     _source = setting(
         "entities", "a name or a path", lambda value: value is None or isinstance(value, str)
@@ -223,7 +227,7 @@ class Seq2SeqTranslator(NetworkPipe):
         beam, length_penalty, max_ratio, no_repeat_ngram: as the settings of these names, which
             count where nothing is given; beam is `n_best` at least.
 
-        Raises ValueError (F303) without a network, (F401) for an argument that is out of range,
+        Raises ValueError (F303) without a network, (F341) for an argument that is out of range,
         TypeError (F028) for what is no text, OSError (F404) where the pipeline of `entities` is
         wanting, ImportError (F427) without pypinyin.
         """

@@ -6,7 +6,7 @@ P placeholders.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from ..arguments import require, require_count
 from ..errors import Errors
 from ..text.units import Ints
 from .batch import Side, like_lengths
@@ -40,7 +41,7 @@ class Decoding:
         10 more.
     no_repeat_ngram: no sequence of so many pieces comes twice in a sentence; 0 for no such rule.
 
-    Raises ValueError (F401) for what is out of range.
+    Raises ValueError (F341) for what is out of range.
     """
 
     beam: int = 1
@@ -168,7 +169,7 @@ def search(
     A sentence is done when W hypotheses have ended, each of which was among the W best ones then.
     What is done is computed no further.
 
-    Raises ValueError (F402) for scores that are not numbers.
+    Raises ValueError (F348) for scores that are not numbers.
     """
     W = how.beam
     state = network.begin(Side.of([source.keys for source in sources]), W)
@@ -201,7 +202,7 @@ def candidates(
     forbidden = beams.forbidden(network.n_keys, how.no_repeat_ngram)
     scores, places = network.best(beams.last, state, beams.scores, forbidden, 2 * W)
     if np.isnan(scores).any():
-        raise ValueError(Errors.F402)
+        raise ValueError(Errors.F348)
     rows = places // network.n_keys + W * np.arange(B)[:, None]
     return scores, rows, places % network.n_keys
 
@@ -227,23 +228,3 @@ def decode(
     for rows in like_lengths(lengths, batch_tokens // how.beam):
         found = search(network, [sources[row] for row in rows], how, n_placeholders)
         yield from zip(rows.tolist(), found, strict=True)
-
-
-def require(name: str, value: object, right: Callable[[], bool], wanted: str) -> None:
-    """Raises ValueError (F401) where an argument is not right, or can't be compared at all."""
-    try:
-        is_right = not isinstance(value, bool) and right()
-    except TypeError:
-        is_right = False
-    if not is_right:
-        raise ValueError(Errors.F401.format(name=name, value=value, wanted=wanted))
-
-
-def require_count(name: str, value: object, least: int) -> None:
-    """Raises ValueError (F401) for what is no whole number of at least `least`."""
-    require(
-        name,
-        value,
-        lambda: isinstance(value, int) and value >= least,
-        f"a whole number, {least} or more",
-    )

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ..options import Options, option
-from ..text.options import CharacterOptions
 
 Norm = Literal["pre", "post"]
 PositionKind = Literal["sinusoidal", "learned", "relative"]
@@ -58,7 +57,7 @@ class Seq2SeqOptions(Options):
 
 
 @dataclass(frozen=True)
-class TranslationOptions(CharacterOptions):
+class TranslationOptions(Options):
     """Options of turning texts into numbers, and these into texts."""
 
     block: ClassVar[str] = "text"

@@ -416,7 +416,7 @@ def test_n_best(trained: Language) -> None:
 
 def test_impossible_arguments(trained: Language) -> None:
     for wrong in ({"n_best": 0}, {"beam": 0}, {"length_penalty": -1}, {"max_ratio": 0}):
-        with pytest.raises(ValueError, match=f"F401.*{next(iter(wrong))}"):
+        with pytest.raises(ValueError, match=f"F341.*{next(iter(wrong))}"):
             translator(trained).translate(["茶"], **wrong)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="F028"):
         translator(trained).translate([3])  # type: ignore[list-item]

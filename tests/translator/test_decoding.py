@@ -250,7 +250,7 @@ def test_a_lower_penalty_prefers_shorter_hypotheses() -> None:
 def test_scores_that_are_not_numbers() -> None:
     net = network()
     net.bias[:] = math.nan
-    with pytest.raises(ValueError, match=r"F402.*NaN"):
+    with pytest.raises(ValueError, match=r"F348.*NaN"):
         search(net, [Source(sentences(3)[0])], Decoding(), 2)
 
 
@@ -264,7 +264,7 @@ def test_scores_that_are_not_numbers() -> None:
     ],
 )
 def test_impossible_ways_of_decoding(name: str, value: object) -> None:
-    with pytest.raises(ValueError, match=f"F401.*{name}"):
+    with pytest.raises(ValueError, match=f"F341.*{name}"):
         Decoding(**{name: value})  # type: ignore[arg-type]
 
 
