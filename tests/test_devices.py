@@ -48,7 +48,6 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "flat": ("flat_ner", {"network": {**SMALL, "layers": 2}}),
     "flat ff": ("flat_ner", {"network": {**SMALL, "fusion": "ff", "learnable_positions": True}}),
     "flat gate": ("flat_ner", {"network": {**SMALL, "fusion": "gate", "mask": "distant"}}),
-    "interformer": ("flat_ner", {"network": {**SMALL, "encoder": "interformer"}}),
     "flat with a tok2vec": ("flat_ner", {"network": SMALL, "tok2vec": TOK2VEC}),
     "tener": ("tener_ner", {"network": SMALL}),
     "tener of tokens": ("tener_ner", {"network": SMALL, **TOKENS, "tok2vec": TOK2VEC}),

@@ -140,14 +140,12 @@ class RelativeAttention(nn.Module):
         visible: [B or 1, Q or 1, L] bool: may this query see this key.
         Returns [B, Q, D].
         """
-        return self.attend(nodes[:, :n_queries], nodes, term, visible)
-
-    def attend(self, queries: Tensor, keys: Tensor, term: RelativeTerm, visible: Tensor) -> Tensor:
-        """Let queries [B, Q, D] look at keys [B, L, D]; otherwise as `forward`."""
-        B, Q, D = queries.shape
-        q = split_heads(self.q_proj(queries), self.num_heads) * self.scale  # [H, B, Q, d]
-        k = split_heads(self.k_proj(keys), self.num_heads)  # [H, B, L, d]
-        v = split_heads(self.v_proj(keys), self.num_heads)
+        B, _, D = nodes.shape
+        q = (
+            split_heads(self.q_proj(nodes[:, :n_queries]), self.num_heads) * self.scale
+        )  # [H, B, Q, d]
+        k = split_heads(self.k_proj(nodes), self.num_heads)  # [H, B, L, d]
+        v = split_heads(self.v_proj(nodes), self.num_heads)
         u_bias, v_bias = (bias[:, None, None] * self.scale for bias in (self.u, self.v))
         scores = term.scores(q + v_bias)  # [H, B, Q, L]
         if self.key_positions:
@@ -156,32 +154,11 @@ class RelativeAttention(nn.Module):
         scores.baddbmm_((q + u_bias).flatten(0, 1), k.transpose(2, 3).flatten(0, 1))
         # A query that sees nothing (padding) must not turn into NaN: a finite floor, not -inf.
         # Adding a floor takes a tenth of the time of filling it in.
-        scores = scores.view(self.num_heads, B, Q, -1)
+        scores = scores.view(self.num_heads, B, n_queries, -1)
         scores += torch.where(visible, 0.0, FLOOR)
         mixed = self.dropout(scores.softmax(dim=-1)) @ v
-        out: Tensor = self.out(mixed.permute(1, 2, 0, 3).reshape(B, Q, D))
+        out: Tensor = self.out(mixed.permute(1, 2, 0, 3).reshape(B, n_queries, D))
         return out
-
-
-class RelativeCrossAttention(RelativeAttention):
-    """Relative attention of some nodes to the others, not to each other: NFLAT's inter-attention
-    (Wu et al., 2022).
-
-    A query that sees no key gets zeros. The paper has each sequence end with a word that stands for
-    none, and learns a vector for it.
-    """
-
-    def forward(self, nodes: Tensor, n_queries: int, term: RelativeTerm, visible: Tensor) -> Tensor:
-        """Let the first Q nodes of every sequence look at the L others.
-
-        nodes: [B, Q + L, D]. visible: [B or 1, Q or 1, L] bool: may this query see this key.
-        Returns [B, Q, D].
-        """
-        queries, keys = nodes[:, :n_queries], nodes[:, n_queries:]
-        if keys.shape[1] == 0:
-            return torch.zeros_like(queries)
-        attended = self.attend(queries, keys, term, visible)
-        return attended * visible.any(dim=2, keepdim=True)
 
 
 class DotProductAttention(nn.Module):

@@ -1,7 +1,6 @@
 """The device that a network is on."""
 
 import torch
-from thinc.api import get_torch_default_device
 
 from ..errors import Errors
 
@@ -18,6 +17,8 @@ def find_device(placement: str) -> torch.device:
     Raises ValueError (F350) where there is no such device.
     """
     if placement == AUTO:
+        from thinc.api import get_torch_default_device  # networks are imported without thinc
+
         return get_torch_default_device()
     device = torch.device(placement)
     n_devices = {

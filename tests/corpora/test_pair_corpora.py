@@ -139,7 +139,7 @@ def test_quotes_of_tsv_are_text(tmp_path: Path) -> None:
 
 OTHERS = {
     "prose": "今天天气很好。\n明天也是。\n",
-    "two columns": "我是学生。\tI am a student.\n你好。\tHello.\n",
+    "two columns": "I am a student.\t我是学生。\nHello.\t你好。\n",
     "three without labels": "甲\tA\tCC 1\n乙\tB\tCC 2\n丙\tC\tCC 3\n",
     "records": '{"title": "静夜思", "author": "李白"}\n',
     "commas": "Well, yes, I know\nHe said, she said, nothing\n",

@@ -91,6 +91,7 @@ TOLD = {
     "ner": ("bio", "bmes", "cluener"),
     "pairs": ("pairs-tsv", "pairs-csv"),
     "poems": ("poems", "poems-jsonl"),
+    "parallel": ("parallel-tsv",),
 }
 
 

@@ -142,7 +142,7 @@ KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("kind", ["default", *KINDS])
 def test_copies_find_the_same(kind: str, trained: Language, tmp_path: Path) -> None:
-    nlp = trained if kind == "default" else make(*KINDS[kind], steps=40)
+    nlp = trained if kind == "default" else make(*KINDS[kind], steps=80)
     texts = [*TEXTS, "未见过的字😀。我喜欢茶。"]
     expected = found(nlp, texts)
     assert [each[0] for each in expected[:2]] == [PAIRS[0][1], PAIRS[1][1]]

@@ -5,13 +5,13 @@ H heads, D = H·d width, K tags, E distinct encodings.
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ...nn.attention import PickedTerm, Relation, RelativeAttention, RelativeCrossAttention
+from ...nn.attention import PickedTerm, Relation, RelativeAttention
 from ...nn.dropout import Dropout
 from ...nn.embedding import NO_TABLE, Table, make_embedding
 from ...nn.network import plain_sizes
@@ -92,24 +92,22 @@ class QueryGroup:
 
 
 class LatticeGeometry:
-    """All pairs of queries and keys of a batch, reduced to their distinct distances.
+    """All pairs of nodes of a batch, reduced to their distinct distances.
 
     The lengths of query and key and the distance of their heads fix all four distances. Where
     queries are characters (the last layer: only characters are read after it) there is one group
     of (2C - 1) × (number of key lengths) encodings; otherwise one for each length of a query.
-
-    keys: of the lattice's nodes; one at least.
     """
 
-    def __init__(self, batch: LatticeBatch, keys: slice, device: torch.device) -> None:
+    def __init__(self, batch: LatticeBatch, device: torch.device) -> None:
         self.B, self.C = batch.chars.shape
-        self.heads = batch.heads[:, keys]
-        self.lengths = batch.tails[:, keys] - self.heads + 1
+        self.heads = batch.heads
+        self.lengths = batch.tails - batch.heads + 1
         self.distinct, kinds = np.unique(self.lengths, return_inverse=True)
         self.reach = self.C - 1 + int(self.distinct[-1]) - 1
         self.device = device
-        self.key_heads = self._tensor(self.heads)
-        self.key_kinds = self._tensor(kinds.reshape(self.heads.shape))
+        self.key_heads = self._tensor(batch.heads)
+        self.key_kinds = self._tensor(kinds.reshape(batch.heads.shape))
 
     def characters(self) -> QueryGroup:
         """The group of all characters, as only queries."""
@@ -117,7 +115,7 @@ class LatticeGeometry:
         return QueryGroup(np.arange(self.C), sequences, None, self._distances(1))
 
     def nodes(self) -> list[QueryGroup]:
-        """A group for every length of a key, all keys being queries."""
+        """A group for every length of a node, all nodes being queries."""
         groups = []
         for length in self.distinct.tolist():
             places = np.flatnonzero(self.lengths == length)
@@ -138,14 +136,6 @@ class LatticeGeometry:
         return torch.from_numpy(array).to(self.device)
 
 
-class Spans(NamedTuple):
-    """A lattice's nodes on the network's device; fields as in `LatticeBatch`, [B, L] each."""
-
-    heads: Tensor
-    tails: Tensor
-    present: Tensor
-
-
 @dataclass(frozen=True)
 class FLATSizes(Sizes):
     """What the data decides of a network."""
@@ -159,11 +149,7 @@ class FLATSizes(Sizes):
 
 
 class FLAT(TaggingNetwork):
-    """Characters and the lexicon's words in one attention; a CRF's emissions for the characters.
-
-    With `encoder = "interformer"` (NFLAT, Wu et al., 2022) characters look at words first, then at
-    each other: C×M + C×C pairs instead of (C + M)².
-    """
+    """Characters and the lexicon's words in one attention; a CRF's emissions for the characters."""
 
     def __init__(self, options: FLATOptions, sizes: FLATSizes) -> None:
         super().__init__(options, sizes.labels)
@@ -184,17 +170,15 @@ class FLAT(TaggingNetwork):
             width, learnable=options.learnable_positions, normalise=options.pos_norm
         )
         self.absolute = nn.Linear(2 * width, width) if options.absolute_positions else None
-        attentions: list[type[RelativeAttention]] = [RelativeAttention] * options.layers
-        if options.encoder == "interformer":
-            attentions.insert(0, RelativeCrossAttention)
         self.fusions = nn.ModuleList(
             FourDistances(width, options.fusion)
-            for _ in range(1 if options.share_fusion else len(attentions))
+            for _ in range(1 if options.share_fusion else options.layers)
         )
         self.r_projs = nn.ModuleList(
-            nn.Linear(width, width) if options.r_proj else nn.Identity() for _ in attentions
+            nn.Linear(width, width) if options.r_proj else nn.Identity()
+            for _ in range(options.layers)
         )
-        self.layers = nn.ModuleList(make_layer(options, attention) for attention in attentions)
+        self.layers = nn.ModuleList(make_layer(options) for _ in range(options.layers))
         self.lattice_dropout = Dropout(options.lattice_dropout)
         self.initialise_linears()
         # What a word's type, length and frequency add starts small beside its vector.
@@ -216,41 +200,22 @@ class FLAT(TaggingNetwork):
         upstream: [B, C, W] other vectors of the characters, such as a tok2vec's.
         Returns [B, C, K] emissions.
         """
+        C = batch.chars.shape[1]
         nodes = torch.cat([self._characters(batch, upstream), self._words(batch)], dim=1)
-        spans = Spans(*map(self.to_tensor, (batch.heads, batch.tails, batch.present)))
+        heads, tails, present = map(self.to_tensor, (batch.heads, batch.tails, batch.present))
         if self.absolute is not None:
-            nodes = nodes + self._absolute(spans)
-        encode = self._lattice if self.options.encoder == "flat" else self._interformer
-        return self.emissions(encode(nodes, batch, spans))
-
-    def _lattice(self, nodes: Tensor, batch: LatticeBatch, spans: Spans) -> Tensor:
-        """Nodes [B, L, D] look at each other. Returns the characters [B, C, D]."""
-        every, C = slice(None), batch.chars.shape[1]
-        geometry = LatticeGeometry(batch, every, nodes.device)
+            nodes = nodes + self._absolute(heads, tails)
+        geometry = LatticeGeometry(batch, heads.device)
+        table = self.positions(geometry.reach)
         last = len(self.layers) - 1
         for number, layer in enumerate(self.layers):
             # After the last layer only characters are read: the others need no output there.
             groups = [geometry.characters()] if number == last else geometry.nodes()
+            relations = [self._relation(number, table, group, geometry) for group in groups]
             n_queries = C if number == last else nodes.shape[1]
-            visible = self._visible(spans, every, n_queries)
-            nodes = layer(nodes, n_queries, self._term(number, groups, geometry), visible)
-        return nodes
-
-    def _interformer(self, nodes: Tensor, batch: LatticeBatch, spans: Spans) -> Tensor:
-        """Characters look at words, then at each other. Returns the characters [B, C, D]."""
-        C = batch.chars.shape[1]
-        words, characters = slice(C, None), slice(0, C)
-        term = PickedTerm([])  # where there is no word
-        if nodes.shape[1] > C:
-            geometry = LatticeGeometry(batch, words, nodes.device)
-            term = self._term(0, [geometry.characters()], geometry)
-        nodes = self.layers[0](nodes, C, term, self._visible(spans, words, C))
-        geometry = LatticeGeometry(batch, characters, nodes.device)
-        groups = [geometry.characters()]
-        visible = self._visible(spans, characters, C)
-        for number, layer in enumerate(self.layers[1:], start=1):
-            nodes = layer(nodes, C, self._term(number, groups, geometry), visible)
-        return nodes
+            visible = self._visible(heads, tails, present, n_queries)
+            nodes = layer(nodes, n_queries, PickedTerm(relations), visible)
+        return self.emissions(nodes)
 
     def _characters(self, batch: LatticeBatch, upstream: Tensor | None) -> Tensor:
         """[B, C, D]."""
@@ -273,17 +238,13 @@ class FLAT(TaggingNetwork):
             nodes = nodes + embedding(self.to_tensor(numbers[name]).clamp(max=last))
         return nodes
 
-    def _absolute(self, spans: Spans) -> Tensor:
+    def _absolute(self, heads: Tensor, tails: Tensor) -> Tensor:
         assert self.absolute is not None
-        reach = int(spans.tails.max())
+        reach = int(tails.max())
         table = self.positions(reach)[reach:]
-        ends = torch.cat([table[spans.heads], table[spans.tails]], dim=2)
+        ends = torch.cat([table[heads], table[tails]], dim=2)
         added: Tensor = self.absolute(ends)
         return added
-
-    def _term(self, layer: int, groups: list[QueryGroup], geometry: LatticeGeometry) -> PickedTerm:
-        table = self.positions(geometry.reach)
-        return PickedTerm([self._relation(layer, table, group, geometry) for group in groups])
 
     def _relation(
         self, layer: int, table: Tensor, group: QueryGroup, geometry: LatticeGeometry
@@ -297,15 +258,13 @@ class FLAT(TaggingNetwork):
             split, group.heads, group.sequences, group.rows, geometry.key_heads, geometry.key_kinds
         )
 
-    def _visible(self, spans: Spans, keys: slice, n_queries: int) -> Tensor:
-        """[B, 1 or Q, keys] bool."""
-        visible = spans.present[:, None, keys]
+    def _visible(self, heads: Tensor, tails: Tensor, present: Tensor, n_queries: int) -> Tensor:
+        """[B, 1 or Q, L] bool."""
+        visible = present[:, None]
         if self.options.mask == "none":
             return visible
-        query_heads, query_tails = (
-            ends[:, :n_queries, None] for ends in (spans.heads, spans.tails)
-        )
-        key_heads, key_tails = spans.heads[:, None, keys], spans.tails[:, None, keys]
+        query_heads, query_tails = heads[:, :n_queries, None], tails[:, :n_queries, None]
+        key_heads, key_tails = heads[:, None], tails[:, None]
         if self.options.mask == "distant":
             near = (query_heads - key_heads).abs() <= DISTANT
             return visible & near
@@ -317,9 +276,9 @@ class FLAT(TaggingNetwork):
         return visible & ~((inside | around) & char_and_word & ~same_length)
 
 
-def make_layer(options: FLATOptions, attention_class: type[RelativeAttention]) -> TransformerLayer:
+def make_layer(options: FLATOptions) -> TransformerLayer:
     """Attention and feed-forward as the options have them."""
-    attention = attention_class(
+    attention = RelativeAttention(
         options.num_heads,
         options.head_dim,
         q_proj=options.q_proj,

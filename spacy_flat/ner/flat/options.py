@@ -15,7 +15,6 @@ from ...text.options import (
 )
 from ..options import NetworkOptions
 
-Encoder = Literal["flat", "interformer"]
 Fusion = Literal["ff", "ff_linear", "ff_two", "attn", "gate"]
 Mask = Literal["none", "self_matched", "distant"]
 WordFeature = Literal["type", "length", "frequency"]
@@ -25,16 +24,9 @@ WordFeature = Literal["type", "length", "frequency"]
 class FLATOptions(NetworkOptions):
     """Options of the FLAT network, in the terms of Li et al. (ACL 2020).
 
-    Raises ValueError (F305) also for repeated word features, and for an interformer without
-    `residual`: what characters learn from words could not join what they are themselves.
+    Raises ValueError (F305) also for repeated word features.
     """
 
-    encoder: Encoder = option(
-        "flat",
-        "characters and words look at each other at once (flat), or characters look at words in "
-        "one layer and then, in `layers` more, at each other (interformer: NFLAT, Wu et al., 2022)",
-        fixed=True,
-    )
     fusion: Fusion = option(
         "ff_two",
         "how the four distances of a pair become one encoding: a linear map of all four and a ReLU "
@@ -75,8 +67,6 @@ class FLATOptions(NetworkOptions):
         super().__post_init__()
         distinct = len(set(self.word_features)) == len(self.word_features)
         self.require("word_features", distinct, "without repetitions")
-        joined = self.residual or self.encoder == "flat"
-        self.require("residual", joined, 'true with encoder = "interformer"')
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """The network against a slow, direct computation that builds the encoding of every pair."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 import torch
@@ -106,39 +108,24 @@ def hidden_from(mask: str, query: tuple[int, int], key: tuple[int, int]) -> bool
     return False
 
 
-Nodes = list[tuple[int, int]]  # (head, tail) of each
-
-
-def slow_attention(
-    network: FLAT, layer: int, x: Tensor, queries: Nodes, keys: Nodes, y: Tensor
-) -> Tensor:
-    """One sentence without padding: queries x [Q, D] look at keys y [L, D]; [Q, D]."""
+def slow_attention(network: FLAT, layer: int, x: Tensor, nodes: list[tuple[int, int]]) -> Tensor:
+    """One sentence without padding: x [L, D], nodes (head, tail) → [L, D]."""
     options = network.options
     H, d = options.num_heads, options.head_dim
     attention = network.layers[layer].attention
     fusion = network.fusions[layer if len(network.fusions) > 1 else 0]
-    q = attention.q_proj(x).view(-1, H, d)
-    k, v = (f(y).view(-1, H, d) for f in (attention.k_proj, attention.v_proj))
-    rows = []
-    for i, query in enumerate(queries):
-        seen = [j for j, key in enumerate(keys) if not hidden_from(options.mask, query, key)]
-        scores = torch.zeros(H, len(seen), dtype=x.dtype)
-        for column, j in enumerate(seen):
-            distances = [query[a] - keys[j][b] for a in (0, 1) for b in (0, 1)]
-            r = network.r_projs[layer](encode_pair(fusion, encode(network, distances))).view(H, d)
-            for h in range(H):
-                score = (q[i, h] + attention.u[h]) @ k[j, h] + (q[i, h] + attention.v[h]) @ r[h]
-                scores[h, column] = score / d**0.5 if options.scaled else score
-        mixed = torch.einsum("hj,jhd->hd", scores.softmax(1), v[seen]).flatten()
-        rows.append(attention.out(mixed) if seen else torch.zeros_like(x[0]))
-    return torch.stack(rows)
-
-
-def slow_layer(network: FLAT, layer: int, x: Tensor, attended: Tensor) -> Tensor:
-    part, residual = network.layers[layer], network.options.residual
-    x = part.attention_norm(x + attended if residual else attended)
-    fed = part.ff(x)
-    return part.ff_norm(x + fed if residual else fed)
+    L = len(nodes)
+    q, k, v = (f(x).view(L, H, d) for f in (attention.q_proj, attention.k_proj, attention.v_proj))
+    scores = torch.zeros(H, L, L, dtype=x.dtype)
+    for i, j in product(range(L), range(L)):
+        distances = [nodes[i][a] - nodes[j][b] for a in (0, 1) for b in (0, 1)]
+        r = network.r_projs[layer](encode_pair(fusion, encode(network, distances))).view(H, d)
+        for h in range(H):
+            score = (q[i, h] + attention.u[h]) @ k[j, h] + (q[i, h] + attention.v[h]) @ r[h]
+            score = score / d**0.5 if options.scaled else score
+            scores[h, i, j] = -1e4 if hidden_from(options.mask, nodes[i], nodes[j]) else score
+    mixed = torch.einsum("hij,jhd->ihd", scores.softmax(2), v).reshape(L, H * d)
+    return attention.out(mixed)
 
 
 def slow_forward(network: FLAT, batch: LatticeBatch) -> list[Tensor]:
@@ -154,13 +141,11 @@ def slow_forward(network: FLAT, batch: LatticeBatch) -> list[Tensor]:
         if network.absolute is not None:
             ends = [encode(network, list(end)) for end in zip(*nodes, strict=True)]  # heads, tails
             x = x + network.absolute(torch.cat(ends, dim=1))
-        first = 0
-        if network.options.encoder == "interformer":
-            attended = slow_attention(network, 0, x[:n], nodes[:n], nodes[n:], x[n:])
-            x, nodes, first = slow_layer(network, 0, x[:n], attended), nodes[:n], 1
-        for number in range(first, len(network.layers)):
-            attended = slow_attention(network, number, x, nodes, nodes, x)
-            x = slow_layer(network, number, x, attended)
+        for number, layer in enumerate(network.layers):
+            attended = slow_attention(network, number, x, nodes)
+            x = layer.attention_norm(x + attended if network.options.residual else attended)
+            fed = layer.ff(x)
+            x = layer.ff_norm(x + fed if network.options.residual else fed)
         assert (places[:n] < C).all()
         emissions.append(network.classify(x[:n]))
     return emissions
@@ -178,10 +163,6 @@ VARIANTS = [
     {"absolute_positions": True},
     {"pos_norm": True, "absolute_positions": True, "layers": 2},
     {"learnable_positions": True, "fusion": "ff"},
-    *({"encoder": "interformer", "fusion": fusion} for fusion in ("ff", "ff_two", "gate")),
-    {"encoder": "interformer", "layers": 2, "share_fusion": False, "attn_ff": True},
-    {"encoder": "interformer", "mask": "self_matched", "scaled": True, "k_proj": True},
-    {"encoder": "interformer", "mask": "distant", "absolute_positions": True, "pos_norm": True},
 ]
 
 
@@ -212,9 +193,8 @@ def test_equals_the_direct_form(options):
         torch.testing.assert_close(fast_gradients[name], gradient, atol=1e-5, rtol=1e-5, msg=name)
 
 
-@pytest.mark.parametrize("encoder", ["flat", "interformer"])
-def test_padding_and_neighbours_change_nothing(encoder):
-    network = make_network(layers=2, encoder=encoder)
+def test_padding_and_neighbours_change_nothing():
+    network = make_network(layers=2)
     batch = make_batch(SENTENCES)
     together = network(batch)
     for row, (n, words) in enumerate(SENTENCES):
@@ -234,37 +214,6 @@ def test_padding_and_neighbours_change_nothing(encoder):
             present=batch.present[row : row + 1, columns],
         )
         torch.testing.assert_close(network(alone)[0], together[row, :n])
-
-
-def test_interformer_of_sentences_without_words():
-    """No word at all, or none in this sentence: the characters are all there is."""
-    network = make_network(encoder="interformer")
-    batch = make_batch([(3, []), (2, [])])
-    network(batch).sum().backward()
-    for parameter in network.parameters():
-        assert parameter.grad is None or parameter.grad.to_dense().isfinite().all()
-    alone = network(make_batch([(3, [])]))
-    beside = network(make_batch([(3, []), (4, [(0, 2), (1, 3)])]))
-    direct = slow_forward(network, make_batch([(3, [])]))[0]
-    torch.testing.assert_close(alone[0], direct, atol=1e-5, rtol=1e-5)
-    assert beside.isfinite().all()
-
-
-def test_words_decide_with_the_interformer():
-    network = make_network(encoder="interformer")
-    before = network(make_batch([(5, [(0, 2), (3, 2)])]))
-    after = network(make_batch([(5, [(0, 2), (2, 3)])]))
-    assert ((before - after).abs().amax(2) > 1e-4).all()  # through the characters, everywhere
-
-
-def test_interformer_has_one_layer_more_and_a_fusion_for_each():
-    network = make_network(encoder="interformer", layers=2, share_fusion=False)
-    assert len(network.layers) == len(network.fusions) == len(network.r_projs) == 3
-
-
-def test_interformer_needs_residuals():
-    with pytest.raises(ValueError, match=r"F305.*residual"):
-        FLATOptions(encoder="interformer", residual=False)
 
 
 def test_learnable_positions_reach_beyond_what_they_train():
