@@ -550,6 +550,10 @@ class Errors(metaclass=_Coded):
         "it first."
     )
     F374 = "--max-size = {value!r} is not a size. Write it as 15MB (or KB, GB)."
+    F376 = (
+        "{path} has none of the pipeline's characters and words, so it does not say which rows "
+        "matter. Check that it is the right file."
+    )
     F375 = "{path} is the pipeline that is to be made compact. Name another folder."
 
     # Pairs of texts
@@ -598,12 +602,14 @@ class Errors(metaclass=_Coded):
     # Arguments of functions
     F341 = "{name} = {value!r} is out of range, it must be {wanted}."
 
-    # The character generator
+    # Devices
     F350 = (
         "The network can't be on the device {device!r}: torch finds {found}. Choose another one in "
         '[components.NAME] of the config, such as device = "cpu"; a pipeline that was saved with '
         'this device is loaded by spacy.load(PATH, config={{"components.NAME.device": "cpu"}}).'
     )
+
+    # The character generator
     F340 = (
         "Component {name!r} cannot be initialised: the training examples hold no text. Check the "
         "training corpus."

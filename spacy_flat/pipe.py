@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Self = TypeVar("Self", bound="NetworkPipe")
 
-_DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?|mps")
+_DEVICE = re.compile(r"auto|cpu|cuda(:[0-9]+)?|mps")
 
 
 def setting(name: str, wanted: str, is_right: Callable[[object], bool]) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import spacy
+import thinc.api
 import torch
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -22,7 +23,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from spacy_flat.lexicon import Entry, Lexicon
-from spacy_flat.nn import crf, devices
+from spacy_flat.nn import crf
 from spacy_flat.nn.devices import find_device
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.nn.steps import RowAverage, State
@@ -144,7 +145,10 @@ def test_auto_is_where_thinc_computes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert find_device("cuda:1") == torch.device("cuda:1")
     with pytest.raises(ValueError, match=r"F350.*'cuda:2'.*cpu, cuda:0, cuda:1"):
         find_device("cuda:2")
-    monkeypatch.setattr(devices, "get_torch_default_device", lambda: torch.device("meta"))
+    for far in ("cuda:128", "cuda:99999999999"):  # torch itself counts to 127
+        with pytest.raises(ValueError, match=f"F350.*'{far}'"):
+            find_device(far)
+    monkeypatch.setattr(thinc.api, "get_torch_default_device", lambda: torch.device("meta"))
     assert find_device("auto") == torch.device("meta")
 
 
@@ -163,7 +167,7 @@ def test_a_device_that_is_missing(factory: str, device: str) -> None:
 
 
 @pytest.mark.parametrize("factory", FACTORIES)
-@pytest.mark.parametrize("device", ["gpu", "cuda:", "CUDA", "cpu:x", ""])
+@pytest.mark.parametrize("device", ["gpu", "cuda:", "CUDA", "cpu:x", "cuda:１", ""])
 def test_what_is_no_device(factory: str, device: str) -> None:
     with pytest.raises(ValueError, match="F310"):
         spacy.blank("zh").add_pipe(factory, config={"device": device})

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from spacy import displacy, load
+from spacy.cli._util import parse_config_overrides
 from spacy.cli.init_config import fill_config
 from spacy.displacy.render import DEFAULT_LABEL_COLORS
 from spacy.tokens import Doc
@@ -208,10 +209,7 @@ def test_dry_run_of_a_release(
     (line,) = (line for line in outer.splitlines() if f"--vars.corpus {corpus}" in line)
     words = shlex.split(line)
     options = words[words.index("release-one") + 2 :]
-    variables = {
-        option.removeprefix("--"): value
-        for option, value in zip(options[::2], options[1::2], strict=True)
-    }
+    variables = parse_config_overrides(options)
     assert (ROOT / variables["vars.config"]).is_file()
     project_run(bare_project, "release-one", overrides=variables, dry=True)
     out = capfd.readouterr().out

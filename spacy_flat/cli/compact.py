@@ -53,7 +53,8 @@ def compact(
         ),
     ] = [],  # noqa: B006  (typer's way)
     min_count: Annotated[
-        int, typer.Option("--min-count", "-m", help="Drop rows that the texts have less often")
+        int,
+        typer.Option("--min-count", "-m", min=0, help="Drop rows that the texts have less often"),
     ] = 0,
     max_size: Annotated[
         str,
@@ -125,12 +126,25 @@ def check_target(out: Path, source: Path) -> None:
 
 
 def count(path: Path, nlp: Language, compactors: Iterable[Compactor]) -> None:
-    """Count how often the rows of tables are read in the texts of a file."""
+    """Count how often the rows of tables are read in the texts of a file.
+
+    Raises ValueError (F376) where none is.
+    """
     compactors = list(compactors)
     texts = iter(tqdm(texts_of(path), desc=path.name, unit=" texts", unit_scale=True))
+    before = n_counted(compactors)
     while some := list(islice(texts, TEXTS_AT_ONCE)):
         for compactor in compactors:
             compactor.count(some, nlp)
+    if n_counted(compactors) == before:
+        raise ValueError(Errors.F376.format(path=path))
+
+
+def n_counted(compactors: Iterable[Compactor]) -> int:
+    """How many times a row was read."""
+    return sum(
+        int(each[1:].sum()) for compactor in compactors for each in compactor.counts.values()
+    )
 
 
 def texts_of(path: Path) -> Iterator[str]:
@@ -208,9 +222,14 @@ def state_of(nlp: Language, size: int, dev: Path | None) -> dict[str, str]:
 
 
 def forget_paths(nlp: Language) -> None:
-    """Leave out where the files of the training lay, which says nothing elsewhere."""
+    """Leave out where the files of the training lay, which says nothing elsewhere, but for paths
+    that a component's block names."""
+    from thinc.api import Config
+
     paths: dict[str, Any] = nlp.config.get("paths", {})
-    paths.update(dict.fromkeys(paths))
+    components = Config({"components": nlp.config["components"]}).to_str(interpolate=False)
+    unused = [name for name in paths if f"${{paths.{name}" not in components]
+    paths.update(dict.fromkeys(unused))
 
 
 def show(before: dict[str, str], after: dict[str, str], amount: Amount) -> None:

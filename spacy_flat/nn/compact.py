@@ -22,7 +22,7 @@ def compact_network(shim: TorchShim, rows: Mapping[str, NDArray[np.int64]], bits
     for name, keys in rows.items():
         width = sizes[name]["width"]
         sizes[name] = asdict(Table(len(keys), 0, width, float16=bits == 16, int8=bits <= 8))
-    compacted = TorchShim(shim.build, {**shim.config, "sizes": sizes})
+    compacted = TorchShim(shim.build, {**shim.config, "sizes": sizes}, shim.placement)
     new = compacted.module.state_dict()
     with torch.no_grad():
         for name, value in shim.module.state_dict().items():

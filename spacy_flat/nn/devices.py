@@ -20,16 +20,16 @@ def find_device(placement: str) -> torch.device:
         from thinc.api import get_torch_default_device  # networks are imported without thinc
 
         return get_torch_default_device()
-    device = torch.device(placement)
+    kind, _, number = placement.partition(":")
     n_devices = {
         "cuda": torch.cuda.device_count() if torch.cuda.is_available() else 0,
         "mps": int(torch.backends.mps.is_available()),
     }
-    if (device.index or 0) >= n_devices.get(device.type, 1):
-        found = [f"{kind}:{n}" for kind, count in n_devices.items() for n in range(count)]
+    if int(number or 0) >= n_devices.get(kind, 1):
+        found = [f"{name}:{n}" for name, count in n_devices.items() for n in range(count)]
         words = {"device": placement, "found": ", ".join(["cpu", *found])}
         raise ValueError(Errors.F350.format(**words))
-    return device
+    return torch.device(placement)
 
 
 def has_float64(device: torch.device) -> bool:

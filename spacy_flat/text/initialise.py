@@ -75,6 +75,7 @@ def initialise_network(
     if tok2vec is not None:
         tok2vec.initialize(X=list(islice((doc for doc in docs if len(doc)), SAMPLE)))
     model.attrs["encoder"] = encoder
+    model.attrs["packed"] = False  # as a compact network is saved
     tables = {
         name: {
             "keys": len(column.index),

@@ -75,6 +75,27 @@ def test_what_cannot_be_done(mini_project: Path, tmp_path: Path) -> None:
     assert "[F374]" in failure(model, tmp_path / "out", "--text", text, "--max-size", "small")
     assert "[F001]" in failure(model, tmp_path / "out", "--text", tmp_path / "none.txt")
     assert not list(tmp_path.iterdir())
+    (tmp_path / "blank.txt").write_text("\n\n", "utf-8")
+    message = failure(model, tmp_path / "out", "--text", tmp_path / "blank.txt", "--min-count", 1)
+    assert "[F376]" in message
+    assert "blank.txt" in message
+    assert run(model, tmp_path / "out", "--text", text, "--min-count", -1).exit_code == 2
+    assert not (tmp_path / "out").exists()
+
+
+def test_paths_of_components_are_kept(mini_project: Path, tmp_path: Path) -> None:
+    """A transformer's name, for example: the pipeline could not be loaded without."""
+    nlp = spacy.load(mini_project / MODEL)
+    nlp.add_pipe("sentencizer")
+    nlp.config["paths"].update({"marks": "。", "train": "corpus/train.spacy"})
+    nlp.to_disk(tmp_path / "with")
+    config = load_config(tmp_path / "with/config.cfg")
+    config["components"]["sentencizer"]["punct_chars"] = ["${paths.marks}"]
+    config.to_disk(tmp_path / "with/config.cfg")
+    assert run(tmp_path / "with", tmp_path / "out").exit_code == 0
+    paths = load_config(tmp_path / "out/config.cfg")["paths"]
+    assert (paths["marks"], paths["train"]) == ("。", None)
+    spacy.load(tmp_path / "out")
 
 
 def test_what_is_there_is_kept(mini_project: Path, tmp_path: Path) -> None:

@@ -234,6 +234,37 @@ def test_averages_are_exact(name: str, batches: list[list[int]], decay: float) -
         assert all(map(torch.equal, before, shim.module.parameters()))
 
 
+def test_averages_stay_exact_over_many_steps() -> None:
+    """The sums of the decays' logarithms start anew several times meanwhile."""
+    optimizer = optimizer_of("AdamW", use_averages=True, average_decay=0.7)
+    shim = TorchShim(build, {})
+    table = shim.module.table
+    expected = table.weight.detach().clone()
+    for t in range(1, 400):
+        # One row is touched in the first step alone, one now and then.
+        keys = [0, 1, 2] if t == 1 else [1, 2] if t % 50 == 0 else [2]
+        backward(shim.module, t, keys)
+        shim.finish_update(optimizer)
+        d = min((1 + t) / (10 + t), 0.7)
+        expected.mul_(d).add_(table.weight.detach(), alpha=1 - d)
+        if t % 10 == 0:
+            with shim.use_params(optimizer.averages):
+                assert torch.allclose(table.weight, expected, atol=1e-9)
+
+
+def test_a_rows_first_step_is_as_long_as_a_dense_one() -> None:
+    """In single precision, too, where 1 − 0.999 has few digits."""
+    steps = []
+    for sparse in (True, False):
+        table = nn.Embedding(ROWS, WIDTH, sparse=sparse)
+        nn.init.zeros_(table.weight)
+        shim = TorchShim(lambda config, table=table: table, {})
+        table(torch.arange(ROWS)).sum().backward()
+        shim.finish_update(AdamW(0.1, weight_decay=0.0, clip_norm=0.0))
+        steps.append(table.weight.detach().clone())
+    assert torch.allclose(steps[0], steps[1], rtol=1e-6, atol=0.0)
+
+
 def test_stock_averages_are_those_of_thinc() -> None:
     ours, theirs = Adam(0.01), Adam(0.01)
     shim = TorchShim(build, {})
