@@ -110,7 +110,7 @@ def compactors_of(nlp: Language) -> dict[str, Compactor]:
 
 def thresholds(compactors: Iterable[Compactor]) -> Sequence[int]:
     """Values of `min_count`, ascending: the first drops no row, the last drops all, and each other
-    one about a hundredth of them more than the one before."""
+    one about a hundredth of them more than the one before; rows of one count go together."""
     every = np.concatenate([each[1:] for one in compactors for each in one.counts.values()])
     if not len(every):
         return [0]
