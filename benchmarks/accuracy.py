@@ -44,7 +44,7 @@ from spacy.util import load_config, load_config_from_str, registry
 from thinc.api import Config
 
 from spacy_flat.corpora.docs import read_entity_texts
-from spacy_flat.ner.scores import score_seen
+from spacy_flat.ner.scores import SeenScorer
 
 ROOT = Path(__file__).parent.parent
 LOGGER = "spacy-flat.benchmark_log.v1"
@@ -216,11 +216,9 @@ def restore_logger(path: Path, logger: dict[str, Any]) -> None:
 
 def evaluate(nlp: Language, path: Path, train_texts: set[str]) -> dict[str, Any]:
     examples = list(Corpus(path)(nlp))
-    scores = nlp.evaluate(examples)
-    return {
-        **{name: scores[f"ents_{name}"] for name in ("p", "r", "f")},
-        **score_seen(examples, train_texts),
-    }
+    scores = nlp.evaluate(examples, scorer=SeenScorer(nlp, train_texts))
+    seen = {name: value for name, value in scores.items() if "seen_" in name}
+    return {**{name: scores[f"ents_{name}"] for name in ("p", "r", "f")}, **seen}
 
 
 def measure_speed(nlp: Language, path: Path) -> float:

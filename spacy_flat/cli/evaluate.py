@@ -11,7 +11,7 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..files import replacing
-from ..ner.scores import score_seen
+from ..ner.scores import SeenScorer
 from ..wording import counted, plural
 from ._errors_page import errors_page, find_errors
 from ._gpu import use_gpu
@@ -63,9 +63,10 @@ def evaluate(
     train = path.with_name("train.spacy")
     known = train != path and train.is_file() and sets_entities(nlp)
     train_texts = read_entity_texts(train) if known else set()
+    scorer = SeenScorer(nlp, train_texts, unannotated_labels(nlp)) if train_texts else None
     examples = read_examples(path, nlp)
     gold = [example.reference for example in examples]
-    scores = nlp.evaluate(examples)
+    scores = nlp.evaluate(examples, scorer=scorer)
     tasks = [task for task in TASKS if task.score in scores]
     if not tasks:
         names = ", ".join(task.score for task in TASKS)
@@ -76,10 +77,8 @@ def evaluate(
     msg.info(f"Scored on {path}: {shown}")
     for task in tasks:
         show_scores(task, scores, part, sizes[task.label])
-    if train_texts and "ents_f" in scores:
-        seen = score_seen(examples, train_texts, unannotated_labels(nlp))
-        show_seen(seen, train)
-        scores |= seen
+    if "seen_f" in scores:
+        show_seen(scores, train)
     if part == "dev":
         msg.warn("Training chose its best weights on dev: the score is a little too high.")
     if output is not None:

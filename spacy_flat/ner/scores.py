@@ -3,7 +3,8 @@
 from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
-from spacy.scorer import PRFScore
+from spacy.language import Language
+from spacy.scorer import PRFScore, Scorer
 from spacy.training import Example
 
 from .spans import get_char_ents, gold_annotation
@@ -17,6 +18,23 @@ def prf_scores(name: str, counts: PRFScore) -> dict[str, float | None]:
         f"{name}_r": counts.recall if any_scored else None,
         f"{name}_f": counts.fscore if any_scored else None,
     }
+
+
+class SeenScorer(Scorer):  # type: ignore[misc]
+    """What `nlp.evaluate` takes as `scorer` to give the scores of `score_seen`, too. (It predicts
+    for copies of the examples that it is given.)"""
+
+    def __init__(
+        self, nlp: Language, train_texts: Container[str], unannotated_labels: Sequence[str] = ()
+    ) -> None:
+        super().__init__(nlp)
+        self.train_texts = train_texts
+        self.unannotated_labels = unannotated_labels
+
+    def score(self, examples: Iterable[Example], *, per_component: bool = False) -> dict[str, Any]:
+        examples = list(examples)
+        scores: dict[str, Any] = super().score(examples, per_component=per_component)
+        return scores | score_seen(examples, self.train_texts, self.unannotated_labels)
 
 
 def score_seen(
