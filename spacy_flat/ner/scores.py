@@ -20,7 +20,7 @@ def prf_scores(name: str, counts: PRFScore) -> dict[str, float | None]:
     }
 
 
-class SeenScorer(Scorer):  # type: ignore[misc]
+class SeenScorer(Scorer):
     """What `nlp.evaluate` takes as `scorer` to give the scores of `score_seen`, too. (It predicts
     for copies of the examples that it is given.)"""
 
