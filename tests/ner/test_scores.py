@@ -10,7 +10,7 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 
 from spacy_flat.ner.component import score_entities
-from spacy_flat.ner.scores import score_seen
+from spacy_flat.ner.scores import SeenScorer, score_seen
 
 from .conftest import GOLD, TEXTS, char_example, examples_of, spans_of
 
@@ -118,3 +118,14 @@ def test_what_is_not_annotated_is_neither_seen_nor_unseen() -> None:
     example = an_example("重庆上海", [(0, 2, "LOC")], [(0, 2, "LOC"), (2, 4, "ORG")])
     assert score_seen([example], set())["unseen_p"] == 0.5
     assert score_seen([example], set(), ["ORG"])["unseen_p"] == 1.0
+
+
+def test_evaluate_with_the_scorer_of_seen_names(trained: Language) -> None:
+    """It scores the Docs that were predicted, which `nlp.evaluate` keeps to itself."""
+    examples = examples_of(trained)
+    surfaces = {ent.text for example in examples for ent in example.reference.ents}
+    (name, *others) = sorted(surfaces)
+    scores = trained.evaluate(examples, scorer=SeenScorer(trained, {name}))
+    assert others
+    assert scores["seen_f"] == scores["unseen_f"] == scores["ents_f"] == 1.0
+    assert scores["seen_entities"] + scores["unseen_entities"] >= len(surfaces)
