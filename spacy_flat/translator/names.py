@@ -41,11 +41,18 @@ SURNAMES = {
     "长孙": "zhang sun",
     "单于": "chan yu",
 }
-# What English says of a place by a word of its own.
+# What English says of a place by a word of its own; longer ends first.
 DIVISIONS = {
+    "自治区": "Autonomous Region",
+    "自治州": "Autonomous Prefecture",
+    "自治县": "Autonomous County",
+    "新区": "New Area",
+    "大街": "Street",
+    "大道": "Avenue",
     "省": "Province",
     "市": "",
     "区": "District",
+    "州": "Prefecture",
     "县": "County",
     "镇": "Town",
     "乡": "Township",
@@ -53,7 +60,13 @@ DIVISIONS = {
     "路": "Road",
     "街": "Street",
 }
-FOREIGN = "国洲洋"  # countries, continents and oceans have English names
+# Countries, continents and oceans have English names. Their last characters don't tell them from
+# places in China: 宁国, 株洲.
+_FOREIGN = (
+    "中国 美国 英国 法国 德国 韩国 泰国 俄国 亚洲 欧洲 非洲 美洲 澳洲 太平洋 大西洋 印度洋 北冰洋"
+)
+FOREIGN = frozenset(_FOREIGN.split())
+FOREIGN_ENDS = ("共和国", "王国", "民国", "合众国", "美洲", "大洋洲", "南极洲", "太平洋", "大西洋")
 
 _HAN = re.compile(r"[\u3400-\u9fff\U00020000-\U0003ffff]+")
 _PARTS = re.compile(r"[·•・‧]")  # between the parts of foreign names
@@ -139,15 +152,19 @@ def protected(
 def in_pinyin(name: str, label: str) -> str | None:
     """How a person or a place is written in English without a list: 王小明 → "Wang Xiaoming",
     嘉定区 → "Jiading District". None for any other label, and where it would be wrong or says
-    nothing: of countries, of names without Chinese characters, and of rare characters.
+    nothing: of countries, continents and oceans, of names without Chinese characters, and of rare
+    characters.
+
+    label: in upper or lower case.
 
     Characters of other scripts stay as they are. Raises ImportError (F427) without pypinyin.
     """
-    if not _HAN.search(name) or name[-1] in FOREIGN:
+    kind = label.upper()
+    if kind not in PERSONS | PLACES or not _HAN.search(name):
         return None
-    if label not in PERSONS | PLACES:
+    if kind in PLACES and (name in FOREIGN or name.endswith(FOREIGN_ENDS)):
         return None
-    written = person_in_pinyin(name) if label in PERSONS else place_in_pinyin(name)
+    written = person_in_pinyin(name) if kind in PERSONS else place_in_pinyin(name)
     return None if _HAN.search(written) else written  # of characters without a known reading
 
 
@@ -165,10 +182,10 @@ def person_in_pinyin(name: str) -> str:
 
 def place_in_pinyin(name: str) -> str:
     """The syllables joined, with a word for the division at the end of a longer name."""
-    division = DIVISIONS.get(name[-1]) if len(name) > 2 else None
-    if division is None:
-        return _capitalised(name)
-    return f"{_capitalised(name[:-1])} {division}".strip()
+    for end, division in DIVISIONS.items():
+        if name.endswith(end) and len(name) >= len(end) + 2:
+            return f"{_capitalised(name.removesuffix(end))} {division}".strip()
+    return _capitalised(name)
 
 
 def _capitalised(text: str) -> str:

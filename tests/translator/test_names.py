@@ -87,10 +87,14 @@ def test_no_list() -> None:
         ("吕布", "Lü Bu"),
         ("汤姆·李", "Tangmu Li"),
         ("阿Q", "AQ"),
+        # Their last characters are those of countries, continents and oceans.
+        ("王建国", "Wang Jianguo"),
+        ("陈国", "Chen Guo"),
+        ("李海洋", "Li Haiyang"),
     ],
 )
 def test_persons_in_pinyin(name: str, pinyin: str) -> None:
-    for label in ("PER", "PERSON", "PER.NAM", "NAME"):
+    for label in ("PER", "PERSON", "PER.NAM", "NAME", "name"):
         assert in_pinyin(name, label) == pinyin
 
 
@@ -104,16 +108,35 @@ def test_persons_in_pinyin(name: str, pinyin: str) -> None:
         ("乐业县", "Leye County"),
         ("省", "Sheng"),
         ("K11大厦", "K11Dasha"),
+        ("宁国", "Ningguo"),
+        ("株洲", "Zhuzhou"),
+        ("浦东新区", "Pudong New Area"),
+        ("高新区", "Gaoxin District"),
+        ("中山大街", "Zhongshan Street"),
+        ("世纪大道", "Shiji Avenue"),
+        ("凉山州", "Liangshan Prefecture"),
+        ("延边自治州", "Yanbian Autonomous Prefecture"),
+        ("宁夏自治区", "Ningxia Autonomous Region"),
+        ("杭州", "Hangzhou"),
     ],
 )
 def test_places_in_pinyin(name: str, pinyin: str) -> None:
-    for label in ("LOC", "GPE", "GPE.NAM"):
+    for label in ("LOC", "GPE", "GPE.NAM", "address"):
         assert in_pinyin(name, label) == pinyin
 
 
 @pytest.mark.parametrize(
     ("name", "label"),
-    [("腾讯", "ORG"), ("IBM", "LOC"), ("Tom", "PER"), ("美国", "GPE"), ("亚洲", "LOC")],
+    [
+        ("腾讯", "ORG"),
+        ("IBM", "LOC"),
+        ("Tom", "PER"),
+        ("美国", "GPE"),
+        ("中华人民共和国", "GPE"),
+        ("亚洲", "LOC"),
+        ("南美洲", "LOC"),
+        ("太平洋", "LOC"),
+    ],
 )
 def test_what_pinyin_would_get_wrong(name: str, label: str) -> None:
     assert in_pinyin(name, label) is None
