@@ -18,7 +18,7 @@ from .corpus import is_scored_only, translated
 from .decoding import Decoding
 from .entities import load_reader, with_found
 from .model import Predictions, Seq2SeqModel, encoder_of, initialise, log_probs, network_of
-from .names import Protected, protected
+from .names import Protected, is_name_list, protected
 from .scores import make_scorer
 from .training import Texts, all_texts, encode
 from .vocabulary import PairEncoder
@@ -184,13 +184,22 @@ class Seq2SeqTranslator(NetworkPipe):
 
     @property
     def names(self) -> Mapping[str, str]:
-        """What names are called in the target language."""
+        """What names are called in the target language: strings on one line each, without white
+        space at their ends. Raises ValueError (F310) for what is none of that."""
         known: dict[str, str] = self.cfg["names"]
         return known
 
     @names.setter
     def names(self, value: Mapping[str, str]) -> None:
-        self.cfg["names"] = dict(value)
+        if not is_name_list(value):
+            pairs = value.items() if isinstance(value, Mapping) else ()
+            wrong = next(
+                ({name: text} for name, text in pairs if not is_name_list({name: text})), value
+            )
+            wanted = "a mapping of names to their translations, strings on one line each, not blank"
+            words = {"name": self.name, "setting": "names", "value": wrong, "wanted": wanted}
+            raise ValueError(Errors.F310.format(**words))
+        self.cfg["names"] = {name.strip(): text.strip() for name, text in value.items()}
 
     # Translating
 
@@ -331,8 +340,8 @@ class Seq2SeqTranslator(NetworkPipe):
         names: what names are called in the target language; those of training pairs become
             placeholders.
 
-        Raises ValueError (F403) where there is no pair of texts, ImportError (F400) without the
-        `tokenizers` library.
+        Raises ValueError (F403) where there is no pair of texts, and (F310) for names that are no
+        mapping of strings, ImportError (F400) without the `tokenizers` library.
         """
         validate_get_examples(get_examples, "Seq2SeqTranslator.initialize")
         texts = all_texts(get_examples())

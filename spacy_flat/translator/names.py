@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 
 from ..errors import Errors
 from ..files import read_text_lines
@@ -122,6 +122,15 @@ def name_list(path: Path | None, skip_bad: bool = False) -> dict[str, str]:
     return names
 
 
+def is_name_list(names: object) -> bool:
+    """Whether these are names and what they are called: strings on one line each, not blank."""
+    return isinstance(names, Mapping) and all(
+        isinstance(each, str) and len(each.strip().splitlines()) == 1
+        for pair in names.items()
+        for each in pair
+    )
+
+
 # Names of a Doc
 
 
@@ -131,7 +140,8 @@ def protected(
     labels: Collection[str] | None = None,
     pinyin: bool = True,
 ) -> list[Protected]:
-    """The entities of a Doc whose translation is known: from a list, or in pinyin.
+    """The entities of a Doc whose translation is known: from a list, or in pinyin. White space at
+    their ends is no part of them.
 
     labels: of the entities that are taken; None: all.
     pinyin: persons and places that the list does not have are written in pinyin; others, and what
@@ -143,10 +153,18 @@ def protected(
     for ent in doc.ents:
         if labels is not None and ent.label_ not in labels:
             continue
-        text = names.get(ent.text) or (in_pinyin(ent.text, ent.label_) if pinyin else None)
+        start, end = bare_span(ent)
+        name = doc.text[start:end]
+        text = names.get(name) or (in_pinyin(name, ent.label_) if pinyin else None)
         if text:
-            found.append(Protected(ent.start_char, ent.end_char, text, ent.label_))
+            found.append(Protected(start, end, text, ent.label_))
     return found
+
+
+def bare_span(ent: Span) -> tuple[int, int]:
+    """(start, end) in characters of an entity without white space at its ends."""
+    start = ent.start_char + len(ent.text) - len(ent.text.lstrip())
+    return start, start + len(ent.text.strip())
 
 
 def in_pinyin(name: str, label: str) -> str | None:

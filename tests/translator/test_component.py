@@ -373,6 +373,40 @@ def test_names_are_carried_by_option(trained: Language, copy_of: Copy) -> None:
     assert found[0].text == "Wang Fang likes Beijing."
 
 
+def test_white_space_around_names(trained: Language, copy_of: Copy) -> None:
+    """It is no part of names, neither in the list nor in the text."""
+    nlp = copy_of(trained)
+    translator(nlp).names = {" 北京": " Peking "}
+    assert translator(nlp).names == {"北京": "Peking"}
+    for text in ("北京喜欢茶。", " 北京喜欢茶。", "我喜欢茶。\n 北京"):
+        doc = with_ents(nlp, text, (" 北京" if " " in text else "北京", "LOC"))
+        (found,) = translator(nlp).translate([doc])[0]
+        (ent,) = found.ents
+        assert found.text[ent.start : ent.end] == "Peking"
+        assert ent.source is not None
+        assert text[slice(*ent.source)] == "北京"
+        assert found.text.count("Peking") == 1
+
+
+@pytest.mark.parametrize(
+    ("names", "named"),
+    [
+        ({"上海": "Shanghai", "北京": 1}, "{'北京': 1}"),
+        ({1: "Beijing"}, "{1: 'Beijing'}"),
+        ({"北京": " "}, "{'北京': ' '}"),
+        ({"": "Beijing"}, "{'': 'Beijing'}"),
+        ({"北京": "Bei\njing"}, "{'北京': 'Bei.*njing'}"),
+        (None, "None"),
+        ("ab", "'ab'"),
+        ([("北京", "Beijing")], "Beijing"),
+    ],
+)
+def test_impossible_names(names: Any, named: str, trained: Language) -> None:
+    with pytest.raises(ValueError, match=rf"F310.*seq2seq_translator.*names = .*{named} is not"):
+        translator(trained).names = names
+    assert translator(trained).names == NAMES
+
+
 def test_more_names_than_placeholders(trained: Language) -> None:
     text = "王芳北京" * 10
     doc = with_ents(trained, text, *[("王芳", "PER"), ("北京", "LOC")] * 10)

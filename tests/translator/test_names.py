@@ -169,6 +169,13 @@ def test_entities_with_a_known_translation(nlp: Language) -> None:
     ]
 
 
+def test_white_space_is_no_part_of_a_name(nlp: Language) -> None:
+    doc = with_ents(nlp, " 北京 在", (0, 3, "LOC"))
+    assert doc.ents[0].text == " 北京"
+    assert protected(doc, {}) == [Protected(1, 3, "Beijing", "LOC")]
+    assert protected(doc, {"北京": "Peking"}) == [Protected(1, 3, "Peking", "LOC")]
+
+
 def test_pypinyin_is_missing(nlp: Language, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is needed for names that are not in the list only."""
     monkeypatch.setitem(sys.modules, "pypinyin", None)
