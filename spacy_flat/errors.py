@@ -693,6 +693,11 @@ class Errors(metaclass=_Coded):
         "Component {name!r} can't load the pipeline {entities!r}, which is to find the entities of "
         "translations: {reason}. Install it, or correct [components.{name}.entities]."
     )
+    F405 = (
+        "Component {name!r}: the pipeline of `entities` translates itself, by {component!r}: to "
+        "find the entities of translations would never end. Give a pipeline of the target language "
+        "that sets doc.ents."
+    )
 
     # Searching
     F330 = "There is no text to search in. Give at least one."

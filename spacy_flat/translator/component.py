@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spacy.language import Language
@@ -137,7 +138,7 @@ class Seq2SeqTranslator(NetworkPipe):
         carry_names: bool = True,
         pinyin: bool = True,
         placeholder_rate: float = 0.5,
-        entities: str | Language | None = None,
+        entities: str | Path | Language | None = None,
         scorer: Callable[..., dict[str, Any]] | None = make_scorer(),  # noqa: B008
     ) -> None:
         super().__init__(
@@ -153,7 +154,7 @@ class Seq2SeqTranslator(NetworkPipe):
             carry_names=carry_names,
             pinyin=pinyin,
             placeholder_rate=placeholder_rate,
-            entities=None if isinstance(entities, Language) else entities,
+            entities=_source_of(entities),
         )
         self.cfg["names"] = {}
         self._reader: Language | None = entities if isinstance(entities, Language) else None
@@ -168,19 +169,24 @@ class Seq2SeqTranslator(NetworkPipe):
     pinyin = setting("pinyin", "true or false", is_bool)
     placeholder_rate = setting("placeholder_rate", "0 to 1", lambda value: _is_number(value, 0, 1))
     _source = setting(
-        "entities", "a name or a path", lambda value: value is None or isinstance(value, str)
+        "entities",
+        "a pipeline, or its name or path",
+        lambda value: value is None or (isinstance(value, str) and bool(value.strip())),
     )
 
     @property
     def entities(self) -> str | Language | None:
-        """The pipeline that finds the entities of translations, or its name or path."""
+        """The pipeline that finds the entities of translations, or its name or path. Raises
+        ValueError for anything else (F310), and for a pipeline that translates itself (F405)."""
         source: str | None = self._source
         return source if source is not None else self._reader
 
     @entities.setter
-    def entities(self, value: str | Language | None) -> None:
-        self._source = None if isinstance(value, Language) else value
-        self._reader = value if isinstance(value, Language) else None
+    def entities(self, value: str | Path | Language | None) -> None:
+        reader = value if isinstance(value, Language) else None
+        self._check_reader(reader)
+        self._source = _source_of(value)
+        self._reader = reader
 
     @property
     def names(self) -> Mapping[str, str]:
@@ -237,9 +243,12 @@ class Seq2SeqTranslator(NetworkPipe):
             count where nothing is given; beam is `n_best` at least.
 
         Raises ValueError (F303) without a network, (F341) for an argument that is out of range,
-        TypeError (F028) for what is no text, OSError (F404) where the pipeline of `entities` is
-        wanting, ImportError (F427) without pypinyin.
+        and (F405) for a pipeline of `entities` that translates itself, TypeError (F026) for a
+        single string and (F028) for what is no text, OSError (F404) where the pipeline of
+        `entities` is wanting, ImportError (F427) without pypinyin.
         """
+        if isinstance(texts, str | Doc):
+            raise TypeError(Errors.F026.format(value=repr(texts)[:60]))
         self.require_initialised()
         require_count("n_best", n_best, 1)
         how = Decoding(
@@ -263,7 +272,14 @@ class Seq2SeqTranslator(NetworkPipe):
     def _entity_reader(self) -> Language | None:
         if self._reader is None and self._source is not None:
             self._reader = load_reader(self._source, self.name)
+        self._check_reader(self._reader)
         return self._reader
+
+    def _check_reader(self, reader: Language | None) -> None:
+        """Raises ValueError (F405) for a pipeline that translates: it may be this very one."""
+        for name, pipe in reader.pipeline if reader is not None else ():
+            if isinstance(pipe, Seq2SeqTranslator):
+                raise ValueError(Errors.F405.format(name=self.name, component=name))
 
     # Scoring
 
@@ -366,6 +382,13 @@ class Seq2SeqTranslator(NetworkPipe):
             unit,
             f"{len(encoder.target):,}",
         )
+
+
+def _source_of(entities: object) -> object:
+    """What the config has of `entities`: a path as a string, and nothing of a pipeline itself."""
+    if isinstance(entities, Language):
+        return None
+    return str(entities) if isinstance(entities, Path) else entities
 
 
 def _with_entities(

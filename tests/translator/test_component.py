@@ -19,6 +19,7 @@ from spacy.language import Language
 from spacy.tokens import DocBin
 
 from spacy_flat.nn.optimizers import AdamW
+from spacy_flat.translator.component import Seq2SeqTranslator
 from spacy_flat.translator.options import Seq2SeqOptions, TranslationOptions
 
 from .conftest import (
@@ -98,6 +99,8 @@ def test_impossible_options_of_the_text() -> None:
         ("pinyin", 1),
         ("placeholder_rate", 1.5),
         ("entities", 3),
+        ("entities", ""),
+        ("entities", " "),
     ],
 )
 def test_impossible_settings(name: str, value: object, trained: Language) -> None:
@@ -378,8 +381,9 @@ def test_white_space_around_names(trained: Language, copy_of: Copy) -> None:
     nlp = copy_of(trained)
     translator(nlp).names = {" 北京": " Peking "}
     assert translator(nlp).names == {"北京": "Peking"}
-    for text in ("北京喜欢茶。", " 北京喜欢茶。", "我喜欢茶。\n 北京"):
-        doc = with_ents(nlp, text, (" 北京" if " " in text else "北京", "LOC"))
+    for before in ("", " ", "我喜欢茶。\n"):
+        text = f"{before}北京喜欢茶。"
+        doc = with_ents(nlp, text, (f"{before[-1:]}北京", "LOC"))
         (found,) = translator(nlp).translate([doc])[0]
         (ent,) = found.ents
         assert found.text[ent.start : ent.end] == "Peking"
@@ -398,7 +402,7 @@ def test_white_space_around_names(trained: Language, copy_of: Copy) -> None:
         ({"北京": "Bei\njing"}, "{'北京': 'Bei.*njing'}"),
         (None, "None"),
         ("ab", "'ab'"),
-        ([("北京", "Beijing")], "Beijing"),
+        ([("北京", "Beijing")], r"Beijing'\)\]"),
     ],
 )
 def test_impossible_names(names: Any, named: str, trained: Language) -> None:
@@ -452,6 +456,9 @@ def test_impossible_arguments(trained: Language) -> None:
     for wrong in ({"n_best": 0}, {"beam": 0}, {"length_penalty": -1}, {"max_ratio": 0}):
         with pytest.raises(ValueError, match=f"F341.*{next(iter(wrong))}"):
             translator(trained).translate(["茶"], **wrong)  # type: ignore[arg-type]
+    for single in ("茶", trained.make_doc("茶")):  # which are iterables of characters and tokens
+        with pytest.raises(TypeError, match=r"F026.*茶"):
+            translator(trained).translate(single)
     with pytest.raises(TypeError, match="F028"):
         translator(trained).translate([3])  # type: ignore[list-item]
 
@@ -473,7 +480,7 @@ def test_entities_by_another_pipeline(trained: Language, copy_of: Copy, tmp_path
     text = "王芳喜欢北京。我喜欢茶。"
     expected = [("Wang Fang", "PER", (0, 2)), ("Beijing", "GPE", None), ("tea", "DRINK", None)]
     english().to_disk(tmp_path / "en")
-    for entities in (english(), str(tmp_path / "en")):
+    for entities in (english(), str(tmp_path / "en"), tmp_path / "en"):
         translator(nlp).entities = entities
         for again in (nlp, copy_of(nlp)):
             doc = translator(again)(with_ents(again, text, ("王芳", "PER")))
@@ -487,6 +494,34 @@ def test_entities_by_another_pipeline(trained: Language, copy_of: Copy, tmp_path
     assert labels == [("Beijing", "LOC", (4, 6)), ("tea", "DRINK", None)]
     translator(nlp).entities = None
     assert nlp(text)._.translation_ents == ()
+
+
+def test_the_path_of_entities_is_saved(trained: Language, copy_of: Copy, tmp_path: Path) -> None:
+    """As a string."""
+    nlp = copy_of(trained)
+    translator(nlp).entities = tmp_path / "en"
+    made = Seq2SeqTranslator(
+        nlp.vocab, translator(nlp).model, "translator", entities=tmp_path / "en"
+    )
+    nlp.to_disk(tmp_path / "zh")
+    loaded = translator(spacy.load(tmp_path / "zh"))
+    assert loaded.entities == made.entities == str(tmp_path / "en")
+
+
+def test_entities_by_a_pipeline_that_translates(
+    trained: Language, copy_of: Copy, tmp_path: Path
+) -> None:
+    """It would ask itself without end."""
+    nlp = copy_of(trained)
+    match = r"F405.*'seq2seq_translator'.*translates itself"
+    with pytest.raises(ValueError, match=match):
+        translator(nlp).entities = nlp
+    assert translator(nlp).entities is None
+    translator(nlp).entities = tmp_path  # itself, before it is saved there
+    nlp.to_disk(tmp_path)
+    for again in (nlp, spacy.load(tmp_path)):
+        with pytest.raises(ValueError, match=match):
+            translator(again).translate(["我喜欢茶。"])
 
 
 def test_entities_pipeline_is_loaded_when_first_used(trained: Language, tmp_path: Path) -> None:
