@@ -33,7 +33,8 @@ def translate(
         ),
     ] = None,
     beam: Annotated[
-        int | None, typer.Option(help="Translations that are followed side by side", min=1)
+        int | None,
+        typer.Option(help="Translations that are followed side by side", min=1, max=100),
     ] = None,
     names: Annotated[
         Path | None, typer.Option(help="List of names: name TAB translation", exists=True)

@@ -16,7 +16,7 @@ from ..errors import Errors
 from ..log import logger
 from ..pipe import NetworkPipe, is_bool, setting
 from .corpus import is_scored_only, translated
-from .decoding import Decoding
+from .decoding import MAX_BEAM, MAX_PENALTY, MAX_RATIO, MIN_RATIO, Decoding
 from .entities import load_reader, with_found
 from .model import Predictions, Seq2SeqModel, encoder_of, initialise, log_probs, network_of
 from .names import Protected, is_name_list, protected
@@ -106,8 +106,8 @@ class Seq2SeqTranslator(NetworkPipe):
     model: what translates, a registered architecture.
     device: what the network computes on: "auto" (the CPU, or the GPU that `spacy.prefer_gpu` or
         `--gpu-id` asked for), "cpu", "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
-    beam: hypotheses of a sentence that are followed side by side; 1 takes the most probable piece
-        each time ("greedy").
+    beam: hypotheses of a sentence that are followed side by side, 100 at most; 1 takes the most
+        probable piece each time ("greedy").
     length_penalty: α of Wu et al. (2016): what a hypothesis' log-probability is divided by is
         ((5 + length) / 6)^α. Matters where beam is above 1.
     max_ratio: the longest translation, in pieces for each character of the sentence, with 10 more.
@@ -159,9 +159,19 @@ class Seq2SeqTranslator(NetworkPipe):
         self.cfg["names"] = {}
         self._reader: Language | None = entities if isinstance(entities, Language) else None
 
-    beam = setting("beam", "a whole number, 1 or more", lambda value: _is_count(value, 1))
-    length_penalty = setting("length_penalty", "0 to 10", lambda value: _is_number(value, 0, 10))
-    max_ratio = setting("max_ratio", "0.1 to 100", lambda value: _is_number(value, 0.1, 100))
+    beam = setting(
+        "beam",
+        f"a whole number from 1 to {MAX_BEAM}",
+        lambda value: _is_count(value, 1) and _is_number(value, 1, MAX_BEAM),
+    )
+    length_penalty = setting(
+        "length_penalty", f"0 to {MAX_PENALTY:g}", lambda value: _is_number(value, 0, MAX_PENALTY)
+    )
+    max_ratio = setting(
+        "max_ratio",
+        f"{MIN_RATIO:g} to {MAX_RATIO:g}",
+        lambda value: _is_number(value, MIN_RATIO, MAX_RATIO),
+    )
     no_repeat_ngram = setting(
         "no_repeat_ngram", "a whole number, 0 or more", lambda value: _is_count(value, 0)
     )
@@ -238,9 +248,10 @@ class Seq2SeqTranslator(NetworkPipe):
         """The best translations of each text, with their scores.
 
         texts: of Docs, entities are carried through.
-        n_best: translations of each text, `beam` at most.
+        n_best: translations of each text, if there are as many: a sentence has `beam` at most,
+            a text of several sentences has their combinations.
         beam, length_penalty, max_ratio, no_repeat_ngram: as the settings of these names, which
-            count where nothing is given; beam is `n_best` at least.
+            count where nothing is given; beam is then `n_best` at least, as far as it may be.
 
         Raises ValueError (F303) without a network, (F341) for an argument that is out of range,
         and (F405) for a pipeline of `entities` that translates itself, TypeError (F026) for a
@@ -252,7 +263,7 @@ class Seq2SeqTranslator(NetworkPipe):
         self.require_initialised()
         require_count("n_best", n_best, 1)
         how = Decoding(
-            max(n_best, self.beam) if beam is None else beam,
+            min(max(n_best, self.beam), MAX_BEAM) if beam is None else beam,
             self.length_penalty if length_penalty is None else length_penalty,
             self.max_ratio if max_ratio is None else max_ratio,
             self.no_repeat_ngram if no_repeat_ngram is None else no_repeat_ngram,

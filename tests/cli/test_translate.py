@@ -86,7 +86,7 @@ def test_what_is_not_there(
     assert "F425" in wrong
 
 
-@pytest.mark.parametrize("beam", ["0", "x"])
+@pytest.mark.parametrize("beam", ["0", "101", "x"])
 def test_beams_are_numbers(translation_pipeline: Path, beam: str) -> None:
     result = CliRunner().invoke(app, ["translate", str(translation_pipeline), TEXT, "--beam", beam])
     assert result.exit_code == 2

@@ -92,8 +92,13 @@ def test_impossible_options_of_the_text() -> None:
     ("name", "value"),
     [
         ("beam", 0),
+        ("beam", 101),
+        ("beam", 2.0),
         ("length_penalty", -1),
+        ("length_penalty", 10.1),
         ("max_ratio", 0),
+        ("max_ratio", 0.009),
+        ("max_ratio", 100.1),
         ("no_repeat_ngram", -1),
         ("carry_names", "yes"),
         ("pinyin", 1),
@@ -449,7 +454,19 @@ def test_n_best(trained: Language) -> None:
     # As many hypotheses as translations are asked for.
     assert len(translator(trained).translate(["我喜欢茶。"], n_best=3)[0]) == 3
     assert len(translator(trained).translate(["我喜欢茶。"], n_best=3, beam=2)[0]) == 2
+    # More combinations of sentences than hypotheses of one; a beam is never wider than it may be.
+    assert len(translator(trained).translate(["我喜欢茶。" * 2], n_best=4, beam=2)[0]) == 4
+    assert len(translator(trained).translate(["我喜欢茶。"], n_best=101)[0]) == 100
     assert translator(trained).translate([]) == []
+
+
+def test_settings_and_arguments_have_the_same_range(trained: Language, copy_of: Copy) -> None:
+    pipe = translator(copy_of(trained))
+    ranges = {"beam": (1, 100), "length_penalty": (0, 10), "max_ratio": (0.01, 100)}
+    for name, limits in ranges.items():
+        for limit in limits:
+            setattr(pipe, name, limit)
+            assert pipe.translate([""], **{name: limit})  # type: ignore[arg-type]
 
 
 def test_impossible_arguments(trained: Language) -> None:
