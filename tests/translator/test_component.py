@@ -20,7 +20,9 @@ from spacy.tokens import DocBin
 
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.translator.component import Seq2SeqTranslator
+from spacy_flat.translator.names import Protected
 from spacy_flat.translator.options import Seq2SeqOptions, TranslationOptions
+from spacy_flat.translator.sentences import split
 
 from .conftest import (
     NAMES,
@@ -309,6 +311,21 @@ def test_unknown_characters_are_copied_once(trained: Language) -> None:
         translation = trained(text)._.translation
         for character in set(text) - set("我喜欢茶。"):
             assert translation.count(character) == 1
+
+
+@pytest.mark.parametrize("word", ["NASA", "SNB", "NBA2", "2N0B2A6", "NéB"])
+def test_words_that_are_partly_known_are_copied_whole(trained: Language, word: str) -> None:
+    """N, B and A are known. A word that is known is left to the network, as is what is Chinese."""
+    encoder = translator(trained).model.attrs["encoder"]
+    text = f"{word}很有名！NBA很有名！"
+    names = [name for part in split(text, (), encoder) for name in part.names]
+    assert [(name.start, name.text) for name in names] == [(0, word)]
+    assert trained(text)._.translation.count(word) == 1
+    # An entity within a word keeps its own place.
+    entity = Protected(1, 2, "Li", "PER")
+    names = [name for part in split(text, (entity,), encoder) for name in part.names]
+    assert all(before.end <= after.start for before, after in pairwise(names))
+    assert entity in names
 
 
 def test_sentences_one_by_one(trained: Language) -> None:
