@@ -805,4 +805,9 @@ class Warnings(metaclass=_Coded):
         "it takes their type for unknown. It knows {known}. Add the words with one of these, or "
         "train again."
     )
+    W405 = (
+        "{path}: of {n} pairs, {swapped} have no Chinese character in the text, but some in its "
+        "translation. The text to translate comes first: if the columns or files are swapped, "
+        "exchange them and convert again."
+    )
     W380 = "{path}: this checkpoint is damaged ({reason}); the one before is taken."
