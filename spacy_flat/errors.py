@@ -699,6 +699,15 @@ class Errors(metaclass=_Coded):
         "that sets doc.ents."
     )
 
+    F406 = (
+        "The pipeline {source!r} has no seq2seq_translator of the name {component!r}, but "
+        "{components}. Correct --component, or leave it out if there is one only."
+    )
+    F407 = (
+        "The reference of {text!r} has {value} in doc._.translation, of type {type}, but a "
+        "translation is a string, or None where there is none."
+    )
+
     # Searching
     F330 = "There is no text to search in. Give at least one."
     F331 = "{path}: no index here, {file} is missing. Save one with TextIndex.save."
