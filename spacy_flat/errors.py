@@ -699,6 +699,20 @@ class Errors(metaclass=_Coded):
         "Component {name!r} can't load the pipeline {entities!r}, which is to find the entities of "
         "translations: {reason}. Install it, or correct [components.{name}.entities]."
     )
+    F405 = (
+        "Component {name!r}: the pipeline of `entities` translates itself, by {component!r}: to "
+        "find the entities of translations would never end. Give a pipeline of the target language "
+        "that sets doc.ents."
+    )
+
+    F406 = (
+        "The pipeline {source!r} has no seq2seq_translator of the name {component!r}, but "
+        "{components}. Correct --component, or leave it out if there is one only."
+    )
+    F407 = (
+        "The reference of {text!r} has {value} in doc._.translation, of type {type}, but a "
+        "translation is a string, or None where there is none."
+    )
 
     # Searching
     F330 = "There is no text to search in. Give at least one."
@@ -805,5 +819,10 @@ class Warnings(metaclass=_Coded):
         "The lexicon has words of the types {types}, which this pipeline's network does not know: "
         "it takes their type for unknown. It knows {known}. Add the words with one of these, or "
         "train again."
+    )
+    W405 = (
+        "{path}: of {n} pairs, {swapped} have no Chinese character in the text, but some in its "
+        "translation. The text to translate comes first: if the columns or files are swapped, "
+        "exchange them and convert again."
     )
     W380 = "{path}: this checkpoint is damaged ({reason}); the one before is taken."

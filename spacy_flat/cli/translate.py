@@ -33,7 +33,8 @@ def translate(
         ),
     ] = None,
     beam: Annotated[
-        int | None, typer.Option(help="Translations that are followed side by side", min=1)
+        int | None,
+        typer.Option(help="Translations that are followed side by side", min=1, max=100),
     ] = None,
     names: Annotated[
         Path | None, typer.Option(help="List of names: name TAB translation", exists=True)
@@ -78,8 +79,8 @@ def load_translator(source: str, component: str = "") -> tuple[Language, Seq2Seq
     """A pipeline (package or folder), and its only component that translates, or the one that is
     named.
 
-    Raises ValueError where there is none, or several and none of them is named (F429); otherwise
-    as `spacy.load`.
+    Raises ValueError where there is none, or several and none of them is named (F429), and where
+    none has the name (F406); otherwise as `spacy.load`.
     """
     import spacy
 
@@ -87,8 +88,9 @@ def load_translator(source: str, component: str = "") -> tuple[Language, Seq2Seq
 
     nlp = spacy.load(source)
     found = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, Seq2SeqTranslator)}
-    name = component or next(iter(found), "")
-    if name not in found or (len(found) > 1 and not component):
-        components = ", ".join(found) or "none"
-        raise ValueError(Errors.F429.format(source=source, components=components))
-    return nlp, found[name]
+    words = {"source": source, "components": ", ".join(found) or "none"}
+    if not found or (len(found) > 1 and not component):
+        raise ValueError(Errors.F429.format(**words))
+    if component and component not in found:
+        raise ValueError(Errors.F406.format(**words, component=component))
+    return nlp, found[component or next(iter(found))]

@@ -13,6 +13,7 @@ A pair becomes a Doc of the text, with its translation in `doc._.translation`.
 from __future__ import annotations
 
 import re
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import islice, zip_longest
@@ -21,7 +22,7 @@ from pathlib import Path
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from ..errors import Errors
+from ..errors import Errors, Warnings
 from ..files import read_text_lines
 from ..translator import annotations as extensions  # noqa: F401  (doc._.translation)
 from ..wording import counted
@@ -43,14 +44,21 @@ Cut = Callable[[Path, ConvertOptions, Repairs], Iterator[Pair]]
 
 
 def parallel(cut: Cut, *takes: str) -> Format:
-    """The format of files that `cut` makes pairs of."""
+    """The format of files that `cut` makes pairs of. Warns (W405) where text and translation seem
+    to be swapped."""
 
     def read(path: Path, options: ConvertOptions, repairs: Repairs, vocab: Vocab) -> Iterator[Doc]:
         files = {"source": path, "translation": options.target or path}
+        n_pairs = n_swapped = 0
         for line, *texts in cut(path, options, repairs):
             source, translation = (text.replace("\ufeff", "").strip() for text in texts)
             if is_whole(files, line, source, translation, options.max_length, repairs):
+                n_pairs += 1
+                n_swapped += has_chinese(translation) and not has_chinese(source)
                 yield make_pair(vocab, source, translation)
+        if n_swapped > 0.5 * n_pairs:
+            warning = Warnings.W405.format(path=path, n=n_pairs, swapped=n_swapped)
+            warnings.warn(warning, stacklevel=2)
 
     takes = ("max_length", *takes)
     return Format(read, count_length, show_pair, "translation", takes, "pair", key_of)
@@ -77,6 +85,11 @@ def is_whole(
             repairs.count_line(f"pair with an over-long {side} dropped", error)
             return False
     return True
+
+
+def has_chinese(text: str) -> bool:
+    """Whether a text has Chinese characters."""
+    return _HAN.search(text) is not None
 
 
 def make_pair(vocab: Vocab, source: str, translation: str) -> Doc:
@@ -155,7 +168,5 @@ def detect_format(path: Path) -> str | None:
         return None
     lines = (text for _, text in read_text_lines(path) if text.strip())
     rows = [text.split("\t") for text in islice(lines, SAMPLE)]
-    fitting = sum(
-        len(row) == 2 and bool(_HAN.search(row[0])) and not _HAN.search(row[1]) for row in rows
-    )
+    fitting = sum(len(row) == 2 and has_chinese(row[0]) and not has_chinese(row[1]) for row in rows)
     return "parallel-tsv" if fitting > 0.5 * len(rows) else None

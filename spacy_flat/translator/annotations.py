@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from spacy.tokens import Doc
 
+from ..errors import Errors
+
 _KEY = "translation_ents"  # in doc.user_data
 
 
@@ -40,6 +42,16 @@ def set_translation_ents(doc: Doc, ents: Iterable[TranslationEnt]) -> None:
     """Write the entities of a Doc's translation. They are sorted by where they stand."""
     in_order = sorted(ents, key=lambda ent: (ent.start, ent.end))
     doc.user_data[_KEY] = tuple(tuple(ent) for ent in in_order)
+
+
+def gold_translation(reference: Doc) -> str | None:
+    """The translation of a reference; None where there is none. Raises TypeError (F407) for what is
+    no string."""
+    value = reference._.translation
+    if value is None or isinstance(value, str):
+        return value
+    words = {"text": reference.text[:40], "value": repr(value)[:60], "type": type(value).__name__}
+    raise TypeError(Errors.F407.format(**words))
 
 
 if not Doc.has_extension("translation"):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spacy.language import Language
@@ -15,10 +16,10 @@ from ..errors import Errors
 from ..log import logger
 from ..pipe import NetworkPipe, is_bool, setting
 from .corpus import is_scored_only, translated
-from .decoding import Decoding
+from .decoding import MAX_BEAM, MAX_PENALTY, MAX_RATIO, MIN_RATIO, Decoding
 from .entities import load_reader, with_found
 from .model import Predictions, Seq2SeqModel, encoder_of, initialise, log_probs, network_of
-from .names import Protected, protected
+from .names import Protected, is_name_list, protected
 from .scores import make_scorer
 from .training import Texts, all_texts, encode
 from .vocabulary import PairEncoder
@@ -105,8 +106,8 @@ class Seq2SeqTranslator(NetworkPipe):
     model: what translates, a registered architecture.
     device: what the network computes on: "auto" (the CPU, or the GPU that `spacy.prefer_gpu` or
         `--gpu-id` asked for), "cpu", "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
-    beam: hypotheses of a sentence that are followed side by side; 1 takes the most probable piece
-        each time ("greedy").
+    beam: hypotheses of a sentence that are followed side by side, 100 at most; 1 takes the most
+        probable piece each time ("greedy").
     length_penalty: α of Wu et al. (2016): what a hypothesis' log-probability is divided by is
         ((5 + length) / 6)^α. Matters where beam is above 1.
     max_ratio: the longest translation, in pieces for each character of the sentence, with 10 more.
@@ -137,7 +138,7 @@ class Seq2SeqTranslator(NetworkPipe):
         carry_names: bool = True,
         pinyin: bool = True,
         placeholder_rate: float = 0.5,
-        entities: str | Language | None = None,
+        entities: str | Path | Language | None = None,
         scorer: Callable[..., dict[str, Any]] | None = make_scorer(),  # noqa: B008
     ) -> None:
         super().__init__(
@@ -153,14 +154,24 @@ class Seq2SeqTranslator(NetworkPipe):
             carry_names=carry_names,
             pinyin=pinyin,
             placeholder_rate=placeholder_rate,
-            entities=None if isinstance(entities, Language) else entities,
+            entities=_source_of(entities),
         )
         self.cfg["names"] = {}
         self._reader: Language | None = entities if isinstance(entities, Language) else None
 
-    beam = setting("beam", "a whole number, 1 or more", lambda value: _is_count(value, 1))
-    length_penalty = setting("length_penalty", "0 to 10", lambda value: _is_number(value, 0, 10))
-    max_ratio = setting("max_ratio", "0.1 to 100", lambda value: _is_number(value, 0.1, 100))
+    beam = setting(
+        "beam",
+        f"a whole number from 1 to {MAX_BEAM}",
+        lambda value: _is_count(value, 1) and _is_number(value, 1, MAX_BEAM),
+    )
+    length_penalty = setting(
+        "length_penalty", f"0 to {MAX_PENALTY:g}", lambda value: _is_number(value, 0, MAX_PENALTY)
+    )
+    max_ratio = setting(
+        "max_ratio",
+        f"{MIN_RATIO:g} to {MAX_RATIO:g}",
+        lambda value: _is_number(value, MIN_RATIO, MAX_RATIO),
+    )
     no_repeat_ngram = setting(
         "no_repeat_ngram", "a whole number, 0 or more", lambda value: _is_count(value, 0)
     )
@@ -168,29 +179,43 @@ class Seq2SeqTranslator(NetworkPipe):
     pinyin = setting("pinyin", "true or false", is_bool)
     placeholder_rate = setting("placeholder_rate", "0 to 1", lambda value: _is_number(value, 0, 1))
     _source = setting(
-        "entities", "a name or a path", lambda value: value is None or isinstance(value, str)
+        "entities",
+        "a pipeline, or its name or path",
+        lambda value: value is None or (isinstance(value, str) and bool(value.strip())),
     )
 
     @property
     def entities(self) -> str | Language | None:
-        """The pipeline that finds the entities of translations, or its name or path."""
+        """The pipeline that finds the entities of translations, or its name or path. Raises
+        ValueError for anything else (F310), and for a pipeline that translates itself (F405)."""
         source: str | None = self._source
         return source if source is not None else self._reader
 
     @entities.setter
-    def entities(self, value: str | Language | None) -> None:
-        self._source = None if isinstance(value, Language) else value
-        self._reader = value if isinstance(value, Language) else None
+    def entities(self, value: str | Path | Language | None) -> None:
+        reader = value if isinstance(value, Language) else None
+        self._check_reader(reader)
+        self._source = _source_of(value)
+        self._reader = reader
 
     @property
     def names(self) -> Mapping[str, str]:
-        """What names are called in the target language."""
+        """What names are called in the target language: strings on one line each, without white
+        space at their ends. Raises ValueError (F310) for what is none of that."""
         known: dict[str, str] = self.cfg["names"]
         return known
 
     @names.setter
     def names(self, value: Mapping[str, str]) -> None:
-        self.cfg["names"] = dict(value)
+        if not is_name_list(value):
+            pairs = value.items() if isinstance(value, Mapping) else ()
+            wrong = next(
+                ({name: text} for name, text in pairs if not is_name_list({name: text})), value
+            )
+            wanted = "a mapping of names to their translations, strings on one line each, not blank"
+            words = {"name": self.name, "setting": "names", "value": wrong, "wanted": wanted}
+            raise ValueError(Errors.F310.format(**words))
+        self.cfg["names"] = {name.strip(): text.strip() for name, text in value.items()}
 
     # Translating
 
@@ -223,18 +248,22 @@ class Seq2SeqTranslator(NetworkPipe):
         """The best translations of each text, with their scores.
 
         texts: of Docs, entities are carried through.
-        n_best: translations of each text, `beam` at most.
+        n_best: translations of each text, if there are as many: a sentence has `beam` at most,
+            a text of several sentences has their combinations.
         beam, length_penalty, max_ratio, no_repeat_ngram: as the settings of these names, which
-            count where nothing is given; beam is `n_best` at least.
+            count where nothing is given; beam is then `n_best` at least, as far as it may be.
 
         Raises ValueError (F303) without a network, (F341) for an argument that is out of range,
-        TypeError (F028) for what is no text, OSError (F404) where the pipeline of `entities` is
-        wanting, ImportError (F427) without pypinyin.
+        and (F405) for a pipeline of `entities` that translates itself, TypeError (F026) for a
+        single string and (F028) for what is no text, OSError (F404) where the pipeline of
+        `entities` is wanting, ImportError (F427) without pypinyin.
         """
+        if isinstance(texts, str | Doc):
+            raise TypeError(Errors.F026.format(value=repr(texts)[:60]))
         self.require_initialised()
         require_count("n_best", n_best, 1)
         how = Decoding(
-            max(n_best, self.beam) if beam is None else beam,
+            min(max(n_best, self.beam), MAX_BEAM) if beam is None else beam,
             self.length_penalty if length_penalty is None else length_penalty,
             self.max_ratio if max_ratio is None else max_ratio,
             self.no_repeat_ngram if no_repeat_ngram is None else no_repeat_ngram,
@@ -254,7 +283,14 @@ class Seq2SeqTranslator(NetworkPipe):
     def _entity_reader(self) -> Language | None:
         if self._reader is None and self._source is not None:
             self._reader = load_reader(self._source, self.name)
+        self._check_reader(self._reader)
         return self._reader
+
+    def _check_reader(self, reader: Language | None) -> None:
+        """Raises ValueError (F405) for a pipeline that translates: it may be this very one."""
+        for name, pipe in reader.pipeline if reader is not None else ():
+            if isinstance(pipe, Seq2SeqTranslator):
+                raise ValueError(Errors.F405.format(name=self.name, component=name))
 
     # Scoring
 
@@ -331,8 +367,8 @@ class Seq2SeqTranslator(NetworkPipe):
         names: what names are called in the target language; those of training pairs become
             placeholders.
 
-        Raises ValueError (F403) where there is no pair of texts, ImportError (F400) without the
-        `tokenizers` library.
+        Raises ValueError (F403) where there is no pair of texts, and (F310) for names that are no
+        mapping of strings, ImportError (F400) without the `tokenizers` library.
         """
         validate_get_examples(get_examples, "Seq2SeqTranslator.initialize")
         texts = all_texts(get_examples())
@@ -357,6 +393,13 @@ class Seq2SeqTranslator(NetworkPipe):
             unit,
             f"{len(encoder.target):,}",
         )
+
+
+def _source_of(entities: object) -> object:
+    """What the config has of `entities`: a path as a string, and nothing of a pipeline itself."""
+    if isinstance(entities, Language):
+        return None
+    return str(entities) if isinstance(entities, Path) else entities
 
 
 def _with_entities(

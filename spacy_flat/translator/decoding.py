@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.floating[Any]]
 Mask = NDArray[np.bool_]
 
+MAX_BEAM = 100  # more find nothing better, and take as many times as long
+MAX_PENALTY = 10.0
+MIN_RATIO, MAX_RATIO = 0.01, 100.0
 MORE = 10  # pieces that any translation may have beside those that are relative to the source
 
 
@@ -33,12 +36,12 @@ MORE = 10  # pieces that any translation may have beside those that are relative
 class Decoding:
     """How translations are found.
 
-    beam: hypotheses of each sentence that are followed side by side; 1 takes the most probable
-        piece each time ("greedy").
-    length_penalty: α of Wu et al. (2016), equation 14: scores of hypotheses are divided by
-        ((5 + length) / 6)^α; 0 for sums of log-probabilities, which prefer short ones.
+    beam: hypotheses of each sentence that are followed side by side, 100 at most; 1 takes the most
+        probable piece each time ("greedy").
+    length_penalty: α of Wu et al. (2016), equation 14, from 0 to 10: scores of hypotheses are
+        divided by ((5 + length) / 6)^α; 0 for sums of log-probabilities, which prefer short ones.
     max_ratio: the longest translation, in pieces for each character or piece of the source, with
-        10 more.
+        10 more; from 0.01 to 100.
     no_repeat_ngram: no sequence of so many pieces comes twice in a sentence; 0 for no such rule.
 
     Raises ValueError (F341) for what is out of range.
@@ -50,10 +53,21 @@ class Decoding:
     no_repeat_ngram: int = 5
 
     def __post_init__(self) -> None:
-        require_count("beam", self.beam, 1)
-        alpha, ratio = self.length_penalty, self.max_ratio
-        require("length_penalty", alpha, lambda: 0 <= alpha < np.inf, "a finite number, 0 or more")
-        require("max_ratio", ratio, lambda: 0 < ratio < np.inf, "a finite number, above 0")
+        beam, alpha, ratio = self.beam, self.length_penalty, self.max_ratio
+        require_count("beam", beam, 1)
+        require("beam", beam, lambda: beam <= MAX_BEAM, f"{MAX_BEAM} at most")
+        require(
+            "length_penalty",
+            alpha,
+            lambda: 0 <= alpha <= MAX_PENALTY,
+            f"a number from 0 to {MAX_PENALTY:g}",
+        )
+        require(
+            "max_ratio",
+            ratio,
+            lambda: MIN_RATIO <= ratio <= MAX_RATIO,
+            f"a number from {MIN_RATIO:g} to {MAX_RATIO:g}",
+        )
         require_count("no_repeat_ngram", self.no_repeat_ngram, 0)
 
     def longest(self, source: Source) -> int:

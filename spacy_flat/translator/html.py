@@ -12,6 +12,7 @@ from spacy.tokens import Doc
 
 from ..colours import COLOURS
 from .annotations import translation_ents
+from .names import bare_span
 
 OTHER = "#ddd"  # displaCy's colour of a label that it does not know
 
@@ -69,12 +70,8 @@ def section(doc: Doc) -> str:
 
 def marks(doc: Doc) -> tuple[list[Mark], list[Mark]]:
     """What is marked in a text and in its translation, in the order of each."""
-    source = {
-        (ent.start_char, ent.end_char): Mark(
-            ent.start_char, ent.end_char, ent.label_, colour(ent.label_)
-        )
-        for ent in doc.ents
-    }
+    spans = [(bare_span(ent), ent.label_) for ent in doc.ents]
+    source = {span: Mark(*span, label, colour(label)) for span, label in spans}
     translation = []
     number = 0
     for ent in translation_ents(doc):

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 
 from ..errors import Errors
 from ..files import read_text_lines
@@ -41,11 +41,18 @@ SURNAMES = {
     "长孙": "zhang sun",
     "单于": "chan yu",
 }
-# What English says of a place by a word of its own.
+# What English says of a place by a word of its own; longer ends first.
 DIVISIONS = {
+    "自治区": "Autonomous Region",
+    "自治州": "Autonomous Prefecture",
+    "自治县": "Autonomous County",
+    "新区": "New Area",
+    "大街": "Street",
+    "大道": "Avenue",
     "省": "Province",
     "市": "",
     "区": "District",
+    "州": "Prefecture",
     "县": "County",
     "镇": "Town",
     "乡": "Township",
@@ -53,7 +60,13 @@ DIVISIONS = {
     "路": "Road",
     "街": "Street",
 }
-FOREIGN = "国洲洋"  # countries, continents and oceans have English names
+# Countries, continents and oceans have English names. Their last characters don't tell them from
+# places in China: 宁国, 株洲.
+_FOREIGN = (
+    "中国 美国 英国 法国 德国 韩国 泰国 俄国 亚洲 欧洲 非洲 美洲 澳洲 太平洋 大西洋 印度洋 北冰洋"
+)
+FOREIGN = frozenset(_FOREIGN.split())
+FOREIGN_ENDS = ("共和国", "王国", "民国", "合众国", "美洲", "大洋洲", "南极洲", "太平洋", "大西洋")
 
 _HAN = re.compile(r"[\u3400-\u9fff\U00020000-\U0003ffff]+")
 _PARTS = re.compile(r"[·•・‧]")  # between the parts of foreign names
@@ -109,6 +122,15 @@ def name_list(path: Path | None, skip_bad: bool = False) -> dict[str, str]:
     return names
 
 
+def is_name_list(names: object) -> bool:
+    """Whether these are names and what they are called: strings on one line each, not blank."""
+    return isinstance(names, Mapping) and all(
+        isinstance(each, str) and len(each.strip().splitlines()) == 1
+        for pair in names.items()
+        for each in pair
+    )
+
+
 # Names of a Doc
 
 
@@ -118,7 +140,8 @@ def protected(
     labels: Collection[str] | None = None,
     pinyin: bool = True,
 ) -> list[Protected]:
-    """The entities of a Doc whose translation is known: from a list, or in pinyin.
+    """The entities of a Doc whose translation is known: from a list, or in pinyin. White space at
+    their ends is no part of them.
 
     labels: of the entities that are taken; None: all.
     pinyin: persons and places that the list does not have are written in pinyin; others, and what
@@ -130,24 +153,36 @@ def protected(
     for ent in doc.ents:
         if labels is not None and ent.label_ not in labels:
             continue
-        text = names.get(ent.text) or (in_pinyin(ent.text, ent.label_) if pinyin else None)
+        start, end = bare_span(ent)
+        name = doc.text[start:end]
+        text = names.get(name) or (in_pinyin(name, ent.label_) if pinyin else None)
         if text:
-            found.append(Protected(ent.start_char, ent.end_char, text, ent.label_))
+            found.append(Protected(start, end, text, ent.label_))
     return found
+
+
+def bare_span(ent: Span) -> tuple[int, int]:
+    """(start, end) in characters of an entity without white space at its ends."""
+    start = ent.start_char + len(ent.text) - len(ent.text.lstrip())
+    return start, start + len(ent.text.strip())
 
 
 def in_pinyin(name: str, label: str) -> str | None:
     """How a person or a place is written in English without a list: 王小明 → "Wang Xiaoming",
     嘉定区 → "Jiading District". None for any other label, and where it would be wrong or says
-    nothing: of countries, of names without Chinese characters, and of rare characters.
+    nothing: of countries, continents and oceans, of names without Chinese characters, and of rare
+    characters.
+
+    label: in upper or lower case.
 
     Characters of other scripts stay as they are. Raises ImportError (F427) without pypinyin.
     """
-    if not _HAN.search(name) or name[-1] in FOREIGN:
+    kind = label.upper()
+    if kind not in PERSONS | PLACES or not _HAN.search(name):
         return None
-    if label not in PERSONS | PLACES:
+    if kind in PLACES and (name in FOREIGN or name.endswith(FOREIGN_ENDS)):
         return None
-    written = person_in_pinyin(name) if label in PERSONS else place_in_pinyin(name)
+    written = person_in_pinyin(name) if kind in PERSONS else place_in_pinyin(name)
     return None if _HAN.search(written) else written  # of characters without a known reading
 
 
@@ -165,10 +200,10 @@ def person_in_pinyin(name: str) -> str:
 
 def place_in_pinyin(name: str) -> str:
     """The syllables joined, with a word for the division at the end of a longer name."""
-    division = DIVISIONS.get(name[-1]) if len(name) > 2 else None
-    if division is None:
-        return _capitalised(name)
-    return f"{_capitalised(name[:-1])} {division}".strip()
+    for end, division in DIVISIONS.items():
+        if name.endswith(end) and len(name) >= len(end) + 2:
+            return f"{_capitalised(name.removesuffix(end))} {division}".strip()
+    return _capitalised(name)
 
 
 def _capitalised(text: str) -> str:

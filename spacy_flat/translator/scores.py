@@ -9,6 +9,7 @@ from typing import Any
 from spacy.training import Example
 
 from ..errors import Errors
+from .annotations import gold_translation
 
 
 def score_translations(
@@ -20,12 +21,13 @@ def score_translations(
 
     `bleu` (Papineni et al., 2002) and `chrf` (Popović, 2015) of the whole corpus are from 0 to 1;
     `bleu_signature` and `chrf_signature` say how they were computed. None where there is nothing to
-    score. Raises ImportError (F428) without sacrebleu.
+    score. Raises TypeError (F407) for a gold translation that is no string, ImportError (F428)
+    without sacrebleu.
     """
     pairs = [
-        (example.predicted._.translation or "", example.reference._.translation)
+        (example.predicted._.translation or "", gold)
         for example in examples
-        if example.reference._.translation is not None
+        if (gold := gold_translation(example.reference)) is not None
     ]
     if not pairs:
         return {"bleu": None, "chrf": None}

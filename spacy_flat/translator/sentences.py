@@ -11,6 +11,7 @@ from .names import Protected
 from .vocabulary import PairEncoder, Slot
 
 SENTENCE_END = re.compile(r"""[。！？!?]+[”’」』）)"']*|\n""")
+WORD = re.compile(r"[0-9A-Za-zÀ-ÖØ-öø-ɏ]+")  # in Latin letters, or a number
 COMMA = re.compile(r"[，；、：,;:]|\s")
 
 
@@ -115,13 +116,17 @@ def _outside(places: Sequence[int], names: Sequence[Protected]) -> list[int]:
 def _unknown(
     text: str, names: Sequence[Protected], ends: Sequence[int], encoder: PairEncoder
 ) -> Iterator[Protected]:
-    """Stretches of characters that the encoder does not know, not beyond ends of sentences."""
+    """Stretches of characters that the encoder does not know, and of the words that they belong to,
+    not beyond ends of sentences."""
     taken = {place for name in names for place in range(name.start, name.end)}
+    unknown = set(encoder.unknown(text).tolist()) - taken
+    for word in WORD.finditer(text) if unknown else ():
+        places = range(*word.span())
+        if not unknown.isdisjoint(places):
+            unknown.update(place for place in places if place not in taken)
     borders = set(ends)
     start = end = -1
-    for place in encoder.unknown(text).tolist():
-        if place in taken:
-            continue
+    for place in sorted(unknown):
         if place != end or place in borders:
             if start >= 0:
                 yield Protected(start, end, text[start:end])

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from spacy.training import Example
 
+from .annotations import gold_translation
 from .model import Pair
 from .names import Protected, find_names, places
 from .vocabulary import PairEncoder, Slot
@@ -29,8 +30,8 @@ class Texts(NamedTuple):
 
 def texts_of(example: Example) -> Texts | None:
     """The texts of an example, white space as it comes out of translating; None where one is
-    wanting or blank."""
-    target = example.reference._.translation
+    wanting or blank. Raises TypeError (F407) for a translation that is no string."""
+    target = gold_translation(example.reference)
     source = example.predicted.text.strip()
     target = " ".join(target.split()) if target else ""
     return Texts(source, target) if source and target else None

@@ -80,13 +80,15 @@ def test_what_is_not_there(
 ) -> None:
     assert "F430" in failure(str(translation_pipeline))
     assert "F429" in failure(str(pairs_pipeline), TEXT)
-    assert "F429" in failure(str(translation_pipeline), TEXT, "--component", "entity_ruler")
+    wrong = failure(str(translation_pipeline), TEXT, "--component", "entity_ruler")
+    assert "F406" in wrong
+    assert "of the name 'entity_ruler', but seq2seq_translator." in wrong
     (tmp_path / "names.tsv").write_text("王小明\n", "utf-8")
     wrong = failure(str(translation_pipeline), TEXT, "--names", f"{tmp_path}/names.tsv")
     assert "F425" in wrong
 
 
-@pytest.mark.parametrize("beam", ["0", "x"])
+@pytest.mark.parametrize("beam", ["0", "101", "x"])
 def test_beams_are_numbers(translation_pipeline: Path, beam: str) -> None:
     result = CliRunner().invoke(app, ["translate", str(translation_pipeline), TEXT, "--beam", beam])
     assert result.exit_code == 2

@@ -88,6 +88,7 @@ WRITTEN = st.text(
 ).filter(lambda text: text == text.strip())
 
 
+@pytest.mark.filterwarnings("ignore:.*W405")  # any texts are swapped at times
 @settings(max_examples=30, deadline=None)
 @given(pairs=st.lists(st.tuples(WRITTEN, WRITTEN), min_size=1, max_size=5))
 def test_any_texts_come_back(
@@ -185,6 +186,23 @@ def test_what_can_not_be_told_has_to_be_named(tmp_path: Path, text: str) -> None
     """Swapped columns, above all, are not taken for a table to translate from."""
     with pytest.raises(ValueError, match=r"F150.*parallel-tsv"):
         convert(tmp_path, text)
+
+
+SWAPPED = "He came.\t他来了。\nHe left.\t他走了。\n好\tGood\n"
+
+
+def test_swapped_columns_and_files_are_warned_of(tmp_path: Path) -> None:
+    match = r"W405.*zh\.txt: of 3 pairs, 2 have no Chinese"
+    with pytest.warns(UserWarning, match=match):
+        assert len(convert(tmp_path, SWAPPED, format="parallel-tsv")[0]) == 3
+    with pytest.warns(UserWarning, match=match):
+        convert(tmp_path, "He came.\nHe left.\n好\n", "他来了。\n他走了。\nGood\n")
+
+
+@pytest.mark.filterwarnings("error")
+def test_some_foreign_texts_are_not_warned_of(tmp_path: Path) -> None:
+    """Nor are those with Chinese characters, or none, on both sides."""
+    convert(tmp_path, "OK!\t好!\n好\tGood\n你\t你\nA\tB\n", format="parallel-tsv")
 
 
 # Commands and corpora

@@ -95,6 +95,14 @@ def test_a_carried_name_that_is_no_entity_is_marked_too(nlp: Language) -> None:
     ]
 
 
+def test_an_entity_with_white_space_is_marked_once(nlp: Language) -> None:
+    doc = nlp(" 嘉定")
+    doc.set_ents([doc.char_span(0, 3, "LOC")])
+    doc._.translation = "Jiading"
+    doc._.translation_ents = [TranslationEnt("Jiading", "LOC", 0, 7, (1, 3))]
+    assert [text for _, _, text, _ in marks_of(side_by_side([doc]))] == ["嘉定", "Jiading"]
+
+
 def test_text_without_translation_is_drawn_alone(nlp: Language) -> None:
     html = side_by_side([nlp("没有。"), nlp("")])
     assert "没有。" in html

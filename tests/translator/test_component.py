@@ -19,7 +19,10 @@ from spacy.language import Language
 from spacy.tokens import DocBin
 
 from spacy_flat.nn.optimizers import AdamW
+from spacy_flat.translator.component import Seq2SeqTranslator
+from spacy_flat.translator.names import Protected
 from spacy_flat.translator.options import Seq2SeqOptions, TranslationOptions
+from spacy_flat.translator.sentences import split
 
 from .conftest import (
     NAMES,
@@ -91,13 +94,20 @@ def test_impossible_options_of_the_text() -> None:
     ("name", "value"),
     [
         ("beam", 0),
+        ("beam", 101),
+        ("beam", 2.0),
         ("length_penalty", -1),
+        ("length_penalty", 10.1),
         ("max_ratio", 0),
+        ("max_ratio", 0.009),
+        ("max_ratio", 100.1),
         ("no_repeat_ngram", -1),
         ("carry_names", "yes"),
         ("pinyin", 1),
         ("placeholder_rate", 1.5),
         ("entities", 3),
+        ("entities", ""),
+        ("entities", " "),
     ],
 )
 def test_impossible_settings(name: str, value: object, trained: Language) -> None:
@@ -303,6 +313,21 @@ def test_unknown_characters_are_copied_once(trained: Language) -> None:
             assert translation.count(character) == 1
 
 
+@pytest.mark.parametrize("word", ["NASA", "SNB", "NBA2", "2N0B2A6", "NéB"])
+def test_words_that_are_partly_known_are_copied_whole(trained: Language, word: str) -> None:
+    """N, B and A are known. A word that is known is left to the network, as is what is Chinese."""
+    encoder = translator(trained).model.attrs["encoder"]
+    text = f"{word}很有名！NBA很有名！"
+    names = [name for part in split(text, (), encoder) for name in part.names]
+    assert [(name.start, name.text) for name in names] == [(0, word)]
+    assert trained(text)._.translation.count(word) == 1
+    # An entity within a word keeps its own place.
+    entity = Protected(1, 2, "Li", "PER")
+    names = [name for part in split(text, (entity,), encoder) for name in part.names]
+    assert all(before.end <= after.start for before, after in pairwise(names))
+    assert entity in names
+
+
 def test_sentences_one_by_one(trained: Language) -> None:
     text = " 我喜欢茶。NBA很有名！\n\n王芳喜欢北京。 "
     doc = trained(text)
@@ -373,6 +398,41 @@ def test_names_are_carried_by_option(trained: Language, copy_of: Copy) -> None:
     assert found[0].text == "Wang Fang likes Beijing."
 
 
+def test_white_space_around_names(trained: Language, copy_of: Copy) -> None:
+    """It is no part of names, neither in the list nor in the text."""
+    nlp = copy_of(trained)
+    translator(nlp).names = {" 北京": " Peking "}
+    assert translator(nlp).names == {"北京": "Peking"}
+    for before in ("", " ", "我喜欢茶。\n"):
+        text = f"{before}北京喜欢茶。"
+        doc = with_ents(nlp, text, (f"{before[-1:]}北京", "LOC"))
+        (found,) = translator(nlp).translate([doc])[0]
+        (ent,) = found.ents
+        assert found.text[ent.start : ent.end] == "Peking"
+        assert ent.source is not None
+        assert text[slice(*ent.source)] == "北京"
+        assert found.text.count("Peking") == 1
+
+
+@pytest.mark.parametrize(
+    ("names", "named"),
+    [
+        ({"上海": "Shanghai", "北京": 1}, "{'北京': 1}"),
+        ({1: "Beijing"}, "{1: 'Beijing'}"),
+        ({"北京": " "}, "{'北京': ' '}"),
+        ({"": "Beijing"}, "{'': 'Beijing'}"),
+        ({"北京": "Bei\njing"}, "{'北京': 'Bei.*njing'}"),
+        (None, "None"),
+        ("ab", "'ab'"),
+        ([("北京", "Beijing")], r"Beijing'\)\]"),
+    ],
+)
+def test_impossible_names(names: Any, named: str, trained: Language) -> None:
+    with pytest.raises(ValueError, match=rf"F310.*seq2seq_translator.*names = .*{named} is not"):
+        translator(trained).names = names
+    assert translator(trained).names == NAMES
+
+
 def test_more_names_than_placeholders(trained: Language) -> None:
     text = "王芳北京" * 10
     doc = with_ents(trained, text, *[("王芳", "PER"), ("北京", "LOC")] * 10)
@@ -411,13 +471,28 @@ def test_n_best(trained: Language) -> None:
     # As many hypotheses as translations are asked for.
     assert len(translator(trained).translate(["我喜欢茶。"], n_best=3)[0]) == 3
     assert len(translator(trained).translate(["我喜欢茶。"], n_best=3, beam=2)[0]) == 2
+    # More combinations of sentences than hypotheses of one; a beam is never wider than it may be.
+    assert len(translator(trained).translate(["我喜欢茶。" * 2], n_best=4, beam=2)[0]) == 4
+    assert len(translator(trained).translate(["我喜欢茶。"], n_best=101)[0]) == 100
     assert translator(trained).translate([]) == []
+
+
+def test_settings_and_arguments_have_the_same_range(trained: Language, copy_of: Copy) -> None:
+    pipe = translator(copy_of(trained))
+    ranges = {"beam": (1, 100), "length_penalty": (0, 10), "max_ratio": (0.01, 100)}
+    for name, limits in ranges.items():
+        for limit in limits:
+            setattr(pipe, name, limit)
+            assert pipe.translate([""], **{name: limit})  # type: ignore[arg-type]
 
 
 def test_impossible_arguments(trained: Language) -> None:
     for wrong in ({"n_best": 0}, {"beam": 0}, {"length_penalty": -1}, {"max_ratio": 0}):
         with pytest.raises(ValueError, match=f"F341.*{next(iter(wrong))}"):
             translator(trained).translate(["茶"], **wrong)  # type: ignore[arg-type]
+    for single in ("茶", trained.make_doc("茶")):  # which are iterables of characters and tokens
+        with pytest.raises(TypeError, match=r"F026.*茶"):
+            translator(trained).translate(single)
     with pytest.raises(TypeError, match="F028"):
         translator(trained).translate([3])  # type: ignore[list-item]
 
@@ -439,7 +514,7 @@ def test_entities_by_another_pipeline(trained: Language, copy_of: Copy, tmp_path
     text = "王芳喜欢北京。我喜欢茶。"
     expected = [("Wang Fang", "PER", (0, 2)), ("Beijing", "GPE", None), ("tea", "DRINK", None)]
     english().to_disk(tmp_path / "en")
-    for entities in (english(), str(tmp_path / "en")):
+    for entities in (english(), str(tmp_path / "en"), tmp_path / "en"):
         translator(nlp).entities = entities
         for again in (nlp, copy_of(nlp)):
             doc = translator(again)(with_ents(again, text, ("王芳", "PER")))
@@ -453,6 +528,34 @@ def test_entities_by_another_pipeline(trained: Language, copy_of: Copy, tmp_path
     assert labels == [("Beijing", "LOC", (4, 6)), ("tea", "DRINK", None)]
     translator(nlp).entities = None
     assert nlp(text)._.translation_ents == ()
+
+
+def test_the_path_of_entities_is_saved(trained: Language, copy_of: Copy, tmp_path: Path) -> None:
+    """As a string."""
+    nlp = copy_of(trained)
+    translator(nlp).entities = tmp_path / "en"
+    made = Seq2SeqTranslator(
+        nlp.vocab, translator(nlp).model, "translator", entities=tmp_path / "en"
+    )
+    nlp.to_disk(tmp_path / "zh")
+    loaded = translator(spacy.load(tmp_path / "zh"))
+    assert loaded.entities == made.entities == str(tmp_path / "en")
+
+
+def test_entities_by_a_pipeline_that_translates(
+    trained: Language, copy_of: Copy, tmp_path: Path
+) -> None:
+    """It would ask itself without end."""
+    nlp = copy_of(trained)
+    match = r"F405.*'seq2seq_translator'.*translates itself"
+    with pytest.raises(ValueError, match=match):
+        translator(nlp).entities = nlp
+    assert translator(nlp).entities is None
+    translator(nlp).entities = tmp_path  # itself, before it is saved there
+    nlp.to_disk(tmp_path)
+    for again in (nlp, spacy.load(tmp_path)):
+        with pytest.raises(ValueError, match=match):
+            translator(again).translate(["我喜欢茶。"])
 
 
 def test_entities_pipeline_is_loaded_when_first_used(trained: Language, tmp_path: Path) -> None:

@@ -10,7 +10,13 @@ import torch
 from spacy_flat.text.units import Ints
 from spacy_flat.translator.batch import PairBatch, Side, like_lengths
 from spacy_flat.translator.decoding import Decoding, Hypothesis, Source, decode, search
-from spacy_flat.translator.network import BUCKETS, Seq2Seq, Seq2SeqSizes, distance_buckets
+from spacy_flat.translator.network import (
+    BUCKETS,
+    Seq2Seq,
+    Seq2SeqSizes,
+    State,
+    distance_buckets,
+)
 from spacy_flat.translator.options import Seq2SeqOptions
 from spacy_flat.translator.vocabulary import END, NAMES, START
 
@@ -137,7 +143,7 @@ def test_a_wide_beam_is_exhaustive(length_penalty: float, n_names: int) -> None:
     """With room for all hypotheses, the best of all are found, in their order."""
     net = network(n_pieces=3)
     (source,) = sentences(2)
-    how = Decoding(2000, length_penalty, max_ratio=0.01, no_repeat_ngram=0)
+    how = Decoding(100, length_penalty, max_ratio=0.01, no_repeat_ngram=0)
     longest = 4
     keys = [*range(FIRST, FIRST + 3), *range(NAMES, NAMES + n_names)]
     expected = []
@@ -257,15 +263,33 @@ def test_scores_that_are_not_numbers() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        *(("beam", value) for value in (0, 1.5, True, "2")),
-        *(("length_penalty", value) for value in (-1, math.inf, math.nan, "1")),
-        *(("max_ratio", value) for value in (0, math.inf, None)),
+        *(("beam", value) for value in (0, 101, 1.5, True, "2")),
+        *(("length_penalty", value) for value in (-1, 10.1, math.inf, math.nan, "1")),
+        *(("max_ratio", value) for value in (0, 0.009, 100.1, math.inf, None)),
         *(("no_repeat_ngram", value) for value in (-1, 2.0)),
     ],
 )
 def test_impossible_ways_of_decoding(name: str, value: object) -> None:
     with pytest.raises(ValueError, match=f"F341.*{name}"):
         Decoding(**{name: value})  # type: ignore[arg-type]
+
+
+def test_memory_is_bounded_whatever_the_beam(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A beam of W makes W rows of each sentence: so many fewer sentences are computed at once."""
+    net = network()
+    begin = net.begin
+    n_computed = []
+
+    def count(source: Side, beam: int) -> State:
+        n_computed.append(source.keys.size * beam)
+        return begin(source, beam)
+
+    monkeypatch.setattr(net, "begin", count)
+    sources = [Source(keys) for keys in sentences(*[7] * 40)]
+    for beam in (1, 4, 10):
+        n_computed.clear()
+        assert len(list(decode(net, sources, Decoding(beam), N_PLACEHOLDERS, 160))) == 40
+        assert max(n_computed) == 160
 
 
 def test_like_lengths_are_together() -> None:

@@ -87,10 +87,14 @@ def test_no_list() -> None:
         ("吕布", "Lü Bu"),
         ("汤姆·李", "Tangmu Li"),
         ("阿Q", "AQ"),
+        # Their last characters are those of countries, continents and oceans.
+        ("王建国", "Wang Jianguo"),
+        ("陈国", "Chen Guo"),
+        ("李海洋", "Li Haiyang"),
     ],
 )
 def test_persons_in_pinyin(name: str, pinyin: str) -> None:
-    for label in ("PER", "PERSON", "PER.NAM", "NAME"):
+    for label in ("PER", "PERSON", "PER.NAM", "NAME", "name"):
         assert in_pinyin(name, label) == pinyin
 
 
@@ -104,16 +108,35 @@ def test_persons_in_pinyin(name: str, pinyin: str) -> None:
         ("乐业县", "Leye County"),
         ("省", "Sheng"),
         ("K11大厦", "K11Dasha"),
+        ("宁国", "Ningguo"),
+        ("株洲", "Zhuzhou"),
+        ("浦东新区", "Pudong New Area"),
+        ("高新区", "Gaoxin District"),
+        ("中山大街", "Zhongshan Street"),
+        ("世纪大道", "Shiji Avenue"),
+        ("凉山州", "Liangshan Prefecture"),
+        ("延边自治州", "Yanbian Autonomous Prefecture"),
+        ("宁夏自治区", "Ningxia Autonomous Region"),
+        ("杭州", "Hangzhou"),
     ],
 )
 def test_places_in_pinyin(name: str, pinyin: str) -> None:
-    for label in ("LOC", "GPE", "GPE.NAM"):
+    for label in ("LOC", "GPE", "GPE.NAM", "address"):
         assert in_pinyin(name, label) == pinyin
 
 
 @pytest.mark.parametrize(
     ("name", "label"),
-    [("腾讯", "ORG"), ("IBM", "LOC"), ("Tom", "PER"), ("美国", "GPE"), ("亚洲", "LOC")],
+    [
+        ("腾讯", "ORG"),
+        ("IBM", "LOC"),
+        ("Tom", "PER"),
+        ("美国", "GPE"),
+        ("中华人民共和国", "GPE"),
+        ("亚洲", "LOC"),
+        ("南美洲", "LOC"),
+        ("太平洋", "LOC"),
+    ],
 )
 def test_what_pinyin_would_get_wrong(name: str, label: str) -> None:
     assert in_pinyin(name, label) is None
@@ -144,6 +167,13 @@ def test_entities_with_a_known_translation(nlp: Language) -> None:
     assert protected(doc, {"腾讯": "Tencent"}, labels={"ORG"}) == [
         Protected(4, 6, "Tencent", "ORG")
     ]
+
+
+def test_white_space_is_no_part_of_a_name(nlp: Language) -> None:
+    doc = with_ents(nlp, " 北京 在", (0, 3, "LOC"))
+    assert doc.ents[0].text == " 北京"
+    assert protected(doc, {}) == [Protected(1, 3, "Beijing", "LOC")]
+    assert protected(doc, {"北京": "Peking"}) == [Protected(1, 3, "Peking", "LOC")]
 
 
 def test_pypinyin_is_missing(nlp: Language, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from thinc.api import fix_random_seed
 
 from spacy_flat.nn.optimizers import SGD, AdamW, warmup
 from spacy_flat.translator.corpus import likelihood_corpus
+from spacy_flat.translator.scores import score_translations
 from spacy_flat.translator.training import Texts, candidates, draw_slots, encode
 
 from .conftest import NAMES, PAIRS, TEXTS, add, blank, examples_of, found, make, train, translator
@@ -255,6 +257,20 @@ def test_without_pairs() -> None:
     for pairs in ([("茶", "")], [("", "tea")]):
         with pytest.raises(ValueError, match=r"F403.*'seq2seq_translator'.*translation"):
             nlp.initialize(lambda pairs=pairs: examples_of(nlp, pairs))  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("gold", [3, ["tea"], b"tea"])
+def test_gold_of_another_type(trained: Language, gold: object) -> None:
+    examples = examples_of(trained)
+    examples[1].reference._.translation = gold
+    match = rf"F407.*'他住在北京。' has {re.escape(repr(gold))} .*type {type(gold).__name__},"
+    for use in (trained.update, trained.evaluate, score_translations):
+        with pytest.raises(TypeError, match=match):
+            use(examples)  # type: ignore[operator]
+    nlp = blank()
+    add(nlp)
+    with pytest.raises(TypeError, match=match):
+        nlp.initialize(lambda: examples)
 
 
 def test_pieces_keep_all_of_a_text(trained: Language) -> None:
