@@ -763,6 +763,10 @@ class Errors(metaclass=_Coded):
         "spacy-flat.Encoder.v1 has no path. Set it to the folder of an encoder, as `python -m "
         "spacy flat pretrain` writes it."
     )
+    F395 = (
+        "{path}: holds files, but no pretraining: {names}. They might be written over. Choose an "
+        "empty or a new folder."
+    )
 
 
 class Warnings(metaclass=_Coded):

@@ -86,10 +86,10 @@ def pretrain(
     device: as torch names it. torch's global random state is set.
     clock: seconds, of which a budget of hours is made.
 
-    Raises ValueError where the folder holds a run already (F385) or one of other settings (F386),
-    where the texts are too short (F381), and where the loss is not finite (F387);
-    NotADirectoryError (F138) where the folder is a file; as `read_checkpoint`, and file errors as
-    in `read_lines`.
+    Raises ValueError where the folder holds a run already (F385), one of other settings (F386) or
+    other files (F395), where the texts are too short (F381), and where the loss is not finite
+    (F387); NotADirectoryError (F138) where the folder is a file; as `read_checkpoint`, and file
+    errors as in `read_lines`.
     """
     raw = RawText(texts, options.length - 2, options.seed)
     run = _describe(texts, options, budget, words)
@@ -99,6 +99,8 @@ def pretrain(
     held_out = raw.held_out()
     batches = raw.batches(options.batch, trainer.place)
     is_over = trainer.spent() >= 1
+    if is_over:  # a kill may have come between the last checkpoint and its encoder
+        trainer.publish(out, run)
     while not is_over:
         trainer.learn(*next(batches))
         is_over = trainer.spent() >= 1  # asked once, for time goes on
@@ -131,6 +133,7 @@ def _begin(
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(Errors.F138.format(path=out))
     if not (out / RUN).exists():
+        _require_empty(out)
         characters = Characters.counted(raw.count(), options.vocabulary, options.min_count)
         with replacing(out / VOCABULARY) as temporary:
             temporary.write_text(characters.to_text(), "utf-8", newline="\n")
@@ -144,6 +147,13 @@ def _begin(
             words = {"path": out, "name": name, "saved": saved.get(name), "value": value}
             raise ValueError(Errors.F386.format(**words))
     return Characters.from_text((out / VOCABULARY).read_text("utf-8"))
+
+
+def _require_empty(out: Path) -> None:
+    """Another encoder's files would be written over."""
+    names = sorted(path.name for path in out.iterdir()) if out.exists() else []
+    if names:
+        raise ValueError(Errors.F395.format(path=out, names=", ".join(names[:5])))
 
 
 def _write_run(out: Path, run: dict[str, Any], history: Sequence[Progress]) -> None:
@@ -255,7 +265,10 @@ class Trainer:
         return progress
 
     def save(self, out: Path, run: dict[str, Any]) -> None:
-        """Write a checkpoint, and the encoder as it is now."""
+        """Write a checkpoint, and the encoder as it is now.
+
+        The checkpoint is first, for the encoder can be written again from it.
+        """
         tensors = {}
         for name, parameter in self.network.named_parameters():
             state = self.optimizer.state[parameter]
@@ -269,6 +282,10 @@ class Trainer:
             "history": [asdict(progress) for progress in self.history],
         }
         write_checkpoint(out / CHECKPOINTS, self.step, Checkpoint(tensors, state))
+        self.publish(out, run)
+
+    def publish(self, out: Path, run: dict[str, Any]) -> None:
+        """Write the encoder as it is now, and the reports."""
         characters = self.masking.characters
         write_encoder(out, self.options.objective, self.network, self.sizes, characters)
         _write_run(out, run, self.history)
