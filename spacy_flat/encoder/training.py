@@ -93,10 +93,13 @@ def pretrain(
     """
     raw = RawText(texts, options.length - 2, options.seed)
     run = _describe(texts, options, budget, words)
-    characters = _begin(out, run, raw, options, resume)
-    trainer = Trainer.make(Masking(characters, options, words), budget, device, clock)
-    trainer.restore(read_checkpoint(out / CHECKPOINTS))
+    goes_on = _goes_on(out, run, resume)
     held_out = raw.held_out()
+    characters = _saved_characters(out) if goes_on else _counted_characters(raw, options)
+    trainer = Trainer.make(Masking(characters, options, words), budget, device, clock)
+    if not goes_on:  # only now: what fails before leaves no run behind
+        _begin(out, run, characters)
+    trainer.restore(read_checkpoint(out / CHECKPOINTS))
     batches = raw.batches(options.batch, trainer.place)
     is_over = trainer.spent() >= 1
     if is_over:  # a kill may have come between the last checkpoint and its encoder
@@ -126,19 +129,13 @@ def _describe(
     }
 
 
-def _begin(
-    out: Path, run: dict[str, Any], raw: RawText, options: PretrainOptions, resume: bool
-) -> Characters:
-    """The vocabulary of a new run, or that of the run in the folder; errors as in `pretrain`."""
+def _goes_on(out: Path, run: dict[str, Any], resume: bool) -> bool:
+    """Whether there is a run in the folder, or a new one begins; errors as in `pretrain`."""
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(Errors.F138.format(path=out))
     if not (out / RUN).exists():
         _require_empty(out)
-        characters = Characters.counted(raw.count(), options.vocabulary, options.min_count)
-        with replacing(out / VOCABULARY) as temporary:
-            temporary.write_text(characters.to_text(), "utf-8", newline="\n")
-        _write_run(out, run, [])
-        return characters
+        return False
     if not resume:
         raise ValueError(Errors.F385.format(path=out))
     saved = json.loads((out / RUN).read_text("utf-8"))
@@ -146,7 +143,7 @@ def _begin(
         if saved.get(name) != value:
             words = {"path": out, "name": name, "saved": saved.get(name), "value": value}
             raise ValueError(Errors.F386.format(**words))
-    return Characters.from_text((out / VOCABULARY).read_text("utf-8"))
+    return True
 
 
 def _require_empty(out: Path) -> None:
@@ -154,6 +151,20 @@ def _require_empty(out: Path) -> None:
     names = sorted(path.name for path in out.iterdir()) if out.exists() else []
     if names:
         raise ValueError(Errors.F395.format(path=out, names=", ".join(names[:5])))
+
+
+def _counted_characters(raw: RawText, options: PretrainOptions) -> Characters:
+    return Characters.counted(raw.count(), options.vocabulary, options.min_count)
+
+
+def _saved_characters(out: Path) -> Characters:
+    return Characters.from_text((out / VOCABULARY).read_text("utf-8"))
+
+
+def _begin(out: Path, run: dict[str, Any], characters: Characters) -> None:
+    with replacing(out / VOCABULARY) as temporary:
+        temporary.write_text(characters.to_text(), "utf-8", newline="\n")
+    _write_run(out, run, [])
 
 
 def _write_run(out: Path, run: dict[str, Any], history: Sequence[Progress]) -> None:

@@ -239,9 +239,11 @@ def test_texts_that_are_too_short(tmp_path: Path) -> None:
     for text in ("", "短", "一行而已，没有第二行，" * 10):
         path.write_text(text, "utf-8")
         with pytest.raises(ValueError, match="F381"):
-            run(path, tmp_path / f"out{len(text)}", options("mlm"), 1)
+            run(path, tmp_path / "out", options("mlm"), 1)
     with pytest.raises(FileNotFoundError, match="F001"):
         run(tmp_path / "none.txt", tmp_path / "out", options("mlm"), 1)
+    path.write_text("\n".join(sentences(400)), "utf-8")
+    run(path, tmp_path / "out", options("mlm"), 1)  # what failed is not in its way
 
 
 # Characters and masks
