@@ -753,7 +753,8 @@ class Errors(metaclass=_Coded):
         "same settings and texts, or choose another folder."
     )
     F387 = (
-        "The loss is not finite at step {step}. Begin anew with a lower learning rate than {rate}."
+        "The loss is not finite at step {step}. Begin anew in another folder, with a lower "
+        "learning rate than {rate}."
     )
     F388 = (
         "GPU {gpu} can't be used: torch sees {count}. Check its number with nvidia-smi, install a "
@@ -766,6 +767,10 @@ class Errors(metaclass=_Coded):
     F395 = (
         "{path}: holds files, but no pretraining: {names}. They might be written over. Choose an "
         "empty or a new folder."
+    )
+    F396 = (
+        "{path}: holds no pretraining that could be resumed. Correct the folder's name, or leave "
+        "out --resume to begin one."
     )
 
 

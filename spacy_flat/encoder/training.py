@@ -87,9 +87,9 @@ def pretrain(
     clock: seconds, of which a budget of hours is made.
 
     Raises ValueError where the folder holds a run already (F385), one of other settings (F386) or
-    other files (F395), where the texts are too short (F381), and where the loss is not finite
-    (F387); NotADirectoryError (F138) where the folder is a file; as `read_checkpoint`, and file
-    errors as in `read_lines`.
+    other files (F395), or none that could be resumed (F396); where the texts are too short (F381),
+    and where the loss is not finite (F387); NotADirectoryError (F138) where the folder is a file;
+    as `read_checkpoint`, and file errors as in `read_lines`.
     """
     raw = RawText(texts, options.length - 2, options.seed)
     run = _describe(texts, options, budget, words)
@@ -134,6 +134,8 @@ def _goes_on(out: Path, run: dict[str, Any], resume: bool) -> bool:
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(Errors.F138.format(path=out))
     if not (out / RUN).exists():
+        if resume:
+            raise ValueError(Errors.F396.format(path=out))
         _require_empty(out)
         return False
     if not resume:

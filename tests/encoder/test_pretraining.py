@@ -201,6 +201,12 @@ def test_another_encoder_in_the_folder(raw_text: Path, tmp_path: Path) -> None:
     assert (tmp_path / WEIGHTS).read_bytes() == b"mine"
 
 
+def test_nothing_to_resume(raw_text: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"F396.*nowhere"):
+        run(raw_text, tmp_path / "nowhere", options("lm"), 2, resume=True)
+    assert not (tmp_path / "nowhere").exists()
+
+
 # Texts
 
 
