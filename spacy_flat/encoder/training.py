@@ -80,16 +80,16 @@ def pretrain(
 
     texts: plain, .gz or .xz, UTF-8; read a line at a time, after a pass that counts characters.
     words: those whose characters are masked together.
-    resume: go on at the last checkpoint in the folder. With a budget of steps, and on one thread of
-        a CPU, the result is then the same as that of a training without a break: all random numbers
-        of a step come from the seed and the step's number.
+    resume: go on at the last checkpoint, where the folder has a run. With a budget of steps, and on
+        one thread of a CPU, the result is then the same as that of a training without a break: all
+        random numbers of a step come from the seed and the step's number.
     device: as torch names it. torch's global random state is set.
     clock: seconds, of which a budget of hours is made.
 
     Raises ValueError where the folder holds a run already (F385), one of other settings (F386) or
-    other files (F395), or none that could be resumed (F396); where the texts are too short (F381),
-    and where the loss is not finite (F387); NotADirectoryError (F138) where the folder is a file;
-    as `read_checkpoint`, and file errors as in `read_lines`.
+    other files (F395), where the texts are too short (F381), and where the loss is not finite
+    (F387); NotADirectoryError (F138) where the folder is a file; as `read_checkpoint`, and file
+    errors as in `read_lines`.
     """
     raw = RawText(texts, options.length - 2, options.seed)
     run = _describe(texts, options, budget, words)
@@ -134,8 +134,6 @@ def _goes_on(out: Path, run: dict[str, Any], resume: bool) -> bool:
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(Errors.F138.format(path=out))
     if not (out / RUN).exists():
-        if resume:
-            raise ValueError(Errors.F396.format(path=out))
         _require_empty(out)
         return False
     if not resume:

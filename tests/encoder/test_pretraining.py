@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
+from typer.testing import CliRunner
 
+from spacy_flat.cli import app
 from spacy_flat.encoder import training
 from spacy_flat.encoder.blocks import HELD_OUT_EVERY, Place, RawText
 from spacy_flat.encoder.masking import Masking
@@ -202,9 +204,13 @@ def test_another_encoder_in_the_folder(raw_text: Path, tmp_path: Path) -> None:
 
 
 def test_nothing_to_resume(raw_text: Path, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"F396.*nowhere"):
-        run(raw_text, tmp_path / "nowhere", options("lm"), 2, resume=True)
-    assert not (tmp_path / "nowhere").exists()
+    """Another folder was meant: the command does not begin a training there."""
+    out = tmp_path / "nowhere"
+    arguments = ["pretrain", str(raw_text), "--out", str(out), "--steps", "1", "--resume"]
+    result = CliRunner().invoke(app, [*arguments, "--objective", "lm"])
+    assert result.exit_code == 1
+    assert "F396" in result.output
+    assert not out.exists()
 
 
 # Texts
