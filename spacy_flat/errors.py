@@ -670,7 +670,8 @@ class Errors(metaclass=_Coded):
     F366 = (
         "There are no vectors of the characters of {text!r}. The component `transformer` must be "
         "in the pipeline and enabled, stand before this one, and have the architecture "
-        "spacy-flat.CharacterTransformer.v1."
+        "spacy-flat.CharacterTransformer.v1. spaCy's own components, such as ner and tagger, want "
+        "vectors of tokens: their tok2vec is spacy-transformers.TransformerListener.v1."
     )
     F367 = (
         'The units are tokens (unit = "token"), but the tok2vec gives vectors of characters. Take '

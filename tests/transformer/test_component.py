@@ -12,6 +12,7 @@ import spacy
 import torch
 from ner.conftest import GOLD, TEXTS, blank, examples_of, found
 from spacy.language import Language
+from spacy.training import Example
 
 from .conftest import (
     LISTENER,
@@ -141,6 +142,14 @@ def test_rest_and_warm_up(tiny_bert: Path) -> None:
     for encoder(nlp).steps in range(2, 8):
         shares.append(encoder(nlp)._share())
     assert shares == [0.25, 0.5, 0.75, 1.0, 1.0, 1.0]
+
+
+def test_a_new_training_rests_again(tiny_bert: Path) -> None:
+    nlp = make(tiny_bert, frozen_steps=2)
+    learn(nlp, start(nlp), 3)
+    assert encoder(nlp).learns
+    start(nlp)
+    assert not encoder(nlp).learns
 
 
 def test_multiplier_of_zero_freezes(tiny_bert: Path) -> None:
@@ -290,6 +299,16 @@ def test_processes_and_batches(trained: Language) -> None:
     assert [doc._.char_ents for doc in trained.pipe(texts, n_process=2)] == one_by_one
 
 
+def test_padding_changes_no_vector(trained: Language) -> None:
+    """A text has the same vectors alone and beside longer ones."""
+    texts = ["上海", "他在北京大学读书。", "南京市长江大桥来了。" * 9]
+    network = trained.get_pipe("transformer").model  # type: ignore[attr-defined]
+    together = network.predict([trained.make_doc(text) for text in texts]).doc_data
+    for text, data in zip(texts, together, strict=True):
+        (beside,) = data.model_output.last_hidden_state
+        np.testing.assert_allclose(beside, vectors(trained, text), atol=1e-5)
+
+
 # Other encoders
 
 
@@ -378,6 +397,24 @@ def test_disabled_transformer(trained: Language) -> None:
         pytest.raises(ValueError, match=r"F366.*上海"),
     ):
         trained("上海")
+
+
+@pytest.mark.parametrize("factory", ["ner", "tagger"])
+def test_spacys_own_components(tiny_bert: Path, factory: str) -> None:
+    """They want vectors of tokens, and the error names the listener that gives them."""
+    nlp = blank()
+    add_transformer(nlp, tiny_bert)
+    nlp.add_pipe(factory, config={"model": {"tok2vec": LISTENER}})
+    with pytest.raises(ValueError, match=r"F366.*spacy-transformers\.TransformerListener\.v1"):
+        nlp.initialize(lambda: tagged(nlp))
+
+
+def tagged(nlp: Language) -> list[Example]:
+    examples = examples_of(nlp)
+    for example in examples:
+        for token in example.reference:
+            token.tag_ = "X"
+    return examples
 
 
 def test_vectors_of_another_transformer(tiny_bert: Path) -> None:

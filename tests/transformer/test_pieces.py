@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +50,17 @@ def test_encoder_is_saved(tiny_bert: Path) -> None:
     again = PieceEncoder().from_bytes(encoder.to_bytes())
     assert again == encoder
     assert again.pieces(ODD).tolist() == encoder.pieces(ODD).tolist()
+
+
+def test_a_character_of_several_pieces_is_unknown(tiny_bert: Path) -> None:
+    """BERT's tokenizer takes accents off, and so a Korean syllable apart."""
+    encoder = encoder_of(tiny_bert)
+    tokenizer = json.loads(encoder.tokenizer)
+    vocabulary = tokenizer["model"]["vocab"]
+    vocabulary |= {"\u1100": len(vocabulary), "##\u1161": len(vocabulary) + 1}
+    encoder = replace(encoder, tokenizer=json.dumps(tokenizer))
+    assert len(encoder._tokenizer.encode("가", add_special_tokens=False).ids) == 2
+    assert encoder.pieces("가").tolist() == [encoder.unknown]
 
 
 def test_settings_of_the_tokenizer_do_not_matter(tiny_bert: Path) -> None:
