@@ -149,6 +149,16 @@ def test_window_beyond_the_encoder(tmp_path: Path) -> None:
     assert nlp("上海" * 100)._.trf_data.model_output.last_hidden_state.shape == (1, 200, WIDTH)
 
 
+def test_window_beyond_a_roberta(tmp_path: Path) -> None:
+    """Its positions begin at padding + 1: the padding here is 0, and of 64 places 63 are read."""
+    folder = save_encoder(tmp_path / "roberta", "roberta", max_position_embeddings=64)
+    with pytest.raises(ValueError, match=r"F363.*63 pieces.*window = 62"):
+        start(make(folder, window=62, overlap=8))
+    nlp = make(folder, window=61, overlap=8)
+    start(nlp)
+    assert nlp("上海" * 100)._.trf_data.model_output.last_hidden_state.shape == (1, 200, WIDTH)
+
+
 def test_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"F364.*nowhere"):
         start(make(tmp_path / "nowhere"))
