@@ -676,7 +676,8 @@ class Errors(metaclass=_Coded):
     F366 = (
         "There are no vectors of the characters of {text!r}. The component `transformer` must be "
         "in the pipeline and enabled, stand before this one, and have the architecture "
-        "spacy-flat.CharacterTransformer.v1."
+        "spacy-flat.CharacterTransformer.v1. spaCy's own components, such as ner and tagger, want "
+        "vectors of tokens: their tok2vec is spacy-transformers.TransformerListener.v1."
     )
     F367 = (
         'The units are tokens (unit = "token"), but the tok2vec gives vectors of characters. Take '
@@ -773,7 +774,8 @@ class Errors(metaclass=_Coded):
         "same settings and texts, or choose another folder."
     )
     F387 = (
-        "The loss is not finite at step {step}. Begin anew with a lower learning rate than {rate}."
+        "The loss is not finite at step {step}. Begin anew in another folder, with a lower "
+        "learning rate than {rate}."
     )
     F388 = (
         "GPU {gpu} can't be used: torch sees {count}. Check its number with nvidia-smi, install a "
@@ -782,6 +784,14 @@ class Errors(metaclass=_Coded):
     F389 = (
         "spacy-flat.Encoder.v1 has no path. Set it to the folder of an encoder, as `python -m "
         "spacy flat pretrain` writes it."
+    )
+    F395 = (
+        "{path}: holds files, but no pretraining: {names}. They might be written over. Choose an "
+        "empty or a new folder."
+    )
+    F396 = (
+        "{path}: holds no pretraining that could be resumed. Correct the folder's name, or leave "
+        "out --resume to begin one."
     )
 
 

@@ -90,8 +90,12 @@ def pretrain(
     import torch
 
     from ..encoder.options import Budget, PretrainOptions
+    from ..encoder.training import RUN
     from ..encoder.training import pretrain as train
+    from ..errors import Errors
 
+    if resume and not (out / RUN).exists():
+        raise ValueError(Errors.F396.format(path=out))
     options = PretrainOptions(
         objective=objective.value,
         width=width,

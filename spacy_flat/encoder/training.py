@@ -80,25 +80,30 @@ def pretrain(
 
     texts: plain, .gz or .xz, UTF-8; read a line at a time, after a pass that counts characters.
     words: those whose characters are masked together.
-    resume: go on at the last checkpoint in the folder. With a budget of steps, and on one thread of
-        a CPU, the result is then the same as that of a training without a break: all random numbers
-        of a step come from the seed and the step's number.
+    resume: go on at the last checkpoint, where the folder has a run. With a budget of steps, and on
+        one thread of a CPU, the result is then the same as that of a training without a break: all
+        random numbers of a step come from the seed and the step's number.
     device: as torch names it. torch's global random state is set.
     clock: seconds, of which a budget of hours is made.
 
-    Raises ValueError where the folder holds a run already (F385) or one of other settings (F386),
-    where the texts are too short (F381), and where the loss is not finite (F387);
-    NotADirectoryError (F138) where the folder is a file; as `read_checkpoint`, and file errors as
-    in `read_lines`.
+    Raises ValueError where the folder holds a run already (F385), one of other settings (F386) or
+    other files (F395), where the texts are too short (F381), and where the loss is not finite
+    (F387); NotADirectoryError (F138) where the folder is a file; as `read_checkpoint`, and file
+    errors as in `read_lines`.
     """
     raw = RawText(texts, options.length - 2, options.seed)
     run = _describe(texts, options, budget, words)
-    characters = _begin(out, run, raw, options, resume)
-    trainer = Trainer.make(Masking(characters, options, words), budget, device, clock)
-    trainer.restore(read_checkpoint(out / CHECKPOINTS))
+    goes_on = _goes_on(out, run, resume)
     held_out = raw.held_out()
+    characters = _saved_characters(out) if goes_on else _counted_characters(raw, options)
+    trainer = Trainer.make(Masking(characters, options, words), budget, device, clock)
+    if not goes_on:  # only now: what fails before leaves no run behind
+        _begin(out, run, characters)
+    trainer.restore(read_checkpoint(out / CHECKPOINTS))
     batches = raw.batches(options.batch, trainer.place)
     is_over = trainer.spent() >= 1
+    if is_over:  # a kill may have come between the last checkpoint and its encoder
+        trainer.publish(out, run)
     while not is_over:
         trainer.learn(*next(batches))
         is_over = trainer.spent() >= 1  # asked once, for time goes on
@@ -124,18 +129,13 @@ def _describe(
     }
 
 
-def _begin(
-    out: Path, run: dict[str, Any], raw: RawText, options: PretrainOptions, resume: bool
-) -> Characters:
-    """The vocabulary of a new run, or that of the run in the folder; errors as in `pretrain`."""
+def _goes_on(out: Path, run: dict[str, Any], resume: bool) -> bool:
+    """Whether there is a run in the folder, or a new one begins; errors as in `pretrain`."""
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(Errors.F138.format(path=out))
     if not (out / RUN).exists():
-        characters = Characters.counted(raw.count(), options.vocabulary, options.min_count)
-        with replacing(out / VOCABULARY) as temporary:
-            temporary.write_text(characters.to_text(), "utf-8", newline="\n")
-        _write_run(out, run, [])
-        return characters
+        _require_empty(out)
+        return False
     if not resume:
         raise ValueError(Errors.F385.format(path=out))
     saved = json.loads((out / RUN).read_text("utf-8"))
@@ -143,7 +143,28 @@ def _begin(
         if saved.get(name) != value:
             words = {"path": out, "name": name, "saved": saved.get(name), "value": value}
             raise ValueError(Errors.F386.format(**words))
+    return True
+
+
+def _require_empty(out: Path) -> None:
+    """Another encoder's files would be written over."""
+    names = sorted(path.name for path in out.iterdir()) if out.exists() else []
+    if names:
+        raise ValueError(Errors.F395.format(path=out, names=", ".join(names[:5])))
+
+
+def _counted_characters(raw: RawText, options: PretrainOptions) -> Characters:
+    return Characters.counted(raw.count(), options.vocabulary, options.min_count)
+
+
+def _saved_characters(out: Path) -> Characters:
     return Characters.from_text((out / VOCABULARY).read_text("utf-8"))
+
+
+def _begin(out: Path, run: dict[str, Any], characters: Characters) -> None:
+    with replacing(out / VOCABULARY) as temporary:
+        temporary.write_text(characters.to_text(), "utf-8", newline="\n")
+    _write_run(out, run, [])
 
 
 def _write_run(out: Path, run: dict[str, Any], history: Sequence[Progress]) -> None:
@@ -255,7 +276,10 @@ class Trainer:
         return progress
 
     def save(self, out: Path, run: dict[str, Any]) -> None:
-        """Write a checkpoint, and the encoder as it is now."""
+        """Write a checkpoint, and the encoder as it is now.
+
+        The checkpoint is first, for the encoder can be written again from it.
+        """
         tensors = {}
         for name, parameter in self.network.named_parameters():
             state = self.optimizer.state[parameter]
@@ -269,6 +293,10 @@ class Trainer:
             "history": [asdict(progress) for progress in self.history],
         }
         write_checkpoint(out / CHECKPOINTS, self.step, Checkpoint(tensors, state))
+        self.publish(out, run)
+
+    def publish(self, out: Path, run: dict[str, Any]) -> None:
+        """Write the encoder as it is now, and the reports."""
         characters = self.masking.characters
         write_encoder(out, self.options.objective, self.network, self.sizes, characters)
         _write_run(out, run, self.history)

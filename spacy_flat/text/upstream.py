@@ -90,10 +90,17 @@ class Upstream:
         return self.vectors[np.concatenate(rows)]
 
     def backprop(self) -> None:
-        """Pass the gradients that have gathered in the vectors on to the tok2vec."""
-        if self.tok2vec is None or self.vectors.grad is None:  # nothing was learnt
+        """Pass the gradients that have gathered in the vectors on to the tok2vec.
+
+        Zeros where there are none: a shared tok2vec learns when the last of its listeners calls it,
+        from what all have passed on.
+        """
+        if self.tok2vec is None:
             return
-        gradient = torch2xp(self.vectors.grad, ops=self.tok2vec.ops)[1:]
+        gathered = self.vectors.grad
+        if gathered is None:
+            gathered = self.vectors.new_zeros(self.vectors.shape)
+        gradient = torch2xp(gathered, ops=self.tok2vec.ops)[1:]
         ends = np.cumsum(self._lengths).tolist()
         self._backprop(
             [gradient[end - n : end] for end, n in zip(ends, self._lengths, strict=True)]

@@ -151,7 +151,7 @@ def load_encoder(model: TransformerModel, X: object = None, Y: object = None) ->
         encoder = AutoModel.from_pretrained(name, config=config)
     except (OSError, ValueError) as error:
         raise OSError(Errors.F364.format(name=name, reason=error)) from error
-    places = min(config.max_position_embeddings, tokenizer.model_max_length)
+    places = min(places_of(encoder), tokenizer.model_max_length)
     if options.window + 2 > places:
         raise ValueError(Errors.F363.format(name=name, places=places, window=options.window))
     model.attrs["encoder"] = PieceEncoder.of(tokenizer, name)
@@ -161,6 +161,15 @@ def load_encoder(model: TransformerModel, X: object = None, Y: object = None) ->
         {"encoder": plain, "options": options.fixed()},
     )
     model.set_dim("nO", config.hidden_size)
+
+
+def places_of(encoder: Any) -> int:
+    """How many pieces an encoder reads at most. RoBERTa's positions begin behind the number of its
+    padding, and those before are never used."""
+    tables = [m for name, m in encoder.named_modules() if name.endswith("position_embeddings")]
+    paddings = [table.padding_idx for table in tables]
+    unused = max([int(padding) + 1 for padding in paddings if padding is not None], default=0)
+    return int(encoder.config.max_position_embeddings) - unused
 
 
 def read_characters(

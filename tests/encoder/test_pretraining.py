@@ -11,12 +11,15 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
+from typer.testing import CliRunner
 
+from spacy_flat.cli import app
+from spacy_flat.encoder import training
 from spacy_flat.encoder.blocks import HELD_OUT_EVERY, Place, RawText
 from spacy_flat.encoder.masking import Masking
 from spacy_flat.encoder.options import Budget, Objective, PretrainOptions
 from spacy_flat.encoder.storage import WEIGHTS
-from spacy_flat.encoder.training import CHECKPOINTS, Progress, pretrain, rate_share
+from spacy_flat.encoder.training import CHECKPOINTS, RUN, Progress, pretrain, rate_share
 from spacy_flat.encoder.vocabulary import END, MARKS, MASK, START, UNKNOWN, Characters
 
 from .conftest import OBJECTIVES, WORDS, one_thread, options, run, sentences
@@ -116,6 +119,29 @@ def test_a_finished_training_stays(raw_text: Path, tmp_path: Path) -> None:
     assert (tmp_path / WEIGHTS).read_bytes() == before
 
 
+def test_a_finished_training_has_its_encoder(
+    raw_text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one that was killed behind its last checkpoint, before the encoder was written."""
+
+    def killed(*_: object) -> None:
+        raise KilledError
+
+    wanted = options("mlm")
+    run(raw_text, tmp_path / "whole", wanted, 3)
+    with monkeypatch.context() as context:
+        context.setattr(training, "write_encoder", killed)
+        with pytest.raises(KilledError):
+            run(raw_text, tmp_path / "killed", wanted, 3)
+    assert not (tmp_path / "killed" / WEIGHTS).exists()
+    run(raw_text, tmp_path / "killed", wanted, 3, resume=True)
+    whole, killed_ = (load_file(tmp_path / name / WEIGHTS) for name in ("whole", "killed"))
+    for name, tensor in whole.items():
+        torch.testing.assert_close(killed_[name], tensor, rtol=1e-5, atol=1e-6)
+    history = json.loads((tmp_path / "killed" / RUN).read_text("utf-8"))["history"]
+    assert [row["step"] for row in history] == [3]
+
+
 def test_the_last_two_checkpoints_are_kept(raw_text: Path, tmp_path: Path) -> None:
     run(raw_text, tmp_path, options("lm", save_every=1), 5)
     names = sorted(path.name for path in (tmp_path / CHECKPOINTS).iterdir())
@@ -168,6 +194,25 @@ def test_another_run_in_the_folder(raw_text: Path, tmp_path: Path) -> None:
         run(raw_text, other, options("lm"), 2)
 
 
+def test_another_encoder_in_the_folder(raw_text: Path, tmp_path: Path) -> None:
+    """A BERT of the user's is not written over."""
+    (tmp_path / WEIGHTS).write_bytes(b"mine")
+    with pytest.raises(ValueError, match=rf"F395.*{WEIGHTS}"):
+        run(raw_text, tmp_path, options("lm"), 2)
+    assert [path.name for path in tmp_path.iterdir()] == [WEIGHTS]
+    assert (tmp_path / WEIGHTS).read_bytes() == b"mine"
+
+
+def test_nothing_to_resume(raw_text: Path, tmp_path: Path) -> None:
+    """Another folder was meant: the command does not begin a training there."""
+    out = tmp_path / "nowhere"
+    arguments = ["pretrain", str(raw_text), "--out", str(out), "--steps", "1", "--resume"]
+    result = CliRunner().invoke(app, [*arguments, "--objective", "lm"])
+    assert result.exit_code == 1
+    assert "F396" in result.output
+    assert not out.exists()
+
+
 # Texts
 
 
@@ -206,9 +251,11 @@ def test_texts_that_are_too_short(tmp_path: Path) -> None:
     for text in ("", "短", "一行而已，没有第二行，" * 10):
         path.write_text(text, "utf-8")
         with pytest.raises(ValueError, match="F381"):
-            run(path, tmp_path / f"out{len(text)}", options("mlm"), 1)
+            run(path, tmp_path / "out", options("mlm"), 1)
     with pytest.raises(FileNotFoundError, match="F001"):
         run(tmp_path / "none.txt", tmp_path / "out", options("mlm"), 1)
+    path.write_text("\n".join(sentences(400)), "utf-8")
+    run(path, tmp_path / "out", options("mlm"), 1)  # what failed is not in its way
 
 
 # Characters and masks

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import pickle
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -89,7 +91,8 @@ def test_a_step_that_never_came_is_not_made_later() -> None:
     assert weight(shim) == before
 
 
-def test_copies_keep_the_settings() -> None:
-    shim = copy.deepcopy(make(frozen_steps=3, warmup_steps=5))
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda shim: pickle.loads(pickle.dumps(shim))])
+def test_copies_keep_the_settings(copied: Callable[[EncoderShim], EncoderShim]) -> None:
+    shim = copied(make(frozen_steps=3, warmup_steps=5))
     assert (shim.frozen_steps, shim.warmup_steps, shim.steps) == (3, 5, 0)
     assert len(weight(shim)) == 2

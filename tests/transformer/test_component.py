@@ -12,6 +12,7 @@ import spacy
 import torch
 from ner.conftest import GOLD, TEXTS, blank, examples_of, found
 from spacy.language import Language
+from spacy.training import Example
 
 from .conftest import (
     LISTENER,
@@ -143,6 +144,14 @@ def test_rest_and_warm_up(tiny_bert: Path) -> None:
     assert shares == [0.25, 0.5, 0.75, 1.0, 1.0, 1.0]
 
 
+def test_a_new_training_rests_again(tiny_bert: Path) -> None:
+    nlp = make(tiny_bert, frozen_steps=2)
+    learn(nlp, start(nlp), 3)
+    assert encoder(nlp).learns
+    start(nlp)
+    assert not encoder(nlp).learns
+
+
 def test_multiplier_of_zero_freezes(tiny_bert: Path) -> None:
     nlp = make(tiny_bert)
     sgd = start(nlp, multipliers={"upstream": 0.0})
@@ -205,6 +214,27 @@ def test_gradients_of_all_components_reach_the_encoder(tiny_bert: Path) -> None:
     assert one.abs().max() > 0
     assert other.abs().max() > 0
     torch.testing.assert_close(one + other, both, atol=1e-4, rtol=1e-3)
+
+
+@pytest.mark.parametrize("tok2vec", [LISTENER, STOCK], ids=["characters", "tokens"])
+def test_the_last_component_has_no_gradient(
+    tiny_bert: Path, monkeypatch: pytest.MonkeyPatch, tok2vec: Any
+) -> None:
+    """The encoder learns from the first one's, though the last one passes all of them on."""
+    nlp = blank()
+    add_transformer(nlp, tiny_bert)
+    add_ner(nlp, "flat_ner", tok2vec)
+    last = add_ner(nlp, "tener_ner", tok2vec)
+    start(nlp)
+
+    def learn_nothing(batches: Any, losses: Any, sgd: Any, backprop: Any) -> None:
+        backprop()
+
+    monkeypatch.setattr(last, "learn", learn_nothing)
+    nlp.update(examples_of(nlp), sgd=False)  # type: ignore[arg-type]
+    gradient = encoder(nlp).module.encoder.encoder.layer[0].output.dense.weight.grad
+    assert gradient is not None
+    assert gradient.abs().max() > 0
 
 
 def test_listeners_of_tokens(tiny_bert: Path) -> None:
@@ -288,6 +318,16 @@ def test_processes_and_batches(trained: Language) -> None:
     assert found(trained, texts) == one_by_one
     assert [doc._.char_ents for doc in trained.pipe(texts, batch_size=3)] == one_by_one
     assert [doc._.char_ents for doc in trained.pipe(texts, n_process=2)] == one_by_one
+
+
+def test_padding_changes_no_vector(trained: Language) -> None:
+    """A text has the same vectors alone and beside longer ones."""
+    texts = ["上海", "他在北京大学读书。", "南京市长江大桥来了。" * 9]
+    network = trained.get_pipe("transformer").model  # type: ignore[attr-defined]
+    together = network.predict([trained.make_doc(text) for text in texts]).doc_data
+    for text, data in zip(texts, together, strict=True):
+        (beside,) = data.model_output.last_hidden_state
+        np.testing.assert_allclose(beside, vectors(trained, text), atol=1e-5)
 
 
 # Other encoders
@@ -378,6 +418,24 @@ def test_disabled_transformer(trained: Language) -> None:
         pytest.raises(ValueError, match=r"F366.*上海"),
     ):
         trained("上海")
+
+
+@pytest.mark.parametrize("factory", ["ner", "tagger"])
+def test_spacys_own_components(tiny_bert: Path, factory: str) -> None:
+    """They want vectors of tokens, and the error names the listener that gives them."""
+    nlp = blank()
+    add_transformer(nlp, tiny_bert)
+    nlp.add_pipe(factory, config={"model": {"tok2vec": LISTENER}})
+    with pytest.raises(ValueError, match=r"F366.*spacy-transformers\.TransformerListener\.v1"):
+        nlp.initialize(lambda: tagged(nlp))
+
+
+def tagged(nlp: Language) -> list[Example]:
+    examples = examples_of(nlp)
+    for example in examples:
+        for token in example.reference:
+            token.tag_ = "X"
+    return examples
 
 
 def test_vectors_of_another_transformer(tiny_bert: Path) -> None:

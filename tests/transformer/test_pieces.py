@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +50,17 @@ def test_encoder_is_saved(tiny_bert: Path) -> None:
     again = PieceEncoder().from_bytes(encoder.to_bytes())
     assert again == encoder
     assert again.pieces(ODD).tolist() == encoder.pieces(ODD).tolist()
+
+
+def test_a_character_of_several_pieces_is_unknown(tiny_bert: Path) -> None:
+    """BERT's tokenizer takes accents off, and so a Korean syllable apart."""
+    encoder = encoder_of(tiny_bert)
+    tokenizer = json.loads(encoder.tokenizer)
+    vocabulary = tokenizer["model"]["vocab"]
+    vocabulary |= {"\u1100": len(vocabulary), "##\u1161": len(vocabulary) + 1}
+    encoder = replace(encoder, tokenizer=json.dumps(tokenizer))
+    assert len(encoder._tokenizer.encode("가", add_special_tokens=False).ids) == 2
+    assert encoder.pieces("가").tolist() == [encoder.unknown]
 
 
 def test_settings_of_the_tokenizer_do_not_matter(tiny_bert: Path) -> None:
@@ -132,6 +145,16 @@ def test_window_beyond_the_encoder(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"F363.*64 pieces.*window = 63"):
         start(make(folder, window=63, overlap=8))
     nlp = make(folder, window=62, overlap=8)
+    start(nlp)
+    assert nlp("上海" * 100)._.trf_data.model_output.last_hidden_state.shape == (1, 200, WIDTH)
+
+
+def test_window_beyond_a_roberta(tmp_path: Path) -> None:
+    """Its positions begin at padding + 1: the padding here is 0, and of 64 places 63 are read."""
+    folder = save_encoder(tmp_path / "roberta", "roberta", max_position_embeddings=64)
+    with pytest.raises(ValueError, match=r"F363.*63 pieces.*window = 62"):
+        start(make(folder, window=62, overlap=8))
+    nlp = make(folder, window=61, overlap=8)
     start(nlp)
     assert nlp("上海" * 100)._.trf_data.model_output.last_hidden_state.shape == (1, 200, WIDTH)
 
