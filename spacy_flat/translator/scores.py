@@ -36,10 +36,10 @@ def score_translations(
         from sacrebleu.metrics.chrf import CHRF
     except ImportError as error:
         raise ImportError(Errors.F428) from error
-    found, gold = ([pair[side] for pair in pairs] for side in (0, 1))
+    found, expected = ([pair[side] for pair in pairs] for side in (0, 1))
     scores: dict[str, Any] = {}
     for name, metric in (("bleu", BLEU(tokenize=tokenize)), ("chrf", CHRF())):
-        scores[name] = metric.corpus_score(found, [gold]).score / 100
+        scores[name] = metric.corpus_score(found, [expected]).score / 100
         scores[f"{name}_signature"] = str(metric.get_signature())
     return scores
 
