@@ -167,6 +167,8 @@ def test_commands(line: str, request: pytest.FixtureRequest) -> None:
         project_run(folder / place, name, overrides=parse_project_overrides(overrides), dry=True)
     elif words[:4] == ["python", "-m", "spacy", "flat"]:
         registry.cli.get_all()  # as `python -m spacy` does first
+        if words[-1] == "--resume":  # what there is to resume
+            CliRunner().invoke(spacy_app, words[3:-1])
         result = CliRunner().invoke(spacy_app, words[3:])
         assert result.exit_code == 0, result.output
     elif words[:3] == ["python", "-m", "spacy"]:
