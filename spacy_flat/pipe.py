@@ -54,6 +54,22 @@ def is_bool(value: object) -> bool:
     return isinstance(value, bool)
 
 
+def is_number(value: object, least: float, most: float) -> bool:
+    """For a setting that is a number within bounds; true and false are none."""
+    return isinstance(value, int | float) and not is_bool(value) and least <= value <= most
+
+
+def mean_loss(
+    found: Sequence[tuple[float, "Tensor"]], n_predicted: int
+) -> tuple[float, list["Tensor"]]:
+    """What `get_loss` gives, of the sums over some batches, and of their gradients for the scores:
+    a mean over all that was predicted."""
+    return (
+        sum(loss for loss, _ in found) / max(1, n_predicted),
+        [gradient / n_predicted for _, gradient in found],
+    )
+
+
 class NetworkPipe(TrainablePipe):  # type: ignore[misc]
     """A component whose model has a torch network, which `initialize` builds.
 

@@ -9,30 +9,14 @@ from typing import NamedTuple
 from spacy import displacy
 from spacy.tokens import Doc
 
+from ..page import page_of_columns
 from ..text.units import EntitySpan
 from ..wording import counted
 
 MOST = 500  # sentences on a page
 
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>{title}</title>
-<style>
-body {{ background: #fff; color: #222; font: 16px sans-serif; margin: 2rem auto; max-width: 80rem }}
-section {{ border-top: 1px solid #ddd; display: grid; gap: 2rem; grid-template-columns: 1fr 1fr }}
-section p {{ color: #666; grid-column: 1 / 3; margin: 1rem 0 -1rem }}
-h2 {{ font-size: 1rem }}
-</style>
-</head>
-<body>
-<h1>{title}</h1>
-<p>{summary}</p>
-<section><h2>Gold</h2><h2>Predicted</h2></section>
-{sections}
-</body>
-</html>
+STYLE = """section p { color: #666; grid-column: 1 / 3; margin: 1rem 0 -1rem }
+h2 { font-size: 1rem }
 """
 
 
@@ -79,7 +63,8 @@ def errors_page(title: str, found: Sequence[SentenceErrors]) -> str:
     if len(found) > MOST:
         summary += f" The first {MOST} sentences are shown."
     sections = "\n".join(map(section, found[:MOST]))
-    return PAGE.format(title=escape(title), summary=summary, sections=sections)
+    header = "<section><h2>Gold</h2><h2>Predicted</h2></section>"
+    return page_of_columns(title, f"<p>{summary}</p>\n{header}\n{sections}", STYLE)
 
 
 def section(errors: SentenceErrors) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import Errors
+from ._components import load_component
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -19,14 +20,6 @@ def load_classifier(source: str, component: str = "") -> tuple[Language, PairCla
     Raises ValueError where there is none, or several and none of them is named (F147); otherwise
     as `spacy.load`.
     """
-    import spacy
-
     from ..similarity.component import PairClassifier
 
-    nlp = spacy.load(source)
-    found = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, PairClassifier)}
-    name = component or next(iter(found), "")
-    if name not in found or (len(found) > 1 and not component):
-        components = ", ".join(found) or "none"
-        raise ValueError(Errors.F147.format(source=source, components=components))
-    return nlp, found[name]
+    return load_component(source, PairClassifier, component, not_one=Errors.F147)

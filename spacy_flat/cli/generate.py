@@ -10,6 +10,7 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..generator.forms import FORMS, Form, form_of
+from ._components import load_component
 
 if TYPE_CHECKING:
     from ..generator.component import CharGenerator
@@ -125,17 +126,9 @@ def load_generator(source: str, component: str = "") -> CharGenerator:
     Raises ValueError where there is none, or several and none of them is named (F175); otherwise
     as `spacy.load`.
     """
-    import spacy
-
     from ..generator.component import CharGenerator
 
-    nlp = spacy.load(source)
-    found = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, CharGenerator)}
-    name = component or next(iter(found), "")
-    if name not in found or (len(found) > 1 and not component):
-        components = ", ".join(found) or "none"
-        raise ValueError(Errors.F175.format(source=source, components=components))
-    return found[name]
+    return load_component(source, CharGenerator, component, not_one=Errors.F175)[1]
 
 
 def form_named(name: str) -> Form:

@@ -10,6 +10,7 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..files import replacing
+from ._components import load_component
 from .show import lines_of, show_translation
 
 if TYPE_CHECKING:
@@ -82,15 +83,7 @@ def load_translator(source: str, component: str = "") -> tuple[Language, Seq2Seq
     Raises ValueError where there is none, or several and none of them is named (F429), and where
     none has the name (F406); otherwise as `spacy.load`.
     """
-    import spacy
-
     from ..translator.component import Seq2SeqTranslator
 
-    nlp = spacy.load(source)
-    found = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, Seq2SeqTranslator)}
-    words = {"source": source, "components": ", ".join(found) or "none"}
-    if not found or (len(found) > 1 and not component):
-        raise ValueError(Errors.F429.format(**words))
-    if component and component not in found:
-        raise ValueError(Errors.F406.format(**words, component=component))
-    return nlp, found[component or next(iter(found))]
+    errors = {"not_one": Errors.F429, "misnamed": Errors.F406}
+    return load_component(source, Seq2SeqTranslator, component, **errors)

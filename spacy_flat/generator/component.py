@@ -12,7 +12,7 @@ from thinc.api import Config, Optimizer
 
 from ..arguments import require_count, require_switch
 from ..errors import Errors, Warnings
-from ..pipe import NetworkPipe, is_bool, setting
+from ..pipe import NetworkPipe, is_bool, mean_loss, setting
 from ..vectors import VectorSource, check_sources
 from .annotations import perplexity, set_scores
 from .forms import Form, Tones, form_of
@@ -314,12 +314,9 @@ class CharGenerator(NetworkPipe):
     ) -> tuple[float, list["Tensor"]]:
         """Mean negative log-likelihood of a character of the texts, their ends among them, and its
         gradient for the scores of each piece. Nothing else changes."""
-        network, n_predicted = network_of(self.model), scores.n_predicted
+        network = network_of(self.model)
         found = [network.loss_gradient(part.scores, part.piece.targets) for part in scores.pieces]
-        return (
-            sum(loss for loss, _ in found) / max(1, n_predicted),
-            [gradient / n_predicted for _, gradient in found],
-        )
+        return mean_loss(found, scores.n_predicted)
 
     def initialize(
         self,

@@ -1,6 +1,6 @@
 """`re2_similarity`: what spaCy sees of the comparison of two texts."""
 
-import math
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -17,7 +17,7 @@ from thinc.api import Config, Optimizer, set_dropout_rate
 
 from ..arguments import require_count
 from ..errors import Errors
-from ..pipe import LabelledPipe, is_bool, setting
+from ..pipe import LabelledPipe, is_bool, is_number, setting
 from ..text.initialise import tok2vec_of
 from ..text.upstream import ReadOnce
 from ..vectors import VectorSource, check_sources
@@ -112,15 +112,11 @@ def _is_label_or_none(value: object) -> bool:
 
 
 def _is_share(value: object) -> bool:
-    return _is_number(value) and 0 <= float(value) <= 1  # type: ignore[arg-type]
+    return is_number(value, 0, 1)
 
 
 def _is_above_zero(value: object) -> bool:
-    return _is_number(value) and 1e-6 <= float(value) < math.inf  # type: ignore[arg-type]
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number(value, 1e-6, sys.float_info.max)
 
 
 class PairClassifier(LabelledPipe):

@@ -14,7 +14,7 @@ from thinc.api import Config, Optimizer
 from ..arguments import require_count
 from ..errors import Errors
 from ..log import logger
-from ..pipe import NetworkPipe, is_bool, setting
+from ..pipe import NetworkPipe, is_bool, is_number, mean_loss, setting
 from .corpus import is_scored_only, translated
 from .decoding import MAX_BEAM, MAX_PENALTY, MAX_RATIO, MIN_RATIO, Decoding
 from .entities import load_reader, with_found
@@ -92,10 +92,6 @@ def make_seq2seq_translator(
     )
 
 
-def _is_number(value: object, least: float, most: float) -> bool:
-    return isinstance(value, int | float) and not is_bool(value) and least <= value <= most
-
-
 def _is_count(value: object, least: int) -> bool:
     return isinstance(value, int) and not is_bool(value) and value >= least
 
@@ -162,22 +158,22 @@ class Seq2SeqTranslator(NetworkPipe):
     beam = setting(
         "beam",
         f"a whole number from 1 to {MAX_BEAM}",
-        lambda value: _is_count(value, 1) and _is_number(value, 1, MAX_BEAM),
+        lambda value: _is_count(value, 1) and is_number(value, 1, MAX_BEAM),
     )
     length_penalty = setting(
-        "length_penalty", f"0 to {MAX_PENALTY:g}", lambda value: _is_number(value, 0, MAX_PENALTY)
+        "length_penalty", f"0 to {MAX_PENALTY:g}", lambda value: is_number(value, 0, MAX_PENALTY)
     )
     max_ratio = setting(
         "max_ratio",
         f"{MIN_RATIO:g} to {MAX_RATIO:g}",
-        lambda value: _is_number(value, MIN_RATIO, MAX_RATIO),
+        lambda value: is_number(value, MIN_RATIO, MAX_RATIO),
     )
     no_repeat_ngram = setting(
         "no_repeat_ngram", "a whole number, 0 or more", lambda value: _is_count(value, 0)
     )
     carry_names = setting("carry_names", "true or false", is_bool)
     pinyin = setting("pinyin", "true or false", is_bool)
-    placeholder_rate = setting("placeholder_rate", "0 to 1", lambda value: _is_number(value, 0, 1))
+    placeholder_rate = setting("placeholder_rate", "0 to 1", lambda value: is_number(value, 0, 1))
     _source = setting(
         "entities",
         "a pipeline, or its name or path",
@@ -326,12 +322,12 @@ class Seq2SeqTranslator(NetworkPipe):
         validate_examples(examples, "Seq2SeqTranslator.update")
         self.require_initialised()
         encoder = encoder_of(self.model)
+        longest = encoder.options.longest_pair
         pairs = [
             encode(texts, encoder, self.names, self.placeholder_rate)
             for texts in all_texts(examples)
-            if len(texts.source) <= encoder.options.longest_pair
+            if len(texts.source) <= longest
         ]
-        longest = encoder.options.longest_pair
         pairs = [pair for pair in pairs if max(map(len, pair)) <= longest + 2]
         if not pairs:
             return losses
@@ -348,12 +344,9 @@ class Seq2SeqTranslator(NetworkPipe):
     ) -> tuple[float, list["Tensor"]]:
         """Mean loss of a piece of the translations, their ends among them, and its gradient for the
         scores of each batch. Nothing else changes."""
-        network, n_predicted = network_of(self.model), scores.n_predicted
+        network = network_of(self.model)
         found = [network.loss_gradient(part.scores, part.batch.targets) for part in scores.batches]
-        return (
-            sum(loss for loss, _ in found) / max(1, n_predicted),
-            [gradient / n_predicted for _, gradient in found],
-        )
+        return mean_loss(found, scores.n_predicted)
 
     def initialize(
         self,

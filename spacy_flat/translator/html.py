@@ -11,27 +11,12 @@ from spacy.displacy.render import DEFAULT_LABEL_COLORS
 from spacy.tokens import Doc
 
 from ..colours import COLOURS
+from ..page import page_of_columns
 from .annotations import translation_ents
 from .names import bare_span
 
 OTHER = "#ddd"  # displaCy's colour of a label that it does not know
 
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>{title}</title>
-<style>
-body {{ background: #fff; color: #222; font: 16px sans-serif; margin: 2rem auto; max-width: 80rem }}
-section {{ border-top: 1px solid #ddd; display: grid; gap: 2rem; grid-template-columns: 1fr 1fr }}
-</style>
-</head>
-<body>
-<h1>{title}</h1>
-{sections}
-</body>
-</html>
-"""
 # displaCy's own, with the other side's name as its title
 MARK = (
     '<mark class="entity" title="{title}" style="background: {bg}; padding: 0.45em 0.6em; '
@@ -58,7 +43,7 @@ def side_by_side(docs: Iterable[Doc], title: str = "Translations") -> str:
     they share, and the other side's name as their title.
     """
     sections = "\n".join(section(doc) for doc in docs)
-    return PAGE.format(title=escape(title), sections=sections)
+    return page_of_columns(title, sections)
 
 
 def section(doc: Doc) -> str:
