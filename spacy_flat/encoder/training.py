@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from ..checkpoints import read_checkpoint, write_checkpoint
 from ..errors import Errors
 from ..files import replacing
 from .blocks import Place, RawText
-from .checkpoints import Checkpoint, read_checkpoint, write_checkpoint
 from .masking import Masking
 from .network import EncoderSizes
 from .objectives import OBJECTIVES, PretrainBatch
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 RUN = "pretraining.json"
 CHECKPOINTS = "checkpoints"
+TENSORS, STATE = "tensors.safetensors", "state.json"  # of a checkpoint
 BETAS, EPSILON = (0.9, 0.98), 1e-6  # of Adam
 CLIP = 1.0  # the gradient's largest norm
 TOLD_EVERY = 10  # steps
@@ -99,7 +101,7 @@ def pretrain(
     trainer = Trainer.make(Masking(characters, options, words), budget, device, clock)
     if not goes_on:  # only now: what fails before leaves no run behind
         _begin(out, run, characters)
-    trainer.restore(read_checkpoint(out / CHECKPOINTS))
+    read_checkpoint(out / CHECKPOINTS, trainer.restore)
     batches = raw.batches(options.batch, trainer.place)
     is_over = trainer.spent() >= 1
     if is_over:  # a kill may have come between the last checkpoint and its encoder
@@ -280,20 +282,26 @@ class Trainer:
 
         The checkpoint is first, for the encoder can be written again from it.
         """
+        write_checkpoint(out / CHECKPOINTS, self.step, self._write)
+        self.publish(out, run)
+
+    def _write(self, folder: Path) -> None:
         tensors = {}
         for name, parameter in self.network.named_parameters():
             state = self.optimizer.state[parameter]
             tensors[f"weights.{name}"] = parameter.detach()
             tensors |= {f"{kind}.{name}": state[kind] for kind in ("exp_avg", "exp_avg_sq")}
-        state = {
+        save_file(
+            {name: each.cpu().contiguous() for name, each in tensors.items()}, folder / TENSORS
+        )
+        rest = {
             "step": self.step,
             "place": asdict(self.place),
             "characters": self.characters,
             "seconds": self.elapsed(),
             "history": [asdict(progress) for progress in self.history],
         }
-        write_checkpoint(out / CHECKPOINTS, self.step, Checkpoint(tensors, state))
-        self.publish(out, run)
+        (folder / STATE).write_text(json.dumps(rest, ensure_ascii=False, indent=1), "utf-8")
 
     def publish(self, out: Path, run: dict[str, Any]) -> None:
         """Write the encoder as it is now, and the reports."""
@@ -302,11 +310,10 @@ class Trainer:
         _write_run(out, run, self.history)
 
     @torch.no_grad()
-    def restore(self, checkpoint: Checkpoint | None) -> None:
-        """Go back to what was saved."""
-        if checkpoint is None:
-            return
-        tensors, state = checkpoint.tensors, checkpoint.state
+    def restore(self, folder: Path) -> None:
+        """Go back to a checkpoint."""
+        tensors = load_file(folder / TENSORS)
+        state = json.loads((folder / STATE).read_text("utf-8"))
         for name, parameter in self.network.named_parameters():
             parameter.copy_(tensors[f"weights.{name}"])
             self.optimizer.state[parameter] = {
