@@ -793,6 +793,28 @@ class Errors(metaclass=_Coded):
         "{path}: holds no pretraining that could be resumed. Correct the folder's name, or leave "
         "out --resume to begin one."
     )
+    F440 = "There is nothing to resume without --output. Give the folder of the training."
+    F441 = (
+        "{path}: checkpoints of a training are here. Add --resume to go on with it, or delete them "
+        "to train anew."
+    )
+    F442 = (
+        "The optimizer has a state for {key}, which belongs to no component, so that no checkpoint "
+        "can hold it. Train this pipeline with `spacy train`."
+    )
+    F443 = (
+        "The networks of worker {rank} have other sizes than those of worker {other}. All workers "
+        "need the same config and the same corpora."
+    )
+    F444 = (
+        "Another worker of this training was lost: {reason}. Look for its error above, or on its "
+        "machine. torchrun starts all workers again with --max-restarts; with --resume they then "
+        "go on at the last checkpoint."
+    )
+    F445 = (
+        "{path}: can't be resumed, for {name} was {before!r} and now is {now!r}. Give the config "
+        "that the training began with, or another folder."
+    )
 
 
 class Warnings(metaclass=_Coded):

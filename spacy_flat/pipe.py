@@ -127,6 +127,7 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
     def learn(
         self,
         batch_losses: Iterable["Tensor"],
+        count: int,
         losses: dict[str, float],
         sgd: Optimizer | None,
         backprop: Callable[[], object],
@@ -134,12 +135,16 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         """One step of training: the losses of batches go backward, each before the next one is
         computed.
 
+        count: how many items the losses are a mean over. Of several workers that train together
+            each has a part of the items, and adds its share to the mean over those of all.
         losses: the component's own is added up there.
         sgd: None to gather gradients for a later step.
         backprop: passes what has gathered meanwhile on to a tok2vec.
         """
+        share = self._share(count)
         try:
-            for loss in batch_losses:
+            for mean in batch_losses:
+                loss = mean * share
                 loss.backward()  # type: ignore[no-untyped-call]
                 # The optimizer leaves out a step that is not finite and warns; spaCy's logger would
                 # end the training.
@@ -152,6 +157,17 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         if sgd is not None:
             self.finish_update(sgd)
         return losses
+
+    def learn_nothing(self, losses: dict[str, float]) -> dict[str, float]:
+        """A step by examples that teach this component nothing. Other workers may have some that
+        do."""
+        self._share(0)
+        return losses
+
+    def _share(self, count: int) -> float:
+        from .nn.workers import total
+
+        return count / max(1.0, total(count))
 
     def from_disk(self: Self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
         """Load what `to_disk` wrote.

@@ -22,6 +22,7 @@ from .lexicon import lexicon
 from .pretrain import pretrain
 from .search import search
 from .show import show
+from .train import train
 from .translate import translate
 from .vectors import vectors
 
@@ -48,6 +49,11 @@ app.command("lexicon")(exiting(lexicon))
 app.command("pretrain", no_args_is_help=True)(exiting(pretrain))
 app.command("search", no_args_is_help=True)(exiting(search))
 app.command("show", no_args_is_help=True)(exiting(show))
+app.command(
+    "train",
+    no_args_is_help=True,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)(exiting(train))
 app.command("translate", no_args_is_help=True)(exiting(translate))
 app.command("vectors", no_args_is_help=True)(exiting(vectors))
 

@@ -300,14 +300,14 @@ class CharGenerator(NetworkPipe):
         self.require_initialised()
         docs = [example.predicted for example in examples if len(example.predicted)]
         if not docs:
-            return losses
+            return self.learn_nothing(losses)
         predictions, backprop = self.model.begin_update(docs)
-        network = network_of(self.model)
+        network, n_predicted = network_of(self.model), predictions.n_predicted
         batch_losses = (
-            network.surprisals(part.scores, part.piece.targets).sum() / predictions.n_predicted
+            network.surprisals(part.scores, part.piece.targets).sum() / n_predicted
             for part in predictions.pieces
         )
-        return self.learn(batch_losses, losses, sgd, lambda: backprop(predictions))
+        return self.learn(batch_losses, n_predicted, losses, sgd, lambda: backprop(predictions))
 
     def get_loss(
         self, examples: Iterable[Example], scores: Predictions

@@ -172,8 +172,8 @@ class CRFEntityRecognizer(LabelledPipe):
         known = [gold_annotation(example, self.unannotated_labels) for example in examples]
         texts = [example.predicted.text for example in examples]
         if not any(a.says_something(len(text)) for a, text in zip(known, texts, strict=True)):
-            return losses
-        self.add_labels(sorted(_labels_of(examples) - set(self.labels)))
+            return self.learn_nothing(losses)
+        self.add_labels_of(examples)
         set_dropout_rate(self.model, drop)
         emissions, backprop = self.model.begin_update([example.predicted for example in examples])
         gold, network = Gold.of(known, emissions), network_of(self.model)
@@ -181,7 +181,11 @@ class CRFEntityRecognizer(LabelledPipe):
             network.loss(scores, gold.target(batch, self.tags))
             for batch, scores in emissions.batches
         )
-        return self.learn(batch_losses, losses, sgd, lambda: backprop(emissions))
+        return self.learn(batch_losses, gold.n_known, losses, sgd, lambda: backprop(emissions))
+
+    def add_labels_of(self, examples: Iterable[Example]) -> None:
+        """Add the labels that are new."""
+        self.add_labels(sorted(_labels_of(examples) - set(self.labels)))
 
     def get_loss(
         self, examples: Iterable[Example], scores: Emissions

@@ -72,6 +72,13 @@ class RowAverage:
         self.lag = torch.zeros_like(table)  # [rows, D]
         self.seen = table.new_zeros(len(table), 1)
 
+    @classmethod
+    def of(cls, lag: Tensor, seen: Tensor, clock: float) -> "RowAverage":
+        """One as it was."""
+        average = cls(lag)
+        average.lag, average.seen, average.clock = lag, seen, clock
+        return average
+
     def touch(self, rows: Tensor, change: Tensor) -> None:
         """`rows` changed by `change` [n, D] in the step that the next `advance` ends."""
         lag = self._decayed(self.lag.index_select(0, rows), self.seen.index_select(0, rows))

@@ -376,14 +376,14 @@ class PairClassifier(LabelledPipe):
         self.require_initialised()
         pairs, gold = self._gold(examples)
         if not len(gold):
-            return losses
+            return self.learn_nothing(losses)
         set_dropout_rate(self.model, drop)
         outputs, backprop = self.model.begin_update(pairs)
         network = network_of(self.model)
         batch_losses = (
             network.loss(found, gold[numbers]) / len(gold) for numbers, found in outputs.batches
         )
-        return self.learn(batch_losses, losses, sgd, lambda: backprop(outputs))
+        return self.learn(batch_losses, len(gold), losses, sgd, lambda: backprop(outputs))
 
     def get_loss(
         self, examples: Iterable[Example], scores: Outputs

@@ -330,14 +330,14 @@ class Seq2SeqTranslator(NetworkPipe):
         ]
         pairs = [pair for pair in pairs if max(map(len, pair)) <= longest + 2]
         if not pairs:
-            return losses
+            return self.learn_nothing(losses)
         predictions, backprop = self.model.begin_update(pairs)
-        network = network_of(self.model)
+        network, n_predicted = network_of(self.model), predictions.n_predicted
         batch_losses = (
-            network.loss(part.scores, part.batch.targets) / predictions.n_predicted
+            network.loss(part.scores, part.batch.targets) / n_predicted
             for part in predictions.batches
         )
-        return self.learn(batch_losses, losses, sgd, lambda: backprop(predictions))
+        return self.learn(batch_losses, n_predicted, losses, sgd, lambda: backprop(predictions))
 
     def get_loss(
         self, examples: Iterable[Example], scores: Predictions

@@ -1,0 +1,148 @@
+"""`python -m spacy flat train`: `spacy train` that can be resumed, and shared by many processes."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from spacy.cli._util import import_code, parse_config_overrides, setup_gpu, show_validation_error
+from spacy.util import dict_to_dot, load_config, logger
+from wasabi.printer import Printer
+
+from ..errors import Errors
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from thinc.api import Config
+
+    from ..training.checkpoint import Saved
+
+# Settings that may differ from those that a run began with.
+CHANGEABLE = ("max_steps", "max_epochs", "patience", "eval_frequency", "logger", "gpu_allocator")
+
+
+def train(
+    ctx: typer.Context,
+    config_path: Annotated[
+        Path,
+        typer.Argument(
+            metavar="CONFIG", help="Config, with overrides such as --paths.train", allow_dash=True
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "--output-path", "-o", help="Folder for the pipeline"),
+    ] = None,
+    code: Annotated[
+        Path | None,
+        typer.Option("--code", "-c", help="Python file with registered functions to import"),
+    ] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-V", help="More messages")] = False,
+    gpu: Annotated[
+        int,
+        typer.Option(
+            "--gpu-id",
+            "-g",
+            help="GPU; -1 for the CPU. Under torchrun 0 or more means one GPU for each worker",
+        ),
+    ] = -1,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on at the last checkpoint of the folder, if it has one"),
+    ] = False,
+    checkpoint_steps: Annotated[
+        int,
+        typer.Option(help="Checkpoints also every so many steps; 0: at evaluations only", min=0),
+    ] = 0,
+    checkpoint_minutes: Annotated[
+        float, typer.Option(help="Checkpoints also every so many minutes", min=0)
+    ] = 0.0,
+) -> None:
+    """Train a pipeline as `spacy train` does, with the same config, options and result, so that it
+    can be killed and resumed.
+
+    A checkpoint is written at each evaluation into the folder `checkpoints` of the output, which
+    keeps the last two. With --resume, a training goes on at the last with the same result as one
+    without a break.
+
+    torchrun --nproc_per_node 2 -m spacy flat train CONFIG … trains with two workers, each with a
+    part of every batch. Started on several machines, they need the output folder in common.
+    """
+    from ..nn.workers import Workers
+    from ..training.loop import Interval, Run
+    from ..training.loop import train as run_training
+
+    if verbose:
+        logger.setLevel(logging.DEBUG)
+    overrides = parse_config_overrides(ctx.args)
+    import_code(code)
+    workers = Workers.from_environment()
+    show = Printer(no_print=not workers.is_first)
+    setup_gpu(workers.local_rank if gpu >= 0 and workers.size > 1 else gpu, not workers.is_first)
+    workers.join(gpu >= 0)
+    try:
+        with show_validation_error(config_path):
+            config = load_config(config_path, overrides=overrides, interpolate=False)
+        saved = saved_in(output, resume, config.interpolate())
+        workers.gathered(None)  # nobody writes while others read
+        nlp = pipeline_of(config, saved, gpu, show)
+        show.divider("Training pipeline")
+        interval = Interval(checkpoint_steps, checkpoint_minutes)
+        run_training(Run(nlp, output, config.interpolate(), saved, workers, interval))
+    finally:
+        workers.leave()
+
+
+def saved_in(output: Path | None, resume: bool, config: dict[str, Any]) -> Saved | None:
+    """The checkpoint to go on at.
+
+    Raises ValueError where there is no folder to resume (F440), where there are checkpoints and
+    they are not to be resumed (F441), where they are of another config (F445), and where all are
+    damaged (F384).
+    """
+    from ..checkpoints import has_checkpoint
+    from ..training.checkpoint import CHECKPOINTS, load
+
+    if output is None:
+        if resume:
+            raise ValueError(Errors.F440)
+        return None
+    if not resume and has_checkpoint(output / CHECKPOINTS):
+        raise ValueError(Errors.F441.format(path=output / CHECKPOINTS))
+    saved = load(output) if resume else None
+    if saved is not None:
+        require_same(saved.config, config, output)
+    return saved
+
+
+def require_same(before: dict[str, Any], now: dict[str, Any], output: Path) -> None:
+    """Raises ValueError (F445) where a setting differs that may not."""
+    old, new = settings_of(before), settings_of(now)
+    for name in sorted(old.keys() | new.keys()):
+        if old.get(name) != new.get(name):
+            words = {"path": output, "name": name, "before": old.get(name), "now": new.get(name)}
+            raise ValueError(Errors.F445.format(**words))
+
+
+def settings_of(config: dict[str, Any]) -> dict[str, Any]:
+    """By dotted names, without those that may differ."""
+    training = {key: each for key, each in config["training"].items() if key not in CHANGEABLE}
+    return dict_to_dot({**config, "training": training, "system": {}})
+
+
+def pipeline_of(config: Config, saved: Saved | None, gpu: int, show: Printer) -> Language:
+    """One that was initialised, or the checkpoint's, with the settings that are new."""
+    from spacy.training.initialize import init_nlp
+
+    if saved is None:
+        show.divider("Initializing pipeline")
+        nlp = init_nlp(config, use_gpu=gpu)
+        show.good("Initialized pipeline")
+        return nlp
+    show.info(f"Going on after step {saved.progress.steps - 1}")
+    training = config.interpolate()["training"]
+    changed = {key: each for key, each in training.items() if key in CHANGEABLE}
+    saved.nlp.config["training"].update(changed)
+    return saved.nlp
