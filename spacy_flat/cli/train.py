@@ -12,6 +12,7 @@ from spacy.util import dict_to_dot, load_config, logger
 from wasabi.printer import Printer
 
 from ..errors import Errors
+from ..log import logger as log
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -80,6 +81,8 @@ def train(
     import_code(code)
     workers = Workers.from_environment()
     show = Printer(no_print=not workers.is_first)
+    if not workers.is_first:
+        log.setLevel(logging.WARNING)
     setup_gpu(workers.local_rank if gpu >= 0 and workers.size > 1 else gpu, not workers.is_first)
     workers.join(gpu >= 0)
     try:

@@ -132,27 +132,28 @@ def _sums_of_dense(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 def _sum_of_rows(gradient: Tensor | None, like: Tensor) -> Tensor:
     """Workers have different numbers of rows: they send as many as the one with the most."""
-    if gradient is None:
-        gradient = torch.sparse_coo_tensor(
-            torch.zeros(1, 0, dtype=torch.long), like.new_zeros(0, *like.shape[1:]), like.shape
-        ).to(like.device)
-    gradient = gradient.coalesce()
-    rows, values = gradient.indices()[0], gradient.values()
+    rows, values = _rows(gradient, like)
     counts = [torch.zeros(1, dtype=torch.long) for _ in range(dist.get_world_size())]
     dist.all_gather(counts, torch.tensor([len(rows)]))
-    most = max(int(count) for count in counts)
-    all_rows, all_values = _gathered(rows, most), _gathered(values, most)
     sizes = [int(count) for count in counts]
+    all_rows, all_values = _gathered(rows, sizes), _gathered(values, sizes)
     return torch.sparse_coo_tensor(
-        torch.cat([each[:n] for each, n in zip(all_rows, sizes, strict=True)])[None],
-        torch.cat([each[:n] for each, n in zip(all_values, sizes, strict=True)]),
-        like.shape,
+        all_rows[None], all_values, like.shape, check_invariants=False
     ).coalesce()
 
 
-def _gathered(tensor: Tensor, length: int) -> list[Tensor]:
-    padded = tensor.new_zeros(length, *tensor.shape[1:])
+def _rows(gradient: Tensor | None, like: Tensor) -> tuple[Tensor, Tensor]:
+    """Numbers [n] of rows and their gradients [n, D], none of them without a gradient."""
+    if gradient is None:
+        return like.new_zeros(0, dtype=torch.long), like[:0]
+    gradient = gradient.coalesce()
+    return gradient.indices()[0], gradient.values()
+
+
+def _gathered(tensor: Tensor, sizes: Sequence[int]) -> Tensor:
+    """Those of all workers, one behind the other."""
+    padded = tensor.new_zeros(max(1, *sizes), *tensor.shape[1:])
     padded[: len(tensor)] = tensor
-    parts = [torch.empty_like(padded) for _ in range(dist.get_world_size())]
+    parts = [torch.empty_like(padded) for _ in sizes]
     dist.all_gather(parts, padded)
-    return parts
+    return torch.cat([part[:size] for part, size in zip(parts, sizes, strict=True)])

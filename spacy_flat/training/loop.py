@@ -120,6 +120,12 @@ class Run:
             with replacing_folder(best) as temporary:
                 shutil.copytree(last, temporary)
 
+    def clean_up(self) -> None:
+        """Remove what a killed training had begun to write."""
+        if self.output is not None and self.workers.is_first:
+            for unfinished in self.output.glob("tmp*.tmp"):
+                shutil.rmtree(unfinished, ignore_errors=True)
+
     def _begun(self, seed: int | None) -> Progress:
         """All workers have one seed, also where none is given."""
         chosen = random.SystemRandom().randrange(2**31) if seed is None else seed
@@ -250,6 +256,7 @@ def train(run: Run, *, stdout: IO[str] = sys.stdout, stderr: IO[str] = sys.stder
     Errors of components and corpora pass; the pipeline is saved as the last nevertheless.
     """
     nlp, frozen = run.nlp, run.frozen
+    run.clean_up()
     is_telling = run.workers.is_first
     out = stdout if is_telling else io.StringIO()
     out.write(Silent.info(f"Pipeline: {nlp.pipe_names}") + "\n")

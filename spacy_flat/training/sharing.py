@@ -2,7 +2,7 @@
 of all are added up before each step."""
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any
 
 from spacy.language import Language
 from spacy.training import Example
@@ -50,7 +50,7 @@ def meet_labels(
     """Let all workers add labels that are new, of which one alone may get examples."""
     if workers.size == 1:
         return
-    pipes: list[tuple[str, object]] = nlp.pipeline
+    pipes: list[tuple[str, Any]] = nlp.pipeline
     learning = [
         pipe
         for name, pipe in pipes

@@ -1,0 +1,320 @@
+"""A training that is killed goes on with the same result."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import spacy
+from spacy.training.initialize import init_nlp
+from spacy.training.loop import train as spacy_train
+from thinc.api import Adam, Config
+from wasabi.printer import Printer
+
+from spacy_flat.cli.train import pipeline_of, saved_in
+from spacy_flat.training import loop
+from spacy_flat.training.checkpoint import CHECKPOINTS, OPTIMIZER, STATE, load
+from spacy_flat.training.loop import Interval
+from spacy_flat.training.randomness import with_own_randomness
+
+from .conftest import ALONE, KINDS, assert_same_weights, forked, make_config, run, weights
+
+
+@pytest.mark.parametrize("kind", ["ner", "pairs"])
+def test_result_is_that_of_spacy_train(kind: str, tmp_path: Path) -> None:
+    config = make_config(tmp_path, kind)
+    config["training"]["logger"] = {"@loggers": "test.silent"}
+    (tmp_path / "spacy").mkdir()
+    nlp, _ = spacy_train(init_nlp(config), tmp_path / "spacy")
+    ours = run(config, tmp_path / "ours")
+    assert_same_weights(weights(ours.nlp), weights(nlp))
+    for name in ("model-best", "model-last"):
+        found, expected = (spacy.load(tmp_path / by / name) for by in ("ours", "spacy"))
+        assert_same_weights(weights(found), weights(expected))
+        assert found.meta["performance"] == expected.meta["performance"]
+
+
+@spacy.registry.loggers("test.silent")
+def silent() -> Any:
+    return lambda nlp, stdout, stderr: (lambda info: None, lambda: None)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("stop_before", "first"), [(6, 4), (7, 7)])
+def test_resumed_training_has_the_same_result(
+    kind: str, stop_before: int, first: int, tmp_path: Path
+) -> None:
+    """With dropout, averages, warm-up, rows of tables and spaCy's own components."""
+    config = make_config(tmp_path, kind)
+    whole = run(config, tmp_path / "whole")
+    run(config, tmp_path / "cut", stop_before=stop_before)
+    steps: list[int] = []
+    resumed = run(config, tmp_path / "cut", resume=True, told=steps.append)
+    assert steps == list(range(first, 9))
+    assert_same_weights(weights(resumed.nlp), weights(whole.nlp))
+    assert resumed.progress.results == whole.progress.results
+    assert resumed.progress.words == whole.progress.words
+    assert resumed.progress.losses == whole.progress.losses
+    for name in ("model-best", "model-last"):
+        found, expected = (spacy.load(tmp_path / by / name) for by in ("cut", "whole"))
+        assert_same_weights(weights(found), weights(expected))
+
+
+@pytest.mark.parametrize("optimizer", ["Adam.v1", "spacy-flat.SGD.v1"])
+def test_other_optimizers_are_resumed(optimizer: str, tmp_path: Path) -> None:
+    settings = {"@optimizers": optimizer, "learn_rate": 0.01, "use_averages": True}
+    config = make_config(tmp_path, "ner", optimizer=settings)
+    whole = run(config, tmp_path / "whole")
+    run(config, tmp_path / "cut", stop_before=6)
+    assert_same_weights(weights(run(config, tmp_path / "cut", resume=True).nlp), weights(whole.nlp))
+
+
+def test_place_in_a_streamed_corpus_with_growing_batches(tmp_path: Path) -> None:
+    """The corpus draws random numbers while it is read, and batches grow over the epochs."""
+    sizes = {"@schedules": "compounding.v1", "start": 1, "stop": 4, "compound": 1.3}
+    batcher = {"@batchers": "spacy.batch_by_sequence.v1", "size": sizes, "get_length": None}
+    config = make_config(tmp_path, "ner", max_epochs=-1, batcher=batcher, max_steps=12)
+    config["corpora"]["train"]["augmenter"] = {"@augmenters": "test.some_twice"}
+    config["initialize"]["components"]["flat_ner"]["labels"] = ["LOC", "ORG", "PER"]
+    config["initialize"]["components"]["tagger"] = {"labels": ["X", "Y"]}
+    whole = run(config, tmp_path / "whole")
+    run(config, tmp_path / "cut", stop_before=9)
+    resumed = run(config, tmp_path / "cut", resume=True)
+    assert resumed.progress.words == whole.progress.words
+    assert_same_weights(weights(resumed.nlp), weights(whole.nlp))
+
+
+@spacy.registry.augmenters("test.some_twice")
+def some_twice() -> Any:
+    return lambda nlp, example: [example] * random.choice([1, 2])
+
+
+def test_labels_that_were_met_in_training_are_resumed(tmp_path: Path) -> None:
+    config = make_config(tmp_path, "tener")
+    config["initialize"]["components"]["tener_ner"] = {"labels": ["LOC"]}
+    whole = run(config, tmp_path / "whole")
+    run(config, tmp_path / "cut", stop_before=6)
+    resumed = run(config, tmp_path / "cut", resume=True)
+    assert set(resumed.nlp.get_pipe("tener_ner").labels) == {"LOC", "ORG", "PER"}  # type: ignore[attr-defined]
+    assert_same_weights(weights(resumed.nlp), weights(whole.nlp))
+
+
+def test_killed_at_twenty_moments(tmp_path: Path) -> None:
+    """Also while a checkpoint or a pipeline is written: at most one interval is lost."""
+    linear = {"@optimizers": "spacy-flat.SGD.v1", "learn_rate": 0.002, "use_averages": True}
+    config = make_config(tmp_path, "tener", max_steps=120, eval_frequency=4, optimizer=linear)
+    expected = weights(run(config, tmp_path / "whole").nlp)
+    output, told = tmp_path / "killed", tmp_path / "steps.txt"
+    told.touch()
+    moments = np.random.default_rng(1)
+    for _ in range(20):
+        process = forked(train_telling, config, output, told)
+        time.sleep(moments.uniform(0.05, 0.8))
+        process.kill()
+        process.join()
+        reached = [int(line) for line in told.read_text().split()]
+        saved = load(output)
+        kept = -1 if saved is None else saved.progress.steps - 1
+        # The last evaluation that was told may not have been saved any more.
+        assert max(reached, default=-1) - kept <= 4 + 1
+    assert_same_weights(weights(run(config, output, resume=True).nlp), expected)
+    for name in ("model-best", "model-last"):
+        found, whole = (spacy.load(folder / name) for folder in (output, tmp_path / "whole"))
+        assert_same_weights(weights(found), weights(whole))
+    assert not list(output.glob("*.tmp"))
+
+
+def train_telling(config: Config, output: Path, told: Path) -> None:
+    with told.open("a") as file:
+        run(config, output, resume=True, told=lambda step: print(step, file=file, flush=True))
+
+
+@pytest.mark.parametrize("name", [OPTIMIZER, STATE, "pipeline/tener_ner/model"])
+@pytest.mark.parametrize("how", ["cut", "flipped", "missing"])
+def test_damaged_checkpoint_falls_back(name: str, how: str, tmp_path: Path) -> None:
+    config = make_config(tmp_path, "tener")
+    whole = run(config, tmp_path / "out")
+    damage(tmp_path / "out" / CHECKPOINTS / "000000007" / name, how)
+    steps: list[int] = []
+    with pytest.warns(UserWarning, match=r"W380.*000000007"):
+        resumed = run(config, tmp_path / "out", resume=True, told=steps.append)
+    assert steps == list(range(4, 9))
+    assert_same_weights(weights(resumed.nlp), weights(whole.nlp))
+
+
+def damage(path: Path, how: str) -> None:
+    data = bytearray(path.read_bytes())
+    if how == "missing":
+        path.unlink()
+    elif how == "cut":
+        path.write_bytes(data[: len(data) // 2])
+    else:
+        data[len(data) // 2] ^= 0x80
+        path.write_bytes(data)
+
+
+def test_all_checkpoints_damaged(tmp_path: Path) -> None:
+    config = make_config(tmp_path, "tener")
+    run(config, tmp_path / "out")
+    for path in (tmp_path / "out" / CHECKPOINTS).iterdir():
+        damage(path / STATE, "cut")
+    with pytest.warns(UserWarning, match="W380"), pytest.raises(ValueError, match="F384"):
+        load(tmp_path / "out")
+
+
+def test_checkpoint_has_no_pickle(tmp_path: Path) -> None:
+    run(make_config(tmp_path, "ner"), tmp_path / "out")
+    folder = tmp_path / "out" / CHECKPOINTS / "000000007"
+    for path in folder.rglob("*"):
+        if path.is_file():
+            assert not path.read_bytes().startswith((b"\x80\x04", b"\x80\x05", b"PK"))
+    assert json.loads((folder / STATE).read_text("utf-8"))["progress"]["steps"] == 7
+
+
+def test_finished_training_stays_as_it_is_and_can_be_prolonged(tmp_path: Path) -> None:
+    config = make_config(tmp_path, "tener")
+    run(config, tmp_path / "out")
+    steps: list[int] = []
+    run(config, tmp_path / "out", resume=True, told=steps.append)
+    assert steps == [7, 8]  # behind the last evaluation
+    longer = make_config(tmp_path, "tener", max_steps=12)
+    whole = run(longer, tmp_path / "whole")
+    resumed = run(longer, tmp_path / "out", resume=True)
+    assert_same_weights(weights(resumed.nlp), weights(whole.nlp))
+
+
+def test_training_that_ended_at_an_evaluation_has_nothing_left(tmp_path: Path) -> None:
+    config = make_config(tmp_path, "tener", max_steps=6)
+    run(config, tmp_path / "out")
+    steps: list[int] = []
+    run(config, tmp_path / "out", resume=True, told=steps.append)
+    assert steps == []
+
+
+def test_patience_goes_on(tmp_path: Path) -> None:
+    """The rate is 0, so that the first evaluation stays the best."""
+    still = {"@optimizers": "spacy-flat.SGD.v1", "learn_rate": 0.0}
+    config = make_config(tmp_path, "tener", patience=9, max_steps=0, optimizer=still)
+    run(config, tmp_path / "out", stop_before=8)
+    steps: list[int] = []
+    run(config, tmp_path / "out", resume=True, told=steps.append)
+    assert steps == [7, 8, 9]
+
+
+def test_checkpoints_between_evaluations(tmp_path: Path) -> None:
+    config = make_config(tmp_path, "tener", eval_frequency=100)
+    whole = run(config, None)
+    run(config, tmp_path / "out", interval=Interval(steps=2), stop_before=5)
+    names = sorted(path.name for path in (tmp_path / "out" / CHECKPOINTS).iterdir())
+    assert names == ["000000002", "000000004"]
+    resumed = run(config, tmp_path / "out", resume=True)
+    assert_same_weights(weights(resumed.nlp), weights(whole.nlp))
+    assert resumed.progress.losses == whole.progress.losses
+
+
+def test_checkpoints_by_minutes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(loop, "perf_counter", lambda: now[0])
+
+    def pass_time(_: int) -> None:
+        now[0] += 30.0
+
+    config = make_config(tmp_path, "tener", eval_frequency=100, max_steps=5)
+    run(config, tmp_path / "out", interval=Interval(minutes=1.5), told=pass_time)
+    names = sorted(path.name for path in (tmp_path / "out" / CHECKPOINTS).iterdir())
+    assert names == ["000000001", "000000004"]
+
+
+def test_state_of_no_component(tmp_path: Path) -> None:
+    config = make_config(tmp_path, "tener")
+    training = loop.Run(init_nlp(config), tmp_path / "out", config, None, ALONE, Interval())
+    training.optimizer.nr_update[(10**9, "W")] = 1
+    with pytest.raises(ValueError, match=r"F442.*1000000000"):
+        list(training.steps())
+
+
+def test_seed_that_is_not_given_is_kept(tmp_path: Path) -> None:
+    config = make_config(tmp_path, "tener", seed=None)
+    run(config, tmp_path / "out", stop_before=5)
+    saved = load(tmp_path / "out")
+    assert saved is not None
+    resumed = run(config, tmp_path / "out", resume=True)
+    assert resumed.progress.seed == saved.progress.seed
+
+
+def test_randomness_of_its_own() -> None:
+    def items() -> Any:
+        while True:
+            yield random.random(), np.random.random()
+
+    def draw(others: int) -> list[Any]:
+        random.seed(3)
+        np.random.seed(3)
+        own = with_own_randomness(items())
+        found = []
+        for _ in range(3):
+            for _ in range(others):
+                random.random()
+                np.random.random()
+            found.append(next(own))
+        return [*found, random.random() if others == 0 else None]
+
+    alone, among = draw(0), draw(2)
+    assert among[:3] == alone[:3]
+    random.seed(3)
+    assert alone[3] == random.random()  # nothing of it was drawn by the items
+
+
+def test_thinc_adam_is_what_spacy_uses() -> None:
+    """`test_other_optimizers_are_resumed` names it as configs do."""
+    assert isinstance(spacy.registry.resolve({"a": {"@optimizers": "Adam.v1"}})["a"], type(Adam()))
+
+
+def test_no_folder_to_resume() -> None:
+    with pytest.raises(ValueError, match="F440"):
+        saved_in(None, True, {})
+
+
+def test_training_is_not_begun_anew_by_mistake(tmp_path: Path) -> None:
+    config = make_config(tmp_path, "tener", max_steps=3)
+    run(config, tmp_path / "out")
+    with pytest.raises(ValueError, match=r"F441.*out.*checkpoints"):
+        saved_in(tmp_path / "out", False, config.interpolate())
+    assert saved_in(tmp_path / "out", True, config.interpolate()) is not None
+    assert saved_in(tmp_path / "new", True, config.interpolate()) is None
+
+
+@pytest.mark.parametrize(
+    ("section", "name", "value"),
+    [
+        ("training", "seed", 5),
+        ("training", "dropout", 0.5),
+        ("nlp", "batch_size", 7),
+        ("components", "tener_ner", {"factory": "flat_ner"}),
+    ],
+)
+def test_other_settings_are_not_resumed(
+    section: str, name: str, value: object, tmp_path: Path
+) -> None:
+    config = make_config(tmp_path, "tener", max_steps=3)
+    run(config, tmp_path / "out")
+    config[section][name] = value
+    with pytest.raises(ValueError, match=rf"F445.*{section}\.{name}"):
+        saved_in(tmp_path / "out", True, config.interpolate())
+
+
+def test_length_of_a_training_may_change(tmp_path: Path) -> None:
+    config = make_config(tmp_path, "tener", max_steps=3)
+    run(config, tmp_path / "out")
+    config["training"] |= {"max_steps": 5, "eval_frequency": 2, "patience": 7, "max_epochs": 9}
+    saved = saved_in(tmp_path / "out", True, config.interpolate())
+    nlp = pipeline_of(config, saved, -1, Printer(no_print=True))
+    found = nlp.config["training"]
+    names = ("max_steps", "eval_frequency", "patience", "max_epochs")
+    assert [found[name] for name in names] == [5, 2, 7, 9]
+    assert found["dropout"] == config["training"]["dropout"]

@@ -1,0 +1,231 @@
+"""Several workers train as one would."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import spacy
+import torch
+from spacy.training import Example
+from thinc.api import Config
+from torch import Tensor
+
+from spacy_flat.nn.workers import Workers, summed, total
+from spacy_flat.training.sharing import part_of
+
+from .conftest import ALONE, KINDS, assert_same_weights, make_config, run, weights, with_workers
+
+# Linear in the gradients: where Adam would make much of a rounding error.
+SGD = {
+    "@optimizers": "spacy-flat.SGD.v1",
+    "learn_rate": 0.002,
+    "clip_value": 0.0,
+    "use_averages": True,
+}
+
+
+def plain(folder: Path, kind: str, **training: object) -> Config:
+    """A training without random numbers but those of the corpus."""
+    config = make_config(folder, kind, dropout=0.0, optimizer=SGD, **training)
+    for name, component in config["components"].items():
+        switch_off(component, name)
+    return config
+
+
+def switch_off(block: dict[str, object], name: str) -> None:
+    for key, value in block.items():
+        if isinstance(value, dict):
+            switch_off(value, key)
+        elif key.endswith(("dropout", "_rate")) or key == "label_smoothing":
+            block[key] = 0.0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_workers_train_as_one(kind: str, tmp_path: Path) -> None:
+    """Batches of 4 leave a last one of 1 or 2 examples, which not every worker has a part of."""
+    config = plain(tmp_path, kind)
+    alone = run(config, tmp_path / "alone")
+    found = with_workers(
+        2, tmp_path, lambda workers: weights(run(config, tmp_path / "two", workers=workers).nlp)
+    )
+    for each in found:
+        assert_same_weights(each, weights(alone.nlp))
+    best, expected = (spacy.load(tmp_path / name / "model-best") for name in ("two", "alone"))
+    assert_same_weights(weights(best), weights(expected))
+    for name, loss in expected.meta["performance"].items():
+        if name.endswith("_loss"):
+            assert best.meta["performance"][name] == pytest.approx(loss, rel=1e-3)
+
+
+def test_three_workers_with_gathered_gradients(tmp_path: Path) -> None:
+    config = plain(tmp_path, "ner", accumulate_gradient=2)
+    alone = run(config, None)
+    for each in with_workers(
+        3, tmp_path, lambda workers: weights(run(config, None, workers=workers).nlp)
+    ):
+        assert_same_weights(each, weights(alone.nlp))
+
+
+def test_workers_are_resumed(tmp_path: Path) -> None:
+    """Each with its own random numbers: there is dropout."""
+    config = make_config(tmp_path, "tener")
+
+    def whole(workers: Workers) -> dict[str, Tensor]:
+        return weights(run(config, tmp_path / "whole", workers=workers).nlp)
+
+    def cut(workers: Workers) -> dict[str, Tensor]:
+        run(config, tmp_path / "cut", workers=workers, stop_before=6)
+        workers.gathered(None)
+        resumed = run(config, tmp_path / "cut", workers=workers, resume=True)
+        return weights(resumed.nlp)
+
+    for found, expected in zip(
+        with_workers(2, tmp_path, cut), with_workers(2, tmp_path, whole), strict=True
+    ):
+        assert_same_weights(found, expected)
+
+
+def test_workers_differ_in_dropout(tmp_path: Path) -> None:
+    def draw(workers: Workers) -> dict[str, Tensor]:
+        run(make_config(tmp_path / str(workers.rank), "tener"), None, workers=workers)
+        return {"numbers": torch.rand(3)}
+
+    first, second = with_workers(2, tmp_path, draw)
+    assert not torch.equal(first["numbers"], second["numbers"])
+
+
+def test_workers_begin_alike_without_a_seed(tmp_path: Path) -> None:
+    config = plain(tmp_path, "tener", seed=None)
+    first, second = with_workers(
+        2, tmp_path, lambda workers: weights(run(config, None, workers=workers).nlp)
+    )
+    assert_same_weights(first, second, atol=0.0)
+
+
+def test_labels_that_one_worker_meets(tmp_path: Path) -> None:
+    config = plain(tmp_path, "tener")
+    config["initialize"]["components"]["tener_ner"] = {"labels": ["LOC"]}
+
+    def labels(workers: Workers) -> dict[str, Tensor]:
+        nlp = run(config, None, workers=workers).nlp
+        names = "".join(nlp.get_pipe("tener_ner").labels)  # type: ignore[attr-defined]
+        return {**weights(nlp), "labels": torch.tensor(list(names.encode()))}
+
+    first, second = with_workers(2, tmp_path, labels)
+    assert first["labels"].numel() == len("LOCORGPER")
+    assert_same_weights(first, second, atol=0.0)
+
+
+def test_sums_of_gradients(tmp_path: Path) -> None:
+    """Dense ones, rows of a table, and those that one worker alone has, or none."""
+    table = torch.zeros(5, 2)
+
+    def rows(numbers: list[int], value: float) -> Tensor:
+        values = torch.full((len(numbers), 2), value)
+        return torch.sparse_coo_tensor(torch.tensor([numbers]), values, (5, 2))
+
+    of_workers = [
+        [torch.ones(2, 3), torch.full((4,), 2.0), None, rows([1, 1, 3], 1.0), rows([2], 4.0), None],
+        [torch.ones(2, 3), None, None, rows([3, 0, 4], 2.0), None, torch.tensor(1.0)],
+    ]
+    like = [torch.zeros(2, 3), torch.zeros(4), torch.zeros(1), table, table, torch.tensor(0.0)]
+
+    def add(workers: Workers) -> dict[str, Tensor]:
+        sums = summed(of_workers[workers.rank], like)
+        assert [each is None or each.is_sparse for each in sums] == [0, 0, 1, 1, 1, 0]
+        return {str(n): each.to_dense() for n, each in enumerate(sums) if each is not None}
+
+    for found in with_workers(2, tmp_path, add):
+        assert sorted(found) == ["0", "1", "3", "4", "5"]
+        assert found["0"].eq(2.0).all()
+        assert found["1"].eq(2.0).all()
+        assert found["3"][:, 0].tolist() == [2.0, 2.0, 0.0, 3.0, 2.0]
+        assert found["4"][:, 1].tolist() == [0.0, 0.0, 4.0, 0.0, 0.0]
+        assert found["5"].item() == 1.0
+
+
+def test_one_process_asks_nobody() -> None:
+    assert total(3) == 3
+    assert ALONE.gathered("a") == ["a"]
+
+
+def test_parts_are_of_like_cost() -> None:
+    nlp = spacy.blank("zh")
+    docs = [nlp.make_doc("字" * length) for length in (9, 1, 4, 3, 8, 2, 7)]
+    batch = [Example(doc, doc) for doc in docs]
+    parts = [part_of(batch, Workers(rank, rank, 2)) for rank in range(2)]
+    assert [sum(map(len, part)) for part in parts] == [17, 17]
+    assert sorted(len(each) for part in parts for each in part) == [1, 2, 3, 4, 7, 8, 9]
+    assert [len(each) for each in part_of(batch, ALONE)] == [9, 1, 4, 3, 8, 2, 7]
+
+
+def test_other_networks(tmp_path: Path) -> None:
+    def begin(workers: Workers) -> dict[str, Tensor]:
+        config = plain(tmp_path / str(workers.rank), "tener")
+        config["components"]["tener_ner"]["model"]["network"]["head_dim"] = 4 + 4 * workers.rank
+        with pytest.raises(ValueError, match="F443"):
+            run(config, None, workers=workers)
+        return {}
+
+    with_workers(2, tmp_path, begin)
+
+
+def test_lost_worker(tmp_path: Path) -> None:
+    def begin(workers: Workers) -> dict[str, Tensor]:
+        if workers.rank == 0:
+            with pytest.raises(ConnectionError, match="F444"):
+                total(1)
+        return {}
+
+    with_workers(2, tmp_path, begin)
+
+
+DIES_ONCE = """
+import os
+import signal
+from pathlib import Path
+
+import spacy
+
+
+@spacy.registry.callbacks("test.dies_once")
+def dies_once(marker: str):
+    def before_update(nlp, info):
+        if info["step"] == 5 and os.environ["RANK"] == "1" and not Path(marker).exists():
+            Path(marker).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return before_update
+"""
+
+
+def test_torchrun_starts_again(tmp_path: Path) -> None:
+    """A worker is killed: torchrun says so, and the training goes on at its checkpoint."""
+    (tmp_path / "code.py").write_text(DIES_ONCE, "utf-8")
+    callback = {"@callbacks": "test.dies_once", "marker": str(tmp_path / "died")}
+    plain(tmp_path, "tener", before_update=callback).to_disk(tmp_path / "config.cfg")
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
+    command = ["-m", "spacy", "flat", "train", "config.cfg", "--code", "code.py", "--resume"]
+    done = subprocess.run(
+        [*torchrun, "--max-restarts=1", *command, "--output", "out"],
+        cwd=tmp_path,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "died").exists()
+    assert "SIGKILL" in done.stderr or "-9" in done.stderr
+    assert done.stdout.count("Going on after step 3") == 1
+    alone = run(plain(tmp_path / "again", "tener"), tmp_path / "alone")
+    assert_same_weights(
+        weights(spacy.load(tmp_path / "out" / "model-last")),
+        weights(spacy.load(tmp_path / "alone" / "model-last")),
+    )
+    assert alone.progress.steps == 9
