@@ -8,7 +8,7 @@ import multiprocessing
 import os
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,11 +79,7 @@ def docs_of(kind: str) -> list[Doc]:
 
 
 def make_config(folder: Path, kind: str, **training: Any) -> Config:
-    """Of a training on a few texts, which are written to a folder. "ner" has a tok2vec beneath
-    flat_ner and a tagger of spaCy's."""
-    folder.mkdir(exist_ok=True)
-    DocBin(docs=docs_of(kind), store_user_data=True).to_disk(folder / "train.spacy")
-    (folder / "words.txt").write_text("药店\n重庆\n南京市\n长江大桥\n北京大学\n", "utf-8")
+    """Of a training on a few texts. "ner" has a tok2vec beneath flat_ner and a tagger of spaCy's."""
     nlp = spacy.blank("zh")
     model = {**SIZES[kind]}
     if kind == "ner":
@@ -91,14 +87,22 @@ def make_config(folder: Path, kind: str, **training: Any) -> Config:
         nlp.add_pipe("tagger", config={"model": {"tok2vec": LISTENER}})
         model["tok2vec"] = LISTENER
     nlp.add_pipe(FACTORIES[kind], config={"model": model})
+    return config_of(folder, nlp, docs_of(kind), **training)
+
+
+def config_of(folder: Path, nlp: Language, docs: Sequence[Doc], **training: Any) -> Config:
+    """Of a training of a pipeline on Docs, which are written to a folder."""
+    folder.mkdir(exist_ok=True)
+    DocBin(docs=docs, store_user_data=True).to_disk(folder / "train.spacy")
+    (folder / "words.txt").write_text("药店\n重庆\n南京市\n长江大桥\n北京大学\n", "utf-8")
     config = nlp.config.copy()
     reader = {"@readers": "spacy.Corpus.v1", "path": str(folder / "train.spacy")}
     config["corpora"] = {
         part: {**reader, "gold_preproc": False, "max_length": 0, "limit": 0, "augmenter": None}
         for part in ("train", "dev")
     }
-    words = {"@readers": "spacy-flat.Words.v1", "path": str(folder / "words.txt")}
-    if kind == "ner":
+    if "flat_ner" in nlp.pipe_names:
+        words = {"@readers": "spacy-flat.Words.v1", "path": str(folder / "words.txt")}
         lexicon = {"@readers": "spacy-flat.Lexicon.v1", "sources": {"words": words}}
         config["initialize"]["components"]["flat_ner"] = {"lexicon": lexicon}
     config["training"] |= {

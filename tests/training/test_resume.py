@@ -22,7 +22,17 @@ from spacy_flat.training.checkpoint import CHECKPOINTS, OPTIMIZER, STATE, load
 from spacy_flat.training.loop import Interval
 from spacy_flat.training.randomness import with_own_randomness
 
-from .conftest import ALONE, KINDS, assert_same_weights, forked, make_config, run, weights
+from .conftest import (
+    ALONE,
+    KINDS,
+    assert_same_weights,
+    config_of,
+    docs_of,
+    forked,
+    make_config,
+    run,
+    weights,
+)
 
 
 @pytest.mark.parametrize("kind", ["ner", "pairs"])
@@ -101,6 +111,20 @@ def test_labels_that_were_met_in_training_are_resumed(tmp_path: Path) -> None:
     run(config, tmp_path / "cut", stop_before=6)
     resumed = run(config, tmp_path / "cut", resume=True)
     assert set(resumed.nlp.get_pipe("tener_ner").labels) == {"LOC", "ORG", "PER"}  # type: ignore[attr-defined]
+    assert_same_weights(weights(resumed.nlp), weights(whole.nlp))
+
+
+def test_encoder_goes_on_thawing(tmp_path: Path) -> None:
+    """A BERT that is frozen for 5 steps and then warmed up."""
+    bert = pytest.importorskip("transformer.conftest")
+    nlp = bert.blank()
+    folder = bert.save_encoder(tmp_path / "bert")
+    bert.add_transformer(nlp, folder, frozen_steps=5, warmup_steps=2)
+    bert.add_ner(nlp, "tener_ner")
+    config = config_of(tmp_path / "corpus", nlp, docs_of("tener"))
+    whole = run(config, tmp_path / "whole")
+    run(config, tmp_path / "cut", stop_before=5)
+    resumed = run(config, tmp_path / "cut", resume=True)
     assert_same_weights(weights(resumed.nlp), weights(whole.nlp))
 
 
