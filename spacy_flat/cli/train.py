@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -93,7 +94,8 @@ def train(
         nlp = pipeline_of(config, saved, gpu, show)
         show.divider("Training pipeline")
         interval = Interval(checkpoint_steps, checkpoint_minutes)
-        run_training(Run(nlp, output, config.interpolate(), saved, workers, interval))
+        run = Run(nlp, output, config.interpolate(), saved, workers, interval)
+        run_training(run, sys.stdout, sys.stderr)
     finally:
         workers.leave()
 

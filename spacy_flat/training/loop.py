@@ -4,7 +4,6 @@ its batches out to several workers."""
 import io
 import random
 import shutil
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -250,7 +249,7 @@ class Run:
         self.last_saved = perf_counter()
 
 
-def train(run: Run, *, stdout: IO[str] = sys.stdout, stderr: IO[str] = sys.stderr) -> None:
+def train(run: Run, stdout: IO[str], stderr: IO[str]) -> None:
     """Train, and tell of it as `spacy train` does. Only the first worker tells.
 
     Errors of components and corpora pass; the pipeline is saved as the last nevertheless.

@@ -79,7 +79,7 @@ def docs_of(kind: str) -> list[Doc]:
 
 
 def make_config(folder: Path, kind: str, **training: Any) -> Config:
-    """Of a training on a few texts. "ner" has a tok2vec beneath flat_ner and a tagger of spaCy's."""
+    """Of a training on a few texts. "ner" has a tok2vec beneath, and a tagger of spaCy's."""
     nlp = spacy.blank("zh")
     model = {**SIZES[kind]}
     if kind == "ner":
@@ -154,7 +154,7 @@ def run(
 
     training.settings["before_update"] = begin_step
     with contextlib.suppress(StopError):
-        train(training, stdout=io.StringIO(), stderr=io.StringIO())
+        train(training, io.StringIO(), io.StringIO())
     return training
 
 
