@@ -11,8 +11,9 @@ Parts:
               5.
     names     Of the names of --names that stand in a text of dev, and whose listed translation
               stands in the gold translation: the share whose listed translation stands in the
-              pipeline's, too, with and without names carried through. The names are given as the
-              Doc's entities, as a perfect recogniser would.
+              pipeline's, too, with and without names carried through, and in how many texts one is
+              missing or comes too often. The names are given as the Doc's entities, as a perfect
+              recogniser would; the list is the pipeline's in both cases.
     baseline  torch's own Transformer of the first pipeline's sizes and vocabularies
               (`plain_seq2seq.py`), trained for --minutes on the same pairs, greedy.
 """
@@ -127,15 +128,24 @@ def names(
         for carried in (False, True):
             translator.carry_names = carried
             found = translator.translate([doc for doc, _ in docs])
-            survived = [
-                place is not None
-                for own, (_, expected) in zip(found, docs, strict=True)
-                for place in places(own[0].text, expected)
-            ]
             how = "carried through" if carried else "left to the network"
-            share = sum(survived) / max(1, len(survived))
-            rows.append([f"{name}, {how}", f"{len(survived):,}", f"{100 * share:.1f}"])
-    return format_table(["", "names", "in the output, %"], rows, markdown=True)
+            counts = [
+                count(own[0].text, expected) for own, (_, expected) in zip(found, docs, strict=True)
+            ]
+            n_names = sum(len(expected) for _, expected in docs)
+            share = 1 - sum(missing for missing, _ in counts) / max(1, n_names)
+            wrong = [sum(map(bool, each)) for each in zip(*counts, strict=True)]
+            cells = [n_names, f"{100 * share:.1f}", len(docs), *wrong]
+            rows.append([f"{name}, {how}", *map(str, cells)])
+    header = ["", "names", "in the output, %", "texts", "one is missing", "one comes too often"]
+    return format_table(header, rows, markdown=True)
+
+
+def count(translation: str, expected: Sequence[Protected]) -> tuple[int, int]:
+    """How many of the names are missing, and how many come once more than they are expected."""
+    found = places(translation, [*expected, *expected])
+    n = len(expected)
+    return found[:n].count(None), n - found[n:].count(None)
 
 
 def with_names(dev: Sequence[Doc], known: dict[str, str]) -> Iterator[tuple[Doc, list[Protected]]]:

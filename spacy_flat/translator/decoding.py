@@ -198,8 +198,8 @@ def search(
             ended[beams.sentences[place]].append(Hypothesis(written, score))
         # W rows at most end, so that of twice as many candidates W go on.
         others = np.argsort(is_end, axis=1, kind="stable")[:, :W]
-        scores = np.take_along_axis(scores, others, axis=1)
-        rows, keys = (np.take_along_axis(x, others, axis=1) for x in (rows, keys))
+        each = np.arange(len(others))[:, None]
+        scores, rows, keys = scores[each, others], rows[each, others], keys[each, others]
         n_ended = np.array([len(ended[sentence]) for sentence in beams.sentences])
         going = np.flatnonzero((n_ended < W) & np.isfinite(scores).any(axis=1))
         _keep(network, state, going, rows[going].ravel())

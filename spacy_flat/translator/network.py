@@ -135,9 +135,9 @@ class Seq2Seq(nn.Module):
     def begin(self, source: Side, n_hypotheses: int) -> State:
         """The state before anything is written of W hypotheses of each sentence."""
         memory = self.read(source)
-        keys, _ = memory.layers[0]
-        N, H, d = len(keys) * n_hypotheses, self.n_heads, keys.shape[3]
-        return State(memory, keys.new_empty(len(self.decoder), 2, N, H, FIRST_ROOM, d))
+        _, B, H, _, d = memory.layers[0].shape
+        shape = (len(self.decoder), 2, B * n_hypotheses, H, FIRST_ROOM, d)
+        return State(memory, memory.layers[0].new_empty(shape))
 
     def write(self, keys: Ints, state: State) -> Tensor:
         """[N, T] further keys of the targets → [N·T, D], by which the next ones are predicted.
@@ -202,17 +202,17 @@ class Seq2Seq(nn.Module):
 class Memory:
     """What the decoder knows of B sources.
 
-    layers: keys and values [B, H, S, d] of each layer.
+    layers: keys and values [2, B, H, S, d] of each layer.
     mask: [B, 1, 1, S] False for padding; None where there is none.
     """
 
-    layers: list[tuple[Tensor, Tensor]]
+    layers: list[Tensor]
     mask: Tensor | None
 
     def keep(self, rows: Tensor) -> Memory:
         """Of some of the sources."""
         mask = None if self.mask is None else self.mask[rows]
-        return Memory([(keys[rows], values[rows]) for keys, values in self.layers], mask)
+        return Memory([keys_values[:, rows] for keys_values in self.layers], mask)
 
 
 @dataclass
@@ -241,15 +241,14 @@ class State:
             grown[..., : self.length, :] = self.cache[..., : self.length, :]
             self.cache = grown
 
-    def extend(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Add keys and values [N, H, T, d] of a layer; returns those of all places."""
+    def extend(self, layer: int, keys_values: Tensor) -> Tensor:
+        """Add keys and values [2, N, H, T, d] of a layer; returns those of all places."""
         if self.cache is None:
-            return keys, values
-        end = self.length + keys.shape[2]
+            return keys_values
+        end = self.length + keys_values.shape[3]
         own = self.cache[layer]
-        own[0, :, :, self.length : end] = keys
-        own[1, :, :, self.length : end] = values
-        return own[0, :, :, :end], own[1, :, :, :end]
+        own[..., self.length : end, :] = keys_values
+        return own[..., :end, :]
 
     def advance(self, n: int) -> None:
         if self.cache is not None:
@@ -258,7 +257,7 @@ class State:
     def keep(self, sentences: Tensor, hypotheses: Tensor) -> None:
         """Go on with some of the sentences, and with some of all N hypotheses, in this order."""
         assert self.cache is not None
-        if len(sentences) < len(self.memory.layers[0][0]):
+        if len(sentences) < self.memory.layers[0].shape[1]:
             self.memory = self.memory.keep(sentences)
         filled = self.cache[..., : self.length, :].index_select(2, hypotheses)
         # What is kept is copied into the room that there is, as far as it is needed.
@@ -300,17 +299,17 @@ class Layer(nn.Module):
         """
 
         def among(rows: Tensor) -> Tensor:
-            keys, values = self.attention.keys_values(rows, n)
+            keys_values = self.attention.keys_values(rows, n)
             if state is not None:
-                keys, values = state.extend(number, keys, values)
+                keys_values = state.extend(number, keys_values)
             is_causal = state is not None and mask is None and len(rows) > n
-            return self.attention(rows, keys, values, mask, is_causal)  # type: ignore[no-any-return]
+            return self.attention(rows, keys_values, mask, is_causal)  # type: ignore[no-any-return]
 
         def to_source(rows: Tensor) -> Tensor:
             assert state is not None
             assert self.source_attention is not None
-            keys, values = state.memory.layers[number]
-            return self.source_attention(rows, keys, values, state.memory.mask)  # type: ignore[no-any-return]
+            memory = state.memory
+            return self.source_attention(rows, memory.layers[number], memory.mask)  # type: ignore[no-any-return]
 
         x = self.around_attention(x, among)
         if self.around_source is not None:
@@ -345,26 +344,22 @@ class Attention(nn.Module):
         self.to_keys_values = Linear(options.width, 2 * options.width)
         self.output = Linear(options.width, options.width)
 
-    def keys_values(self, x: Tensor, n: int) -> tuple[Tensor, Tensor]:
-        """[n·L, D] → keys and values [n, H, L, d] each."""
-        keys, values = self.to_keys_values(x).view(n, -1, 2, self.heads, self._depth(x)).unbind(2)
-        return keys.transpose(1, 2), values.transpose(1, 2)
+    def keys_values(self, x: Tensor, n: int) -> Tensor:
+        """[n·L, D] → keys and values [2, n, H, L, d]."""
+        rows: Tensor = self.to_keys_values(x)
+        return rows.view(n, -1, 2, self.heads, self._depth(x)).permute(2, 0, 3, 1, 4)
 
     def forward(
-        self,
-        x: Tensor,
-        keys: Tensor,
-        values: Tensor,
-        mask: Tensor | None,
-        is_causal: bool = False,
+        self, x: Tensor, keys_values: Tensor, mask: Tensor | None, is_causal: bool = False
     ) -> Tensor:
         """[n·Q, D] → [n·Q, D]
 
-        keys, values: [n, H, L, d].
+        keys_values: [2, n, H, L, d].
         mask: False, or −∞, for what is not attended to, and what else is added to the scores;
             broadcast to [n, H, Q, L].
         is_causal: each query attends to keys up to its own place.
         """
+        keys, values = keys_values.unbind()
         queries = self.to_queries(x).view(len(keys), -1, self.heads, self._depth(x))
         attended = nn.functional.scaled_dot_product_attention(
             queries.transpose(1, 2),

@@ -98,10 +98,12 @@ def _spelled(
 
 
 def _copied(text: str, part: Part) -> Spelled:
-    """A part of names alone, with the white space between them."""
+    """A part of names alone, with the white space between them; each is a word of its own."""
     found, places, before = "", [], part.start
     for name in part.names:
         found += text[before : name.start]
+        if found[-1:].isalnum() and name.text[:1].isalnum():
+            found += " "
         places.append((len(found), len(found) + len(name.text)))
         found += name.text
         before = name.end

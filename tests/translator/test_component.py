@@ -304,13 +304,23 @@ def test_texts_without_anything_to_translate(trained: Language) -> None:
         assert trained(text)._.translation_ents == trained(text)._.translation_sents == ()
     for text in ("😀", "😀😀 👍🏽", "龘靐"):
         assert trained(text)._.translation == text
+    doc = with_ents(trained, "王芳北京 王芳😀", ("王芳", "PER"), ("北京", "LOC"), ("王芳", "PER"))
+    (found,) = translator(trained).translate([doc])[0]
+    assert found.text == "Wang Fang Beijing Wang Fang😀"
+    assert [found.text[ent.start : ent.end] for ent in found.ents] == [
+        "Wang Fang",
+        "Beijing",
+        "Wang Fang",
+    ]
 
 
 def test_unknown_characters_are_copied_once(trained: Language) -> None:
+    """They are no entities."""
     for text in ("我喜欢茶😀。", "龘我喜欢茶。", "😀我👍喜🌍欢茶。"):
-        translation = trained(text)._.translation
+        doc = trained(text)
+        assert doc._.translation_ents == ()
         for character in set(text) - set("我喜欢茶。"):
-            assert translation.count(character) == 1
+            assert doc._.translation.count(character) == 1
 
 
 @pytest.mark.parametrize("word", ["NASA", "SNB", "NBA2", "2N0B2A6", "NéB"])
@@ -475,6 +485,18 @@ def test_n_best(trained: Language) -> None:
     assert len(translator(trained).translate(["我喜欢茶。" * 2], n_best=4, beam=2)[0]) == 4
     assert len(translator(trained).translate(["我喜欢茶。"], n_best=101)[0]) == 100
     assert translator(trained).translate([]) == []
+
+
+def test_settings_count_where_no_argument_is_given() -> None:
+    pipe = translator(make())  # which repeats itself
+    text = "我喜欢茶" * 5
+    values = {"beam": 8, "length_penalty": 0.0, "max_ratio": 0.1, "no_repeat_ngram": 1}
+    for name, value in values.items():
+        before, default = getattr(pipe, name), pipe.translate([text])
+        expected = pipe.translate([text], **{name: value})  # type: ignore[arg-type]
+        setattr(pipe, name, value)
+        assert pipe.translate([text]) == expected != default
+        setattr(pipe, name, before)
 
 
 def test_settings_and_arguments_have_the_same_range(trained: Language, copy_of: Copy) -> None:

@@ -91,6 +91,7 @@ def test_no_list() -> None:
         ("王建国", "Wang Jianguo"),
         ("陈国", "Chen Guo"),
         ("李海洋", "Li Haiyang"),
+        ("张民国", "Zhang Minguo"),
     ],
 )
 def test_persons_in_pinyin(name: str, pinyin: str) -> None:

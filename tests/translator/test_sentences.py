@@ -1,0 +1,128 @@
+"""How texts are cut into parts that are translated one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacy_flat.translator.names import Protected
+from spacy_flat.translator.options import TranslationOptions
+from spacy_flat.translator.sentences import Part, gap, split
+from spacy_flat.translator.vocabulary import PairEncoder
+
+KNOWN = "我们喜欢茶书他说王芳雅虎公司。！？，、；!?，“”』）)"
+NO_NAMES: tuple[Protected, ...] = ()
+
+
+def encoder(max_length: int = 100, placeholders: int = 8) -> PairEncoder:
+    options = TranslationOptions(
+        char_min_freq=1, target_pieces=256, max_length=max_length, placeholders=placeholders
+    )
+    return PairEncoder.learn(options, [KNOWN], ["tea"])
+
+
+def cut(text: str, names: Sequence[Protected] = NO_NAMES, **options: int) -> list[str]:
+    return [text[part.start : part.end] for part in split(text, names, encoder(**options))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "我们喜欢茶。|我们喜欢书！|他说",
+        "他说“我们喜欢茶。”|我们喜欢书！？』）|他说?)|他说!",
+        "我们\n|喜欢茶。",
+    ],
+)
+def test_sentences_end_at_their_marks(text: str) -> None:
+    """And at line ends. Quotation marks and brackets that close belong to what they close."""
+    assert cut(text.replace("|", "")) == [each.strip() for each in text.split("|")]
+
+
+def test_a_mark_within_a_name_ends_nothing() -> None:
+    text = "我们喜欢雅虎！公司。他说"
+    assert cut(text) == ["我们喜欢雅虎！", "公司。", "他说"]
+    assert cut(text, [Protected(4, 9, "Yahoo! Inc.", "ORG")]) == ["我们喜欢雅虎！公司。", "他说"]
+    # At its end it does.
+    assert cut(text, [Protected(4, 7, "Yahoo!", "ORG")]) == ["我们喜欢雅虎！", "公司。", "他说"]
+
+
+def test_long_sentences_are_cut_behind_the_last_comma_that_is_near_enough() -> None:
+    assert cut("我们，喜欢，茶书他说王芳", max_length=8) == ["我们，喜欢，", "茶书他说王芳"]
+    assert cut("我们喜欢茶书他说王芳，雅虎", max_length=4) == [
+        "我们喜欢",
+        "茶书他说",
+        "王芳，",
+        "雅虎",
+    ]
+    name = Protected(0, 6, "Us, who like", "PER")
+    assert cut("我们，喜欢茶书他说王芳", [name], max_length=8) == ["我们，喜欢茶书他", "说王芳"]
+
+
+def test_names_are_not_cut() -> None:
+    text = "我们喜欢雅虎公司茶书"
+    assert cut(text, [Protected(4, 8, "Yahoo", "ORG")], max_length=6) == [
+        "我们喜欢",
+        "雅虎公司茶书",
+    ]
+    assert cut(text, [Protected(0, 8, "Yahoo", "ORG")], max_length=6) == [
+        "我们喜欢雅虎公司",
+        "茶书",
+    ]
+
+
+def test_as_many_names_as_there_are_placeholders() -> None:
+    text = "王芳，雅虎，公司"
+    names = [Protected(start, start + 2, "X", "ORG") for start in (0, 3, 6)]
+    assert cut(text, names, placeholders=3) == [text]
+    assert cut(text, names, placeholders=2) == ["王芳，雅虎，", "公司"]
+    assert cut(text, names, placeholders=1) == ["王芳，", "雅虎，", "公司"]
+
+
+def test_what_is_unknown_is_copied_sentence_by_sentence() -> None:
+    """Also where the mark that ends one is unknown itself."""
+    options = TranslationOptions(char_min_freq=1, target_pieces=256)
+    made = PairEncoder.learn(options, ["我们"], ["we"])
+    text = "我们茶。书我们"
+    parts = split(text, NO_NAMES, made)
+    assert [text[part.start : part.end] for part in parts] == ["我们茶。", "书我们"]
+    assert [[name.text for name in part.names] for part in parts] == [["茶。"], ["书"]]
+
+
+def test_gaps() -> None:
+    def part(start: int, end: int) -> Part:
+        return Part(start, end, ())
+
+    assert gap("我。 们", part(0, 2), part(3, 4)) == " "
+    assert gap("我。们", part(0, 2), part(2, 3)) == " "
+    assert gap("我\n \n们", part(0, 1), part(4, 5)) == "\n\n"
+
+
+@given(
+    st.text(alphabet="我们茶。，！” \nX😀", max_size=40),
+    st.lists(st.integers(0, 40), max_size=8),
+    st.integers(1, 12),
+    st.integers(1, 3),
+)
+def test_nothing_is_lost_or_comes_twice(
+    text: str, borders: list[int], max_length: int, placeholders: int
+) -> None:
+    places = sorted({min(place, len(text)) for place in borders})
+    names = [
+        Protected(start, end, "X", "ORG")
+        for start, end in list(pairwise(places))[::2]
+        if text[start:end] == text[start:end].strip()
+    ]
+    parts = split(text, names, encoder(max_length, placeholders))
+    assert "".join("".join(text[part.start : part.end] for part in parts).split()) == "".join(
+        text.split()
+    )
+    assert all(before.end <= after.start for before, after in pairwise(parts))
+    assert [name for part in parts for name in part.names if name.label] == names
+    for part in parts:
+        assert len(part.names) <= placeholders
+        assert part.end - part.start <= max_length or len(part.names) == 1
+        assert all(part.start <= name.start < name.end <= part.end for name in part.names)
