@@ -7,19 +7,28 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
+import srsly
 from hypothesis import settings
 from spacy.language import Language
 from spacy.util import load_config
 from weasel.cli.run import project_run
 
+from spacy_flat.lexicon import sources
+
 # How long an example takes says something of the machine's load, not of the code.
 settings.register_profile("tests", deadline=None)
 settings.load_profile("tests")
+
+# srsly looks for entry points of its own in all that is installed each time that it packs anything:
+# two thirds of the time that it takes to save many small Docs.
+srsly.msgpack_encoders.entry_points = srsly.msgpack_decoders.entry_points = False
 
 ROOT = Path(__file__).parents[1]
 SIZES = {"train": 40, "dev": 10, "test": 10}
@@ -30,6 +39,7 @@ MINI_CONFIG = {
     "training.eval_frequency": 2,
     "training.optimizer.learn_rate": 0.01,
 }
+CHARACTERS = set("南京市长江大桥清华大学在北京人和药店重庆开业王芳好")
 VARIABLES = {"vars.config": "configs/mini.cfg"}
 
 
@@ -82,6 +92,26 @@ def zh_flat_msra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[An
     monkeypatch.syspath_prepend(tmp_path / "released")
     yield
     sys.modules.pop("zh_flat_msra", None)
+
+
+@pytest.fixture(scope="session")
+def short_dictionary(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with those words of jieba's dictionary that consist of a few characters."""
+    spec = find_spec("jieba")
+    assert spec is not None
+    assert spec.origin is not None
+    lines = Path(spec.origin).with_name("dict.txt").read_text("utf-8").splitlines(keepends=True)
+    folder = tmp_path_factory.mktemp("jieba")
+    known = "".join(line for line in lines if CHARACTERS.issuperset(line.split(" ")[0]))
+    (folder / "dict.txt").write_text(known, "utf-8")
+    return folder
+
+
+@pytest.fixture
+def few_words(short_dictionary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lexicon of jieba's words has a few, as the making of one of all takes seconds."""
+    spec = ModuleSpec("jieba", None, origin=str(short_dictionary / "__init__.py"))
+    monkeypatch.setattr(sources, "find_spec", lambda name: spec)
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
-
 NETWORKS = [
     *("ner.flat.network", "ner.tener.network", "similarity.network", "generator.network"),
     "translator.network",
@@ -14,49 +12,46 @@ NETWORKS = [
 ]
 
 
-def imported_by(module: str, *, blocked: tuple[str, ...] = ()) -> set[str]:
-    """The modules that are loaded after an import in a new process."""
+ENTRY_POINTS = [
+    *("ner.flat.component", "ner.tener.component", "similarity.component", "generator.component"),
+    *("encoder.model", "cli.pretrain", "translator.component", "nn.optimizers"),
+]
+
+
+def imported_by(modules: list[str], *, blocked: tuple[str, ...] = ()) -> dict[str, set[str]]:
+    """What is loaded after each of some imports, one after the other, in a new process."""
     code = (
-        "import sys\n"
+        "import importlib, sys\n"
         f"for name in {blocked!r}: sys.modules[name] = None\n"
-        f"import {module}\n"
-        "print(*(name for name, module in sys.modules.items() if module is not None))"
+        f"for module in {modules!r}:\n"
+        "    importlib.import_module(module)\n"
+        "    print(*(name for name, module in sys.modules.items() if module is not None))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return set(done.stdout.split())
+    return {
+        module: set(line.split())
+        for module, line in zip(modules, done.stdout.splitlines(), strict=True)
+    }
 
 
 def test_the_package_itself_brings_nothing() -> None:
     heavy = {"torch", "spacy", "thinc", "numpy", "jieba", "daachorse", "safetensors"}
-    assert not heavy & imported_by("spacy_flat")
+    assert not heavy & imported_by(["spacy_flat"])["spacy_flat"]
 
 
-@pytest.mark.parametrize("network", NETWORKS)
-def test_networks_are_plain_torch(network: str) -> None:
+def test_networks_are_plain_torch() -> None:
     """They can be used, tested and exported without spaCy, thinc and a lexicon."""
-    loaded = imported_by(f"spacy_flat.{network}", blocked=("spacy", "thinc"))
-    assert "torch" in loaded
-    assert not any(name.startswith("spacy_flat.lexicon") for name in loaded)
+    networks = [f"spacy_flat.{name}" for name in NETWORKS]
+    for network, loaded in imported_by(networks, blocked=("spacy", "thinc")).items():
+        assert "torch" in loaded
+        assert not any(name.startswith("spacy_flat.lexicon") for name in loaded), network
 
 
-@pytest.mark.parametrize(
-    "module",
-    [
-        "ner.flat.component",
-        "ner.tener.component",
-        "similarity.component",
-        "generator.component",
-        "encoder.model",
-        "cli.pretrain",
-        "translator.component",
-        "nn.optimizers",
-    ],
-)
-def test_what_spacy_imports_at_every_start(module: str) -> None:
+def test_what_spacy_imports_at_every_start() -> None:
     """Entry points are imported by every `Language()`. (thinc itself may import torch.)"""
     heavy = {
-        *("daachorse", "safetensors", "jieba", "gensim"),
+        *("daachorse", "safetensors", "jieba", "gensim", "spacy_flat.nn.shim"),
         *("spacy_transformers", "pypinyin", "bm25s", "tokenizers", "sacrebleu"),
     }
-    assert not heavy & imported_by(f"spacy_flat.{module}")
-    assert "spacy_flat.nn.shim" not in imported_by(f"spacy_flat.{module}")
+    for module, loaded in imported_by([f"spacy_flat.{name}" for name in ENTRY_POINTS]).items():
+        assert not heavy & loaded, module

@@ -11,7 +11,9 @@ from thinc.api import Optimizer, set_dropout_rate
 
 from ..errors import Errors
 from ..pipe import LabelledPipe, is_bool, setting
+from ..text.initialise import tok2vec_of
 from ..text.units import EntitySpan
+from ..text.upstream import pass_back_zeros
 from .emissions import Emissions, Gold, find_entities
 from .model import TaggingModel, network_of
 from .scores import prf_scores
@@ -169,13 +171,14 @@ class CRFEntityRecognizer(LabelledPipe):
         validate_examples(examples, "CRFEntityRecognizer.update")
         self.require_initialised()
         self._check_unannotated(self.labels)
+        docs = [example.predicted for example in examples]
         known = [gold_annotation(example, self.unannotated_labels) for example in examples]
-        texts = [example.predicted.text for example in examples]
-        if not any(a.says_something(len(text)) for a, text in zip(known, texts, strict=True)):
+        if not any(a.says_something(len(doc.text)) for a, doc in zip(known, docs, strict=True)):
+            pass_back_zeros(tok2vec_of(self.model), docs)
             return self.learn_nothing(losses)
         self.add_labels_of(examples)
         set_dropout_rate(self.model, drop)
-        emissions, backprop = self.model.begin_update([example.predicted for example in examples])
+        emissions, backprop = self.model.begin_update(docs)
         gold, network = Gold.of(known, emissions), network_of(self.model)
         batch_losses = (
             network.loss(scores, gold.target(batch, self.tags))

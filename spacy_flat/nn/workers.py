@@ -16,6 +16,7 @@ from typing import TypeVar
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.distributed import PrefixStore, rendezvous  # type: ignore[attr-defined]
 
 from ..errors import Errors
 
@@ -48,9 +49,20 @@ class Workers:
         )
 
     def join(self, use_gpu: bool) -> None:
-        """Wait for the others, where there are others."""
-        if self.size > 1:
-            dist.init_process_group(BACKENDS[use_gpu], timeout=PATIENCE)
+        """Wait for the others, where there are others.
+
+        torchrun keeps its store of the workers' addresses when it starts them again: on one
+        machine, where all count the starts alike, each start gets a part of its own.
+        """
+        if self.size == 1:
+            return
+        store, rank, size = next(rendezvous("env://", timeout=PATIENCE))
+        if os.environ.get("LOCAL_WORLD_SIZE") == str(size):
+            store = PrefixStore(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"), store)
+        with together():
+            dist.init_process_group(
+                BACKENDS[use_gpu], store=store, rank=rank, world_size=size, timeout=PATIENCE
+            )
 
     def leave(self) -> None:
         """Part from the others."""

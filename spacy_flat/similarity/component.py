@@ -19,7 +19,7 @@ from ..arguments import require_count
 from ..errors import Errors
 from ..pipe import LabelledPipe, is_bool, is_number, setting
 from ..text.initialise import tok2vec_of
-from ..text.upstream import ReadOnce
+from ..text.upstream import ReadOnce, pass_back_zeros
 from ..vectors import VectorSource, check_sources
 from .alignment import Alignment, drop_alignment, is_too_large, keep_alignment
 from .calibration import Calibration, fit_temperature, log_softmax
@@ -376,6 +376,7 @@ class PairClassifier(LabelledPipe):
         self.require_initialised()
         pairs, gold = self._gold(examples)
         if not len(gold):
+            pass_back_zeros(tok2vec_of(self.model), pairs.docs)
             return self.learn_nothing(losses)
         set_dropout_rate(self.model, drop)
         outputs, backprop = self.model.begin_update(pairs)

@@ -1,7 +1,7 @@
 """Vectors from upstream: those that a tok2vec makes of tokens or characters, for a text's units."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from spacy.tokens import Doc
@@ -105,6 +105,27 @@ class Upstream:
         self._backprop(
             [gradient[end - n : end] for end, n in zip(ends, self._lengths, strict=True)]
         )
+
+
+def pass_back_zeros(tok2vec: Tok2Vec | None, docs: list[Doc]) -> None:
+    """Answer a shared tok2vec that has read Docs from which a component learns nothing.
+
+    It adds up the gradients that its listeners pass back, and learns when the last of them has:
+    one that stayed silent would lose those of the others. Where nothing is listened to, or there
+    are no tokens, nothing happens.
+    """
+    # Not all tok2vecs of spaCy's can backpropagate through nothing.
+    if tok2vec is None or not any(len(doc) for doc in docs) or not _is_awaited(tok2vec, docs):
+        return
+    vectors, backprop = tok2vec.begin_update(docs)
+    backprop([tok2vec.ops.alloc2f(*each.shape) for each in vectors])
+
+
+def _is_awaited(tok2vec: Tok2Vec, docs: list[Doc]) -> bool:
+    """Whether a listener in it has been given the vectors of these Docs. By what spaCy's and
+    spacy-transformers' have in common, as the latter need not be installed."""
+    listeners: list[Any] = [node for node in tok2vec.walk() if hasattr(node, "get_batch_id")]
+    return any(node._batch_id == node.get_batch_id(docs) for node in listeners)
 
 
 class ReadOnce:

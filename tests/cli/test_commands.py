@@ -164,6 +164,7 @@ def test_vectors_into_a_file(tmp_path: Path) -> None:
     assert "[F138]" in failure("vectors", "text.txt", "--out", str(tmp_path / "out"))
 
 
+@pytest.mark.usefixtures("few_words")
 def test_vectors_add_a_word_list_to_jiebas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known: list[set[str]] = []
 

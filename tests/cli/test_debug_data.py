@@ -33,6 +33,9 @@ def doc_of(text: str, *spans: tuple[int, int, str]) -> Doc:
     return doc
 
 
+pytestmark = pytest.mark.usefixtures("few_words")
+
+
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
     """A folder with two parts and a word list."""

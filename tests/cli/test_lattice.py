@@ -25,6 +25,8 @@ PICTURES = ROOT / "docs/pictures"
 SVG = "{http://www.w3.org/2000/svg}"
 BRIDGE = "南京市长江大桥"
 
+pytestmark = pytest.mark.usefixtures("few_words")
+
 
 def run(*arguments: str) -> Result:
     return CliRunner().invoke(app, ["lattice", *arguments])

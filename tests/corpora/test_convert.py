@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 
 import pytest
 import spacy
@@ -165,9 +165,9 @@ def test_a_file_without_blank_lines_is_read_in_linear_time(tmp_path: Path) -> No
 def test_a_doc_of_many_entities_is_shown_in_linear_time() -> None:
     entities = [EntitySpan(2 * i, 2 * i + 1, "X") for i in range(4_000)]
     doc = make_doc(Vocab(), Sentence(["好"] * 8_000, entities, 1))
-    start = perf_counter()
+    start = process_time()
     assert show_entities(doc) == "[好](X)好" * 4_000
-    assert perf_counter() - start < 2  # 8 s where the text is joined for each
+    assert process_time() - start < 2  # 8 s where the text is joined for each
 
 
 # What would be garbage

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -141,9 +141,9 @@ def test_a_long_text_with_many_entities_is_read_in_linear_time(tmp_path: Path) -
     n = 20_000
     spans = [[2 * i, 2 * i + 1, "X"] for i in range(n)]
     path.write_text(json.dumps(["好" * 2 * n, {"entities": spans}]), "utf-8")
-    start = perf_counter()
+    start = process_time()
     (sentence,), _ = read(path, layout="spacy")
-    assert perf_counter() - start < 3  # 18 s where each is compared with all others
+    assert process_time() - start < 3  # 18 s where each is compared with all others
     assert len(sentence.entities) == n
 
 

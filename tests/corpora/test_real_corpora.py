@@ -78,11 +78,13 @@ def test_a_forgotten_option_is_an_error(tmp_path: Path, name: str, code: str, re
         convert_file(path_of(name, "dev"), tmp_path / "dev.spacy", ConvertOptions(repair=repair))
 
 
-# Pairs: different, same, and how many were left out (AFQMC and the mixture are left out for time)
+# Pairs: different, same, and how many were left out. Of ATEC and BQ the first lines alone, and
+# nothing of AFQMC and the mixture, for time.
 
+FIRST = {"atec": 2000, "bq": 1500}
 PAIRS = {
-    "atec": {"train": (19003, 2880, 15032), "dev": (2137, 294, 0)},
-    "bq": {"train": (4504, 4496, 0), "dev": (496, 504, 0), "test": (5000, 5000, 0)},
+    "atec": {"train": (1397, 331, 81), "dev": (155, 36, 0)},
+    "bq": {"train": (695, 655, 0), "dev": (74, 75, 0), "test": (769, 730, 0)},
     "lcqmc": {"train": (3918, 3882, 2), "dev": (482, 518, 0)},
 }
 
@@ -97,7 +99,9 @@ TOLD = {
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_parts_of_pairs(tmp_path: Path, name: str) -> None:
-    fetch_corpus(name, tmp_path, DATA)
+    for path in fetch_corpus(name, tmp_path, DATA):
+        lines = path.read_bytes().splitlines(keepends=True)
+        path.write_bytes(b"".join(lines[: FIRST.get(name)]))
     keys = {}
     counts = {}
     for path, summary in convert_corpus(name, tmp_path, tmp_path):

@@ -138,9 +138,9 @@ def test_time_is_linear_in_length() -> None:
     pipe = generator(make(texts=["春明" * 20]))
 
     def seconds(max_length: int) -> float:
-        start = time.perf_counter()
+        start = time.process_time()
         pipe.generate(max_length=max_length, seed=0)
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     pipe.model.shims[0].module.bias.data[pipe.model.attrs["encoder"].marks[1]] = -100  # no end
     assert len(pipe.generate(max_length=3000, seed=0)[0]) == 3000

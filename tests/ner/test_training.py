@@ -322,6 +322,6 @@ def test_all_scores_leave_named_stretches_out(trained: Language) -> None:
 def test_scoring_many_unknown_stretches_is_fast() -> None:
     found = [EntitySpan(4 * n, 4 * n + 2, "LOC") for n in range(20_000)]
     unknown = [EntitySpan(4 * n, 4 * n + 1, "") for n in range(20_000)]
-    begin = time.perf_counter()
+    begin = time.process_time()
     assert Annotation([], unknown).judged(found, 80_000) == set()
-    assert time.perf_counter() - begin < 2.0  # 0.05 s when the machine is idle
+    assert time.process_time() - begin < 2.0  # 0.05 s when the machine is idle

@@ -227,7 +227,7 @@ def test_the_last_component_has_no_gradient(
     last = add_ner(nlp, "tener_ner", tok2vec)
     start(nlp)
 
-    def learn_nothing(batches: Any, losses: Any, sgd: Any, backprop: Any) -> None:
+    def learn_nothing(batches: Any, count: int, losses: Any, sgd: Any, backprop: Any) -> None:
         backprop()
 
     monkeypatch.setattr(last, "learn", learn_nothing)

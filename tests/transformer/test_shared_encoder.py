@@ -1,0 +1,164 @@
+"""Components that share an encoder, in steps that teach some of them nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ner.conftest import HASH_EMBED, TEXTS, blank
+from ner.conftest import LISTENER as TOKENS
+from similarity.conftest import add_re2
+from spacy.language import Language
+from spacy.tokens import Span
+from spacy.training import Example
+from thinc.api import fix_random_seed
+
+from spacy_flat.nn.optimizers import AdamW
+from spacy_flat.similarity.pairs import join_pair
+
+from .conftest import LISTENER as CHARACTERS
+from .conftest import add_ner, add_transformer
+
+POOLED = {
+    "@architectures": "spacy-transformers.TransformerListener.v1",
+    "grad_factor": 1.0,
+    "upstream": "*",
+    "pooling": {"@layers": "reduce_mean.v1"},
+}
+PAIR = join_pair("上海", "北京")
+COMPONENTS = ["flat_ner", "tener_ner", "re2_similarity"]
+LISTENERS = {"tok2vec": TOKENS, "transformer": CHARACTERS}
+
+Make = Callable[..., Language]
+
+
+@pytest.fixture(params=list(LISTENERS))
+def make(request: pytest.FixtureRequest, tiny_bert: Path) -> Make:
+    """Makes pipelines of an encoder, spaCy's tagger, and the components that are named."""
+
+    def make(*names: str) -> Language:
+        nlp = blank()
+        if request.param == "tok2vec":
+            nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
+        else:
+            add_transformer(nlp, tiny_bert)
+        own = TOKENS if request.param == "tok2vec" else POOLED
+        nlp.add_pipe("tagger", config={"model": {"tok2vec": own}})
+        for name in names:
+            if name == "re2_similarity":
+                add_re2(nlp, tok2vec=LISTENERS[request.param])
+            else:
+                add_ner(nlp, name, LISTENERS[request.param])
+        initialise(nlp)
+        return nlp
+
+    return make
+
+
+def with_tags(nlp: Language) -> list[Example]:
+    """Nothing is known of entities, and not which texts are alike."""
+    examples = [Example(nlp.make_doc(text), nlp.make_doc(text)) for text in (PAIR, *TEXTS[:2])]
+    for example in examples:
+        for token in example.reference:
+            token.tag_ = "odd" if token.i % 2 else "even"
+    return examples
+
+
+def with_everything(nlp: Language) -> list[Example]:
+    examples = with_tags(nlp)
+    for example in examples:
+        example.reference.set_ents([Span(example.reference, 0, 2, "LOC")])
+        example.reference.cats = {"same": 0.0, "different": 1.0}
+    return examples
+
+
+def initialise(nlp: Language) -> None:
+    if "flat_ner" in nlp.pipe_names:
+        nlp.config["initialize"]["components"]["flat_ner"] = {"lexicon": {"@misc": "test.lexicon"}}
+    fix_random_seed(0)
+    nlp.initialize(lambda: with_everything(nlp))
+
+
+def digest(saved: bytes) -> str:
+    return hashlib.sha256(saved).hexdigest()
+
+
+def weights(nlp: Language) -> str:
+    """The encoder's, as a checksum."""
+    return digest(nlp.pipeline[0][1].model.to_bytes())  # type: ignore[attr-defined]
+
+
+def own_weights(nlp: Language, name: str) -> str:
+    """Those of a component's network."""
+    return digest(nlp.get_pipe(name).model.shims[0].to_bytes())  # type: ignore[attr-defined]
+
+
+def learn(nlp: Language, steps: int = 3) -> str:
+    """The encoder's weights after steps that teach the tagger alone."""
+    fix_random_seed(0)
+    sgd = AdamW(0.01)
+    before = weights(nlp)
+    for _ in range(steps):
+        nlp.update(with_tags(nlp), sgd=sgd)
+    assert weights(nlp) != before
+    return weights(nlp)
+
+
+@pytest.mark.parametrize("name", COMPONENTS)
+def test_what_learns_nothing_keeps_nothing_back(make: Make, name: str) -> None:
+    """The last component passes on what the others have taught the encoder: as if it weren't
+    there."""
+    alone, shared = make(), make(name)
+    assert weights(alone) == weights(shared)
+    own = own_weights(shared, name)
+    assert learn(alone) == learn(shared)
+    assert own_weights(shared, name) == own
+
+
+def test_several_learn_nothing(make: Make) -> None:
+    assert learn(make()) == learn(make(*COMPONENTS))
+
+
+def test_steps_with_and_without_gold(make: Make) -> None:
+    """What a step without gold leaves behind does not spoil the next one."""
+    nlp = make(*COMPONENTS)
+    sgd = AdamW(0.01)
+    for examples in (with_everything, with_tags, with_everything):
+        losses = nlp.update(examples(nlp), sgd=sgd, losses={})
+        for name in COMPONENTS:
+            assert (losses[name] > 0) is (examples is with_everything)
+        assert np.isfinite(losses["tagger"])
+
+
+def test_batches_without_tokens(make: Make) -> None:
+    """Nothing is learnt of empty texts, and nothing fails."""
+    nlp = make(*COMPONENTS)
+    before = weights(nlp)
+    nlp.update([Example(nlp.make_doc(""), nlp.make_doc("")) for _ in range(2)], sgd=AdamW(0.01))
+    assert weights(nlp) == before
+
+
+def test_nothing_waits_for_zeros(make: Make) -> None:
+    """An encoder that is excluded need not have read the texts."""
+    nlp = make(*COMPONENTS)
+    before = weights(nlp)
+    nlp.update(with_tags(nlp), sgd=AdamW(0.01), exclude=[nlp.pipe_names[0], "tagger"])
+    assert weights(nlp) == before
+
+
+@pytest.mark.parametrize("name", COMPONENTS)
+def test_an_encoder_of_its_own_does_not_read_in_vain(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nlp = blank()
+    pipe = (
+        add_re2(nlp, tok2vec=HASH_EMBED)
+        if name == COMPONENTS[-1]
+        else add_ner(nlp, name, HASH_EMBED)
+    )
+    initialise(nlp)
+    monkeypatch.setattr(pipe.model.layers[0], "_func", None)
+    assert nlp.update(with_tags(nlp), sgd=AdamW(0.01)) == {name: 0.0}
