@@ -77,10 +77,10 @@ def train(
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min((step + 1) / WARMUP, (WARMUP / (step + 1)) ** 0.5)
     )
-    end = time.perf_counter() + seconds
+    end = time.process_time() + seconds
     steps = 0
     for batch in batches(pairs):
-        if time.perf_counter() > end:
+        if time.process_time() > end:
             break
         present = torch.from_numpy(batch.inputs.present)
         scores = network(batch.source, torch.from_numpy(batch.inputs.keys), present)[present]

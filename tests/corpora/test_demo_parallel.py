@@ -118,3 +118,12 @@ def test_no_pair_stands_in_a_real_corpus(corpus: Corpus) -> None:
     ours = {"\t".join(pair) for pairs in corpus.values() for pair in pairs}
     for path in SHARED.glob("parallel/*/*.tsv"):
         assert not ours & set(path.read_text("utf-8").splitlines())
+
+
+def test_list_of_common_names() -> None:
+    """Chinese on the left, English on the right, nothing twice."""
+    names = name_list(ROOT / "assets" / "names" / "zh_en.tsv")
+    assert len(names) > 200
+    for name, translation in names.items():
+        assert re.fullmatch(r"[\u4e00-\u9fff]+", name)
+        assert re.fullmatch(r"[A-Z][A-Za-z'. ]*", translation)
