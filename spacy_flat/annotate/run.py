@@ -1,0 +1,223 @@
+"""A run: the shards of the input, annotated by a pool of Ray's actors."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any
+
+# Before Ray is imported: it tells nobody that it is used.
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+
+import ray
+import ray.data
+from ray.data import ActorPoolStrategy, DataContext
+
+from ..errors import Errors
+from .actor import Annotator, Outcome
+from .addresses import Folder
+from .rows import Failure
+from .settings import Settings
+from .shards import FAILED, ROWS, Plan, write_failures
+from .sources import File, Shard, cut, find_files
+
+OBJECT_STORE = 150 << 20  # bytes; only descriptions of shards go through it
+ATTEMPTS = 3  # at a shard, where the actor dies that works on it
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Where a run takes place.
+
+    address: of a cluster to join; "" to start Ray on this machine. actors: how many; 0 for one a
+    CPU, or as many as the GPUs allow. gpus: of each actor, also a part of one. verbose: whether
+    Ray shows its own messages and progress.
+    """
+
+    address: str = ""
+    actors: int = 0
+    gpus: float = 0.0
+    verbose: bool = False
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What came of a run.
+
+    rows, failed: of this run. shards: of all runs with this folder. unread: files that can't be
+    read (further), and why. unfinished: names of the shards that are still to be done.
+    has_failures: whether rows failed in this run or one before.
+    """
+
+    rows: int
+    failed: int
+    shards: int
+    unread: dict[str, str]
+    unfinished: list[str]
+    has_failures: bool
+
+
+Watch = Callable[[int, int], object]
+
+
+def run(
+    inputs: Sequence[str],
+    out: str,
+    settings: Settings,
+    cluster: Cluster,
+    shard_rows: int,
+    watch: Watch = lambda done, total: None,
+) -> Summary:
+    """Annotate files, or go on where an earlier run of the same was stopped.
+
+    inputs: addresses of files and folders. out: address of the folder to write to. shard_rows:
+    rows of a shard. watch: is told how many rows are done, and of how many, after each shard.
+
+    Raises as `find_files`, `Plan.load`, `Plan.check`, `Settings.identity` and `started` do, and
+    RuntimeError where no actor can load the pipeline (F471), and OSError where the output can't be
+    written (F480).
+    """
+    folder = Folder(out)
+    files = find_files(inputs)
+    identity = settings.identity()
+    plan = Plan.load(folder)
+    if plan is not None:
+        plan.check(identity, files, folder)
+    with started(cluster):
+        if plan is None:
+            plan = make_plan(files, shard_rows, settings, identity)
+            plan.save(folder)
+        return annotate(plan, folder, settings, cluster, watch)
+
+
+def annotate(
+    plan: Plan, folder: Folder, settings: Settings, cluster: Cluster, watch: Watch
+) -> Summary:
+    """Annotate those shards that are not finished."""
+    for within in (ROWS, FAILED):
+        folder.make(within)
+        for name in folder.names(within):
+            if name.startswith("."):  # of a run that was stopped while it wrote
+                folder.delete(f"{within}/{name}")
+    write_unread(plan, folder)
+    finished = plan.finished(folder)
+    todo = {shard.name: shard for shard in plan.shards if shard.name not in finished}
+    total = sum(shard.rows for shard in plan.shards)
+    done = total - sum(shard.rows for shard in todo.values())
+    watch(done, total)
+    rows = failed = 0
+    unread = {plan.files[number].name: reason for number, reason in plan.unread.items()}
+    for outcome in outcomes(list(todo.values()), folder, settings, cluster):
+        shard = todo[outcome.name]
+        if outcome.unwritten:
+            raise OSError(Errors.F480.format(path=folder.address, reason=outcome.unwritten))
+        if outcome.unread:
+            unread[shard.file.name] = outcome.unread
+            continue
+        del todo[outcome.name]
+        rows, failed, done = rows + outcome.rows, failed + outcome.failed, done + shard.rows
+        watch(done, total)
+    has_failures = bool(folder.names(FAILED))
+    return Summary(rows, failed, len(plan.shards), unread, list(todo), has_failures)
+
+
+def write_unread(plan: Plan, folder: Folder) -> None:
+    """Write a failure for each file that can't be read (further)."""
+    for number, reason in plan.unread.items():
+        file = plan.files[number]
+        line = 1 + sum(shard.rows for shard in plan.shards if shard.file == file)
+        write_failures(folder, f"{number:05d}", [Failure(None, file.name, line, reason)])
+
+
+# Ray
+
+
+@contextmanager
+def started(cluster: Cluster) -> Iterator[None]:
+    """Ray on this machine, or a cluster that is joined; its messages are kept back.
+
+    Raises ConnectionError (F470) where the cluster does not answer.
+    """
+    level = "INFO" if cluster.verbose else "ERROR"
+    options: dict[str, Any] = {
+        "log_to_driver": cluster.verbose,
+        "logging_level": level,
+        "runtime_env": {"env_vars": {"OMP_NUM_THREADS": "1"}},
+    }
+    if not cluster.address:
+        options["num_cpus"] = cluster.actors or None
+        options["object_store_memory"] = OBJECT_STORE
+        options["include_dashboard"] = False
+    try:
+        ray.init(cluster.address or "local", **options)
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        message = Errors.F470.format(address=cluster.address, reason=error)
+        raise ConnectionError(message) from error
+    logging.getLogger("ray.data").setLevel(level)
+    context = DataContext.get_current()
+    context.enable_progress_bars = cluster.verbose
+    context.print_on_execution_start = cluster.verbose
+    context.max_errored_blocks = -1  # a shard whose actor died too often is left unfinished
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def make_plan(
+    files: Sequence[File], rows: int, settings: Settings, identity: Mapping[str, Any]
+) -> Plan:
+    """Cut files into shards, several at once. Each is read once for this."""
+
+    def cut_file(record: dict[str, Any]) -> dict[str, Any]:
+        number = record["number"]
+        shards, reason = cut(files[number], number, rows, settings)
+        return {"number": number, "shards": [each.to_json() for each in shards], "reason": reason}
+
+    records = [{"number": number} for number in range(len(files))]
+    todo = ray.data.from_items(records, override_num_blocks=len(files))
+    found = sorted(todo.map(cut_file).iter_rows(), key=lambda each: each["number"])
+    shards = [Shard.from_json(shard) for each in found for shard in each["shards"]]
+    unread = {each["number"]: each["reason"] for each in found if each["reason"]}
+    return Plan(dict(identity), list(files), shards, unread)
+
+
+class ShardActor(Annotator):
+    """An annotator of the shards that Ray hands it."""
+
+    def __call__(self, record: dict[str, str]) -> dict[str, str]:
+        return {"outcome": json.dumps(asdict(self.annotate(Shard.from_json(record["shard"]))))}
+
+
+def outcomes(
+    shards: Sequence[Shard], folder: Folder, settings: Settings, cluster: Cluster
+) -> Iterator[Outcome]:
+    """Let actors annotate shards, and yield what came of each as soon as it is known."""
+    if not shards:
+        return
+    actors = min(cluster.actors or possible_actors(cluster), len(shards))
+    todo = ray.data.from_items(
+        [{"shard": shard.to_json()} for shard in shards], override_num_blocks=len(shards)
+    )
+    results = todo.map(
+        ShardActor,
+        fn_constructor_args=(settings, folder.address),
+        compute=ActorPoolStrategy(size=actors, max_tasks_in_flight_per_actor=1),
+        num_cpus=1,
+        num_gpus=cluster.gpus or None,
+        max_task_retries=ATTEMPTS - 1,
+    )
+    for result in results.iter_rows():
+        yield Outcome(**json.loads(result["outcome"]))
+
+
+def possible_actors(cluster: Cluster) -> int:
+    """One actor a CPU, or as many as there are GPUs for."""
+    resources = ray.cluster_resources()
+    if cluster.gpus:
+        return max(1, int(resources.get("GPU", 0) / cluster.gpus))
+    return max(1, int(resources["CPU"]))
