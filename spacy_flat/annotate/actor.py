@@ -11,7 +11,7 @@ from ..errors import Errors
 from .addresses import Folder
 from .rows import Attribute, Failure, Row
 from .settings import Settings
-from .shards import writing
+from .shards import begin, end, writing
 from .sources import Shard, read_rows
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ class Outcome:
     """What came of a shard.
 
     rows: how many were written. failed: how many were not. unread: why the file could not be read.
-    unwritten: why the output could not be written. Either is "" where all is well.
+    unwritten: why the output could not be written. Either is "" where all is well. given_up:
+    whether it was not tried again, since processes died of it.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Outcome:
     failed: int = 0
     unread: str = ""
     unwritten: str = ""
+    given_up: bool = False
 
 
 class UnreadError(Exception):
@@ -61,8 +63,12 @@ class Annotator:
         What its texts add to the vocabulary is forgotten at its end, so that memory stays level.
         """
         try:
+            if not begin(self.folder, shard.name):
+                return Outcome(shard.name, given_up=True)
             with self.nlp.memory_zone():
-                return self.write(shard)
+                outcome = self.write(shard)
+            end(self.folder, shard.name)
+            return outcome
         except UnreadError as error:
             return Outcome(shard.name, unread=str(error))
         except OSError as error:

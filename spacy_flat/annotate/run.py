@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
-# Before Ray is imported: it tells nobody that it is used.
+# Ray reads these where it is imported: it reports its use to nobody, and its own messages stay out
+# of ours.
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
 
 import ray
 import ray.data
@@ -22,11 +26,11 @@ from .actor import Annotator, Outcome
 from .addresses import Folder
 from .rows import Failure
 from .settings import Settings
-from .shards import FAILED, ROWS, Plan, write_failures
+from .shards import FAILED, Plan, prepare, write_failures
 from .sources import File, Shard, cut, find_files
 
 OBJECT_STORE = 150 << 20  # bytes; only descriptions of shards go through it
-ATTEMPTS = 3  # at a shard, where the actor dies that works on it
+READERS = 4  # of files that are cut into shards
 
 
 @dataclass(frozen=True)
@@ -87,22 +91,32 @@ def run(
     plan = Plan.load(folder)
     if plan is not None:
         plan.check(identity, files, folder)
-    with started(cluster):
-        if plan is None:
-            plan = make_plan(files, shard_rows, settings, identity)
-            plan.save(folder)
-        return annotate(plan, folder, settings, cluster, watch)
+    else:
+        plan = make_plan(files, shard_rows, settings, identity)
+        plan.save(folder)
+    return annotate(plan, folder, settings, cluster, watch)
+
+
+def make_plan(
+    files: Sequence[File], rows: int, settings: Settings, identity: dict[str, Any]
+) -> Plan:
+    """Cut files into shards, some at once. Each is read once for this, of Parquet its end."""
+
+    def cut_file(number: int) -> tuple[list[Shard], str]:
+        return cut(files[number], number, rows, settings)
+
+    with ThreadPoolExecutor(READERS) as pool:
+        found = list(pool.map(cut_file, range(len(files))))
+    shards = [shard for each, _ in found for shard in each]
+    unread = {number: reason for number, (_, reason) in enumerate(found) if reason}
+    return Plan(identity, list(files), shards, unread)
 
 
 def annotate(
     plan: Plan, folder: Folder, settings: Settings, cluster: Cluster, watch: Watch
 ) -> Summary:
     """Annotate those shards that are not finished."""
-    for within in (ROWS, FAILED):
-        folder.make(within)
-        for name in folder.names(within):
-            if name.startswith("."):  # of a run that was stopped while it wrote
-                folder.delete(f"{within}/{name}")
+    prepare(folder)
     write_unread(plan, folder)
     finished = plan.finished(folder)
     todo = {shard.name: shard for shard in plan.shards if shard.name not in finished}
@@ -113,6 +127,8 @@ def annotate(
     unread = {plan.files[number].name: reason for number, reason in plan.unread.items()}
     for outcome in outcomes(list(todo.values()), folder, settings, cluster):
         shard = todo[outcome.name]
+        if outcome.given_up:
+            continue
         if outcome.unwritten:
             raise OSError(Errors.F480.format(path=folder.address, reason=outcome.unwritten))
         if outcome.unread:
@@ -155,35 +171,17 @@ def started(cluster: Cluster) -> Iterator[None]:
     try:
         ray.init(cluster.address or "local", **options)
     except (ConnectionError, ValueError, RuntimeError) as error:
-        message = Errors.F470.format(address=cluster.address, reason=error)
+        action = "joined" if cluster.address else "started"
+        message = Errors.F470.format(action=action, reason=error)
         raise ConnectionError(message) from error
     logging.getLogger("ray.data").setLevel(level)
     context = DataContext.get_current()
     context.enable_progress_bars = cluster.verbose
     context.print_on_execution_start = cluster.verbose
-    context.max_errored_blocks = -1  # a shard whose actor died too often is left unfinished
     try:
         yield
     finally:
         ray.shutdown()
-
-
-def make_plan(
-    files: Sequence[File], rows: int, settings: Settings, identity: Mapping[str, Any]
-) -> Plan:
-    """Cut files into shards, several at once. Each is read once for this."""
-
-    def cut_file(record: dict[str, Any]) -> dict[str, Any]:
-        number = record["number"]
-        shards, reason = cut(files[number], number, rows, settings)
-        return {"number": number, "shards": [each.to_json() for each in shards], "reason": reason}
-
-    records = [{"number": number} for number in range(len(files))]
-    todo = ray.data.from_items(records, override_num_blocks=len(files))
-    found = sorted(todo.map(cut_file).iter_rows(), key=lambda each: each["number"])
-    shards = [Shard.from_json(shard) for each in found for shard in each["shards"]]
-    unread = {each["number"]: each["reason"] for each in found if each["reason"]}
-    return Plan(dict(identity), list(files), shards, unread)
 
 
 class ShardActor(Annotator):
@@ -199,20 +197,28 @@ def outcomes(
     """Let actors annotate shards, and yield what came of each as soon as it is known."""
     if not shards:
         return
-    actors = min(cluster.actors or possible_actors(cluster), len(shards))
-    todo = ray.data.from_items(
-        [{"shard": shard.to_json()} for shard in shards], override_num_blocks=len(shards)
-    )
-    results = todo.map(
-        ShardActor,
-        fn_constructor_args=(settings, folder.address),
-        compute=ActorPoolStrategy(size=actors, max_tasks_in_flight_per_actor=1),
-        num_cpus=1,
-        num_gpus=cluster.gpus or None,
-        max_task_retries=ATTEMPTS - 1,
-    )
-    for result in results.iter_rows():
-        yield Outcome(**json.loads(result["outcome"]))
+    with started(cluster):
+        records = [{"shard": shard.to_json()} for shard in shards]
+        actors = min(cluster.actors or possible_actors(cluster), len(shards))
+        results = ray.data.from_items(records, override_num_blocks=len(shards)).map(
+            ShardActor,
+            fn_constructor_args=(settings, folder.address),
+            compute=ActorPoolStrategy(size=actors, max_tasks_in_flight_per_actor=1),
+            num_cpus=1,
+            num_gpus=cluster.gpus or None,
+        )
+        try:
+            for result in results.iter_rows():
+                yield Outcome(**json.loads(result["outcome"]))
+        except ray.exceptions.RayError as error:
+            raise RuntimeError(cause_of(error)) from error
+
+
+def cause_of(error: Exception) -> str:
+    """What an actor raised where it was made: the end of Ray's report, with a code (F471) where it
+    has none."""
+    message = re.split(r"^[A-Za-z_.]+: ", str(error), flags=re.MULTILINE)[-1].strip()
+    return message if re.match(r"\[[EF]\d+\] ", message) else Errors.F471.format(reason=message)
 
 
 def possible_actors(cluster: Cluster) -> int:

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 MANIFEST = "manifest.json"
-ROWS, FAILED = "rows", "failed"
+ROWS, FAILED, ATTEMPTS = "rows", "failed", "attempts"
+MAX_ATTEMPTS = 4  # at a shard, where the process dies that works on it
 SUFFIXES: dict[Format, str] = {"parquet": ".parquet", "spacy": ".spacy"}
 
 
@@ -101,6 +102,35 @@ def listed(names: Sequence[str]) -> str:
 
 
 # A shard
+
+
+def prepare(folder: Folder) -> None:
+    """Make the folders within, and delete what a run that was stopped has left half done."""
+    for within in (ROWS, FAILED, ATTEMPTS):
+        folder.make(within)
+        for name in folder.names(within):
+            if name.startswith(".") or within == ATTEMPTS:
+                folder.delete(f"{within}/{name}")
+
+
+def begin(folder: Folder, name: str) -> bool:
+    """Note an attempt at a shard, unless there were too many: Ray hands a shard whose process
+    died to another one, for ever."""
+    before = count_attempts(folder, name)
+    if before == MAX_ATTEMPTS:
+        return False
+    with folder.replacing(f"{ATTEMPTS}/{name}.{before}"):
+        return True
+
+
+def end(folder: Folder, name: str) -> None:
+    """Forget the attempts at a shard."""
+    for number in range(count_attempts(folder, name)):
+        folder.delete(f"{ATTEMPTS}/{name}.{number}")
+
+
+def count_attempts(folder: Folder, name: str) -> int:
+    return sum(each.startswith(f"{name}.") for each in folder.names(ATTEMPTS))
 
 
 class ParquetShard:
