@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import Errors
 from .addresses import Folder
-from .rows import Attribute, Failure, Row
+from .rows import Failure, Row, parse_attributes
 from .settings import Settings
 from .shards import begin, end, writing
 from .sources import Shard, read_rows
@@ -109,7 +109,7 @@ def load_pipeline(settings: Settings) -> Language:
     for path in settings.code:
         import_code(Path(path))
     nlp = spacy.load(settings.pipeline)
-    for attribute in map(Attribute.parse, settings.attributes):
+    for attribute in parse_attributes(settings.attributes):
         if not Doc.has_extension(attribute.name):
             raise ValueError(Errors.F468.format(name=attribute.name, pipeline=settings.pipeline))
     return nlp

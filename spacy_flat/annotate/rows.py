@@ -66,9 +66,12 @@ class Attribute:
     def parse(cls, text: str) -> Attribute:
         """Read "NAME" or "NAME:TYPE".
 
-        Raises ValueError (F469) for a type that there is not.
+        Raises ValueError for a type that there is not (F469), and for the name of another column
+        (F479).
         """
         name, _, type = text.partition(":")
+        if name in ("id", "text", "entities", "cats"):
+            raise ValueError(Errors.F479.format(name=name))
         if (type or "text") not in TYPES:
             raise ValueError(Errors.F469.format(name=name, type=type, types=", ".join(TYPES)))
         return cls(name, type or "text")
@@ -90,6 +93,16 @@ class Attribute:
         except (AttributeError, TypeError, ValueError, pa.ArrowException) as error:
             message = Errors.F478.format(name=self.name, type=self.type, reason=error)
             raise ValueError(message) from error
+
+
+def parse_attributes(texts: Sequence[str]) -> list[Attribute]:
+    """Errors as in `Attribute.parse`, also of two attributes of one name."""
+    attributes = {}
+    for attribute in map(Attribute.parse, texts):
+        if attribute.name in attributes:
+            raise ValueError(Errors.F479.format(name=attribute.name))
+        attributes[attribute.name] = attribute
+    return list(attributes.values())
 
 
 def schema_of(attributes: Sequence[Attribute]) -> pa.Schema:

@@ -24,7 +24,7 @@ from ray.data import ActorPoolStrategy, DataContext
 from ..errors import Errors
 from .actor import Annotator, Outcome
 from .addresses import Folder
-from .rows import Failure
+from .rows import Failure, parse_attributes
 from .settings import Settings
 from .shards import FAILED, Plan, prepare, write_failures
 from .sources import File, Shard, cut, find_files
@@ -81,10 +81,11 @@ def run(
     inputs: addresses of files and folders. out: address of the folder to write to. shard_rows:
     rows of a shard. watch: is told how many rows are done, and of how many, after each shard.
 
-    Raises as `find_files`, `Plan.load`, `Plan.check`, `Settings.identity` and `started` do, and
+    Raises as `parse_attributes`, `find_files`, `Plan.load`, `Plan.check`, `Settings.identity` and `started` do, and
     RuntimeError where no actor can load the pipeline (F471), and OSError where the output can't be
     written (F480).
     """
+    parse_attributes(settings.attributes)
     folder = Folder(out)
     files = find_files(inputs)
     identity = settings.identity()
@@ -199,7 +200,8 @@ def outcomes(
         return
     with started(cluster):
         records = [{"shard": shard.to_json()} for shard in shards]
-        actors = min(cluster.actors or possible_actors(cluster), len(shards))
+        possible = possible_actors(cluster)
+        actors = min(cluster.actors or possible, len(shards))
         results = ray.data.from_items(records, override_num_blocks=len(shards)).map(
             ShardActor,
             fn_constructor_args=(settings, folder.address),
@@ -222,8 +224,13 @@ def cause_of(error: Exception) -> str:
 
 
 def possible_actors(cluster: Cluster) -> int:
-    """One actor a CPU, or as many as there are GPUs for."""
+    """One actor a CPU, or as many as there are GPUs for.
+
+    Raises ValueError (F484) where there is no GPU.
+    """
     resources = ray.cluster_resources()
-    if cluster.gpus:
-        return max(1, int(resources.get("GPU", 0) / cluster.gpus))
-    return max(1, int(resources["CPU"]))
+    if not cluster.gpus:
+        return max(1, int(resources["CPU"]))
+    if not resources.get("GPU"):
+        raise ValueError(Errors.F484)
+    return max(1, int(resources["GPU"] / cluster.gpus))

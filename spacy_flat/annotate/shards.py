@@ -14,7 +14,7 @@ from pyarrow import NativeFile
 
 from ..errors import Errors
 from .addresses import Folder
-from .rows import Attribute, Failure, record_of, schema_of
+from .rows import Failure, parse_attributes, record_of, schema_of
 from .settings import Format, Settings
 from .sources import File, Shard
 
@@ -137,7 +137,7 @@ class ParquetShard:
     """Docs that are written as rows of a Parquet file."""
 
     def __init__(self, file: NativeFile, settings: Settings) -> None:
-        self.attributes = list(map(Attribute.parse, settings.attributes))
+        self.attributes = parse_attributes(settings.attributes)
         self.schema = schema_of(self.attributes)
         self.writer = pq.ParquetWriter(file, self.schema)
         self.records: list[dict[str, Any]] = []

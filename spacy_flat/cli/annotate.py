@@ -84,6 +84,8 @@ def annotate(
     for module in ("ray", "pyarrow", "pandas"):
         if find_spec(module) is None:
             raise ImportError(Errors.F460.format(module=module))
+    if attributes and format is not Format.parquet:
+        raise ValueError(Errors.F174.format(option="--attribute", kind="--format spacy"))
     from ..annotate.run import Cluster, run
     from ..annotate.settings import Settings
 

@@ -4,10 +4,14 @@ import os
 import time
 from pathlib import Path
 
+import numpy as np
 from spacy.language import Language
 from spacy.tokens import Doc
 
 Doc.set_extension("length", default=None, force=True)
+Doc.set_extension("length_twice", getter=lambda doc: 2 * doc._.length, force=True)
+Doc.set_extension("parts", getter=lambda doc: [(doc.text[:1], np.float32(1.5))], force=True)
+Doc.set_extension("nothing", default=None, force=True)
 
 
 @Language.factory("troublesome", default_config={"notes": "", "seconds": 0.0})
