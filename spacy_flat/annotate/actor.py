@@ -80,8 +80,8 @@ class Annotator:
         failures: list[Failure] = []
         with writing(self.folder, shard.name, failures, self.settings) as output:
             rows = readable(read_rows(shard, self.settings, self.nlp.vocab))
-            for batch in batches(valid(rows, failures), self.settings.batch_size):
-                for row, doc in zip(batch, annotate(self.nlp, batch), strict=True):
+            for batch in cut_batches(valid(rows, failures), self.settings.batch_size):
+                for row, doc in zip(batch, annotate_batch(self.nlp, batch), strict=True):
                     try:
                         if isinstance(doc, Exception):
                             raise doc
@@ -99,6 +99,7 @@ def load_pipeline(settings: Settings) -> Language:
     import spacy
     from spacy.cli._util import import_code
     from spacy.tokens import Doc
+    from spacy.util import raise_error
     from thinc.api import require_gpu
 
     if settings.gpu:
@@ -109,6 +110,7 @@ def load_pipeline(settings: Settings) -> Language:
     for path in settings.code:
         import_code(Path(path))
     nlp = spacy.load(settings.pipeline)
+    nlp.set_error_handler(raise_error)  # another one might pass over rows without a word
     for attribute in parse_attributes(settings.attributes):
         if not Doc.has_extension(attribute.name):
             raise ValueError(Errors.F468.format(name=attribute.name, pipeline=settings.pipeline))
@@ -132,7 +134,7 @@ def valid(rows: Iterable[Row | Failure], failures: list[Failure]) -> Iterator[Ro
             yield row
 
 
-def batches(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
+def cut_batches(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
     """Rows that are annotated at once: so many characters, or a single row of more."""
     batch: list[Row] = []
     characters = 0
@@ -146,13 +148,13 @@ def batches(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
         yield batch
 
 
-def annotate(nlp: Language, rows: Sequence[Row]) -> list[Doc | Exception]:
+def annotate_batch(nlp: Language, rows: Sequence[Row]) -> list[Doc | Exception]:
     """The Doc of each row, or why it has none. Where the batch fails, its rows go one by one."""
     try:
         docs: list[Doc | Exception] = list(nlp.pipe([row.content() for row in rows]))
     except Exception:
         docs = []
-    if len(docs) == len(rows):  # an error handler of the pipeline may have left some out
+    if len(docs) == len(rows):  # a component may have left some out
         return docs
     return [annotate_alone(nlp, row) for row in rows]
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import srsly
 from pyarrow import NativeFile
 
 from ..errors import Errors
@@ -166,8 +167,10 @@ class DocsShard:
         self.docs = DocBin(store_user_data=True)
 
     def add(self, id: str, doc: Doc) -> None:
-        """Raises TypeError for user data that can't be written."""
+        """Raises TypeError for user data that can't be written: before it is added, since the
+        DocBin would be damaged."""
         doc.user_data["id"] = id
+        srsly.msgpack_dumps(doc.user_data)
         self.docs.add(doc)
 
     def flush(self) -> None:
@@ -185,8 +188,10 @@ def writing(
     are the failures that there are by then."""
     with folder.replacing(f"{ROWS}/{name}{SUFFIXES[settings.format]}") as file:
         shard = (ParquetShard if settings.format == "parquet" else DocsShard)(file, settings)
-        yield shard
-        shard.close()
+        try:
+            yield shard
+        finally:
+            shard.close()
         write_failures(folder, name, failures)
 
 

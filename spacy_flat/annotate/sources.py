@@ -104,7 +104,9 @@ def find_files(inputs: Sequence[str]) -> list[File]:
                     raise ValueError(Errors.F462.format(path=address, suffixes=", ".join(KINDS)))
                 unknown.append(info.path)
                 continue
-            name = posixpath.relpath(info.path, root if info.path != root else posixpath.dirname(root))
+            name = posixpath.relpath(
+                info.path, root if info.path != root else posixpath.dirname(root)
+            )
             file = File(address, info.path, name, info.size, info.mtime_ns or 0)
             found.setdefault((fs.type_name, info.path), file)
     if not found:
@@ -291,7 +293,9 @@ def read_parquet(shard: Shard, settings: Settings) -> Iterator[tuple[int, Mappin
         groups = [
             i for i, size in enumerate(sizes) if starts[i] < end and starts[i] + size > shard.first
         ]
-        columns = [name for name in (settings.text, settings.id) if name in table.schema_arrow.names]
+        columns = [
+            name for name in (settings.text, settings.id) if name in table.schema_arrow.names
+        ]
         batches = table.iter_batches(CHUNK_ROWS, row_groups=groups, columns=columns)
         number = starts[groups[0]] if groups else 0
         for batch in batches:

@@ -38,7 +38,9 @@ def annotate(
         ),
     ],
     out: Annotated[str, typer.Option("--out", "-o", help="Folder to write to, or its address")],
-    format: Annotated[Format, typer.Option("--format", "-f", help="What is written")] = Format.parquet,
+    format: Annotated[
+        Format, typer.Option("--format", "-f", help="What is written")
+    ] = Format.parquet,
     attributes: Annotated[
         list[str] | None,
         typer.Option(
@@ -54,7 +56,10 @@ def annotate(
     code: Annotated[
         list[Path] | None,
         typer.Option(
-            "--code", "-c", help="Python file with registered functions of the pipeline", exists=True
+            "--code",
+            "-c",
+            help="Python file with registered functions of the pipeline",
+            exists=True,
         ),
     ] = None,
     actors: Annotated[

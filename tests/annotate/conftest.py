@@ -63,10 +63,8 @@ def annotate(here: object, pipeline: Path, tmp_path: Path, monkeypatch: Any) -> 
     """The command, with the pipeline, on what is in the working directory."""
     monkeypatch.chdir(tmp_path)
 
-    def command(*arguments: str, out: str = "out") -> Result:
-        return CliRunner().invoke(
-            app, ["annotate", str(pipeline), *arguments, "--out", out]
-        )
+    def command(*arguments: str, pipeline: str = str(pipeline), out: str = "out") -> Result:
+        return CliRunner().invoke(app, ["annotate", pipeline, *arguments, "--out", out])
 
     return command
 

@@ -53,7 +53,9 @@ def test_formats(annotate: Annotate, name: str, rows: str) -> None:
 
 
 def test_columns(annotate: Annotate) -> None:
-    write_lines(Path("a.jsonl"), [{"id": 7, "text": "他在重庆"}, {"id": "x", "text": "今天天气真好"}])
+    write_lines(
+        Path("a.jsonl"), [{"id": 7, "text": "他在重庆"}, {"id": "x", "text": "今天天气真好"}]
+    )
     attributes = ["length:float", "length_twice:int", "parts", "nothing"]
     options = [part for each in attributes for part in ("--attribute", each)]
     assert annotate("a.jsonl", *options).exit_code == 0
@@ -105,7 +107,14 @@ def test_spacy_files_out_and_in(annotate: Annotate, tmp_path: Path) -> None:
 
 def test_folders(annotate: Annotate) -> None:
     """They are walked; a file that is named twice is read once; names are told apart."""
-    for name in ("in/x/a.txt", "in/y/a.txt", "in/_notes/a.txt", "in/.a.txt", "in/a.md", "more/a.txt"):
+    for name in (
+        "in/x/a.txt",
+        "in/y/a.txt",
+        "in/_notes/a.txt",
+        "in/.a.txt",
+        "in/a.md",
+        "more/a.txt",
+    ):
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(f"{name}\n", "utf-8")
     with pytest.warns(UserWarning, match=r"\[W460\] 1 files .*in/a\.md"):
@@ -123,7 +132,9 @@ def test_short_names_that_several_files_have(annotate: Annotate) -> None:
         Path(name).parent.mkdir()
         Path(name).write_text("好\n", "utf-8")
     assert annotate("one", "two").exit_code == 0
-    assert set(table()) == {f"{Path(name).resolve()}:1".lstrip("/") for name in ("one/a.txt", "two/a.txt")}
+    assert set(table()) == {
+        f"{Path(name).resolve()}:1".lstrip("/") for name in ("one/a.txt", "two/a.txt")
+    }
 
 
 def test_addresses(annotate: Annotate, pipeline: Path, tmp_path: Path) -> None:
