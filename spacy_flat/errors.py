@@ -842,6 +842,10 @@ class Errors(metaclass=_Coded):
     )
     F483 = "{count} failed in this run. See {path} for the reasons, also of earlier runs."
     F484 = "The cluster has no GPU. Leave out --gpus-per-actor to use CPUs."
+    F485 = (
+        "The process that annotated this row died, and the next one too. It may lack memory, or a "
+        "component may have a fault. See the system's log, and try the row by itself."
+    )
 
 
 class Warnings(metaclass=_Coded):

@@ -11,7 +11,7 @@ from ..errors import Errors
 from .addresses import Folder
 from .rows import Failure, Row, parse_attributes
 from .settings import Settings
-from .shards import begin, end, writing
+from .shards import Attempt, writing
 from .sources import Shard, read_rows
 
 if TYPE_CHECKING:
@@ -63,24 +63,29 @@ class Annotator:
         What its texts add to the vocabulary is forgotten at its end, so that memory stays level.
         """
         try:
-            if not begin(self.folder, shard.name):
+            attempt = Attempt.begin(self.folder, shard.name)
+            if attempt is None:
                 return Outcome(shard.name, given_up=True)
             with self.nlp.memory_zone():
-                outcome = self.write(shard)
-            end(self.folder, shard.name)
+                outcome = self.write(shard, attempt)
+            attempt.end()
             return outcome
         except UnreadError as error:
             return Outcome(shard.name, unread=str(error))
         except OSError as error:
             return Outcome(shard.name, unwritten=str(error))
 
-    def write(self, shard: Shard) -> Outcome:
+    def write(self, shard: Shard, attempt: Attempt) -> Outcome:
         """Raises UnreadError and OSError."""
+        one_by_one = attempt.number > 0
         done = 0
         failures: list[Failure] = []
         with writing(self.folder, shard.name, failures, self.settings) as output:
             rows = readable(read_rows(shard, self.settings, self.nlp.vocab))
-            for batch in cut_batches(valid(rows, failures), self.settings.batch_size):
+            size = 0 if one_by_one else self.settings.batch_size
+            for batch in cut_batches(valid(rows, failures, attempt.deadly, shard.file.name), size):
+                if one_by_one:
+                    attempt.note(str(batch[0].line))
                 for row, doc in zip(batch, annotate_batch(self.nlp, batch), strict=True):
                     try:
                         if isinstance(doc, Exception):
@@ -125,11 +130,16 @@ def readable(rows: Iterable[Row | Failure]) -> Iterator[Row | Failure]:
         raise UnreadError(str(error)) from error
 
 
-def valid(rows: Iterable[Row | Failure], failures: list[Failure]) -> Iterator[Row]:
-    """The rows; what could not be read as one is added to the failures."""
+def valid(
+    rows: Iterable[Row | Failure], failures: list[Failure], deadly: frozenset[str], name: str
+) -> Iterator[Row]:
+    """The rows; what could not be read as one is added to the failures, and so is a row on which
+    processes died. name: of the file."""
     for row in rows:
         if isinstance(row, Failure):
             failures.append(row)
+        elif str(row.line) in deadly:
+            failures.append(Failure(row.id, name, row.line, Errors.F485))
         else:
             yield row
 

@@ -84,7 +84,7 @@ class Attribute:
         Raises ValueError (F478) for a value that the column can't hold.
         """
         value = doc._.get(self.name)
-        if value is None or isinstance(value, str) and self.type == "text":
+        if value is None or (isinstance(value, str) and self.type == "text"):
             return value
         try:
             if self.type == "text":

@@ -26,7 +26,7 @@ from .actor import Annotator, Outcome
 from .addresses import Folder
 from .rows import Failure, parse_attributes
 from .settings import Settings
-from .shards import FAILED, Plan, prepare, write_failures
+from .shards import FAILED, Plan, prepare, tidy, write_failures
 from .sources import File, Shard, cut, find_files
 
 OBJECT_STORE = 150 << 20  # bytes; only descriptions of shards go through it
@@ -81,9 +81,9 @@ def run(
     inputs: addresses of files and folders. out: address of the folder to write to. shard_rows:
     rows of a shard. watch: is told how many rows are done, and of how many, after each shard.
 
-    Raises as `parse_attributes`, `find_files`, `Plan.load`, `Plan.check`, `Settings.identity` and `started` do, and
-    RuntimeError where no actor can load the pipeline (F471), and OSError where the output can't be
-    written (F480).
+    Raises as `parse_attributes`, `find_files`, `Plan.load`, `Plan.check`, `Settings.identity` and
+    `started` do, RuntimeError where no actor can load the pipeline (F471), and OSError where the
+    output can't be written (F480).
     """
     parse_attributes(settings.attributes)
     folder = Folder(out)
@@ -138,6 +138,7 @@ def annotate(
         del todo[outcome.name]
         rows, failed, done = rows + outcome.rows, failed + outcome.failed, done + shard.rows
         watch(done, total)
+    tidy(folder)
     has_failures = bool(folder.names(FAILED))
     return Summary(rows, failed, len(plan.shards), unread, list(todo), has_failures)
 
@@ -171,7 +172,7 @@ def started(cluster: Cluster) -> Iterator[None]:
         options["include_dashboard"] = False
     try:
         ray.init(cluster.address or "local", **options)
-    except (ConnectionError, ValueError, RuntimeError) as error:
+    except Exception as error:  # Ray raises bare ones too
         action = "joined" if cluster.address else "started"
         message = Errors.F470.format(action=action, reason=error)
         raise ConnectionError(message) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 MANIFEST = "manifest.json"
 ROWS, FAILED, ATTEMPTS = "rows", "failed", "attempts"
-MAX_ATTEMPTS = 4  # at a shard, where the process dies that works on it
+MAX_ATTEMPTS = 10  # at a shard of which processes die
 SUFFIXES: dict[Format, str] = {"parquet": ".parquet", "spacy": ".spacy"}
 
 
@@ -106,32 +107,56 @@ def listed(names: Sequence[str]) -> str:
 
 
 def prepare(folder: Folder) -> None:
-    """Make the folders within, and delete what a run that was stopped has left half done."""
+    """Make the folders within."""
     for within in (ROWS, FAILED, ATTEMPTS):
         folder.make(within)
+    tidy(folder)
+
+
+def tidy(folder: Folder) -> None:
+    """Delete what processes that died have left half done."""
+    for within in (ROWS, FAILED, ATTEMPTS):
         for name in folder.names(within):
             if name.startswith(".") or within == ATTEMPTS:
                 folder.delete(f"{within}/{name}")
 
 
-def begin(folder: Folder, name: str) -> bool:
-    """Note an attempt at a shard, unless there were too many: Ray hands a shard whose process
-    died to another one, for ever."""
-    before = count_attempts(folder, name)
-    if before == MAX_ATTEMPTS:
-        return False
-    with folder.replacing(f"{ATTEMPTS}/{name}.{before}"):
-        return True
+@dataclass(frozen=True)
+class Attempt:
+    """An attempt at a shard, of which a file is there until it is finished.
 
+    Ray gives a shard to another process, for ever, where one dies. So after the first time rows
+    are annotated one by one and noted before, and one that was noted twice is not tried again.
 
-def end(folder: Folder, name: str) -> None:
-    """Forget the attempts at a shard."""
-    for number in range(count_attempts(folder, name)):
-        folder.delete(f"{ATTEMPTS}/{name}.{number}")
+    number: from 0. deadly: lines of the rows on which processes died.
+    """
 
+    folder: Folder
+    name: str
+    number: int
+    deadly: frozenset[str]
 
-def count_attempts(folder: Folder, name: str) -> int:
-    return sum(each.startswith(f"{name}.") for each in folder.names(ATTEMPTS))
+    @classmethod
+    def begin(cls, folder: Folder, name: str) -> Attempt | None:
+        """A new attempt at a shard, None where there were too many."""
+        before = [each for each in folder.names(ATTEMPTS) if each.startswith(f"{name}.")]
+        if len(before) == MAX_ATTEMPTS:
+            return None
+        lines = Counter(folder.read(f"{ATTEMPTS}/{each}").decode() for each in before)
+        deadly = frozenset(line for line, count in lines.items() if line and count > 1)
+        attempt = cls(folder, name, len(before), deadly)
+        attempt.note("")
+        return attempt
+
+    def note(self, line: str) -> None:
+        """Note the line that is annotated now."""
+        with self.folder.replacing(f"{ATTEMPTS}/{self.name}.{self.number}") as file:
+            file.write(line.encode())
+
+    def end(self) -> None:
+        """Forget this attempt and those before."""
+        for number in range(self.number + 1):
+            self.folder.delete(f"{ATTEMPTS}/{self.name}.{number}")
 
 
 class ParquetShard:

@@ -286,24 +286,19 @@ def read_lines(file: File, offset: int = 0, first: int = 0) -> Iterator[bytes]:
 
 def read_parquet(shard: Shard, settings: Settings) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Number and values of the rows of a shard, from those row groups that hold some of them."""
+    end = shard.first + shard.rows
     with open_parquet(shard.file) as table:
         sizes = [table.metadata.row_group(i).num_rows for i in range(table.num_row_groups)]
         starts = list(accumulate(sizes, initial=0))
-        end = shard.first + shard.rows
-        groups = [
-            i for i, size in enumerate(sizes) if starts[i] < end and starts[i] + size > shard.first
-        ]
-        columns = [
-            name for name in (settings.text, settings.id) if name in table.schema_arrow.names
-        ]
-        batches = table.iter_batches(CHUNK_ROWS, row_groups=groups, columns=columns)
-        number = starts[groups[0]] if groups else 0
-        for batch in batches:
-            begin = max(0, shard.first - number)
-            for line, record in enumerate(
-                batch.slice(begin, max(0, end - number - begin)).to_pylist(), number + begin + 1
-            ):
-                yield line, record
+        groups = [i for i in range(len(sizes)) if starts[i] < end and starts[i + 1] > shard.first]
+        columns = set(table.schema_arrow.names) & {settings.text, settings.id}
+        number = starts[groups[0]]
+        for batch in table.iter_batches(CHUNK_ROWS, row_groups=groups, columns=sorted(columns)):
+            first = max(number, shard.first)
+            last = min(number + batch.num_rows, end)
+            if first < last:
+                records = batch.slice(first - number, last - first).to_pylist()
+                yield from enumerate(records, first + 1)
             number += batch.num_rows
 
 

@@ -19,10 +19,11 @@ from spacy_flat.annotate.addresses import Folder
 from spacy_flat.annotate.rows import Row
 from spacy_flat.annotate.run import cause_of
 from spacy_flat.annotate.settings import Settings
-from spacy_flat.annotate.shards import MAX_ATTEMPTS, begin, prepare
+from spacy_flat.annotate.shards import MAX_ATTEMPTS, Attempt, prepare, tidy
 from spacy_flat.annotate.sources import Shard, cut, find_files
 
 from .conftest import Annotate, failed, table, write_lines
+from .slow import Death
 
 
 def test_rows_that_can_not_be_read(annotate: Annotate) -> None:
@@ -185,24 +186,43 @@ def test_batches_by_characters() -> None:
     assert found == [[5, 4, 1], [30], [2]]
 
 
-def test_a_shard_of_which_processes_die(
+def prepared(pipeline: Path, texts: list[str]) -> tuple[Annotator, Shard]:
+    """An annotator, and a shard of these texts."""
+    Path("a.txt").write_text("".join(f"{text}\n" for text in texts), "utf-8")
+    settings = Settings(str(pipeline))
+    (shard,), _ = cut(find_files(["a.txt"])[0], 0, 100, settings)
+    prepare(Folder("out"))
+    return Annotator(settings, "out"), shard
+
+
+def test_a_row_on_which_processes_die(
+    pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is found, and costs no other row."""
+    monkeypatch.chdir(tmp_path)
+    annotator, shard = prepared(pipeline, ["一", "二", "死", "三"])
+    for _ in range(3):  # with others, and twice alone
+        with pytest.raises(Death):
+            annotator.annotate(shard)
+    assert annotator.annotate(shard).failed == 1
+    assert set(table()) == {"a.txt:1", "a.txt:2", "a.txt:4"}
+    (deadly,) = failed()
+    assert (deadly["id"], deadly["reason"][:6]) == ("a.txt:3", "[F485]")
+    assert not list(Path("out/attempts").iterdir())
+
+
+def test_a_shard_of_which_processes_die_again_and_again(
     pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is given up in the end, and tried anew by the next run."""
     monkeypatch.chdir(tmp_path)
-    Path("a.txt").write_text("好\n", "utf-8")
-    settings = Settings(str(pipeline))
-    (shard,), _ = cut(find_files(["a.txt"])[0], 0, 10, settings)
-    folder = Folder("out")
-    prepare(folder)
+    annotator, shard = prepared(pipeline, ["好"])
     for _ in range(MAX_ATTEMPTS):
-        assert begin(folder, shard.name)
-    annotator = Annotator(settings, "out")
+        assert Attempt.begin(annotator.folder, shard.name)
     assert annotator.annotate(shard).given_up
     assert not list(Path("out/rows").iterdir())
-    prepare(folder)
+    tidy(annotator.folder)
     assert annotator.annotate(shard).rows == 1
-    assert not list(Path("out/attempts").iterdir())
 
 
 @pytest.mark.parametrize(

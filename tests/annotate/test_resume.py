@@ -126,5 +126,5 @@ def test_the_vocabulary_does_not_grow(annotate: Annotate, here: list[Annotator])
     write_lines(Path("a.jsonl"), texts)
     assert annotate("a.jsonl", "--shard-rows", "100").exit_code == 0
     (annotator,) = here
-    strings = {string for string in annotator.nlp.vocab.strings}
+    strings = set(annotator.nlp.vocab.strings)
     assert not any(each["text"][0] in strings for each in texts)
