@@ -22,9 +22,10 @@ def open_address(address: str) -> tuple[FileSystem, str]:
     if "://" not in address:
         return LocalFileSystem(), Path(address).resolve().as_posix()
     try:
-        return FileSystem.from_uri(address)
+        fs, path = FileSystem.from_uri(address)
     except (ValueError, OSError, ImportError, NotImplementedError) as error:
         raise ValueError(Errors.F477.format(address=address, reason=error)) from error
+    return fs, path
 
 
 class Folder:
