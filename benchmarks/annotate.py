@@ -5,11 +5,12 @@
 
 - Rows a second of the pipeline (a folder or a wheel) with `nlp.pipe`, with `n_process=2`, and with
   1 and 2 actors. One thread each. What comes before the first rows is left out: it is given by
-  itself, as the start.
+  itself, as the start. On a machine that does other work too, rows a second of CPU time are what
+  can be compared: of all processes, Ray's own as well.
 - The overhead: the same with a pipeline that has a tokenizer only, so that nearly all is reading,
   writing and Ray's, and with shards of one row, where nearly all is Ray's.
-- Memory: the resident set of the driver and of the largest actor after each tenth of the rows of
-  the tokenizer's pipeline. Every text has words that no other has.
+- Memory: the resident set of the driver and of the largest actor after each tenth of the rows,
+  with the tokenizer. Every text has words that no other has.
 - What a billion sentences cost by these figures.
 
 The texts are sentences of assets/release/msra.jsonl, each with a number of its own. It needs Linux.
@@ -21,6 +22,7 @@ import os
 import time
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import cycle, islice
 from pathlib import Path
@@ -44,34 +46,66 @@ BILLION = 10**9
 
 @dataclass
 class Clock:
-    """When how many rows were done, and the memory of driver and largest actor at tenths.
+    """What a run took after each tenth of its rows, and after its first.
 
-    times: seconds since it was made, and rows. memory: rows, megabytes of the driver, of the actor.
+    times: rows, seconds since the clock was made, and seconds of all CPUs, this process and those
+    below it. memory: rows, megabytes of this process and of the largest actor.
     """
 
     begin: float = field(default_factory=time.perf_counter)
-    times: list[tuple[float, int]] = field(default_factory=list)
+    times: list[tuple[int, float, float]] = field(default_factory=list)
     memory: list[tuple[int, int, int]] = field(default_factory=list)
 
     def watch(self, done: int, total: int) -> None:
-        self.times.append((time.perf_counter() - self.begin, done))
-        if done * 10 >= (len(self.memory) + 1) * total:
-            actors = [resident(pid) for pid in actors_alive()]
-            self.memory.append((done, resident("self"), max(actors, default=0)))
+        if not done or (self.times and done * 10 < len(self.times) * total):
+            return
+        family = processes()
+        cpu = sum(process.cpu for process in family)
+        self.times.append((done, time.perf_counter() - self.begin, cpu))
+        actors = [process.megabytes for process in family if process.is_actor]
+        own = next(process.megabytes for process in family if process.number == os.getpid())
+        self.memory.append((done, own, max(actors, default=0)))
 
-    @property
-    def start(self) -> float:
-        """Seconds before the first rows were done."""
-        return next(seconds for seconds, done in self.times if done)
+    def figures(self) -> dict[str, Any]:
+        """Seconds to the first rows, and what came after: rows a second, and a second of CPU."""
+        (first, start, cpu_start), (last, end, cpu_end) = self.times[0], self.times[-1]
+        return {
+            "start": start,
+            "rate": (last - first) / (end - start),
+            "rate_of_cpu": (last - first) / (cpu_end - cpu_start),
+            "memory": self.memory,
+        }
 
-    @property
-    def rate(self) -> float:
-        """Rows a second after the first rows."""
-        (start, first), (end, last) = (
-            next(each for each in self.times if each[1]),
-            self.times[-1],
-        )
-        return (last - first) / (end - start)
+
+@dataclass(frozen=True)
+class Process:
+    number: int
+    parent: int
+    cpu: float
+    megabytes: int
+    is_actor: bool
+
+    @classmethod
+    def read(cls, folder: Path) -> "Process":
+        """Raises OSError where it has ended."""
+        stat = (folder / "stat").read_text().rpartition(")")[2].split()
+        cpu = (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
+        megabytes = int(stat[21]) * os.sysconf("SC_PAGE_SIZE") // MEGABYTE
+        is_actor = (folder / "cmdline").read_bytes().startswith(ACTOR)
+        return cls(int(folder.name), int(stat[1]), cpu, megabytes, is_actor)
+
+
+def processes() -> list[Process]:
+    """This process and all below it."""
+    alive = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            process = Process.read(folder)
+            alive[process.number] = process
+    found = [alive[os.getpid()]]
+    for process in found:  # grows while it is read
+        found += [each for each in alive.values() if each.parent == process.number]
+    return found
 
 
 def main() -> None:
@@ -101,14 +135,11 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     ):
         figures[name] = {}
         for system, clock in clocks(folder, path, rows, shard):
-            figures[name][system] = {
-                "start": clock.start,
-                "rate": clock.rate,
-                "memory": clock.memory,
-            }
-            print(f"{name}, {system}: {clock.rate:,.0f} rows/s", flush=True)
-    shards = annotated(folder, blank, 300, actors=1, shard_rows=1)
-    figures["seconds_a_shard"] = 1 / shards.rate
+            figures[name][system] = clock.figures()
+            rate, of_cpu = clock.figures()["rate"], clock.figures()["rate_of_cpu"]
+            print(f"{name}, {system}: {rate:,.0f} rows/s, {of_cpu:,.0f} of CPU", flush=True)
+    shards = annotated(folder, blank, 300, actors=1, shard_rows=1).figures()
+    figures["a shard"] = 1 / shards["rate_of_cpu"]
     figures["load after"] = os.getloadavg()
     return figures
 
@@ -154,32 +185,17 @@ def annotated(folder: Path, path: Path, rows: int, actors: int, shard_rows: int)
     return clock
 
 
-def resident(process: int | str) -> int:
-    """Megabytes of memory that a process holds."""
-    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") // MEGABYTE
-
-
-def actors_alive() -> list[int]:
-    """Numbers of the processes of actors."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if path.read_bytes().startswith(ACTOR):
-                found.append(int(path.parent.name))
-        except OSError:  # it has ended
-            continue
-    return found
-
-
 def show(figures: dict[str, Any], arguments: argparse.Namespace) -> None:
     systems = list(figures["pipeline"])
-    header = ["", *(f"{name}, rows/s" for name in ("pipeline", "tokenizer")), "start, s"]
+    header = ["", "rows/s", "rows/s of CPU", "tokenizer alone", "of CPU", "start, s"]
     rows = [
         [
             system,
-            f"{figures['pipeline'][system]['rate']:,.1f}",
-            f"{figures['tokenizer'][system]['rate']:,.0f}",
+            *(
+                f"{figures[name][system][rate]:,.0f}"
+                for name in ("pipeline", "tokenizer")
+                for rate in ("rate", "rate_of_cpu")
+            ),
             f"{figures['pipeline'][system]['start']:.1f}",
         ]
         for system in systems
@@ -187,18 +203,12 @@ def show(figures: dict[str, Any], arguments: argparse.Namespace) -> None:
     print(f"\nLoad of the machine: {figures['load'][0]:.1f} to {figures['load after'][0]:.1f}\n")
     print(format_table(header, rows, arguments.markdown))
     memory = figures["tokenizer"]["1 actor"]["memory"]
-    print()
-    print(
-        format_table(
-            ["rows", "driver, MB", "actor, MB"],
-            [[f"{rows:,}", str(driver), str(actor)] for rows, driver, actor in memory],
-            arguments.markdown,
-        )
-    )
-    alone, actor = (figures["tokenizer"][system]["rate"] for system in ("nlp.pipe", "1 actor"))
-    print(f"\nOverhead a row: {1e6 * (1 / actor - 1 / alone):,.0f} µs")
-    print(f"Of Ray a shard: {1e3 * figures['seconds_a_shard']:,.1f} ms")
-    hours = BILLION / figures["pipeline"]["1 actor"]["rate"] / 3600
+    cells = [[f"{rows:,}", str(driver), str(actor)] for rows, driver, actor in memory]
+    print(f"\n{format_table(['rows', 'driver, MB', 'actor, MB'], cells, arguments.markdown)}")
+    alone, actor = (figures["tokenizer"][name]["rate_of_cpu"] for name in ("nlp.pipe", "1 actor"))
+    print(f"\nCPU time of reading, writing and Ray, a row: {1e6 * (1 / actor - 1 / alone):,.0f} µs")
+    print(f"CPU time of a shard of one row: {1e3 * figures['a shard']:,.1f} ms")
+    hours = BILLION / figures["pipeline"]["1 actor"]["rate_of_cpu"] / 3600
     print(f"A billion sentences: {hours:,.0f} core hours")
 
 
