@@ -35,6 +35,11 @@ class Folder:
         self.address = address
         self.fs, self.path = open_address(address)
 
+    @property
+    def absolute(self) -> str:
+        """The address, as other processes know it too."""
+        return self.address if "://" in self.address else self.path
+
     def names(self, within: str = "") -> list[str]:
         """The names in the folder, or in a folder within; none where there is no such folder."""
         selector = FileSelector(posixpath.join(self.path, within), allow_not_found=True)

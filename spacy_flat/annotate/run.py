@@ -205,7 +205,7 @@ def outcomes(
         actors = min(cluster.actors or possible, len(shards))
         results = ray.data.from_items(records, override_num_blocks=len(shards)).map(
             ShardActor,
-            fn_constructor_args=(settings, folder.address),
+            fn_constructor_args=(settings, folder.absolute),
             compute=ActorPoolStrategy(size=actors, max_tasks_in_flight_per_actor=1),
             num_cpus=1,
             num_gpus=cluster.gpus or None,
@@ -213,7 +213,7 @@ def outcomes(
         try:
             for result in results.iter_rows():
                 yield Outcome(**json.loads(result["outcome"]))
-        except ray.exceptions.RayError as error:
+        except ray.exceptions.ActorDiedError as error:
             raise RuntimeError(cause_of(error)) from error
 
 

@@ -48,7 +48,8 @@ def here(monkeypatch: pytest.MonkeyPatch) -> list[Annotator]:
     def outcomes(
         shards: Sequence[Shard], folder: Folder, settings: Settings, cluster: object
     ) -> Iterator[Outcome]:
-        made.append(Annotator(settings, folder.address))
+        assert "://" in folder.absolute or Path(folder.absolute).is_absolute()
+        made.append(Annotator(settings, folder.absolute))
         yield from map(made[-1].annotate, shards)
 
     monkeypatch.setattr(running, "outcomes", outcomes)
