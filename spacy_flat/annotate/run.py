@@ -16,6 +16,7 @@ from typing import Any
 # of ours.
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")  # 60 are too few on a busy machine
 
 import ray
 import ray.data
