@@ -793,6 +793,7 @@ class Errors(metaclass=_Coded):
         "{path}: holds no pretraining that could be resumed. Correct the folder's name, or leave "
         "out --resume to begin one."
     )
+    # Training past one process
     F440 = "There is nothing to resume without --output. Give the folder of the training."
     F441 = (
         "{path}: checkpoints of a training are here. Add --resume to go on with it, or delete them "
@@ -814,6 +815,59 @@ class Errors(metaclass=_Coded):
     F445 = (
         "{path}: can't be resumed, for {name} was {before!r} and now is {now!r}. Give the config "
         "that the training began with, or another folder."
+    )
+    # Annotating at scale
+    F460 = "Annotating at scale needs {module}. Run: pip install 'spacy-flat[distributed]'"
+    F461 = "{path}: no such file or folder. Check the address."
+    F462 = (
+        "{path}: its name does not say what it holds. Rename it: files of texts end in one of "
+        "{suffixes}, and .jsonl and .txt may be packed (.gz, .bz2, .zst)."
+    )
+    F463 = (
+        "{path}: holds files, but not those of a run that could go on: {names}. Choose an empty "
+        "or a new folder."
+    )
+    F464 = (
+        "{path}: holds a run with other settings: {name} has changed. Give the same settings to go "
+        "on with it, or choose another folder."
+    )
+    F465 = (
+        "{path}: holds a run with other files: {names} were added, changed or taken away since. "
+        "Choose another folder to begin anew."
+    )
+    F466 = "{paths}: no file of texts here. Their names end in one of {suffixes}."
+    F467 = "{name!r} is no installed pipeline and no folder. Check its name, or install it."
+    F468 = "There is no doc._.{name} in the pipeline {pipeline}. Check the name of the attribute."
+    F469 = "{name}: there is no type {type!r} of columns. Choose one of: {types}."
+    F470 = (
+        "No Ray cluster could be {action}: {reason}. Check its address, and that it has the same "
+        "versions of Ray and Python."
+    )
+    F471 = "No actor could load the pipeline: {reason}"
+    F472 = "Byte {offset} of the line is not UTF-8. Convert the file first, for example with iconv."
+    F473 = "The line is no JSON object: {reason}"
+    F474 = "There is no text in {key!r}. Name the key or column of the texts with --text."
+    F475 = "The text or the id has half of a surrogate pair, which is no Unicode."
+    F476 = (
+        "There is no column {column!r} among {columns}. Name the column of the texts with --text."
+    )
+    F477 = "{address}: this address can't be opened: {reason}"
+    F478 = (
+        "The value of doc._.{name} can't be written as {type}: {reason}. Choose another type with "
+        "--attribute {name}:TYPE, or leave it out."
+    )
+    F479 = "There is a column {name!r} already. Leave out this attribute."
+    F480 = "{path}: can't be written: {reason}. Finished shards stay: give the command again."
+    F481 = "{name}: can't be read (further): {reason}"
+    F482 = (
+        "{count} of {shards} shards are not finished, among them {names}. Give the same command "
+        "again. If an actor dies each time, it may lack memory: try fewer --actors."
+    )
+    F483 = "{count} failed in this run. See {path} for the reasons, also of earlier runs."
+    F484 = "The cluster has no GPU. Leave out --gpus-per-actor to use CPUs."
+    F485 = (
+        "The process that annotated this row died, and the next one too. It may lack memory, or a "
+        "component may have a fault. See the system's log, and try the row by itself."
     )
 
 
@@ -858,3 +912,7 @@ class Warnings(metaclass=_Coded):
         "exchange them and convert again."
     )
     W380 = "{path}: this checkpoint is damaged ({reason}); the one before is taken."
+    W460 = (
+        "{count} files in the folders were left out, since their names do not say what they hold: "
+        "{names}."
+    )

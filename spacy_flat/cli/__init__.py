@@ -9,6 +9,7 @@ from spacy.cli._util import app as spacy_app
 
 from ._failure import exiting
 from .alignment import alignment
+from .annotate import annotate
 from .calibrate import calibrate
 from .compact import compact
 from .convert import convert
@@ -33,6 +34,7 @@ app = typer.Typer(
 )
 app.command("fetch", no_args_is_help=True)(exiting(fetch))
 app.command("alignment", no_args_is_help=True)(exiting(alignment))
+app.command("annotate", no_args_is_help=True)(exiting(annotate))
 app.command("calibrate", no_args_is_help=True)(exiting(calibrate))
 app.command("compact", no_args_is_help=True)(exiting(compact))
 app.command("convert", no_args_is_help=True)(exiting(convert))

@@ -1,0 +1,176 @@
+"""An actor: a pipeline in a process of its own, which annotates one shard after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import Errors
+from .addresses import Folder
+from .rows import Failure, Row, parse_attributes
+from .settings import Settings
+from .shards import Attempt, writing
+from .sources import Shard, read_rows
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc
+
+MAX_ROWS = 1000  # of a batch
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a shard.
+
+    rows: how many were written. failed: how many were not. unread: why the file could not be read.
+    unwritten: why the output could not be written. Either is "" where all is well. given_up:
+    whether it was not tried again, since processes died of it.
+    """
+
+    name: str
+    rows: int = 0
+    failed: int = 0
+    unread: str = ""
+    unwritten: str = ""
+    given_up: bool = False
+
+
+class UnreadError(Exception):
+    """A file can't be read."""
+
+
+class Annotator:
+    """Annotates shards. Ray makes one in each actor, which lives as long as the run."""
+
+    def __init__(self, settings: Settings, out: str) -> None:
+        """Load the pipeline.
+
+        out: address of the folder to write to.
+
+        Raises ValueError for an attribute that no component of the pipeline has (F468), and for a
+        GPU that can't be used (F135); otherwise as `spacy.load`.
+        """
+        self.settings = settings
+        self.folder = Folder(out)
+        self.nlp = load_pipeline(settings)
+
+    def annotate(self, shard: Shard) -> Outcome:
+        """Annotate and write a shard.
+
+        What its texts add to the vocabulary is forgotten at its end, so that memory stays level.
+        """
+        try:
+            attempt = Attempt.begin(self.folder, shard.name)
+            if attempt is None:
+                return Outcome(shard.name, given_up=True)
+            with self.nlp.memory_zone():
+                outcome = self.write(shard, attempt)
+            attempt.end()
+            return outcome
+        except UnreadError as error:
+            return Outcome(shard.name, unread=str(error))
+        except OSError as error:
+            return Outcome(shard.name, unwritten=str(error))
+
+    def write(self, shard: Shard, attempt: Attempt) -> Outcome:
+        """Raises UnreadError and OSError."""
+        one_by_one = attempt.number > 0
+        done = 0
+        failures: list[Failure] = []
+        with writing(self.folder, shard.name, failures, self.settings) as output:
+            rows = readable(read_rows(shard, self.settings, self.nlp.vocab))
+            size = 0 if one_by_one else self.settings.batch_size
+            for batch in cut_batches(valid(rows, failures, attempt.deadly, shard.file.name), size):
+                if one_by_one:
+                    attempt.note(str(batch[0].line))
+                for row, doc in zip(batch, annotate_batch(self.nlp, batch), strict=True):
+                    try:
+                        if isinstance(doc, Exception):
+                            raise doc
+                        output.add(row.id, doc)
+                        done += 1
+                    except Exception as error:  # whatever a component or a value of it may raise
+                        reason = f"{type(error).__name__}: {error}"
+                        failures.append(Failure(row.id, shard.file.name, row.line, reason))
+                output.flush()
+        return Outcome(shard.name, done, len(failures))
+
+
+def load_pipeline(settings: Settings) -> Language:
+    """The pipeline, on the GPU where that is asked for. Errors as in `Annotator`."""
+    import spacy
+    from spacy.cli._util import import_code
+    from spacy.tokens import Doc
+    from spacy.util import raise_error
+    from thinc.api import require_gpu
+
+    if settings.gpu:
+        try:
+            require_gpu(0)  # of those that Ray lets the actor see
+        except (ValueError, RuntimeError) as error:
+            raise ValueError(Errors.F135.format(gpu=0, reason=error)) from error
+    for path in settings.code:
+        import_code(Path(path))
+    nlp = spacy.load(settings.pipeline)
+    nlp.set_error_handler(raise_error)  # another one might pass over rows without a word
+    for attribute in parse_attributes(settings.attributes):
+        if not Doc.has_extension(attribute.name):
+            raise ValueError(Errors.F468.format(name=attribute.name, pipeline=settings.pipeline))
+    return nlp
+
+
+def readable(rows: Iterable[Row | Failure]) -> Iterator[Row | Failure]:
+    """Raise UnreadError where reading fails, whatever the libraries of the formats raise."""
+    try:
+        yield from rows
+    except Exception as error:
+        raise UnreadError(str(error)) from error
+
+
+def valid(
+    rows: Iterable[Row | Failure], failures: list[Failure], deadly: frozenset[str], name: str
+) -> Iterator[Row]:
+    """The rows; what could not be read as one is added to the failures, and so is a row on which
+    processes died. name: of the file."""
+    for row in rows:
+        if isinstance(row, Failure):
+            failures.append(row)
+        elif str(row.line) in deadly:
+            failures.append(Failure(row.id, name, row.line, Errors.F485))
+        else:
+            yield row
+
+
+def cut_batches(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
+    """Rows that are annotated at once: so many characters, or a single row of more."""
+    batch: list[Row] = []
+    characters = 0
+    for row in rows:
+        if batch and (characters + len(row.text) > size or len(batch) == MAX_ROWS):
+            yield batch
+            batch, characters = [], 0
+        batch.append(row)
+        characters += len(row.text)
+    if batch:
+        yield batch
+
+
+def annotate_batch(nlp: Language, rows: Sequence[Row]) -> list[Doc | Exception]:
+    """The Doc of each row, or why it has none. Where the batch fails, its rows go one by one."""
+    try:
+        docs: list[Doc | Exception] = list(nlp.pipe([row.content() for row in rows]))
+    except Exception:
+        docs = []
+    if len(docs) == len(rows):  # a component may have left some out
+        return docs
+    return [annotate_alone(nlp, row) for row in rows]
+
+
+def annotate_alone(nlp: Language, row: Row) -> Doc | Exception:
+    try:
+        return nlp(row.content())
+    except Exception as error:
+        return error.with_traceback(None)  # which would hold the Doc

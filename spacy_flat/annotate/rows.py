@@ -1,0 +1,135 @@
+"""Rows of the input, rows of the output, and rows that failed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from ..errors import Errors
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc
+
+TYPES = {"text": pa.string(), "float": pa.float64(), "int": pa.int64(), "bool": pa.bool_()}
+
+ENTITY = pa.struct(
+    [("start", pa.int32()), ("end", pa.int32()), ("label", pa.string()), ("text", pa.string())]
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the input.
+
+    id: its own, or its file and line. line: its number in the file, from 1.
+    doc: where the input has a Doc and not only a text.
+    """
+
+    id: str
+    line: int
+    text: str
+    doc: Doc | None = None
+
+    def content(self) -> str | Doc:
+        """What a pipeline annotates. A Doc is copied, since the pipeline may fail half way."""
+        return self.text if self.doc is None else self.doc.copy()
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A row that was not annotated.
+
+    id: None where it could not be read. file, line: where it is in the input. reason: why.
+    """
+
+    id: str | None
+    file: str
+    line: int
+    reason: str
+
+    def to_json(self) -> bytes:
+        return json.dumps(asdict(self), ensure_ascii=True).encode() + b"\n"
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A `doc._` attribute and the type of its column."""
+
+    name: str
+    type: str
+
+    @classmethod
+    def parse(cls, text: str) -> Attribute:
+        """Read "NAME" or "NAME:TYPE".
+
+        Raises ValueError for a type that there is not (F469), and for the name of another column
+        (F479).
+        """
+        name, _, type = text.partition(":")
+        if name in ("id", "text", "entities", "cats"):
+            raise ValueError(Errors.F479.format(name=name))
+        if (type or "text") not in TYPES:
+            raise ValueError(Errors.F469.format(name=name, type=type, types=", ".join(TYPES)))
+        return cls(name, type or "text")
+
+    def value(self, doc: Doc) -> Any:
+        """Its value for a column.
+
+        In a column of text, text is as it is, and anything else is JSON.
+
+        Raises ValueError (F478) for a value that the column can't hold.
+        """
+        value = doc._.get(self.name)
+        if value is None or (isinstance(value, str) and self.type == "text"):
+            return value
+        try:
+            if self.type == "text":
+                return json.dumps(value, ensure_ascii=False, default=lambda each: each.tolist())
+            return pa.scalar(value, TYPES[self.type]).as_py()
+        except (AttributeError, TypeError, ValueError, pa.ArrowException) as error:
+            message = Errors.F478.format(name=self.name, type=self.type, reason=error)
+            raise ValueError(message) from error
+
+
+def parse_attributes(texts: Sequence[str]) -> list[Attribute]:
+    """Errors as in `Attribute.parse`, also of two attributes of one name."""
+    attributes = {}
+    for attribute in map(Attribute.parse, texts):
+        if attribute.name in attributes:
+            raise ValueError(Errors.F479.format(name=attribute.name))
+        attributes[attribute.name] = attribute
+    return list(attributes.values())
+
+
+def schema_of(attributes: Sequence[Attribute]) -> pa.Schema:
+    """The columns of the output. They depend on no row, so that all shards have the same."""
+    return pa.schema(
+        [
+            ("id", pa.string()),
+            ("text", pa.string()),
+            ("entities", pa.list_(ENTITY)),
+            ("cats", pa.map_(pa.string(), pa.float64())),
+            *((attribute.name, TYPES[attribute.type]) for attribute in attributes),
+        ]
+    )
+
+
+def record_of(id: str, doc: Doc, attributes: Sequence[Attribute]) -> dict[str, Any]:
+    """A row of the output. Offsets of entities count characters of the text.
+
+    Raises ValueError (F478) for an attribute that its column can't hold.
+    """
+    return {
+        "id": id,
+        "text": doc.text,
+        "entities": [
+            {"start": ent.start_char, "end": ent.end_char, "label": ent.label_, "text": ent.text}
+            for ent in doc.ents
+        ],
+        "cats": list(doc.cats.items()),
+        **{attribute.name: attribute.value(doc) for attribute in attributes},
+    }

@@ -1,0 +1,322 @@
+"""Files of the input: which there are, how they are cut into shards, and the rows of a shard."""
+
+from __future__ import annotations
+
+import io
+import json
+import posixpath
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import accumulate, islice
+from typing import TYPE_CHECKING, Any, Literal
+
+import pyarrow.parquet as pq
+from pyarrow.fs import FileSystem, FileType
+
+from ..errors import Errors, Warnings
+from ..files import BYTE_ORDER_MARK
+from .addresses import open_address, walk
+from .rows import Failure, Row
+from .settings import Settings
+
+if TYPE_CHECKING:
+    from spacy.tokens import DocBin
+    from spacy.vocab import Vocab
+
+Kind = Literal["json", "text", "parquet", "docs"]
+
+KINDS: dict[str, Kind] = {
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".json": "json",
+    ".txt": "text",
+    ".parquet": "parquet",
+    ".spacy": "docs",
+}
+PACKED = (".gz", ".bz2", ".zst")  # what pyarrow unpacks; of files of lines only
+CHUNK = 1 << 20  # bytes that are read at once
+CHUNK_ROWS = 4096  # of Parquet
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of the input.
+
+    address: as it was given, of the file or of a folder that holds it. path: in its filesystem.
+    name: short, and of no other file. size: in bytes. modified: nanoseconds since 1970.
+    """
+
+    address: str
+    path: str
+    name: str
+    size: int
+    modified: int
+
+    def open(self) -> tuple[FileSystem, str]:
+        return open_address(self.address)[0], self.path
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Rows of a file that are annotated and written together.
+
+    name: of the output. offset: of the first row, in bytes of the (unpacked) file of lines.
+    first: number of rows before it. rows: how many lines, records or Docs, empty lines too.
+    """
+
+    name: str
+    file: File
+    offset: int
+    first: int
+    rows: int
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Shard:
+        fields = json.loads(text)
+        return cls(**{**fields, "file": File(**fields["file"])})
+
+
+# Which files there are
+
+
+def find_files(inputs: Sequence[str]) -> list[File]:
+    """The files at addresses of files and folders, each once. Warns (W460) of those in folders
+    that are of no known kind, and leaves them out.
+
+    Raises FileNotFoundError (F461) where nothing is at an address, and ValueError for a file of
+    no known kind (F462), an unknown address (F477), and where there is no file at all (F466).
+    """
+    found: dict[tuple[str, str], File] = {}
+    unknown = []
+    for address in inputs:
+        fs, root = open_address(address)
+        infos = walk(fs, root)
+        if not infos and fs.get_file_info(root).type != FileType.Directory:
+            raise FileNotFoundError(Errors.F461.format(path=address))
+        for info in infos:
+            if kind_of(info.path) is None:
+                if info.path == root:
+                    raise ValueError(Errors.F462.format(path=address, suffixes=", ".join(KINDS)))
+                unknown.append(info.path)
+                continue
+            name = posixpath.relpath(
+                info.path, root if info.path != root else posixpath.dirname(root)
+            )
+            file = File(address, info.path, name, info.size, info.mtime_ns or 0)
+            found.setdefault((fs.type_name, info.path), file)
+    if not found:
+        raise ValueError(Errors.F466.format(paths=", ".join(inputs), suffixes=", ".join(KINDS)))
+    if unknown:
+        message = Warnings.W460.format(count=len(unknown), names=", ".join(unknown[:3]))
+        warnings.warn(message, stacklevel=2)
+    return with_names_of_their_own(list(found.values()))
+
+
+def with_names_of_their_own(files: Sequence[File]) -> list[File]:
+    """Name by their whole path those files whose short name others have too."""
+    count = Counter(file.name for file in files)
+    return [
+        file if count[file.name] == 1 else replace(file, name=file.path.lstrip("/"))
+        for file in files
+    ]
+
+
+def kind_of(path: str) -> Kind | None:
+    """What a file holds, by its name; None where the name does not say so."""
+    stem, suffix = posixpath.splitext(path.lower())
+    if suffix not in PACKED:
+        return KINDS.get(suffix)
+    kind = KINDS.get(posixpath.splitext(stem)[1])
+    return kind if kind in ("json", "text") else None
+
+
+# Shards
+
+
+def cut(file: File, number: int, rows: int, settings: Settings) -> tuple[list[Shard], str]:
+    """The shards of so many rows of a file, and why it can't be read further, "" where it can.
+
+    number: of the file, which with the number of the shard makes the shard's name.
+    """
+    shards: list[Shard] = []
+    try:
+        for offset, first, count in CUTS[kind_of(file.path) or "text"](file, rows, settings):
+            name = f"{number:05d}-{len(shards):05d}"
+            shards.append(Shard(name, file, offset, first, count))
+    except Exception as error:  # whatever pyarrow, msgpack and zlib raise on a damaged file
+        return shards, str(error)
+    return shards, ""
+
+
+Cut = tuple[int, int, int]  # offset, first, rows of a shard
+
+
+def cut_lines(file: File, rows: int, settings: Settings) -> Iterator[Cut]:
+    """So many lines each. Where reading fails, the lines before that are a shard too."""
+    offset, end, first, count = 0, 0, 0, 0
+    failure: Exception | None = None
+    try:
+        for line in read_lines(file):
+            if count == rows:
+                yield offset, first, count
+                offset, first, count = end, first + count, 0
+            end += len(line)
+            count += 1
+    except (OSError, ValueError) as error:
+        failure = error
+    if count:
+        yield offset, first, count
+    if failure is not None:
+        raise failure
+
+
+def cut_parquet(file: File, rows: int, settings: Settings) -> Iterator[Cut]:
+    """So many rows each.
+
+    Raises ValueError (F476) where there is no column of texts.
+    """
+    with open_parquet(file) as table:
+        columns = table.schema_arrow.names
+        if settings.text not in columns:
+            raise ValueError(Errors.F476.format(column=settings.text, columns=", ".join(columns)))
+        total = table.metadata.num_rows
+    for first in range(0, total, rows):
+        yield 0, first, min(rows, total - first)
+
+
+def cut_docs(file: File, rows: int, settings: Settings) -> Iterator[Cut]:
+    """All Docs: the file is read whole anyway."""
+    yield 0, 0, len(open_docs(file))
+
+
+CUTS: dict[Kind, Callable[[File, int, Settings], Iterator[Cut]]] = {
+    "json": cut_lines,
+    "text": cut_lines,
+    "parquet": cut_parquet,
+    "docs": cut_docs,
+}
+
+
+# Rows
+
+
+def read_rows(shard: Shard, settings: Settings, vocab: Vocab) -> Iterator[Row | Failure]:
+    """The rows of a shard, and those of which no row can be made. Empty lines are no rows.
+
+    Raises OSError or ValueError where the file can't be read.
+    """
+    kind = kind_of(shard.file.path)
+    if kind == "docs":
+        yield from read_docs(shard, vocab)
+        return
+    records = read_parquet(shard, settings) if kind == "parquet" else read_raw(shard)
+    for line, record in records:
+        try:
+            if isinstance(record, bytes):
+                record = parse_line(record, kind == "json", settings)
+            yield row_of(record, line, shard, settings)
+        except ValueError as error:
+            yield Failure(None, shard.file.name, line, str(error))
+
+
+def row_of(record: Mapping[str, Any], line: int, shard: Shard, settings: Settings) -> Row:
+    """A row from its text and id. Without an id of its own, it has the file's name and the line.
+
+    Raises ValueError for what is no text (F474) and for text that is no Unicode (F475).
+    """
+    text, id = record.get(settings.text), record.get(settings.id)
+    if not isinstance(text, str):
+        raise ValueError(Errors.F474.format(key=settings.text))
+    id = f"{shard.file.name}:{line}" if id is None else str(id)
+    try:
+        (text + id).encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(Errors.F475) from error
+    return Row(id, line, text)
+
+
+def parse_line(raw: bytes, is_json: bool, settings: Settings) -> Mapping[str, Any]:
+    """The record of a line.
+
+    Raises ValueError for a line that is not UTF-8 (F472) or no JSON object (F473).
+    """
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(Errors.F472.format(offset=error.start)) from error
+    if not is_json:
+        return {settings.text: text.rstrip("\r\n")}
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(Errors.F473.format(reason=error)) from error
+    if not isinstance(record, dict):
+        raise ValueError(Errors.F473.format(reason=type(record).__name__))
+    return record
+
+
+def read_raw(shard: Shard) -> Iterator[tuple[int, bytes]]:
+    """Number and content of the lines of a shard that are not empty."""
+    lines = read_lines(shard.file, shard.offset, shard.first)
+    for line, raw in enumerate(islice(lines, shard.rows), shard.first + 1):
+        raw = raw.removeprefix(BYTE_ORDER_MARK) if line == 1 else raw
+        if raw.strip():
+            yield line, raw
+
+
+def read_lines(file: File, offset: int = 0, first: int = 0) -> Iterator[bytes]:
+    """The lines of a file from the one at an offset on, which comes after so many others.
+
+    A packed file is unpacked from its beginning.
+    """
+    fs, path = file.open()
+    if path.lower().endswith(PACKED):
+        with fs.open_input_stream(path, compression="detect") as stream:
+            yield from islice(io.BufferedReader(stream), first, None)
+        return
+    with fs.open_input_file(path) as stream:
+        stream.seek(offset)
+        yield from io.BufferedReader(stream, CHUNK)
+
+
+def read_parquet(shard: Shard, settings: Settings) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Number and values of the rows of a shard, from those row groups that hold some of them."""
+    end = shard.first + shard.rows
+    with open_parquet(shard.file) as table:
+        sizes = [table.metadata.row_group(i).num_rows for i in range(table.num_row_groups)]
+        starts = list(accumulate(sizes, initial=0))
+        groups = [i for i in range(len(sizes)) if starts[i] < end and starts[i + 1] > shard.first]
+        columns = set(table.schema_arrow.names) & {settings.text, settings.id}
+        number = starts[groups[0]]
+        for batch in table.iter_batches(CHUNK_ROWS, row_groups=groups, columns=sorted(columns)):
+            first = max(number, shard.first)
+            last = min(number + batch.num_rows, end)
+            if first < last:
+                records = batch.slice(first - number, last - first).to_pylist()
+                yield from enumerate(records, first + 1)
+            number += batch.num_rows
+
+
+def read_docs(shard: Shard, vocab: Vocab) -> Iterator[Row]:
+    """The Docs of a .spacy file. Their ids are in `doc.user_data`, as `annotate` writes them."""
+    for line, doc in enumerate(open_docs(shard.file).get_docs(vocab), 1):
+        id = doc.user_data.get("id", f"{shard.file.name}:{line}")
+        yield Row(str(id), line, doc.text, doc)
+
+
+def open_parquet(file: File) -> pq.ParquetFile:
+    fs, path = file.open()
+    return pq.ParquetFile(path, filesystem=fs)
+
+
+def open_docs(file: File) -> DocBin:
+    from spacy.tokens import DocBin
+
+    fs, path = file.open()
+    with fs.open_input_file(path) as stream:
+        return DocBin().from_bytes(stream.read())

@@ -1,0 +1,134 @@
+"""`python -m spacy flat annotate`: texts without end, annotated by many processes."""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from tqdm import tqdm
+from wasabi import msg
+
+from ..errors import Errors
+from ..wording import counted
+
+if TYPE_CHECKING:
+    from ..annotate.run import Summary
+
+
+class Format(str, Enum):
+    """Of the output."""
+
+    parquet = "parquet"
+    spacy = "spacy"
+
+
+def annotate(
+    pipeline: Annotated[str, typer.Argument(metavar="PIPELINE", help="Pipeline package or folder")],
+    inputs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="INPUT...",
+            help="Files or folders of texts (.jsonl, .txt, also .gz; .parquet; .spacy), also at "
+            "addresses such as s3://bucket/folder",
+        ),
+    ],
+    out: Annotated[str, typer.Option("--out", "-o", help="Folder to write to, or its address")],
+    format: Annotated[
+        Format, typer.Option("--format", "-f", help="What is written")
+    ] = Format.parquet,
+    attributes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--attribute",
+            "-a",
+            metavar="NAME[:TYPE]",
+            help="doc._ attribute to write to a column of this type: text (JSON where it is no "
+            "text), float, int or bool. Can be given several times",
+        ),
+    ] = None,
+    text: Annotated[str, typer.Option("--text", help="Key or column of the texts")] = "text",
+    id: Annotated[str, typer.Option("--id", help="Key or column of the ids")] = "id",
+    code: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--code",
+            "-c",
+            help="Python file with registered functions of the pipeline",
+            exists=True,
+        ),
+    ] = None,
+    actors: Annotated[
+        int, typer.Option(help="Processes with a pipeline each; 0 for one a CPU (or GPU)", min=0)
+    ] = 0,
+    gpus_per_actor: Annotated[
+        float, typer.Option(help="GPUs of each actor, also a part of one", min=0.0)
+    ] = 0.0,
+    address: Annotated[
+        str, typer.Option(help="Ray cluster to join, for example auto or 10.0.0.1:6379")
+    ] = "",
+    batch_size: Annotated[
+        int, typer.Option(help="Characters that an actor annotates at once", min=1)
+    ] = 50_000,
+    shard_rows: Annotated[int, typer.Option(help="Rows of a file of the output", min=1)] = 2_000,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-V", help="Show Ray's own messages and progress")
+    ] = False,
+) -> None:
+    """Annotate large numbers of texts in several processes, on this machine or on a Ray cluster.
+
+    DIR/rows gets a file for each shard of the input: id, text, entities, cats and the attributes
+    that are asked for. Rows that fail are written to DIR/failed with the reason, and the exit code
+    is then 1. The same command goes on with a run that was stopped: finished shards stay as they
+    are.
+    """
+    for module in ("ray", "pyarrow", "pandas"):
+        if find_spec(module) is None:
+            raise ImportError(Errors.F460.format(module=module))
+    if attributes and format is not Format.parquet:
+        raise ValueError(Errors.F174.format(option="--attribute", kind="--format spacy"))
+    from ..annotate.run import Cluster, run
+    from ..annotate.settings import Settings
+
+    if Path(pipeline).is_dir():
+        pipeline = str(Path(pipeline).resolve())
+    settings = Settings(
+        pipeline=pipeline,
+        code=tuple(str(path.resolve()) for path in code or ()),
+        text=text,
+        id=id,
+        attributes=tuple(attributes or ()),
+        format=format.value,
+        batch_size=batch_size,
+        gpu=gpus_per_actor > 0,
+    )
+    cluster = Cluster(address, actors, gpus_per_actor, verbose)
+    with tqdm(unit=" rows", disable=verbose) as bar:
+        summary = run(inputs, out, settings, cluster, shard_rows, partial(show, bar))
+    report(out, summary)
+
+
+def show(bar: tqdm, done: int, total: int) -> None:
+    """Show how many rows are done. What was done by an earlier run does not count as speed."""
+    if bar.total is None:
+        bar.total, bar.initial, bar.n = total, done, done
+    bar.update(done - bar.n)
+    bar.refresh()
+
+
+def report(out: str, summary: Summary) -> None:
+    """Say what came of a run, and exit with 1 where something was left."""
+    msg.good(f"{out}: {counted(summary.rows, 'row')} annotated in this run")
+    for name, reason in summary.unread.items():
+        msg.fail(Errors.F481.format(name=name, reason=reason))
+    if summary.unfinished:
+        names, count = ", ".join(summary.unfinished[:3]), len(summary.unfinished)
+        msg.fail(Errors.F482.format(count=count, shards=summary.shards, names=names))
+    if summary.has_failures:
+        msg.fail(Errors.F483.format(count=counted(summary.failed, "row"), path=f"{out}/failed"))
+    if summary.unread or summary.unfinished or summary.has_failures:
+        sys.exit(1)

@@ -1,0 +1,100 @@
+"""On a real Ray: processes and nodes die, and every row is there once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spacy_flat.annotate.run import Cluster, Summary, run
+from spacy_flat.annotate.settings import Settings
+
+from .conftest import CODE, failed, make_pipeline, table, write_lines
+
+MEMORY = 80 << 20  # of a node's object store, the least that Ray takes
+ROWS = 300
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Any]:
+    """A cluster of two nodes of one CPU each."""
+    from ray.cluster_utils import Cluster as Nodes
+
+    options = {"num_cpus": 1, "object_store_memory": MEMORY}
+    cluster = Nodes(initialize_head=True, head_node_args={**options, "include_dashboard": False})
+    cluster.add_node(**options)
+    yield cluster
+    cluster.shutdown()
+
+
+@pytest.fixture
+def slow_pipeline(tmp_path: Path) -> Path:
+    """It notes the processes that it runs in, in a folder "notes" beside it."""
+    (tmp_path / "notes").mkdir()
+    return make_pipeline(tmp_path / "slow", notes=str(tmp_path / "notes"), seconds=0.02)
+
+
+def processes(folder: Path) -> list[int]:
+    return [int(path.name) for path in (folder / "notes").iterdir()]
+
+
+def test_an_actor_and_a_node_die(nodes: Any, slow_pipeline: Path, tmp_path: Path) -> None:
+    records = [{"id": str(n), "text": f"重庆{n}"} for n in range(ROWS)]
+    path = write_lines(tmp_path / "a.jsonl", records)
+    events = iter([kill_an_actor, remove_a_node])
+
+    def watch(done: int, total: int) -> None:
+        """Something happens after 40 rows, and something else after 40 more."""
+        if done >= 40 * (1 + len(happened)):
+            event = next(events, None)
+            if event is not None:
+                happened.append(event(nodes, tmp_path))
+
+    happened: list[str] = []
+    settings = Settings(str(slow_pipeline), code=(CODE,))
+    cluster = Cluster(nodes.address, actors=2)
+    summary = run([str(path)], str(tmp_path / "out"), settings, cluster, 20, watch)
+    assert happened == ["actor", "node"]
+    assert summary == Summary(ROWS, 0, ROWS // 20, {}, [], False)
+    assert set(table(tmp_path / "out")) == {str(n) for n in range(ROWS)}
+    assert len(processes(tmp_path)) > 2  # one at least took the place of another
+
+
+def kill_an_actor(nodes: Any, folder: Path) -> str:
+    os.kill(processes(folder)[0], signal.SIGKILL)
+    return "actor"
+
+
+def remove_a_node(nodes: Any, folder: Path) -> str:
+    nodes.remove_node(nodes.list_all_nodes()[1], allow_graceful=False)
+    return "node"
+
+
+def test_a_run_that_is_killed_goes_on(nodes: Any, slow_pipeline: Path, tmp_path: Path) -> None:
+    """A row that fails is named."""
+    records = [{"id": str(n), "text": "坏" if n == 33 else "好"} for n in range(ROWS)]
+    path = write_lines(tmp_path / "a.jsonl", records)
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "spacy", "flat", "annotate", str(slow_pipeline), str(path)]
+    command += ["--out", str(out), "--code", CODE, "--shard-rows", "10"]
+    command += ["--address", nodes.address, "--actors", "1"]
+    killed = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    while killed.poll() is None and len(list(out.glob("rows/*.parquet"))) < 5:
+        time.sleep(0.1)
+    killed.kill()
+    killed.wait()
+    written = {path: path.stat().st_mtime_ns for path in out.glob("rows/*.parquet")}
+    assert 5 <= len(written) < ROWS / 10
+    settings = Settings(str(slow_pipeline), code=(CODE,))
+    summary = run([str(path)], str(out), settings, Cluster(nodes.address, actors=1), 10)
+    assert (summary.shards, summary.unfinished, summary.has_failures) == (ROWS / 10, [], True)
+    assert {path: path.stat().st_mtime_ns for path in written} == written
+    assert set(table(out)) == {str(n) for n in range(ROWS) if n != 33}
+    assert [each["id"] for each in failed(out)] == ["33"]

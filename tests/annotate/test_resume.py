@@ -1,0 +1,130 @@
+"""A run that was stopped goes on; one that is something else is not mixed with it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spacy_flat.annotate.actor import Annotator
+from spacy_flat.annotate.settings import Settings
+
+from .conftest import CODE, Annotate, failed, make_pipeline, table, write_lines
+
+
+@pytest.fixture
+def stopped(annotate: Annotate) -> dict[str, int]:
+    """A run of five shards, of which two are not finished. When the others were written."""
+    records = [{"id": f"r{n}", "text": "坏" if n in (3, 7) else "好"} for n in range(10)]
+    write_lines(Path("a.jsonl"), records)
+    assert annotate("a.jsonl", "--shard-rows", "2").exit_code == 1
+    for name in ("00000-00001", "00000-00004"):
+        Path(f"out/rows/{name}.parquet").unlink()
+    Path("out/rows/.00000-00001.parquet.half").write_text("half")
+    Path("out/failed/.half").write_text("half")
+    return {path.name: path.stat().st_mtime_ns for path in Path("out/rows").glob("[!.]*")}
+
+
+def test_it_goes_on(annotate: Annotate, stopped: dict[str, int]) -> None:
+    assert len(stopped) == 3
+    result = annotate("a.jsonl", "--shard-rows", "2")
+    assert "3 rows annotated in this run" in " ".join(result.output.split())
+    assert result.exit_code == 1  # the row that failed before has failed
+    for name, written in stopped.items():
+        assert Path(f"out/rows/{name}").stat().st_mtime_ns == written
+    assert set(table()) == {f"r{n}" for n in range(10)} - {"r3", "r7"}
+    assert [each["id"] for each in failed()] == ["r3", "r7"]
+
+
+def test_what_is_finished_needs_no_pipeline(
+    annotate: Annotate, stopped: dict[str, int], here: list[Annotator]
+) -> None:
+    annotate("a.jsonl")
+    result = annotate("a.jsonl")
+    assert "0 rows annotated in this run" in " ".join(result.output.split())
+    assert result.exit_code == 1
+
+
+def test_a_row_that_fails_no_more(annotate: Annotate, pipeline: Path, monkeypatch: Any) -> None:
+    """A shard that is done again leaves nothing of its first time."""
+    write_lines(Path("a.jsonl"), [{"id": "a", "text": "坏"}])
+    assert annotate("a.jsonl").exit_code == 1
+    Path("out/rows/00000-00000.parquet").unlink()
+    monkeypatch.setattr("tests.annotate.slow.Troublesome.__call__", lambda self, doc: doc)
+    assert annotate("a.jsonl").exit_code == 0
+    assert set(table()) == {"a"}
+    assert failed() == []
+
+
+@pytest.mark.parametrize(
+    ("option", "name"),
+    [
+        (["--text", "id"], "text"),
+        (["--id", "other"], "id"),
+        (["--format", "spacy"], "format"),
+        (["--attribute", "length"], "attributes"),
+        (["--code", CODE], "code"),
+    ],
+)
+def test_other_settings(
+    annotate: Annotate, stopped: dict[str, int], option: list[str], name: str
+) -> None:
+    result = annotate("a.jsonl", *option)
+    assert f"[F464] out: holds a run with other settings: {name} has changed" in " ".join(
+        result.output.split()
+    )
+
+
+def test_how_a_run_is_done_may_change(annotate: Annotate, stopped: dict[str, int]) -> None:
+    options = ["--actors", "3", "--batch-size", "5", "--shard-rows", "7"]
+    result = annotate("a.jsonl", *options)
+    assert "3 rows annotated in this run" in " ".join(result.output.split())
+    assert len(table()) == 8
+
+
+def test_another_pipeline(tmp_path: Path) -> None:
+    """By its content: a copy is the same, one that was changed is not."""
+    path = make_pipeline(tmp_path / "a")
+    identity = Settings(str(path)).identity()
+    shutil.copytree(path, tmp_path / "b")
+    assert Settings(str(tmp_path / "b")).identity() == identity
+    meta = json.loads((path / "meta.json").read_text("utf-8"))
+    (path / "meta.json").write_text(json.dumps({**meta, "version": "9"}), "utf-8")
+    assert Settings(str(path)).identity() != identity
+
+
+def test_other_files(annotate: Annotate, stopped: dict[str, int]) -> None:
+    for content in ("{}\n", None):
+        if content is None:
+            Path("a.jsonl").unlink()
+            write_lines(Path("b.jsonl"), [{"text": "好"}])
+        else:
+            Path("a.jsonl").write_text(content, "utf-8")
+        result = annotate("a.jsonl" if content else "b.jsonl")
+        output = "".join(result.output.split())
+        assert "[F465]" in output
+        assert "a.jsonl" in output
+        assert result.exit_code == 1
+
+
+def test_a_folder_that_holds_something_else(annotate: Annotate) -> None:
+    write_lines(Path("a.jsonl"), [{"text": "好"}])
+    Path("out").mkdir()
+    Path("out/precious.txt").write_text("mine")
+    assert "[F463] out: holds files" in annotate("a.jsonl").output
+    Path("out/manifest.json").write_text("{}")
+    assert "[F463]" in annotate("a.jsonl").output
+    assert sorted(path.name for path in Path("out").iterdir()) == ["manifest.json", "precious.txt"]
+
+
+def test_the_vocabulary_does_not_grow(annotate: Annotate, here: list[Annotator]) -> None:
+    """With millions of texts it would fill the memory."""
+    texts = [{"text": chr(0x3400 + n) + f"x{n}"} for n in range(3000)]
+    write_lines(Path("a.jsonl"), texts)
+    assert annotate("a.jsonl", "--shard-rows", "100").exit_code == 0
+    (annotator,) = here
+    strings = set(annotator.nlp.vocab.strings)
+    assert not any(each["text"][0] in strings for each in texts)
