@@ -9,8 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from safetensors import SafetensorError
-
 from .errors import Errors, Warnings
 from .files import replacing_folder
 
@@ -46,9 +44,10 @@ def read_checkpoint(folder: Path, read: Callable[[Path], T]) -> T | None:
     for path in paths:
         try:
             _check(path)
-            return read(path)
-        except (OSError, ValueError, KeyError, SafetensorError) as error:
+        except (OSError, ValueError) as error:
             warnings.warn(Warnings.W380.format(path=path, reason=error), stacklevel=2)
+        else:
+            return read(path)
     if paths:
         raise ValueError(Errors.F384.format(path=folder))
     return None

@@ -317,7 +317,16 @@ def test_modules_that_the_design_names_exist() -> None:
 
 
 # From the left to the right, as the design says; what is not named here is a component.
-RANKS = {"cli": 4, "corpora": 3, "training": 3, "annotate": 3, "text": 1, "lexicon": 1, "vectors": 0, "nn": 0}
+RANKS = {
+    "cli": 4,
+    "corpora": 3,
+    "training": 3,
+    "annotate": 3,
+    "text": 1,
+    "lexicon": 1,
+    "vectors": 0,
+    "nn": 0,
+}
 COMPONENT = 2
 
 

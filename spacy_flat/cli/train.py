@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from spacy.cli._util import import_code, parse_config_overrides, setup_gpu, show_validation_error
 from spacy.util import dict_to_dot, load_config, logger
+from thinc.api import set_gpu_allocator
 from wasabi.printer import Printer
 
 from ..errors import Errors
@@ -89,7 +90,13 @@ def train(
     try:
         with show_validation_error(config_path):
             config = load_config(config_path, overrides=overrides, interpolate=False)
+        if gpu >= 0 and (allocator := config.interpolate()["training"]["gpu_allocator"]):
+            set_gpu_allocator(allocator)
+        if output is not None:
+            output.mkdir(parents=True, exist_ok=True)
         saved = saved_in(output, resume, config.interpolate())
+        if saved is not None and workers.is_first:
+            keep_log(config.interpolate(), saved)
         workers.gathered(None)  # nobody writes while others read
         nlp = pipeline_of(config, saved, gpu, show)
         show.divider("Training pipeline")
@@ -132,9 +139,18 @@ def require_same(before: dict[str, Any], now: dict[str, Any], output: Path) -> N
 
 
 def settings_of(config: dict[str, Any]) -> dict[str, Any]:
-    """By dotted names, without those that may differ."""
+    """By dotted names, without those that may differ: a corpus may have moved."""
     training = {key: each for key, each in config["training"].items() if key not in CHANGEABLE}
-    return dict_to_dot({**config, "training": training, "system": {}})
+    corpora = {name: {**corpus, "path": None} for name, corpus in config["corpora"].items()}
+    kept = {**config, "training": training, "corpora": corpora, "paths": {}, "system": {}}
+    return dict_to_dot(kept)
+
+
+def keep_log(config: dict[str, Any], saved: Saved) -> None:
+    """Rename the file of the logger, which does not add to one that is there."""
+    path = Path(config["training"]["logger"].get("output_file") or "")
+    if path.is_file():
+        path.replace(path.with_stem(f"{path.stem}-before-{saved.progress.steps}"))
 
 
 def pipeline_of(config: Config, saved: Saved | None, gpu: int, show: Printer) -> Language:
@@ -147,7 +163,11 @@ def pipeline_of(config: Config, saved: Saved | None, gpu: int, show: Printer) ->
         show.good("Initialized pipeline")
         return nlp
     show.info(f"Going on after step {saved.progress.steps - 1}")
-    training = config.interpolate()["training"]
-    changed = {key: each for key, each in training.items() if key in CHANGEABLE}
-    saved.nlp.config["training"].update(changed)
+    given, settings = config.interpolate(), saved.nlp.config
+    for key in CHANGEABLE:
+        if key in given["training"]:
+            settings["training"][key] = given["training"][key]
+    for name, corpus in given["corpora"].items():
+        if "path" in corpus:
+            settings["corpora"][name]["path"] = corpus["path"]
     return saved.nlp

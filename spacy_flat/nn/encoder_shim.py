@@ -43,6 +43,10 @@ class EncoderShim(TorchShim):
         """What was just computed will come back with a gradient."""
         self._waits, self._asked = True, None
 
+    def await_nothing(self) -> None:
+        """What was computed will not come back any more."""
+        self._waits = False
+
     def backward(self, output: Tensor, gradient: Tensor) -> None:
         """Add up the parameters' gradients, given that of what was computed."""
         output.backward(gradient)  # type: ignore[no-untyped-call]

@@ -26,6 +26,8 @@ BACKENDS = {False: "gloo", True: "cpu:gloo,cuda:nccl"}  # by whether there are G
 
 T = TypeVar("T")
 
+_is_shared = False  # whether this process is one of several workers
+
 
 @dataclass(frozen=True)
 class Workers:
@@ -54,8 +56,10 @@ class Workers:
         torchrun keeps its store of the workers' addresses when it starts them again: on one
         machine, where all count the starts alike, each start gets a part of its own.
         """
+        global _is_shared
         if self.size == 1:
             return
+        _is_shared = True
         store, rank, size = next(rendezvous("env://", timeout=PATIENCE))
         if os.environ.get("LOCAL_WORLD_SIZE") == str(size):
             store = PrefixStore(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"), store)
@@ -66,6 +70,8 @@ class Workers:
 
     def leave(self) -> None:
         """Part from the others."""
+        global _is_shared
+        _is_shared = False
         if dist.is_initialized():
             dist.destroy_process_group()
 
@@ -91,7 +97,7 @@ def together() -> Iterator[None]:
 
 def total(n: float) -> float:
     """The sum over all workers, each of which must ask for it as often as the others."""
-    if not dist.is_initialized():
+    if not _is_shared:
         return n
     number = torch.tensor(n, dtype=torch.float64)
     with together():

@@ -92,7 +92,7 @@ def save(
     def write(folder: Path) -> None:
         nlp.to_disk(folder / PIPELINE)
         save_file(tensors, folder / OPTIMIZER)
-        (folder / STATE).write_text(json.dumps(state), "utf-8")
+        (folder / STATE).write_text(json.dumps(state, default=float), "utf-8")  # numpy's numbers
 
     write_checkpoint(output / CHECKPOINTS, progress.steps, write)
 

@@ -103,7 +103,7 @@ class Run:
             progress.words += sum(map(len, batch))
             yield self._info(epoch, score, scores), None if score is None else self._is_best()
             if score is not None:
-                progress.losses.clear()
+                progress.losses = {}
             self._save(score is not None)
 
     def write_pipeline(self, is_best: bool) -> None:
@@ -144,6 +144,8 @@ class Run:
         rank = self.workers.rank
         if self.saved is not None:
             self.saved.restore(self.optimizer)
+        if rank:
+            self.progress.losses = {}  # the first one has those of all
         if self.saved is not None and rank < len(self.saved.random):
             set_random_state(self.saved.random[rank])
         elif rank:
@@ -234,17 +236,15 @@ class Run:
         """Write a checkpoint where one is due. The clock of the first worker counts."""
         if self.output is None:
             return
-        is_due = (
-            was_evaluated
-            or self.workers.gathered(
-                self.interval.is_over(self.progress.steps, perf_counter() - self.last_saved)
-            )[0]
-        )
-        if not is_due:
+        is_due = self.interval.is_over(self.progress.steps, perf_counter() - self.last_saved)
+        if self.interval.minutes:
+            is_due = self.workers.gathered(is_due)[0]
+        if not (is_due or was_evaluated):
             return
         states = self.workers.gathered(random_state())
+        losses = added(self.workers.gathered(self.progress.losses))
         if self.workers.is_first:
-            progress = replace(self.progress, seconds=self._seconds())
+            progress = replace(self.progress, losses=losses, seconds=self._seconds())
             save(self.output, self.nlp, self.optimizer, self.config, progress, states)
         self.last_saved = perf_counter()
 
@@ -276,11 +276,13 @@ def train(run: Run, stdout: IO[str], stderr: IO[str]) -> None:
                 with nlp.select_pipes(disable=frozen):
                     update_meta(run.settings, nlp, info)
                 run.write_pipeline(is_best)
-                info["output_path"] = str(run.output and run.output / DIR_MODEL_LAST)
+                if run.output is not None:
+                    info["output_path"] = str(run.output / DIR_MODEL_LAST)
             log_step(info if is_best is not None else None)
     except Exception as error:
-        text = f"Aborting and saving the final best model. Encountered exception: {error!r}"
-        out.write(Silent.warn(text) + "\n")
+        if run.output is not None:
+            text = f"Aborting and saving the last model. Encountered exception: {error!r}"
+            out.write(Silent.warn(text) + "\n")
         raise
     finally:
         finalize()

@@ -9,9 +9,10 @@ from spacy.training import Example
 
 from ..errors import Errors
 from ..ner.component import CRFEntityRecognizer
+from ..nn.encoder_shim import EncoderShim
 from ..nn.workers import Workers, broadcast, summed, total
 from ..pipe import NetworkPipe
-from .parameters import parameters_of
+from .parameters import parameters_of, shims_of
 
 
 def part_of(batch: Sequence[Example], workers: Workers) -> list[Example]:
@@ -67,6 +68,9 @@ def add_up_gradients(nlp: Language, workers: Workers) -> None:
     """Give all workers the sums of their gradients."""
     if workers.size == 1:
         return
+    for _, shim in shims_of(nlp):
+        if isinstance(shim, EncoderShim):
+            shim.await_nothing()  # of a part that taught nobody: all make the step
     parameters = parameters_of(nlp)
     gradients = [parameter.gradient() for parameter in parameters]
     sums = summed(gradients, [parameter.weights() for parameter in parameters])

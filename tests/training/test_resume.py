@@ -5,21 +5,28 @@ from __future__ import annotations
 import json
 import random
 import time
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import spacy
+import torch
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train as spacy_train
 from thinc.api import Adam, Config
 from wasabi.printer import Printer
 
-from spacy_flat.cli.train import pipeline_of, saved_in
+from spacy_flat.checkpoints import read_checkpoint
+from spacy_flat.cli.train import keep_log, pipeline_of, saved_in
+from spacy_flat.nn.optimizers import AdamW
+from spacy_flat.nn.steps import LEFT_OUT, key
+from spacy_flat.text.initialise import shim_of
 from spacy_flat.training import loop
 from spacy_flat.training.checkpoint import CHECKPOINTS, OPTIMIZER, STATE, load
 from spacy_flat.training.loop import Interval
+from spacy_flat.training.parameters import load_optimizer, save_optimizer
 from spacy_flat.training.randomness import with_own_randomness
 
 from .conftest import (
@@ -342,3 +349,81 @@ def test_length_of_a_training_may_change(tmp_path: Path) -> None:
     names = ("max_steps", "eval_frequency", "patience", "max_epochs")
     assert [found[name] for name in names] == [5, 2, 7, 9]
     assert found["dropout"] == config["training"]["dropout"]
+
+
+def test_corpora_may_have_moved(tmp_path: Path) -> None:
+    config = make_config(tmp_path, "tener", max_steps=3)
+    run(config, tmp_path / "out")
+    moved = tmp_path / "moved.spacy"
+    (tmp_path / "train.spacy").rename(moved)
+    for corpus in config["corpora"].values():
+        corpus["path"] = str(moved)
+    config["training"]["max_steps"] = 5
+    saved = saved_in(tmp_path / "out", True, config.interpolate())
+    assert saved is not None
+    assert run(config, tmp_path / "out", resume=True).progress.steps == 6
+
+
+def test_log_of_the_first_part_is_kept(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    logger = {"@loggers": "spacy.ConsoleLogger.v3", "output_file": str(log)}
+    config = make_config(tmp_path, "tener", logger=logger)
+    run(config, tmp_path / "out", stop_before=6)
+    first = log.read_text("utf-8")
+    assert first
+    saved = saved_in(tmp_path / "out", True, config.interpolate())
+    assert saved is not None
+    keep_log(config.interpolate(), saved)
+    run(config, tmp_path / "out", resume=True)
+    assert (tmp_path / "log-before-4.jsonl").read_text("utf-8") == first
+    assert json.loads(log.read_text("utf-8").splitlines()[0])["step"] == 6
+
+
+def test_what_can_not_be_loaded_is_not_called_damaged(tmp_path: Path) -> None:
+    """Such as a component whose code was not imported."""
+    run(make_config(tmp_path, "tener", max_steps=3), tmp_path / "out")
+
+    def missing(folder: Path) -> None:
+        raise ValueError("[E002] Can't find factory")
+
+    with pytest.raises(ValueError, match="E002"):
+        read_checkpoint(tmp_path / "out" / CHECKPOINTS, missing)
+
+
+def test_frozen_components_stay(tmp_path: Path) -> None:
+    run(make_config(tmp_path, "ner", max_steps=1), tmp_path / "first")
+    config = make_config(tmp_path, "ner", frozen_components=["tagger"])
+    source = str(tmp_path / "first" / "model-last")
+    config["components"]["tagger"] = {"source": source, "replace_listeners": ["model.tok2vec"]}
+    begun = weights(init_nlp(config))
+    found = weights(run(config, None).nlp)
+    for name in begun:
+        same = torch.equal(begun[name], found[name])
+        assert same or not name.startswith("tagger"), name
+    assert any(not torch.equal(begun[name], found[name]) for name in begun)
+
+
+def test_steps_that_were_left_out_are_counted_on(tmp_path: Path) -> None:
+    """So that a training whose gradients are not finite ends, however often it is resumed."""
+    training = run(make_config(tmp_path, "tener"), None)
+    shim = shim_of(training.nlp.get_pipe("tener_ner").model)  # type: ignore[attr-defined]
+    known = (shim.id, key(shim.id, "")[1] + LEFT_OUT)
+    training.optimizer.nr_update[known] = 3
+    tensors, counts = save_optimizer(training.optimizer, training.nlp)
+    other = AdamW(0.1, use_averages=True)
+    load_optimizer(other, training.nlp, tensors, counts)
+    assert other.nr_update == training.optimizer.nr_update
+
+
+def test_scores_of_numpy_are_saved(tmp_path: Path) -> None:
+    config = make_config(tmp_path, "tener", eval_frequency=100)
+
+    def add_loss(step: int) -> None:
+        training.progress.losses["other"] = np.float32(0.5)  # type: ignore[assignment]
+
+    training = loop.Run(init_nlp(config), tmp_path / "out", config, None, ALONE, Interval(steps=1))
+    training.settings["before_update"] = lambda nlp, info: add_loss(info["step"])
+    list(islice(training.steps(), 3))
+    saved = load(tmp_path / "out")
+    assert saved is not None
+    assert saved.progress.losses["other"] == 0.5

@@ -10,14 +10,27 @@ from pathlib import Path
 import pytest
 import spacy
 import torch
+from ner.conftest import HASH_EMBED, LISTENER
 from spacy.training import Example
 from thinc.api import Config
 from torch import Tensor
 
 from spacy_flat.nn.workers import Workers, summed, total
+from spacy_flat.training.loop import Interval
 from spacy_flat.training.sharing import part_of
 
-from .conftest import ALONE, KINDS, assert_same_weights, make_config, run, weights, with_workers
+from .conftest import (
+    ALONE,
+    KINDS,
+    SIZES,
+    assert_same_weights,
+    config_of,
+    docs_of,
+    make_config,
+    run,
+    weights,
+    with_workers,
+)
 
 # Linear in the gradients: where Adam would make much of a rounding error.
 SGD = {
@@ -68,6 +81,50 @@ def test_three_workers_with_gathered_gradients(tmp_path: Path) -> None:
         3, tmp_path, lambda workers: weights(run(config, None, workers=workers).nlp)
     ):
         assert_same_weights(each, weights(alone.nlp))
+
+
+@pytest.mark.parametrize("encoder", ["tok2vec", "bert"])
+def test_part_without_gold_lets_the_encoder_learn(encoder: str, tmp_path: Path) -> None:
+    """The last component, which passes the gradients of all on, learns nothing from some parts."""
+    nlp = spacy.blank("zh")
+    if encoder == "tok2vec":
+        nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
+        nlp.add_pipe("tagger", config={"model": {"tok2vec": LISTENER}})
+        nlp.add_pipe("tener_ner", config={"model": {**SIZES["tener"], "tok2vec": LISTENER}})
+    else:
+        bert = pytest.importorskip("transformer.conftest")
+        still = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+        bert.add_transformer(nlp, bert.save_encoder(tmp_path / "bert", **still))
+        bert.add_ner(nlp, "tener_ner")
+    docs = docs_of("tener")
+    for doc in docs[::2]:
+        doc.set_ents([], default="missing")
+    # Without momentum, which moves rows of tables that are read and get no gradient.
+    config = config_of(
+        tmp_path / "corpus", nlp, docs, dropout=0.0, optimizer={**SGD, "momentum": 0.0}
+    )
+    switch_off(config["components"], "")
+    alone = run(config, None)
+    for each in with_workers(
+        2, tmp_path, lambda workers: weights(run(config, None, workers=workers).nlp)
+    ):
+        assert_same_weights(each, weights(alone.nlp))
+
+
+def test_losses_of_workers_are_resumed(tmp_path: Path) -> None:
+    config = plain(tmp_path, "tener", eval_frequency=100)
+    alone = run(config, None)
+
+    def cut(workers: Workers) -> dict[str, Tensor]:
+        often = Interval(steps=2)
+        run(config, tmp_path / "cut", workers=workers, stop_before=5, interval=often)
+        workers.gathered(None)
+        resumed = run(config, tmp_path / "cut", workers=workers, resume=True)
+        return {"loss": torch.tensor(resumed.progress.losses["tener_ner"])}
+
+    first, second = with_workers(2, tmp_path, cut)
+    loss = alone.progress.losses["tener_ner"]
+    assert float(first["loss"] + second["loss"]) == pytest.approx(loss, rel=1e-3)
 
 
 def test_workers_are_resumed(tmp_path: Path) -> None:
