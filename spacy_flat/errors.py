@@ -869,6 +869,8 @@ class Errors(metaclass=_Coded):
         "The process that annotated this row died, and the next one too. It may lack memory, or a "
         "component may have a fault. See the system's log, and try the row by itself."
     )
+    F486 = "it has changed since the run began. Choose another folder to begin anew."
+    F487 = "{path}: this code can't be imported. Check the path, and that it runs by itself."
 
 
 class Warnings(metaclass=_Coded):

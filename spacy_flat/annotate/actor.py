@@ -12,7 +12,7 @@ from .addresses import Folder
 from .rows import Failure, Row, parse_attributes
 from .settings import Settings
 from .shards import Attempt, writing
-from .sources import Shard, read_rows
+from .sources import File, Shard, read_rows
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -50,8 +50,9 @@ class Annotator:
 
         out: address of the folder to write to.
 
-        Raises ValueError for an attribute that no component of the pipeline has (F468), and for a
-        GPU that can't be used (F135); otherwise as `spacy.load`.
+        Raises ValueError for an attribute that no component of the pipeline has (F468), for a GPU
+        that can't be used (F135), and for code that can't be imported (F487); otherwise as
+        `spacy.load`.
         """
         self.settings = settings
         self.folder = Folder(out)
@@ -96,6 +97,7 @@ class Annotator:
                         reason = f"{type(error).__name__}: {error}"
                         failures.append(Failure(row.id, shard.file.name, row.line, reason))
                 output.flush()
+            require_unchanged(shard.file)
         return Outcome(shard.name, done, len(failures))
 
 
@@ -113,7 +115,10 @@ def load_pipeline(settings: Settings) -> Language:
         except (ValueError, RuntimeError) as error:
             raise ValueError(Errors.F135.format(gpu=0, reason=error)) from error
     for path in settings.code:
-        import_code(Path(path))
+        try:
+            import_code(Path(path))
+        except SystemExit as error:  # spaCy's way to say so, which would end the actor
+            raise ValueError(Errors.F487.format(path=path)) from error
     nlp = spacy.load(settings.pipeline)
     nlp.set_error_handler(raise_error)  # another one might pass over rows without a word
     for attribute in parse_attributes(settings.attributes):
@@ -128,6 +133,14 @@ def readable(rows: Iterable[Row | Failure]) -> Iterator[Row | Failure]:
         yield from rows
     except Exception as error:
         raise UnreadError(str(error)) from error
+
+
+def require_unchanged(file: File) -> None:
+    """Raises UnreadError (F486) for a file that is not what was cut into shards."""
+    fs, path = file.open()
+    info = fs.get_file_info(path)
+    if (info.size, info.mtime_ns or 0) != (file.size, file.modified):
+        raise UnreadError(Errors.F486)
 
 
 def valid(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
 import uuid
 from collections.abc import Iterator
@@ -20,7 +21,8 @@ def open_address(address: str) -> tuple[FileSystem, str]:
     Raises ValueError (F477) for an address that pyarrow does not know.
     """
     if "://" not in address:
-        return LocalFileSystem(), Path(address).resolve().as_posix()
+        # Links stay: what a file holds is told by the name that was given.
+        return LocalFileSystem(), Path(os.path.abspath(address)).as_posix()
     try:
         fs, path = FileSystem.from_uri(address)
     except (ValueError, OSError, ImportError, NotImplementedError) as error:
@@ -53,6 +55,11 @@ class Folder:
         path = posixpath.join(self.path, name)
         if self.fs.get_file_info(path).type != FileType.NotFound:
             self.fs.delete_file(path)
+
+    def clear(self, within: str) -> None:
+        """Delete the files of a folder within."""
+        for name in self.names(within):
+            self.delete(posixpath.join(within, name))
 
     def read(self, name: str) -> bytes:
         with self.fs.open_input_file(posixpath.join(self.path, name)) as file:

@@ -89,7 +89,10 @@ class Attribute:
         try:
             if self.type == "text":
                 return json.dumps(value, ensure_ascii=False, default=lambda each: each.tolist())
-            return pa.scalar(value, TYPES[self.type]).as_py()
+            scalar = pa.scalar(value, TYPES[self.type]).as_py()
+            if self.type == "int" and scalar != value:
+                raise ValueError(f"{value} is not whole")
+            return scalar
         except (AttributeError, TypeError, ValueError, pa.ArrowException) as error:
             message = Errors.F478.format(name=self.name, type=self.type, reason=error)
             raise ValueError(message) from error

@@ -88,12 +88,13 @@ def run(
     """
     parse_attributes(settings.attributes)
     folder = Folder(out)
-    files = find_files(inputs)
+    files = [file for file in find_files(inputs) if not file.path.startswith(f"{folder.path}/")]
     identity = settings.identity()
     plan = Plan.load(folder)
-    if plan is not None:
+    if plan is not None and plan.finished(folder):
         plan.check(identity, files, folder)
-    else:
+    else:  # also after a run that could not begin
+        folder.clear(FAILED)
         plan = make_plan(files, shard_rows, settings, identity)
         plan.save(folder)
     return annotate(plan, folder, settings, cluster, watch)

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 MANIFEST = "manifest.json"
 ROWS, FAILED, ATTEMPTS = "rows", "failed", "attempts"
-MAX_ATTEMPTS = 10  # at a shard of which processes die
+# At a shard of which processes die; two more for each row that is found deadly, up to so many.
+MAX_ATTEMPTS, MAX_DEADLY = 10, 100
 SUFFIXES: dict[Format, str] = {"parquet": ".parquet", "spacy": ".spacy"}
 
 
@@ -140,10 +141,10 @@ class Attempt:
     def begin(cls, folder: Folder, name: str) -> Attempt | None:
         """A new attempt at a shard, None where there were too many."""
         before = [each for each in folder.names(ATTEMPTS) if each.startswith(f"{name}.")]
-        if len(before) == MAX_ATTEMPTS:
-            return None
         lines = Counter(folder.read(f"{ATTEMPTS}/{each}").decode() for each in before)
         deadly = frozenset(line for line, count in lines.items() if line and count > 1)
+        if len(before) >= MAX_ATTEMPTS + 2 * min(len(deadly), MAX_DEADLY):
+            return None
         attempt = cls(folder, name, len(before), deadly)
         attempt.note("")
         return attempt
@@ -165,12 +166,16 @@ class ParquetShard:
     def __init__(self, file: NativeFile, settings: Settings) -> None:
         self.attributes = parse_attributes(settings.attributes)
         self.schema = schema_of(self.attributes)
+        self.record = pa.struct(list(self.schema))
         self.writer = pq.ParquetWriter(file, self.schema)
         self.records: list[dict[str, Any]] = []
 
     def add(self, id: str, doc: Doc) -> None:
-        """Raises ValueError (F478) for an attribute that its column can't hold."""
-        self.records.append(record_of(id, doc, self.attributes))
+        """Raises ValueError (F478) for an attribute that its column can't hold, and whatever
+        pyarrow raises for categories that are no names with numbers."""
+        record = record_of(id, doc, self.attributes)
+        pa.array([record], self.record)  # now, while it is known whose it is
+        self.records.append(record)
 
     def flush(self) -> None:
         """Write what was added as a row group."""
@@ -192,10 +197,10 @@ class DocsShard:
         self.docs = DocBin(store_user_data=True)
 
     def add(self, id: str, doc: Doc) -> None:
-        """Raises TypeError for user data that can't be written: before it is added, since the
-        DocBin would be damaged."""
+        """Raises what msgpack raises for user data and categories that can't be written: before
+        they are added, since the DocBin would be damaged."""
         doc.user_data["id"] = id
-        srsly.msgpack_dumps(doc.user_data)
+        srsly.msgpack_dumps([doc.user_data, doc.cats])
         self.docs.add(doc)
 
     def flush(self) -> None:

@@ -35,7 +35,7 @@ KINDS: dict[str, Kind] = {
     ".parquet": "parquet",
     ".spacy": "docs",
 }
-PACKED = (".gz", ".bz2", ".zst")  # what pyarrow unpacks; of files of lines only
+PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}  # of files of lines only
 CHUNK = 1 << 20  # bytes that are read at once
 CHUNK_ROWS = 4096  # of Parquet
 
@@ -264,7 +264,7 @@ def read_raw(shard: Shard) -> Iterator[tuple[int, bytes]]:
     """Number and content of the lines of a shard that are not empty."""
     lines = read_lines(shard.file, shard.offset, shard.first)
     for line, raw in enumerate(islice(lines, shard.rows), shard.first + 1):
-        raw = raw.removeprefix(BYTE_ORDER_MARK) if line == 1 else raw
+        raw = raw.removeprefix(BYTE_ORDER_MARK)  # files that were joined have some within
         if raw.strip():
             yield line, raw
 
@@ -275,8 +275,9 @@ def read_lines(file: File, offset: int = 0, first: int = 0) -> Iterator[bytes]:
     A packed file is unpacked from its beginning.
     """
     fs, path = file.open()
-    if path.lower().endswith(PACKED):
-        with fs.open_input_stream(path, compression="detect") as stream:
+    packing = PACKED.get(posixpath.splitext(path.lower())[1])
+    if packing is not None:
+        with fs.open_input_stream(path, compression=packing) as stream:
             yield from islice(io.BufferedReader(stream), first, None)
         return
     with fs.open_input_file(path) as stream:
@@ -300,6 +301,8 @@ def read_parquet(shard: Shard, settings: Settings) -> Iterator[tuple[int, Mappin
                 records = batch.slice(first - number, last - first).to_pylist()
                 yield from enumerate(records, first + 1)
             number += batch.num_rows
+            if number >= end:
+                return
 
 
 def read_docs(shard: Shard, vocab: Vocab) -> Iterator[Row]:

@@ -13,6 +13,7 @@ from spacy.util import registry
 Doc.set_extension("length", default=None, force=True)
 Doc.set_extension("length_twice", getter=lambda doc: 2 * doc._.length, force=True)
 Doc.set_extension("parts", getter=lambda doc: [(doc.text[:1], np.float32(1.5))], force=True)
+Doc.set_extension("half", getter=lambda doc: doc._.length / 2, force=True)
 Doc.set_extension("odd", default=None, force=True)
 Doc.set_extension("nothing", default=None, force=True)
 
@@ -36,10 +37,14 @@ class Troublesome:
             raise ValueError(f"no {doc.text}")
         if "死" in doc.text:
             raise Death
+        if "类" in doc.text:
+            doc.cats = {"a": 10**400}  # type: ignore[dict-item]
+        if "半" in doc.text:
+            doc.cats = {"\ud800": 1.0}
         if "怪" in doc.text:
             doc._.odd = object()
         doc._.length = len(doc.text)
-        doc.cats["long"] = float(len(doc.text) > 6)
+        doc.cats = {**doc.cats, "long": float(len(doc.text) > 6)}
         return doc
 
 

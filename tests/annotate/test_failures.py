@@ -236,3 +236,51 @@ def test_a_shard_of_which_processes_die_again_and_again(
 def test_what_is_told_of_an_actor_that_is_not_made(raised: str, told: str) -> None:
     report = "The actor died: ray::Worker.__init__()\n  File x.py, line 1\n    raise it\n" + raised
     assert cause_of(RuntimeError(report)).startswith(told)
+
+
+@pytest.mark.parametrize("output", ["parquet", "spacy"])
+def test_categories_that_can_not_be_written(annotate: Annotate, output: str) -> None:
+    """They cost their own row alone."""
+    Path("a.txt").write_text("一\n类\n半\n二\n", "utf-8")
+    result = annotate("a.txt", "--format", output)
+    assert result.exit_code == 1
+    assert "2 rows failed" in " ".join(result.output.split())
+    assert [each["id"] for each in failed()] == ["a.txt:2", "a.txt:3"]
+
+
+def test_numbers_that_are_not_whole(annotate: Annotate) -> None:
+    Path("a.txt").write_text("一\n一二\n", "utf-8")
+    assert annotate("a.txt", "--attribute", "half:int").exit_code == 1
+    assert table()["a.txt:2"]["half"] == 1
+    (broken,) = failed()
+    assert (broken["id"], broken["reason"].count("F478")) == ("a.txt:1", 1)
+
+
+def test_many_rows_on_which_processes_die(
+    pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All others come out."""
+    monkeypatch.chdir(tmp_path)
+    annotator, shard = prepared(pipeline, ["一", *["死"] * 8, "二"])
+    for _ in range(1 + 2 * 8):
+        with pytest.raises(Death):
+            annotator.annotate(shard)
+    assert annotator.annotate(shard).failed == 8
+    assert set(table()) == {"a.txt:1", "a.txt:10"}
+
+
+@pytest.mark.parametrize("text", ["一\n", "三\n四\n五\n六\n七\n"])
+def test_a_file_that_changes_meanwhile(
+    text: str, pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    annotator, shard = prepared(pipeline, ["一", "二", "三"])
+    Path("a.txt").write_text(text, "utf-8")
+    assert annotator.annotate(shard).unread.startswith("[F486]")
+    assert not list(Path("out/rows").iterdir())
+
+
+def test_code_that_can_not_be_imported(pipeline: Path, tmp_path: Path) -> None:
+    settings = Settings(str(pipeline), code=(str(tmp_path / "none.py"),))
+    with pytest.raises(ValueError, match=r"F487.*none\.py"):
+        Annotator(settings, str(tmp_path))

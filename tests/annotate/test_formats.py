@@ -153,3 +153,13 @@ def test_ids_that_are_there_twice(annotate: Annotate) -> None:
     assert annotate("a.jsonl").exit_code == 0
     assert list(pd.read_parquet("out/rows").text) == ["一", "二"]
     assert failed() == []
+
+
+def test_links_and_capitals(annotate: Annotate) -> None:
+    """What a file holds is told by the name that was given."""
+    with gzip.open("a.TXT.GZ", "wb") as file:
+        file.write("重庆\n".encode())
+    Path("blob").write_text("一\n", "utf-8")
+    Path("b.txt").symlink_to("blob")
+    assert annotate("a.TXT.GZ", "b.txt").exit_code == 0
+    assert {row["text"] for row in table().values()} == {"重庆", "一"}

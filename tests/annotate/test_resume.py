@@ -128,3 +128,18 @@ def test_the_vocabulary_does_not_grow(annotate: Annotate, here: list[Annotator])
     (annotator,) = here
     strings = set(annotator.nlp.vocab.strings)
     assert not any(each["text"][0] in strings for each in texts)
+
+
+def test_a_run_that_could_not_begin(annotate: Annotate) -> None:
+    """Its settings bind nobody."""
+    Path("a.txt").write_text("重庆\n", "utf-8")
+    assert "F468" in annotate("a.txt", "--attribute", "lenght:int").output
+    assert annotate("a.txt", "--attribute", "length:int").exit_code == 0
+    assert table()["a.txt:1"]["length"] == 2
+
+
+def test_output_within_the_input(annotate: Annotate) -> None:
+    write_lines(Path("in/a.jsonl"), [{"text": "重庆"}])
+    for _ in range(2):
+        assert annotate("in", out="in/out").exit_code == 0
+    assert set(table(Path("in/out"))) == {"a.jsonl:1"}
