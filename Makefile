@@ -24,8 +24,9 @@ demo: $(READY)
 	@echo "The demo corpus is 810 sentences written for this project, and most entities of its test"
 	@echo "part are new: the score shows that all works, not what the model can do (see README.md)."
 
+# A process for each core, up to four. Each has a thread: more would wait for one another.
 test: $(READY)
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 lint: $(READY)
 	$(BIN)/ruff check
