@@ -148,8 +148,10 @@ def test_workers_are_resumed(tmp_path: Path) -> None:
 
 def test_workers_differ_in_dropout(tmp_path: Path) -> None:
     def draw(workers: Workers) -> dict[str, Tensor]:
-        run(make_config(tmp_path / str(workers.rank), "tener"), None, workers=workers)
-        return {"numbers": torch.rand(3)}
+        drawn: list[Tensor] = []
+        config = make_config(tmp_path / str(workers.rank), "tener", max_steps=1)
+        run(config, None, workers=workers, told=lambda _: drawn.append(torch.rand(3)))
+        return {"numbers": drawn[0]}  # before the first step
 
     first, second = with_workers(2, tmp_path, draw)
     assert not torch.equal(first["numbers"], second["numbers"])
