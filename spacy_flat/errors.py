@@ -864,7 +864,10 @@ class Errors(metaclass=_Coded):
         "again. If an actor dies each time, it may lack memory: try fewer --actors."
     )
     F483 = "{count} failed in this run. See {path} for the reasons, also of earlier runs."
-    F484 = "The cluster has no GPU. Leave out --gpus-per-actor to use CPUs."
+    F484 = (
+        "The cluster has no GPU, or less than an actor is to have. Lower --gpus-per-actor, or leave "
+        "it out to use CPUs."
+    )
     F485 = (
         "The process that annotated this row died, and the next one too. It may lack memory, or a "
         "component may have a fault. See the system's log, and try the row by itself."

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from spacy.pipeline import TrainablePipe
+from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
@@ -157,6 +158,10 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         if sgd is not None:
             self.finish_update(sgd)
         return losses
+
+    def meet(self, examples: Iterable[Example]) -> None:
+        """Take note of what is new in a batch, such as labels, before several workers learn from a
+        part of it each."""
 
     def learn_nothing(self, losses: dict[str, float]) -> dict[str, float]:
         """A step by examples that teach this component nothing. Other workers may have some that

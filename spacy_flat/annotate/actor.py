@@ -83,8 +83,9 @@ class Annotator:
         failures: list[Failure] = []
         with writing(self.folder, shard.name, failures, self.settings) as output:
             rows = readable(read_rows(shard, self.settings, self.nlp.vocab))
-            size = 0 if one_by_one else self.settings.batch_size
-            for batch in cut_batches(valid(rows, failures, attempt.deadly, shard.file.name), size):
+            known = valid(rows, failures, attempt.deadly, shard.file.name)
+            most = 1 if one_by_one else MAX_ROWS
+            for batch in cut_batches(known, self.settings.batch_size, most):
                 if one_by_one:
                     attempt.note(str(batch[0].line))
                 for row, doc in zip(batch, annotate_batch(self.nlp, batch), strict=True):
@@ -137,8 +138,11 @@ def readable(rows: Iterable[Row | Failure]) -> Iterator[Row | Failure]:
 
 def require_unchanged(file: File) -> None:
     """Raises UnreadError (F486) for a file that is not what was cut into shards."""
-    fs, path = file.open()
-    info = fs.get_file_info(path)
+    try:
+        fs, path = file.open()
+        info = fs.get_file_info(path)
+    except OSError as error:
+        raise UnreadError(str(error)) from error
     if (info.size, info.mtime_ns or 0) != (file.size, file.modified):
         raise UnreadError(Errors.F486)
 
@@ -157,12 +161,13 @@ def valid(
             yield row
 
 
-def cut_batches(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
-    """Rows that are annotated at once: so many characters, or a single row of more."""
+def cut_batches(rows: Iterable[Row], size: int, most: int = MAX_ROWS) -> Iterator[list[Row]]:
+    """Rows that are annotated at once: so many characters, or a single row of more, and so many
+    rows at most."""
     batch: list[Row] = []
     characters = 0
     for row in rows:
-        if batch and (characters + len(row.text) > size or len(batch) == MAX_ROWS):
+        if batch and (characters + len(row.text) > size or len(batch) == most):
             yield batch
             batch, characters = [], 0
         batch.append(row)

@@ -229,11 +229,12 @@ def cause_of(error: Exception) -> str:
 def possible_actors(cluster: Cluster) -> int:
     """One actor a CPU, or as many as there are GPUs for.
 
-    Raises ValueError (F484) where there is no GPU.
+    Raises ValueError (F484) where there is no GPU, or less than an actor is to have.
     """
     resources = ray.cluster_resources()
     if not cluster.gpus:
-        return max(1, int(resources["CPU"]))
-    if not resources.get("GPU"):
+        return max(1, int(resources.get("CPU", 0)))
+    possible = int(resources.get("GPU", 0) / cluster.gpus)
+    if not possible:
         raise ValueError(Errors.F484)
-    return max(1, int(resources["GPU"] / cluster.gpus))
+    return possible

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -95,8 +96,8 @@ def train(
         if output is not None:
             output.mkdir(parents=True, exist_ok=True)
         saved = saved_in(output, resume, config.interpolate())
-        if saved is not None and workers.is_first:
-            keep_log(config.interpolate(), saved)
+        if resume and workers.is_first:
+            keep_log(config.interpolate(), 0 if saved is None else saved.progress.steps)
         workers.gathered(None)  # nobody writes while others read
         nlp = pipeline_of(config, saved, gpu, show)
         show.divider("Training pipeline")
@@ -141,16 +142,21 @@ def require_same(before: dict[str, Any], now: dict[str, Any], output: Path) -> N
 def settings_of(config: dict[str, Any]) -> dict[str, Any]:
     """By dotted names, without those that may differ: a corpus may have moved."""
     training = {key: each for key, each in config["training"].items() if key not in CHANGEABLE}
-    corpora = {name: {**corpus, "path": None} for name, corpus in config["corpora"].items()}
+    corpora = {name: {**corpus, "path": None} for name, corpus in config.get("corpora", {}).items()}
     kept = {**config, "training": training, "corpora": corpora, "paths": {}, "system": {}}
     return dict_to_dot(kept)
 
 
-def keep_log(config: dict[str, Any], saved: Saved) -> None:
-    """Rename the file of the logger, which does not add to one that is there."""
-    path = Path(config["training"]["logger"].get("output_file") or "")
+def keep_log(config: dict[str, Any], step: int) -> None:
+    """Rename the file of the logger, which does not add to one that is there.
+
+    step: at which the training goes on.
+    """
+    path = Path(config["training"].get("logger", {}).get("output_file") or "")
     if path.is_file():
-        path.replace(path.with_stem(f"{path.stem}-before-{saved.progress.steps}"))
+        name = f"{path.stem}-before-{step}"
+        names = (name if n == 1 else f"{name}-{n}" for n in count(1))
+        path.rename(next(new for each in names if not (new := path.with_stem(each)).exists()))
 
 
 def pipeline_of(config: Config, saved: Saved | None, gpu: int, show: Printer) -> Language:
@@ -167,7 +173,7 @@ def pipeline_of(config: Config, saved: Saved | None, gpu: int, show: Printer) ->
     for key in CHANGEABLE:
         if key in given["training"]:
             settings["training"][key] = given["training"][key]
-    for name, corpus in given["corpora"].items():
+    for name, corpus in given.get("corpora", {}).items():
         if "path" in corpus:
             settings["corpora"][name]["path"] = corpus["path"]
     return saved.nlp

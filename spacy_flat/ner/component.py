@@ -176,7 +176,7 @@ class CRFEntityRecognizer(LabelledPipe):
         if not any(a.says_something(len(doc.text)) for a, doc in zip(known, docs, strict=True)):
             pass_back_zeros(tok2vec_of(self.model), docs)
             return self.learn_nothing(losses)
-        self.add_labels_of(examples)
+        self.meet(examples)
         set_dropout_rate(self.model, drop)
         emissions, backprop = self.model.begin_update(docs)
         gold, network = Gold.of(known, emissions), network_of(self.model)
@@ -186,7 +186,7 @@ class CRFEntityRecognizer(LabelledPipe):
         )
         return self.learn(batch_losses, gold.n_known, losses, sgd, lambda: backprop(emissions))
 
-    def add_labels_of(self, examples: Iterable[Example]) -> None:
+    def meet(self, examples: Iterable[Example]) -> None:
         """Add the labels that are new."""
         self.add_labels(sorted(_labels_of(examples) - set(self.labels)))
 

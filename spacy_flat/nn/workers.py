@@ -59,14 +59,15 @@ class Workers:
         global _is_shared
         if self.size == 1:
             return
-        _is_shared = True
-        store, rank, size = next(rendezvous("env://", timeout=PATIENCE))
+        with together():
+            store, rank, size = next(rendezvous("env://", timeout=PATIENCE))
         if os.environ.get("LOCAL_WORLD_SIZE") == str(size):
             store = PrefixStore(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"), store)
         with together():
             dist.init_process_group(
                 BACKENDS[use_gpu], store=store, rank=rank, world_size=size, timeout=PATIENCE
             )
+        _is_shared = True
 
     def leave(self) -> None:
         """Part from the others."""

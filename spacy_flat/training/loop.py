@@ -32,7 +32,7 @@ from ..files import replacing_folder
 from ..nn.workers import Workers
 from .checkpoint import Progress, Saved, save
 from .randomness import random_state, set_random_state, with_own_randomness
-from .sharing import add_up_gradients, keep_pace, make_alike, meet_labels, part_of
+from .sharing import add_up_gradients, keep_pace, make_alike, meet, part_of
 
 Batch = Sequence[Example]
 Scores = dict[str, Any]
@@ -85,16 +85,16 @@ class Run:
         self.evaluate = create_evaluation_callback(
             nlp, self.dev_corpus, self.settings["score_weights"]
         )
+        self.batches = self._batches()
         self.started = self.last_saved = perf_counter()
 
     def steps(self) -> Iterator[tuple[dict[str, Any], bool | None]]:
         """Train. After each step, what `spacy train` tells its logger, and whether it is the best
         so far: None where it was not evaluated."""
-        batches = self._batches()
         self._restore()
         make_alike(self.nlp, self.workers)
         progress = self.progress
-        for number, (epoch, batch) in enumerate(batches, progress.steps):
+        for number, (epoch, batch) in enumerate(self.batches, progress.steps):
             if self._is_over():
                 return
             self._learn(batch, number, epoch)
@@ -185,7 +185,7 @@ class Run:
 
     def _add_gradients(self, batch: Batch) -> None:
         """Those of this worker's part."""
-        meet_labels(self.nlp, batch, self.frozen, self.workers)
+        meet(self.nlp, batch, self.frozen, self.workers)
         part = part_of(batch, self.workers)
         if not part:
             keep_pace(self.nlp, self.frozen)
@@ -252,7 +252,7 @@ class Run:
 def train(run: Run, stdout: IO[str], stderr: IO[str]) -> None:
     """Train, and tell of it as `spacy train` does. Only the first worker tells.
 
-    Errors of components and corpora pass; the pipeline is saved as the last nevertheless.
+    Errors of components and corpora are raised, after the pipeline was saved as the last.
     """
     nlp, frozen = run.nlp, run.frozen
     run.clean_up()
@@ -299,4 +299,4 @@ def added(losses: Sequence[dict[str, float]]) -> dict[str, float]:
 
 
 def nothing(_: object = None) -> None:
-    """What other workers tell."""
+    """A logger that tells nothing."""

@@ -17,7 +17,7 @@ def random_state() -> dict[str, Any]:
         "python": [version, list(numbers), gauss],
         "numpy": _plain(np.random.get_state(legacy=False)),
         "torch": _text(torch.get_rng_state()),
-        "cuda": [_text(state) for state in torch.cuda.get_rng_state_all()],
+        "cuda": [_text(state) for state in _cuda_states()],
     }
 
 
@@ -50,6 +50,12 @@ def _drawn(items: Iterator[T], own: tuple[Any, Any]) -> Iterator[T]:
             own = _get()
             _set(others)
         yield item
+
+
+def _cuda_states() -> list[torch.Tensor]:
+    """Of all GPUs, where any is used: to ask would begin to."""
+    is_used = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+    return torch.cuda.get_rng_state_all() if is_used else []
 
 
 def _get() -> tuple[Any, Any]:

@@ -8,9 +8,8 @@ from spacy.language import Language
 from spacy.training import Example
 
 from ..errors import Errors
-from ..ner.component import CRFEntityRecognizer
 from ..nn.encoder_shim import EncoderShim
-from ..nn.workers import Workers, broadcast, summed, total
+from ..nn.workers import Workers, broadcast, summed
 from ..pipe import NetworkPipe
 from .parameters import parameters_of, shims_of
 
@@ -45,22 +44,15 @@ def make_alike(nlp: Language, workers: Workers) -> None:
     broadcast([parameter.weights() for parameter in parameters])
 
 
-def meet_labels(
-    nlp: Language, batch: Sequence[Example], exclude: Sequence[str], workers: Workers
-) -> None:
-    """Let all workers add labels that are new, of which one alone may get examples."""
+def meet(nlp: Language, batch: Sequence[Example], exclude: Sequence[str], workers: Workers) -> None:
+    """Let all workers know what is new in a batch, such as a label of one example."""
     if workers.size == 1:
         return
-    pipes: list[tuple[str, Any]] = nlp.pipeline
-    learning = [
-        pipe
-        for name, pipe in pipes
-        if isinstance(pipe, CRFEntityRecognizer) and name not in exclude
-    ]
-    before = [pipe.labels for pipe in learning]
-    for pipe in learning:
-        pipe.add_labels_of(batch)
-    if before != [pipe.labels for pipe in learning]:
+    pipes = _learning(nlp, exclude)
+    before = [getattr(pipe, "labels", ()) for pipe in pipes]
+    for pipe in pipes:
+        pipe.meet(batch)
+    if before != [getattr(pipe, "labels", ()) for pipe in pipes]:
         make_alike(nlp, workers)
 
 
@@ -82,6 +74,11 @@ def add_up_gradients(nlp: Language, workers: Workers) -> None:
 def keep_pace(nlp: Language, exclude: Sequence[str]) -> None:
     """What a worker does that has no example of a small batch: answer when the others add up what
     their losses are means over."""
-    for name, pipe in nlp.pipeline:
-        if isinstance(pipe, NetworkPipe) and name not in exclude:
-            total(0)
+    for pipe in _learning(nlp, exclude):
+        pipe.learn_nothing({})
+
+
+def _learning(nlp: Language, exclude: Sequence[str]) -> list[NetworkPipe]:
+    """This package's components that are not excluded."""
+    pipes: list[tuple[str, Any]] = nlp.pipeline
+    return [pipe for name, pipe in pipes if isinstance(pipe, NetworkPipe) and name not in exclude]

@@ -371,12 +371,14 @@ def test_log_of_the_first_part_is_kept(tmp_path: Path) -> None:
     run(config, tmp_path / "out", stop_before=6)
     first = log.read_text("utf-8")
     assert first
-    saved = saved_in(tmp_path / "out", True, config.interpolate())
-    assert saved is not None
-    keep_log(config.interpolate(), saved)
+    keep_log(config.interpolate(), 4)
     run(config, tmp_path / "out", resume=True)
     assert (tmp_path / "log-before-4.jsonl").read_text("utf-8") == first
-    assert json.loads(log.read_text("utf-8").splitlines()[0])["step"] == 6
+    second = log.read_text("utf-8")
+    assert json.loads(second.splitlines()[0])["step"] == 6
+    keep_log(config.interpolate(), 4)
+    assert (tmp_path / "log-before-4.jsonl").read_text("utf-8") == first
+    assert (tmp_path / "log-before-4-2.jsonl").read_text("utf-8") == second
 
 
 def test_what_can_not_be_loaded_is_not_called_damaged(tmp_path: Path) -> None:
