@@ -865,7 +865,7 @@ class Errors(metaclass=_Coded):
     )
     F483 = "{count} failed in this run. See {path} for the reasons, also of earlier runs."
     F484 = (
-        "The cluster has no GPU, or less than an actor is to have. Lower --gpus-per-actor, or leave "
+        "The cluster has no GPU, or less than an actor needs. Lower --gpus-per-actor, or leave "
         "it out to use CPUs."
     )
     F485 = (
