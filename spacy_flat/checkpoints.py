@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from .errors import Errors, Warnings
-from .files import replacing_folder
+from .files import remove_unfinished, replacing_folder
 
 CHECKSUMS = "checksums.json"
 KEPT = 2
@@ -22,8 +22,7 @@ T = TypeVar("T")
 def write_checkpoint(folder: Path, step: int, write: Callable[[Path], object]) -> None:
     """Keep what `write` puts into an empty folder as that of a step; remove those before the last
     two, and what a killed training had begun to write."""
-    for unfinished in folder.glob("*.tmp"):
-        shutil.rmtree(unfinished, ignore_errors=True)
+    remove_unfinished(folder)
     with replacing_folder(folder / f"{step:09}") as temporary:
         temporary.mkdir()
         write(temporary)

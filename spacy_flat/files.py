@@ -3,6 +3,7 @@
 import gzip
 import lzma
 import os
+import shutil
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -109,3 +110,10 @@ def replacing_folder(path: Path) -> Iterator[Path]:
         if path.exists():
             os.replace(path, Path(folder) / "before")
         os.replace(temporary, path)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what processes that were killed had begun to write by `replacing` and
+    `replacing_folder`. Nobody else may be writing to the folder."""
+    for unfinished in folder.glob("tmp*.tmp"):
+        shutil.rmtree(unfinished, ignore_errors=True)

@@ -28,7 +28,7 @@ from spacy.util import registry, resolve_dot_names
 from thinc.api import Optimizer, fix_random_seed
 from wasabi.printer import Printer
 
-from ..files import replacing_folder
+from ..files import remove_unfinished, replacing_folder
 from ..nn.workers import Workers
 from .checkpoint import Progress, Saved, save
 from .randomness import random_state, set_random_state, with_own_randomness
@@ -122,8 +122,7 @@ class Run:
     def clean_up(self) -> None:
         """Remove what a killed training had begun to write."""
         if self.output is not None and self.workers.is_first:
-            for unfinished in self.output.glob("tmp*.tmp"):
-                shutil.rmtree(unfinished, ignore_errors=True)
+            remove_unfinished(self.output)
 
     def _begun(self, seed: int | None) -> Progress:
         """All workers have one seed, also where none is given."""
@@ -207,7 +206,7 @@ class Run:
         if self.workers.is_first:
             with self.nlp.use_params(self.optimizer.averages or {}):
                 found = self.evaluate()
-        score, _ = self.workers.gathered((found[0], None))[0]
+        score = self.workers.gathered(found[0])[0]
         self.progress.results.append((score, number))
         self.progress.losses = added(self.workers.gathered(self.progress.losses))
         return score, found[1]

@@ -23,6 +23,7 @@ from spacy_flat.encoder.training import CHECKPOINTS, RUN, Progress, pretrain, ra
 from spacy_flat.encoder.vocabulary import END, MARKS, MASK, START, UNKNOWN, Characters
 
 from .conftest import OBJECTIVES, WORDS, one_thread, options, run, sentences
+from .damage import damage
 
 
 class KilledError(Exception):
@@ -163,17 +164,6 @@ def test_damaged_checkpoints(name: str, how: str, raw_text: Path, tmp_path: Path
         damage(tmp_path / CHECKPOINTS / f"{step:09}" / name, how)
     with pytest.warns(UserWarning, match="W380"), pytest.raises(ValueError, match="F384"):
         run(raw_text, tmp_path, wanted, 6, resume=True)
-
-
-def damage(path: Path, how: str) -> None:
-    data = bytearray(path.read_bytes())
-    if how == "missing":
-        path.unlink()
-    elif how == "cut":
-        path.write_bytes(data[: len(data) // 2])
-    else:
-        data[len(data) // 2] ^= 0x80
-        path.write_bytes(data)
 
 
 def test_another_run_in_the_folder(raw_text: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import spacy
 import torch
+from encoder.damage import damage
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train as spacy_train
 from thinc.api import Adam, Config
@@ -176,17 +177,6 @@ def test_damaged_checkpoint_falls_back(name: str, how: str, tmp_path: Path) -> N
         resumed = run(config, tmp_path / "out", resume=True, told=steps.append)
     assert steps == list(range(4, 9))
     assert_same_weights(weights(resumed.nlp), weights(whole.nlp))
-
-
-def damage(path: Path, how: str) -> None:
-    data = bytearray(path.read_bytes())
-    if how == "missing":
-        path.unlink()
-    elif how == "cut":
-        path.write_bytes(data[: len(data) // 2])
-    else:
-        data[len(data) // 2] ^= 0x80
-        path.write_bytes(data)
 
 
 def test_all_checkpoints_damaged(tmp_path: Path) -> None:
