@@ -53,16 +53,11 @@ def build_char_lm(network: CharLMOptions, text: TextOptions) -> CharLMModel:
 
     network, text: options; see there.
     """
-    from ..nn.checked_model import CheckedModel
-    from ..nn.shim import TorchShim
+    from ..nn.model import make_model
     from .network import CharLM
 
-    return CheckedModel(
-        "char_lm",
-        forward,
-        attrs={"options": network, "encoder": CharEncoder.empty(text)},
-        shims=[TorchShim(partial(CharLM.from_config, network))],
-    )
+    build = partial(CharLM.from_config, network)
+    return make_model("char_lm", forward, network, CharEncoder.empty(text), build)
 
 
 def initialise(model: CharLMModel, docs: list[Doc], vocabulary: Vocabulary, name: str) -> None:

@@ -10,40 +10,13 @@ from ..text.batches import SegmentEncoder
 from ..text.initialise import shim_of, tok2vec_of
 from ..text.segments import split_texts
 from ..text.units import Units
-from ..text.upstream import Tok2Vec, Upstream
+from ..text.upstream import Upstream
 from .emissions import BatchEmissions, Emissions
-from .options import NetworkOptions
 
 if TYPE_CHECKING:
     from .network import TaggingNetwork
 
 TaggingModel = Model[list[Doc], Emissions]
-
-
-def make_model(
-    name: str,
-    network: NetworkOptions,
-    encoder: SegmentEncoder,
-    tok2vec: Tok2Vec | None,
-    build: Callable[[dict[str, Any]], "TaggingNetwork"],
-) -> TaggingModel:
-    """A model without a network as yet.
-
-    tok2vec: its vector of a token joins the vectors of the token's characters, or of the token.
-    build: the network from the configuration that `initialise_network` makes.
-    """
-    from ..nn.checked_model import CheckedModel
-    from ..nn.shim import TorchShim
-
-    return CheckedModel(
-        name,
-        forward,
-        layers=[tok2vec] if tok2vec is not None else [],
-        # For spaCy: `spacy pretrain` and `replace_listeners` look for it.
-        refs={"tok2vec": tok2vec},
-        attrs={"options": network, "encoder": encoder},
-        shims=[TorchShim(build)],
-    )
 
 
 def forward(

@@ -46,22 +46,12 @@ def build_re2_model(
     network, text: options; see there.
     tok2vec: its vector of a token joins the vectors of the token's characters, or of the token.
     """
-    from ..nn.checked_model import CheckedModel
-    from ..nn.shim import TorchShim
+    from ..nn.model import make_model
     from .network import RE2
 
-    return CheckedModel(
-        "re2",
-        forward,
-        layers=[tok2vec] if tok2vec is not None else [],
-        # For spaCy: `replace_listeners` looks for it.
-        refs={"tok2vec": tok2vec},
-        attrs={
-            "options": network,
-            "encoder": PairEncoder(text, max(1, max(network.kernel_sizes) // 2)),
-        },
-        shims=[TorchShim(partial(RE2.from_config, network))],
-    )
+    encoder = PairEncoder(text, max(1, max(network.kernel_sizes) // 2))
+    build = partial(RE2.from_config, network)
+    return make_model("re2", forward, network, encoder, build, tok2vec)
 
 
 def forward(

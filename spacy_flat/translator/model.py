@@ -55,16 +55,11 @@ def build_seq2seq(network: Seq2SeqOptions, text: TranslationOptions) -> Seq2SeqM
 
     network, text: options; see there.
     """
-    from ..nn.checked_model import CheckedModel
-    from ..nn.shim import TorchShim
+    from ..nn.model import make_model
     from .network import Seq2Seq
 
-    return CheckedModel(
-        "seq2seq",
-        forward,
-        attrs={"options": network, "encoder": PairEncoder.empty(text)},
-        shims=[TorchShim(partial(Seq2Seq.from_config, network))],
-    )
+    build = partial(Seq2Seq.from_config, network)
+    return make_model("seq2seq", forward, network, PairEncoder.empty(text), build)
 
 
 def initialise(model: Seq2SeqModel, encoder: PairEncoder) -> None:

@@ -7,7 +7,7 @@ from spacy.tokens import Doc
 
 from ...text.initialise import initialise_network
 from ...text.upstream import Tok2Vec
-from ..model import TaggingModel, make_model
+from ..model import TaggingModel, forward
 from .lattice import N_BANDS, LatticeEncoder
 from .options import FLATOptions, LatticeOptions
 from .vocabulary import Vocabulary
@@ -23,10 +23,12 @@ def build_flat_model(
     network, lattice: options; see there.
     tok2vec: its vector of a token joins the vectors of the token's characters.
     """
+    from ...nn.model import make_model
     from .network import FLAT
 
     encoder = LatticeEncoder.empty(lattice)
-    return make_model("flat", network, encoder, tok2vec, partial(FLAT.from_config, network))
+    build = partial(FLAT.from_config, network)
+    return make_model("flat", forward, network, encoder, build, tok2vec)
 
 
 def initialise(

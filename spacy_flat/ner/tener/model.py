@@ -8,7 +8,7 @@ from spacy.tokens import Doc
 from ...errors import Errors
 from ...text.initialise import initialise_network, tok2vec_of
 from ...text.upstream import Tok2Vec
-from ..model import TaggingModel, make_model
+from ..model import TaggingModel, forward
 from .options import SequenceOptions, TENEROptions
 from .sequence import SequenceEncoder
 from .vocabulary import Vocabulary
@@ -23,10 +23,12 @@ def build_tener_model(
     network, sequence: options; see there.
     tok2vec: its vector of a token joins the vectors of the token's characters, or of the token.
     """
+    from ...nn.model import make_model
     from .network import TENER
 
     encoder = SequenceEncoder.empty(sequence)
-    return make_model("tener", network, encoder, tok2vec, partial(TENER.from_config, network))
+    build = partial(TENER.from_config, network)
+    return make_model("tener", forward, network, encoder, build, tok2vec)
 
 
 def initialise(

@@ -1,0 +1,35 @@
+"""The thinc model around a network."""
+
+from collections.abc import Callable
+from typing import Any
+
+from thinc.model import Model
+from torch import nn
+
+from .checked_model import CheckedModel
+from .shim import TorchShim
+
+
+def make_model(
+    name: str,
+    forward: Callable[..., Any],
+    options: object,
+    encoder: object,
+    build: Callable[[dict[str, Any]], nn.Module],
+    tok2vec: Model[Any, Any] | None = None,
+) -> Model[Any, Any]:
+    """A model without a network as yet.
+
+    encoder: makes batches of numbers of what the model is given.
+    build: the network, from the configuration that `initialise_network` makes.
+    tok2vec: its vectors of tokens join those of the encoder's numbers.
+    """
+    return CheckedModel(
+        name,
+        forward,
+        layers=[tok2vec] if tok2vec is not None else [],
+        # For spaCy: `spacy pretrain` and `replace_listeners` look for it.
+        refs={"tok2vec": tok2vec},
+        attrs={"options": options, "encoder": encoder},
+        shims=[TorchShim(build)],
+    )
