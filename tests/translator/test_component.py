@@ -458,12 +458,16 @@ def test_more_names_than_placeholders(trained: Language) -> None:
 def test_names_are_words_of_their_own(trained: Language) -> None:
     """Whatever the network writes around them."""
     encoder = translator(trained).model.attrs["encoder"]
+    li, wang = Protected(0, 1, "Li", "PER"), Protected(1, 2, "王", "PER")
     pieces = encoder.target_keys("tea")[1:-1].tolist()
-    text, places = encoder.spell([*pieces, 3, 4, *pieces], ["Li", "王"])
+    text, places = encoder.spell([*pieces, 3, 4, *pieces], [li, wang])
     assert text == "tea Li 王 tea"
     assert places == [(4, 6), (7, 8)]
-    text, places = encoder.spell([*encoder.target_keys(" (")[1:-1], 3], ["Li"])
+    text, places = encoder.spell([*encoder.target_keys(" (")[1:-1], 3], [li])
     assert (text, places) == ("(Li", [(1, 3)])
+    # Half a character, of which nothing is left.
+    half = encoder.target_keys("é")[1:2].tolist()
+    assert encoder.spell([3, *half, 4], [li, wang])[0] == "Li 王"
 
 
 # n-best

@@ -23,6 +23,7 @@ from spacy_flat.translator.names import (
     name_list,
     places,
     protected,
+    with_names,
 )
 
 
@@ -185,6 +186,34 @@ def test_pypinyin_is_missing(nlp: Language, monkeypatch: pytest.MonkeyPatch) -> 
     assert protected(doc, {}, pinyin=False) == []
     with pytest.raises(ImportError, match=r"F427.*spacy-flat\[translation\]"):
         protected(doc, {})
+
+
+# Names in a translation
+
+
+@pytest.mark.parametrize(
+    ("stretches", "written"),
+    [
+        ([0, 1], "Dr. Li"),
+        ([1, 0], "Li Dr."),
+        ([3, 2, 2], "Yahoo! .NET .NET"),
+        ([0, "lives with", 2], "Dr. lives with .NET"),
+        ([" ", 2, " and ", 3], ".NET and Yahoo!"),
+        # In brackets and quotation marks, and before what ends a sentence
+        (["(", 0, 1, "), ", 2, "!"], "(Dr. Li), .NET!"),
+        (["“", 2, "” ", '"', 3, '"'], '“.NET” "Yahoo!"'),
+        # 4, 5 and 6 are no entities, but were copied.
+        ([4, 1, 5], "《Li》"),
+        ([6, 1, 6, 0, 6], "NASA Li NASA Dr. NASA"),
+    ],
+)
+def test_names_are_apart_from_what_is_around_them(stretches: list[str | int], written: str) -> None:
+    texts = ["Dr.", "Li", ".NET", "Yahoo!", "《", "》", "NASA"]
+    names = [Protected(0, 1, text, "" if text in "《》NASA" else "X") for text in texts]
+    found, places = with_names(stretches, names)
+    assert found == written
+    for number in {each for each in stretches if isinstance(each, int)}:
+        assert found[slice(*places[number])] == texts[number]
 
 
 # Names of pairs

@@ -18,6 +18,7 @@ from thinc.api import fix_random_seed
 
 from spacy_flat.nn.optimizers import SGD, AdamW, warmup
 from spacy_flat.translator.corpus import likelihood_corpus
+from spacy_flat.translator.names import Protected
 from spacy_flat.translator.scores import score_translations
 from spacy_flat.translator.training import Texts, candidates, draw_slots, encode
 
@@ -243,7 +244,8 @@ def test_placeholders_have_the_same_number_on_both_sides(trained: Language) -> N
     assert [key for key in pair.source.tolist() if 3 <= key <= encoder.first] == [3, 4]
     assert [key for key in pair.target.tolist() if 3 <= key <= encoder.first] == [4, 3]
     names = ["Li", "Xi'an"]
-    text, places = encoder.spell(pair.target[1:-1].tolist(), names)
+    carried = [Protected(0, 2, name) for name in names]
+    text, places = encoder.spell(pair.target[1:-1].tolist(), carried)
     assert text == "Xi'an is liked by Li"
     assert [text[slice(*place)] for place in places] == names
 
