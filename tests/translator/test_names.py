@@ -138,6 +138,9 @@ def test_places_in_pinyin(name: str, pinyin: str) -> None:
         ("亚洲", "LOC"),
         ("南美洲", "LOC"),
         ("太平洋", "LOC"),
+        # pypinyin has no reading of 烪.
+        ("王烪", "PER"),
+        ("烪村", "LOC"),
     ],
 )
 def test_what_pinyin_would_get_wrong(name: str, label: str) -> None:

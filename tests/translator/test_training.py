@@ -89,11 +89,15 @@ def test_get_loss_changes_nothing(trained: Language) -> None:
 def test_pairs_that_teach_nothing() -> None:
     nlp = make(None, {"longest_pair": 20})
     before = found(nlp, TEXTS)
-    long = [("茶" * 21, "tea"), ("茶", "tea, " * 20)]
+    long = [("茶" * 21, "tea"), ("茶", "tea, " * 20), ("茶", "z" * 21)]
     for pairs in ([], [("", "tea")], [("茶", " ")], [(" ", "tea")], long):
         examples = examples_of(nlp, pairs)
         losses = translator(nlp).update(examples, sgd=AdamW(0.1), losses={})
         assert losses == {"seq2seq_translator": 0}
+    # As many as may be, of letters that are a piece each: no pair of training has a z.
+    longest = examples_of(nlp, [("茶" * 20, "z" * 20)])
+    assert translator(nlp).update(longest, losses={})["seq2seq_translator"] > 0
+    translator(nlp).model.shims[0].module.zero_grad()
     without = examples_of(nlp)
     for example in without:
         example.reference._.translation = None
@@ -236,6 +240,14 @@ def test_listed_names_come_before_what_is_written_alike() -> None:
         (0, 5, "basketball star"),
         (5, 9, "2021"),
     ]
+
+
+def test_what_is_written_alike() -> None:
+    """Words with all their digits, and numbers, but no single letters: most stand for nothing."""
+    texts = Texts("A说A380比3D电视贵747倍", "A says an A380 costs 747 times as much as a 3D set")
+    slots = draw_slots(texts, {}, share=1.0, most=8)
+    assert [texts.source[slice(*own)] for own, _ in slots] == ["A380", "747"]
+    assert [texts.target[slice(*other)] for _, other in slots] == ["A380", "747"]
 
 
 def test_placeholders_have_the_same_number_on_both_sides(trained: Language) -> None:
