@@ -19,7 +19,9 @@ from spacy.language import Language
 from spacy.tokens import DocBin
 
 from spacy_flat.nn.optimizers import AdamW
+from spacy_flat.translator.annotations import TranslationEnt
 from spacy_flat.translator.component import Seq2SeqTranslator
+from spacy_flat.translator.entities import with_found
 from spacy_flat.translator.names import Protected
 from spacy_flat.translator.options import Seq2SeqOptions, TranslationOptions
 from spacy_flat.translator.sentences import split
@@ -554,6 +556,22 @@ def test_entities_by_another_pipeline(trained: Language, copy_of: Copy, tmp_path
     assert labels == [("Beijing", "LOC", (4, 6)), ("tea", "DRINK", None)]
     translator(nlp).entities = None
     assert nlp(text)._.translation_ents == ()
+
+
+def test_entities_right_beside_what_was_carried() -> None:
+    """They overlap nothing."""
+    reader = spacy.blank("en")
+    ruler = reader.add_pipe("entity_ruler")
+    ruler.add_patterns(  # type: ignore[attr-defined]
+        [{"label": "GPE", "pattern": city} for city in ("Beijing", "Tianjin")]
+    )
+    carried = TranslationEnt("-", "SIGN", 7, 8, (2, 3))
+    (found,) = with_found(reader, ["Beijing-Tianjin"], [[carried]])
+    assert found == [
+        carried,
+        TranslationEnt("Beijing", "GPE", 0, 7),
+        TranslationEnt("Tianjin", "GPE", 8, 15),
+    ]
 
 
 def test_the_path_of_entities_is_saved(trained: Language, copy_of: Copy, tmp_path: Path) -> None:

@@ -69,6 +69,10 @@ def test_names_are_not_cut() -> None:
         "我们喜欢",
         "雅虎公司茶书",
     ]
+    assert cut(text, [Protected(4, 8, "Yahoo", "ORG")], max_length=8) == [
+        "我们喜欢雅虎公司",
+        "茶书",
+    ]
     assert cut(text, [Protected(0, 8, "Yahoo", "ORG")], max_length=6) == [
         "我们喜欢雅虎公司",
         "茶书",

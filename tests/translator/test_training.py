@@ -17,6 +17,7 @@ from spacy.tokens import DocBin
 from thinc.api import fix_random_seed
 
 from spacy_flat.nn.optimizers import SGD, AdamW, warmup
+from spacy_flat.translator.batch import PairBatch
 from spacy_flat.translator.corpus import likelihood_corpus
 from spacy_flat.translator.names import Protected
 from spacy_flat.translator.scores import score_translations
@@ -232,6 +233,26 @@ def test_names_on_both_sides() -> None:
     random.seed(0)
     drawn = sum(len(draw_slots(texts, NAMES, 0.3, 8)) for _ in range(200))
     assert 0.2 < drawn / 600 < 0.4
+
+
+def test_the_list_of_names_makes_placeholders() -> None:
+    """In updates, as often as `placeholder_rate` says."""
+    pipe = translator(make())
+    network = pipe.model.shims[0].module
+    forward = network.forward
+    learnt: list[PairBatch] = []
+
+    def note(batch: PairBatch) -> torch.Tensor:
+        learnt.append(batch)
+        return forward(batch)  # type: ignore[no-any-return]
+
+    network.forward = note
+    for names, rate, expected in ((NAMES, 1.0, [3, 4]), (NAMES, 0.0, []), ({}, 1.0, [])):
+        pipe.names, pipe.placeholder_rate = names, rate
+        pipe.update(examples_of(blank(), [("王芳喜欢北京。", "Wang Fang likes Beijing.")]))
+        batch = learnt.pop()
+        for keys in (batch.source.keys, batch.targets):
+            assert [key for key in keys.ravel().tolist() if 3 <= key <= 10] == expected
 
 
 def test_listed_names_come_before_what_is_written_alike() -> None:
