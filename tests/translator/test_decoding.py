@@ -62,27 +62,54 @@ def log_prob_of_next(network: Seq2Seq, source: Ints, written: list[int]) -> torc
     return scores[-1].double().log_softmax(0)
 
 
-def greedy(network: Seq2Seq, source: Ints, n_names: int, how: Decoding) -> list[int]:
+def allowed(network: Seq2Seq, source: Source, how: Decoding, written: list[int]) -> set[int]:
+    """The keys that may come next."""
+    longest = int(how.max_ratio * len(source.keys)) + 10 + source.n_names
+    due = set(range(NAMES, NAMES + source.n_names)) - set(written)
+    keys = set(range(FIRST, network.n_keys)) | due
+    if not due and written:
+        keys.add(END)
+    if longest - len(written) <= len(due) + 1:
+        keys = due or {END}
+    n = how.no_repeat_ngram
+    if n:
+        before = {tuple(written[i : i + n]) for i in range(len(written) - n + 1)}
+        recent = written[len(written) - n + 1 :]
+        keys -= {key for key in range(FIRST, network.n_keys) if (*recent, key) in before}
+    return keys
+
+
+def greedy(network: Seq2Seq, source: Source, how: Decoding) -> list[int]:
     """The most probable key each time, of those that keep the rules."""
     written: list[int] = []
-    longest = int(how.max_ratio * len(source)) + 10 + n_names
     while True:
-        due = set(range(NAMES, NAMES + n_names)) - set(written)
-        allowed = set(range(FIRST, network.n_keys)) | due
-        if not due and written:
-            allowed.add(END)
-        if longest - len(written) <= len(due) + 1:
-            allowed = due or {END}
-        n = how.no_repeat_ngram
-        if n:
-            before = {tuple(written[i : i + n]) for i in range(len(written) - n + 1)}
-            recent = written[len(written) - n + 1 :]
-            allowed -= {key for key in range(FIRST, network.n_keys) if (*recent, key) in before}
-        log_probs = log_prob_of_next(network, source, written)
-        best = max(allowed, key=lambda key: float(log_probs[key]))
+        log_probs = log_prob_of_next(network, source.keys, written)
+        keys = allowed(network, source, how, written)
+        best = max(keys, key=lambda key: float(log_probs[key]))
         if best == END:
             return written
         written.append(best)
+
+
+def beam_search(network: Seq2Seq, source: Source, how: Decoding) -> list[Hypothesis]:
+    """Of the best continuations of W hypotheses, those among the first W that end have ended, and
+    W others go on, until W have ended."""
+    W = how.beam
+    going: list[tuple[float, list[int]]] = [(0.0, [])]
+    ended: list[Hypothesis] = []
+    while going and len(ended) < W:
+        longer = []
+        for score, written in going:
+            log_probs = log_prob_of_next(network, source.keys, written)
+            for key in allowed(network, source, how, written):
+                longer.append((score + float(log_probs[key]), [*written, key]))
+        longer.sort(key=lambda each: -each[0])
+        for score, written in longer[:W]:
+            if written[-1] == END:
+                penalty = ((5 + len(written)) / 6) ** how.length_penalty
+                ended.append(Hypothesis(written[:-1], score / penalty))
+        going = [each for each in longer if each[1][-1] != END][:W]
+    return sorted(ended, key=lambda each: -each.score)[:W]
 
 
 def as_torch(net: Seq2Seq, norm: str) -> nn.Transformer:
@@ -195,8 +222,21 @@ def test_beam_1_is_greedy(how: Decoding, seed: int) -> None:
     net = network(seed=seed)
     sources = [Source(keys, n) for n, keys in enumerate(sentences(7, 3, 5, seed=seed))]
     found = search(net, sources, how, N_PLACEHOLDERS)
-    expected = [greedy(net, source.keys, source.n_names, how) for source in sources]
-    assert [each[0].keys for each in found] == expected
+    assert [each[0].keys for each in found] == [greedy(net, source, how) for source in sources]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("how", [Decoding(2), Decoding(4, 0.0, 0.3, 1), Decoding(5, 2.0, 0.1, 2)])
+def test_a_beam_is_what_it_is_in_plain_words(how: Decoding, seed: int) -> None:
+    net = network(seed=seed)
+    net.bias[END] += 1
+    sources = [Source(keys, n) for n, keys in enumerate(sentences(6, 3, 4, seed=seed))]
+    found = search(net, sources, how, N_PLACEHOLDERS)
+    for own, source in zip(found, sources, strict=True):
+        expected = beam_search(net, source, how)
+        assert [each.keys for each in own] == [each.keys for each in expected]
+        scores = [each.score for each in expected]
+        assert [each.score for each in own] == pytest.approx(scores, abs=1e-4)
 
 
 @pytest.mark.parametrize("length_penalty", [0.0, 1.0])
