@@ -85,6 +85,20 @@ def test_both_sides_are_drawn_with_their_links(doc: Doc) -> None:
     assert html.index("works at") > html.index("工作")
 
 
+def test_names_cannot_write_the_page(nlp: Language) -> None:
+    """A label or a name may hold any characters."""
+    doc = nlp('<b>"')
+    doc.set_ents([doc.char_span(0, 4, '<i>"')])
+    doc._.translation = '<u>"'
+    doc._.translation_ents = [TranslationEnt('<u>"', "<s>", 0, 4, (0, 4))]
+    html = side_by_side([doc])
+    assert not re.search(r"<[bius]>", html)
+    assert [(title, text) for title, _, text, _ in marks_of(html)] == [
+        ("&lt;u&gt;&quot;", "&lt;b&gt;&quot;"),
+        ("&lt;b&gt;&quot;", "&lt;u&gt;&quot;"),
+    ]
+
+
 def test_a_carried_name_that_is_no_entity_is_marked_too(nlp: Language) -> None:
     doc = nlp("在嘉定。")
     doc._.translation = "In Jiading."
