@@ -150,11 +150,12 @@ def protected(
     Raises ImportError (F427) where pinyin is needed and pypinyin is not installed.
     """
     found = []
+    whole = doc.text  # which spaCy puts together each time
     for ent in doc.ents:
         if labels is not None and ent.label_ not in labels:
             continue
         start, end = bare_span(ent)
-        name = doc.text[start:end]
+        name = whole[start:end]
         text = names.get(name) or (in_pinyin(name, ent.label_) if pinyin else None)
         if text:
             found.append(Protected(start, end, text, ent.label_))

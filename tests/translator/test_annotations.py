@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import time
 
 import pytest
 import spacy
@@ -97,6 +98,17 @@ def test_names_cannot_write_the_page(nlp: Language) -> None:
         ("&lt;u&gt;&quot;", "&lt;b&gt;&quot;"),
         ("&lt;b&gt;&quot;", "&lt;u&gt;&quot;"),
     ]
+
+
+def test_many_entities_are_drawn_fast(nlp: Language) -> None:
+    doc = nlp("嘉定" * 5000)
+    doc._.translation = "Jiading " * 5000
+    doc._.translation_ents = [
+        TranslationEnt("Jiading", "LOC", 8 * n, 8 * n + 7, (2 * n, 2 * n + 2)) for n in range(5000)
+    ]
+    begin = time.process_time()
+    assert len(marks_of(side_by_side([doc]))) == 10_000
+    assert time.process_time() - begin < 5.0  # 0.5 s when the machine is idle
 
 
 def test_a_carried_name_that_is_no_entity_is_marked_too(nlp: Language) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import sys
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -172,6 +173,15 @@ def test_entities_with_a_known_translation(nlp: Language) -> None:
     assert protected(doc, {"腾讯": "Tencent"}, labels={"ORG"}) == [
         Protected(4, 6, "Tencent", "ORG")
     ]
+
+
+def test_many_entities_are_found_fast(nlp: Language) -> None:
+    doc = with_ents(
+        nlp, "北京" * 5000, *((start, start + 2, "LOC") for start in range(0, 10**4, 2))
+    )
+    begin = time.process_time()
+    assert len(protected(doc, {"北京": "Beijing"})) == 5000
+    assert time.process_time() - begin < 3.0  # 0.05 s when the machine is idle
 
 
 def test_white_space_is_no_part_of_a_name(nlp: Language) -> None:
