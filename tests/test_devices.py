@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import spacy
 import thinc.api
@@ -31,6 +32,9 @@ from spacy_flat.pipe import NetworkPipe
 from spacy_flat.similarity.pairs import join_pair
 from spacy_flat.similarity.reading import SpanPairs
 from spacy_flat.text.initialise import shim_of
+from spacy_flat.translator.batch import Side
+from spacy_flat.translator.network import Seq2Seq, Seq2SeqSizes
+from spacy_flat.translator.options import Seq2SeqOptions
 
 TEXTS = ["人和药店在重庆开业。", "他去了上海", "New York 好"]
 TOK2VEC = {
@@ -132,6 +136,23 @@ def test_all_of_a_network_is_on_its_device(case: str) -> None:
         found = list(outputs(pipe, docs, is_train=False))
     assert found
     assert {output.device.type for output in found} == {"meta"}
+    assert watch.on_cpu == set()
+    assert watch.doubles == set()
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "relative"])
+def test_a_translation_is_written_on_the_device(positions: Any) -> None:
+    options = Seq2SeqOptions(width=8, heads=2, ff_width=8, positions=positions)
+    network = Seq2Seq(options, Seq2SeqSizes(20, 20, shared=False)).eval().to("meta")
+    source = Side.of([np.array([9, 2]), np.array([9, 9, 9, 2])])
+    forbidden = np.zeros((6, 20), dtype=np.bool_)
+    with Watch() as watch, torch.no_grad():
+        state = network.begin(source, 3)
+        network.write(np.full((6, 1), 1), state)
+        state.keep(network.to_tensor(np.array([1, 0])), network.to_tensor(np.arange(6)[::-1]))
+        with pytest.raises(NotImplementedError, match="meta"):  # of which the CPU gets no numbers
+            network.best(np.full(6, 9), state, np.zeros((2, 3)), forbidden, 6)
+    assert state.length == 2
     assert watch.on_cpu == set()
     assert watch.doubles == set()
 

@@ -131,8 +131,9 @@ def show_probability(doc: Doc) -> None:
 def show_translation(doc: Doc) -> None:
     """Print a translation, and a table of its entities with what they are in the text."""
     typer.echo(doc._.translation)
+    text = doc.text
     rows = [
-        (f"{ent.start}–{ent.end}", ent.label, ent.text, doc.text[slice(*ent.source or (0, 0))])
+        (f"{ent.start}–{ent.end}", ent.label, ent.text, text[slice(*ent.source or (0, 0))])
         for ent in doc._.translation_ents
     ]
     if rows:

@@ -55,6 +55,7 @@ def section(doc: Doc) -> str:
 
 def marks(doc: Doc) -> tuple[list[Mark], list[Mark]]:
     """What is marked in a text and in its translation, in the order of each."""
+    whole = doc.text  # which spaCy puts together each time
     spans = [(bare_span(ent), ent.label_) for ent in doc.ents]
     source = {span: Mark(*span, label, colour(label)) for span, label in spans}
     translation = []
@@ -68,7 +69,7 @@ def marks(doc: Doc) -> tuple[list[Mark], list[Mark]]:
         own = source.get(ent.source) or Mark(start, end, ent.label, colour(ent.label))
         source[ent.source] = own._replace(label=f"{own.label} {number}", title=ent.text)
         label = f"{ent.label} {number}"
-        translation.append(Mark(ent.start, ent.end, label, own.colour, doc.text[start:end]))
+        translation.append(Mark(ent.start, ent.end, label, own.colour, whole[start:end]))
     return sorted(source.values()), translation
 
 

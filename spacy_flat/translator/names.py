@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -150,11 +150,12 @@ def protected(
     Raises ImportError (F427) where pinyin is needed and pypinyin is not installed.
     """
     found = []
+    whole = doc.text  # which spaCy puts together each time
     for ent in doc.ents:
         if labels is not None and ent.label_ not in labels:
             continue
         start, end = bare_span(ent)
-        name = doc.text[start:end]
+        name = whole[start:end]
         text = names.get(name) or (in_pinyin(name, ent.label_) if pinyin else None)
         if text:
             found.append(Protected(start, end, text, ent.label_))
@@ -223,6 +224,37 @@ def _syllables(text: str) -> list[str]:
     except ImportError as error:
         raise ImportError(Errors.F427) from error
     return list(lazy_pinyin(text, v_to_u=True))
+
+
+# Names in a translation
+
+
+def with_names(
+    stretches: Iterable[str | int], names: Sequence[Protected]
+) -> tuple[str, list[tuple[int, int]]]:
+    """The text of a translation, without white space before it, and where in it each name stands:
+    (start, end) in characters.
+
+    stretches: what the translation is made of, from left to right: texts, and numbers of names.
+
+    Words are kept apart by a space. An entity is a word whatever it begins and ends with (Yahoo!,
+    .NET); anything else is one where it begins or ends with a letter or a digit.
+    """
+    text = ""
+    places = [(0, 0)] * len(names)
+    ends_with_word = False
+    for each in stretches:
+        is_entity = isinstance(each, int) and bool(names[each].label)
+        spelled = names[each].text if isinstance(each, int) else each
+        if not spelled:
+            continue
+        if ends_with_word and (is_entity or spelled[0].isalnum()):
+            text += " "
+        text += spelled if text else spelled.lstrip()
+        if isinstance(each, int):
+            places[each] = len(text) - len(spelled), len(text)
+        ends_with_word = is_entity or spelled[-1].isalnum()
+    return text, places
 
 
 # Names of training pairs

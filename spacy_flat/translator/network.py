@@ -171,7 +171,8 @@ class Seq2Seq(nn.Module):
         """
         scores = self.scores(self.write(keys[:, None], state)).log_softmax(dim=1)
         scores = scores.masked_fill_(self.to_tensor(forbidden), -torch.inf)
-        scores += self.to_tensor(so_far).to(scores).view(-1, 1)
+        # In single precision: Apple's GPUs have no other.
+        scores += self.to_tensor(so_far.astype(np.float32)).view(-1, 1)
         found = scores.view(len(so_far), -1).topk(n, dim=1)
         return found.values.cpu().double().numpy(), found.indices.cpu().numpy()
 

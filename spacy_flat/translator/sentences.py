@@ -72,10 +72,11 @@ def _cut(
 ) -> Iterator[Part]:
     options = encoder.options
     commas: list[int] | None = None
-    while end - start > options.max_length or len(names) > options.placeholders:
+    first = 0  # of the names behind `start`
+    while end - start > options.max_length or len(names) - first > options.placeholders:
         limit = min(start + options.max_length, end)
-        if len(names) > options.placeholders:
-            limit = min(limit, names[options.placeholders].start)
+        if len(names) - first > options.placeholders:
+            limit = min(limit, names[first + options.placeholders].start)
         if commas is None:
             found = [match.end() for match in COMMA.finditer(text, start, end)]
             commas = _outside(found, names)
@@ -83,15 +84,16 @@ def _cut(
         if place and commas[place - 1] > start:
             limit = commas[place - 1]
         else:
-            crossing = next((name for name in names if name.start < limit < name.end), None)
-            if crossing is not None:
+            last = _n_before(limit, names) - 1
+            if last >= first and names[last].end > limit:
+                crossing = names[last]
                 limit = crossing.start if crossing.start > start else crossing.end
-        n_own = sum(name.start < limit for name in names)
-        yield from _trimmed(text, start, limit, names[:n_own])
-        start, names = limit, names[n_own:]
+        following = _n_before(limit, names)
+        yield from _trimmed(text, start, limit, names[first:following])
+        start, first = limit, following
         if start == end:
             return
-    yield from _trimmed(text, start, end, names)
+    yield from _trimmed(text, start, end, names[first:])
 
 
 def _trimmed(text: str, start: int, end: int, names: Sequence[Protected]) -> Iterator[Part]:
@@ -100,6 +102,11 @@ def _trimmed(text: str, start: int, end: int, names: Sequence[Protected]) -> Ite
     if bare:
         start += piece.index(bare)
         yield Part(start, start + len(bare), tuple(names))
+
+
+def _n_before(place: int, names: Sequence[Protected]) -> int:
+    """How many names begin before a place."""
+    return bisect_left(names, place, key=lambda name: name.start)
 
 
 def _outside(places: Sequence[int], names: Sequence[Protected]) -> list[int]:

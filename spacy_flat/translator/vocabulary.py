@@ -22,6 +22,7 @@ from ..text.batches import TextEncoder
 from ..text.codes import char_codes
 from ..text.units import Ints, Unit
 from ..text.vocabulary import KeyIndex, count_characters, pack, unpack
+from .names import Protected, with_names
 from .options import TranslationOptions
 
 if TYPE_CHECKING:
@@ -169,21 +170,12 @@ class PairEncoder(TextEncoder):
             return places[:0]
         return places[[not text[place].isspace() for place in places.tolist()]]
 
-    def spell(self, keys: Sequence[int], names: Sequence[str]) -> tuple[str, list[tuple[int, int]]]:
+    def spell(
+        self, keys: Sequence[int], names: Sequence[Protected]
+    ) -> tuple[str, list[tuple[int, int]]]:
         """The text of a target without its marks, and where in it each of the names stands that
         its placeholders mean."""
-        text = ""
-        places = [(0, 0)] * len(names)
-        is_behind_name = False
-        for number, spelled in self._stretches(keys, names):
-            is_name = number is not None
-            # A name is a word of its own, whatever the network writes around it.
-            if (is_name or is_behind_name) and text[-1:].isalnum() and spelled[:1].isalnum():
-                text += " "
-            text += spelled if text else spelled.lstrip()
-            if number is not None:
-                places[number] = len(text) - len(spelled), len(text)
-            is_behind_name = is_name
+        text, places = with_names(self._stretches(keys), names)
         return text.rstrip(), places
 
     def to_bytes(self) -> bytes:
@@ -215,19 +207,19 @@ class PairEncoder(TextEncoder):
         numbers = side.numbers(text)
         return np.where(numbers == 0, UNKNOWN, numbers + self.first)
 
-    def _stretches(self, keys: Sequence[int], names: Sequence[str]) -> list[tuple[int | None, str]]:
-        """Names, by their numbers, and what stands between them."""
-        found: list[tuple[int | None, str]] = []
+    def _stretches(self, keys: Sequence[int]) -> list[str | int]:
+        """The numbers of names, and what stands between them."""
+        found: list[str | int] = []
         pieces: list[int] = []
         for key in [*keys, END]:
             if key > self.first:
                 pieces.append(key - self.first)
                 continue
             if pieces:
-                found.append((None, self.target.text(pieces)))
+                found.append(self.target.text(pieces))
                 pieces = []
             if key >= NAMES:
-                found.append((key - NAMES, names[key - NAMES]))
+                found.append(key - NAMES)
         return found
 
 

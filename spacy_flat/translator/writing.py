@@ -12,7 +12,7 @@ from spacy.tokens import Doc
 from .annotations import TranslationEnt
 from .decoding import Decoding, Hypothesis, Source
 from .model import Seq2SeqModel, encoder_of, write
-from .names import Protected
+from .names import Protected, with_names
 from .sentences import Part, gap, split
 from .vocabulary import PairEncoder
 
@@ -93,21 +93,17 @@ def _spelled(
 ) -> list[Spelled]:
     if hypotheses is None:
         return [_copied(text, part)]
-    names = [name.text for name in part.names]
-    return [Spelled(each.score, *encoder.spell(each.keys, names)) for each in hypotheses]
+    return [Spelled(each.score, *encoder.spell(each.keys, part.names)) for each in hypotheses]
 
 
 def _copied(text: str, part: Part) -> Spelled:
-    """A part of names alone, with the white space between them; each is a word of its own."""
-    found, places, before = "", [], part.start
-    for name in part.names:
-        found += text[before : name.start]
-        if found[-1:].isalnum() and name.text[:1].isalnum():
-            found += " "
-        places.append((len(found), len(found) + len(name.text)))
-        found += name.text
+    """A part of names alone, with the white space between them."""
+    stretches: list[str | int] = []
+    before = part.start
+    for number, name in enumerate(part.names):
+        stretches += [text[before : name.start], number]
         before = name.end
-    return Spelled(0.0, found, places)
+    return Spelled(0.0, *with_names(stretches, part.names))
 
 
 def _best(choices: Sequence[Sequence[Spelled]], n: int) -> list[tuple[float, list[Spelled]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import time
 
 import pytest
 import spacy
@@ -83,6 +84,31 @@ def test_both_sides_are_drawn_with_their_links(doc: Doc) -> None:
     assert (source[3], translation[3], other[3]) == ("PER 1", "PERSON 1", "ORG")
     assert "&lt;" in html.split("works at")[1]
     assert html.index("works at") > html.index("工作")
+
+
+def test_names_cannot_write_the_page(nlp: Language) -> None:
+    """A label or a name may hold any characters."""
+    doc = nlp('<b>"')
+    doc.set_ents([doc.char_span(0, 4, '<i>"')])
+    doc._.translation = '<u>"'
+    doc._.translation_ents = [TranslationEnt('<u>"', "<s>", 0, 4, (0, 4))]
+    html = side_by_side([doc])
+    assert not re.search(r"<[bius]>", html)
+    assert [(title, text) for title, _, text, _ in marks_of(html)] == [
+        ("&lt;u&gt;&quot;", "&lt;b&gt;&quot;"),
+        ("&lt;b&gt;&quot;", "&lt;u&gt;&quot;"),
+    ]
+
+
+def test_many_entities_are_drawn_fast(nlp: Language) -> None:
+    doc = nlp("嘉定" * 5000)
+    doc._.translation = "Jiading " * 5000
+    doc._.translation_ents = [
+        TranslationEnt("Jiading", "LOC", 8 * n, 8 * n + 7, (2 * n, 2 * n + 2)) for n in range(5000)
+    ]
+    begin = time.process_time()
+    assert len(marks_of(side_by_side([doc]))) == 10_000
+    assert time.process_time() - begin < 5.0  # 0.5 s when the machine is idle
 
 
 def test_a_carried_name_that_is_no_entity_is_marked_too(nlp: Language) -> None:

@@ -14,7 +14,7 @@ from spacy_flat.translator.writing import Translation
 
 from .conftest import make, translator
 
-# Translations that hold others, and one that two names share.
+# Translations that hold others, one that two names share, and one in punctuation.
 NAMES = {
     "甲": "Xqjz",
     "乙己": "Xqjz Zvwk",
@@ -22,6 +22,7 @@ NAMES = {
     "丁丁": "Łódźq-Xqjz",
     "戊": "Zvwk",
     "辛": "Ø",
+    "庚": ".Jvkq!",
 }
 MARK = "\ue000"
 FILLERS = ["茶", "我喜欢", "他住在北京。", "，", " ", "NBA", "😀", "！”", "\n"]

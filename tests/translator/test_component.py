@@ -19,7 +19,9 @@ from spacy.language import Language
 from spacy.tokens import DocBin
 
 from spacy_flat.nn.optimizers import AdamW
+from spacy_flat.translator.annotations import TranslationEnt
 from spacy_flat.translator.component import Seq2SeqTranslator
+from spacy_flat.translator.entities import with_found
 from spacy_flat.translator.names import Protected
 from spacy_flat.translator.options import Seq2SeqOptions, TranslationOptions
 from spacy_flat.translator.sentences import split
@@ -458,12 +460,16 @@ def test_more_names_than_placeholders(trained: Language) -> None:
 def test_names_are_words_of_their_own(trained: Language) -> None:
     """Whatever the network writes around them."""
     encoder = translator(trained).model.attrs["encoder"]
+    li, wang = Protected(0, 1, "Li", "PER"), Protected(1, 2, "王", "PER")
     pieces = encoder.target_keys("tea")[1:-1].tolist()
-    text, places = encoder.spell([*pieces, 3, 4, *pieces], ["Li", "王"])
+    text, places = encoder.spell([*pieces, 3, 4, *pieces], [li, wang])
     assert text == "tea Li 王 tea"
     assert places == [(4, 6), (7, 8)]
-    text, places = encoder.spell([*encoder.target_keys(" (")[1:-1], 3], ["Li"])
+    text, places = encoder.spell([*encoder.target_keys(" (")[1:-1], 3], [li])
     assert (text, places) == ("(Li", [(1, 3)])
+    # Half a character, of which nothing is left.
+    half = encoder.target_keys("é")[1:2].tolist()
+    assert encoder.spell([3, *half, 4], [li, wang])[0] == "Li 王"
 
 
 # n-best
@@ -550,6 +556,22 @@ def test_entities_by_another_pipeline(trained: Language, copy_of: Copy, tmp_path
     assert labels == [("Beijing", "LOC", (4, 6)), ("tea", "DRINK", None)]
     translator(nlp).entities = None
     assert nlp(text)._.translation_ents == ()
+
+
+def test_entities_right_beside_what_was_carried() -> None:
+    """They overlap nothing."""
+    reader = spacy.blank("en")
+    ruler = reader.add_pipe("entity_ruler")
+    ruler.add_patterns(  # type: ignore[attr-defined]
+        [{"label": "GPE", "pattern": city} for city in ("Beijing", "Tianjin")]
+    )
+    carried = TranslationEnt("-", "SIGN", 7, 8, (2, 3))
+    (found,) = with_found(reader, ["Beijing-Tianjin"], [[carried]])
+    assert found == [
+        carried,
+        TranslationEnt("Beijing", "GPE", 0, 7),
+        TranslationEnt("Tianjin", "GPE", 8, 15),
+    ]
 
 
 def test_the_path_of_entities_is_saved(trained: Language, copy_of: Copy, tmp_path: Path) -> None:

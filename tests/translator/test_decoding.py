@@ -6,12 +6,15 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
+from spacy_flat.nn.positions import sinusoids
 from spacy_flat.text.units import Ints
 from spacy_flat.translator.batch import PairBatch, Side, like_lengths
 from spacy_flat.translator.decoding import Decoding, Hypothesis, Source, decode, search
 from spacy_flat.translator.network import (
     BUCKETS,
+    DistanceBias,
     Seq2Seq,
     Seq2SeqSizes,
     State,
@@ -59,27 +62,113 @@ def log_prob_of_next(network: Seq2Seq, source: Ints, written: list[int]) -> torc
     return scores[-1].double().log_softmax(0)
 
 
-def greedy(network: Seq2Seq, source: Ints, n_names: int, how: Decoding) -> list[int]:
+def allowed(network: Seq2Seq, source: Source, how: Decoding, written: list[int]) -> set[int]:
+    """The keys that may come next."""
+    longest = int(how.max_ratio * len(source.keys)) + 10 + source.n_names
+    due = set(range(NAMES, NAMES + source.n_names)) - set(written)
+    keys = set(range(FIRST, network.n_keys)) | due
+    if not due and written:
+        keys.add(END)
+    if longest - len(written) <= len(due) + 1:
+        keys = due or {END}
+    n = how.no_repeat_ngram
+    if n:
+        before = {tuple(written[i : i + n]) for i in range(len(written) - n + 1)}
+        recent = written[len(written) - n + 1 :]
+        keys -= {key for key in range(FIRST, network.n_keys) if (*recent, key) in before}
+    return keys
+
+
+def greedy(network: Seq2Seq, source: Source, how: Decoding) -> list[int]:
     """The most probable key each time, of those that keep the rules."""
     written: list[int] = []
-    longest = int(how.max_ratio * len(source)) + 10 + n_names
     while True:
-        due = set(range(NAMES, NAMES + n_names)) - set(written)
-        allowed = set(range(FIRST, network.n_keys)) | due
-        if not due and written:
-            allowed.add(END)
-        if longest - len(written) <= len(due) + 1:
-            allowed = due or {END}
-        n = how.no_repeat_ngram
-        if n:
-            before = {tuple(written[i : i + n]) for i in range(len(written) - n + 1)}
-            recent = written[len(written) - n + 1 :]
-            allowed -= {key for key in range(FIRST, network.n_keys) if (*recent, key) in before}
-        log_probs = log_prob_of_next(network, source, written)
-        best = max(allowed, key=lambda key: float(log_probs[key]))
+        log_probs = log_prob_of_next(network, source.keys, written)
+        keys = allowed(network, source, how, written)
+        best = max(keys, key=lambda key: float(log_probs[key]))
         if best == END:
             return written
         written.append(best)
+
+
+def beam_search(network: Seq2Seq, source: Source, how: Decoding) -> list[Hypothesis]:
+    """Of the best continuations of W hypotheses, those among the first W that end have ended, and
+    W others go on, until W have ended."""
+    W = how.beam
+    going: list[tuple[float, list[int]]] = [(0.0, [])]
+    ended: list[Hypothesis] = []
+    while going and len(ended) < W:
+        longer = []
+        for score, written in going:
+            log_probs = log_prob_of_next(network, source.keys, written)
+            for key in allowed(network, source, how, written):
+                longer.append((score + float(log_probs[key]), [*written, key]))
+        longer.sort(key=lambda each: -each[0])
+        for score, written in longer[:W]:
+            if written[-1] == END:
+                penalty = ((5 + len(written)) / 6) ** how.length_penalty
+                ended.append(Hypothesis(written[:-1], score / penalty))
+        going = [each for each in longer if each[1][-1] != END][:W]
+    return sorted(ended, key=lambda each: -each.score)[:W]
+
+
+def as_torch(net: Seq2Seq, norm: str) -> nn.Transformer:
+    """torch's own Transformer with the same weights."""
+    theirs = nn.Transformer(16, 2, 2, 2, 32, 0.0, batch_first=True, norm_first=norm == "pre").eval()
+    weights = {}
+    for side in ("encoder", "decoder"):
+        if norm == "post":
+            getattr(theirs, side).norm = None
+        for key, value in getattr(net, f"{side}_norm").state_dict().items():
+            weights[f"{side}.norm.{key}"] = value
+        for number, layer in enumerate(getattr(net, side)):
+            names = {
+                "linear1": layer.ff[0],
+                "linear2": layer.ff[3],
+                "norm1": layer.around_attention.norm,
+                "self_attn.out_proj": layer.attention.output,
+            }
+            attentions = {"self_attn": layer.attention}
+            if side == "encoder":
+                names |= {"norm2": layer.around_ff.norm}
+            else:
+                attentions["multihead_attn"] = layer.source_attention
+                names |= {"norm2": layer.around_source.norm, "norm3": layer.around_ff.norm}
+                names |= {"multihead_attn.out_proj": layer.source_attention.output}
+            for name, part in names.items():
+                for key, value in part.state_dict().items():
+                    weights[f"{side}.layers.{number}.{name}.{key}"] = value
+            for name, own in attentions.items():
+                for key in ("weight", "bias"):
+                    both = [getattr(each, key) for each in (own.to_queries, own.to_keys_values)]
+                    weights[f"{side}.layers.{number}.{name}.in_proj_{key}"] = torch.cat(both)
+    theirs.load_state_dict(weights)
+    return theirs
+
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_it_is_the_published_network(norm: str) -> None:
+    """Vaswani et al. (2017), as torch computes it: embeddings times the root of the width, and
+    sinusoids; what is predicted by the embeddings of the target."""
+    net = network(norm=norm)
+    for each in net.parameters():
+        each += 0.1 * torch.randn_like(each)
+    sources = sentences(2, 5)
+    targets = [np.array([START, 6, 7, 9, END]), np.array([START, 8, END])]
+    batch = PairBatch.of(np.array([0, 1]), sources, targets)
+
+    def embed(table: nn.Embedding, keys: Ints) -> torch.Tensor:
+        return table(torch.from_numpy(keys)) * 4 + sinusoids(torch.arange(keys.shape[1]), 16)
+
+    hidden = as_torch(net, norm)(
+        embed(net.source, batch.source.keys),
+        embed(net.target, batch.inputs.keys),
+        tgt_mask=torch.ones(4, 4).triu(1).bool(),
+        src_key_padding_mask=torch.from_numpy(~batch.source.present),
+        memory_key_padding_mask=torch.from_numpy(~batch.source.present),
+    )[torch.from_numpy(batch.inputs.present)]
+    assert torch.allclose(net(batch), hidden @ net.target.weight.T + net.bias, atol=1e-4)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
@@ -133,8 +222,21 @@ def test_beam_1_is_greedy(how: Decoding, seed: int) -> None:
     net = network(seed=seed)
     sources = [Source(keys, n) for n, keys in enumerate(sentences(7, 3, 5, seed=seed))]
     found = search(net, sources, how, N_PLACEHOLDERS)
-    expected = [greedy(net, source.keys, source.n_names, how) for source in sources]
-    assert [each[0].keys for each in found] == expected
+    assert [each[0].keys for each in found] == [greedy(net, source, how) for source in sources]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("how", [Decoding(2), Decoding(4, 0.0, 0.3, 1), Decoding(5, 2.0, 0.1, 2)])
+def test_a_beam_is_what_it_is_in_plain_words(how: Decoding, seed: int) -> None:
+    net = network(seed=seed)
+    net.bias[END] += 1
+    sources = [Source(keys, n) for n, keys in enumerate(sentences(6, 3, 4, seed=seed))]
+    found = search(net, sources, how, N_PLACEHOLDERS)
+    for own, source in zip(found, sources, strict=True):
+        expected = beam_search(net, source, how)
+        assert [each.keys for each in own] == [each.keys for each in expected]
+        scores = [each.score for each in expected]
+        assert [each.score for each in own] == pytest.approx(scores, abs=1e-4)
 
 
 @pytest.mark.parametrize("length_penalty", [0.0, 1.0])
@@ -306,3 +408,20 @@ def test_buckets_of_distances() -> None:
     assert (found.diff() >= 0).all()
     assert found[127] == found[999] == BUCKETS - 1
     assert found[64] < found[100] < BUCKETS - 1
+
+
+@pytest.mark.parametrize("both_ways", [True, False])
+def test_biases_of_distances(both_ways: bool) -> None:
+    """Those to the left have other numbers than those to the right, or there are none."""
+    bias = DistanceBias(Seq2SeqOptions(heads=2, width=4, positions="relative"), both_ways)
+    assert bias.table is not None
+    table = nn.init.normal_(bias.table).detach()
+    found = bias(3, 40)
+    for query, key in product(range(3), range(40)):
+        distance = 37 + query - key
+        bucket = distance_buckets(torch.tensor(abs(distance)))
+        if distance < 0:
+            expected = table[:, BUCKETS + bucket] if both_ways else torch.tensor(-math.inf)
+        else:
+            expected = table[:, bucket]
+        assert (found[0, :, query, key] == expected).all()

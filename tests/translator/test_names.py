@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import sys
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from spacy_flat.translator.names import (
     name_list,
     places,
     protected,
+    with_names,
 )
 
 
@@ -137,6 +139,9 @@ def test_places_in_pinyin(name: str, pinyin: str) -> None:
         ("亚洲", "LOC"),
         ("南美洲", "LOC"),
         ("太平洋", "LOC"),
+        # pypinyin has no reading of 烪.
+        ("王烪", "PER"),
+        ("烪村", "LOC"),
     ],
 )
 def test_what_pinyin_would_get_wrong(name: str, label: str) -> None:
@@ -170,6 +175,15 @@ def test_entities_with_a_known_translation(nlp: Language) -> None:
     ]
 
 
+def test_many_entities_are_found_fast(nlp: Language) -> None:
+    doc = with_ents(
+        nlp, "北京" * 5000, *((start, start + 2, "LOC") for start in range(0, 10**4, 2))
+    )
+    begin = time.process_time()
+    assert len(protected(doc, {"北京": "Beijing"})) == 5000
+    assert time.process_time() - begin < 3.0  # 0.05 s when the machine is idle
+
+
 def test_white_space_is_no_part_of_a_name(nlp: Language) -> None:
     doc = with_ents(nlp, " 北京 在", (0, 3, "LOC"))
     assert doc.ents[0].text == " 北京"
@@ -185,6 +199,34 @@ def test_pypinyin_is_missing(nlp: Language, monkeypatch: pytest.MonkeyPatch) -> 
     assert protected(doc, {}, pinyin=False) == []
     with pytest.raises(ImportError, match=r"F427.*spacy-flat\[translation\]"):
         protected(doc, {})
+
+
+# Names in a translation
+
+
+@pytest.mark.parametrize(
+    ("stretches", "written"),
+    [
+        ([0, 1], "Dr. Li"),
+        ([1, 0], "Li Dr."),
+        ([3, 2, 2], "Yahoo! .NET .NET"),
+        ([0, "lives with", 2], "Dr. lives with .NET"),
+        ([" ", 2, " and ", 3], ".NET and Yahoo!"),
+        # In brackets and quotation marks, and before what ends a sentence
+        (["(", 0, 1, "), ", 2, "!"], "(Dr. Li), .NET!"),
+        (["“", 2, "” ", '"', 3, '"'], '“.NET” "Yahoo!"'),
+        # 4, 5 and 6 are no entities, but were copied.
+        ([4, 1, 5], "《Li》"),
+        ([6, 1, 6, 0, 6], "NASA Li NASA Dr. NASA"),
+    ],
+)
+def test_names_are_apart_from_what_is_around_them(stretches: list[str | int], written: str) -> None:
+    texts = ["Dr.", "Li", ".NET", "Yahoo!", "《", "》", "NASA"]
+    names = [Protected(0, 1, text, "" if text in "《》NASA" else "X") for text in texts]
+    found, places = with_names(stretches, names)
+    assert found == written
+    for number in {each for each in stretches if isinstance(each, int)}:
+        assert found[slice(*places[number])] == texts[number]
 
 
 # Names of pairs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -68,6 +69,10 @@ def test_names_are_not_cut() -> None:
         "我们喜欢",
         "雅虎公司茶书",
     ]
+    assert cut(text, [Protected(4, 8, "Yahoo", "ORG")], max_length=8) == [
+        "我们喜欢雅虎公司",
+        "茶书",
+    ]
     assert cut(text, [Protected(0, 8, "Yahoo", "ORG")], max_length=6) == [
         "我们喜欢雅虎公司",
         "茶书",
@@ -99,6 +104,13 @@ def test_gaps() -> None:
     assert gap("我。 们", part(0, 2), part(3, 4)) == " "
     assert gap("我。们", part(0, 2), part(2, 3)) == " "
     assert gap("我\n \n们", part(0, 1), part(4, 5)) == "\n\n"
+
+
+def test_many_names_in_a_long_sentence_are_cut_fast() -> None:
+    made = encoder()
+    begin = time.process_time()
+    assert len(split("茶😀" * 80_000, NO_NAMES, made)) == 10_000
+    assert time.process_time() - begin < 10.0  # 0.9 s when the machine is idle
 
 
 @given(

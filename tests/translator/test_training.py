@@ -17,7 +17,9 @@ from spacy.tokens import DocBin
 from thinc.api import fix_random_seed
 
 from spacy_flat.nn.optimizers import SGD, AdamW, warmup
+from spacy_flat.translator.batch import PairBatch
 from spacy_flat.translator.corpus import likelihood_corpus
+from spacy_flat.translator.names import Protected
 from spacy_flat.translator.scores import score_translations
 from spacy_flat.translator.training import Texts, candidates, draw_slots, encode
 
@@ -88,11 +90,15 @@ def test_get_loss_changes_nothing(trained: Language) -> None:
 def test_pairs_that_teach_nothing() -> None:
     nlp = make(None, {"longest_pair": 20})
     before = found(nlp, TEXTS)
-    long = [("茶" * 21, "tea"), ("茶", "tea, " * 20)]
+    long = [("茶" * 21, "tea"), ("茶", "tea, " * 20), ("茶", "z" * 21)]
     for pairs in ([], [("", "tea")], [("茶", " ")], [(" ", "tea")], long):
         examples = examples_of(nlp, pairs)
         losses = translator(nlp).update(examples, sgd=AdamW(0.1), losses={})
         assert losses == {"seq2seq_translator": 0}
+    # As many as may be, of letters that are a piece each: no pair of training has a z.
+    longest = examples_of(nlp, [("茶" * 20, "z" * 20)])
+    assert translator(nlp).update(longest, losses={})["seq2seq_translator"] > 0
+    translator(nlp).model.shims[0].module.zero_grad()
     without = examples_of(nlp)
     for example in without:
         example.reference._.translation = None
@@ -229,6 +235,26 @@ def test_names_on_both_sides() -> None:
     assert 0.2 < drawn / 600 < 0.4
 
 
+def test_the_list_of_names_makes_placeholders() -> None:
+    """In updates, as often as `placeholder_rate` says."""
+    pipe = translator(make())
+    network = pipe.model.shims[0].module
+    forward = network.forward
+    learnt: list[PairBatch] = []
+
+    def note(batch: PairBatch) -> torch.Tensor:
+        learnt.append(batch)
+        return forward(batch)  # type: ignore[no-any-return]
+
+    network.forward = note
+    for names, rate, expected in ((NAMES, 1.0, [3, 4]), (NAMES, 0.0, []), ({}, 1.0, [])):
+        pipe.names, pipe.placeholder_rate = names, rate
+        pipe.update(examples_of(blank(), [("王芳喜欢北京。", "Wang Fang likes Beijing.")]))
+        batch = learnt.pop()
+        for keys in (batch.source.keys, batch.targets):
+            assert [key for key in keys.ravel().tolist() if 3 <= key <= 10] == expected
+
+
 def test_listed_names_come_before_what_is_written_alike() -> None:
     found = list(candidates("NBA球星2021", {"NBA球星": "basketball star"}))
     assert [(name.start, name.end, name.text) for name in found] == [
@@ -237,13 +263,22 @@ def test_listed_names_come_before_what_is_written_alike() -> None:
     ]
 
 
+def test_what_is_written_alike() -> None:
+    """Words with all their digits, and numbers, but no single letters: most stand for nothing."""
+    texts = Texts("A说A380比3D电视贵747倍", "A says an A380 costs 747 times as much as a 3D set")
+    slots = draw_slots(texts, {}, share=1.0, most=8)
+    assert [texts.source[slice(*own)] for own, _ in slots] == ["A380", "747"]
+    assert [texts.target[slice(*other)] for _, other in slots] == ["A380", "747"]
+
+
 def test_placeholders_have_the_same_number_on_both_sides(trained: Language) -> None:
     encoder = translator(trained).model.attrs["encoder"]
     pair = encode(Texts("王芳喜欢北京", "Beijing is liked by Wang Fang"), encoder, NAMES, 1.0)
     assert [key for key in pair.source.tolist() if 3 <= key <= encoder.first] == [3, 4]
     assert [key for key in pair.target.tolist() if 3 <= key <= encoder.first] == [4, 3]
     names = ["Li", "Xi'an"]
-    text, places = encoder.spell(pair.target[1:-1].tolist(), names)
+    carried = [Protected(0, 2, name) for name in names]
+    text, places = encoder.spell(pair.target[1:-1].tolist(), carried)
     assert text == "Xi'an is liked by Li"
     assert [text[slice(*place)] for place in places] == names
 
