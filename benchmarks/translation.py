@@ -9,11 +9,12 @@ Parts:
 
     scores    BLEU and chrF of the dev part with sacrebleu's signatures, greedy and with a beam of
               5.
-    names     Of the names of --names that stand in a text of dev, and whose listed translation
-              stands in the gold translation: the share whose listed translation stands in the
-              pipeline's, too, with and without names carried through, and in how many texts one is
-              missing or comes too often. The names are given as the Doc's entities, as a perfect
-              recogniser would; the list is the pipeline's in both cases.
+    names     Of the names of --names (without it, those that the translator has of itself) that
+              stand in a text of dev, and whose listed translation stands in the gold translation:
+              the share whose listed translation stands in the pipeline's, too, with and without
+              names carried through, and in how many texts one is missing or comes too often. The
+              names are given as the Doc's entities, as a perfect recogniser would; the list is the
+              pipeline's in both cases.
     baseline  torch's own Transformer of the first pipeline's sizes and vocabularies
               (`plain_seq2seq.py`), trained for --minutes on the same pairs, greedy.
 """
@@ -36,7 +37,7 @@ from spacy.vocab import Vocab
 from spacy_flat.corpora.docs import read_docs
 from spacy_flat.translator.component import Seq2SeqTranslator
 from spacy_flat.translator.model import encoder_of
-from spacy_flat.translator.names import Protected, mark, name_list, places
+from spacy_flat.translator.names import NameTable, Protected, common_names, name_list, places
 from spacy_flat.translator.scores import score_translations
 from spacy_flat.translator.training import all_texts, encode
 
@@ -60,7 +61,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--pipelines", nargs="+", type=Path, required=True)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=["scores", "names"])
-    parser.add_argument("--names", type=Path, default=Path("assets/demo_parallel/names.tsv"))
+    parser.add_argument("--names", type=Path, help="list; else the common names")
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--texts", type=int, default=None, help="only the first of dev")
     parser.add_argument("--threads", type=int, default=1)
@@ -120,8 +121,8 @@ def names(
     arguments: argparse.Namespace, pipelines: dict[str, Seq2SeqTranslator], dev: Sequence[Doc]
 ) -> Table:
     """The share of names whose listed translation stands in the output."""
-    known = name_list(arguments.names)
-    docs = list(with_names(dev, known))
+    known = name_list(arguments.names) if arguments.names else dict(common_names())
+    docs = list(with_names(dev, NameTable(known)))
     rows = []
     for name, translator in pipelines.items():
         translator.names = known
@@ -148,10 +149,12 @@ def count(translation: str, expected: Sequence[Protected]) -> tuple[int, int]:
     return found[:n].count(None), n - found[n:].count(None)
 
 
-def with_names(dev: Sequence[Doc], known: dict[str, str]) -> Iterator[tuple[Doc, list[Protected]]]:
+def with_names(dev: Sequence[Doc], known: NameTable) -> Iterator[tuple[Doc, list[Protected]]]:
     """The Docs that have names, which are their entities."""
     for doc in dev:
-        found = mark(doc.text, doc._.translation, known)
+        names = list(known.find(doc.text))
+        where = places(doc._.translation, names)
+        found = [name for name, place in zip(names, where, strict=True) if place is not None]
         if found:
             spans = [doc.char_span(name.start, name.end, "NAME") for name in found]
             doc.set_ents([span for span in spans if span is not None])

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from spacy.language import Language
@@ -19,9 +20,9 @@ from .corpus import is_scored_only, translated
 from .decoding import MAX_BEAM, MAX_PENALTY, MAX_RATIO, MIN_RATIO, Decoding
 from .entities import load_reader, with_found
 from .model import Predictions, Seq2SeqModel, encoder_of, initialise, log_probs, network_of
-from .names import Protected, is_name_list, protected
+from .names import NameTable, Protected, common_names, is_name_list, protected
 from .scores import make_scorer
-from .training import Texts, all_texts, encode
+from .training import Texts, all_texts, encode, joined
 from .vocabulary import PairEncoder
 from .writing import Translation, translate
 
@@ -54,6 +55,7 @@ DEFAULT_MODEL = Config().from_str(DEFAULT_CONFIG)["model"]
         "carry_names": True,
         "pinyin": True,
         "placeholder_rate": 0.5,
+        "join_rate": 0.0,
         "entities": None,
         "scorer": {"@scorers": "spacy-flat.translation_scorer.v1"},
     },
@@ -71,6 +73,7 @@ def make_seq2seq_translator(
     carry_names: bool,
     pinyin: bool,
     placeholder_rate: float,
+    join_rate: float,
     entities: str | None,
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> "Seq2SeqTranslator":
@@ -87,6 +90,7 @@ def make_seq2seq_translator(
         carry_names=carry_names,
         pinyin=pinyin,
         placeholder_rate=placeholder_rate,
+        join_rate=join_rate,
         entities=entities,
         scorer=scorer,
     )
@@ -110,10 +114,12 @@ class Seq2SeqTranslator(NetworkPipe):
     no_repeat_ngram: no sequence of so many pieces comes twice in a sentence; 0 for no such rule.
     carry_names: entities of the Doc whose translation is known, from the list of names or in
         pinyin, come through as they are, each exactly once.
-    pinyin: names of persons and places that the list does not have are written in pinyin (needs
-        pypinyin).
+    pinyin: names that the list does not have are written as English does: some 700 well-known ones
+        as it calls them, other persons and places in pinyin (needs pypinyin).
     placeholder_rate: share of the names on both sides of training pairs that are made placeholders:
         names of the list, words in Latin letters and numbers.
+    join_rate: share of training pairs that are joined with the one before, so that the network
+        learns longer texts with more names than the corpus has.
     entities: the name or the path of a pipeline, or one itself, whose entities of the translation
         are added to `doc._.translation_ents`. It is loaded when it is first used. A pipeline itself
         is not saved with the component.
@@ -134,6 +140,7 @@ class Seq2SeqTranslator(NetworkPipe):
         carry_names: bool = True,
         pinyin: bool = True,
         placeholder_rate: float = 0.5,
+        join_rate: float = 0.0,
         entities: str | Path | Language | None = None,
         scorer: Callable[..., dict[str, Any]] | None = make_scorer(),  # noqa: B008
     ) -> None:
@@ -150,9 +157,11 @@ class Seq2SeqTranslator(NetworkPipe):
             carry_names=carry_names,
             pinyin=pinyin,
             placeholder_rate=placeholder_rate,
+            join_rate=join_rate,
             entities=_source_of(entities),
         )
         self.cfg["names"] = {}
+        self._table: tuple[dict[str, str], bool, NameTable] | None = None
         self._reader: Language | None = entities if isinstance(entities, Language) else None
 
     beam = setting(
@@ -174,6 +183,7 @@ class Seq2SeqTranslator(NetworkPipe):
     carry_names = setting("carry_names", "true or false", is_bool)
     pinyin = setting("pinyin", "true or false", is_bool)
     placeholder_rate = setting("placeholder_rate", "0 to 1", lambda value: is_number(value, 0, 1))
+    join_rate = setting("join_rate", "0 to 1", lambda value: is_number(value, 0, 1))
     _source = setting(
         "entities",
         "a pipeline, or its name or path",
@@ -198,8 +208,7 @@ class Seq2SeqTranslator(NetworkPipe):
     def names(self) -> Mapping[str, str]:
         """What names are called in the target language: strings on one line each, without white
         space at their ends. Raises ValueError (F310) for what is none of that."""
-        known: dict[str, str] = self.cfg["names"]
-        return known
+        return MappingProxyType(self.cfg["names"])
 
     @names.setter
     def names(self, value: Mapping[str, str]) -> None:
@@ -274,7 +283,16 @@ class Seq2SeqTranslator(NetworkPipe):
     def _names_of(self, text: str | Doc) -> list[Protected]:
         if isinstance(text, str) or not self.carry_names:
             return []
-        return protected(text, self.names, pinyin=self.pinyin)
+        return protected(text, self._known_names(), pinyin=self.pinyin)
+
+    def _known_names(self) -> NameTable:
+        """Of the settings as they are; made anew where they have changed."""
+        own, pinyin = self.cfg["names"], self.pinyin
+        known = self._table
+        if known is None or known[0] is not own or known[1] != pinyin:
+            known = own, pinyin, NameTable(own, common_names() if pinyin else None)
+            self._table = known
+        return known[2]
 
     def _entity_reader(self) -> Language | None:
         if self._reader is None and self._source is not None:
@@ -323,10 +341,11 @@ class Seq2SeqTranslator(NetworkPipe):
         self.require_initialised()
         encoder = encoder_of(self.model)
         longest = encoder.options.longest_pair
+        names = self._known_names()
+        known = [texts for texts in all_texts(examples) if len(texts.source) <= longest]
         pairs = [
-            encode(texts, encoder, self.names, self.placeholder_rate)
-            for texts in all_texts(examples)
-            if len(texts.source) <= longest
+            encode(texts, encoder, names, self.placeholder_rate)
+            for texts in joined(known, self.join_rate, longest)
         ]
         pairs = [pair for pair in pairs if max(map(len, pair)) <= longest + 2]
         if not pairs:

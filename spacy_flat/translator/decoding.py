@@ -146,7 +146,7 @@ class Beams:
         repeat_ngrams(self.keys, no_repeat_ngram, found)
         found[left <= n_due + 1] = True  # there is room for what is due alone
         found[:, NAMES : NAMES + self.due.shape[1]] = ~self.due
-        found[:, END] = (n_due > 0) | (written == 0)
+        found[:, END] = written == 0
         return found
 
     def go_on(self, sentences: Ints, rows: Ints, keys: Ints, scores: Floats) -> Beams:
@@ -214,7 +214,7 @@ def candidates(
     which rows, and which keys."""
     B, W = beams.scores.shape
     forbidden = beams.forbidden(network.n_keys, how.no_repeat_ngram)
-    scores, places = network.best(beams.last, state, beams.scores, forbidden, 2 * W)
+    scores, places = network.best(beams.last, state, beams.scores, forbidden, beams.due, 2 * W)
     if np.isnan(scores).any():
         raise ValueError(Errors.F348)
     rows = places // network.n_keys + W * np.arange(B)[:, None]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 from spacy.tokens import Doc, Span
 
@@ -41,8 +43,11 @@ SURNAMES = {
     "长孙": "zhang sun",
     "单于": "chan yu",
 }
+# How English says that of a person; before the surname.
+TITLES = {"先生": "Mr.", "女士": "Ms.", "小姐": "Miss", "太太": "Mrs.", "夫人": "Mrs."}
 # What English says of a place by a word of its own; longer ends first.
 DIVISIONS = {
+    "特别行政区": "Special Administrative Region",
     "自治区": "Autonomous Region",
     "自治州": "Autonomous Prefecture",
     "自治县": "Autonomous County",
@@ -60,16 +65,21 @@ DIVISIONS = {
     "路": "Road",
     "街": "Street",
 }
-# Countries, continents and oceans have English names. Their last characters don't tell them from
-# places in China: 宁国, 株洲.
-_FOREIGN = (
-    "中国 美国 英国 法国 德国 韩国 泰国 俄国 亚洲 欧洲 非洲 美洲 澳洲 太平洋 大西洋 印度洋 北冰洋"
-)
-FOREIGN = frozenset(_FOREIGN.split())
+# Ends of countries, continents and oceans, which have English names.
 FOREIGN_ENDS = ("共和国", "王国", "民国", "合众国", "美洲", "大洋洲", "南极洲", "太平洋", "大西洋")
 
 _HAN = re.compile(r"[\u3400-\u9fff\U00020000-\U0003ffff]+")
+_SPACES = re.compile(" +")
+_BREAK = re.compile(r"\s*\n\s*")
 _PARTS = re.compile(r"[·•・‧]")  # between the parts of foreign names
+
+# Words in Latin letters and numbers, with the marks that may stand within: 3.14, 10:30, New York,
+# tom@example.com. All languages write these alike.
+_LATIN = "0-9A-Za-zÀ-ÖØ-öø-ɏ"
+_WORD = rf"[{_LATIN}]+(?:[-+@._:/&'’,=?#~%]{{1,3}}[{_LATIN}]+)*%?"
+LATIN = re.compile(rf"{_WORD}(?:,? {_WORD})*")
+
+COMMON_NAMES = Path(__file__).with_name("common_names.tsv")
 
 
 @dataclass(frozen=True)
@@ -131,19 +141,47 @@ def is_name_list(names: object) -> bool:
     )
 
 
+@cache
+def common_names() -> Mapping[str, str]:
+    """What English calls some 700 countries, cities, people and organisations."""
+    return MappingProxyType(name_list(COMMON_NAMES))
+
+
+class NameTable:
+    """Names that are known, and what the target language calls them: a user's, and behind these
+    others.
+
+    own: the user's names.
+    others: such as `common_names`.
+    """
+
+    def __init__(self, own: Mapping[str, str], others: Mapping[str, str] | None = None) -> None:
+        self._known = {**(others or {}), **own}
+        self._lengths = sorted({len(name) for name in self._known}, reverse=True)
+
+    def get(self, name: str) -> str | None:
+        return self._known.get(name)
+
+    def find(self, text: str) -> Iterator[Protected]:
+        """The names in a text, from left to right, of those at one place the longest."""
+        start = 0
+        while start < len(text):
+            ends = (start + length for length in self._lengths)
+            end = next((end for end in ends if text[start:end] in self._known), None)
+            if end is None:
+                start += 1
+            else:
+                yield Protected(start, end, self._known[text[start:end]])
+                start = end
+
+
 # Names of a Doc
 
 
-def protected(
-    doc: Doc,
-    names: Mapping[str, str],
-    labels: Collection[str] | None = None,
-    pinyin: bool = True,
-) -> list[Protected]:
+def protected(doc: Doc, names: NameTable, pinyin: bool = True) -> list[Protected]:
     """The entities of a Doc whose translation is known: from a list, or in pinyin. White space at
     their ends is no part of them.
 
-    labels: of the entities that are taken; None: all.
     pinyin: persons and places that the list does not have are written in pinyin; others, and what
         pinyin says nothing of, are left to the translator.
 
@@ -152,10 +190,8 @@ def protected(
     found = []
     whole = doc.text  # which spaCy puts together each time
     for ent in doc.ents:
-        if labels is not None and ent.label_ not in labels:
-            continue
         start, end = bare_span(ent)
-        name = whole[start:end]
+        name = _BREAK.sub("", whole[start:end])
         text = names.get(name) or (in_pinyin(name, ent.label_) if pinyin else None)
         if text:
             found.append(Protected(start, end, text, ent.label_))
@@ -181,7 +217,7 @@ def in_pinyin(name: str, label: str) -> str | None:
     kind = label.upper()
     if kind not in PERSONS | PLACES or not _HAN.search(name):
         return None
-    if kind in PLACES and (name in FOREIGN or name.endswith(FOREIGN_ENDS)):
+    if kind in PLACES and name.endswith(FOREIGN_ENDS):
         return None
     written = person_in_pinyin(name) if kind in PERSONS else place_in_pinyin(name)
     return None if _HAN.search(written) else written  # of characters without a known reading
@@ -189,7 +225,10 @@ def in_pinyin(name: str, label: str) -> str | None:
 
 def person_in_pinyin(name: str) -> str:
     """The family name, of one character or a known one of two, and the given name joined. The parts
-    of a foreign name are read one by one."""
+    of a foreign name are read one by one. A title stands before the name: 王先生 → "Mr. Wang"."""
+    title = TITLES.get(name[-2:]) if len(name) > 2 else None
+    if title is not None:
+        return f"{title} {person_in_pinyin(name[:-2])}"
     parts = _PARTS.split(name)
     if len(parts) > 1 or not _HAN.fullmatch(name):
         return " ".join(_capitalised(part) for part in parts if part)
@@ -203,7 +242,8 @@ def place_in_pinyin(name: str) -> str:
     """The syllables joined, with a word for the division at the end of a longer name."""
     for end, division in DIVISIONS.items():
         if name.endswith(end) and len(name) >= len(end) + 2:
-            return f"{_capitalised(name.removesuffix(end))} {division}".strip()
+            place = name.removesuffix(end)
+            return f"{common_names().get(place) or _capitalised(place)} {division}".strip()
     return _capitalised(name)
 
 
@@ -237,50 +277,36 @@ def with_names(
 
     stretches: what the translation is made of, from left to right: texts, and numbers of names.
 
-    Words are kept apart by a space. An entity is a word whatever it begins and ends with (Yahoo!,
-    .NET); anything else is one where it begins or ends with a letter or a digit.
+    Words are kept apart by a space, and names from a comma or the like before them. An entity is a
+    word whatever it begins and ends with (Yahoo!, .NET); anything else is one where it begins or
+    ends with a letter or a digit.
     """
     text = ""
     places = [(0, 0)] * len(names)
     ends_with_word = False
     for each in stretches:
         is_entity = isinstance(each, int) and bool(names[each].label)
-        spelled = names[each].text if isinstance(each, int) else each
+        spelled = names[each].text if isinstance(each, int) else _one_space(each, text)
         if not spelled:
             continue
-        if ends_with_word and (is_entity or spelled[0].isalnum()):
+        is_word = is_entity or spelled[0].isalnum()
+        is_behind_mark = isinstance(each, int) and text.endswith(tuple(",;:.!?"))
+        if is_word and (ends_with_word or is_behind_mark):
             text += " "
-        text += spelled if text else spelled.lstrip()
+        text += spelled
         if isinstance(each, int):
             places[each] = len(text) - len(spelled), len(text)
         ends_with_word = is_entity or spelled[-1].isalnum()
     return text, places
 
 
+def _one_space(text: str, before: str) -> str:
+    """A text whose runs of spaces are one each, behind another."""
+    text = _SPACES.sub(" ", text)
+    return text.lstrip(" ") if not before or before.endswith(" ") else text
+
+
 # Names of training pairs
-
-
-def mark(source: str, target: str, names: Mapping[str, str]) -> list[Protected]:
-    """The names of a training pair: those of a list that stand in the source, and whose
-    translations stand in the target, each as often as on both sides."""
-    found = list(find_names(source, names))
-    return [
-        name for name, place in zip(found, places(target, found), strict=True) if place is not None
-    ]
-
-
-def find_names(text: str, names: Mapping[str, str]) -> Iterator[Protected]:
-    """The names of a list in a text, from left to right, of those at one place the longest."""
-    lengths = sorted({len(name) for name in names}, reverse=True)
-    start = 0
-    while start < len(text):
-        ends = (start + length for length in lengths)
-        end = next((end for end in ends if text[start:end] in names), None)
-        if end is None:
-            start += 1
-        else:
-            yield Protected(start, end, names[text[start:end]])
-            start = end
 
 
 def places(target: str, names: Sequence[Protected]) -> list[tuple[int, int] | None]:

@@ -27,6 +27,7 @@ from ..nn.transformer import linears
 from ..text.units import Ints
 from .batch import PairBatch, Side
 from .options import Seq2SeqOptions
+from .vocabulary import END, NAMES
 
 BUCKETS, FAR = 32, 128  # of relative positions: how many numbers, and where all are one
 FIRST_ROOM = 32  # places for which a new cache has room
@@ -160,6 +161,7 @@ class Seq2Seq(nn.Module):
         state: State,
         so_far: NDArray[np.floating[Any]],
         forbidden: NDArray[np.bool_],
+        due: NDArray[np.bool_],
         n: int,
     ) -> tuple[NDArray[np.floating[Any]], Ints]:
         """The n best continuations of each sentence: [B, n] log-probabilities, and their places
@@ -168,9 +170,17 @@ class Seq2Seq(nn.Module):
         keys: [N] last keys of the targets.
         so_far: [B, W] log-probabilities of these.
         forbidden: [N, K] keys that may not come next.
+        due: [N, P] placeholders without which a target may not end. One that would end there goes
+            on with one of them, lest it goes on with anything.
         """
         scores = self.scores(self.write(keys[:, None], state)).log_softmax(dim=1)
         scores = scores.masked_fill_(self.to_tensor(forbidden), -torch.inf)
+        waits = self.to_tensor(due).any(dim=1)
+        would_end = waits & (scores.argmax(dim=1) == END)
+        scores[:, END].masked_fill_(waits, -torch.inf)
+        is_name = torch.zeros(self.n_keys, dtype=torch.bool, device=scores.device)
+        is_name[NAMES : NAMES + due.shape[1]] = True
+        scores.masked_fill_(would_end[:, None] & ~is_name, -torch.inf)
         # In single precision: Apple's GPUs have no other.
         scores += self.to_tensor(so_far.astype(np.float32)).view(-1, 1)
         found = scores.view(len(so_far), -1).topk(n, dim=1)

@@ -7,11 +7,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from .names import Protected
+from .names import LATIN, Protected
 from .vocabulary import PairEncoder, Slot
 
 SENTENCE_END = re.compile(r"""[。！？!?]+[”’」』）)"']*|\n""")
-WORD = re.compile(r"[0-9A-Za-zÀ-ÖØ-öø-ɏ]+")  # in Latin letters, or a number
+NUMBER = re.compile(r"\d[\d.,]*")
+UNITS = frozenset("月百千万亿")  # English writes the number before such a one differently
 COMMA = re.compile(r"[，；、：,;:]|\s")
 
 
@@ -32,11 +33,11 @@ class Part(NamedTuple):
         ]
 
     def is_copied(self, text: str) -> bool:
-        """Whether there is nothing to translate beside names and white space."""
+        """Whether there is nothing to translate beside names: no letter and no digit."""
         starts = [self.start, *(name.end for name in self.names)]
         ends = [*(name.start for name in self.names), self.end]
         between = (text[start:end] for start, end in zip(starts, ends, strict=True))
-        return all(not each or each.isspace() for each in between)
+        return not any(each.isalnum() for stretch in between for each in stretch)
 
 
 def split(text: str, names: Sequence[Protected], encoder: PairEncoder) -> list[Part]:
@@ -44,14 +45,14 @@ def split(text: str, names: Sequence[Protected], encoder: PairEncoder) -> list[P
 
     Sentences end at 。！？ and at line ends. Those that have more than `max_length` characters, or
     more names than there are placeholders, are cut behind a comma, if possible. No name is cut: one
-    that is longer is a part of its own. Characters that the encoder does not know are names, too,
-    that are called what they are.
+    that is longer is a part of its own. Characters that the encoder does not know, words in Latin
+    letters and numbers are names, too, that are called what they are.
 
     names: sorted, without overlaps.
     """
     ends = [match.end() for match in SENTENCE_END.finditer(text)]
     ends = sorted({*_outside(ends, names), len(text)})
-    names = sorted([*names, *_unknown(text, names, ends, encoder)], key=lambda name: name.start)
+    names = sorted([*names, *_copied(text, names, ends, encoder)], key=lambda name: name.start)
     starts = [name.start for name in names]
     parts = []
     start = 0
@@ -96,6 +97,12 @@ def _cut(
     yield from _trimmed(text, start, end, names[first:])
 
 
+def _may_change(text: str, start: int, end: int) -> bool:
+    """Whether characters are a number that the translation may well write in words."""
+    is_number = NUMBER.fullmatch(text, start, end) is not None
+    return is_number and (end == start + 1 or text[end : end + 1] in UNITS)
+
+
 def _trimmed(text: str, start: int, end: int, names: Sequence[Protected]) -> Iterator[Part]:
     piece = text[start:end]
     bare = piece.strip()
@@ -120,20 +127,20 @@ def _outside(places: Sequence[int], names: Sequence[Protected]) -> list[int]:
     return found
 
 
-def _unknown(
+def _copied(
     text: str, names: Sequence[Protected], ends: Sequence[int], encoder: PairEncoder
 ) -> Iterator[Protected]:
-    """Stretches of characters that the encoder does not know, and of the words that they belong to,
-    not beyond ends of sentences."""
+    """Stretches of characters that the encoder does not know, and of words in Latin letters and
+    numbers, not beyond ends of sentences."""
     taken = {place for name in names for place in range(name.start, name.end)}
-    unknown = set(encoder.unknown(text).tolist()) - taken
-    for word in WORD.finditer(text) if unknown else ():
+    found = set(encoder.unknown(text).tolist())
+    for word in LATIN.finditer(text):
         places = range(*word.span())
-        if not unknown.isdisjoint(places):
-            unknown.update(place for place in places if place not in taken)
+        if not _may_change(text, *word.span()) or not found.isdisjoint(places):
+            found.update(places)
     borders = set(ends)
     start = end = -1
-    for place in sorted(unknown):
+    for place in sorted(found - taken):
         if place != end or place in borders:
             if start >= 0:
                 yield Protected(start, end, text[start:end])

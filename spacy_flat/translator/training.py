@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import random
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from spacy.training import Example
 
 from .annotations import gold_translation
 from .model import Pair
-from .names import Protected, find_names, places
+from .names import LATIN, NameTable, Protected, places
 from .vocabulary import PairEncoder, Slot
-
-# What is written alike on both sides: words in Latin letters, and numbers.
-SAME = re.compile(r"[A-Za-z][A-Za-z0-9]+|\d+")
-
 
 Span = tuple[int, int]
 
@@ -41,26 +36,45 @@ def all_texts(examples: Iterable[Example]) -> list[Texts]:
     return [texts for texts in map(texts_of, examples) if texts is not None]
 
 
+def joined(pairs: Sequence[Texts], share: float, longest: int) -> list[Texts]:
+    """Pairs of which some, drawn by chance, are made one with those before them, so that the
+    network learns longer texts with more names than the corpus has (Kondo et al., 2021).
+
+    share: of the pairs that are joined with the one before, if that does not end with a word.
+    longest: no side is made longer than so many characters.
+    """
+    found: list[Texts] = []
+    for pair in pairs:
+        if found and share and random.random() < share and not found[-1].source[-1].isalnum():
+            both = Texts(found[-1].source + pair.source, f"{found[-1].target} {pair.target}")
+            if max(map(len, both)) <= longest:
+                found[-1] = both
+                continue
+        found.append(pair)
+    return found
+
+
 def encode(
-    texts: Texts, encoder: PairEncoder, names: Mapping[str, str] | None = None, share: float = 0.0
+    texts: Texts, encoder: PairEncoder, names: NameTable | None = None, share: float = 0.0
 ) -> Pair:
     """A pair of texts as numbers.
 
     names: what names are called in the target language.
-    share: of the names on both sides, so many are made placeholders, drawn by chance.
+    share: of the names on both sides, so many are made placeholders, drawn by chance. Which ones
+        is drawn, too, so that all of them are learnt, however few names a sentence has.
     """
-    slots = draw_slots(texts, names or {}, share, encoder.options.placeholders)
-    source = [Slot(*own, number) for number, (own, _) in enumerate(slots)]
-    target = [Slot(*other, number) for number, (_, other) in enumerate(slots)]
+    most = encoder.options.placeholders
+    slots = draw_slots(texts, names, share, most) if names is not None else []
+    numbers = random.sample(range(most), len(slots))
+    source = [Slot(*own, number) for number, (own, _) in zip(numbers, slots, strict=True)]
+    target = [Slot(*other, number) for number, (_, other) in zip(numbers, slots, strict=True)]
     return Pair(
         encoder.source_keys(texts.source, source),
         encoder.target_keys(texts.target, sorted(target)),
     )
 
 
-def draw_slots(
-    texts: Texts, names: Mapping[str, str], share: float, most: int
-) -> list[tuple[Span, Span]]:
+def draw_slots(texts: Texts, names: NameTable, share: float, most: int) -> list[tuple[Span, Span]]:
     """Names to make placeholders of: where they stand in the source and in the target, in the order
     of the source."""
     if not share:
@@ -74,13 +88,14 @@ def draw_slots(
     return pairs[:most]
 
 
-def candidates(source: str, names: Mapping[str, str]) -> Iterator[Protected]:
+def candidates(source: str, names: NameTable) -> Iterator[Protected]:
     """Names of the list, and what may be written alike on both sides, from left to right."""
-    listed = list(find_names(source, names)) if names else []
+    listed = list(names.find(source))
     taken = {place for name in listed for place in range(name.start, name.end)}
     same = (
         Protected(*match.span(), match[0])
-        for match in SAME.finditer(source)
+        for match in LATIN.finditer(source)
         if taken.isdisjoint(range(*match.span()))
+        if len(match[0]) > 1 or match[0].isdigit()  # "a" and "I" are words of English
     )
     yield from sorted([*listed, *same], key=lambda name: name.start)

@@ -16,6 +16,9 @@ from .names import Protected, with_names
 from .sentences import Part, gap, split
 from .vocabulary import PairEncoder
 
+# Chinese marks, and how English writes them.
+MARKS = str.maketrans("。，、；：！？（）“”‘’", ".,,;:!?()\"\"''")
+
 
 class Sentence(NamedTuple):
     """A part of a text and its translation, in characters of both."""
@@ -97,12 +100,13 @@ def _spelled(
 
 
 def _copied(text: str, part: Part) -> Spelled:
-    """A part of names alone, with the white space between them."""
+    """A part of names alone, with the white space and the marks between them."""
     stretches: list[str | int] = []
     before = part.start
     for number, name in enumerate(part.names):
-        stretches += [text[before : name.start], number]
+        stretches += [text[before : name.start].translate(MARKS), number]
         before = name.end
+    stretches.append(text[before : part.end].translate(MARKS))
     return Spelled(0.0, *with_names(stretches, part.names))
 
 
