@@ -12,6 +12,7 @@ from .vocabulary import PairEncoder, Slot
 
 SENTENCE_END = re.compile(r"""[。！？!?]+[”’」』）)"']*|\n""")
 NUMBER = re.compile(r"\d[\d.,]*")
+LOOSE = frozenset(", ")
 UNITS = frozenset("月百千万亿")  # English writes the number before such a one differently
 COMMA = re.compile(r"[，；、：,;:]|\s")
 
@@ -139,12 +140,15 @@ def _copied(
         if not _may_change(text, *word.span()) or not found.isdisjoint(places):
             found.update(places)
     borders = set(ends)
-    start = end = -1
-    for place in sorted(found - taken):
+    start = end = 0
+    for place in [*sorted(found - taken), len(text) + 1]:
         if place != end or place in borders:
-            if start >= 0:
+            # Of a stretch that a name cuts, there may be marks and spaces at its ends.
+            while start < end and text[start] in LOOSE:
+                start += 1
+            while start < end and text[end - 1] in LOOSE:
+                end -= 1
+            if start < end:
                 yield Protected(start, end, text[start:end])
             start = place
         end = place + 1
-    if start >= 0:
-        yield Protected(start, end, text[start:end])

@@ -61,11 +61,12 @@ def encode(
 
     names: what names are called in the target language.
     share: of the names on both sides, so many are made placeholders, drawn by chance. Which ones
-        is drawn, too, so that all of them are learnt, however few names a sentence has.
+        is drawn, too, so that all of them are learnt, however few names a sentence has; in the
+        order of the source, as in prediction.
     """
     most = encoder.options.placeholders
     slots = draw_slots(texts, names, share, most) if names is not None else []
-    numbers = random.sample(range(most), len(slots))
+    numbers = sorted(random.sample(range(most), len(slots)))
     source = [Slot(*own, number) for number, (own, _) in zip(numbers, slots, strict=True)]
     target = [Slot(*other, number) for number, (_, other) in zip(numbers, slots, strict=True)]
     return Pair(

@@ -20,7 +20,7 @@ NETWORK = {
     "ff_width": 128,
     "dropout": 0.0,
 }
-TEXT = {"@misc": "spacy-flat.TranslationOptions.v1", "char_min_freq": 1}
+TEXT = {"@misc": "spacy-flat.TranslationOptions.v1", "char_min_freq": 1, "placeholders": 4}
 FEW = (
     ("王小明住在上海。", "Wang Xiaoming lives in Shanghai."),
     ("李华住在北京。", "Li Hua lives in Beijing."),

@@ -35,7 +35,7 @@ NETWORK = {
     "decoder_layers": 1,
     **dict.fromkeys(DROPOUTS, 0.0),
 }
-TEXT = {"char_min_freq": 1, "target_pieces": 300}
+TEXT = {"char_min_freq": 1, "target_pieces": 300, "placeholders": 4}
 
 
 def blank(segmenter: str = "char") -> Language:
@@ -116,7 +116,7 @@ def _one_thread() -> None:
 @pytest.fixture(scope="session")
 def trained() -> Language:
     """Knows the pairs. Not to be changed: take `copy_of`."""
-    return make(steps=70)
+    return make(steps=120)
 
 
 @pytest.fixture

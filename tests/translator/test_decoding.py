@@ -62,13 +62,14 @@ def log_prob_of_next(network: Seq2Seq, source: Ints, written: list[int]) -> torc
     return scores[-1].double().log_softmax(0)
 
 
-def allowed(network: Seq2Seq, source: Source, how: Decoding, written: list[int]) -> set[int]:
-    """The keys that may come next."""
+def allowed(
+    network: Seq2Seq, source: Source, how: Decoding, written: list[int], log_probs: torch.Tensor
+) -> set[int]:
+    """The keys that may come next. Where a sentence would end before all of its names are written,
+    one of these comes next."""
     longest = int(how.max_ratio * len(source.keys)) + 10 + source.n_names
     due = set(range(NAMES, NAMES + source.n_names)) - set(written)
     keys = set(range(FIRST, network.n_keys)) | due
-    if not due and written:
-        keys.add(END)
     if longest - len(written) <= len(due) + 1:
         keys = due or {END}
     n = how.no_repeat_ngram
@@ -76,7 +77,10 @@ def allowed(network: Seq2Seq, source: Source, how: Decoding, written: list[int])
         before = {tuple(written[i : i + n]) for i in range(len(written) - n + 1)}
         recent = written[len(written) - n + 1 :]
         keys -= {key for key in range(FIRST, network.n_keys) if (*recent, key) in before}
-    return keys
+    if not due:
+        return keys | ({END} if written else set())
+    would_end = written and all(log_probs[END] > log_probs[key] for key in keys)
+    return due if would_end else keys
 
 
 def greedy(network: Seq2Seq, source: Source, how: Decoding) -> list[int]:
@@ -84,7 +88,7 @@ def greedy(network: Seq2Seq, source: Source, how: Decoding) -> list[int]:
     written: list[int] = []
     while True:
         log_probs = log_prob_of_next(network, source.keys, written)
-        keys = allowed(network, source, how, written)
+        keys = allowed(network, source, how, written, log_probs)
         best = max(keys, key=lambda key: float(log_probs[key]))
         if best == END:
             return written
@@ -101,7 +105,7 @@ def beam_search(network: Seq2Seq, source: Source, how: Decoding) -> list[Hypothe
         longer = []
         for score, written in going:
             log_probs = log_prob_of_next(network, source.keys, written)
-            for key in allowed(network, source, how, written):
+            for key in allowed(network, source, how, written, log_probs):
                 longer.append((score + float(log_probs[key]), [*written, key]))
         longer.sort(key=lambda each: -each[0])
         for score, written in longer[:W]:
