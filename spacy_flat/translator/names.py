@@ -52,6 +52,7 @@ DIVISIONS = {
     "自治州": "Autonomous Prefecture",
     "自治县": "Autonomous County",
     "新区": "New Area",
+    "地区": "Region",
     "大街": "Street",
     "大道": "Avenue",
     "省": "Province",
@@ -147,6 +148,11 @@ def common_names() -> Mapping[str, str]:
     return MappingProxyType(name_list(COMMON_NAMES))
 
 
+@cache
+def common_table() -> NameTable:
+    return NameTable(common_names())
+
+
 class NameTable:
     """Names that are known, and what the target language calls them: a user's, and behind these
     others.
@@ -205,10 +211,10 @@ def bare_span(ent: Span) -> tuple[int, int]:
 
 
 def in_pinyin(name: str, label: str) -> str | None:
-    """How a person or a place is written in English without a list: 王小明 → "Wang Xiaoming",
-    嘉定区 → "Jiading District". None for any other label, and where it would be wrong or says
-    nothing: of countries, continents and oceans, of names without Chinese characters, and of rare
-    characters.
+    """How a person or a place is written in English: as it is commonly called, or in pinyin: 日本 →
+    "Japan", 王小明 → "Wang Xiaoming", 嘉定区 → "Jiading District". None for any other label, and
+    where pinyin would be wrong or says nothing: of other countries, of names without Chinese
+    characters, and of rare characters.
 
     label: in upper or lower case.
 
@@ -217,10 +223,22 @@ def in_pinyin(name: str, label: str) -> str | None:
     kind = label.upper()
     if kind not in PERSONS | PLACES or not _HAN.search(name):
         return None
+    if common := _commonly(name, kind):
+        return common
     if kind in PLACES and name.endswith(FOREIGN_ENDS):
         return None
     written = person_in_pinyin(name) if kind in PERSONS else place_in_pinyin(name)
     return None if _HAN.search(written) else written  # of characters without a known reading
+
+
+def _commonly(name: str, kind: str) -> str | None:
+    """As English calls a name, or a place within another one: 美国加州 → "California, America"."""
+    parts = list(common_table().find(name))
+    if sum(part.end - part.start for part in parts) < len(name) or (
+        len(parts) > 1 and kind in PERSONS
+    ):
+        return None
+    return ", ".join(part.text for part in reversed(parts))
 
 
 def person_in_pinyin(name: str) -> str:

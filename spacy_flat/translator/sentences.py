@@ -14,6 +14,7 @@ SENTENCE_END = re.compile(r"""[。！？!?]+[”’」』）)"']*|\n""")
 NUMBER = re.compile(r"\d[\d.,]*")
 LOOSE = frozenset(", ")
 UNITS = frozenset("月百千万亿")  # English writes the number before such a one differently
+MARKS = str.maketrans("。，、；：！？（）“”‘’", ".,,;:!?()\"\"''")  # as English writes them
 COMMA = re.compile(r"[，；、：,;:]|\s")
 
 
@@ -47,7 +48,8 @@ def split(text: str, names: Sequence[Protected], encoder: PairEncoder) -> list[P
     Sentences end at 。！？ and at line ends. Those that have more than `max_length` characters, or
     more names than there are placeholders, are cut behind a comma, if possible. No name is cut: one
     that is longer is a part of its own. Characters that the encoder does not know, words in Latin
-    letters and numbers are names, too, that are called what they are.
+    letters and numbers are names, too, that are called what they are, with marks as English writes
+    them.
 
     names: sorted, without overlaps.
     """
@@ -149,6 +151,6 @@ def _copied(
             while start < end and text[end - 1] in LOOSE:
                 end -= 1
             if start < end:
-                yield Protected(start, end, text[start:end])
+                yield Protected(start, end, text[start:end].translate(MARKS))
             start = place
         end = place + 1

@@ -13,11 +13,8 @@ from .annotations import TranslationEnt
 from .decoding import Decoding, Hypothesis, Source
 from .model import Seq2SeqModel, encoder_of, write
 from .names import Protected, with_names
-from .sentences import Part, gap, split
+from .sentences import MARKS, Part, gap, split
 from .vocabulary import PairEncoder
-
-# Chinese marks, and how English writes them.
-MARKS = str.maketrans("。，、；：！？（）“”‘’", ".,,;:!?()\"\"''")
 
 
 class Sentence(NamedTuple):

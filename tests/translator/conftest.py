@@ -116,7 +116,7 @@ def _one_thread() -> None:
 @pytest.fixture(scope="session")
 def trained() -> Language:
     """Knows the pairs. Not to be changed: take `copy_of`."""
-    return make(steps=120)
+    return make(steps=160)
 
 
 @pytest.fixture

@@ -304,8 +304,10 @@ def test_texts_without_anything_to_translate(trained: Language) -> None:
     for text in ("", " ", "\n \t"):
         assert trained(text)._.translation == ""
         assert trained(text)._.translation_ents == trained(text)._.translation_sents == ()
-    for text in ("😀", "😀😀 👍🏽", "龘靐"):
+    for text in ("😀", "😀😀 👍🏽", "龘靐", "Hello, world: this is GPT-4!", "10:30"):
         assert trained(text)._.translation == text
+    for text, marks in (("。", "."), ("，、！", ",,!"), ("（NBA） “3.5”", '(NBA) "3.5"')):
+        assert trained(text)._.translation == marks
     doc = with_ents(trained, "王芳北京 王芳😀", ("王芳", "PER"), ("北京", "LOC"), ("王芳", "PER"))
     (found,) = translator(trained).translate([doc])[0]
     assert found.text == "Wang Fang Beijing Wang Fang😀"

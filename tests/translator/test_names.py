@@ -17,10 +17,11 @@ from spacy.tokens import Doc
 from spacy.util import registry
 
 from spacy_flat.translator.names import (
+    LATIN,
+    NameTable,
     Protected,
-    find_names,
+    common_names,
     in_pinyin,
-    mark,
     name_list,
     places,
     protected,
@@ -89,6 +90,10 @@ def test_no_list() -> None:
         ("吕布", "Lü Bu"),
         ("汤姆·李", "Tangmu Li"),
         ("阿Q", "AQ"),
+        ("王先生", "Mr. Wang"),
+        ("欧阳兰女士", "Ms. Ouyang Lan"),
+        ("先生", "Xian Sheng"),
+        ("克林顿", "Clinton"),
         # Their last characters are those of countries, continents and oceans.
         ("王建国", "Wang Jianguo"),
         ("陈国", "Chen Guo"),
@@ -121,6 +126,15 @@ def test_persons_in_pinyin(name: str, pinyin: str) -> None:
         ("延边自治州", "Yanbian Autonomous Prefecture"),
         ("宁夏自治区", "Ningxia Autonomous Region"),
         ("杭州", "Hangzhou"),
+        # As English calls them
+        ("日本", "Japan"),
+        ("南美洲", "South America"),
+        ("地中海", "Mediterranean Sea"),
+        ("陕西省", "Shaanxi Province"),
+        ("山西省", "Shanxi Province"),
+        ("台湾地区", "Taiwan Region"),
+        ("香港特别行政区", "Hong Kong Special Administrative Region"),
+        ("美国加州", "California, America"),
     ],
 )
 def test_places_in_pinyin(name: str, pinyin: str) -> None:
@@ -134,11 +148,8 @@ def test_places_in_pinyin(name: str, pinyin: str) -> None:
         ("腾讯", "ORG"),
         ("IBM", "LOC"),
         ("Tom", "PER"),
-        ("美国", "GPE"),
         ("中华人民共和国", "GPE"),
-        ("亚洲", "LOC"),
-        ("南美洲", "LOC"),
-        ("太平洋", "LOC"),
+        ("沙特王国", "GPE"),
         # pypinyin has no reading of 烪.
         ("王烪", "PER"),
         ("烪村", "LOC"),
@@ -167,12 +178,20 @@ def with_ents(nlp: Language, text: str, *ents: tuple[int, int, str]) -> Doc:
 def test_entities_with_a_known_translation(nlp: Language) -> None:
     doc = with_ents(nlp, "王小明在腾讯，李华在 美国", (0, 3, "PER"), (4, 6, "ORG"), (11, 13, "LOC"))
     names = {"王小明": "Ming", "李华": "Li Hua"}  # the second is no entity
-    assert protected(doc, names) == [Protected(0, 3, "Ming", "PER")]
-    assert protected(doc, {}) == [Protected(0, 3, "Wang Xiaoming", "PER")]
-    assert protected(doc, {"美国": "US"}, pinyin=False) == [Protected(11, 13, "US", "LOC")]
-    assert protected(doc, {"腾讯": "Tencent"}, labels={"ORG"}) == [
+    assert protected(doc, NameTable(names))[0] == Protected(0, 3, "Ming", "PER")
+    assert protected(doc, NameTable({})) == [
+        Protected(0, 3, "Wang Xiaoming", "PER"),
+        Protected(11, 13, "America", "LOC"),
+    ]
+    assert protected(doc, NameTable({"美国": "US"}), pinyin=False) == [
+        Protected(11, 13, "US", "LOC")
+    ]
+    assert protected(doc, NameTable({"腾讯": "Tencent"}), pinyin=False) == [
         Protected(4, 6, "Tencent", "ORG")
     ]
+    # A user's own names count before the others.
+    own = NameTable({"美国": "US"}, common_names())
+    assert [name.text for name in protected(doc, own)] == ["Wang Xiaoming", "Tencent", "US"]
 
 
 def test_many_entities_are_found_fast(nlp: Language) -> None:
@@ -180,25 +199,25 @@ def test_many_entities_are_found_fast(nlp: Language) -> None:
         nlp, "北京" * 5000, *((start, start + 2, "LOC") for start in range(0, 10**4, 2))
     )
     begin = time.process_time()
-    assert len(protected(doc, {"北京": "Beijing"})) == 5000
+    assert len(protected(doc, NameTable({"北京": "Beijing"}))) == 5000
     assert time.process_time() - begin < 3.0  # 0.05 s when the machine is idle
 
 
 def test_white_space_is_no_part_of_a_name(nlp: Language) -> None:
     doc = with_ents(nlp, " 北京 在", (0, 3, "LOC"))
     assert doc.ents[0].text == " 北京"
-    assert protected(doc, {}) == [Protected(1, 3, "Beijing", "LOC")]
-    assert protected(doc, {"北京": "Peking"}) == [Protected(1, 3, "Peking", "LOC")]
+    assert protected(doc, NameTable({})) == [Protected(1, 3, "Beijing", "LOC")]
+    assert protected(doc, NameTable({"北京": "Peking"})) == [Protected(1, 3, "Peking", "LOC")]
 
 
 def test_pypinyin_is_missing(nlp: Language, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is needed for names that are not in the list only."""
     monkeypatch.setitem(sys.modules, "pypinyin", None)
     doc = with_ents(nlp, "王小明", (0, 3, "PER"))
-    assert protected(doc, {"王小明": "Ming"})
-    assert protected(doc, {}, pinyin=False) == []
+    assert protected(doc, NameTable({"王小明": "Ming"}))
+    assert protected(doc, NameTable({}), pinyin=False) == []
     with pytest.raises(ImportError, match=r"F427.*spacy-flat\[translation\]"):
-        protected(doc, {})
+        protected(doc, NameTable({}))
 
 
 # Names in a translation
@@ -218,6 +237,8 @@ def test_pypinyin_is_missing(nlp: Language, monkeypatch: pytest.MonkeyPatch) -> 
         # 4, 5 and 6 are no entities, but were copied.
         ([4, 1, 5], "《Li》"),
         ([6, 1, 6, 0, 6], "NASA Li NASA Dr. NASA"),
+        (["He said:", 1, ",", 6], "He said: Li, NASA"),
+        (["  It   is", " ", "  ", 1, "  "], "It is Li "),
     ],
 )
 def test_names_are_apart_from_what_is_around_them(stretches: list[str | int], written: str) -> None:
@@ -229,25 +250,39 @@ def test_names_are_apart_from_what_is_around_them(stretches: list[str | int], wr
         assert found[slice(*places[number])] == texts[number]
 
 
+def test_what_all_languages_write_alike() -> None:
+    """Words with the marks within them, and phrases of them."""
+    text = "用GPT-4在New York花了3.14美元（1,000）：a@b.com、https://x.org/y?z=1，10:30，95%。A, B"
+    assert [match[0] for match in LATIN.finditer(text)] == [
+        "GPT-4",
+        "New York",
+        "3.14",
+        "1,000",
+        "a@b.com",
+        "https://x.org/y?z=1",
+        "10:30",
+        "95%",
+        "A, B",
+    ]
+
+
 # Names of pairs
 
 
 def test_names_that_stand_on_both_sides() -> None:
     names = {"美国": "US", "亚马逊": "Amazon", "亚马逊公司": "Amazon Inc."}
     source = "亚马逊公司在美国，美国有亚马逊"
-    assert [source[n.start : n.end] for n in find_names(source, names)] == [
+    found = list(NameTable(names).find(source))
+    assert [source[n.start : n.end] for n in found] == [
         "亚马逊公司",
         "美国",
         "美国",
         "亚马逊",
     ]
     target = "Amazon Inc. is in the US, where USA is written"
-    assert mark(source, target, names) == [
-        Protected(0, 5, "Amazon Inc."),
-        Protected(6, 8, "US"),
-    ]
-    assert mark(source, "AUS US US", names) == [Protected(6, 8, "US"), Protected(9, 11, "US")]
-    assert mark("", "US", names) == mark("美国", "", names) == mark("美国", "US", {}) == []
+    assert places(target, found) == [(0, 11), (22, 24), None, None]
+    assert places("AUS US US", found) == [None, (4, 6), (7, 9), None]
+    assert places("", found) == [None] * 4
 
 
 def test_longer_names_are_looked_for_first() -> None:
@@ -261,7 +296,7 @@ LETTERS = st.text("ab ", max_size=12)
 
 @given(LETTERS, st.dictionaries(st.text("ab", min_size=1, max_size=3), st.just("x"), max_size=4))
 def test_found_names_do_not_overlap(text: str, names: dict[str, str]) -> None:
-    found = list(find_names(text, names))
+    found = list(NameTable(names).find(text))
     assert all(text[name.start : name.end] in names for name in found)
     assert all(left.end <= right.start for left, right in pairwise(found))
     rest = text

@@ -95,7 +95,22 @@ def test_what_is_unknown_is_copied_sentence_by_sentence() -> None:
     text = "我们茶。书我们"
     parts = split(text, NO_NAMES, made)
     assert [text[part.start : part.end] for part in parts] == ["我们茶。", "书我们"]
-    assert [[name.text for name in part.names] for part in parts] == [["茶。"], ["书"]]
+    assert [[name.text for name in part.names] for part in parts] == [["茶."], ["书"]]
+
+
+def test_words_in_latin_letters_and_numbers_are_copied() -> None:
+    """But for numbers that a translation may well write in words."""
+    made = PairEncoder.learn(
+        TranslationOptions(char_min_freq=1, target_pieces=256),
+        [KNOWN + "GPT0123456789月万.-"],
+        ["tea"],
+    )
+    text = "我们喜欢GPT-4，12月3书25茶 1.5万茶 2023。"
+    (part,) = split(text, NO_NAMES, made)
+    assert [name.text for name in part.names] == ["GPT-4", "25", "2023"]
+    # Not what an entity has, nor the space beside it.
+    (part,) = split("喜欢GPT 25", [Protected(2, 5, "it", "X")], made)
+    assert [name.text for name in part.names] == ["it", "25"]
 
 
 def test_gaps() -> None:

@@ -19,11 +19,14 @@ from thinc.api import fix_random_seed
 from spacy_flat.nn.optimizers import SGD, AdamW, warmup
 from spacy_flat.translator.batch import PairBatch
 from spacy_flat.translator.corpus import likelihood_corpus
-from spacy_flat.translator.names import Protected
+from spacy_flat.translator.names import NameTable, Protected
 from spacy_flat.translator.scores import score_translations
-from spacy_flat.translator.training import Texts, candidates, draw_slots, encode
+from spacy_flat.translator.training import Texts, candidates, draw_slots, encode, joined
 
 from .conftest import NAMES, PAIRS, TEXTS, add, blank, examples_of, found, make, train, translator
+
+TABLE = NameTable(NAMES)
+NAMES_FROM = 3  # the key of the first placeholder
 
 
 @pytest.mark.parametrize(
@@ -221,17 +224,17 @@ def test_the_default_dropouts() -> None:
 
 def test_names_on_both_sides() -> None:
     texts = Texts("王芳的NBA在北京", "Beijing has the NBA of Wang Fang")
-    slots = draw_slots(texts, NAMES, share=1.0, most=8)
+    slots = draw_slots(texts, TABLE, share=1.0, most=8)
     assert [(texts.source[slice(*own)], texts.target[slice(*other)]) for own, other in slots] == [
         ("王芳", "Wang Fang"),
         ("NBA", "NBA"),
         ("北京", "Beijing"),
     ]
-    assert len(draw_slots(texts, NAMES, share=1.0, most=2)) == 2
-    assert draw_slots(texts, NAMES, share=0.0, most=8) == []
-    assert draw_slots(Texts("王芳的NBA", "nba, basketball"), NAMES, 1.0, 8) == []
+    assert len(draw_slots(texts, TABLE, share=1.0, most=2)) == 2
+    assert draw_slots(texts, TABLE, share=0.0, most=8) == []
+    assert draw_slots(Texts("王芳的NBA", "nba, basketball"), TABLE, 1.0, 8) == []
     random.seed(0)
-    drawn = sum(len(draw_slots(texts, NAMES, 0.3, 8)) for _ in range(200))
+    drawn = sum(len(draw_slots(texts, TABLE, 0.3, 8)) for _ in range(200))
     assert 0.2 < drawn / 600 < 0.4
 
 
@@ -247,16 +250,52 @@ def test_the_list_of_names_makes_placeholders() -> None:
         return forward(batch)  # type: ignore[no-any-return]
 
     network.forward = note
-    for names, rate, expected in ((NAMES, 1.0, [3, 4]), (NAMES, 0.0, []), ({}, 1.0, [])):
-        pipe.names, pipe.placeholder_rate = names, rate
+    # Of itself the translator knows Beijing.
+    for names, pinyin, rate, expected in (
+        (NAMES, False, 1.0, 2),
+        (NAMES, False, 0.0, 0),
+        ({}, False, 1.0, 0),
+        ({}, True, 1.0, 1),
+    ):
+        pipe.names, pipe.pinyin, pipe.placeholder_rate = names, pinyin, rate
         pipe.update(examples_of(blank(), [("王芳喜欢北京。", "Wang Fang likes Beijing.")]))
         batch = learnt.pop()
-        for keys in (batch.source.keys, batch.targets):
-            assert [key for key in keys.ravel().tolist() if 3 <= key <= 10] == expected
+        source, target = (
+            [key for key in keys.ravel().tolist() if NAMES_FROM <= key < NAMES_FROM + 4]
+            for keys in (batch.source.keys, batch.targets)
+        )
+        assert source == target
+        assert len(source) == expected
+
+
+def test_joined_pairs(trained: Language) -> None:
+    pairs = [Texts(*pair) for pair in PAIRS]
+    assert joined(pairs, 0.0, 200) == pairs
+    (one,) = joined(pairs, 1.0, 200)
+    assert one == Texts("".join(TEXTS), " ".join(target for _, target in PAIRS))
+    # No longer than allowed, and not behind a text that ends in a word.
+    assert all(len(side) <= 40 for pair in joined(pairs, 1.0, 40) for side in pair)
+    assert len(joined(pairs, 1.0, 40)) == 4
+    open_end = [Texts("茶", "tea"), Texts("书", "books")]
+    assert joined(open_end, 1.0, 200) == open_end
+    random.seed(0)
+    assert 250 < len(joined([Texts("茶。", "Tea.")] * 500, 0.3, 10_000)) < 400
+    # In updates.
+    pipe = translator(make())
+    for rate, expected in ((0.0, 5), (1.0, 1)):
+        pipe.join_rate = rate
+        seen: list[int] = []
+        forward = pipe.model._func
+        pipe.model._func = lambda model, pairs, is_train, f=forward, s=seen: (
+            s.append(len(pairs)) or f(model, pairs, is_train)
+        )
+        pipe.update(examples_of(trained))
+        pipe.model._func = forward
+        assert seen == [expected]
 
 
 def test_listed_names_come_before_what_is_written_alike() -> None:
-    found = list(candidates("NBA球星2021", {"NBA球星": "basketball star"}))
+    found = list(candidates("NBA球星2021", NameTable({"NBA球星": "basketball star"})))
     assert [(name.start, name.end, name.text) for name in found] == [
         (0, 5, "basketball star"),
         (5, 9, "2021"),
@@ -266,21 +305,28 @@ def test_listed_names_come_before_what_is_written_alike() -> None:
 def test_what_is_written_alike() -> None:
     """Words with all their digits, and numbers, but no single letters: most stand for nothing."""
     texts = Texts("A说A380比3D电视贵747倍", "A says an A380 costs 747 times as much as a 3D set")
-    slots = draw_slots(texts, {}, share=1.0, most=8)
-    assert [texts.source[slice(*own)] for own, _ in slots] == ["A380", "747"]
-    assert [texts.target[slice(*other)] for _, other in slots] == ["A380", "747"]
+    slots = draw_slots(texts, NameTable({}), share=1.0, most=8)
+    assert [texts.source[slice(*own)] for own, _ in slots] == ["A380", "3D", "747"]
+    assert [texts.target[slice(*other)] for _, other in slots] == ["A380", "3D", "747"]
 
 
 def test_placeholders_have_the_same_number_on_both_sides(trained: Language) -> None:
     encoder = translator(trained).model.attrs["encoder"]
-    pair = encode(Texts("王芳喜欢北京", "Beijing is liked by Wang Fang"), encoder, NAMES, 1.0)
-    assert [key for key in pair.source.tolist() if 3 <= key <= encoder.first] == [3, 4]
-    assert [key for key in pair.target.tolist() if 3 <= key <= encoder.first] == [4, 3]
-    names = ["Li", "Xi'an"]
-    carried = [Protected(0, 2, name) for name in names]
+    texts = Texts("王芳喜欢北京", "Beijing is liked by Wang Fang")
+    drawn = set()
+    for _ in range(100):
+        pair = encode(texts, encoder, TABLE, 1.0)
+        first, second = (key for key in pair.source.tolist() if 3 <= key <= encoder.first)
+        assert first < second
+        assert [key for key in pair.target.tolist() if 3 <= key <= encoder.first] == [second, first]
+        drawn |= {first, second}
+    # All of them are learnt.
+    assert drawn == {3, 4, 5, 6}
+    carried = [Protected(0, 2, name) for name in ("A", "B", "C", "D")]
     text, places = encoder.spell(pair.target[1:-1].tolist(), carried)
-    assert text == "Xi'an is liked by Li"
-    assert [text[slice(*place)] for place in places] == names
+    names = [carried[key - 3].text for key in (first, second)]
+    assert text == f"{names[1]} is liked by {names[0]}"
+    assert [text[slice(*places[key - 3])] for key in (first, second)] == names
 
 
 # What a network is built for
@@ -310,10 +356,12 @@ def test_gold_of_another_type(trained: Language, gold: object) -> None:
 
 def test_pieces_keep_all_of_a_text(trained: Language) -> None:
     encoder = translator(trained).model.attrs["encoder"]
-    for text in ("I like tea.", "“Quotes” — don't", "naïve 😀 中文", "a  b", "\ud800"):
+    for text in ("I like tea.", "“Quotes” — don't", "naïve 😀 中文", "\ud800"):
         keys = encoder.target_keys(text)[1:-1].tolist()
         expected = text.replace("\ud800", "?")
         assert encoder.spell(keys, []) == (expected, [])
+    # Spaces are one each, as in the texts that are learnt.
+    assert encoder.spell(encoder.target_keys("a  b")[1:-1].tolist(), []) == ("a b", [])
     # Bytes that are no character are left out.
     broken = encoder.target_keys("é")[1:-1].tolist()[:1]
     assert encoder.spell(broken, [])[0] == ""
@@ -335,7 +383,7 @@ def test_shared_pieces_are_one_table() -> None:
     apart = make({}, {"source": "bpe", "source_pieces": 280})
     network = translator(apart).model.shims[0].module
     encoder = translator(apart).model.attrs["encoder"]
-    assert len(network.source.weight) == len(encoder.source) + 11 != len(network.target.weight)
+    assert len(network.source.weight) == len(encoder.source) + 7 != len(network.target.weight)
 
 
 def test_evaluating_without_translating(tmp_path: Path, trained: Language) -> None:
