@@ -23,9 +23,9 @@ from spacy.util import load_config, registry
 from spacy_flat.text.units import Ints
 from spacy_flat.translator.batch import Side
 from spacy_flat.translator.decoding import Decoding, Source, search
+from spacy_flat.translator.keys import END, NAMES, START
 from spacy_flat.translator.network import Seq2Seq, Seq2SeqSizes, State
 from spacy_flat.translator.options import Seq2SeqOptions, TranslationOptions
-from spacy_flat.translator.vocabulary import END, NAMES, START
 
 N_PLACEHOLDERS = TranslationOptions().placeholders
 FIRST = NAMES + N_PLACEHOLDERS

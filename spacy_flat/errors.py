@@ -690,7 +690,11 @@ class Errors(metaclass=_Coded):
     )
 
     # The translator
-    F400 = "{use} need the library {library!r}. Run: pip install 'spacy-flat[translation]'"
+    F400 = (
+        "Component {name!r} can learn from none of the {n} training pairs: each has a side of more "
+        "than {longest} characters. Cut the texts into sentences, or raise longest_pair in "
+        "[components.{name}.model.text]."
+    )
     F403 = (
         "Component {name!r} cannot be initialised: no training example has a text and a "
         "translation in doc._.translation. Convert the corpus with `python -m spacy flat convert`, "
@@ -917,6 +921,16 @@ class Warnings(metaclass=_Coded):
         "exchange them and convert again."
     )
     W380 = "{path}: this checkpoint is damaged ({reason}); the one before is taken."
+    W400 = (
+        "{name}: {left_out} of {n} training pairs are left out, since a side has more than "
+        "{longest} characters. Cut the texts into sentences, or raise longest_pair in "
+        "[components.{name}.model.text]."
+    )
+    W401 = (
+        "{name}: no training pair has a name, a number or a word in Latin letters on both sides, "
+        "or placeholder_rate is 0: the network can't learn where such stand in a translation. Give "
+        "a list of names in [initialize.components.{name}.names], or set carry_names = false."
+    )
     W460 = (
         "{count} files in the folders were left out, since their names do not say what they hold: "
         "{names}."

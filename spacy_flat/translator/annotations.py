@@ -1,12 +1,12 @@
-"""What the component writes to Docs: the translation, and the entities in it.
+"""What the component writes to Docs: the translation, its sentences, and the entities in it.
 
-Both are kept in `doc.user_data` as plain strings and numbers, so that a DocBin with
+All are kept in `doc.user_data` as plain strings and numbers, so that a DocBin with
 `store_user_data=True`, pickling and worker processes keep them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from spacy.tokens import Doc
@@ -30,6 +30,13 @@ class TranslationEnt(NamedTuple):
     source: tuple[int, int] | None = None
 
 
+class Sentence(NamedTuple):
+    """A part of a text and its translation, in characters of both."""
+
+    source: tuple[int, int]
+    target: tuple[int, int]
+
+
 def translation_ents(doc: Doc) -> tuple[TranslationEnt, ...]:
     """The entities of a Doc's translation, in their order."""
     return tuple(
@@ -42,6 +49,16 @@ def set_translation_ents(doc: Doc, ents: Iterable[TranslationEnt]) -> None:
     """Write the entities of a Doc's translation. They are sorted by where they stand."""
     in_order = sorted(ents, key=lambda ent: (ent.start, ent.end))
     doc.user_data[_KEY] = tuple(tuple(ent) for ent in in_order)
+
+
+def translation_sents(doc: Doc) -> tuple[Sentence, ...]:
+    """The sentences of a Doc's text and of its translation, in characters of both."""
+    found = doc.user_data.get("translation_sents", ())
+    return tuple(Sentence(tuple(source), tuple(target)) for source, target in found)
+
+
+def set_translation_sents(doc: Doc, sents: Sequence[Sentence]) -> None:
+    doc.user_data["translation_sents"] = tuple(tuple(sent) for sent in sents)
 
 
 def gold_translation(reference: Doc) -> str | None:
@@ -58,3 +75,5 @@ if not Doc.has_extension("translation"):
     Doc.set_extension("translation", default=None)
 if not Doc.has_extension("translation_ents"):
     Doc.set_extension("translation_ents", getter=translation_ents, setter=set_translation_ents)
+if not Doc.has_extension("translation_sents"):
+    Doc.set_extension("translation_sents", getter=translation_sents, setter=set_translation_sents)

@@ -1,5 +1,6 @@
 """`seq2seq_translator`: what spaCy sees of the translator."""
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,16 +14,16 @@ from spacy.vocab import Vocab
 from thinc.api import Config, Optimizer
 
 from ..arguments import require_count
-from ..errors import Errors
+from ..errors import Errors, Warnings
 from ..log import logger
 from ..pipe import NetworkPipe, is_bool, is_number, mean_loss, setting
 from .corpus import is_scored_only, translated
 from .decoding import MAX_BEAM, MAX_PENALTY, MAX_RATIO, MIN_RATIO, Decoding
 from .entities import load_reader, with_found
-from .model import Predictions, Seq2SeqModel, encoder_of, initialise, log_probs, network_of
+from .model import Pair, Predictions, Seq2SeqModel, encoder_of, initialise, log_probs, network_of
 from .names import NameTable, Protected, common_names, is_name_list, protected
 from .scores import make_scorer
-from .training import Texts, all_texts, encode, joined
+from .training import Texts, all_texts, draw_slots, encode, joined
 from .vocabulary import PairEncoder
 from .writing import Translation, translate
 
@@ -59,7 +60,8 @@ DEFAULT_MODEL = Config().from_str(DEFAULT_CONFIG)["model"]
         "entities": None,
         "scorer": {"@scorers": "spacy-flat.translation_scorer.v1"},
     },
-    default_score_weights={"bleu": 1.0, "chrf": 0.0, "translation_log_prob": None},
+    # Not "bleu" and "chrf", which would be 0 in meta.json where dev is not decoded.
+    default_score_weights={"translation_log_prob": 1.0},
 )
 def make_seq2seq_translator(
     nlp: Language,
@@ -163,6 +165,7 @@ class Seq2SeqTranslator(NetworkPipe):
         self.cfg["names"] = {}
         self._table: tuple[dict[str, str], bool, NameTable] | None = None
         self._reader: Language | None = entities if isinstance(entities, Language) else None
+        self._loaded: tuple[str, Language] | None = None
 
     beam = setting(
         "beam",
@@ -295,10 +298,13 @@ class Seq2SeqTranslator(NetworkPipe):
         return known[2]
 
     def _entity_reader(self) -> Language | None:
-        if self._reader is None and self._source is not None:
-            self._reader = load_reader(self._source, self.name)
-        self._check_reader(self._reader)
-        return self._reader
+        reader, source = self._reader, self._source
+        if source is not None:
+            if self._loaded is None or self._loaded[0] != source:
+                self._loaded = source, load_reader(source, self.name)
+            reader = self._loaded[1]
+        self._check_reader(reader)
+        return reader
 
     def _check_reader(self, reader: Language | None) -> None:
         """Raises ValueError (F405) for a pipeline that translates: it may be this very one."""
@@ -311,11 +317,11 @@ class Seq2SeqTranslator(NetworkPipe):
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """What the scorer gives, of those examples that are translated, and
         `translation_log_prob`: the mean natural logarithm of the probability of a piece of the
-        gold translations. It rises as the network gets better. None where there is no gold."""
+        gold translations, but for those that are too long to learn from. It rises as the network
+        gets better. None where there is no gold."""
         examples = list(examples)
         found = {"bleu": None, "chrf": None}
-        texts = all_texts(examples)
-        pairs = [encode(each, encoder_of(self.model)) for each in texts]
+        pairs = self._learnable(all_texts(examples), NameTable({}), 0.0)
         n_predicted = sum(len(pair.target) - 1 for pair in pairs)
         log_prob = sum(log_probs(self.model, pairs)) / n_predicted if pairs else None
         if self.scorer is not None and (to_score := translated(examples)):
@@ -339,15 +345,8 @@ class Seq2SeqTranslator(NetworkPipe):
         examples = list(examples)
         validate_examples(examples, "Seq2SeqTranslator.update")
         self.require_initialised()
-        encoder = encoder_of(self.model)
-        longest = encoder.options.longest_pair
-        names = self._known_names()
-        known = [texts for texts in all_texts(examples) if len(texts.source) <= longest]
-        pairs = [
-            encode(texts, encoder, names, self.placeholder_rate)
-            for texts in joined(known, self.join_rate, longest)
-        ]
-        pairs = [pair for pair in pairs if max(map(len, pair)) <= longest + 2]
+        texts = joined(all_texts(examples), self.join_rate, self._longest)
+        pairs = self._learnable(texts, self._known_names(), self.placeholder_rate)
         if not pairs:
             return self.learn_nothing(losses)
         predictions, backprop = self.model.begin_update(pairs)
@@ -357,6 +356,17 @@ class Seq2SeqTranslator(NetworkPipe):
             for part in predictions.batches
         )
         return self.learn(batch_losses, n_predicted, losses, sgd, lambda: backprop(predictions))
+
+    @property
+    def _longest(self) -> int:
+        return encoder_of(self.model).options.longest_pair
+
+    def _learnable(self, texts: Iterable[Texts], names: NameTable, share: float) -> list[Pair]:
+        """Those pairs that are not too long."""
+        encoder, longest = encoder_of(self.model), self._longest
+        short = (each for each in texts if len(each.source) <= longest)
+        pairs = (encode(each, encoder, names, share) for each in short)
+        return [pair for pair in pairs if max(map(len, pair)) <= longest + 2]
 
     def get_loss(
         self, examples: Iterable[Example], scores: Predictions
@@ -380,7 +390,7 @@ class Seq2SeqTranslator(NetworkPipe):
             placeholders.
 
         Raises ValueError (F403) where there is no pair of texts, and (F310) for names that are no
-        mapping of strings, ImportError (F400) without the `tokenizers` library.
+        mapping of strings; where all pairs are too long (F400).
         """
         validate_get_examples(get_examples, "Seq2SeqTranslator.initialize")
         texts = all_texts(get_examples())
@@ -393,7 +403,24 @@ class Seq2SeqTranslator(NetworkPipe):
             options, [each.source for each in texts], [each.target for each in texts]
         )
         initialise(self.model, encoder)
+        self._check_texts(texts)
         self._report(encoder, texts)
+
+    def _check_texts(self, texts: Sequence[Texts]) -> None:
+        """Warn of what can't be learnt. Raises ValueError (F400) where all texts are too long."""
+        none, longest = NameTable({}), self._longest
+        left_out = sum(
+            max(map(len, each)) > longest and not self._learnable([each], none, 0.0)
+            for each in texts
+        )
+        words = {"name": self.name, "n": len(texts), "longest": longest, "left_out": left_out}
+        if left_out == len(texts):
+            raise ValueError(Errors.F400.format(**words))
+        if left_out:
+            warnings.warn(Warnings.W400.format(**words), stacklevel=2)
+        names, rate = self._known_names(), self.placeholder_rate
+        if self.carry_names and not any(draw_slots(each, names, rate > 0, 1) for each in texts):
+            warnings.warn(Warnings.W401.format(name=self.name), stacklevel=2)
 
     def _report(self, encoder: PairEncoder, texts: Sequence[Texts]) -> None:
         unit = "pieces" if encoder.options.source == "bpe" else "characters"

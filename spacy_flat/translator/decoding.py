@@ -18,7 +18,7 @@ from ..arguments import require, require_count
 from ..errors import Errors
 from ..text.units import Ints
 from .batch import Side, like_lengths
-from .vocabulary import END, NAMES, START
+from .keys import END, NAMES, START
 
 if TYPE_CHECKING:
     from .network import Seq2Seq, State

@@ -26,8 +26,8 @@ from ..nn.positions import Positions
 from ..nn.transformer import linears
 from ..text.units import Ints
 from .batch import PairBatch, Side
+from .keys import END, NAMES
 from .options import Seq2SeqOptions
-from .vocabulary import END, NAMES
 
 BUCKETS, FAR = 32, 128  # of relative positions: how many numbers, and where all are one
 FIRST_ROOM = 32  # places for which a new cache has room
@@ -141,12 +141,14 @@ class Seq2Seq(nn.Module):
         return State(memory, memory.layers[0].new_empty(shape))
 
     def write(self, keys: Ints, state: State) -> Tensor:
-        """[N, T] further keys of the targets → [N·T, D], by which the next ones are predicted.
+        """[N, T] first keys of the targets, or [N, 1] further ones → [N·T, D], by which the next
+        ones are predicted.
 
         state: goes on by T places where it has a cache.
         """
         N, T = keys.shape
         before = state.length
+        assert T == 1 or not before, "the mask of several keys is that of whole targets"
         x = self._embed(self.target, keys, before)
         pairs = self.decoder_bias(T, before + T)
         state.make_room(T)

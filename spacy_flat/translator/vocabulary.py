@@ -17,19 +17,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import srsly
 
-from ..errors import Errors
 from ..text.batches import TextEncoder
 from ..text.codes import char_codes
 from ..text.units import Ints, Unit
 from ..text.vocabulary import KeyIndex, count_characters, pack, unpack
+from .keys import END, NAMES, START, UNKNOWN
 from .names import Protected, with_names
 from .options import TranslationOptions
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-
-UNKNOWN, START, END = 0, 1, 2
-NAMES = 3  # the key of the first placeholder
 
 
 class Slot(NamedTuple):
@@ -73,11 +70,7 @@ class Pieces:
 
     @classmethod
     def learn(cls, texts: Sequence[str], size: int) -> Pieces:
-        """Learn at most `size` pieces.
-
-        Raises ImportError (F400) without the `tokenizers` library.
-        """
-        require_tokenizers()
+        """Learn at most `size` pieces."""
         from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
         tokenizer = Tokenizer(models.BPE())
@@ -97,8 +90,6 @@ class Pieces:
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
-        """Raises ImportError (F400) without the `tokenizers` library."""
-        require_tokenizers()
         from tokenizers import Tokenizer
 
         return Tokenizer.from_str(self.data)
@@ -221,16 +212,6 @@ class PairEncoder(TextEncoder):
             if key >= NAMES:
                 found.append(key - NAMES)
         return found
-
-
-def require_tokenizers() -> None:
-    """Raises ImportError (F400) without the `tokenizers` library."""
-    try:
-        import tokenizers  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            Errors.F400.format(library="tokenizers", use="pieces of words")
-        ) from error
 
 
 def _encodable(text: str) -> str:

@@ -7,21 +7,12 @@ from dataclasses import dataclass
 from heapq import nlargest
 from typing import Any, NamedTuple
 
-from spacy.tokens import Doc
-
-from .annotations import TranslationEnt
+from .annotations import Sentence, TranslationEnt
 from .decoding import Decoding, Hypothesis, Source
 from .model import Seq2SeqModel, encoder_of, write
 from .names import Protected, with_names
 from .sentences import MARKS, Part, gap, split
 from .vocabulary import PairEncoder
-
-
-class Sentence(NamedTuple):
-    """A part of a text and its translation, in characters of both."""
-
-    source: tuple[int, int]
-    target: tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -142,17 +133,3 @@ def _joined(
                 ents.append(TranslationEnt(name.text, name.label, end + first, end + last, place))
         end += len(own.text)
     return Translation("".join(pieces), score, tuple(sents), tuple(ents))
-
-
-def translation_sents(doc: Doc) -> tuple[Sentence, ...]:
-    """The sentences of a Doc's text and of its translation, in characters of both."""
-    found = doc.user_data.get("translation_sents", ())
-    return tuple(Sentence(tuple(source), tuple(target)) for source, target in found)
-
-
-def set_translation_sents(doc: Doc, sents: Sequence[Sentence]) -> None:
-    doc.user_data["translation_sents"] = tuple(tuple(sent) for sent in sents)
-
-
-if not Doc.has_extension("translation_sents"):
-    Doc.set_extension("translation_sents", getter=translation_sents, setter=set_translation_sents)

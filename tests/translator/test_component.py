@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import pickle
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -230,16 +229,6 @@ def test_loading_executes_nothing_from_the_files(
         monkeypatch.setattr(pickle, name, refuse)
     monkeypatch.setattr(torch, "load", refuse)
     assert found(spacy.load(tmp_path), TEXTS) == found(trained, TEXTS)
-
-
-def test_without_tokenizers(trained: Language, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = trained.to_bytes()
-    monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(ImportError, match=r"F400.*tokenizers.*spacy-flat\[translation\]"):
-        make()
-    loaded = spacy.util.load_model_from_config(trained.config).from_bytes(data)
-    with pytest.raises(ImportError, match="F400"):
-        loaded("我喜欢茶。")
 
 
 # Running
@@ -574,6 +563,23 @@ def test_entities_right_beside_what_was_carried() -> None:
         TranslationEnt("Beijing", "GPE", 0, 7),
         TranslationEnt("Tianjin", "GPE", 8, 15),
     ]
+
+
+def test_another_path_of_entities_counts_at_once(
+    trained: Language, copy_of: Copy, tmp_path: Path
+) -> None:
+    english().to_disk(tmp_path / "en")
+    spacy.blank("en").to_disk(tmp_path / "none")
+    nlp = copy_of(trained)
+    for path, n_found in (("en", 1), ("none", 0), ("en", 1)):
+        translator(nlp).entities = tmp_path / path
+        assert len(nlp("我喜欢茶。")._.translation_ents) == n_found
+    # Also of what is loaded over it.
+    data = translator(nlp).to_bytes()
+    translator(nlp).entities = tmp_path / "none"
+    assert not nlp("我喜欢茶。")._.translation_ents
+    translator(nlp).from_bytes(data)
+    assert nlp("我喜欢茶。")._.translation_ents
 
 
 def test_the_path_of_entities_is_saved(trained: Language, copy_of: Copy, tmp_path: Path) -> None:

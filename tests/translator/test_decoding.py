@@ -12,6 +12,7 @@ from spacy_flat.nn.positions import sinusoids
 from spacy_flat.text.units import Ints
 from spacy_flat.translator.batch import PairBatch, Side, like_lengths
 from spacy_flat.translator.decoding import Decoding, Hypothesis, Source, decode, search
+from spacy_flat.translator.keys import END, NAMES, START
 from spacy_flat.translator.network import (
     BUCKETS,
     DistanceBias,
@@ -21,7 +22,6 @@ from spacy_flat.translator.network import (
     distance_buckets,
 )
 from spacy_flat.translator.options import Seq2SeqOptions
-from spacy_flat.translator.vocabulary import END, NAMES, START
 
 N_PLACEHOLDERS = 2
 FIRST = NAMES + N_PLACEHOLDERS  # key of the first piece

@@ -6,7 +6,9 @@ from __future__ import annotations
 import math
 import random
 import re
+import warnings
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,8 @@ from spacy_flat.translator.training import Texts, candidates, draw_slots, encode
 from .conftest import NAMES, PAIRS, TEXTS, add, blank, examples_of, found, make, train, translator
 
 TABLE = NameTable(NAMES)
+W400 = "[W400] seq2seq_translator: 1 of 2 training pairs"
+W401 = "[W401] seq2seq_translator: no training pair has a name"
 NAMES_FROM = 3  # the key of the first placeholder
 
 
@@ -330,6 +334,42 @@ def test_placeholders_have_the_same_number_on_both_sides(trained: Language) -> N
 
 
 # What a network is built for
+
+
+def test_what_cannot_be_learnt() -> None:
+    """Pairs that are too long, and where names go if no pair has any."""
+    long = ("茶" * 70, "tea " * 70)
+    for pairs, text, settings, expected in (
+        ([long], {"longest_pair": 50}, {}, None),
+        ([long, PAIRS[0]], {"longest_pair": 50}, {"carry_names": False}, [W400]),
+        (PAIRS[:1], {}, {}, [W401]),
+        (PAIRS[:1], {}, {"carry_names": False}, []),
+        (PAIRS, {}, {"placeholder_rate": 0.0}, [W401]),
+        (PAIRS, {}, {}, []),
+    ):
+        nlp = blank()
+        add(nlp, text=text, **settings)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            if expected is None:
+                with pytest.raises(ValueError, match=r"F400.*none of the 1 .* more than 50 "):
+                    nlp.initialize(partial(examples_of, nlp, pairs))
+                continue
+            nlp.initialize(partial(examples_of, nlp, pairs))
+        told = [str(each.message) for each in caught if "seq2seq_translator" in str(each.message)]
+        assert len(told) == len(expected)
+        for message, start in zip(told, expected, strict=True):
+            assert message.startswith(start)
+
+
+def test_scores_are_of_what_could_be_learnt(trained: Language) -> None:
+    """Memory is bounded: nothing longer is computed at once."""
+    long = [("茶" * 5000, "tea " * 5000)]
+    scores = translator(trained).score(examples_of(trained, long))
+    assert scores["translation_log_prob"] is None
+    both = translator(trained).score(examples_of(trained, [*PAIRS, *long]))
+    alone = translator(trained).score(examples_of(trained))
+    assert both["translation_log_prob"] == pytest.approx(alone["translation_log_prob"])
 
 
 def test_without_pairs() -> None:

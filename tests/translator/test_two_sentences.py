@@ -40,7 +40,7 @@ def english() -> Language:
 
 @pytest.fixture(scope="module")
 def nlp(english: Language) -> Language:
-    nlp = by_heart(PAIRS)
+    nlp = by_heart(PAIRS, steps=300)
     translator = nlp.get_pipe("seq2seq_translator")
     assert isinstance(translator, Seq2SeqTranslator)
     translator.entities = english
