@@ -347,7 +347,7 @@ class Errors(metaclass=_Coded):
     )
     # Parallel corpora and names
     F420 = (
-        "{path}, line {line}: no line beside it, since {shorter} has {n} lines only. The two files "
+        "{path}, line {line}: no line beside it, since {shorter} ends before. The two files "
         "must have a line for each other's: find where one is missing; which belong together can't "
         "be told, so --repair is of no help."
     )
@@ -930,6 +930,10 @@ class Warnings(metaclass=_Coded):
         "{name}: no training pair has a name, a number or a word in Latin letters on both sides, "
         "or placeholder_rate is 0: the network can't learn where such stand in a translation. Give "
         "a list of names in [initialize.components.{name}.names], or set carry_names = false."
+    )
+    W402 = (
+        "No name of {path} was used: no component of {pipeline} found an entity in the texts. Names "
+        "are carried through where a component before the translator sets doc.ents."
     )
     W460 = (
         "{count} files in the folders were left out, since their names do not say what they hold: "

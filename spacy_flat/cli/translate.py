@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from wasabi import msg
 
-from ..errors import Errors
+from ..errors import Errors, Warnings
 from ..files import replacing
 from ._components import load_component
+from ._gpu import use_gpu
 from .show import lines_of, show_translation
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def translate(
     entities: Annotated[
         str, typer.Option(help="Pipeline that finds the entities of the translations")
     ] = "",
+    gpu_id: Annotated[int, typer.Option("--gpu-id", "-g", help="GPU, or -1 for the CPU")] = -1,
     component: Annotated[
         str, typer.Option("--component", help="The component of the pipeline that translates")
     ] = "",
@@ -57,6 +59,7 @@ def translate(
     texts = [*(texts or ()), *(lines_of(file) if file else ())]
     if not texts:
         raise ValueError(Errors.F430)
+    use_gpu(gpu_id)
     nlp, translator = load_translator(model, component)
     if beam is not None:
         translator.beam = beam
@@ -64,10 +67,16 @@ def translate(
         translator.names = {**translator.names, **name_list(names)}
     if entities:
         translator.entities = entities
-    docs = list(nlp.pipe(texts))
-    for doc in docs:
+    docs = []  # kept for the page alone
+    any_entities = False
+    for doc in nlp.pipe(texts):
         msg.divider(doc.text)
         show_translation(doc)
+        any_entities = any_entities or bool(doc.ents)
+        if html is not None:
+            docs.append(doc)
+    if names is not None and not any_entities:
+        msg.warn(Warnings.W402.format(pipeline=model, path=names))
     if html is not None:
         from ..translator.html import side_by_side
 

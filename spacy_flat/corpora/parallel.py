@@ -146,7 +146,7 @@ def aligned_pairs(path: Path, options: ConvertOptions, repairs: Repairs) -> Iter
             raise ValueError(Errors.F424.format(path=path))
         if left is None or right is None:
             longer, shorter = (options.target, path) if left is None else (path, options.target)
-            error = Errors.F420.format(path=longer, line=line, shorter=shorter, n=line - 1)
+            error = Errors.F420.format(path=longer, line=line, shorter=shorter)
             raise ValueError(error)
         repairs.n_lines += 1
         yield line, source, translation
