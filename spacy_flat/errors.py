@@ -932,8 +932,8 @@ class Warnings(metaclass=_Coded):
         "a list of names in [initialize.components.{name}.names], or set carry_names = false."
     )
     W402 = (
-        "No name of {path} was used: no component of {pipeline} found an entity in the texts. Names "
-        "are carried through where a component before the translator sets doc.ents."
+        "No name of {path} was used: no component of {pipeline} found an entity in the texts. "
+        "Names are carried through where a component before the translator sets doc.ents."
     )
     W460 = (
         "{count} files in the folders were left out, since their names do not say what they hold: "

@@ -73,6 +73,10 @@ BERT_ALONE = {
     "sequence": {"characters": False, "bigrams": False},
 }
 OTHERS = {
+    "zh_seq2seq_demo": {
+        "network": {"encoder_layers": 2, "decoder_layers": 1, "width": 128, "ff_width": 512},
+        "text": {"char_min_freq": 1, "target_pieces": 1000},
+    },
     "zh_flat": {"lattice": {"char_min_freq": 2, "bigram_min_freq": 2, "word_min_freq": 2}},
     "zh_flat_msra": {
         "network": {"head_dim": 20, "embed_dropout": 0.4, "lattice_dropout": 0.4},

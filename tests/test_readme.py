@@ -75,9 +75,13 @@ def folder(
     (tmp_path / "corpus/poems").mkdir()
     poem = spacy.blank("zh")("白日依山尽，黄河入海流。")
     DocBin(docs=[poem]).to_disk(tmp_path / "corpus/poems/dev.spacy")
-    shutil.copytree(translation_pipeline, tmp_path / "training/translation/model-best")
-    (tmp_path / "training/english").mkdir()
-    english().to_disk(tmp_path / "training/english/model-best")
+    translations = tmp_path / "training/zh_seq2seq_demo_parallel"
+    shutil.copytree(translation_pipeline, translations / "with_entities")
+    alone = spacy.load(translation_pipeline)
+    alone.remove_pipe("entity_ruler")
+    alone.to_disk(translations / "model-best")
+    (tmp_path / "training/en_tener_demo_en").mkdir()
+    english().to_disk(tmp_path / "training/en_tener_demo_en/model-best")
     shutil.copytree(ROOT / "assets/demo_parallel", tmp_path / "assets/demo_parallel")
     shutil.copy(ROOT / "assets/demo_parallel/dev.tsv", tmp_path / "zh_en.tsv")
     for name, text in (("zh", "他来了。\n"), ("en", "He came.\n")):
