@@ -383,8 +383,10 @@ def test_outputs_have_the_form_of_what_is_printed(
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize(("code", "shown"), outputs("docs/similarity.md"))
-def test_outputs_for_pairs(code: str, shown: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """They are the same for every pipeline."""
+@pytest.mark.parametrize(
+    ("code", "shown"), [*outputs("docs/similarity.md"), *outputs("docs/translator.md")]
+)
+def test_outputs(code: str, shown: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are the same for every pipeline that has learnt what comes with the project."""
     exec(compile(code, "snippet", "exec"), {})
     assert capsys.readouterr().out == shown
