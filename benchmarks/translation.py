@@ -4,7 +4,11 @@
         [--parts scores names baseline]
 
 CORPUS is a folder of train.spacy and dev.spacy, as written by `python -m spacy flat convert
---corpus`; the pipelines, each with a `seq2seq_translator`, were trained on its training part.
+--corpus`; the pipelines, each with a `seq2seq_translator`, were trained on its training part. One
+of sentences with three names and more, which Tatoeba hardly has, and with dev.spacy alone:
+
+    python -m spacy flat convert benchmarks/many_names.tsv corpus/many_names/dev.spacy
+
 Parts:
 
     scores    BLEU and chrF of the dev part with sacrebleu's signatures, greedy and with a beam of
@@ -12,9 +16,9 @@ Parts:
     names     Of the names of --names (without it, those that the translator has of itself) that
               stand in a text of dev, and whose listed translation stands in the gold translation:
               the share whose listed translation stands in the pipeline's, too, with and without
-              names carried through, and in how many texts one is missing or comes too often. The
-              names are given as the Doc's entities, as a perfect recogniser would; the list is the
-              pipeline's in both cases.
+              names carried through, in how many texts one is missing or comes too often, and the
+              scores of these texts. The names are given as the Doc's entities, as a perfect
+              recogniser would; the list is the pipeline's in both cases.
     baseline  torch's own Transformer of the first pipeline's sizes and vocabularies
               (`plain_seq2seq.py`), trained for --minutes on the same pairs, greedy.
 """
@@ -136,9 +140,12 @@ def names(
             n_names = sum(len(expected) for _, expected in docs)
             share = 1 - sum(missing for missing, _ in counts) / max(1, n_names)
             wrong = [sum(map(bool, each)) for each in zip(*counts, strict=True)]
-            cells = [n_names, f"{100 * share:.1f}", len(docs), *wrong]
+            measured = measure([own[0].text for own in found], [doc for doc, _ in docs])
+            bleu, chrf = (f"{100 * float(measured[metric]):.2f}" for metric in ("bleu", "chrf"))
+            cells = [n_names, f"{100 * share:.1f}", len(docs), *wrong, bleu, chrf]
             rows.append([f"{name}, {how}", *map(str, cells)])
     header = ["", "names", "in the output, %", "texts", "one is missing", "one comes too often"]
+    header += ["BLEU", "chrF"]
     return format_table(header, rows, markdown=True)
 
 
