@@ -382,6 +382,7 @@ class Errors(metaclass=_Coded):
         "The pipeline {source!r} has no single seq2seq_translator to translate with, but "
         "{components}. Name one of them with --component, or give another pipeline."
     )
+    F431 = "{path}: given as the texts and as their translations. Give the second file to --target."
     F430 = "There is no text to translate. Give texts behind the pipeline, or a file with --file."
 
     # Tags and the CRF

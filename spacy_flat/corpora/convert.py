@@ -71,7 +71,7 @@ def convert_file(source: Path, target: Path, options: ConvertOptions) -> Summary
     """Convert a corpus file to a `.spacy` file, whose folder is made where it is missing.
 
     Raises ValueError (F004, F101 to F119, F141 to F144, F150 to F157, F170 to F172, F420 to
-    F424),
+    F424, F431),
     IsADirectoryError (F125) where `target` is a folder; `target` is then left as it was.
     """
     for path in filter(None, (source, options.target)):

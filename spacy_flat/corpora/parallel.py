@@ -133,9 +133,12 @@ def tab_pairs(path: Path, options: ConvertOptions, repairs: Repairs) -> Iterator
 def aligned_pairs(path: Path, options: ConvertOptions, repairs: Repairs) -> Iterator[Pair]:
     """Take the lines of two files side by side.
 
-    Raises ValueError (F004; F424 without a second file; F420 where one has more lines: which of
-    them belong together can't be known then, so that this is not repaired).
+    Raises ValueError (F004; F424 without a second file, F431 where it is the first one; F420 where
+    one has more lines: which of them belong together can't be known then, so that this is not
+    repaired).
     """
+    if options.target is not None and options.target.exists() and path.samefile(options.target):
+        raise ValueError(Errors.F431.format(path=path))
     translations = read_text_lines(options.target) if options.target else iter(())
     for left, right in zip_longest(read_text_lines(path), translations):
         line, _ = left or right

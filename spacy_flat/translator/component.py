@@ -266,7 +266,7 @@ class Seq2SeqTranslator(NetworkPipe):
         single string and (F028) for what is no text, OSError (F404) where the pipeline of
         `entities` is wanting, ImportError (F427) without pypinyin.
         """
-        if isinstance(texts, str | Doc):
+        if isinstance(texts, str | Doc) or not isinstance(texts, Iterable):
             raise TypeError(Errors.F026.format(value=repr(texts)[:60]))
         self.require_initialised()
         require_count("n_best", n_best, 1)

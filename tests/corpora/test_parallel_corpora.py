@@ -145,6 +145,13 @@ def test_unequal_lengths_are_never_repaired(tmp_path: Path, repair: bool) -> Non
         convert(tmp_path, "他\n", "he\nshe\n", repair=repair)
 
 
+def test_the_second_file_is_another_one(tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    for target in (tmp_path / "zh.txt", tmp_path / "x" / ".." / "zh.txt"):
+        with pytest.raises(ValueError, match=r"F431.*zh\.txt: given as the texts and as their"):
+            convert(tmp_path, "他\n", format="parallel", target=target)
+
+
 def test_a_second_file_is_needed_and_used(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"F424.*--target"):
         convert(tmp_path, "他\n", format="parallel")
