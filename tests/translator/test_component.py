@@ -512,7 +512,7 @@ def test_impossible_arguments(trained: Language) -> None:
     for single in ("茶", trained.make_doc("茶")):  # which are iterables of characters and tokens
         with pytest.raises(TypeError, match=r"F026.*茶"):
             translator(trained).translate(single)
-    with pytest.raises(TypeError, match="F026.*None"):
+    with pytest.raises(TypeError, match=r"F026.*None"):
         translator(trained).translate(None)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="F028"):
         translator(trained).translate([3])  # type: ignore[list-item]
