@@ -150,7 +150,7 @@ def test_a_translation_is_written_on_the_device(positions: Any) -> None:
         state = network.begin(source, 3)
         network.write(np.full((6, 1), 1), state)
         state.keep(network.to_tensor(np.array([1, 0])), network.to_tensor(np.arange(6)[::-1]))
-        due = np.zeros((6, 2), dtype=np.bool_)
+        due = np.ones((6, 2), dtype=np.bool_)
         with pytest.raises(NotImplementedError, match="meta"):  # of which the CPU gets no numbers
             network.best(np.full(6, 9), state, np.zeros((2, 3)), forbidden, due, 6)
     assert state.length == 2

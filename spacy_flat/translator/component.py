@@ -321,7 +321,7 @@ class Seq2SeqTranslator(NetworkPipe):
         gets better. None where there is no gold."""
         examples = list(examples)
         found = {"bleu": None, "chrf": None}
-        pairs = self._learnable(all_texts(examples), NameTable({}), 0.0)
+        pairs = self._learnable(all_texts(examples))
         n_predicted = sum(len(pair.target) - 1 for pair in pairs)
         log_prob = sum(log_probs(self.model, pairs)) / n_predicted if pairs else None
         if self.scorer is not None and (to_score := translated(examples)):
@@ -361,8 +361,10 @@ class Seq2SeqTranslator(NetworkPipe):
     def _longest(self) -> int:
         return encoder_of(self.model).options.longest_pair
 
-    def _learnable(self, texts: Iterable[Texts], names: NameTable, share: float) -> list[Pair]:
-        """Those pairs that are not too long."""
+    def _learnable(
+        self, texts: Iterable[Texts], names: NameTable | None = None, share: float = 0.0
+    ) -> list[Pair]:
+        """Those pairs that are not too long; `names` and `share` as in `encode`."""
         encoder, longest = encoder_of(self.model), self._longest
         short = (each for each in texts if len(each.source) <= longest)
         pairs = (encode(each, encoder, names, share) for each in short)
@@ -408,10 +410,9 @@ class Seq2SeqTranslator(NetworkPipe):
 
     def _check_texts(self, texts: Sequence[Texts]) -> None:
         """Warn of what can't be learnt. Raises ValueError (F400) where all texts are too long."""
-        none, longest = NameTable({}), self._longest
+        longest = self._longest
         left_out = sum(
-            max(map(len, each)) > longest and not self._learnable([each], none, 0.0)
-            for each in texts
+            max(map(len, each)) > longest and not self._learnable([each]) for each in texts
         )
         words = {"name": self.name, "n": len(texts), "longest": longest, "left_out": left_out}
         if left_out == len(texts):

@@ -177,16 +177,21 @@ class Seq2Seq(nn.Module):
         """
         scores = self.scores(self.write(keys[:, None], state)).log_softmax(dim=1)
         scores = scores.masked_fill_(self.to_tensor(forbidden), -torch.inf)
+        if due.any():
+            self._keep_from_ending(scores, due)
+        # In single precision: Apple's GPUs have no other.
+        scores += self.to_tensor(so_far.astype(np.float32)).view(-1, 1)
+        found = scores.view(len(so_far), -1).topk(n, dim=1)
+        return found.values.cpu().double().numpy(), found.indices.cpu().numpy()
+
+    def _keep_from_ending(self, scores: Tensor, due: NDArray[np.bool_]) -> None:
+        """Change scores [N, K] of targets that still owe placeholders [N, P]: see `best`."""
         waits = self.to_tensor(due).any(dim=1)
         would_end = waits & (scores.argmax(dim=1) == END)
         scores[:, END].masked_fill_(waits, -torch.inf)
         is_name = torch.zeros(self.n_keys, dtype=torch.bool, device=scores.device)
         is_name[NAMES : NAMES + due.shape[1]] = True
         scores.masked_fill_(would_end[:, None] & ~is_name, -torch.inf)
-        # In single precision: Apple's GPUs have no other.
-        scores += self.to_tensor(so_far.astype(np.float32)).view(-1, 1)
-        found = scores.view(len(so_far), -1).topk(n, dim=1)
-        return found.values.cpu().double().numpy(), found.indices.cpu().numpy()
 
     @property
     def n_keys(self) -> int:
