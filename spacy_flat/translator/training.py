@@ -80,7 +80,7 @@ def draw_slots(texts: Texts, names: NameTable, share: float, most: int) -> list[
     of the source."""
     if not share:
         return []
-    found = list(candidates(texts.source, names))
+    found = list(possible_names(texts.source, names))
     pairs = [
         ((name.start, name.end), place)
         for name, place in zip(found, places(texts.target, found), strict=True)
@@ -89,7 +89,7 @@ def draw_slots(texts: Texts, names: NameTable, share: float, most: int) -> list[
     return pairs[:most]
 
 
-def candidates(source: str, names: NameTable) -> Iterator[Protected]:
+def possible_names(source: str, names: NameTable) -> Iterator[Protected]:
     """Names of the list, and what may be written alike on both sides, from left to right."""
     listed = list(names.find(source))
     taken = {place for name in listed for place in range(name.start, name.end)}

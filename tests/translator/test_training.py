@@ -23,7 +23,7 @@ from spacy_flat.translator.batch import PairBatch
 from spacy_flat.translator.corpus import likelihood_corpus
 from spacy_flat.translator.names import NameTable, Protected
 from spacy_flat.translator.scores import score_translations
-from spacy_flat.translator.training import Texts, candidates, draw_slots, encode, joined
+from spacy_flat.translator.training import Texts, draw_slots, encode, joined, possible_names
 
 from .conftest import NAMES, PAIRS, TEXTS, add, blank, examples_of, found, make, train, translator
 
@@ -299,7 +299,7 @@ def test_joined_pairs(trained: Language) -> None:
 
 
 def test_listed_names_come_before_what_is_written_alike() -> None:
-    found = list(candidates("NBA球星2021", NameTable({"NBA球星": "basketball star"})))
+    found = list(possible_names("NBA球星2021", NameTable({"NBA球星": "basketball star"})))
     assert [(name.start, name.end, name.text) for name in found] == [
         (0, 5, "basketball star"),
         (5, 9, "2021"),
