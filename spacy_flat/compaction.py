@@ -13,10 +13,11 @@ import numpy as np
 from spacy.language import Language
 from thinc.api import Model
 
+from .encoder.vocabulary import Characters
 from .errors import Errors
 from .pipe import NetworkPipe
 from .text.batches import SegmentEncoder
-from .text.initialise import shim_of
+from .text.initialise import shim_of, tok2vec_of
 from .text.segments import split_texts
 from .text.units import Ints, Units
 from .text.vocabulary import KeyIndex
@@ -29,7 +30,8 @@ class Amount:
     """How much is kept.
 
     bits: of a number in a table. Up to 8, each row has a scale. Fewer than 8 save bytes on disk
-        alone, in memory a number has 8.
+        alone, in memory a number has 8. With fewer than 32, numbers of an encoder beneath have 16
+        on disk.
     min_count: occurrences in the texts that were counted from which a row is kept.
     known_words: keep those words of a lexicon alone that have a row, or a label for a type.
     """
@@ -74,7 +76,7 @@ class Compactor:
 
     def apply(self, amount: Amount) -> None:
         """Give the model a smaller encoder and network, made of the first ones."""
-        from .nn.compact import compact_network
+        from .nn.compact import compact_network, round_network
 
         indexes, rows = {}, {}
         for name in self.tables:
@@ -84,6 +86,14 @@ class Compactor:
         self.model.attrs["encoder"] = self.encoder.compact(indexes, amount.known_words)
         self.model.attrs["packed"] = True
         self.model.shims[0] = compact_network(self.shim, rows, amount.bits)
+        tok2vec = tok2vec_of(self.model)
+        if tok2vec is not None and is_encoder(tok2vec) and amount.bits < 32:
+            round_network(shim_of(tok2vec).module)
+
+
+def is_encoder(tok2vec: Model[Any, Any]) -> bool:
+    """Whether a tok2vec is `spacy-flat.Encoder.v1`."""
+    return isinstance(tok2vec.attrs.get("encoder"), Characters)
 
 
 def is_table(size: object) -> bool:

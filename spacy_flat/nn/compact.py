@@ -6,6 +6,7 @@ from dataclasses import asdict
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import nn
 
 from .embedding import PretrainedEmbedding, Table
 from .shim import TorchShim
@@ -32,3 +33,11 @@ def compact_network(shim: TorchShim, rows: Mapping[str, NDArray[np.int64]], bits
             table: PretrainedEmbedding = getattr(compacted.module, name)
             table.merge(getattr(shim.module, name), torch.from_numpy(keys).to(shim.device), bits)
     return compacted
+
+
+@torch.no_grad()
+def round_network(network: nn.Module) -> None:
+    """Leave of each number the 16 bits that bfloat16 has: the rest is zeros, which take no room
+    where the file is packed."""
+    for parameter in network.parameters():
+        parameter.copy_(parameter.bfloat16())

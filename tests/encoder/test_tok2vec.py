@@ -14,6 +14,7 @@ from similarity.conftest import examples_of as pair_examples
 from spacy.language import Language
 from spacy.training import Example
 
+from spacy_flat.compaction import Amount, Bits, compactors_of
 from spacy_flat.encoder.model import build_encoder
 from spacy_flat.encoder.options import Objective
 from spacy_flat.nn.optimizers import AdamW
@@ -101,6 +102,22 @@ def test_a_shared_encoder(pretrained: Pretrained, tmp_path: Path) -> None:
     before_replacing = found(loaded)
     loaded.replace_listeners("tok2vec", "flat_ner", ["model.tok2vec"])
     assert found(loaded) == before_replacing
+
+
+@pytest.mark.parametrize("bits", [8, 32])
+def test_made_compact(bits: Bits, pretrained: Pretrained, tmp_path: Path) -> None:
+    nlp = with_flat(encoder(pretrained("lm")))
+    train(nlp, 30)
+    assert found(nlp) == GOLD
+    tok2vec = nlp.get_pipe("flat_ner").model.layers[0]  # type: ignore[attr-defined]
+    before = [each.detach().clone() for each in shim_of(tok2vec).module.parameters()]
+    compactors_of(nlp)["flat_ner"].apply(Amount(bits=bits))
+    nlp.to_disk(tmp_path)
+    loaded: Any = spacy.load(tmp_path)
+    assert found(loaded) == GOLD
+    after = shim_of(loaded.get_pipe("flat_ner").model.layers[0]).module.parameters()
+    for new, old in zip(after, before, strict=True):
+        assert torch.equal(new, old if bits == 32 else old.bfloat16().float())
 
 
 @pytest.mark.parametrize("factory", ["tener_ner", "re2_similarity"])
