@@ -53,6 +53,8 @@ class Compactor:
         self.shim = shim_of(model)
         sizes = self.shim.config["sizes"]
         self.tables = [name for name, size in sizes.items() if is_table(size)]
+        self.below = tok2vec_of(model)
+        self.shim_below = shim_of(self.below) if self.below and is_encoder(self.below) else None
         self.counts: dict[str, Ints] = {
             name: np.zeros(len(self.index(name)) + 1, np.int64) for name in self.tables
         }
@@ -76,7 +78,7 @@ class Compactor:
 
     def apply(self, amount: Amount) -> None:
         """Give the model a smaller encoder and network, made of the first ones."""
-        from .nn.compact import compact_network, round_network
+        from .nn.compact import compact_network, rounded
 
         indexes, rows = {}, {}
         for name in self.tables:
@@ -86,9 +88,9 @@ class Compactor:
         self.model.attrs["encoder"] = self.encoder.compact(indexes, amount.known_words)
         self.model.attrs["packed"] = True
         self.model.shims[0] = compact_network(self.shim, rows, amount.bits)
-        tok2vec = tok2vec_of(self.model)
-        if tok2vec is not None and is_encoder(tok2vec) and amount.bits < 32:
-            round_network(shim_of(tok2vec).module)
+        if self.below is not None and self.shim_below is not None:
+            shim = self.shim_below
+            self.below.shims[0] = shim if amount.bits == 32 else rounded(shim)
 
 
 def is_encoder(tok2vec: Model[Any, Any]) -> bool:

@@ -397,7 +397,8 @@ class Errors(metaclass=_Coded):
     )
     F202 = (
         "There is no network yet. Initialise the pipeline with nlp.initialize(), or load a trained "
-        "one."
+        "one. spaCy does not initialise components of [training.frozen_components], unless they "
+        "are sourced from a trained pipeline."
     )
     F203 = "{optimizer}: {name} = {value} is out of range, it must be {wanted}."
     F204 = (
@@ -534,6 +535,10 @@ class Errors(metaclass=_Coded):
     )
 
     # Compact pipelines
+    F369 = (
+        "The vectors that the component listens to are {width} wide, not {wanted}. Set width = "
+        "{width} in the block model.tok2vec."
+    )
     F370 = (
         "No component of the pipeline can be made compact (it has {components}): flat_ner and "
         "tener_ner can. Others are kept as they are."
@@ -550,7 +555,10 @@ class Errors(metaclass=_Coded):
         "{path} is there and is no pipeline, so it is not replaced. Name another folder, or delete "
         "it first."
     )
-    F374 = "--max-size = {value!r} is not a size. Write it as 15MB (or KB, GB)."
+    F374 = (
+        "--max-size = {value!r} is not a size. Write it as 15MB, with KB, MB or GB; a number alone "
+        "is of megabytes."
+    )
     F376 = (
         "{path} has none of the pipeline's characters and words, so it does not say which rows "
         "matter. Check that it is the right file."
@@ -671,8 +679,12 @@ class Errors(metaclass=_Coded):
         "model there. {reason}"
     )
     F365 = (
-        "There is no transformer before the component that listens to one. Add a component "
-        "`transformer`, whose architecture is spacy-flat.CharacterTransformer.v1, before it."
+        "There is no transformer before the component that listens to one, or it has not been "
+        "initialised. Add a component `transformer`, whose architecture is "
+        "spacy-flat.CharacterTransformer.v1, before it. spaCy does not initialise components of "
+        "[training.frozen_components], unless they are sourced from a trained pipeline: for an "
+        "encoder that never learns, leave it out there and set frozen_steps to a number beyond all "
+        "steps."
     )
     F366 = (
         "There are no vectors of the characters of {text!r}. The component `transformer` must be "
@@ -758,25 +770,26 @@ class Errors(metaclass=_Coded):
     )
     F381 = (
         "The texts {paths} are too short: they must fill a block of {size} characters for training "
-        "and another from one line of {n}, which is held out. Give more text, in more lines, or "
-        "choose a smaller --length."
+        "and another from one line of {n}, which is held out. Give more text, or choose a smaller "
+        "--length."
     )
     F382 = (
         "{path}: no encoder here, {file} is missing. Give a folder that `python -m spacy flat "
-        "pretrain` wrote, or a BERT of characters in Hugging Face form with safetensors."
+        "pretrain` wrote, or a BERT of characters in Hugging Face form with safetensors. Nothing "
+        "is downloaded."
     )
     F383 = (
         "{path}: the encoder can't be read: {reason}. It may be damaged, or of a kind that is not "
         "supported; a BERT, an ELECTRA and what `python -m spacy flat pretrain` writes are."
     )
-    F384 = "{path}: all checkpoints are damaged. Delete the folder to begin anew."
+    F384 = "{path}: all checkpoints are damaged or gone. Delete the folder to begin anew."
     F385 = (
         "{path}: holds a pretraining already. Add --resume to go on with it, or choose another "
         "folder."
     )
     F386 = (
-        "{path}: can't be resumed, for its {name} were {saved}, and now they are {value}. Give the "
-        "same settings and texts, or choose another folder."
+        "{path}: can't be resumed, for it began with other {name}: {changes}. Give the same, or "
+        "choose another folder."
     )
     F387 = (
         "The loss is not finite at step {step}. Begin anew in another folder, with a lower "
@@ -798,6 +811,7 @@ class Errors(metaclass=_Coded):
         "{path}: holds no pretraining that could be resumed. Correct the folder's name, or leave "
         "out --resume to begin one."
     )
+    F397 = "{path}: is damaged ({reason}). Delete the folder to begin anew."
     # Training past one process
     F440 = "There is nothing to resume without --output. Give the folder of the training."
     F441 = (

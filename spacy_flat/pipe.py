@@ -12,7 +12,7 @@ from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
 from .errors import Errors
-from .text.initialise import extend_labels, shim_of
+from .text.initialise import extend_labels, shim_of, shims_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -99,8 +99,8 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
 
     @property
     def device(self) -> str:
-        """What was chosen as the network's device. A change moves the network, and is not saved:
-        the next machine may have another.
+        """What was chosen as the network's device, and that of an encoder that is its own. A change
+        moves them, and is not saved: the next machine may have another.
 
         Raises ValueError for what is no name of a device (F310), and where there is a network but
         no such device (F350).
@@ -113,7 +113,8 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
             wanted = 'one of "auto", "cpu", "cuda", "cuda:0" and so on, or "mps"'
             words = {"name": self.name, "setting": "device", "value": value, "wanted": wanted}
             raise ValueError(Errors.F310.format(**words))
-        shim_of(self.model).place(value)
+        for shim in shims_of(self.model):
+            shim.place(value)
 
     @property
     def is_initialised(self) -> bool:

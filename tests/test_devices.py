@@ -25,7 +25,7 @@ from torch.utils._pytree import tree_leaves
 
 from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.nn import crf
-from spacy_flat.nn.devices import find_device
+from spacy_flat.nn.devices import find_device, has_float64
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.nn.steps import RowAverage, State
 from spacy_flat.pipe import NetworkPipe
@@ -238,6 +238,13 @@ def test_a_chosen_device_stays_when_thinc_changes_its_own() -> None:
     pipe.device = "auto"
     shim.to_device("meta", -1)
     assert shim.device.type == "meta"
+
+
+@pytest.mark.parametrize(
+    ("device", "has"), [("cpu", True), ("cuda", True), ("cuda:1", True), ("mps", False)]
+)
+def test_apples_gpus_have_no_float64(device: str, has: bool) -> None:
+    assert has_float64(torch.device(device)) is has
 
 
 def test_the_crf_computes_on_the_cpu_where_there_is_no_float64(

@@ -12,8 +12,11 @@ from typing import Any
 import pytest
 import spacy
 from spacy.language import Language
-from spacy.tokens import Doc
+from spacy.tokens import Doc, DocBin
 from spacy.training import Example
+from spacy.training.initialize import init_nlp
+from spacy.training.loop import train
+from spacy.util import load_config
 
 ROOT = Path(__file__).parents[1]
 LABELS = {
@@ -102,6 +105,24 @@ def test_what_it_says_of_itself(released: tuple[str, Language]) -> None:
     assert "Seed" in nlp.meta["notes"]
     # No path of the machine that trained it.
     assert set(nlp.config["paths"].values()) == {None}
+
+
+def test_it_goes_on_with_another_corpus(released: tuple[str, Language], tmp_path: Path) -> None:
+    """By the config for that, with a label that is new."""
+    nlp = released[1]
+    nlp.to_disk(tmp_path / "released")
+    doc = nlp.make_doc("感冒灵在重庆卖完了")
+    doc.ents = [doc.char_span(0, 3, "DRUG")]
+    DocBin(docs=[doc] * 4).to_disk(tmp_path / "some.spacy")
+    some = str(tmp_path / "some.spacy")
+    paths = {"pipeline": str(tmp_path / "released"), "train": some, "dev": some}
+    overrides = {f"paths.{name}": path for name, path in paths.items()}
+    overrides |= {"training.max_epochs": 40, "training.optimizer.learn_rate.warmup_steps": 1}
+    config = load_config(ROOT / "configs/further/zh_flat.cfg", overrides)
+    trained, _ = train(init_nlp(config))
+    labels = trained.get_pipe("flat_ner").labels
+    assert labels == (*nlp.get_pipe("flat_ner").labels, "DRUG")  # type: ignore[attr-defined]
+    assert [(ent.text, ent.label_) for ent in trained(doc.text).ents] == [("感冒灵", "DRUG")]
 
 
 def test_added_words_are_found(released: tuple[str, Language]) -> None:

@@ -87,6 +87,9 @@ def compact(
     limit = bytes_of(max_size) if max_size else None
     if (min_count > 0 or limit is not None) and not texts:
         raise ValueError(Errors.F371)
+    for path in (*texts, *([dev] if dev else [])):
+        if not path.exists():
+            raise FileNotFoundError(Errors.F001.format(path=path))
     nlp = spacy.load(pipeline)
     check_target(out, nlp.path)
     compactors = compactors_of(nlp)
@@ -204,7 +207,7 @@ def state_of(nlp: Language, size: int, dev: Path | None) -> dict[str, str]:
     rows: dict[str, str] = {}
     for name, pipe in nlp.pipeline:
         if isinstance(pipe, NetworkPipe):
-            sizes = shim_of(pipe.model).config["sizes"]
+            sizes = shim_of(pipe.model).config.get("sizes", {})  # it may not be trained
             for table, each in sizes.items():
                 if is_table(each):
                     rows[f"{name}: {table}"] = f"{each['keys']:,}"

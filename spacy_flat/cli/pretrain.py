@@ -90,12 +90,17 @@ def pretrain(
     import torch
 
     from ..encoder.options import Budget, PretrainOptions
-    from ..encoder.training import RUN
+    from ..encoder.training import RUN, check_folder
     from ..encoder.training import pretrain as train
     from ..errors import Errors
 
     if resume and not (out / RUN).exists():
         raise ValueError(Errors.F396.format(path=out))
+    # Before the lexicon is built, which takes seconds.
+    check_folder(out, resume)
+    for path in texts:
+        if not path.exists():
+            raise FileNotFoundError(Errors.F001.format(path=path))
     options = PretrainOptions(
         objective=objective.value,
         width=width,

@@ -1,6 +1,6 @@
 """Raw text, packed into blocks of equal length, shuffled a part at a time."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,6 +17,7 @@ HELD_OUT_EVERY = 200  # one line of so many, the first of all included
 HELD_OUT_BLOCKS = 200
 SHUFFLED = 4096  # blocks in memory
 COUNTED = 1_000_000  # characters at once
+LONGEST = 10_000  # characters of a line: what is longer is several
 
 
 @dataclass(frozen=True)
@@ -39,15 +40,14 @@ class RawText:
     size: int
     seed: int
 
-    def count(self, tell: Callable[[int], object] = lambda _: None) -> Ints:
-        """[code points] how often each occurs. tell: is called with numbers of characters read.
+    def count(self) -> Ints:
+        """[code points] how often each occurs.
 
         File errors as in `read_lines`, encoding errors as in `decode`.
         """
         counts = np.zeros(CODE_POINTS, dtype=np.int64)
         for part in _parts(self._lines(), COUNTED):
             counts += np.bincount(char_codes(part, False).astype(np.int64), minlength=CODE_POINTS)
-            tell(len(part))
         return counts
 
     def held_out(self) -> list[str]:
@@ -92,9 +92,9 @@ class RawText:
     def _lines(self) -> Iterator[str]:
         """Lines that are not empty, with plain spaces alone."""
         for path in self.paths:
-            for _, line in read_text_lines(path):
-                if words := line.split():
-                    yield " ".join(words)
+            for _, text in read_text_lines(path):
+                line = " ".join(text.split())
+                yield from (line[n : n + LONGEST] for n in range(0, len(line), LONGEST))
 
 
 def _is_held_out(number: int) -> bool:

@@ -93,13 +93,14 @@ def initialise(
     from .storage import read_encoder
 
     options: EncoderOptions = model.attrs["options"]
-    if path is None:
+    if not path or path == Path():
         raise ValueError(Errors.F389)
     stored = read_encoder(Path(path))  # thinc leaves strings in nested blocks
     sizes = stored.sizes
     options.require("layers", options.layers <= sizes.layers, f"from 1 to {sizes.layers}")
     longest = sizes.positions - 2
-    options.require("max_length", options.max_length <= longest, f"from 1 to {longest}")
+    places = f"from 1 to {longest}, as many as the encoder in {path} reads at once"
+    options.require("max_length", options.max_length <= longest, places)
     model.attrs["encoder"] = stored.characters
     config = {"options": options.fixed(), "sizes": sizes.to_json()}
     network = cast("Encoder", shim_of(model).initialise(config))
@@ -119,11 +120,12 @@ def forward(
         characters = texts.of_characters(cast("Encoder", network), model.attrs["encoder"], options)
         vectors = texts.of_tokens(characters)
     bounds = np.cumsum([0, *(len(doc) for doc in docs)]).tolist()
-    array = cast(Floats2d, torch2xp(vectors.detach()))
+    array = cast(Floats2d, torch2xp(vectors.detach(), ops=model.ops))
 
     def backprop(gradients: list[Floats2d]) -> list[Doc]:
         if learns and vectors.requires_grad:
-            gradient = xp2torch(model.ops.xp.concatenate(gradients))
+            together = model.ops.xp.concatenate(gradients)
+            gradient = xp2torch(together, device=vectors.device)
             vectors.backward(gradient)  # type: ignore[no-untyped-call]
         return []
 

@@ -105,9 +105,10 @@ class ReplacedTokens(nn.Module):
 class TwoWayLM(nn.Module):
     """The next character is told from those before, and the one before from those that follow.
 
-    In training it is told apart from S characters drawn by log-uniform frequency, to which keys are
-    sorted, each weighed by how rarely it is drawn, so that their sum estimates that of all others
-    (importance sampling: Bengio & Senécal, 2008); evaluated, from all.
+    In training it is told apart from S characters drawn as if frequencies were log-uniform in the
+    order of the keys, which is that of their counts but for the marks. Each is weighed by how
+    rarely it is drawn, so that their sum estimates that of all others (importance sampling: Bengio
+    & Senécal, 2008). Evaluated, it is told from all.
     """
 
     def __init__(self, sizes: EncoderSizes, options: PretrainOptions) -> None:

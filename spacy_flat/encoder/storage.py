@@ -29,6 +29,9 @@ ARCHITECTURES = {
 }
 HEADS = {"mlm": "cls.predictions", "electra": "discriminator_predictions"}
 PREFIXES = ("", *(f"{name}." for name in TYPES.values()))
+# Settings of a BERT that `CharacterTransformer` computes as if they were these.
+SUPPORTED = {"hidden_act": "gelu", "position_embedding_type": "absolute"}
+OLD_NAMES = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
 
 
 @dataclass(frozen=True)
@@ -80,8 +83,15 @@ def read_encoder(folder: Path) -> StoredEncoder:
         sizes = _sizes(config)
         for mark in MARKS:
             characters.mark(mark)
+        if len(characters) > sizes.keys:
+            raise ValueError(
+                f"{VOCABULARY} has {len(characters)} lines, vocab_size is {sizes.keys}"
+            )
         return StoredEncoder(characters, sizes, _own(load_file(folder / WEIGHTS), sizes))
-    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+    except KeyError as error:
+        reason = f"{error} is missing in {CONFIG}"
+        raise ValueError(Errors.F383.format(path=folder, reason=reason)) from error
+    except (SafetensorError, ValueError, TypeError) as error:
         raise ValueError(Errors.F383.format(path=folder, reason=error)) from error
 
 
@@ -140,6 +150,11 @@ def _tokenizer_config(sizes: EncoderSizes) -> dict[str, Any]:
 
 
 def _sizes(config: Mapping[str, Any]) -> EncoderSizes:
+    if config["model_type"] not in TYPES.values():
+        raise ValueError(f"its model_type is {config['model_type']}")
+    for name, value in SUPPORTED.items():
+        if config.get(name, value) != value:
+            raise ValueError(f"its {name} is {config[name]}, not {value}")
     shared = {
         "keys": config["vocab_size"],
         "width": config["hidden_size"],
@@ -162,6 +177,7 @@ def _own(stored: Mapping[str, "Tensor"], sizes: EncoderSizes) -> dict[str, "Tens
 
     with torch.device("meta"):
         expected = make_encoder(sizes, 0.0).state_dict()
+    stored = {_renamed(name): tensor for name, tensor in stored.items()}
     found = {}
     for name, wanted in expected.items():
         places = [prefix + name for prefix in PREFIXES if prefix + name in stored]
@@ -174,6 +190,13 @@ def _own(stored: Mapping[str, "Tensor"], sizes: EncoderSizes) -> dict[str, "Tens
             raise ValueError(f"{name} has the shape {list(tensor.shape)}, not {list(wanted.shape)}")
         found[name] = tensor.float()
     return found
+
+
+def _renamed(name: str) -> str:
+    """What a tensor is called today; BERTs that came from TensorFlow have older names."""
+    for old, new in OLD_NAMES.items():
+        name = name.replace(old, new)
+    return name
 
 
 def _json(data: Mapping[str, Any]) -> bytes:

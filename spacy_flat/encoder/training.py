@@ -3,6 +3,7 @@
 import json
 import math
 import time
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -13,15 +14,16 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from ..checkpoints import read_checkpoint, write_checkpoint
+from ..checkpoints import has_checkpoint, read_checkpoint, write_checkpoint
 from ..errors import Errors
-from ..files import replacing
+from ..files import remove_unfinished, replacing
+from ..log import logger
 from .blocks import Place, RawText
 from .masking import Masking
 from .network import EncoderSizes
 from .objectives import OBJECTIVES, PretrainBatch
 from .options import Budget, PretrainOptions
-from .storage import VOCABULARY, write_encoder
+from .storage import write_encoder
 from .vocabulary import Characters
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ TENSORS, STATE = "tensors.safetensors", "state.json"  # of a checkpoint
 BETAS, EPSILON = (0.9, 0.98), 1e-6  # of Adam
 CLIP = 1.0  # the gradient's largest norm
 TOLD_EVERY = 10  # steps
+COMPARED = 1 << 20  # first bytes of a text, by which it is known again
 
 
 @dataclass(frozen=True)
@@ -88,19 +91,22 @@ def pretrain(
     device: as torch names it. torch's global random state is set.
     clock: seconds, of which a budget of hours is made.
 
-    Raises ValueError where the folder holds a run already (F385), one of other settings (F386) or
-    other files (F395), where the texts are too short (F381), and where the loss is not finite
-    (F387); NotADirectoryError (F138) where the folder is a file; as `read_checkpoint`, and file
-    errors as in `read_lines`.
+    Raises ValueError where the folder holds a run of other settings (F386), a damaged one (F397) or
+    one without its checkpoints (F384), where the texts are too short (F381), and where the loss is
+    not finite (F387); as `check_folder` and `read_checkpoint`, and file errors as in `read_lines`.
     """
+    check_folder(out, resume)
     raw = RawText(texts, options.length - 2, options.seed)
     run = _describe(texts, options, budget, words)
-    goes_on = _goes_on(out, run, resume)
+    saved = _saved_run(out, run)
     held_out = raw.held_out()
-    characters = _saved_characters(out) if goes_on else _counted_characters(raw, options)
+    run["characters"] = saved["characters"] if saved else _counted_characters(raw, options)
+    characters = Characters.from_text(run["characters"])
     trainer = Trainer.make(Masking(characters, options, words), budget, device, clock)
-    if not goes_on:  # only now: what fails before leaves no run behind
-        _begin(out, run, characters)
+    if saved:
+        remove_unfinished(out)
+    else:  # only now: what fails before leaves no run behind
+        _write_run(out, run, [])
     read_checkpoint(out / CHECKPOINTS, trainer.restore)
     batches = raw.batches(options.batch, trainer.place)
     is_over = trainer.spent() >= 1
@@ -119,54 +125,75 @@ def pretrain(
     return trainer.history[-1]
 
 
-def _describe(
-    texts: Sequence[Path], options: PretrainOptions, budget: Budget, words: "Lexicon | None"
-) -> dict[str, Any]:
-    """What makes a run: another one can't go on with its checkpoints."""
-    return {
-        "options": asdict(options),
-        "budget": asdict(budget),
-        "texts": [[path.name, path.stat().st_size] for path in texts if path.exists()],
-        "words": 0 if words is None else len(words),
-    }
-
-
-def _goes_on(out: Path, run: dict[str, Any], resume: bool) -> bool:
-    """Whether there is a run in the folder, or a new one begins; errors as in `pretrain`."""
+def check_folder(out: Path, resume: bool) -> None:
+    """Raises NotADirectoryError (F138) where the folder is a file, ValueError where it holds a run
+    that is not to be resumed (F385), or other files, which would be written over (F395)."""
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(Errors.F138.format(path=out))
-    if not (out / RUN).exists():
-        _require_empty(out)
-        return False
-    if not resume:
-        raise ValueError(Errors.F385.format(path=out))
-    saved = json.loads((out / RUN).read_text("utf-8"))
-    for name, value in run.items():
-        if saved.get(name) != value:
-            words = {"path": out, "name": name, "saved": saved.get(name), "value": value}
-            raise ValueError(Errors.F386.format(**words))
-    return True
-
-
-def _require_empty(out: Path) -> None:
-    """Another encoder's files would be written over."""
-    names = sorted(path.name for path in out.iterdir()) if out.exists() else []
+    if (out / RUN).exists():
+        if not resume:
+            raise ValueError(Errors.F385.format(path=out))
+        return
+    found = out.iterdir() if out.exists() else ()
+    names = sorted(path.name for path in found if not path.name.startswith("."))
     if names:
         raise ValueError(Errors.F395.format(path=out, names=", ".join(names[:5])))
 
 
-def _counted_characters(raw: RawText, options: PretrainOptions) -> Characters:
-    return Characters.counted(raw.count(), options.vocabulary, options.min_count)
+def _describe(
+    texts: Sequence[Path], options: PretrainOptions, budget: Budget, words: "Lexicon | None"
+) -> dict[str, Any]:
+    """What makes a run: another one can't go on with its checkpoints."""
+    every = asdict(options)
+    del every["save_every"]
+    return {
+        "options": every,
+        "budget": asdict(budget),
+        "texts": {path.name: _signature(path) for path in texts if path.is_file()},
+        "words": {"count": len(words or ()), "checksum": _checksum("\n".join(words or ()))},
+    }
 
 
-def _saved_characters(out: Path) -> Characters:
-    return Characters.from_text((out / VOCABULARY).read_text("utf-8"))
+def _signature(path: Path) -> str:
+    with path.open("rb") as file:
+        return f"{path.stat().st_size:,} bytes, checksum {zlib.crc32(file.read(COMPARED))}"
 
 
-def _begin(out: Path, run: dict[str, Any], characters: Characters) -> None:
-    with replacing(out / VOCABULARY) as temporary:
-        temporary.write_text(characters.to_text(), "utf-8", newline="\n")
-    _write_run(out, run, [])
+def _checksum(text: str) -> int:
+    return zlib.crc32(text.encode("utf-8", "surrogatepass"))
+
+
+def _saved_run(out: Path, run: dict[str, Any]) -> dict[str, Any] | None:
+    """The run in the folder, to go on with; None where there is none. Errors as in `pretrain`."""
+    if not (out / RUN).exists():
+        return None
+    try:
+        saved: dict[str, Any] = json.loads((out / RUN).read_text("utf-8"))
+        changes = {name: _changes(saved[name], value) for name, value in run.items()}
+        history, _ = saved["history"], saved["characters"]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(Errors.F397.format(path=out / RUN, reason=repr(error))) from error
+    for name, found in changes.items():
+        if found:
+            raise ValueError(Errors.F386.format(path=out, name=name, changes=found))
+    if history and not has_checkpoint(out / CHECKPOINTS):
+        raise ValueError(Errors.F384.format(path=out))
+    return saved
+
+
+def _changes(before: dict[str, Any], now: dict[str, Any]) -> str:
+    names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+    return "; ".join(f"{name} was {before.get(name)}, is {now.get(name)}" for name in names)
+
+
+def _counted_characters(raw: RawText, options: PretrainOptions) -> str:
+    """A line for each character that is known."""
+    counts = raw.count()
+    characters = Characters.counted(counts, options.vocabulary, options.min_count)
+    known = sum(int(counts[ord(piece)]) for piece in characters.pieces if len(piece) == 1)
+    share = 100 * (1 - known / max(1, int(counts.sum())))
+    logger.info("%s characters are known; %.2f %% of the text's are not", len(characters), share)
+    return characters.to_text()
 
 
 def _write_run(out: Path, run: dict[str, Any], history: Sequence[Progress]) -> None:
@@ -253,10 +280,11 @@ class Trainer:
     def report(self, is_saved: bool) -> Progress:
         """Where it stands.
 
-        Raises ValueError (F387) where the loss is not finite.
+        Raises ValueError (F387) where a loss is not finite, before that is saved.
         """
         loss = torch.stack(self.losses).mean().item()
-        if not math.isfinite(loss):
+        measured = (loss, self.held_out) if is_saved else (loss,)
+        if not all(map(math.isfinite, measured)):
             raise ValueError(Errors.F387.format(step=self.step, rate=self.options.learn_rate))
         seconds, (before, characters) = self.elapsed(), self.last
         speed = (self.characters - characters) / max(seconds - before, 1e-9)

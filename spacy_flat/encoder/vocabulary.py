@@ -48,13 +48,17 @@ class Characters(TextEncoder):
         """The key of one of the `MARKS`."""
         return self.pieces.index(name)
 
+    @property
+    def has_capitals(self) -> bool:
+        return any(len(piece) == 1 and piece.isupper() for piece in self.pieces)
+
     @cached_property
     def table(self) -> NDArray[np.int32]:
         """[code points] the key of each."""
         unknown = self.mark(UNKNOWN)
         table = np.full(CODE_POINTS, unknown, dtype=np.int32)
         known = {piece: key for key, piece in enumerate(self.pieces) if len(piece) == 1}
-        if not any(piece.isupper() for piece in known):
+        if not self.has_capitals:
             capitals = {piece.upper(): key for piece, key in known.items()}
             known = {piece: key for piece, key in capitals.items() if len(piece) == 1} | known
         table[[ord(piece) for piece in known]] = list(known.values())
@@ -93,6 +97,9 @@ class Characters(TextEncoder):
         whole.append({"SpecialToken": {"id": end, "type_id": 0}})
         second = [{"Sequence": {"id": "B", "type_id": 0}}, whole[-1]]
         marks = {name: {"id": name, "ids": [keys[name]], "tokens": [name]} for name in (START, END)}
+        normalizers = [{"type": "Replace", "pattern": {"Regex": r"[\s\x1c-\x1f]"}, "content": " "}]
+        if not self.has_capitals:
+            normalizers.append({"type": "Lowercase"})
         return {
             "version": "1.0",
             "truncation": None,
@@ -101,7 +108,7 @@ class Characters(TextEncoder):
                 {"id": key, "content": name, "special": True, **special}
                 for name, key in keys.items()
             ],
-            "normalizer": {"type": "Replace", "pattern": {"Regex": r"\s"}, "content": " "},
+            "normalizer": {"type": "Sequence", "normalizers": normalizers},
             "pre_tokenizer": {
                 "type": "Split",
                 "pattern": {"Regex": "."},

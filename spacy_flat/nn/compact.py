@@ -1,12 +1,12 @@
 """A network with smaller tables of embeddings, in place of a trained one."""
 
+import copy
 from collections.abc import Mapping
 from dataclasses import asdict
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
 
 from .embedding import PretrainedEmbedding, Table
 from .shim import TorchShim
@@ -36,8 +36,10 @@ def compact_network(shim: TorchShim, rows: Mapping[str, NDArray[np.int64]], bits
 
 
 @torch.no_grad()
-def round_network(network: nn.Module) -> None:
-    """Leave of each number the 16 bits that bfloat16 has: the rest is zeros, which take no room
-    where the file is packed."""
-    for parameter in network.parameters():
+def rounded(shim: TorchShim) -> TorchShim:
+    """The same network with those 16 bits alone of each number that bfloat16 has: the rest is
+    zeros, which take no room where the file is packed."""
+    copied = copy.deepcopy(shim)
+    for parameter in copied.module.parameters():
         parameter.copy_(parameter.bfloat16())
+    return copied

@@ -28,6 +28,14 @@ def shim_of(model: Model[Any, Any]) -> "TorchShim":
     return cast("TorchShim", model.shims[0])
 
 
+def shims_of(model: Model[Any, Any]) -> "list[TorchShim]":
+    """Those of a model's network and of an encoder that is a layer of the model."""
+    from ..nn.shim import TorchShim
+
+    shims = [shim for node in model.walk() for shim in node.shims]
+    return [shim for shim in shims if isinstance(shim, TorchShim)]
+
+
 def report_coverage(name: str, columns: Mapping[str, Column]) -> None:
     """Log how many keys each table has, and how much of the training texts has a pretrained
     vector. Warns (W300) where it is next to nothing."""

@@ -28,7 +28,8 @@ class Upstream:
     device: of the network that reads them, which need not be the tok2vec's.
     vectors: those of each Doc, where the tok2vec has read them before; in prediction alone.
 
-    Raises ValueError (F367) where it gives vectors of characters, but the units are tokens.
+    Raises ValueError where it gives vectors of characters, but the units are tokens (F367), and
+    where it listens to another whose vectors have another width than the config says (F369).
     """
 
     def __init__(
@@ -46,9 +47,12 @@ class Upstream:
         if vectors is None:
             vectors, self._backprop = tok2vec(docs, is_train)
         xp = tok2vec.ops.xp
-        width = vectors[0].shape[1]
+        # Of a Doc without tokens spacy-transformers' listener gives vectors of no width.
+        width = max(each.shape[1] for each in vectors)
+        _check_width(tok2vec, width)
+        filled = [each for each in vectors if len(each)]
         # The first row is for characters that are in no token: single spaces between words.
-        rows = xp.concatenate([xp.zeros((1, width), dtype="f"), *vectors])
+        rows = xp.concatenate([xp.zeros((1, width), dtype="f"), *filled])
         self.vectors = xp2torch(rows, requires_grad=is_train, device=device)
         self._lengths = [len(rows) for rows in vectors]
         starts = np.cumsum([1, *self._lengths])
@@ -105,6 +109,12 @@ class Upstream:
         self._backprop(
             [gradient[end - n : end] for end, n in zip(ends, self._lengths, strict=True)]
         )
+
+
+def _check_width(tok2vec: Tok2Vec, width: int) -> None:
+    wanted = tok2vec.get_dim("nO") if tok2vec.has_dim("nO") else width
+    if width not in (0, wanted):
+        raise ValueError(Errors.F369.format(width=width, wanted=wanted))
 
 
 def pass_back_zeros(tok2vec: Tok2Vec | None, docs: list[Doc]) -> None:

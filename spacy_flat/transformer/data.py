@@ -34,7 +34,8 @@ def character_batch(
     """vectors: [N, D] of the characters of the texts, which are those of the Docs' tokens."""
     ends = np.cumsum([len(text) for text in texts]).tolist()
     datas = [
-        _data(doc, text, encoder, vectors[None, end - len(text) : end])
+        # A copy, for a Doc that is kept is not to keep the whole batch.
+        _data(doc, text, encoder, vectors[None, end - len(text) : end].copy())
         for doc, text, end in zip(docs, texts, ends, strict=True)
     ]
     return CharacterBatch(

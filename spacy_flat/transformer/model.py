@@ -148,14 +148,14 @@ def load_encoder(model: TransformerModel, X: object = None, Y: object = None) ->
         loaded = AutoTokenizer.from_pretrained
         tokenizer = loaded(name, **model.attrs["tokenizer_config"])  # type: ignore[no-untyped-call]
         config = AutoConfig.from_pretrained(name, **model.attrs["transformer_config"])
-        encoder = AutoModel.from_pretrained(name, config=config)
-    except (OSError, ValueError) as error:
+        encoder = AutoModel.from_pretrained(name, config=config).float()
+    except Exception as error:  # of whatever kind the libraries that read it have
         raise OSError(Errors.F364.format(name=name, reason=error)) from error
     places = min(places_of(encoder), tokenizer.model_max_length)
     if options.window + 2 > places:
         raise ValueError(Errors.F363.format(name=name, places=places, window=options.window))
     model.attrs["encoder"] = PieceEncoder.of(tokenizer, name)
-    plain = {**config.to_dict(), "_name_or_path": ""}
+    plain = {**config.to_dict(), "_name_or_path": "", "torch_dtype": "float32"}
     shim.adopt(
         CharacterTransformer(encoder, options.layers),
         {"encoder": plain, "options": options.fixed()},
@@ -193,7 +193,8 @@ def read_characters(
             shim.backward(vectors, values[0].to(vectors.device))
         return docs
 
-    return character_batch(docs, texts, encoder, torch2xp(vectors.detach())), backprop
+    array = torch2xp(vectors.detach(), ops=model.ops)
+    return character_batch(docs, texts, encoder, array), backprop
 
 
 def characters_of(doc: Doc) -> str:

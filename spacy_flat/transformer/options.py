@@ -34,7 +34,9 @@ class CharacterTransformerOptions(Options):
         "window in which it is further from the border; from 0 to half of window",
         least=0,
     )
-    batch_pieces: int = option(4096, "characters, with padding, that are computed at once", least=1)
+    batch_pieces: int = option(
+        4096, "characters, with padding, that are computed at once in prediction", least=1
+    )
     frozen_steps: int = option(
         0, "first steps of a training in which the encoder does not learn", least=0
     )

@@ -60,6 +60,15 @@ def test_as_many_rows_as_fit(mini_project: Path, tmp_path: Path) -> None:
     assert sizes[0] > sizes[1]
 
 
+def test_beside_a_component_that_is_not_trained(mini_project: Path, tmp_path: Path) -> None:
+    nlp = spacy.load(mini_project / MODEL)
+    nlp.add_pipe("char_generator")
+    nlp.to_disk(tmp_path / "both")
+    result = run(tmp_path / "both", tmp_path / "compact")
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "compact" / "char_generator").is_dir()
+
+
 def test_sizes() -> None:
     assert [bytes_of(size) for size in ("15MB", "15", "1.5 mb", "20KB")] == [15e6, 15e6, 1.5e6, 2e4]
     for wrong in ("", "MB", "-1MB", "15 apples"):

@@ -2,14 +2,18 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import spacy
 import torch
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer
 
 from spacy_flat.encoder.model import build_encoder
 from spacy_flat.encoder.options import Objective
 from spacy_flat.encoder.storage import read_encoder
+from spacy_flat.encoder.vocabulary import MARKS, Characters
 
 from .conftest import Pretrained
 
@@ -72,13 +76,37 @@ def test_another_bert_is_read(tmp_path: Path) -> None:
     model = transformers.BertModel(config).eval()
     model.save_pretrained(tmp_path)
     (tmp_path / "vocab.txt").write_text("\n".join(pieces), "utf-8")
-    layer = build_encoder(tmp_path, max_length=20, overlap=5)
-    layer.initialize()
-    (vectors,) = layer.predict([spacy.blank("zh").make_doc("上海N！")])
     ids = torch.tensor([[2, 5, 6, 9, 1, 3]])
     with torch.no_grad():
         states = model(ids).last_hidden_state[0, 1:-1]
-    torch.testing.assert_close(torch.tensor(vectors), states)
+    doc = spacy.blank("zh").make_doc("上海N！")
+    torch.testing.assert_close(torch.tensor(layer_of(tmp_path).predict([doc])[0]), states)
+    # As those are called that came from TensorFlow.
+    weights = load_file(tmp_path / "model.safetensors")
+    old = {
+        name.replace("Norm.weight", "Norm.gamma").replace("Norm.bias", "Norm.beta"): tensor
+        for name, tensor in weights.items()
+    }
+    assert old.keys() != weights.keys()
+    save_file(old, tmp_path / "model.safetensors")
+    torch.testing.assert_close(torch.tensor(layer_of(tmp_path).predict([doc])[0]), states)
+
+
+def layer_of(folder: Path) -> Any:
+    layer = build_encoder(folder, max_length=20, overlap=5)
+    layer.initialize()
+    return layer
+
+
+@pytest.mark.parametrize("letters", ["nba", "nbaN"], ids=["small", "both"])
+def test_tokenizer_reads_as_the_encoder_does(letters: str) -> None:
+    """Without capital letters in the vocabulary, those of a text are read as small ones."""
+    characters = Characters([*MARKS, " ", *letters, *"上海é"])
+    tokenizer = Tokenizer.from_str(json.dumps(characters.tokenizer()))
+    spaces = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
+    for text in ("NBA上海É", "nBa\n上", spaces):
+        found = tokenizer.encode(text, add_special_tokens=False).ids
+        assert found == characters.keys(text).tolist()
 
 
 def test_what_can_not_be_read(pretrained: Pretrained, tmp_path: Path) -> None:
@@ -88,12 +116,24 @@ def test_what_can_not_be_read(pretrained: Pretrained, tmp_path: Path) -> None:
         if file.is_file():
             (tmp_path / file.name).write_bytes(file.read_bytes())
     config = json.loads((tmp_path / "config.json").read_text("utf-8"))
-    for change in ({"hidden_size": 8}, {"embedding_size": 8}, {"num_hidden_layers": 3}):
+    for change in (
+        {"hidden_size": 8},
+        {"embedding_size": 8},
+        {"num_hidden_layers": 3},
+        {"hidden_act": "relu"},
+        {"position_embedding_type": "relative_key"},
+        {"model_type": "roberta"},
+    ):
         (tmp_path / "config.json").write_text(json.dumps({**config, **change}), "utf-8")
         with pytest.raises(ValueError, match="F383"):
             read_encoder(tmp_path)
     (tmp_path / "config.json").write_text(json.dumps(config), "utf-8")
     read_encoder(tmp_path)
+    vocabulary = (tmp_path / "vocab.txt").read_text("utf-8")
+    (tmp_path / "vocab.txt").write_text(vocabulary + "龘\n", "utf-8")
+    with pytest.raises(ValueError, match=r"F383.*vocab\.txt has \d+ lines"):
+        read_encoder(tmp_path)
+    (tmp_path / "vocab.txt").write_text(vocabulary, "utf-8")
     weights = (tmp_path / "model.safetensors").read_bytes()
     (tmp_path / "model.safetensors").write_bytes(weights[:-5])
     with pytest.raises(ValueError, match="F383"):

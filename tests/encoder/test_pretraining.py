@@ -3,9 +3,14 @@
 import gzip
 import json
 import lzma
-from collections.abc import Iterator
+import math
+import re
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,8 +24,16 @@ from spacy_flat.encoder.blocks import HELD_OUT_EVERY, Place, RawText
 from spacy_flat.encoder.masking import Masking
 from spacy_flat.encoder.options import Budget, Objective, PretrainOptions
 from spacy_flat.encoder.storage import WEIGHTS
-from spacy_flat.encoder.training import CHECKPOINTS, RUN, Progress, pretrain, rate_share
+from spacy_flat.encoder.training import (
+    CHECKPOINTS,
+    RUN,
+    TENSORS,
+    Progress,
+    pretrain,
+    rate_share,
+)
 from spacy_flat.encoder.vocabulary import END, MARKS, MASK, START, UNKNOWN, Characters
+from spacy_flat.lexicon import Entry, Lexicon
 
 from .conftest import OBJECTIVES, WORDS, one_thread, options, run, sentences
 from .damage import damage
@@ -62,6 +75,28 @@ def test_text_that_was_not_read_is_told_better(
 def test_the_rate_rises_and_falls() -> None:
     shares = [rate_share(spent, 0.1) for spent in (0.0, 0.05, 0.1, 0.55, 1.0)]
     assert shares == pytest.approx([0.01, 0.5, 1.0, 0.5, 0.0])
+
+
+def test_gradients_are_clipped(raw_text: Path, tmp_path: Path) -> None:
+    """To the norm 1, that of all parameters together; Adam's first mean is a tenth of it."""
+    run(raw_text, tmp_path, options("electra"), 1)
+    tensors = load_file(tmp_path / CHECKPOINTS / "000000001" / TENSORS)
+    means = [tensor.flatten() for name, tensor in tensors.items() if name.startswith("exp_avg.")]
+    assert torch.cat(means).norm().item() == pytest.approx(0.1, rel=1e-3)
+
+
+def test_weight_decay_is_of_matrices_alone(raw_text: Path, tmp_path: Path) -> None:
+    """Biases and normalisations learn as they do without it."""
+    for decay in (0.0, 10.0):
+        wanted = options("mlm", weight_decay=decay, warmup=0.0)
+        run(raw_text, tmp_path / str(decay), wanted, 1)
+    plain, decayed = (load_file(tmp_path / name / WEIGHTS) for name in ("0.0", "10.0"))
+    assert {tensor.dim() for tensor in plain.values()} == {1, 2}
+    for name, tensor in plain.items():
+        if tensor.dim() == 1:
+            assert torch.equal(decayed[name], tensor), name
+        else:
+            assert decayed[name].norm() < tensor.norm(), name
 
 
 def test_a_budget_of_hours_ends(raw_text: Path, tmp_path: Path) -> None:
@@ -170,7 +205,7 @@ def test_another_run_in_the_folder(raw_text: Path, tmp_path: Path) -> None:
     run(raw_text, tmp_path / "run", options("lm"), 2)
     with pytest.raises(ValueError, match="F385"):
         run(raw_text, tmp_path / "run", options("lm"), 2)
-    with pytest.raises(ValueError, match="F386"):
+    with pytest.raises(ValueError, match=r"F386.* options: seed was 1, is 2\."):
         run(raw_text, tmp_path / "run", options("lm", seed=2), 2, resume=True)
     with pytest.raises(ValueError, match="F386"):
         run(raw_text, tmp_path / "run", options("lm"), 3, resume=True)
@@ -182,6 +217,42 @@ def test_another_run_in_the_folder(raw_text: Path, tmp_path: Path) -> None:
         run(raw_text, other, options("lm"), 2)
 
 
+def test_another_text_or_lexicon_of_the_same_size(raw_text: Path, tmp_path: Path) -> None:
+    run(raw_text, tmp_path / "run", options("mlm"), 2)
+    other = tmp_path / raw_text.name
+    other.write_text(raw_text.read_text("utf-8").replace("王", "赵"), "utf-8")
+    assert other.stat().st_size == raw_text.stat().st_size
+    with pytest.raises(ValueError, match=r"F386.*texts"):
+        run(other, tmp_path / "run", options("mlm"), 2, resume=True)
+    words = Lexicon(Entry(f"词{number}") for number in range(len(WORDS)))
+    with pytest.raises(ValueError, match=r"F386.*words"):
+        pretrain(
+            [raw_text],
+            tmp_path / "run",
+            options("mlm"),
+            Budget(steps=2),
+            words=words,
+            resume=True,
+        )
+
+
+def test_what_diverged_is_not_saved(raw_text: Path, tmp_path: Path) -> None:
+    """The loss of the last step is that from before it."""
+    with pytest.raises(ValueError, match="F387"):
+        run(raw_text, tmp_path, options("mlm", learn_rate=1e30, save_every=1), 3)
+    assert not (tmp_path / WEIGHTS).exists()
+
+
+def test_what_a_killed_run_had_begun_to_write(raw_text: Path, tmp_path: Path) -> None:
+    wanted = options("lm", save_every=2)
+    with pytest.raises(KilledError):
+        run(raw_text, tmp_path, wanted, 6, tell=kill_at(2))
+    (tmp_path / "tmpabcd.tmp").mkdir()
+    (tmp_path / "tmpabcd.tmp" / WEIGHTS).write_bytes(b"half")
+    run(raw_text, tmp_path, wanted, 6, resume=True)
+    assert not list(tmp_path.glob("*.tmp"))
+
+
 def test_another_encoder_in_the_folder(raw_text: Path, tmp_path: Path) -> None:
     """A BERT of the user's is not written over."""
     (tmp_path / WEIGHTS).write_bytes(b"mine")
@@ -189,6 +260,55 @@ def test_another_encoder_in_the_folder(raw_text: Path, tmp_path: Path) -> None:
         run(raw_text, tmp_path, options("lm"), 2)
     assert [path.name for path in tmp_path.iterdir()] == [WEIGHTS]
     assert (tmp_path / WEIGHTS).read_bytes() == b"mine"
+
+
+def test_a_hidden_file_is_no_encoder(raw_text: Path, tmp_path: Path) -> None:
+    (tmp_path / ".gitkeep").touch()
+    assert run(raw_text, tmp_path, options("lm"), 1).step == 1
+
+
+def test_checkpoints_may_become_more_frequent(raw_text: Path, tmp_path: Path) -> None:
+    with pytest.raises(KilledError):
+        run(raw_text, tmp_path, options("lm", save_every=2), 4, tell=kill_at(2))
+    assert run(raw_text, tmp_path, options("lm", save_every=1), 4, resume=True).step == 4
+
+
+def test_checkpoints_that_are_gone(raw_text: Path, tmp_path: Path) -> None:
+    """The encoder is not written over by a training that begins anew."""
+    run(raw_text, tmp_path, options("lm"), 2)
+    before = (tmp_path / WEIGHTS).read_bytes()
+    shutil.rmtree(tmp_path / CHECKPOINTS)
+    with pytest.raises(ValueError, match="F384"):
+        run(raw_text, tmp_path, options("lm"), 2, resume=True)
+    assert (tmp_path / WEIGHTS).read_bytes() == before
+
+
+@pytest.mark.parametrize("text", ["{}", "[]", '{"options": 1', '{"options": null}'])
+def test_a_damaged_run(raw_text: Path, tmp_path: Path, text: str) -> None:
+    run(raw_text, tmp_path, options("lm"), 1)
+    (tmp_path / RUN).write_text(text, "utf-8")
+    with pytest.raises(ValueError, match=rf"F397.*{RUN}"):
+        run(raw_text, tmp_path, options("lm"), 1, resume=True)
+
+
+def test_what_is_known_is_told(
+    raw_text: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = raw_text.read_text("utf-8")
+    run(raw_text, tmp_path / "all", options("lm"), 1)
+    assert "0.00 % of the text's are not" in caplog.text
+    run(raw_text, tmp_path / "some", options("lm", vocabulary=3), 1)
+    share = 1 - sum(n for _, n in Counter(text.replace("\n", "")).most_common(3)) / len(
+        text.replace("\n", "")
+    )
+    assert f"{100 * share:.2f} % of the text's are not" in caplog.text
+
+
+def test_one_long_line(raw_text: Path, tmp_path: Path) -> None:
+    path = tmp_path / "line.txt"
+    path.write_text(raw_text.read_text("utf-8").replace("\n", "") * 20, "utf-8")
+    assert path.stat().st_size > 200_000
+    assert run(path, tmp_path / "out", options("lm"), 1).step == 1
 
 
 def test_nothing_to_resume(raw_text: Path, tmp_path: Path) -> None:
@@ -215,6 +335,23 @@ def test_packed_texts_are_read_as_plain_ones(raw_text: Path, tmp_path: Path) -> 
         going_on = RawText([raw_text], 18, 1).batches(4, place)
         rest = batches[0][[each for each, _ in batches[0]].index(place) + 1 :]
         assert list(islice(going_on, len(rest))) == rest
+
+
+def test_each_epoch_has_its_own_order(raw_text: Path) -> None:
+    epochs: list[list[str]] = [[], [], []]
+    for place, batch in RawText([raw_text], 18, 1).batches(4, Place()):
+        if place.epoch == len(epochs):
+            break
+        epochs[place.epoch] += batch
+    assert sorted(epochs[0]) == sorted(epochs[1]) == sorted(epochs[2])
+    assert epochs[0] != epochs[1] != epochs[2] != epochs[0]
+
+
+def test_white_space_is_one_space(tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text("\u3000\u3000王  经理 \t在\u3000\xa0药店 \n" * 100, "utf-8")
+    _, batch = next(RawText([path], 10, 1).batches(99, Place()))
+    assert set(batch) == {"王 经理 在 药店\n"}
 
 
 def test_what_is_held_out_is_never_learnt(tmp_path: Path) -> None:
@@ -311,11 +448,99 @@ def test_what_is_read_instead() -> None:
     assert (keys.ravel()[places] == mask).all()
 
 
+def test_no_mark_is_another_character() -> None:
+    """With a vocabulary of two, a mark would be drawn most of the time."""
+    characters = Characters([*MARKS, " ", "甲"])
+    made = Masking(characters, options("mlm", masked=0.9))
+    keys, places, _ = made.arrays(["甲" * 20_000], np.random.default_rng(1))
+    counts = np.bincount(keys.ravel()[places], minlength=len(characters))
+    shares = dict(zip(characters.pieces, (counts / len(places)).tolist(), strict=True))
+    assert {piece for piece in MARKS if shares[piece]} == {MASK}
+    some = {piece: share for piece, share in shares.items() if share}
+    assert some == pytest.approx({MASK: 0.8, " ": 0.05, "甲": 0.15}, abs=0.01)
+
+
+@pytest.mark.parametrize("ways", [["--whole-words"], ["--characters"]])
+def test_the_command_masks_words_whole(
+    ways: list[str], raw_text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of the word list, which jieba doesn't know; unless characters are asked for."""
+    words = {found[0] for line in sentences(400) if (found := re.match(".经理..在", line))}
+    (tmp_path / "words.txt").write_text("\n".join(words), "utf-8")
+    masked: set[int] = set()  # how many characters of a word
+    arrays = Masking.arrays
+
+    def watched(self: Masking, blocks: Sequence[str], rng: np.random.Generator) -> Any:
+        keys, places, originals = arrays(self, blocks, rng)
+        is_masked = np.zeros(keys.shape, dtype=np.bool_)
+        is_masked.ravel()[places] = True
+        for row, block in zip(is_masked[:, 1:-1], blocks, strict=True):
+            for found in re.finditer("|".join(words), block):
+                masked.add(int(row[found.start() : found.end()].sum()))
+        return keys, places, originals
+
+    monkeypatch.setattr(Masking, "arrays", watched)
+    arguments = ["pretrain", str(raw_text), "--out", str(tmp_path / "out"), "--steps", "10"]
+    arguments += ["--lexicon", str(tmp_path / "words.txt"), "--width", "12", "--length", "20"]
+    result = CliRunner().invoke(app, [*arguments, *ways])
+    assert result.exit_code == 0, result.output
+    if ways == ["--whole-words"]:
+        assert masked == {0, 6}
+    else:
+        assert masked >= {0, 1, 2}
+
+
 def test_a_language_model_masks_nothing() -> None:
     made, blocks = masking("lm")
     keys, places, _ = made.arrays(blocks, np.random.default_rng(1))
     assert len(places) == 0
     assert made.characters.mark(MASK) not in keys
+
+
+def test_electra_has_one_table_of_embeddings() -> None:
+    """The generator has none of its own, neither of characters nor of positions."""
+    from spacy_flat.encoder.network import EncoderSizes
+    from spacy_flat.encoder.objectives import ReplacedTokens
+
+    sizes = EncoderSizes("transformer", 500, 16, 2, 30, heads=2, ff=64)
+    network = ReplacedTokens(sizes, PretrainOptions(objective="electra"))
+    shapes = [tuple(parameter.shape) for parameter in network.parameters()]
+    assert shapes.count((500, 16)) == 1
+    assert shapes.count((30, 16)) == 1
+
+
+def test_sampled_softmax_leaves_the_target_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sample that is the character to be told is not one to tell it from: as computed slowly for
+    fixed samples."""
+    from spacy_flat.encoder.network import EncoderSizes
+    from spacy_flat.encoder.objectives import PretrainBatch, TwoWayLM
+
+    n, samples, keys = 12, [0, 3, 3, 7, 1], [0, 3, 7, 5, 2, 3, 1, 11, 3]
+    draws = [math.log(key + 1.5) / math.log(n + 1) for key in samples]
+    monkeypatch.setattr(torch, "rand", lambda *_, **__: torch.tensor(draws))
+    torch.manual_seed(1)
+    sizes, none = EncoderSizes("lstm", n, 8, 1, 9), torch.zeros(0, dtype=torch.long)
+    network = TwoWayLM(sizes, PretrainOptions(objective="lm", samples=len(samples)))
+
+    def loss(scores: torch.Tensor, target: int) -> float:
+        total = math.exp(scores[target])
+        for key in samples:
+            if key != target:
+                times = len(samples) * math.log((key + 2) / (key + 1)) / math.log(n + 1)
+                total += math.exp(scores[key]) / times
+        return math.log(total) - float(scores[target])
+
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.normal_(std=0.5)
+        left, right = network.encoder(torch.tensor([keys]))[-1][0].split(8, dim=1)
+        table = network.encoder.embeddings.weight
+        following = network.forward_head(left) @ table.T + network.bias
+        previous = network.backward_head(right) @ table.T + network.bias
+        found = network.train()(PretrainBatch(torch.tensor([keys]), none, none))
+    losses = [loss(scores, key) for scores, key in zip(following[:-1], keys[1:], strict=True)]
+    losses += [loss(scores, key) for scores, key in zip(previous[1:], keys[:-1], strict=True)]
+    assert found.item() == pytest.approx(sum(losses) / len(losses), rel=1e-5)
 
 
 def test_sampled_softmax_is_close_to_the_whole() -> None:

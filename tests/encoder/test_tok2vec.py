@@ -18,7 +18,7 @@ from spacy_flat.compaction import Amount, Bits, compactors_of
 from spacy_flat.encoder.model import build_encoder
 from spacy_flat.encoder.options import Objective
 from spacy_flat.nn.optimizers import AdamW
-from spacy_flat.text.initialise import shim_of
+from spacy_flat.text.initialise import shim_of, shims_of
 
 from .conftest import OBJECTIVES, Pretrained
 
@@ -104,6 +104,24 @@ def test_a_shared_encoder(pretrained: Pretrained, tmp_path: Path) -> None:
     assert found(loaded) == before_replacing
 
 
+def test_another_width_than_that_of_what_is_listened_to(pretrained: Pretrained) -> None:
+    nlp = spacy.blank("zh")
+    nlp.add_pipe("tok2vec", config={"model": encoder(pretrained("mlm"))})
+    tok2vec = {**LISTENER, "width": 192}
+    nlp.add_pipe("flat_ner", config={"model": {**TINY["model"], "tok2vec": tok2vec}})
+    train(nlp, 0)
+    with pytest.raises(ValueError, match=r"F369.* 16 wide, not 192\."):
+        nlp("上海")
+
+
+def test_where_it_computes(pretrained: Pretrained) -> None:
+    """A component's device is that of its encoder, too."""
+    nlp = with_flat(encoder(pretrained("mlm")))
+    pipe: Any = nlp.get_pipe("flat_ner")
+    pipe.device = "cuda:1"
+    assert [shim.placement for shim in shims_of(pipe.model)] == ["cuda:1", "cuda:1"]
+
+
 @pytest.mark.parametrize("bits", [8, 32])
 def test_made_compact(bits: Bits, pretrained: Pretrained, tmp_path: Path) -> None:
     nlp = with_flat(encoder(pretrained("lm")))
@@ -111,7 +129,9 @@ def test_made_compact(bits: Bits, pretrained: Pretrained, tmp_path: Path) -> Non
     assert found(nlp) == GOLD
     tok2vec = nlp.get_pipe("flat_ner").model.layers[0]  # type: ignore[attr-defined]
     before = [each.detach().clone() for each in shim_of(tok2vec).module.parameters()]
-    compactors_of(nlp)["flat_ner"].apply(Amount(bits=bits))
+    compactor = compactors_of(nlp)["flat_ner"]
+    compactor.apply(Amount(bits=4))  # of which nothing is left by another amount
+    compactor.apply(Amount(bits=bits))
     nlp.to_disk(tmp_path)
     loaded: Any = spacy.load(tmp_path)
     assert found(loaded) == GOLD

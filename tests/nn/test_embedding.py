@@ -58,6 +58,19 @@ def test_offsets_without_pretrained_vectors_start_uniform() -> None:
     assert abs(vectors.norm(dim=1).square().mean() - 1.0) < 0.03
 
 
+@pytest.mark.parametrize("bits", [2, 4, 8])
+@pytest.mark.parametrize("length", [1e-8, 1e-7, 1e-6, 1e-5, 1e9])
+def test_whole_numbers_of_very_short_and_long_vectors(length: float, bits: int) -> None:
+    """Half precision has no scale that fits, yet no number outgrows its bits or turns its sign."""
+    vectors = length * torch.tensor([[1.0, -1.0, 0.9], [-1.0, 0.9, 0.3]])
+    embedding = PretrainedEmbedding(n_keys=2, n_trained=0, width=3, int8=True)
+    embedding.set_pretrained(torch.tensor([1, 2]), vectors, bits)
+    assert embedding.pretrained.abs().max() <= 2 ** (bits - 1) - 1
+    found = embedding(torch.tensor([1, 2]))
+    assert (found * vectors.sign() >= 0).all()
+    assert (found.abs() <= 1.5 * length).all()
+
+
 @pytest.mark.parametrize("bits", [4, 8])
 @pytest.mark.parametrize("keys", [[], [5, 2]])
 def test_merging_takes_whole_vectors(keys: list[int], bits: int) -> None:

@@ -91,6 +91,20 @@ def test_a_step_that_never_came_is_not_made_later() -> None:
     assert weight(shim) == before
 
 
+def test_a_step_is_made_once() -> None:
+    """A gradient that comes after it waits for the next time that a step is asked for."""
+    sgd = SGD(1.0, momentum=0.0)
+    shim = make()
+    shim.await_gradient()
+    shim.finish_update(sgd)
+    shim.backward(shim.module(torch.ones(1, 2)), torch.ones(1, 1))
+    before = weight(shim)
+    shim.backward(shim.module(torch.ones(1, 2)), torch.ones(1, 1))
+    assert weight(shim) == before
+    shim.finish_update(sgd)
+    assert weight(shim) == pytest.approx([value - 1.0 for value in before])
+
+
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda shim: pickle.loads(pickle.dumps(shim))])
 def test_copies_keep_the_settings(copied: Callable[[EncoderShim], EncoderShim]) -> None:
     shim = copied(make(frozen_steps=3, warmup_steps=5))

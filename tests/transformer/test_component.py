@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import pickle
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ import torch
 from ner.conftest import GOLD, TEXTS, blank, examples_of, found
 from spacy.language import Language
 from spacy.training import Example
+
+from spacy_flat.text.initialise import shim_of
 
 from .conftest import (
     LISTENER,
@@ -255,6 +259,26 @@ def test_listeners_of_tokens(tiny_bert: Path) -> None:
 
 
 @pytest.mark.parametrize("tok2vec", [LISTENER, STOCK], ids=["characters", "tokens"])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_text_without_tokens_among_others(tiny_bert: Path, tok2vec: Any, place: int) -> None:
+    nlp = blank("char")
+    add_transformer(nlp, tiny_bert)
+    add_ner(nlp, tok2vec=tok2vec)
+    sgd = start(nlp)
+    examples = examples_of(nlp)[:2]
+    nothing = Example(nlp.make_doc(""), nlp.make_doc(""))
+    losses = nlp.update([*examples[:place], nothing, *examples[place:]], sgd=sgd)
+    assert losses["flat_ner"] > 0
+    learn(nlp, sgd, 25)
+    texts = [*TEXTS[:2]]
+    texts.insert(place, "")
+    found_alone = [doc.ents for doc in map(nlp, texts)]
+    together = [doc.ents for doc in nlp.pipe(texts)]
+    assert list(map(str, together)) == list(map(str, found_alone))
+    assert any(together)
+
+
+@pytest.mark.parametrize("tok2vec", [LISTENER, STOCK], ids=["characters", "tokens"])
 def test_replaced_listeners(tiny_bert: Path, tmp_path: Path, tok2vec: Any) -> None:
     nlp = blank("char")
     add_transformer(nlp, tiny_bert)
@@ -272,6 +296,21 @@ def test_replaced_listeners(tiny_bert: Path, tmp_path: Path, tok2vec: Any) -> No
     before = node.to_bytes()
     again.update(examples_of(again), sgd=again.resume_training())
     assert node.to_bytes() != before
+
+
+@pytest.mark.parametrize("tok2vec", [LISTENER, STOCK], ids=["characters", "tokens"])
+def test_replaced_listeners_keep_their_factor(
+    tiny_bert: Path, tmp_path: Path, tok2vec: Any
+) -> None:
+    nlp = blank()
+    add_transformer(nlp, tiny_bert)
+    add_ner(nlp, tok2vec={**tok2vec, "grad_factor": 0.25})
+    start(nlp)
+    nlp.replace_listeners("transformer", "flat_ner", PATH)
+    nlp.to_disk(tmp_path)
+    saved = spacy.load(tmp_path).config["components"]["flat_ner"]["model"]["tok2vec"]
+    assert saved["@architectures"] == "spacy-flat.CharacterTok2Vec.v1"
+    assert saved["grad_factor"] == 0.25
 
 
 def test_source(trained: Language, tmp_path: Path) -> None:
@@ -356,6 +395,27 @@ def test_weights_are_those_of_the_folder(tiny_bert: Path) -> None:
     model = AutoModel.from_pretrained(tiny_bert).eval()
     expected = model(torch.tensor([pieces])).last_hidden_state[0, 1:-1]
     np.testing.assert_allclose(vectors(nlp, "上海"), expected.detach(), atol=1e-5)
+
+
+def test_precision_of_the_folder_does_not_matter(tiny_bert: Path, tmp_path: Path) -> None:
+    """Trained in single precision, it is loaded so, too."""
+    folder = shutil.copytree(tiny_bert, tmp_path / "half")
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    (folder / "config.json").write_text(json.dumps({**config, "torch_dtype": "float16"}), "utf-8")
+    nlp = blank("char")
+    add_transformer(nlp, folder)
+    start(nlp)
+    nlp.to_disk(tmp_path / "pipeline")
+    loaded = spacy.load(tmp_path / "pipeline")
+    module = shim_of(loaded.get_pipe("transformer").model).module  # type: ignore[attr-defined]
+    assert {parameter.dtype for parameter in module.parameters()} == {torch.float32}
+    np.testing.assert_array_equal(vectors(loaded, TEXTS[0]), vectors(nlp, TEXTS[0]))
+
+
+def test_a_kept_doc_keeps_its_own_vectors_alone(trained: Language) -> None:
+    docs = list(trained.pipe(TEXTS))
+    array = docs[0]._.trf_data.model_output.last_hidden_state
+    assert array.base is None or array.base.size == array.size
 
 
 def test_mean_of_the_last_four_layers(tmp_path: Path) -> None:

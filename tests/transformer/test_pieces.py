@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,22 @@ def test_a_character_of_several_pieces_is_unknown(tiny_bert: Path) -> None:
     encoder = replace(encoder, tokenizer=json.dumps(tokenizer))
     assert len(encoder._tokenizer.encode("가", add_special_tokens=False).ids) == 2
     assert encoder.pieces("가").tolist() == [encoder.unknown]
+
+
+def test_the_piece_before_a_word_is_no_character() -> None:
+    """SentencePiece puts "▁" before a text: joined to the first character, or as a piece."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    pieces = ["<s>", "</s>", "<unk>", "<pad>", "▁", "上", "▁海"]
+    unigram = Tokenizer(models.Unigram([(piece, -1.0) for piece in pieces], unk_id=2))
+    unigram.pre_tokenizer = pre_tokenizers.Metaspace()
+    special = {"cls_token": "<s>", "sep_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"}
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=unigram, **special)
+    assert tokenizer.tokenize("上") == ["▁", "上"]
+    encoder = PieceEncoder.of(tokenizer, "mine")
+    found = encoder.pieces("上海龘 上")
+    assert tokenizer.convert_ids_to_tokens(found.tolist()) == ["上", "▁海", "<unk>", "<unk>", "上"]
 
 
 def test_settings_of_the_tokenizer_do_not_matter(tiny_bert: Path) -> None:
@@ -159,9 +176,47 @@ def test_window_beyond_a_roberta(tmp_path: Path) -> None:
     assert nlp("上海" * 100)._.trf_data.model_output.last_hidden_state.shape == (1, 200, WIDTH)
 
 
+def test_window_beyond_the_tokenizer(tmp_path: Path) -> None:
+    """The encoder has 512 positions, but its tokenizer says that it reads 64 pieces."""
+    from transformers import AutoTokenizer
+
+    folder = save_encoder(tmp_path / "bert")
+    AutoTokenizer.from_pretrained(folder, model_max_length=64).save_pretrained(folder)
+    with pytest.raises(ValueError, match=r"F363.*64 pieces.*window = 63"):
+        start(make(folder, window=63, overlap=8))
+    start(make(folder, window=62, overlap=8))
+
+
 def test_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"F364.*nowhere"):
         start(make(tmp_path / "nowhere"))
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json"])
+def test_damaged_folder(tiny_bert: Path, tmp_path: Path, name: str) -> None:
+    folder = shutil.copytree(tiny_bert, tmp_path / "damaged")
+    (folder / name).write_bytes((folder / name).read_bytes()[:50])
+    with pytest.raises(OSError, match=r"F364.*damaged"):
+        start(make(folder))
+
+
+def test_sizes_of_other_weights(tiny_bert: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(tiny_bert, tmp_path / "other")
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    (folder / "config.json").write_text(json.dumps({**config, "hidden_size": 32}), "utf-8")
+    with pytest.raises(OSError, match=r"F364.*other"):
+        start(make(folder))
+
+
+def test_vocabulary_of_bert_beneath_an_albert(tmp_path: Path) -> None:
+    folder = save_encoder(tmp_path / "albert", "albert")
+    for name in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"):
+        (folder / name).unlink()
+    nlp = make(folder)
+    transformer = nlp.get_pipe("transformer").model  # type: ignore[attr-defined]
+    transformer.attrs["tokenizer_config"] = {"tokenizer_type": "bert"}
+    start(nlp)
+    assert transformer.attrs["encoder"].unknown not in transformer.attrs["encoder"].pieces("上海")
 
 
 def test_tokenizer_without_unknown_piece(tiny_bert: Path) -> None:
