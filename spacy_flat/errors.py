@@ -535,10 +535,6 @@ class Errors(metaclass=_Coded):
     )
 
     # Compact pipelines
-    F369 = (
-        "The vectors that the component listens to are {width} wide, not {wanted}. Set width = "
-        "{width} in the block model.tok2vec."
-    )
     F370 = (
         "No component of the pipeline can be made compact (it has {components}): flat_ner and "
         "tener_ner can. Others are kept as they are."
@@ -700,6 +696,10 @@ class Errors(metaclass=_Coded):
     F368 = (
         "Component {name!r} reads nothing: neither characters nor bigrams, and it has no tok2vec. "
         "Set characters = true in its block model.sequence, or give it a tok2vec."
+    )
+    F369 = (
+        "The vectors that the component listens to are {width} wide, not {wanted}. Set width = "
+        "{width} in the block model.tok2vec."
     )
 
     # The translator
