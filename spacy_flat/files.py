@@ -51,14 +51,20 @@ def reading(path: Path, done: Callable[[], int]) -> Iterator[None]:
 
     Errors as in `read_lines`.
     """
-    if not path.exists():
-        raise FileNotFoundError(Errors.F001.format(path=path))
+    require_exists(path)
     if path.is_dir():
         raise IsADirectoryError(Errors.F002.format(path=path))
     try:
         yield
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         raise ValueError(Errors.F003.format(path=path, line=done() + 1, reason=error)) from error
+
+
+def require_exists(*paths: Path) -> None:
+    """Raises FileNotFoundError (F001) for the first that is not there."""
+    for path in paths:
+        if not path.exists():
+            raise FileNotFoundError(Errors.F001.format(path=path))
 
 
 def decode(raw: bytes, path: Path, line: int) -> str:

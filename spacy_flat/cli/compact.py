@@ -16,7 +16,7 @@ from tqdm import tqdm
 from wasabi import msg
 
 from ..errors import Errors
-from ..files import read_text_lines, replacing_folder
+from ..files import read_text_lines, replacing_folder, require_exists
 from ._tasks import TASKS, decimals
 
 if TYPE_CHECKING:
@@ -87,9 +87,7 @@ def compact(
     limit = bytes_of(max_size) if max_size else None
     if (min_count > 0 or limit is not None) and not texts:
         raise ValueError(Errors.F371)
-    for path in (*texts, *([dev] if dev else [])):
-        if not path.exists():
-            raise FileNotFoundError(Errors.F001.format(path=path))
+    require_exists(*texts, *([dev] if dev else []))
     nlp = spacy.load(pipeline)
     check_target(out, nlp.path)
     compactors = compactors_of(nlp)

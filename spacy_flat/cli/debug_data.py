@@ -11,7 +11,7 @@ import typer
 from wasabi import msg
 
 from ..errors import Errors
-from ..files import replacing
+from ..files import replacing, require_exists
 from ..wording import counted
 from ._lexicon import load_lexicon
 
@@ -112,16 +112,13 @@ def corpus_of_config(path: Path, overrides: list[str], lexicon: str) -> Corpus:
     from spacy.util import load_config, load_model_from_config, registry, resolve_dot_names
     from thinc.api import Config
 
-    if not path.exists():
-        raise FileNotFoundError(Errors.F001.format(path=path))
+    require_exists(path)
     config = load_config(path, overrides=parse_config_overrides(overrides), interpolate=True)
     files = {part: config["paths"][part] for part in ("train", "dev") if part in config["paths"]}
     for part, file in files.items():
         if not file:
             raise ValueError(Errors.F139.format(path=path, part=part))
-    for file in files.values():
-        if not Path(file).exists():
-            raise FileNotFoundError(Errors.F001.format(path=file))
+    require_exists(*map(Path, files.values()))
     nlp = load_model_from_config(config, auto_fill=True)
     filled = nlp.config.interpolate()
     names = [filled["training"]["train_corpus"], filled["training"]["dev_corpus"]]

@@ -10,6 +10,7 @@ import typer
 from tqdm import tqdm
 from wasabi import msg
 
+from ..files import require_exists
 from ._lexicon import load_lexicon
 
 if TYPE_CHECKING:
@@ -98,9 +99,7 @@ def pretrain(
         raise ValueError(Errors.F396.format(path=out))
     # Before the lexicon is built, which takes seconds.
     check_folder(out, resume)
-    for path in texts:
-        if not path.exists():
-            raise FileNotFoundError(Errors.F001.format(path=path))
+    require_exists(*texts)
     options = PretrainOptions(
         objective=objective.value,
         width=width,

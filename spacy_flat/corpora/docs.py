@@ -16,6 +16,7 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 
 from ..errors import Errors
+from ..files import require_exists
 
 
 def read_docs(path: Path, vocab: Vocab) -> list[Doc]:
@@ -72,8 +73,7 @@ def _reading(path: Path) -> Iterator[None]:
     """Raises what `read_docs` says for a file that is missing or is no DocBin."""
     if path.is_dir():
         raise IsADirectoryError(Errors.F002.format(path=path))
-    if not path.exists():
-        raise FileNotFoundError(Errors.F001.format(path=path))
+    require_exists(path)
     try:
         yield
     except (zlib.error, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:

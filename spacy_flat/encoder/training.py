@@ -149,7 +149,11 @@ def _describe(
     return {
         "options": every,
         "budget": asdict(budget),
-        "texts": {path.name: _signature(path) for path in texts if path.is_file()},
+        "texts": {
+            f"{number}. {path.name}": _signature(path)
+            for number, path in enumerate(texts, 1)
+            if path.is_file()
+        },
         "words": {"count": len(words or ()), "checksum": _checksum("\n".join(words or ()))},
     }
 

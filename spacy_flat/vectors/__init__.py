@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from ..errors import Errors
+from ..files import require_exists
 from .binary import read_binary
 from .spacy import read_spacy
 from .table import Keep, TextVectors
@@ -44,8 +45,7 @@ class VectorFile:
     def __init__(self, path: str | Path, *, skip_bad: bool = False) -> None:
         self.path = Path(path)
         self.skip_bad = skip_bad
-        if not self.path.exists():
-            raise FileNotFoundError(Errors.F001.format(path=path))
+        require_exists(self.path)
 
     def read(self, keep: Keep | None = None) -> TextVectors:
         """Read the vectors whose keys are kept, or all of them; errors as in `read_vectors`."""

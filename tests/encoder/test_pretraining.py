@@ -224,6 +224,11 @@ def test_another_text_or_lexicon_of_the_same_size(raw_text: Path, tmp_path: Path
     assert other.stat().st_size == raw_text.stat().st_size
     with pytest.raises(ValueError, match=r"F386.*texts"):
         run(other, tmp_path / "run", options("mlm"), 2, resume=True)
+    both = [raw_text, other]  # of the same name
+    wanted, budget = options("lm"), Budget(steps=2)
+    pretrain(both, tmp_path / "both", wanted, budget)
+    with pytest.raises(ValueError, match=r"F386.*texts"):
+        pretrain(both[::-1], tmp_path / "both", wanted, budget, resume=True)
     words = Lexicon(Entry(f"词{number}") for number in range(len(WORDS)))
     with pytest.raises(ValueError, match=r"F386.*words"):
         pretrain(
