@@ -181,8 +181,8 @@ class CRFEntityRecognizer(LabelledPipe):
         emissions, backprop = self.model.begin_update(docs)
         gold, network = Gold.of(known, emissions), network_of(self.model)
         batch_losses = (
-            network.loss(scores, gold.target(batch, self.tags))
-            for batch, scores in emissions.batches
+            network.loss(scores, gold.target(batch, self.tags), again)
+            for batch, scores, again in emissions.batches
         )
         return self.learn(batch_losses, gold.n_known, losses, sgd, lambda: backprop(emissions))
 

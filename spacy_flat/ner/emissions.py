@@ -22,10 +22,14 @@ if TYPE_CHECKING:
 
 
 class BatchEmissions(NamedTuple):
-    """Scores [B, C, K] of the tags of a batch's units."""
+    """Scores [B, C, K] of the tags of a batch's units.
+
+    again: in training with `r_drop`, those of a second pass, with other dropouts.
+    """
 
     batch: Batch
     scores: "Tensor"
+    again: "Tensor | None" = None
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ def find_entities(
 ) -> list[list[EntitySpan]]:
     """The entities of the most probable tags of each text, as characters of it."""
     parts: list[list[tuple[Segment, list[EntitySpan]]]] = [[] for _ in emissions.texts]
-    for batch, scores in emissions.batches:
+    for batch, scores, _ in emissions.batches:
         best = network.best_tags(scores, batch.n_units)
         for segment, spans in zip(batch.segments, decode(best, batch, tags), strict=True):
             parts[segment.text].append((segment, spans))

@@ -29,6 +29,7 @@ def forward(
     """
     encoder: SegmentEncoder = model.attrs["encoder"]
     device = shim_of(model).device
+    is_twice = is_train and network_of(model).r_drop > 0
     upstream = Upstream(tok2vec_of(model), encoder.unit, docs, is_train, device)
     texts = [Units.of(doc, encoder.unit) for doc in docs]
     segments = split_texts(texts, encoder.options)  # type: ignore[attr-defined]
@@ -38,7 +39,8 @@ def forward(
         for batch in encoder.batches(texts, segments, is_train):
             with shim.training() if is_train else shim.predicting() as network:
                 scores = network(batch, upstream.of(batch))
-            yield BatchEmissions(batch, scores)
+                again = network(batch, upstream.of(batch)) if is_twice else None
+            yield BatchEmissions(batch, scores, again)
 
     def backprop(_: object) -> list[Any]:
         upstream.backprop()

@@ -40,6 +40,7 @@ class TaggingNetwork(EmbeddingNetwork):
         self.classify = nn.Linear(width, len(tags))
         self.crf = CRF(len(tags), tags.allowed_transitions, tags.allowed_starts, tags.allowed_ends)
         self.crf.requires_grad_(options.transitions)  # they start at zero
+        self.r_drop = options.r_drop
 
     def emissions(self, hidden: Tensor) -> Tensor:
         """[B, C, D] → [B, C, K]."""
@@ -51,11 +52,19 @@ class TaggingNetwork(EmbeddingNetwork):
         best: Ints = self.crf.decode(scores, self.to_tensor(lengths)).cpu().numpy()
         return best
 
-    def loss(self, scores: Tensor, target: Target) -> Tensor:
-        """Negative log-likelihood of the target, summed with its weights."""
+    def loss(self, scores: Tensor, target: Target, again: Tensor | None = None) -> Tensor:
+        """Negative log-likelihood of the target, summed with its weights.
+
+        again: the scores of a second pass, with other dropouts. The loss is then half of that of
+            R-Drop (Liang et al., 2021, equation 4), whose α is `r_drop`.
+        """
         allowed, lengths, weights = (self.to_tensor(array) for array in target)
-        likelihood = self.crf.log_likelihood(scores, allowed, lengths)
-        return -likelihood @ weights.to(likelihood.dtype)
+        losses = -self.crf.log_likelihood(scores, allowed, lengths)
+        if again is not None:
+            second = -self.crf.log_likelihood(again, allowed, lengths)
+            divergence = self.crf.divergence(scores, again, lengths)
+            losses = (losses + second + self.r_drop * divergence) / 2
+        return losses @ weights.to(losses.dtype)
 
     def loss_gradient(self, scores: Tensor, target: Target) -> tuple[float, Tensor]:
         """The loss and its gradient [B, C, K], without any change of the network's gradients."""

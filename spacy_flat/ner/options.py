@@ -43,3 +43,9 @@ class NetworkOptions(Options):
         least=0,
         below=1,
     )
+    r_drop: float = option(
+        0.0,
+        "above 0: compute each batch twice in training, with other dropouts; the weight of how far "
+        "the two are apart (α of R-Drop, Liang et al., 2021)",
+        least=0,
+    )

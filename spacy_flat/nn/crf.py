@@ -118,6 +118,22 @@ class CRF(nn.Module):
         posterior = _posterior(scores, self._mixing_steps)
         return posterior.unary[:-1, :, :-1].transpose(0, 1)
 
+    def divergence(self, first: Tensor, second: Tensor, lengths: Tensor) -> Tensor:
+        """How far two distributions of tag sequences are apart, [B], given emissions [B, C, K] of
+        each: the mean of the Kullback-Leibler divergences of either from the other.
+
+        As transitions are the same, and normalisers cancel out, it is half of the difference of the
+        emissions times that of the marginals. For gradients the latter count as constant: either
+        distribution is drawn to the other as it is now.
+
+        Raises as `marginals`.
+        """
+        both = torch.cat([first.detach(), second.detach()])
+        of_first, of_second = self.marginals(both, torch.cat([lengths, lengths])).to(first).chunk(2)
+        beyond = torch.arange(first.shape[1], device=lengths.device) >= lengths[:, None]
+        difference = (first - second).masked_fill(beyond[:, :, None], 0)
+        return ((of_first - of_second) * difference).sum((1, 2)) / 2
+
     @torch.no_grad()
     def decode(self, emissions: Tensor, lengths: Tensor) -> Tensor:
         """The most probable legal tags [B, C] (int64) for emissions [B, C, K] (Viterbi, 1967).

@@ -320,6 +320,62 @@ def test_forbidden_transitions_get_no_gradient_and_no_weight() -> None:
     assert torch.equal(crf.log_likelihood(emissions, known(crf, tags), lengths), before)
 
 
+# Divergence
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_divergence_is_that_of_all_legal_paths(scheme: Scheme) -> None:
+    crf = constrained(1, scheme).double()
+    first, _, lengths = batch(crf, [4, 2, 1, 0], scale=2)
+    second, *_ = batch(crf, [4, 2, 1, 0], seed=1, scale=2)
+    expected = []
+    for ours, theirs, n in zip(first, second, lengths.tolist(), strict=True):
+        paths = list(legal_paths(crf, n)) if n else []
+        p, q = (
+            torch.stack([path_score(crf, row, path) for path in paths]).log_softmax(0)
+            if paths
+            else torch.zeros(1)
+            for row in (ours, theirs)
+        )
+        expected.append(((p.exp() - q.exp()) * (p - q)).sum() / 2)
+    found = crf.divergence(first, second, lengths)
+    torch.testing.assert_close(found, torch.stack(expected).detach().double())
+    torch.testing.assert_close(crf.divergence(second, first, lengths), found)
+    assert not crf.divergence(first, first, lengths).any()
+
+
+def test_either_side_of_a_divergence_learns_from_the_other_as_it_is() -> None:
+    crf = constrained(1, "BIOES").double()
+    first, _, lengths = batch(crf, [3], scale=2)
+    second, *_ = batch(crf, [3], seed=1, scale=2)
+    paths = list(legal_paths(crf, 3))
+
+    def log_probabilities(emissions: Tensor) -> Tensor:
+        return torch.stack([path_score(crf, emissions[0], path) for path in paths]).log_softmax(0)
+
+    both = [first.requires_grad_(), second.requires_grad_()]
+    p, q = map(log_probabilities, both)
+    crossed = q.exp().detach() @ p + p.exp().detach() @ q
+    expected = torch.autograd.grad(-crossed / 2, both)
+    found = torch.autograd.grad(crf.divergence(first, second, lengths).sum(), both)
+    for ours, theirs in zip(found, expected, strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
+def test_emissions_beyond_the_lengths_do_not_diverge() -> None:
+    crf = constrained(1, "BIO")
+    first, _, lengths = batch(crf, [3, 5])
+    second, *_ = batch(crf, [3, 5], seed=1)
+    before = crf.divergence(first, second, lengths)
+    second[0, 3:] = math.nan
+    second.requires_grad_()
+    after = crf.divergence(first, second, lengths)
+    assert torch.equal(after, before)
+    (gradient,) = torch.autograd.grad(after.sum(), second)
+    assert gradient.isfinite().all()
+    assert not gradient[0, 3:].any()
+
+
 # Partial annotation
 
 

@@ -1,0 +1,124 @@
+"""R-Drop: every batch is computed twice in training, and the two are drawn together."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from spacy.language import Language
+from thinc.api import fix_random_seed
+from torch import Tensor, nn
+
+from spacy_flat.ner.network import TaggingNetwork
+from spacy_flat.nn.optimizers import AdamW
+
+from .conftest import (
+    GOLD,
+    HASH_EMBED,
+    NETWORK,
+    TINY,
+    add_flat,
+    blank,
+    examples_of,
+    flat,
+    found,
+    train,
+)
+
+
+def make(r_drop: float, dropout: float = 0.0, **model: Any) -> Language:
+    """A pipeline that has been initialised."""
+    nlp = blank()
+    network = {**NETWORK, "output_dropout": dropout, "r_drop": r_drop}
+    add_flat(nlp, {"model": {**TINY["model"], "network": network, **model}})
+    train(nlp, steps=0)
+    return nlp
+
+
+def network_of(nlp: Language) -> TaggingNetwork:
+    network = flat(nlp).model.shims[0].module
+    assert isinstance(network, TaggingNetwork)
+    return network
+
+
+def outputs(nlp: Language) -> list[Tensor]:
+    """What the network gives from now on."""
+    heard: list[Tensor] = []
+
+    def hear(module: nn.Module, entering: Any, leaving: Tensor) -> None:
+        heard.append(leaving.detach())
+
+    network_of(nlp).register_forward_hook(hear)
+    return heard
+
+
+def test_the_loss_is_of_both_passes_and_of_how_far_they_are_apart() -> None:
+    nlp = make(r_drop=3.0, dropout=0.5)
+    examples = examples_of(nlp)[:1]
+    heard = outputs(nlp)
+    loss = flat(nlp).update(examples)["flat_ner"]
+    first, second = heard
+    assert not torch.equal(first, second)
+
+    emissions = flat(nlp).model.predict([examples[0].predicted])
+    (part,) = emissions.batches
+
+    def alone(scores: Tensor) -> float:
+        batches = iter([part._replace(scores=scores)])
+        return flat(nlp).get_loss(examples, replace(emissions, batches=batches))[0]
+
+    lengths = torch.from_numpy(part.batch.n_units)
+    apart = network_of(nlp).crf.divergence(first, second, lengths).item()
+    assert apart > 0.01
+    assert loss == pytest.approx((alone(first) + alone(second) + 3 * apart) / 2, rel=1e-4)
+
+
+def test_without_dropouts_nothing_changes() -> None:
+    """The passes are equal then; a tok2vec, too, learns as it would from one of them."""
+    plain, twice = (make(r_drop, tok2vec=HASH_EMBED) for r_drop in (0.0, 2.0))
+    heard = outputs(plain), outputs(twice)
+    losses = []
+    for nlp in (plain, twice):
+        fix_random_seed(0)
+        sgd = AdamW(0.01)
+        losses.append([nlp.update(examples_of(nlp), sgd=sgd)["flat_ner"] for _ in range(4)])
+    assert losses[1] == pytest.approx(losses[0], rel=1e-3)
+    assert len(heard[1]) == 2 * len(heard[0])
+
+
+def test_the_passes_come_closer() -> None:
+    apart = []
+    for r_drop in (0.001, 20.0):
+        nlp = make(r_drop, dropout=0.5)
+        fix_random_seed(0)
+        sgd = AdamW(0.02)
+        for _ in range(15):
+            nlp.update(examples_of(nlp), sgd=sgd)
+        heard = outputs(nlp)
+        nlp.update(examples_of(nlp))
+        apart.append(float((heard[0] - heard[1]).abs().mean()))
+    assert apart[1] < apart[0] / 1.5
+
+
+def test_ten_sentences_are_learnt() -> None:
+    nlp = make(r_drop=1.0, dropout=0.2)
+    sgd = AdamW(0.02)
+    for _ in range(30):
+        nlp.update(examples_of(nlp), sgd=sgd)
+    heard = outputs(nlp)
+    assert found(nlp, [example.text for example in examples_of(nlp)]) == GOLD
+    assert len(heard) == 1  # once in prediction
+
+
+def test_tener_has_it_too() -> None:
+    nlp = blank()
+    ner = nlp.add_pipe(
+        "tener_ner", config={"model": {"network": {"num_heads": 2, "head_dim": 8, "r_drop": 1.0}}}
+    )
+    sgd = nlp.initialize(lambda: examples_of(nlp), sgd=AdamW(0.01))
+    heard: list[Tensor] = []
+    ner.model.shims[0].module.register_forward_hook(  # type: ignore[attr-defined]
+        lambda module, entering, leaving: heard.append(leaving)
+    )
+    nlp.update(examples_of(nlp), sgd=sgd)
+    assert len(heard) == 2
