@@ -46,7 +46,7 @@ def pretrain(
             help="mlm: tell masked characters; electra: find replaced ones; lm: tell the next and "
             "the previous one by LSTMs"
         ),
-    ] = Objective.mlm,
+    ] = Objective.lm,
     lexicon: Annotated[
         str,
         typer.Option(

@@ -52,7 +52,7 @@ class PretrainOptions(Options):
 
     block: ClassVar[str] = "pretrain"
 
-    objective: Objective = option("mlm", "what is learnt")
+    objective: Objective = option("lm", "what is learnt")
     width: int = option(0, "width of the layers; 0: 192, and 320 of each LSTM", least=0)
     layers: int = option(0, "layers; 0: 3, and 1 of LSTMs", least=0)
     heads: int = option(6, "heads of a Transformer's attention", least=1)

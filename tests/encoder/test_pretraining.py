@@ -1,6 +1,7 @@
 """Pretraining on raw text: what is read, what is masked, and that a killed training goes on."""
 
 import gzip
+import inspect
 import json
 import lzma
 import math
@@ -8,6 +9,7 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from enum import Enum
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from safetensors.torch import load_file
 from typer.testing import CliRunner
 
 from spacy_flat.cli import app
+from spacy_flat.cli.pretrain import pretrain as pretrain_command
 from spacy_flat.encoder import training
 from spacy_flat.encoder.blocks import HELD_OUT_EVERY, Place, RawText
 from spacy_flat.encoder.masking import Masking
@@ -316,6 +319,17 @@ def test_one_long_line(raw_text: Path, tmp_path: Path) -> None:
     assert run(path, tmp_path / "out", options("lm"), 1).step == 1
 
 
+def test_the_command_has_the_defaults_of_the_options() -> None:
+    command = inspect.signature(pretrain_command).parameters
+    found = {
+        name: parameter.default.value if isinstance(parameter.default, Enum) else parameter.default
+        for name, parameter in command.items()
+        if name in vars(PretrainOptions())
+    }
+    assert len(found) > 10
+    assert found == {name: getattr(PretrainOptions(), name) for name in found}
+
+
 def test_nothing_to_resume(raw_text: Path, tmp_path: Path) -> None:
     """Another folder was meant: the command does not begin a training there."""
     out = tmp_path / "nowhere"
@@ -486,7 +500,16 @@ def test_the_command_masks_words_whole(
 
     monkeypatch.setattr(Masking, "arrays", watched)
     arguments = ["pretrain", str(raw_text), "--out", str(tmp_path / "out"), "--steps", "10"]
-    arguments += ["--lexicon", str(tmp_path / "words.txt"), "--width", "12", "--length", "20"]
+    arguments += [
+        "--objective",
+        "mlm",
+        "--lexicon",
+        str(tmp_path / "words.txt"),
+        "--width",
+        "12",
+        "--length",
+        "20",
+    ]
     result = CliRunner().invoke(app, [*arguments, *ways])
     assert result.exit_code == 0, result.output
     if ways == ["--whole-words"]:
