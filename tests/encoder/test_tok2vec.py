@@ -155,12 +155,12 @@ def test_beneath_others(factory: str, pretrained: Pretrained) -> None:
 
 
 def test_a_rate_of_its_own(pretrained: Pretrained) -> None:
-    """All parameters of the encoder, its embeddings too, are the group "encoder"."""
+    """All parameters of the encoder, its embeddings too, are the group "upstream", as a BERT's."""
     nlp = with_flat(encoder(pretrained("mlm")))
     train(nlp, 0)
     tok2vec = nlp.get_pipe("flat_ner").model.get_ref("tok2vec")  # type: ignore[attr-defined]
     before = weights_of(tok2vec)
-    sgd = AdamW(0.02, multipliers={"encoder": 0.0}, weight_decay=0.1)
+    sgd = AdamW(0.02, multipliers={"upstream": 0.0}, weight_decay=0.1)
     for _ in range(3):
         nlp.update(examples_of(nlp), sgd=sgd)
     assert weights_of(tok2vec) == before
