@@ -61,7 +61,7 @@ def test_heads_are_written_too(objective: Objective, name: str, pretrained: Pret
     assert not [key for key in info["missing_keys"] if "decoder" not in key]
 
 
-@pytest.mark.parametrize("epsilon", [1e-12, 1e-5])
+@pytest.mark.parametrize("epsilon", [1e-12, 1e-5, 1e-2])
 def test_another_bert_is_read(epsilon: float, tmp_path: Path) -> None:
     """One that `transformers` wrote, of two types of text, with capital letters unknown, and an
     epsilon of its own."""
