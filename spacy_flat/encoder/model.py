@@ -1,7 +1,8 @@
 """The registered architecture `spacy-flat.Encoder.v1`: Docs → windows of characters → torch →
-vectors of tokens.
+vectors of tokens, or of characters.
 
-Shapes: B windows, C characters with marks, N characters of all texts, T tokens, D width.
+Shapes: B windows, C characters with marks, N characters of all texts, U units (tokens, or the
+characters of tokens), D width.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,22 +19,24 @@ from thinc.api import torch2xp, xp2torch
 from thinc.types import Floats2d
 
 from ..errors import Errors
-from ..text.initialise import shim_of
 from ..text.segments import Segment, split_texts
-from ..text.units import Ints, Units
-from ..text.upstream import Tok2Vec, token_of_unit
+from ..text.units import Ints, Unit, Units
+from ..text.upstream import Tok2Vec, character_of_unit, token_of_unit
 from .options import Combine, EncoderOptions
 from .vocabulary import END, MARKS, PAD, START, Characters
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from ..nn.encoder_shim import EncoderShim
     from .network import Encoder
 
 
 def build_encoder(
     path: Optional[Path],  # noqa: UP045  (thinc validates configs by it)
     tuned: bool = True,
+    frozen_steps: int = 0,
+    warmup_steps: int = 0,
     layers: int = 1,
     combine: Combine = "mean",
     dropout: float = 0.1,
@@ -42,31 +45,37 @@ def build_encoder(
     batch_characters: int = 8000,
 ) -> Tok2Vec:
     """Build a tok2vec from an encoder that `python -m spacy flat pretrain` wrote, or from another
-    BERT of characters in the same form. The vector of a token is the mean of its characters'.
+    BERT of characters in the same form. It gives one vector a token, the mean of its characters';
+    to this package's components whose units are characters, one vector a character.
 
     path: the encoder's folder. It is read when a pipeline is initialised; the trained pipeline has
         the weights itself.
     The other arguments are those of `EncoderOptions`.
     """
     from ..nn.checked_model import CheckedModel
-    from ..nn.shim import TorchShim
+    from ..nn.encoder_shim import EncoderShim
 
     options = EncoderOptions(
         max_length=max_length,
         overlap=overlap,
         tuned=tuned,
+        frozen_steps=frozen_steps,
+        warmup_steps=warmup_steps,
         layers=layers,
         combine=combine,
         dropout=dropout,
         batch_characters=batch_characters,
+    )
+    shim = EncoderShim(
+        partial(from_config, options), frozen_steps=frozen_steps, warmup_steps=warmup_steps
     )
     return CheckedModel(
         "encoder",
         forward,
         init=partial(initialise, path=path),
         dims={"nO": None},
-        attrs={"options": options, "encoder": Characters(MARKS)},
-        shims=[TorchShim(partial(from_config, options))],
+        attrs={"options": options, "encoder": Characters(MARKS), "unit": "token"},
+        shims=[shim],
     )
 
 
@@ -103,7 +112,9 @@ def initialise(
     options.require("max_length", options.max_length <= longest, places)
     model.attrs["encoder"] = stored.characters
     config = {"options": options.fixed(), "sizes": sizes.to_json()}
-    network = cast("Encoder", shim_of(model).initialise(config))
+    shim = _shim(model)
+    shim.steps = 0
+    network = cast("Encoder", shim.initialise(config))
     network.encoder.load_state_dict(stored.weights)
     model.set_dim("nO", network.width, force=True)
 
@@ -111,25 +122,31 @@ def initialise(
 def forward(
     model: Tok2Vec, docs: list[Doc], is_train: bool
 ) -> tuple[list[Floats2d], Callable[[list[Floats2d]], list[Doc]]]:
-    """The vectors of each Doc's tokens, and the gradient's way back."""
+    """The vectors of each Doc's tokens, or of their characters, and the gradient's way back."""
     options: EncoderOptions = model.attrs["options"]
-    shim = shim_of(model)
-    learns = is_train and options.tuned
-    texts = TextsAsWindows.of(docs, options)
+    shim = _shim(model)
+    texts = TextsAsWindows.of(docs, options, model.attrs["unit"])
+    learns = is_train and options.tuned and shim.learns
     with shim.training() if learns else shim.predicting() as network:
         characters = texts.of_characters(cast("Encoder", network), model.attrs["encoder"], options)
-        vectors = texts.of_tokens(characters)
-    bounds = np.cumsum([0, *(len(doc) for doc in docs)]).tolist()
-    array = cast(Floats2d, torch2xp(vectors.detach(), ops=model.ops))
+        vectors = texts.of_units(characters)
+    awaits = vectors.requires_grad  # not where all texts are empty
+    if awaits:
+        shim.await_gradient()
 
     def backprop(gradients: list[Floats2d]) -> list[Doc]:
-        if learns and vectors.requires_grad:
+        if awaits:
             together = model.ops.xp.concatenate(gradients)
-            gradient = xp2torch(together, device=vectors.device)
-            vectors.backward(gradient)  # type: ignore[no-untyped-call]
+            shim.backward(vectors, xp2torch(together, device=vectors.device))
         return []
 
+    array = cast(Floats2d, torch2xp(vectors.detach(), ops=model.ops))
+    bounds = np.cumsum([0, *texts.lengths]).tolist()
     return [array[start:end] for start, end in pairwise(bounds)], backprop
+
+
+def _shim(model: Tok2Vec) -> "EncoderShim":
+    return cast("EncoderShim", model.shims[0])
 
 
 @dataclass(frozen=True)
@@ -138,27 +155,34 @@ class TextsAsWindows:
 
     rows: [N] of each character, its place among those of all windows, from 1; 0 where it is in
         none, as what lies in a window of white space alone.
-    tokens: [N] the number of each character's token, from 1; 0 where it is in none.
+    units: [N] the number of each character's unit, from 1; 0 where it is in none, as a single space
+        between words.
+    lengths: units of each Doc.
     """
 
     texts: list[str]
     windows: Sequence[Segment]
     rows: Ints
-    tokens: Ints
-    n_tokens: int
+    units: Ints
+    lengths: list[int]
 
     @classmethod
-    def of(cls, docs: Sequence[Doc], options: EncoderOptions) -> "TextsAsWindows":
-        units = [Units.of(doc, "char") for doc in docs]
-        windows = sorted(split_texts(units, options), key=lambda each: each.start - each.end)
-        texts = [doc.text for doc in docs]
-        firsts = np.cumsum([1, *(len(doc) for doc in docs)])
-        tokens = [
-            token_of_unit(doc, int(first), "char") if len(doc) else np.zeros(0, dtype=np.int64)
-            for doc, first in zip(docs, firsts, strict=False)
+    def of(cls, docs: Sequence[Doc], options: EncoderOptions, unit: Unit) -> "TextsAsWindows":
+        characters = [Units.of(doc, "char") for doc in docs]
+        windows = sorted(split_texts(characters, options), key=lambda each: each.start - each.end)
+        texts = [each.text for each in characters]
+        number = token_of_unit if unit == "token" else character_of_unit
+        numbers = [number(doc, 1, "char") for doc in docs]
+        lengths = [
+            len(doc) if unit == "token" else int(np.count_nonzero(each))
+            for doc, each in zip(docs, numbers, strict=True)
         ]
-        together = np.concatenate([*tokens, np.zeros(0, dtype=np.int64)])
-        return cls(texts, windows, _rows(texts, windows), together, int(firsts[-1]) - 1)
+        firsts = np.cumsum([0, *lengths])
+        units = [
+            np.where(each, first + each, 0) for first, each in zip(firsts, numbers, strict=False)
+        ]
+        together = np.concatenate([*units, np.zeros(0, dtype=np.int64)])
+        return cls(texts, windows, _rows(texts, windows), together, lengths)
 
     def of_characters(
         self, network: "Encoder", characters: Characters, options: EncoderOptions
@@ -168,10 +192,9 @@ class TextsAsWindows:
 
         device = next(network.parameters()).device
         found = [torch.zeros(1, network.width, device=device)]
-        read = network.as_it_is_now() if network.training else network
         for windows in self._batches(options.batch_characters):
             keys, present = self._arrays(windows, characters)
-            vectors = read(*(torch.from_numpy(each).to(device) for each in (keys, present)))
+            vectors = network(*(torch.from_numpy(each).to(device) for each in (keys, present)))
             # Neither the marks nor the padding.
             inner = present.copy()
             inner[:, 0] = False
@@ -179,14 +202,15 @@ class TextsAsWindows:
             found.append(vectors[torch.from_numpy(inner).to(device)])
         return torch.cat(found)[torch.from_numpy(self.rows).to(device)]
 
-    def of_tokens(self, vectors: "Tensor") -> "Tensor":
-        """[N, D] → [T, D] the mean of each token's characters."""
+    def of_units(self, vectors: "Tensor") -> "Tensor":
+        """[N, D] → [U, D] the mean of each unit's characters."""
         import torch
 
-        tokens = torch.from_numpy(self.tokens).to(vectors.device)
-        sums = vectors.new_zeros(self.n_tokens + 1, vectors.shape[1])
-        counts = torch.bincount(tokens, minlength=self.n_tokens + 1).clamp(min=1)
-        return (sums.index_add(0, tokens, vectors) / counts[:, None])[1:]
+        units = torch.from_numpy(self.units).to(vectors.device)
+        n_units = sum(self.lengths)
+        sums = vectors.new_zeros(n_units + 1, vectors.shape[1])
+        counts = torch.bincount(units, minlength=n_units + 1).clamp(min=1)
+        return (sums.index_add(0, units, vectors) / counts[:, None])[1:]
 
     def _batches(self, most: int) -> Iterator[Sequence[Segment]]:
         """Windows of like length, the longest first, of at most so many characters."""

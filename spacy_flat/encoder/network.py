@@ -3,7 +3,6 @@
 Shapes: B blocks, C characters with marks, H heads, D width, K keys.
 """
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, cast
 
@@ -13,7 +12,7 @@ from torch import Tensor, nn
 from ..nn.dropout import Dropout
 
 Kind = Literal["transformer", "lstm"]
-EPSILON = 1e-12  # BERT's, of the normalisation
+EPSILON = 1e-12  # of the normalisation, as BERT has it
 WIDEST_EMBEDDING = 192  # that LSTMs read
 
 
@@ -23,6 +22,7 @@ class EncoderSizes:
 
     positions: the longest block, with its marks.
     heads, ff: of a Transformer's attention, and the width of its feed-forward layers.
+    epsilon: of a Transformer's normalisations.
     """
 
     kind: Kind
@@ -32,6 +32,7 @@ class EncoderSizes:
     positions: int
     heads: int = 0
     ff: int = 0
+    epsilon: float = EPSILON
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -42,27 +43,15 @@ class EncoderSizes:
         return self.width if self.kind == "transformer" else 2 * self.width
 
 
-class Lookup(nn.Module):
-    """A table of vectors [K, D]. Not a `torch.nn.Embedding`, which optimizers take for one of the
-    group "embeddings", so that an encoder's parameters are one group."""
-
-    def __init__(self, keys: int, width: int) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.empty(keys, width).normal_(std=0.02))
-
-    def forward(self, keys: Tensor) -> Tensor:
-        return nn.functional.embedding(keys, self.weight)
-
-
 class Embeddings(nn.Module):
     """Vectors of characters and positions, normalised; BERT's, of one type of text."""
 
     def __init__(self, sizes: EncoderSizes, dropout: float) -> None:
         super().__init__()
-        self.word_embeddings = Lookup(sizes.keys, sizes.width)
-        self.position_embeddings = Lookup(sizes.positions, sizes.width)
-        self.token_type_embeddings = Lookup(1, sizes.width)
-        self.LayerNorm = nn.LayerNorm(sizes.width, eps=EPSILON)
+        self.word_embeddings = make_table(sizes.keys, sizes.width)
+        self.position_embeddings = make_table(sizes.positions, sizes.width)
+        self.token_type_embeddings = make_table(1, sizes.width)
+        self.LayerNorm = nn.LayerNorm(sizes.width, eps=sizes.epsilon)
         self.dropout = Dropout(dropout)
 
     def forward(self, keys: Tensor) -> Tensor:
@@ -96,10 +85,10 @@ class SelfAttention(nn.Module):
 class Sum(nn.Module):
     """A linear map, added to what went around it, and normalised."""
 
-    def __init__(self, inner: int, width: int, dropout: float) -> None:
+    def __init__(self, sizes: EncoderSizes, inner: int, dropout: float) -> None:
         super().__init__()
-        self.dense = make_linear(inner, width)
-        self.LayerNorm = nn.LayerNorm(width, eps=EPSILON)
+        self.dense = make_linear(inner, sizes.width)
+        self.LayerNorm = nn.LayerNorm(sizes.width, eps=sizes.epsilon)
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, around: Tensor) -> Tensor:
@@ -113,10 +102,10 @@ class BertLayer(nn.Module):
     def __init__(self, sizes: EncoderSizes, dropout: float) -> None:
         super().__init__()
         self.attention = nn.ModuleDict(
-            {"self": SelfAttention(sizes), "output": Sum(sizes.width, sizes.width, dropout)}
+            {"self": SelfAttention(sizes), "output": Sum(sizes, sizes.width, dropout)}
         )
         self.intermediate = nn.ModuleDict({"dense": make_linear(sizes.width, sizes.ff)})
-        self.output = Sum(sizes.ff, sizes.width, dropout)
+        self.output = Sum(sizes, sizes.ff, dropout)
 
     def forward(self, x: Tensor, visible: Tensor | None) -> Tensor:
         x = self.attention["output"](self.attention["self"](x, visible), x)
@@ -156,7 +145,7 @@ class TwoWayLSTM(nn.Module):
     def __init__(self, sizes: EncoderSizes, dropout: float) -> None:
         super().__init__()
         width = embedding_width(sizes)
-        self.embeddings = Lookup(sizes.keys, width)
+        self.embeddings = make_table(sizes.keys, width)
         self.dropout = Dropout(dropout)
         self.forwards = make_lstms(sizes, width)
         self.backwards = make_lstms(sizes, width)
@@ -200,15 +189,6 @@ class Encoder(nn.Module):
         """Of the vectors."""
         return self.sizes.output_width * (self.layers if self.combine == "concat" else 1)
 
-    def as_it_is_now(self) -> Callable[[Tensor, Tensor], Tensor]:
-        """What `forward` computes, with copies of the parameters, to which gradients flow.
-
-        spaCy's Tok2Vec makes the optimizer's step of one update between the forward and the
-        backward pass of the next, where torch refuses parameters that have changed meanwhile.
-        """
-        copies = {name: parameter.clone() for name, parameter in self.named_parameters()}
-        return lambda *inputs: torch.func.functional_call(self, copies, inputs)
-
     def forward(self, keys: Tensor, present: Tensor) -> Tensor:
         """[B, C], [B, C] → [B, C, width]."""
         outputs = self.encoder(keys, present)[-self.layers :]
@@ -220,6 +200,13 @@ class Encoder(nn.Module):
 def make_encoder(sizes: EncoderSizes, dropout: float) -> CharacterTransformer | TwoWayLSTM:
     kind = CharacterTransformer if sizes.kind == "transformer" else TwoWayLSTM
     return kind(sizes, dropout)
+
+
+def make_table(keys: int, width: int) -> nn.Embedding:
+    """Vectors [K, D] that begin as BERT's do."""
+    table = nn.Embedding(keys, width)
+    nn.init.normal_(table.weight, std=0.02)
+    return table
 
 
 def make_linear(width: int, out: int) -> nn.Linear:

@@ -31,7 +31,13 @@ class EncoderOptions(SegmentOptions):
         "characters that two pieces share where a text had to be split within a sentence, so that "
         "those near the split have a context; from 0 to half of max_length",
     )
-    tuned: bool = option(True, "train the encoder with the component; false: leave it as it is")
+    tuned: bool = option(True, "train the encoder with the component; false: it never learns")
+    frozen_steps: int = option(
+        0, "first steps of a training in which a tuned encoder does not learn yet", least=0
+    )
+    warmup_steps: int = option(
+        0, "steps behind these over which its learning rate rises to its full", least=0
+    )
     layers: int = option(1, "take the last so many layers", least=1, fixed=True)
     combine: Combine = option("mean", "how several layers become one vector", fixed=True)
     dropout: float = option(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import Errors
 from ..files import replacing
-from .network import EncoderSizes
+from .network import EPSILON, EncoderSizes
 from .vocabulary import MARKS, Characters
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _config(objective: str, sizes: EncoderSizes, characters: Characters) -> dict
         "hidden_dropout_prob": 0.1,
         "attention_probs_dropout_prob": 0.1,
         "initializer_range": 0.02,
-        "layer_norm_eps": 1e-12,
+        "layer_norm_eps": sizes.epsilon,
         "position_embedding_type": "absolute",
         "type_vocab_size": 1,
         "torch_dtype": "float32",
@@ -166,7 +166,8 @@ def _sizes(config: Mapping[str, Any]) -> EncoderSizes:
     if config.get("embedding_size", shared["width"]) != shared["width"]:
         raise ValueError("its embeddings are narrower than its layers")
     heads, ff = config["num_attention_heads"], config["intermediate_size"]
-    return EncoderSizes("transformer", **shared, heads=heads, ff=ff)
+    epsilon = float(config.get("layer_norm_eps", EPSILON))
+    return EncoderSizes("transformer", **shared, heads=heads, ff=ff, epsilon=epsilon)
 
 
 def _own(stored: Mapping[str, "Tensor"], sizes: EncoderSizes) -> dict[str, "Tensor"]:

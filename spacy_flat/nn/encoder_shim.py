@@ -6,6 +6,7 @@ from thinc.api import Optimizer
 from torch import Tensor
 
 from . import steps
+from .devices import AUTO
 from .optimizers import UPSTREAM
 from .shim import Build, TorchShim
 
@@ -23,6 +24,7 @@ class EncoderShim(TorchShim):
         self,
         build: Build,
         config: dict[str, Any] | None = None,
+        placement: str = AUTO,
         *,
         frozen_steps: int = 0,
         warmup_steps: int = 0,
@@ -32,7 +34,7 @@ class EncoderShim(TorchShim):
         self.steps = 0  # of this training
         self._waits = False  # for a gradient
         self._asked: Optimizer | None = None  # for a step meanwhile
-        super().__init__(build, config)
+        super().__init__(build, config, placement)
 
     @property
     def learns(self) -> bool:
@@ -74,11 +76,16 @@ class EncoderShim(TorchShim):
         return min(1.0, (done + 1) / self.warmup_steps) if self.warmup_steps else 1.0
 
     def __reduce__(self) -> tuple[Any, ...]:
-        rest = (self.frozen_steps, self.warmup_steps)
-        return _restore, (self.build, self.to_bytes(), *rest)
+        rest = (self.frozen_steps, self.warmup_steps, self.steps)
+        return _restore, (self.build, self.placement, self.to_bytes(), *rest)
 
 
-def _restore(build: Build, data: bytes, frozen_steps: int, warmup_steps: int) -> EncoderShim:
-    shim = EncoderShim(build, frozen_steps=frozen_steps, warmup_steps=warmup_steps)
+def _restore(
+    build: Build, placement: str, data: bytes, frozen_steps: int, warmup_steps: int, steps: int
+) -> EncoderShim:
+    shim = EncoderShim(
+        build, placement=placement, frozen_steps=frozen_steps, warmup_steps=warmup_steps
+    )
     shim.from_bytes(data)
+    shim.steps = steps
     return shim

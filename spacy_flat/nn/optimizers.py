@@ -1,8 +1,8 @@
 """Optimizers and learning rate schedules for `[training.optimizer]`.
 
 An optimizer here holds hyper-parameters and state. What one step does is in `steps.py`, for torch
-networks, which their shim hands over, and for the parameters of other components' thinc layers
-("upstream": tok2vec, transformer), which arrive through `__call__`, one array at a time.
+networks, which their shim hands over, and for the parameters of thinc layers, such as those of
+spaCy's components and tok2vecs, which arrive through `__call__`, one array at a time.
 This module imports no torch: configs are read and checked without it.
 """
 
@@ -201,9 +201,10 @@ class SGD(GroupedOptimizer):
     clip_norm: the gradient's largest norm over all parameters of a network; 0 switches it off.
     clip_value: the largest absolute value of a gradient's element, before clip_norm; 0: off.
     multipliers: of the learning rate, by parameter group: "embeddings" (every torch.nn.Embedding
-        of the networks), "upstream" (an encoder of spacy-flat.CharacterTransformer.v1, and every
-        thinc layer that is not one of our networks, such as a tok2vec), or the first part of a
-        parameter's dotted name in its network, such as "crf". 0 freezes a group.
+        of the networks but those of "upstream"), "upstream" (an encoder beneath, such as
+        spacy-flat.Encoder.v1 or a BERT, and every thinc layer that is not one of our networks, such
+        as spaCy's tok2vecs), or the first part of a parameter's dotted name in its network, such as
+        "crf". 0 freezes a group.
     use_averages: evaluate and save an exponential moving average of the weights,
         a ← d·a + (1 − d)·w with d = min((1 + t)/(10 + t), average_decay) after step t, a₀ = w₀.
     average_decay: the average's largest d.

@@ -111,6 +111,13 @@ class Upstream:
         )
 
 
+def ask_for(unit: Unit, tok2vec: Tok2Vec) -> None:
+    """Choose what a tok2vec gives vectors of, where there is a choice: `spacy-flat.Encoder.v1`,
+    whose attribute "unit" is "token" at first, has vectors of characters too."""
+    if tok2vec.attrs.get("unit") == "token":
+        tok2vec.attrs["unit"] = unit
+
+
 def _check_width(tok2vec: Tok2Vec, width: int) -> None:
     wanted = tok2vec.get_dim("nO") if tok2vec.has_dim("nO") else width
     if width not in (0, wanted):

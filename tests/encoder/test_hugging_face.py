@@ -61,8 +61,10 @@ def test_heads_are_written_too(objective: Objective, name: str, pretrained: Pret
     assert not [key for key in info["missing_keys"] if "decoder" not in key]
 
 
-def test_another_bert_is_read(tmp_path: Path) -> None:
-    """One that `transformers` wrote, of two types of text, with capital letters unknown."""
+@pytest.mark.parametrize("epsilon", [1e-12, 1e-5, 1e-2])
+def test_another_bert_is_read(epsilon: float, tmp_path: Path) -> None:
+    """One that `transformers` wrote, of two types of text, with capital letters unknown, and an
+    epsilon of its own."""
     torch.manual_seed(1)
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"上海重庆nba##"]
     config = transformers.BertConfig(
@@ -72,6 +74,7 @@ def test_another_bert_is_read(tmp_path: Path) -> None:
         num_attention_heads=2,
         intermediate_size=12,
         max_position_embeddings=30,
+        layer_norm_eps=epsilon,
     )
     model = transformers.BertModel(config).eval()
     model.save_pretrained(tmp_path)
@@ -80,7 +83,10 @@ def test_another_bert_is_read(tmp_path: Path) -> None:
     with torch.no_grad():
         states = model(ids).last_hidden_state[0, 1:-1]
     doc = spacy.blank("zh").make_doc("上海N！")
-    torch.testing.assert_close(torch.tensor(layer_of(tmp_path).predict([doc])[0]), states)
+    layer = layer_of(tmp_path)
+    torch.testing.assert_close(torch.tensor(layer.predict([doc])[0]), states)
+    saved = build_encoder(None, max_length=20, overlap=5).from_bytes(layer.to_bytes())
+    torch.testing.assert_close(torch.tensor(saved.predict([doc])[0]), states)
     # As those are called that came from TensorFlow.
     weights = load_file(tmp_path / "model.safetensors")
     old = {
@@ -123,6 +129,7 @@ def test_what_can_not_be_read(pretrained: Pretrained, tmp_path: Path) -> None:
         {"hidden_act": "relu"},
         {"position_embedding_type": "relative_key"},
         {"model_type": "roberta"},
+        {"layer_norm_eps": None},
     ):
         (tmp_path / "config.json").write_text(json.dumps({**config, **change}), "utf-8")
         with pytest.raises(ValueError, match="F383"):

@@ -2,6 +2,7 @@
 
 import pickle
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +10,21 @@ import numpy as np
 import pytest
 import spacy
 import torch
-from ner.conftest import GOLD, TEXTS, TINY, examples_of, found
+from ner.conftest import GOLD, NETWORK, TEXTS, TINY, blank, examples_of, found
 from similarity.conftest import examples_of as pair_examples
 from spacy.language import Language
 from spacy.training import Example
+from thinc.api import fix_random_seed
 
 from spacy_flat.compaction import Amount, Bits, compactors_of
 from spacy_flat.encoder.model import build_encoder
 from spacy_flat.encoder.options import Objective
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.text.initialise import shim_of, shims_of
+from spacy_flat.text.segments import Segment
+from spacy_flat.text.units import Unit
+from spacy_flat.text.upstream import Upstream, ask_for
+from spacy_flat.training.parameters import save_encoders
 
 from .conftest import OBJECTIVES, Pretrained
 
@@ -51,6 +57,36 @@ def train(nlp: Language, steps: int) -> AdamW:
     for _ in range(steps):
         nlp.update(examples, sgd=optimizer)
     return optimizer
+
+
+def with_shared(path: Path, segmenter: str = "char", **options: Any) -> Language:
+    """Two components that listen to an encoder, without dropout."""
+    still = {name: value for name, value in NETWORK.items() if name[:4] not in ("latt", "word")}
+    nlp = blank(segmenter)
+    nlp.add_pipe("tok2vec", config={"model": encoder(path, dropout=0.0, **options)})
+    nlp.add_pipe("tener_ner", config={"model": {"network": still, "tok2vec": LISTENER}})
+    flat = {**TINY["model"], "tok2vec": LISTENER}
+    nlp.add_pipe("flat_ner", config={"model": flat, "overwrite": True})
+    return nlp
+
+
+def start(nlp: Language, **optimizer: Any) -> AdamW:
+    """Initialise a pipeline, the same each time."""
+    fix_random_seed(0)
+    nlp.config["initialize"]["components"]["flat_ner"] = {"lexicon": {"@misc": "test.lexicon"}}
+    sgd = AdamW(**{"learn_rate": 0.02, **optimizer})
+    nlp.initialize(lambda: examples_of(nlp), sgd=sgd)
+    return sgd
+
+
+def below(nlp: Language, name: str = "flat_ner") -> Any:
+    """What a component has beneath it."""
+    return nlp.get_pipe(name).model.layers[0]  # type: ignore[attr-defined]
+
+
+def shared(nlp: Language) -> Any:
+    """The encoder that components listen to."""
+    return nlp.get_pipe("tok2vec").model  # type: ignore[attr-defined]
 
 
 def weights_of(tok2vec: Any) -> bytes:
@@ -119,7 +155,8 @@ def test_where_it_computes(pretrained: Pretrained) -> None:
     nlp = with_flat(encoder(pretrained("mlm")))
     pipe: Any = nlp.get_pipe("flat_ner")
     pipe.device = "cuda:1"
-    assert [shim.placement for shim in shims_of(pipe.model)] == ["cuda:1", "cuda:1"]
+    for each in (pipe, deepcopy(pipe), pickle.loads(pickle.dumps(pipe))):
+        assert [shim.placement for shim in shims_of(each.model)] == ["cuda:1", "cuda:1"]
 
 
 @pytest.mark.parametrize("bits", [8, 32])
@@ -154,16 +191,238 @@ def test_beneath_others(factory: str, pretrained: Pretrained) -> None:
     assert weights_of(pipe.model.get_ref("tok2vec")) != before
 
 
-def test_a_rate_of_its_own(pretrained: Pretrained) -> None:
-    """All parameters of the encoder, its embeddings too, are the group "encoder"."""
-    nlp = with_flat(encoder(pretrained("mlm")))
-    train(nlp, 0)
-    tok2vec = nlp.get_pipe("flat_ner").model.get_ref("tok2vec")  # type: ignore[attr-defined]
+@pytest.mark.parametrize("is_shared", [False, True], ids=["own", "shared"])
+def test_a_rate_of_its_own(is_shared: bool, pretrained: Pretrained) -> None:
+    """All parameters of the encoder, its embeddings too, are the group "upstream", as a BERT's."""
+    nlp = with_shared(pretrained("mlm")) if is_shared else with_flat(encoder(pretrained("mlm")))
+    sgd = start(nlp, multipliers={"upstream": 0.0, "embeddings": 0.5}, weight_decay=0.1)
+    tok2vec = shared(nlp) if is_shared else below(nlp)
     before = weights_of(tok2vec)
-    sgd = AdamW(0.02, multipliers={"encoder": 0.0}, weight_decay=0.1)
     for _ in range(3):
         nlp.update(examples_of(nlp), sgd=sgd)
     assert weights_of(tok2vec) == before
+
+
+def test_no_group_has_its_name(pretrained: Pretrained) -> None:
+    nlp = with_flat(encoder(pretrained("mlm")))
+    sgd = start(nlp, multipliers={"encoder": 0.1})
+    nlp.update(examples_of(nlp), sgd=sgd)
+    with pytest.raises(ValueError, match=r"F205.*\['encoder'\].*'upstream'"):
+        nlp.update(examples_of(nlp), sgd=sgd)
+
+
+def test_rest_and_warm_up(pretrained: Pretrained) -> None:
+    """The encoder learns nothing for two steps; over the next four its rate rises to the full.
+    Adam's first step moves a weight by its rate."""
+    tok2vec = encoder(pretrained("mlm"), frozen_steps=2, warmup_steps=4)
+    nlp = with_flat(tok2vec)
+    sgd = start(nlp, eps=1e-12, weight_decay=0.0, multipliers={"upstream": 0.1})
+    module = shim_of(below(nlp)).module
+    before = weights_of(below(nlp))
+    for _ in range(2):
+        nlp.update(examples_of(nlp), sgd=sgd)
+    assert weights_of(below(nlp)) == before
+    assert not module.training
+    first = [each.detach().clone() for each in module.parameters()]
+    nlp.update(examples_of(nlp), sgd=sgd)
+    moves = zip(module.parameters(), first, strict=True)
+    moved = max(float((new - old).abs().max().detach()) for new, old in moves)
+    assert moved == pytest.approx(0.02 * 0.1 / 4, rel=0.05)
+    assert list(save_encoders(nlp).values()) == [3]
+    start(nlp)
+    assert list(save_encoders(nlp).values()) == [0]
+
+
+# Steps
+
+
+@pytest.mark.parametrize("is_shared", [False, True], ids=["own", "shared"])
+def test_a_step_uses_its_own_gradient(is_shared: bool, pretrained: Pretrained) -> None:
+    """`nlp.update` with an optimizer asks a shared encoder for its step before the gradient is
+    there, and yet does what `spacy train` does, and what thinc's optimizers do."""
+    ways = []
+    for at_once in (True, False):
+        path = pretrained("mlm")
+        own = with_flat(encoder(path, dropout=0.0))
+        nlp = with_shared(path) if is_shared else own
+        sgd = start(nlp)
+        for _ in range(3):
+            nlp.update(examples_of(nlp), sgd=sgd if at_once else False)  # type: ignore[arg-type]
+            for _, pipe in nlp.pipeline if not at_once else []:
+                pipe.finish_update(sgd)  # type: ignore[attr-defined]
+        ways.append(weights_of(shared(nlp) if is_shared else below(nlp)))
+    assert ways[0] == ways[1]
+
+
+def test_gradients_of_two_batches_add_up(pretrained: Pretrained) -> None:
+    """As `accumulate_gradient` of spaCy's training asks for; those of all listeners do, too. A last
+    batch without text changes nothing."""
+    nlp = with_shared(pretrained("mlm"))
+    sgd = start(nlp)
+    module = shim_of(shared(nlp)).module
+    before = weights_of(shared(nlp))
+    table = module.encoder.embeddings.word_embeddings.weight
+
+    def gradient_of(*batches: list[Example], exclude: tuple[str, ...] = ()) -> torch.Tensor:
+        module.zero_grad()
+        for batch in batches:
+            nlp.update(batch, sgd=False, exclude=exclude)  # type: ignore[arg-type]
+        return table.grad.clone()
+
+    first, second = examples_of(nlp)[:5], examples_of(nlp)[5:]
+    one, other = gradient_of(first), gradient_of(second)
+    by_flat = gradient_of(first, exclude=("tener_ner",))
+    both = gradient_of(first, second, [Example(nlp.make_doc(""), nlp.make_doc(""))])
+    assert one.abs().max() > 0
+    assert other.abs().max() > 0
+    assert not torch.allclose(by_flat, one)
+    torch.testing.assert_close(both, one + other, atol=1e-5, rtol=1e-4)
+    assert weights_of(shared(nlp)) == before
+    nlp.get_pipe("tok2vec").finish_update(sgd)  # type: ignore[attr-defined]
+    assert weights_of(shared(nlp)) != before
+
+
+def test_a_batch_of_which_nothing_comes_back(pretrained: Pretrained) -> None:
+    """Where those that listen do not learn, the encoder does not either, and its next step is as if
+    nothing had been."""
+    ways = []
+    for is_disturbed in (False, True):
+        nlp = with_shared(pretrained("mlm"))
+        sgd = start(nlp)
+        before = weights_of(shared(nlp))
+        if is_disturbed:
+            nlp.update(examples_of(nlp), sgd=sgd, exclude=["tener_ner", "flat_ner"])
+            nlp.update([Example(nlp.make_doc(""), nlp.make_doc(""))], sgd=sgd)
+            assert weights_of(shared(nlp)) == before
+        nlp.update(examples_of(nlp), sgd=sgd)
+        ways.append(weights_of(shared(nlp)))
+        assert ways[-1] != before
+    assert ways[0] == ways[1]
+
+
+def test_a_frozen_encoder_that_is_listened_to(pretrained: Pretrained) -> None:
+    nlp = with_shared(pretrained("mlm"))
+    sgd = start(nlp)
+    before = weights_of(shared(nlp))
+    for _ in range(30):
+        nlp.update(examples_of(nlp), sgd=sgd, exclude=["tok2vec"], annotates=["tok2vec"])
+    assert weights_of(shared(nlp)) == before
+    assert found(nlp) == GOLD
+
+
+def test_averages(pretrained: Pretrained) -> None:
+    nlp = with_shared(pretrained("mlm"))
+    sgd = start(nlp, use_averages=True)
+    doc = nlp.make_doc(TEXTS[0])
+    (first,) = shared(nlp).predict([doc])
+    for _ in range(3):
+        nlp.update(examples_of(nlp), sgd=sgd)
+    (last,) = shared(nlp).predict([doc])
+    with nlp.use_params(sgd.averages):  # type: ignore[arg-type]
+        (averaged,) = shared(nlp).predict([doc])
+    assert not np.allclose(averaged, last)
+    assert not np.allclose(averaged, first)
+    assert np.array_equal(shared(nlp).predict([doc])[0], last)
+
+
+def test_sourced_and_trained_further(pretrained: Pretrained, tmp_path: Path) -> None:
+    nlp = with_shared(pretrained("mlm"))
+    sgd = start(nlp)
+    for _ in range(30):
+        nlp.update(examples_of(nlp), sgd=sgd)
+    assert found(nlp) == GOLD
+    nlp.to_disk(tmp_path)
+    again = blank()
+    again.add_pipe("tok2vec", source=spacy.load(tmp_path))
+    again.add_pipe("flat_ner", source=spacy.load(tmp_path))
+    assert found(again) == GOLD
+    assert found(pickle.loads(pickle.dumps(again))) == GOLD
+    again.replace_listeners("tok2vec", "flat_ner", ["model.tok2vec"])
+    before = weights_of(below(again))
+    assert before == weights_of(shared(again))
+    again.remove_pipe("tok2vec")
+    for _ in range(2):
+        again.update(examples_of(again), sgd=AdamW(0.001))
+    assert weights_of(below(again)) != before
+    assert found(again) == GOLD
+
+
+def test_rehearsal(pretrained: Pretrained) -> None:
+    """Of spaCy's tagger with an encoder of its own: a copy says what it knew."""
+    nlp = blank("jieba")
+    tagger: Any = nlp.add_pipe("tagger", config={"model": {"tok2vec": encoder(pretrained("mlm"))}})
+    examples = [Example(nlp.make_doc(text), nlp.make_doc(text)) for text in TEXTS]
+    for example in examples:
+        for token in example.reference:
+            token.tag_ = "odd" if token.i % 2 else "even"
+    sgd = nlp.initialize(lambda: examples, sgd=AdamW(0.01))
+    nlp.update(examples, sgd=sgd)
+    nlp.resume_training(sgd=sgd)
+    nlp.update(examples, sgd=sgd)
+    (own,) = [node for node in tagger.model.walk() if node.name == "encoder"]
+    before = weights_of(own)
+    tagger.rehearse(examples, sgd=sgd)
+    assert weights_of(own) != before
+
+
+# A vector a character
+
+
+TEXT = "南京市长江大桥来了"
+
+
+def read_by(pipe: Any, segmenter: str, text: str) -> torch.Tensor:
+    """The vectors that a component's network reads for the characters of a text."""
+    doc = blank(segmenter).make_doc(text)
+    unit = pipe.model.attrs["encoder"].unit
+    upstream = Upstream(pipe.model.layers[0], unit, [doc], False, torch.device("cpu"))
+    vectors = upstream.of_texts([Segment(0, 0, len(text) if unit == "char" else len(doc))])
+    assert vectors is not None
+    return vectors
+
+
+@pytest.mark.parametrize("factory", ["flat_ner", "tener_ner", "re2_similarity"])
+def test_a_character_has_its_own_vector(factory: str, pretrained: Pretrained) -> None:
+    """Also where jieba makes words of the text."""
+    pipe: Any = blank("jieba").add_pipe(
+        factory, config={"model": {"tok2vec": encoder(pretrained("mlm"))}}
+    )
+    pipe.model.layers[0].initialize()
+    assert len(blank("jieba").make_doc(TEXT)) < len(TEXT) == 9
+    assert len(read_by(pipe, "jieba", TEXT).unique(dim=0)) == 9
+    spaced = f"\n{TEXT} 王经理  NBA"
+    vectors = read_by(pipe, "jieba", spaced)
+    torch.testing.assert_close(vectors, read_by(pipe, "char", spaced))
+    assert not vectors[spaced.index(" ")].any()
+
+
+def test_a_component_that_tags_words_reads_vectors_of_words(pretrained: Pretrained) -> None:
+    model = {"sequence": {"unit": "token"}, "tok2vec": encoder(pretrained("mlm"))}
+    pipe: Any = blank("jieba").add_pipe("tener_ner", config={"model": model})
+    pipe.model.layers[0].initialize()
+    words = read_by(pipe, "jieba", TEXT)
+    chars = torch.tensor(layer(pretrained("mlm")).predict([blank().make_doc(TEXT)])[0])
+    torch.testing.assert_close(words[0], chars[:3].mean(0))
+    assert len(words) == len(blank("jieba").make_doc(TEXT))
+
+
+def test_listeners_read_vectors_of_words(pretrained: Pretrained, tmp_path: Path) -> None:
+    """As spaCy's components do; with the listener replaced, and saved, they stay the same."""
+    nlp = with_shared(pretrained("mlm"), "jieba")
+    nlp.add_pipe("tagger", config={"model": {"tok2vec": LISTENER}})
+    doc = nlp.make_doc(TEXT)
+    doc[0].tag_ = "word"
+    examples = [*examples_of(nlp), Example(nlp.make_doc(TEXT), doc)]
+    nlp.config["initialize"]["components"]["flat_ner"] = {"lexicon": {"@misc": "test.lexicon"}}
+    sgd = nlp.initialize(lambda: examples, sgd=AdamW(0.01))
+    nlp.update(examples, sgd=sgd)
+    doc = nlp(TEXT)
+    expected = doc.tensor
+    assert len(expected) == len(doc) < len(TEXT)
+    nlp.replace_listeners("tok2vec", "flat_ner", ["model.tok2vec"])
+    np.testing.assert_array_equal(below(nlp).predict([doc])[0], expected)
+    nlp.to_disk(tmp_path)
+    np.testing.assert_array_equal(below(spacy.load(tmp_path)).predict([doc])[0], expected)
 
 
 # Vectors
@@ -226,11 +485,15 @@ def test_several_layers(pretrained: Pretrained) -> None:
     assert layer(pretrained("lm")).get_dim("nO") == 32
 
 
-def test_the_gradient_goes_back(pretrained: Pretrained) -> None:
+@pytest.mark.parametrize("unit", ["token", "char"])
+def test_the_gradient_goes_back(unit: Unit, pretrained: Pretrained) -> None:
     """It is that of the vectors by the weights."""
     made = layer(pretrained("mlm"), dropout=0.0)
-    docs = [spacy.blank("zh").make_doc(text) for text in ("王经理在重庆。", "", "开会")]
+    ask_for(unit, made)
+    docs = [blank("jieba").make_doc(text) for text in ("王经理在 重庆。", "", "开会")]
     vectors, backprop = made.begin_update(docs)
+    lengths = [sum(map(len, doc)) if unit == "char" else len(doc) for doc in docs]
+    assert list(map(len, vectors)) == lengths
     backprop([2 * each for each in vectors])  # of the sum of squares
     network = shim_of(made).module
     bias = network.encoder.encoder.layer[1].output.LayerNorm.bias

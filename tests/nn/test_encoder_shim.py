@@ -106,7 +106,27 @@ def test_a_step_is_made_once() -> None:
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda shim: pickle.loads(pickle.dumps(shim))])
-def test_copies_keep_the_settings(copied: Callable[[EncoderShim], EncoderShim]) -> None:
-    shim = copied(make(frozen_steps=3, warmup_steps=5))
-    assert (shim.frozen_steps, shim.warmup_steps, shim.steps) == (3, 5, 0)
-    assert len(weight(shim)) == 2
+def test_copies_are_as_the_original(copied: Callable[[EncoderShim], EncoderShim]) -> None:
+    """Also as to where it computes, and how far its training has come."""
+    shim = make(frozen_steps=1, warmup_steps=5)
+    shim.place("cpu")
+    for _ in range(3):
+        shim.finish_update(SGD(1.0))
+    again = copied(shim)
+    assert (again.frozen_steps, again.warmup_steps, again.steps) == (1, 5, 3)
+    assert again.learns
+    assert again.placement == "cpu"
+    assert weight(again) == weight(shim)
+
+
+def test_copies_wait_for_nothing() -> None:
+    """What was computed comes back to the original alone."""
+    shim = make()
+    output = shim.module(torch.ones(1, 2))
+    shim.await_gradient()
+    shim.finish_update(SGD(1.0))
+    again = copy.deepcopy(shim)
+    before = weight(again)
+    shim.backward(output, torch.ones(1, 1))
+    assert weight(again) == before
+    assert learn(again, SGD(1.0, momentum=0.0)) == pytest.approx([1.0, 1.0])

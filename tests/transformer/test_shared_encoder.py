@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from encoder.conftest import options, run, sentences
 from ner.conftest import HASH_EMBED, TEXTS, blank
 from ner.conftest import LISTENER as TOKENS
 from similarity.conftest import add_re2
@@ -30,22 +32,37 @@ POOLED = {
 }
 PAIR = join_pair("上海", "北京")
 COMPONENTS = ["flat_ner", "tener_ner", "re2_similarity"]
-LISTENERS = {"tok2vec": TOKENS, "transformer": CHARACTERS}
+LISTENERS = {
+    "tok2vec": TOKENS,
+    "encoder": {**TOKENS, "width": 16},
+    "transformer": CHARACTERS,
+}
 
 Make = Callable[..., Language]
 
 
+@pytest.fixture(scope="session")
+def pretrained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The config of an encoder that has read a few sentences."""
+    folder = tmp_path_factory.mktemp("pretrained")
+    (folder / "text.txt").write_text("\n".join(sentences(400)), "utf-8")
+    run(folder / "text.txt", folder / "encoder", options("mlm"), 4)
+    architecture = {"@architectures": "spacy-flat.Encoder.v1", "path": str(folder / "encoder")}
+    return {**architecture, "max_length": 18, "overlap": 6}
+
+
 @pytest.fixture(params=list(LISTENERS))
-def make(request: pytest.FixtureRequest, tiny_bert: Path) -> Make:
+def make(request: pytest.FixtureRequest, tiny_bert: Path, pretrained: dict[str, Any]) -> Make:
     """Makes pipelines of an encoder, spaCy's tagger, and the components that are named."""
+    tok2vecs = {"tok2vec": HASH_EMBED, "encoder": pretrained}
 
     def make(*names: str) -> Language:
         nlp = blank()
-        if request.param == "tok2vec":
-            nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
-        else:
+        if request.param == "transformer":
             add_transformer(nlp, tiny_bert)
-        own = TOKENS if request.param == "tok2vec" else POOLED
+        else:
+            nlp.add_pipe("tok2vec", config={"model": tok2vecs[request.param]})
+        own = POOLED if request.param == "transformer" else LISTENERS[request.param]
         nlp.add_pipe("tagger", config={"model": {"tok2vec": own}})
         for name in names:
             if name == "re2_similarity":
