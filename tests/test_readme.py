@@ -130,15 +130,20 @@ def test_lexicons_of_configs_are_read(block: str) -> None:
     assert found.type_names == ("", "drug")
 
 
-@pytest.mark.parametrize("block", CFG.values(), ids=CFG)
-def test_configs_of_a_bert(block: str) -> None:
-    """They fit into the config with a BERT."""
-    pytest.importorskip("spacy_transformers", reason="spacy-transformers is not installed")
-    whole = load_config(ROOT / "configs/zh_flat_bert.cfg", interpolate=False)
-    part = Config().from_str(parents_of(block) + block, interpolate=False)
+@pytest.mark.parametrize("place", CFG)
+def test_parts_of_configs(place: str) -> None:
+    """They fit into the config of which the page speaks."""
+    name, names = {
+        "docs/transformers.md": ("zh_flat_bert", ["transformer", "flat_ner"]),
+        "docs/encoders.md": ("zh_tener", ["tener_ner"]),
+    }[place.partition(":")[0]]
+    if "transformer" in names:
+        pytest.importorskip("spacy_transformers", reason="spacy-transformers is not installed")
+    whole = load_config(ROOT / f"configs/{name}.cfg", interpolate=False)
+    part = Config().from_str(parents_of(CFG[place]) + CFG[place], interpolate=False)
     config = Config(whole.merge(part)).interpolate()
     nlp = load_model_from_config(config, auto_fill=True)
-    assert nlp.pipe_names == ["transformer", "flat_ner"]
+    assert nlp.pipe_names == names
     registry.resolve({"optimizer": config["training"]["optimizer"]})
 
 
