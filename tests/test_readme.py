@@ -203,7 +203,7 @@ def assert_installable(place: str) -> None:
     """A released wheel, or this folder, with extras that there are."""
     if place.endswith(".whl"):
         if not (ROOT / place).is_file():
-            pytest.skip(f"{place} is not there: `spacy project run release` makes it")
+            pytest.skip(f"{place} is not there: the workflow `release` makes it")
         return
     match = re.fullmatch(r"\.(?:\[([\w,]+)\])?", place)
     assert match
@@ -315,6 +315,15 @@ def test_every_factory_is_in_the_readme() -> None:
     for entry in distribution("spacy-flat").entry_points:
         if entry.group == "spacy_factories":
             assert f"| `{entry.name}` |" in TEXTS["README.md"]
+
+
+def test_the_design_names_every_folder_and_module() -> None:
+    house = TEXTS["docs/design.md"].split("## The house")[1].split("\n## ")[0]
+    for path in (ROOT / "spacy_flat").iterdir():
+        if path.is_dir() and not path.name.startswith("_"):
+            assert f"`{path.name}/`" in house
+        elif path.suffix == ".py" and path.stem != "__init__":
+            assert f"`{path.name}`" in house
 
 
 def test_modules_that_the_design_names_exist() -> None:
