@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 .PHONY: help demo test lint bench docs pictures
 
 help:
-	@echo "make demo   try the released pipeline; then train, package, install and try one on the"
+	@echo "make demo   try the released pipeline; then train, package, try and install one on the"
 	@echo "            demo corpus"
 	@echo "make test   run the tests"
 	@echo "make lint   check style and types"
@@ -19,6 +19,7 @@ help:
 demo: $(READY)
 	$(BIN)/python -m spacy project run first .
 	$(BIN)/python -m spacy project run all . --vars.corpus demo
+	$(BIN)/python -m spacy project run install . --vars.corpus demo
 	@$(BIN)/python -c "import json; \
 	print('F1 on the test part: %.3f' % json.load(open('training/zh_flat_demo/metrics.json'))['ents_f'])"
 	@echo "The demo corpus is 810 sentences written for this project, and most entities of its test"

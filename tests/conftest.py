@@ -55,14 +55,19 @@ def mini_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"assets/demo/{part}.jsonl").write_text(text, "utf-8")
     (folder / "words.txt").write_text("药店\n重庆\n开业\n市长\n长江大桥\n", "utf-8")
     (folder / "configs").mkdir()
-    config = load_config(ROOT / "configs/zh_flat.cfg", overrides=MINI_CONFIG)
-    lexicon = config["initialize"]["components"]["flat_ner"]["lexicon"]
-    lexicon["sources"] = {"words": {"@readers": "spacy-flat.Words.v1", "path": "words.txt"}}
-    config.to_disk(folder / "configs/mini.cfg")
+    write_mini_config("zh_flat", folder / "configs/mini.cfg")
     for command in ("fetch", "convert", "train", "evaluate", "package"):
         # Captured, so that a failure shows what the command printed.
         project_run(folder, command, overrides=VARIABLES, capture=True)
     return folder
+
+
+def write_mini_config(name: str, path: Path) -> None:
+    """One of the configs, with a tiny network and few words."""
+    config = load_config(ROOT / f"configs/{name}.cfg", overrides=MINI_CONFIG)
+    lexicon = config["initialize"]["components"]["flat_ner"]["lexicon"]
+    lexicon["sources"] = {"words": {"@readers": "spacy-flat.Words.v1", "path": "words.txt"}}
+    config.to_disk(path)
 
 
 @pytest.fixture(scope="session")

@@ -11,20 +11,25 @@ import subprocess
 import sys
 from dataclasses import asdict
 from importlib.metadata import distribution
+from itertools import islice
 from pathlib import Path
+from subprocess import SubprocessError
 
 import pytest
+from conftest import write_mini_config
 from packaging.requirements import Requirement
 from spacy import displacy, load
 from spacy.cli._util import parse_config_overrides
 from spacy.cli.init_config import fill_config
 from spacy.displacy.render import DEFAULT_LABEL_COLORS
 from spacy.tokens import Doc
+from spacy.training.initialize import init_nlp
 from spacy.util import load_config, load_model_from_config, registry
 from spacy.vocab import Vocab
 from weasel.cli.document import project_document
 from weasel.cli.run import project_run
 from weasel.util import load_project_config
+from weasel.util.config import parse_config_overrides as parse_project_overrides
 
 from spacy_flat.colours import COLOURS
 from spacy_flat.corpora.sources import SOURCES
@@ -47,7 +52,7 @@ FACTORIES = {
 }
 BERT_MODELS = ("flat_bert", "tener_bert", "bert_crf", "bert_mlp")
 MODELS = {
-    "ner": ("flat", "tener", *BERT_MODELS),
+    "ner": ("flat", "tener", "flat_encoder", "flat_msra", "flat_cluener", *BERT_MODELS),
     "pairs": ("re2",),
     "poems": ("char",),
     "parallel": ("seq2seq",),
@@ -59,6 +64,7 @@ PIPELINES = [
     if (ROOT / f"configs/{source.lang}_{model}.cfg").exists()
 ]
 VARIABLES = {"vars.config": "configs/mini.cfg"}
+VECTORS = ("char", "bigram", "word")
 DEFAULTS = {
     "flat_ner": {"network": FLATOptions(), "lattice": LatticeOptions()},
     "tener_ner": {"network": TENEROptions(), "sequence": SequenceOptions()},
@@ -95,6 +101,7 @@ OTHERS = {
         },
         "sequence": {"unit": "token", "word_min_freq": 3, "normalise_embeddings": False},
     },
+    "zh_flat_encoder": {"lattice": {"char_min_freq": 2, "bigram_min_freq": 2, "word_min_freq": 2}},
     "zh_flat_bert": {"lattice": {"char_min_freq": 2, "bigram_min_freq": 2, "word_min_freq": 2}},
     "zh_bert_crf": BERT_ALONE,
     "zh_bert_mlp": {
@@ -136,6 +143,16 @@ def test_configs_hold_the_default_options(path: Path) -> None:
 
 def _as_config(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
+
+
+@pytest.mark.parametrize("name", ["zh_flat_msra", "zh_flat_cluener"])
+def test_a_rate_that_falls_to_zero_does_so_at_the_last_step(name: str) -> None:
+    path = ROOT / f"configs/{name}.cfg"
+    config = load_config(path, {"training.max_steps": 2000}, interpolate=True)
+    schedule = registry.resolve({"rate": config["training"]["optimizer"]["learn_rate"]})["rate"]
+    rates = list(islice(schedule, 2000))
+    assert rates[1000] == pytest.approx(0.0005, rel=0.05)
+    assert 0 < rates[-1] < 1e-6
 
 
 # Entry points
@@ -191,8 +208,19 @@ def test_dry_run(
     assert "--paths.char_vectors null" in out
     assert f"spacy train configs/{lang}_{model}.cfg" in out
     assert f"--name {model}_{corpus}" in out
-    assert f"show {lang}_{model}_{corpus} --file assets/examples/{lang}_{model}.txt" in out
+    trained = f"training/{lang}_{model}_{corpus}/model-best"
+    assert f"show {trained} --file assets/examples/{lang}_{model}.txt" in out
     assert (ROOT / f"assets/examples/{lang}_{model}.txt").is_file()
+    # A package called as a released pipeline is would take its place.
+    assert "pip install" not in out
+
+
+def test_a_package_is_installed_by_itself(
+    bare_project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    project_run(bare_project, "install", overrides={"vars.corpus": "resume"}, dry=True)
+    wheel = "packages/zh_flat_resume-0.1.0/dist/zh_flat_resume-0.1.0-py3-none-any.whl"
+    assert f"--force-reinstall {wheel}" in capfd.readouterr().out
 
 
 def test_variables(bare_project: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -204,36 +232,96 @@ def test_variables(bare_project: Path, capfd: pytest.CaptureFixture[str]) -> Non
     assert "--paths.word_vectors w.vec.xz" in out
 
 
+def test_commands_that_run_others_pass_all_variables_on() -> None:
+    """But for those that say which pipeline it is, and those made of these."""
+    variables = load_project_config(ROOT, interpolate=False)["vars"]
+    which = {"corpus", "lang", "model", "config", "examples", "name", "passed_on"}
+    overrides = {f"vars.{name}": f"my_{name}" for name in variables.keys() - which}
+    passed_on = load_project_config(ROOT, overrides=overrides)["vars"]["passed_on"]
+    assert parse_project_overrides(shlex.split(passed_on)) == overrides
+
+
 @pytest.mark.parametrize("corpus", ["msra", "cluener"])
 def test_dry_run_of_a_release(
     bare_project: Path, corpus: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    project_run(bare_project, "release", dry=True)
+    given = {f"vars.{kind}_vectors": f"{kind}.vec.xz" for kind in VECTORS}
+    project_run(bare_project, "release", overrides={**given, "vars.seed": 3}, dry=True)
     outer = capfd.readouterr().out
     (line,) = (line for line in outer.splitlines() if f"--vars.corpus {corpus}" in line)
     words = shlex.split(line)
     options = words[words.index("release-one") + 2 :]
     variables = parse_config_overrides(options)
-    assert (ROOT / variables["vars.config"]).is_file()
     project_run(bare_project, "release-one", overrides=variables, dry=True)
     out = capfd.readouterr().out
     assert "${" not in outer + out
-    assert f"flat compact training/zh_flat_{corpus}/model-best" in out
+    first = next(line for line in out.splitlines() if line.startswith("Running command"))
+    assert f"assets/release/check.py {corpus} flat_{corpus}" in first
+    for kind in VECTORS:
+        assert f"--vars.{kind}_vectors {kind}.vec.xz" in first
+        assert f"--paths.{kind}_vectors {kind}.vec.xz" in out
+    assert "--system.seed 3" in out
+    assert f"spacy train configs/zh_flat_{corpus}.cfg" in out
+    assert (ROOT / f"configs/zh_flat_{corpus}.cfg").is_file()
+    assert "spacy flat compact" in out
     assert f"--meta-path assets/release/{corpus}.json" in out
     assert (ROOT / f"assets/release/{corpus}.json").is_file()
+    # What a user trains on the same corpus stays.
+    assert f"training/zh_flat_{corpus}/" not in out
+    assert f"packages/zh_flat_{corpus}" not in out
+
+
+@pytest.mark.parametrize(
+    ("model", "files", "said"),
+    [
+        ("flat_msra", {"word": "null"}, "each of these: --vars.word_vectors$"),
+        ("flat_msra", dict.fromkeys(VECTORS, "gone.vec.gz"), "--vars.char_vectors, --vars.bigram_"),
+        ("flat", {}, "Run: release-msra$"),
+        ("flat_msra", {}, "^$"),
+    ],
+)
+def test_what_is_not_released(tmp_path: Path, model: str, files: dict[str, str], said: str) -> None:
+    (tmp_path / "some.vec").write_text("1 1\n中 1\n", "utf-8")
+    run = [sys.executable, str(ROOT / "assets/release/check.py"), "msra", model]
+    for kind in VECTORS:
+        run += [f"--vars.{kind}_vectors", files.get(kind, "some.vec")]
+    result = subprocess.run(run, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False)
+    assert re.search(said, result.stderr.strip())
+    assert bool(result.returncode) is bool(result.stderr)
+
+
+def test_a_release_without_vectors_is_refused_at_first(bare_project: Path) -> None:
+    (bare_project / "assets/release").mkdir(parents=True)
+    shutil.copy(ROOT / "assets/release/check.py", bare_project / "assets/release")
+    said = "--vars.char_vectors, --vars.bigram_vectors, --vars.word_vectors"
+    with pytest.raises(SubprocessError, match=said):
+        project_run(bare_project, "release", capture=True)
+    made = {path.name for path in bare_project.iterdir()}
+    assert made == {"project.yml", "assets", "packages"}
+    assert not any((bare_project / "packages").iterdir())
 
 
 def test_overrides_of_training_exist(bare_project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Those of `paths` in some config, all others in each; and each config takes them all."""
     project_run(bare_project, "train", dry=True)
-    keys = re.findall(r"--(\w+)\.([\w.]+)", capfd.readouterr().out)
-    assert len(keys) == 9
+    pairs = re.findall(r"--(\w+)\.([\w.]+) (\S+)", capfd.readouterr().out)
+    assert len(pairs) == 10
+    overrides = {f"{section}.{key}": value for section, key, value in pairs}
+    paths = set()
     for path in CONFIGS:
-        for section, key in keys:
-            node = load_config(path)[section]
+        config = load_config(path)
+        paths |= config["paths"].keys()
+        for section, key, _ in pairs:
+            if section == "paths":
+                continue
+            node = config[section]
             *parents, last = key.split(".")
             for parent in parents:
                 node = node[parent]
             assert last in node
+        changed = load_config(path, overrides, interpolate=True)
+        assert changed["corpora"]["train"]["path"] == overrides["paths.train"]
+    assert paths >= {key for section, key, _ in pairs if section == "paths"}
 
 
 # The whole of it, on a few sentences
@@ -277,6 +365,32 @@ def test_workflow_of_vectors(mini_project: Path, tmp_path: Path) -> None:
     network = nlp.get_pipe("flat_ner").model.shims[0].module  # type: ignore[attr-defined]
     assert network.chars.pretrained.abs().sum() > 0
     assert network.words.pretrained.abs().sum() > 0
+
+
+def test_workflow_of_an_encoder(mini_project: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    shutil.copytree(mini_project, folder, ignore=shutil.ignore_patterns("packages", "training"))
+    (folder / "text.txt").write_text("人和药店在重庆开业。\n" * 3000, "utf-8")
+    variables = {"vars.encoder": "encoders/tiny", "vars.hours": 0, "vars.steps": 2}
+    project_run(folder, "pretrain", overrides=variables, capture=True)
+    write_mini_config("zh_flat_encoder", folder / "configs/zh_flat_encoder.cfg")
+    variables["vars.model"] = "flat_encoder"
+    project_run(folder, "train", overrides=variables, capture=True)
+    trained = folder / "training/zh_flat_encoder_demo/model-best"
+    assert load_config(trained / "config.cfg")["paths"]["encoder"] == "encoders/tiny"
+    shutil.rmtree(folder / "encoders")
+    nlp = load(trained)
+    encoder = nlp.get_pipe("flat_ner").model.get_ref("tok2vec")  # type: ignore[attr-defined]
+    assert encoder.name == "encoder"
+    assert encoder.predict([nlp("人和药店在重庆开业")])[0].shape == (9, encoder.get_dim("nO"))
+
+
+def test_an_encoder_is_required(mini_project: Path) -> None:
+    config = load_config(ROOT / "configs/zh_flat_encoder.cfg")
+    train = str(mini_project / "corpus/demo/train.spacy")
+    config["corpora"]["train"]["path"] = config["corpora"]["dev"]["path"] = train
+    with pytest.raises(ValueError, match="F389"):
+        init_nlp(config)
 
 
 def test_what_has_not_changed_is_skipped(

@@ -130,15 +130,20 @@ def test_lexicons_of_configs_are_read(block: str) -> None:
     assert found.type_names == ("", "drug")
 
 
-@pytest.mark.parametrize("block", CFG.values(), ids=CFG)
-def test_configs_of_a_bert(block: str) -> None:
-    """They fit into the config with a BERT."""
-    pytest.importorskip("spacy_transformers", reason="spacy-transformers is not installed")
-    whole = load_config(ROOT / "configs/zh_flat_bert.cfg", interpolate=False)
-    part = Config().from_str(parents_of(block) + block, interpolate=False)
+@pytest.mark.parametrize("place", CFG)
+def test_parts_of_configs(place: str) -> None:
+    """They fit into the config of which the page speaks."""
+    name, names = {
+        "docs/transformers.md": ("zh_flat_bert", ["transformer", "flat_ner"]),
+        "docs/encoders.md": ("zh_tener", ["tener_ner"]),
+    }[place.partition(":")[0]]
+    if "transformer" in names:
+        pytest.importorskip("spacy_transformers", reason="spacy-transformers is not installed")
+    whole = load_config(ROOT / f"configs/{name}.cfg", interpolate=False)
+    part = Config().from_str(parents_of(CFG[place]) + CFG[place], interpolate=False)
     config = Config(whole.merge(part)).interpolate()
     nlp = load_model_from_config(config, auto_fill=True)
-    assert nlp.pipe_names == ["transformer", "flat_ner"]
+    assert nlp.pipe_names == names
     registry.resolve({"optimizer": config["training"]["optimizer"]})
 
 
@@ -198,7 +203,7 @@ def assert_installable(place: str) -> None:
     """A released wheel, or this folder, with extras that there are."""
     if place.endswith(".whl"):
         if not (ROOT / place).is_file():
-            pytest.skip(f"{place} is not there: `spacy project run release` makes it")
+            pytest.skip(f"{place} is not there: the workflow `release` makes it")
         return
     match = re.fullmatch(r"\.(?:\[([\w,]+)\])?", place)
     assert match
@@ -310,6 +315,15 @@ def test_every_factory_is_in_the_readme() -> None:
     for entry in distribution("spacy-flat").entry_points:
         if entry.group == "spacy_factories":
             assert f"| `{entry.name}` |" in TEXTS["README.md"]
+
+
+def test_the_design_names_every_folder_and_module() -> None:
+    house = TEXTS["docs/design.md"].split("## The house")[1].split("\n## ")[0]
+    for path in (ROOT / "spacy_flat").iterdir():
+        if path.is_dir() and not path.name.startswith("_"):
+            assert f"`{path.name}/`" in house
+        elif path.suffix == ".py" and path.stem != "__init__":
+            assert f"`{path.name}`" in house
 
 
 def test_modules_that_the_design_names_exist() -> None:

@@ -107,6 +107,17 @@ def test_what_it_says_of_itself(released: tuple[str, Language]) -> None:
     assert set(nlp.config["paths"].values()) == {None}
 
 
+@pytest.mark.parametrize("corpus", LABELS)
+def test_what_the_next_one_says_of_how_it_was_made(corpus: str) -> None:
+    """By a command that makes it: without vectors there is no release."""
+    notes = json.loads((ROOT / f"assets/release/{corpus}.json").read_text("utf-8"))["notes"]
+    command = "python -m spacy project run release ."
+    for kind in ("char", "bigram", "word"):
+        command += f" --vars.{kind}_vectors FILE"
+    assert f"`{command}`" in notes
+    assert f"configs/zh_flat_{corpus}.cfg" in notes
+
+
 def test_it_goes_on_with_another_corpus(released: tuple[str, Language], tmp_path: Path) -> None:
     """By the config for that, with a label that is new."""
     nlp = released[1]
