@@ -22,6 +22,7 @@ from pathlib import Path
 import torch
 
 from spacy_flat.encoder.options import Budget, PretrainOptions
+from spacy_flat.encoder.recipes import RECIPES, Objective
 from spacy_flat.encoder.training import Progress, pretrain
 from spacy_flat.lexicon.readers import jieba_lexicon
 
@@ -51,7 +52,7 @@ def parse_arguments() -> tuple[argparse.Namespace, list[str]]:
     )
     parser.add_argument("texts", type=Path, nargs="+", metavar="TEXT", help="raw text")
     parser.add_argument("--minutes", type=float, default=60, help="of CPU time an encoder")
-    parser.add_argument("--objectives", nargs="+", default=["mlm", "electra", "lm"])
+    parser.add_argument("--objectives", nargs="+", default=list(RECIPES))
     parser.add_argument("--modes", nargs="+", choices=MODES, default=MODES)
     parser.add_argument("--rate", type=float, default=0.1, help="of the tuned, as a share")
     parser.add_argument("--encoders", type=Path, default=ROOT / "encoders")
@@ -63,14 +64,14 @@ def parse_arguments() -> tuple[argparse.Namespace, list[str]]:
     return parser.parse_known_args()
 
 
-def pretrain_for(arguments: argparse.Namespace, objective: str, folder: Path) -> None:
+def pretrain_for(arguments: argparse.Namespace, objective: Objective, folder: Path) -> None:
     options = PretrainOptions(objective=objective)
     done = pretrain(
         arguments.texts,
         folder,
         options,
         Budget(hours=arguments.minutes / 60),
-        words=None if objective == "lm" else jieba_lexicon(),
+        words=None if options.recipe.masks == "none" else jieba_lexicon(),
         resume=True,
         tell=lambda progress: tell(objective, progress),
         clock=time.process_time,

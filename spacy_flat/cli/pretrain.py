@@ -118,7 +118,7 @@ def pretrain(
     )
     budget = Budget(hours, steps)
     device = device_named(gpu)
-    needs_words = whole_words and objective is not Objective.lm
+    needs_words = whole_words and options.recipe.masks != "none"
     words = load_lexicon(lexicon, add_jieba=True) if needs_words else None
     torch.set_num_threads(threads)
     with tqdm(total=1.0, bar_format="{l_bar}{bar}|{postfix}") as bar:

@@ -34,7 +34,7 @@ class Masking:
         marks = [np.full((len(blocks), 1), characters.mark(name)) for name in (START, END)]
         keys = np.concatenate([marks[0], keys, marks[1]], axis=1)
         places = np.zeros(0, dtype=np.int64)
-        if self.options.objective != "lm":
+        if self.options.recipe.masks != "none":
             places = self._places(blocks, keys, rng)
         flat = keys.ravel()
         originals = flat[places]
@@ -72,7 +72,7 @@ class Masking:
     def _masked(self, originals: Ints, rng: np.random.Generator) -> Ints:
         """[M] what is read instead: BERT's mixture, or masks alone for ELECTRA's generator."""
         mask = self.characters.mark(MASK)
-        if self.options.objective == "electra":
+        if self.options.recipe.masks == "all":
             return np.full_like(originals, mask)
         draws = rng.random(len(originals))
         others = rng.integers(len(MARKS), len(self.characters), len(originals))

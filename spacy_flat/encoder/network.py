@@ -4,14 +4,14 @@ Shapes: B blocks, C characters with marks, H heads, D width, K keys.
 """
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
 from ..nn.dropout import Dropout
+from .recipes import Network
 
-Kind = Literal["transformer", "lstm"]
 EPSILON = 1e-12  # of the normalisation, as BERT has it
 WIDEST_EMBEDDING = 192  # that LSTMs read
 
@@ -25,7 +25,7 @@ class EncoderSizes:
     epsilon: of a Transformer's normalisations.
     """
 
-    kind: Kind
+    network: Network
     keys: int
     width: int
     layers: int
@@ -40,7 +40,7 @@ class EncoderSizes:
     @property
     def output_width(self) -> int:
         """Of a layer's vectors."""
-        return self.width if self.kind == "transformer" else 2 * self.width
+        return self.width if self.network == "transformer" else 2 * self.width
 
 
 class Embeddings(nn.Module):
@@ -198,7 +198,7 @@ class Encoder(nn.Module):
 
 
 def make_encoder(sizes: EncoderSizes, dropout: float) -> CharacterTransformer | TwoWayLSTM:
-    kind = CharacterTransformer if sizes.kind == "transformer" else TwoWayLSTM
+    kind = CharacterTransformer if sizes.network == "transformer" else TwoWayLSTM
     return kind(sizes, dropout)
 
 

@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Literal
 from ..errors import Errors
 from ..options import Options, option
 from ..text.options import SegmentOptions
+from .recipes import RECIPES, Objective, Recipe
 
-Objective = Literal["mlm", "electra", "lm"]
 Combine = Literal["mean", "concat"]
 Precision = Literal["auto", "float32", "bfloat16"]
 
@@ -86,7 +86,7 @@ class PretrainOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        fits = self.objective == "lm" or not self.sizes()[0] % self.heads
+        fits = self.recipe.network == "lstm" or not self.sizes()[0] % self.heads
         self.require("width", fits, f"a multiple of the {self.heads} heads")
 
     def require(self, name: str, right: bool, wanted: str) -> None:
@@ -95,17 +95,17 @@ class PretrainOptions(Options):
             value = getattr(self, name)
             raise ValueError(Errors.F341.format(name=name, value=value, wanted=wanted))
 
+    @property
+    def recipe(self) -> Recipe:
+        return RECIPES[self.objective]
+
     def sizes(self) -> tuple[int, int]:
         """Width and layers."""
-        width, layers = DEFAULT_SIZES[self.objective]
-        return self.width or width, self.layers or layers
+        return self.width or self.recipe.width, self.layers or self.recipe.layers
 
     def difference(self, saved: dict[str, Any]) -> str | None:
         """The name of an option that differs from those of a saved run."""
         return next((name for name, value in vars(self).items() if saved.get(name) != value), None)
-
-
-DEFAULT_SIZES: dict[str, tuple[int, int]] = {"mlm": (192, 3), "electra": (192, 3), "lm": (320, 1)}
 
 
 @dataclass(frozen=True)

@@ -14,21 +14,14 @@ from typing import TYPE_CHECKING, Any
 from ..errors import Errors
 from ..files import replacing
 from .network import EPSILON, EncoderSizes
+from .recipes import NETWORKS, Recipe
 from .vocabulary import MARKS, Characters
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
 CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "vocab.txt"
-LSTM_TYPE = "spacy-flat-lstm"
-TYPES = {"mlm": "bert", "electra": "electra", "lm": LSTM_TYPE}
-ARCHITECTURES = {
-    "mlm": ["BertForMaskedLM"],
-    "electra": ["ElectraForPreTraining"],
-    "lm": ["TwoWayLM"],
-}
-HEADS = {"mlm": "cls.predictions", "electra": "discriminator_predictions"}
-PREFIXES = ("", *(f"{name}." for name in TYPES.values()))
+PREFIXES = ("", *(f"{name}." for name in NETWORKS))
 # Settings of a BERT that `CharacterTransformer` computes as if they were these.
 SUPPORTED = {"hidden_act": "gelu", "position_embedding_type": "absolute"}
 OLD_NAMES = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
@@ -44,17 +37,17 @@ class StoredEncoder:
 
 
 def write_encoder(
-    folder: Path, objective: str, network: "nn.Module", sizes: EncoderSizes, characters: Characters
+    folder: Path, recipe: Recipe, network: "nn.Module", sizes: EncoderSizes, characters: Characters
 ) -> None:
     """Write the files of a pretrained network; each is the old one or the whole new one."""
     from safetensors.torch import save
 
     tensors = {
         name: tensor.detach().cpu().float().contiguous()
-        for name, tensor in _named(objective, network.state_dict()).items()
+        for name, tensor in _named(recipe, network.state_dict()).items()
     }
     files = {
-        CONFIG: _json(_config(objective, sizes, characters)),
+        CONFIG: _json(_config(recipe, sizes, characters)),
         VOCABULARY: characters.to_text().encode("utf-8"),
         "tokenizer.json": _json(characters.tokenizer()),
         "tokenizer_config.json": _json(_tokenizer_config(sizes)),
@@ -95,33 +88,33 @@ def read_encoder(folder: Path) -> StoredEncoder:
         raise ValueError(Errors.F383.format(path=folder, reason=error)) from error
 
 
-def _named(objective: str, state: Mapping[str, "Tensor"]) -> dict[str, "Tensor"]:
+def _named(recipe: Recipe, state: Mapping[str, "Tensor"]) -> dict[str, "Tensor"]:
     """A network's tensors under the names that `transformers` gives them; ELECTRA's generator is
     left out."""
     own = {
-        f"{TYPES[objective]}.{name.removeprefix('encoder.')}": tensor
+        f"{recipe.model_type}.{name.removeprefix('encoder.')}": tensor
         for name, tensor in state.items()
         if name.startswith("encoder.")
     }
     head = {
-        f"{HEADS.get(objective, 'head')}.{name.removeprefix('head.')}": tensor
+        f"{recipe.head}.{name.removeprefix('head.')}": tensor
         for name, tensor in state.items()
         if name.startswith("head.")
     }
     return own | head
 
 
-def _config(objective: str, sizes: EncoderSizes, characters: Characters) -> dict[str, Any]:
+def _config(recipe: Recipe, sizes: EncoderSizes, characters: Characters) -> dict[str, Any]:
     shared = {
-        "model_type": TYPES[objective],
-        "architectures": ARCHITECTURES[objective],
+        "model_type": recipe.model_type,
+        "architectures": [recipe.architecture],
         "vocab_size": sizes.keys,
         "hidden_size": sizes.width,
         "num_hidden_layers": sizes.layers,
         "max_position_embeddings": sizes.positions,
         "pad_token_id": characters.mark(MARKS[0]),
     }
-    if objective == "lm":
+    if recipe.network == "lstm":
         return shared
     return {
         **shared,
@@ -150,7 +143,7 @@ def _tokenizer_config(sizes: EncoderSizes) -> dict[str, Any]:
 
 
 def _sizes(config: Mapping[str, Any]) -> EncoderSizes:
-    if config["model_type"] not in TYPES.values():
+    if config["model_type"] not in NETWORKS:
         raise ValueError(f"its model_type is {config['model_type']}")
     for name, value in SUPPORTED.items():
         if config.get(name, value) != value:
@@ -161,13 +154,14 @@ def _sizes(config: Mapping[str, Any]) -> EncoderSizes:
         "layers": config["num_hidden_layers"],
         "positions": config["max_position_embeddings"],
     }
-    if config["model_type"] == LSTM_TYPE:
-        return EncoderSizes("lstm", **shared)
+    network = NETWORKS[config["model_type"]]
+    if network == "lstm":
+        return EncoderSizes(network, **shared)
     if config.get("embedding_size", shared["width"]) != shared["width"]:
         raise ValueError("its embeddings are narrower than its layers")
     heads, ff = config["num_attention_heads"], config["intermediate_size"]
     epsilon = float(config.get("layer_norm_eps", EPSILON))
-    return EncoderSizes("transformer", **shared, heads=heads, ff=ff, epsilon=epsilon)
+    return EncoderSizes(network, **shared, heads=heads, ff=ff, epsilon=epsilon)
 
 
 def _own(stored: Mapping[str, "Tensor"], sizes: EncoderSizes) -> dict[str, "Tensor"]:

@@ -338,7 +338,7 @@ class Trainer:
     def publish(self, out: Path, run: dict[str, Any]) -> None:
         """Write the encoder as it is now, and the reports."""
         characters = self.masking.characters
-        write_encoder(out, self.options.objective, self.network, self.sizes, characters)
+        write_encoder(out, self.options.recipe, self.network, self.sizes, characters)
         _write_run(out, run, self.history)
 
     @torch.no_grad()
@@ -381,10 +381,11 @@ class Trainer:
 def sizes_of(options: PretrainOptions, keys: int) -> EncoderSizes:
     """The encoder's."""
     width, layers = options.sizes()
-    if options.objective == "lm":
-        return EncoderSizes("lstm", keys, width, layers, options.length)
+    network = options.recipe.network
+    if network == "lstm":
+        return EncoderSizes(network, keys, width, layers, options.length)
     heads, ff = options.heads, options.ff * width
-    return EncoderSizes("transformer", keys, width, layers, options.length, heads, ff)
+    return EncoderSizes(network, keys, width, layers, options.length, heads, ff)
 
 
 def make_optimizer(network: nn.Module, options: PretrainOptions) -> torch.optim.Optimizer:

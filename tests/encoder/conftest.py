@@ -11,14 +11,15 @@ import torch
 from ner.conftest import lexicon
 from spacy.util import registry
 
-from spacy_flat.encoder.options import Budget, Objective, PretrainOptions
+from spacy_flat.encoder.options import Budget, PretrainOptions
+from spacy_flat.encoder.recipes import RECIPES, Objective
 from spacy_flat.encoder.training import Progress, pretrain
 from spacy_flat.lexicon import Entry, Lexicon
 
 SURNAMES, PLACES = "王李张刘陈", ["重庆", "上海", "南京市", "北京", "长江大桥"]
 WORDS = Lexicon(Entry(word) for word in [*PLACES, "昨天", "开会", "药店", "今天"])
 SIZES = {"width": 16, "layers": 2, "heads": 2, "length": 20, "batch": 4, "min_count": 1}
-OBJECTIVES: list[Objective] = ["mlm", "electra", "lm"]
+OBJECTIVES: list[Objective] = list(RECIPES)
 
 Pretrained = Callable[[Objective], Path]
 

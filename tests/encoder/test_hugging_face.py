@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 
 from spacy_flat.encoder.model import build_encoder
-from spacy_flat.encoder.options import Objective
+from spacy_flat.encoder.recipes import Objective
 from spacy_flat.encoder.storage import read_encoder
 from spacy_flat.encoder.vocabulary import MARKS, Characters
 

@@ -25,7 +25,8 @@ from spacy_flat.cli.pretrain import pretrain as pretrain_command
 from spacy_flat.encoder import training
 from spacy_flat.encoder.blocks import HELD_OUT_EVERY, Place, RawText
 from spacy_flat.encoder.masking import Masking
-from spacy_flat.encoder.options import Budget, Objective, PretrainOptions
+from spacy_flat.encoder.options import Budget, PretrainOptions
+from spacy_flat.encoder.recipes import Objective
 from spacy_flat.encoder.storage import WEIGHTS
 from spacy_flat.encoder.training import (
     CHECKPOINTS,

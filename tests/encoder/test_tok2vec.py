@@ -18,7 +18,7 @@ from thinc.api import fix_random_seed
 
 from spacy_flat.compaction import Amount, Bits, compactors_of
 from spacy_flat.encoder.model import build_encoder
-from spacy_flat.encoder.options import Objective
+from spacy_flat.encoder.recipes import Objective
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.text.initialise import shim_of, shims_of
 from spacy_flat.text.segments import Segment
