@@ -540,12 +540,12 @@ class Errors(metaclass=_Coded):
         "tener_ner can. Others are kept as they are."
     )
     F371 = (
-        "--min-count and --max-size drop rows by how often texts have them. Name such texts with "
-        "--text, for example the training corpus."
+        "Rows are dropped by how often texts have them, but no texts were counted. Count some, for "
+        "example the training corpus: with --text in the command, or with Compactor.count."
     )
     F372 = (
         "Without any row in its tables the pipeline still takes {size:.1f} MB, more than "
-        "{limit:.1f} MB. Raise --max-size, or give --known-words where there is a large lexicon."
+        "{limit:.1f} MB. Allow more (--max-size), or drop words of a large lexicon (--known-words)."
     )
     F373 = (
         "{path} is there and is no pipeline, so it is not replaced. Name another folder, or delete "
