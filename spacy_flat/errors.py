@@ -609,9 +609,10 @@ class Errors(metaclass=_Coded):
 
     # Devices
     F350 = (
-        "The network can't be on the device {device!r}: torch finds {found}. Choose another one in "
-        '[components.NAME] of the config, such as device = "cpu"; a pipeline that was saved with '
-        'this device is loaded by spacy.load(PATH, config={{"components.NAME.device": "cpu"}}).'
+        "The network can't be on the device {device!r}: torch finds {found}. Choose another one: "
+        'device = "cpu" in [components.NAME] of a config, --device cpu with a command. In Python a '
+        "pipeline that was saved with this device is loaded by spacy.load(PATH, "
+        'config={{"components.NAME.device": "cpu"}}).'
     )
 
     # The character generator
@@ -794,10 +795,6 @@ class Errors(metaclass=_Coded):
     F387 = (
         "The loss is not finite at step {step}. Begin anew in another folder, with a lower "
         "learning rate than {rate}."
-    )
-    F388 = (
-        "GPU {gpu} can't be used: torch sees {count}. Check its number with nvidia-smi, install a "
-        "torch for CUDA, or leave out --gpu-id to use the CPU."
     )
     F389 = (
         "spacy-flat.Encoder.v1 has no path. Set it to the folder of an encoder, as `python -m "

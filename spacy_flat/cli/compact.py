@@ -13,6 +13,7 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..files import replacing_folder, require_exists
+from ._devices import Device
 from ._tasks import TASKS, decimals
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def compact(
         Path | None,
         typer.Option("--dev", "-d", help=".spacy file to score on before and after"),
     ] = None,
+    device: Device = "",
 ) -> None:
     """Make a pipeline small: merge what was pretrained and trained of each vector, drop rows that
     the texts hardly have, store a number in 8 bits.
@@ -75,15 +77,14 @@ def compact(
     What comes out is an ordinary pipeline. Trained further, its network learns, but the rows of its
     tables stay as they are. Components other than flat_ner and tener_ner are kept untouched.
     """
-    import spacy
-
     from ..compaction import Amount, Compactor, size_of_folder, size_on_disk
+    from ..loading import load_on_device
 
     limit = bytes_of(max_size) if max_size else None
     if (min_count > 0 or limit is not None) and not texts:
         raise ValueError(Errors.F371)  # before anything is loaded
     require_exists(*texts, *([dev] if dev else []))
-    nlp = spacy.load(pipeline)
+    nlp = load_on_device(pipeline, device)
     check_target(out, nlp.path)
     compactor = Compactor(nlp)
     for path in texts:

@@ -11,7 +11,7 @@ from ..errors import Errors
 from ..nn.encoder_shim import EncoderShim
 from ..nn.workers import Workers, broadcast, summed
 from ..pipe import NetworkPipe
-from .parameters import parameters_of, named_shims
+from .parameters import named_shims, parameters_of
 
 
 def part_of(batch: Sequence[Example], workers: Workers) -> list[Example]:
