@@ -75,7 +75,8 @@ def compact(
     the texts hardly have, store a number in 8 bits.
 
     What comes out is an ordinary pipeline. Trained further, its network learns, but the rows of its
-    tables stay as they are. Components other than flat_ner and tener_ner are kept untouched.
+    tables stay as they are. Components other than flat_ner and tener_ner are kept untouched, but
+    for encoders of this package's to which they listen: these are rounded.
     """
     from ..compaction import Amount, Compactor, size_of_folder, size_on_disk
     from ..loading import load_on_device
