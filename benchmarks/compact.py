@@ -18,12 +18,9 @@ from typing import Any
 
 import spacy
 from report import environment, format_table, write_json
-from spacy.language import Language
 
-from spacy_flat.cli.compact import count, largest, size_of_folder
-from spacy_flat.compaction import Amount, Compactor, compactors_of
-from spacy_flat.corpora.docs import read_examples
-from spacy_flat.text.initialise import shim_of
+from spacy_flat.compaction import Amount, Compactor, size_of_folder
+from spacy_flat.corpora.docs import read_examples, read_texts
 
 # Name of a setting, how much it keeps, and the megabytes into which it is to fit.
 SETTINGS: list[tuple[str, Amount, float | None]] = [
@@ -57,14 +54,13 @@ def main() -> None:
     parser.add_argument("--markdown", action="store_true")
     parser.add_argument("--output", type=Path)
     arguments = parser.parse_args()
-    nlp = spacy.load(arguments.pipeline)
-    compactors = list(compactors_of(nlp).values())
+    compactor = Compactor(spacy.load(arguments.pipeline))
     for path in arguments.text:
-        count(path, nlp, compactors)
-    results = [measure("as trained", nlp, arguments.dev)]
+        compactor.count(read_texts(path))
+    results = [measure("as trained", compactor, arguments.dev)]
     for name, amount, megabytes in SETTINGS:
-        apply(nlp, compactors, amount, megabytes)
-        results.append(measure(name, nlp, arguments.dev))
+        compactor.apply(amount, megabytes and 1e6 * megabytes)
+        results.append(measure(name, compactor, arguments.dev))
         print(results[-1], file=sys.stderr, flush=True)
     rows = [
         (
@@ -82,35 +78,20 @@ def main() -> None:
         write_json(arguments.output, {"environment": environment(), "results": results})
 
 
-def apply(
-    nlp: Language, compactors: list[Compactor], amount: Amount, megabytes: float | None
-) -> None:
-    """Make the pipeline compact, and no larger than that."""
-    if megabytes is not None:
-        amount = largest(nlp, compactors, amount, megabytes * 1e6)
-    for compactor in compactors:
-        compactor.apply(amount)
-
-
-def measure(name: str, nlp: Language, dev: Path) -> dict[str, Any]:
+def measure(name: str, compactor: Compactor, dev: Path) -> dict[str, Any]:
     """Sizes, seconds and F1 of a pipeline."""
+    nlp = compactor.nlp
     with tempfile.TemporaryDirectory() as folder:
         nlp.to_disk(folder)
         size = size_of_folder(Path(folder))
         load = [sys.executable, "-c", LOAD, folder]
         seconds = [float(subprocess.check_output(load)) for _ in range(3)]
-    pipes = [pipe for _, pipe in nlp.pipeline if hasattr(pipe, "model")]
     with nlp.memory_zone():
         scores = nlp.evaluate(read_examples(dev, nlp))
     return {
         "name": name,
-        "rows": sum(
-            size["keys"]
-            for pipe in pipes
-            for size in shim_of(pipe.model).config["sizes"].values()
-            if isinstance(size, dict)
-        ),
-        "words": sum(len(pipe.lexicon) for pipe in pipes if hasattr(pipe, "lexicon")),
+        "rows": sum(compactor.rows().values()),
+        "words": sum(len(pipe.lexicon) for _, pipe in nlp.pipeline if hasattr(pipe, "lexicon")),
         "bytes": size,
         "load": median(seconds),
         "ents_f": scores["ents_f"],

@@ -1,19 +1,23 @@
-"""Making a trained component small: one table for what was pretrained and trained of a vector, only
+"""Making a trained pipeline small: one table for what was pretrained and trained of a vector, only
 the rows that matter, fewer bits a number.
 
-What comes out is an ordinary component. Trained further, the rows of its tables stay as they are,
+What comes out is an ordinary pipeline. Trained further, the rows of its tables stay as they are,
 but for that of unknown keys; everything else learns.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+import tempfile
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from spacy.language import Language
 from thinc.api import Model
 
-from .encoder.vocabulary import Characters
 from .errors import Errors
 from .pipe import NetworkPipe
 from .text.batches import SegmentEncoder
@@ -22,7 +26,12 @@ from .text.segments import split_texts
 from .text.units import Ints, Units
 from .text.vocabulary import KeyIndex
 
+if TYPE_CHECKING:
+    from .nn.shim import TorchShim
+
 Bits = Literal[4, 5, 6, 7, 8, 16, 32]
+
+TEXTS_AT_ONCE = 2000  # that are counted
 
 
 @dataclass(frozen=True)
@@ -42,6 +51,78 @@ class Amount:
 
 
 class Compactor:
+    """Makes a trained pipeline small: its `flat_ner` and `tener_ner`, and the encoders beneath
+    them.
+
+    Such an encoder is a component's own or that of a pipe to which it listens, and one of this
+    package's: a `spacy-flat.Encoder.v1` or a BERT of characters. Everything else is kept untouched.
+    The pipeline itself is changed, by `apply`.
+
+    Raises ValueError (F370) where no component can be made compact, (F303) for one that is not
+    trained.
+    """
+
+    def __init__(self, nlp: Language) -> None:
+        self.nlp = nlp
+        self.components = compactors_of(nlp)
+        self.encoders = encoders_beneath(nlp, self.components)
+
+    def count(self, texts: Iterable[str]) -> int:
+        """Count how often each row of the tables is read in texts. Returns how many times any was.
+
+        No memory zone of the pipeline may be open: one is opened for the texts' tokens.
+        """
+        before, texts = self._n_counted(), iter(texts)
+        while some := list(islice(texts, TEXTS_AT_ONCE)):
+            with self.nlp.memory_zone():
+                for component in self.components.values():
+                    component.count(some, self.nlp)
+        return self._n_counted() - before
+
+    def apply(self, amount: Amount, limit: float | None = None) -> Amount:
+        """Make the pipeline small. Each call begins with the pipeline as it was trained.
+
+        limit: bytes on disk. `min_count` becomes the smallest that fits, from that of `amount` on.
+
+        Returns the amount. Raises ValueError (F371) where rows are to be dropped but nothing was
+        counted, (F372) where nothing fits.
+        """
+        if (amount.min_count or limit is not None) and not self._n_counted():
+            raise ValueError(Errors.F371)
+        if limit is not None:
+            amount = self._fitting(amount, limit)
+        for component in self.components.values():
+            component.apply(amount)
+        for encoder in self.encoders:
+            encoder.apply(amount)
+        return amount
+
+    def rows(self) -> dict[str, int]:
+        """How many rows each table has at present, by "COMPONENT: TABLE"."""
+        return {
+            f"{name}: {table}": rows
+            for name, component in self.components.items()
+            for table, rows in component.rows().items()
+        }
+
+    def _n_counted(self) -> int:
+        counts = (each for one in self.components.values() for each in one.counts.values())
+        return sum(int(each[1:].sum()) for each in counts)
+
+    def _fitting(self, amount: Amount, limit: float) -> Amount:
+        def size(min_count: int) -> int:
+            self.apply(replace(amount, min_count=min_count))
+            return size_on_disk(self.nlp)
+
+        possible = thresholds(self.components.values())
+        steps = sorted({max(step, amount.min_count) for step in possible})
+        place = bisect_left(steps, True, key=lambda step: size(step) <= limit)
+        if place == len(steps):
+            raise ValueError(Errors.F372.format(size=size(steps[-1]) / 1e6, limit=limit / 1e6))
+        return replace(amount, min_count=steps[place])
+
+
+class ComponentCompactor:
     """The model of a trained component, of which `apply` makes smaller ones in its place.
 
     model: its encoder is a `SegmentEncoder`.
@@ -53,8 +134,6 @@ class Compactor:
         self.shim = shim_of(model)
         sizes = self.shim.config["sizes"]
         self.tables = [name for name, size in sizes.items() if is_table(size)]
-        self.below = tok2vec_of(model)
-        self.shim_below = shim_of(self.below) if self.below and is_encoder(self.below) else None
         self.counts: dict[str, Ints] = {
             name: np.zeros(len(self.index(name)) + 1, np.int64) for name in self.tables
         }
@@ -63,6 +142,11 @@ class Compactor:
         """The keys of a table."""
         index: KeyIndex = getattr(self.encoder, table)
         return index
+
+    def rows(self) -> dict[str, int]:
+        """How many rows each table has at present."""
+        sizes = shim_of(self.model).config["sizes"]
+        return {name: sizes[name]["keys"] for name in self.tables}
 
     def count(self, texts: Sequence[str], nlp: Language) -> None:
         """Count how often each row of the tables is read in texts; `nlp` makes their tokens."""
@@ -78,7 +162,7 @@ class Compactor:
 
     def apply(self, amount: Amount) -> None:
         """Give the model a smaller encoder and network, made of the first ones."""
-        from .nn.compact import compact_network, rounded
+        from .nn.compact import compact_network
 
         indexes, rows = {}, {}
         for name in self.tables:
@@ -88,14 +172,29 @@ class Compactor:
         self.model.attrs["encoder"] = self.encoder.compact(indexes, amount.known_words)
         self.model.attrs["packed"] = True
         self.model.shims[0] = compact_network(self.shim, rows, amount.bits)
-        if self.below is not None and self.shim_below is not None:
-            shim = self.shim_below
-            self.below.shims[0] = shim if amount.bits == 32 else rounded(shim)
 
 
-def is_encoder(tok2vec: Model[Any, Any]) -> bool:
-    """Whether a tok2vec is `spacy-flat.Encoder.v1`."""
-    return isinstance(tok2vec.attrs.get("encoder"), Characters)
+class EncoderBeneath:
+    """A layer with the network of an encoder, which `apply` rounds.
+
+    node: of a component's model, or of that of a pipe to which components listen.
+    """
+
+    def __init__(self, node: Model[Any, Any]) -> None:
+        self.node = node
+        self.shim = shim_of(node)
+
+    @cached_property
+    def rounded(self) -> "TorchShim":
+        """The network in 16 bits a number."""
+        from .nn.compact import rounded
+
+        return rounded(self.shim)
+
+    def apply(self, amount: Amount) -> None:
+        """Round the first network, or put it back."""
+        self.node.shims[0] = self.shim if amount.bits == 32 else self.rounded
+        self.node.attrs["packed"] = True  # which counts where it is the whole model of a pipe
 
 
 def is_table(size: object) -> bool:
@@ -103,24 +202,39 @@ def is_table(size: object) -> bool:
     return isinstance(size, dict) and size["width"] > 0
 
 
-def compactors_of(nlp: Language) -> dict[str, Compactor]:
-    """By name, those components of a pipeline that can be made small.
-
-    Raises ValueError (F370) where there is none, (F303) for one that is not trained.
-    """
+def compactors_of(nlp: Language) -> dict[str, ComponentCompactor]:
+    """By name, those components of a pipeline that can be made small. Raises as `Compactor`."""
     found = {}
     for name, pipe in nlp.pipeline:
         if isinstance(pipe, NetworkPipe) and isinstance(
             pipe.model.attrs["encoder"], SegmentEncoder
         ):
             pipe.require_initialised()
-            found[name] = Compactor(pipe.model)
+            found[name] = ComponentCompactor(pipe.model)
     if not found:
         raise ValueError(Errors.F370.format(components=", ".join(nlp.pipe_names) or "none"))
     return found
 
 
-def thresholds(compactors: Iterable[Compactor]) -> Sequence[int]:
+def encoders_beneath(nlp: Language, components: Collection[str]) -> list[EncoderBeneath]:
+    """The encoders of this package's beneath some components, their own and shared ones."""
+    from .nn.shim import TorchShim
+
+    own = [tok2vec_of(nlp.get_pipe(name).model) for name in components]  # type: ignore[attr-defined]
+    shared = [
+        pipe.model  # type: ignore[attr-defined]
+        for _, pipe in nlp.pipeline
+        if not set(components).isdisjoint(getattr(pipe, "listening_components", ()))
+    ]
+    nodes = [node for model in (*own, *shared) if model is not None for node in model.walk()]
+    return [
+        EncoderBeneath(node)
+        for node in nodes
+        if any(isinstance(shim, TorchShim) for shim in node.shims)
+    ]
+
+
+def thresholds(compactors: Iterable[ComponentCompactor]) -> Sequence[int]:
     """Values of `min_count`, ascending: the first drops no row, the last drops all, and each other
     one about a hundredth of them more than the one before; rows of one count go together."""
     every = np.concatenate([each[1:] for one in compactors for each in one.counts.values()])
@@ -128,3 +242,15 @@ def thresholds(compactors: Iterable[Compactor]) -> Sequence[int]:
         return [0]
     some = np.unique(np.percentile(every, range(101), method="lower"))
     return [*some.tolist(), int(every.max()) + 1]
+
+
+def size_on_disk(nlp: Language) -> int:
+    """Bytes of a pipeline as it is saved."""
+    with tempfile.TemporaryDirectory() as folder:
+        nlp.to_disk(folder)
+        return size_of_folder(Path(folder))
+
+
+def size_of_folder(folder: Path) -> int:
+    """Bytes of all files in it."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

@@ -540,12 +540,12 @@ class Errors(metaclass=_Coded):
         "tener_ner can. Others are kept as they are."
     )
     F371 = (
-        "--min-count and --max-size drop rows by how often texts have them. Name such texts with "
-        "--text, for example the training corpus."
+        "Rows are dropped by how often texts have them, but no texts were counted. Count some, for "
+        "example the training corpus: with --text in the command, or with Compactor.count."
     )
     F372 = (
         "Without any row in its tables the pipeline still takes {size:.1f} MB, more than "
-        "{limit:.1f} MB. Raise --max-size, or give --known-words where there is a large lexicon."
+        "{limit:.1f} MB. Allow more (--max-size), or drop words of a large lexicon (--known-words)."
     )
     F373 = (
         "{path} is there and is no pipeline, so it is not replaced. Name another folder, or delete "
@@ -609,9 +609,10 @@ class Errors(metaclass=_Coded):
 
     # Devices
     F350 = (
-        "The network can't be on the device {device!r}: torch finds {found}. Choose another one in "
-        '[components.NAME] of the config, such as device = "cpu"; a pipeline that was saved with '
-        'this device is loaded by spacy.load(PATH, config={{"components.NAME.device": "cpu"}}).'
+        "The network can't be on the device {device!r}: torch finds {found}. Choose another one: "
+        'device = "cpu" in [components.NAME] of a config, --device cpu with a command. In Python a '
+        "pipeline that was saved with this device is loaded by spacy.load(PATH, "
+        'config={{"components.NAME.device": "cpu"}}).'
     )
 
     # The character generator
@@ -794,10 +795,6 @@ class Errors(metaclass=_Coded):
     F387 = (
         "The loss is not finite at step {step}. Begin anew in another folder, with a lower "
         "learning rate than {rate}."
-    )
-    F388 = (
-        "GPU {gpu} can't be used: torch sees {count}. Check its number with nvidia-smi, install a "
-        "torch for CUDA, or leave out --gpu-id to use the CPU."
     )
     F389 = (
         "spacy-flat.Encoder.v1 has no path. Set it to the folder of an encoder, as `python -m "

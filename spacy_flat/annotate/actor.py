@@ -104,11 +104,12 @@ class Annotator:
 
 def load_pipeline(settings: Settings) -> Language:
     """The pipeline, on the GPU where that is asked for. Errors as in `Annotator`."""
-    import spacy
     from spacy.cli._util import import_code
     from spacy.tokens import Doc
     from spacy.util import raise_error
     from thinc.api import require_gpu
+
+    from ..loading import load_on_device
 
     if settings.gpu:
         try:
@@ -120,7 +121,7 @@ def load_pipeline(settings: Settings) -> Language:
             import_code(Path(path))
         except SystemExit as error:  # spaCy's way to say so, which would end the actor
             raise ValueError(Errors.F487.format(path=path)) from error
-    nlp = spacy.load(settings.pipeline)
+    nlp = load_on_device(settings.pipeline, settings.device)
     nlp.set_error_handler(raise_error)  # another one might pass over rows without a word
     for attribute in parse_attributes(settings.attributes):
         if not Doc.has_extension(attribute.name):

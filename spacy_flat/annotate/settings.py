@@ -23,7 +23,8 @@ class Settings:
     attributes: "NAME" or "NAME:TYPE" of the `doc._` attributes to write.
     format: of what is written.
     batch_size: characters that are annotated at once.
-    gpu: whether to compute on a GPU.
+    gpu: whether spaCy is to compute on a GPU.
+    device: what the pipeline's networks are to compute on; "" for what its config says.
     """
 
     pipeline: str
@@ -34,6 +35,7 @@ class Settings:
     format: Format = "parquet"
     batch_size: int = 50_000
     gpu: bool = False
+    device: str = ""
 
     def identity(self) -> dict[str, object]:
         """What the content of the output depends on.

@@ -11,16 +11,22 @@ PipeT = TypeVar("PipeT")
 
 
 def load_component(
-    source: str, kind: type[PipeT], component: str, *, not_one: str, misnamed: str = ""
+    source: str,
+    kind: type[PipeT],
+    component: str,
+    device: str,
+    *,
+    not_one: str,
+    misnamed: str = "",
 ) -> tuple[Language, PipeT]:
     """A pipeline (package or folder), and its only component of a kind, or the one that is named.
 
     Raises ValueError with the text `not_one` where there is none, or several and none of them is
-    named, and with `misnamed`, or the same, where none has the name; otherwise as `spacy.load`.
+    named, and with `misnamed`, or the same, where none has the name; otherwise as `load_on_device`.
     """
-    import spacy
+    from ..loading import load_on_device
 
-    nlp = spacy.load(source)
+    nlp = load_on_device(source, device)
     found = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, kind)}
     words = {"source": source, "components": ", ".join(found) or "none", "component": component}
     if not found or (len(found) > 1 and not component):

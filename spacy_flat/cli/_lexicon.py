@@ -41,11 +41,13 @@ def load_source(
         if not (words := read_words(path)):
             raise ValueError(Errors.F391.format(path=path))
         return lexicon({path.name: words, **others}), None
-    import spacy
+    from spacy.util import is_package
 
-    if not path.exists() and not spacy.util.is_package(source):
+    from ..loading import load_on_device
+
+    if not path.exists() and not is_package(source):
         raise FileNotFoundError(Errors.F145.format(source=source))
-    nlp = spacy.load(source)
+    nlp = load_on_device(source, "cpu")  # of which next to nothing is computed
     return lexicon_of(nlp, source, component), nlp
 
 

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from ..similarity.component import PairClassifier
 
 
-def load_classifier(source: str, component: str = "") -> tuple[Language, PairClassifier]:
+def load_classifier(source: str, component: str, device: str) -> tuple[Language, PairClassifier]:
     """A pipeline (package or folder), and its only component that compares pairs of texts, or the
     one that is named.
 
     Raises ValueError where there is none, or several and none of them is named (F147); otherwise
-    as `spacy.load`.
+    as `load_on_device`.
     """
     from ..similarity.component import PairClassifier
 
-    return load_component(source, PairClassifier, component, not_one=Errors.F147)
+    return load_component(source, PairClassifier, component, device, not_one=Errors.F147)

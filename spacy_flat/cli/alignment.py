@@ -10,6 +10,7 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..files import replacing
+from ._devices import Device
 from ._pairs import load_classifier
 from ._texts import check_text
 
@@ -24,6 +25,7 @@ def alignment(
     component: Annotated[
         str, typer.Option("--component", "-c", help="The component that compares, if several can")
     ] = "",
+    device: Device = "",
 ) -> None:
     """Draw what a pipeline aligns in two texts: the attention of each block, in both directions,
     as heat maps.
@@ -35,7 +37,7 @@ def alignment(
     check_text(right)
     if output.suffix != ".svg":
         raise ValueError(Errors.F146.format(path=output))
-    _, classifier = load_classifier(model, component)
+    _, classifier = load_classifier(model, component, device)
     found = classifier.align(left, right)
     with replacing(output) as temporary:
         temporary.write_text(found.to_svg(), encoding="utf-8")

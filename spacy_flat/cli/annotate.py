@@ -15,6 +15,7 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..wording import counted
+from ._devices import Device
 
 if TYPE_CHECKING:
     from ..annotate.run import Summary
@@ -68,6 +69,7 @@ def annotate(
     gpus_per_actor: Annotated[
         float, typer.Option(help="GPUs of each actor, also a part of one", min=0.0)
     ] = 0.0,
+    device: Device = "",
     address: Annotated[
         str, typer.Option(help="Ray cluster to join, for example auto or 10.0.0.1:6379")
     ] = "",
@@ -105,6 +107,7 @@ def annotate(
         format=format.value,
         batch_size=batch_size,
         gpu=gpus_per_actor > 0,
+        device=device,
     )
     cluster = Cluster(address, actors, gpus_per_actor, verbose)
     with tqdm(unit=" rows", disable=verbose) as bar:

@@ -11,6 +11,7 @@ from wasabi import msg
 from ..errors import Errors
 from ..files import replacing
 from ..wording import counted
+from ._devices import Device
 from ._pairs import load_classifier
 
 
@@ -26,6 +27,7 @@ def calibrate(
     component: Annotated[
         str, typer.Option("--component", "-c", help="The component that compares, if several can")
     ] = "",
+    device: Device = "",
 ) -> None:
     """Fit a temperature to the pairs of DEV.spacy, so that the probabilities of classes say how
     often they are right (Guo et al., 2017), and write the pipeline with it to OUT.
@@ -37,7 +39,7 @@ def calibrate(
 
     if output.exists():
         raise ValueError(Errors.F148.format(path=output))
-    nlp, classifier = load_classifier(model, component)
+    nlp, classifier = load_classifier(model, component, device)
     found = classifier.calibrate(read_examples(corpus, nlp))
     with replacing(output) as temporary:
         nlp.to_disk(temporary)

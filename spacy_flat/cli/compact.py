@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import re
-import tempfile
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator
 from enum import Enum
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +12,8 @@ from tqdm import tqdm
 from wasabi import msg
 
 from ..errors import Errors
-from ..files import read_text_lines, replacing_folder, require_exists
+from ..files import replacing_folder, require_exists
+from ._devices import Device
 from ._tasks import TASKS, decimals
 
 if TYPE_CHECKING:
@@ -25,7 +22,6 @@ if TYPE_CHECKING:
     from ..compaction import Amount, Compactor
 
 UNITS = {"KB": 1e3, "MB": 1e6, "GB": 1e9}
-TEXTS_AT_ONCE = 2000
 
 
 class Bits(str, Enum):
@@ -73,36 +69,31 @@ def compact(
         Path | None,
         typer.Option("--dev", "-d", help=".spacy file to score on before and after"),
     ] = None,
+    device: Device = "",
 ) -> None:
     """Make a pipeline small: merge what was pretrained and trained of each vector, drop rows that
     the texts hardly have, store a number in 8 bits.
 
     What comes out is an ordinary pipeline. Trained further, its network learns, but the rows of its
-    tables stay as they are. Components other than flat_ner and tener_ner are kept untouched.
+    tables stay as they are. Components other than flat_ner and tener_ner are kept untouched, but
+    for encoders of this package's to which they listen: these are rounded.
     """
-    import spacy
-
-    from ..compaction import Amount, compactors_of
+    from ..compaction import Amount, Compactor, size_of_folder, size_on_disk
+    from ..loading import load_on_device
 
     limit = bytes_of(max_size) if max_size else None
     if (min_count > 0 or limit is not None) and not texts:
-        raise ValueError(Errors.F371)
+        raise ValueError(Errors.F371)  # before anything is loaded
     require_exists(*texts, *([dev] if dev else []))
-    nlp = spacy.load(pipeline)
+    nlp = load_on_device(pipeline, device)
     check_target(out, nlp.path)
-    compactors = compactors_of(nlp)
-    # What is read meanwhile leaves no trace in the pipeline's vocabulary.
-    with nlp.memory_zone():
-        for path in texts:
-            count(path, nlp, compactors.values())
-        before = state_of(nlp, size_of_folder(nlp.path), dev)
-    amount = Amount(int(bits.value), min_count, known_words)  # type: ignore[arg-type]
-    if limit is not None:
-        amount = largest(nlp, list(compactors.values()), amount, limit)
-    for compactor in compactors.values():
-        compactor.apply(amount)
-    with nlp.memory_zone():
-        after = state_of(nlp, size_of(nlp), dev)
+    compactor = Compactor(nlp)
+    for path in texts:
+        count(path, compactor)
+    before = state_of(compactor, size_of_folder(nlp.path), dev)
+    wanted = Amount(int(bits.value), min_count, known_words)  # type: ignore[arg-type]
+    amount = compactor.apply(wanted, limit)
+    after = state_of(compactor, size_on_disk(nlp), dev)
     forget_paths(nlp)
     with replacing_folder(out) as temporary:
         nlp.to_disk(temporary)
@@ -126,100 +117,38 @@ def check_target(out: Path, source: Path) -> None:
         raise ValueError(Errors.F373.format(path=out))
 
 
-def count(path: Path, nlp: Language, compactors: Iterable[Compactor]) -> None:
+def count(path: Path, compactor: Compactor) -> None:
     """Count how often the rows of tables are read in the texts of a file.
 
     Raises ValueError (F376) where none is.
     """
-    compactors = list(compactors)
-    texts = iter(tqdm(texts_of(path), desc=path.name, unit=" texts", unit_scale=True))
-    before = n_counted(compactors)
-    while some := list(islice(texts, TEXTS_AT_ONCE)):
-        for compactor in compactors:
-            compactor.count(some, nlp)
-    if n_counted(compactors) == before:
+    from ..corpora.docs import read_texts
+
+    texts = tqdm(read_texts(path), desc=path.name, unit=" texts", unit_scale=True)
+    if not compactor.count(texts):
         raise ValueError(Errors.F376.format(path=path))
 
 
-def n_counted(compactors: Iterable[Compactor]) -> int:
-    """How many times a row was read."""
-    return sum(
-        int(each[1:].sum()) for compactor in compactors for each in compactor.counts.values()
-    )
-
-
-def texts_of(path: Path) -> Iterator[str]:
-    """The texts of a .spacy file, or the lines of a text file. Raises as `read_docs` and
-    `read_text_lines`."""
-    if path.suffix == ".spacy":
-        from spacy.vocab import Vocab
-
-        from ..corpora.docs import read_docs
-
-        yield from (doc.text for doc in read_docs(path, Vocab()))
-    else:
-        yield from (text for _, text in read_text_lines(path))
-
-
-def largest(nlp: Language, compactors: list[Compactor], amount: Amount, limit: float) -> Amount:
-    """The most that fits into so many bytes: the smallest `min_count`.
-
-    Raises ValueError (F372) where nothing fits.
-    """
-    from dataclasses import replace
-
-    from ..compaction import thresholds
-
-    def size(min_count: int) -> int:
-        for compactor in compactors:
-            compactor.apply(replace(amount, min_count=min_count))
-        return size_of(nlp)
-
-    steps = sorted({max(step, amount.min_count) for step in thresholds(compactors)})
-    place = bisect_left(steps, True, key=lambda step: size(step) <= limit)
-    if place == len(steps):
-        raise ValueError(Errors.F372.format(size=size(steps[-1]) / 1e6, limit=limit / 1e6))
-    return replace(amount, min_count=steps[place])
-
-
-def size_of(nlp: Language) -> int:
-    """Bytes of a pipeline on disk."""
-    with tempfile.TemporaryDirectory() as folder:
-        nlp.to_disk(folder)
-        return size_of_folder(Path(folder))
-
-
-def size_of_folder(folder: Path) -> int:
-    """Bytes of all files in it."""
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-
-
-def state_of(nlp: Language, size: int, dev: Path | None) -> dict[str, str]:
+def state_of(compactor: Compactor, size: int, dev: Path | None) -> dict[str, str]:
     """What there is to compare: rows, words, size, scores. The scores go to the pipeline's
     metadata, too."""
-    from ..compaction import is_table
     from ..corpora.docs import read_examples
-    from ..pipe import NetworkPipe
-    from ..text.initialise import shim_of
 
-    rows: dict[str, str] = {}
+    nlp = compactor.nlp
+    state = {table: f"{rows:,}" for table, rows in compactor.rows().items()}
     for name, pipe in nlp.pipeline:
-        if isinstance(pipe, NetworkPipe):
-            sizes = shim_of(pipe.model).config.get("sizes", {})  # it may not be trained
-            for table, each in sizes.items():
-                if is_table(each):
-                    rows[f"{name}: {table}"] = f"{each['keys']:,}"
         lexicon = getattr(pipe, "lexicon", None)
         if lexicon is not None:
-            rows[f"{name}: words of the lexicon"] = f"{len(lexicon):,}"
-    rows["MB"] = f"{size / 1e6:.1f}"
+            state[f"{name}: words of the lexicon"] = f"{len(lexicon):,}"
+    state["MB"] = f"{size / 1e6:.1f}"
     if dev is not None:
-        scores = nlp.evaluate(read_examples(dev, nlp))
+        with nlp.memory_zone():  # what is read leaves no trace in the pipeline's vocabulary
+            scores = nlp.evaluate(read_examples(dev, nlp))
         nlp.meta["performance"] = {k: v for k, v in scores.items() if k != "speed"}
         for task in TASKS:
             if scores.get(task.score) is not None:
-                rows[task.title] = decimals(scores[task.score])
-    return rows
+                state[task.title] = decimals(scores[task.score])
+    return state
 
 
 def forget_paths(nlp: Language) -> None:

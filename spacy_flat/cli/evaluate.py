@@ -13,8 +13,8 @@ from ..errors import Errors
 from ..files import replacing
 from ..ner.scores import SeenScorer
 from ..wording import counted, plural
+from ._devices import Device, use_gpu
 from ._errors_page import errors_page, find_errors
-from ._gpu import use_gpu
 from ._tasks import TASKS, Task, decimals, percent
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def evaluate(
         ),
     ] = None,
     gpu_id: Annotated[int, typer.Option("--gpu-id", "-g", help="GPU, or -1 for the CPU")] = -1,
+    device: Device = "",
 ) -> None:
     """Score a pipeline on a .spacy file; of a folder on the test part, or on the dev part where
     there is no test part.
@@ -50,14 +51,14 @@ def evaluate(
     stands beside the file that is scored, entities whose text is and is not that of an entity there
     are also scored apart.
     """
-    import spacy
     import srsly
 
     from ..corpora.docs import read_entity_texts, read_examples
+    from ..loading import load_on_device
 
     use_gpu(gpu_id)
     part, path = evaluation_file(corpus)
-    nlp = spacy.load(model)
+    nlp = load_on_device(model, device)
     if errors is not None:
         check_entities(nlp, model)
     train = path.with_name("train.spacy")

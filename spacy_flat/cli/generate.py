@@ -11,6 +11,7 @@ from wasabi import msg
 from ..errors import Errors
 from ..generator.forms import FORMS, Form, form_of
 from ._components import load_component
+from ._devices import Device
 
 if TYPE_CHECKING:
     from ..generator.component import CharGenerator
@@ -65,6 +66,7 @@ def generate(
     component: Annotated[
         str, typer.Option("--component", help="The component of the pipeline that writes")
     ] = "",
+    device: Device = "",
 ) -> None:
     """Write texts that begin with a prompt, poems of a form, or acrostics (藏头诗)."""
     sampling: dict[str, Any] = {
@@ -82,7 +84,7 @@ def generate(
     is_poem = form is not None or acrostic is not None
     of_others = {"--max-length": max_length is not None} if is_poem else of_poems
     check_options(prompt, acrostic, of_others, is_poem)
-    writer = load_generator(model, component)
+    writer = load_generator(model, component, device)
     length = 200 if max_length is None else max_length
     if not is_poem:
         texts = writer.generate(prompt, max_length=length, n=n, seed=seed, **sampling)
@@ -120,15 +122,15 @@ def check_options(
             raise ValueError(Errors.F174.format(option=option, kind=kind))
 
 
-def load_generator(source: str, component: str = "") -> CharGenerator:
+def load_generator(source: str, component: str, device: str) -> CharGenerator:
     """The only component of a pipeline (package or folder) that writes, or the one that is named.
 
     Raises ValueError where there is none, or several and none of them is named (F175); otherwise
-    as `spacy.load`.
+    as `load_on_device`.
     """
     from ..generator.component import CharGenerator
 
-    return load_component(source, CharGenerator, component, not_one=Errors.F175)[1]
+    return load_component(source, CharGenerator, component, device, not_one=Errors.F175)[1]
 
 
 def form_named(name: str) -> Form:

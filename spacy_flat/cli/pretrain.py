@@ -77,7 +77,9 @@ def pretrain(
     ] = Precision.auto,
     seed: Annotated[int, typer.Option(help="Of the random numbers", min=0)] = 1,
     threads: Annotated[int, typer.Option(help="Of a CPU", min=1)] = 1,
-    gpu: Annotated[int, typer.Option("--gpu-id", "-g", help="GPU; -1 for the CPU")] = -1,
+    device: Annotated[
+        str, typer.Option(help="What it computes on: cpu, cuda, cuda:1 or mps")
+    ] = "cpu",
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on at the last checkpoint in the folder")
     ] = False,
@@ -94,6 +96,7 @@ def pretrain(
     from ..encoder.training import RUN, check_folder
     from ..encoder.training import pretrain as train
     from ..errors import Errors
+    from ..nn.devices import find_device
 
     if resume and not (out / RUN).exists():
         raise ValueError(Errors.F396.format(path=out))
@@ -117,7 +120,7 @@ def pretrain(
         seed=seed,
     )
     budget = Budget(hours, steps)
-    device = device_named(gpu)
+    place = find_device(device)
     needs_words = whole_words and options.recipe.masks != "none"
     words = load_lexicon(lexicon, add_jieba=True) if needs_words else None
     torch.set_num_threads(threads)
@@ -129,29 +132,13 @@ def pretrain(
             budget,
             words=words,
             resume=resume,
-            device=device,
+            device=str(place),
             tell=lambda progress: show(progress, bar),
         )
     msg.good(
         f"{out}: {done.step:,} steps, {done.characters:,} characters in {done.seconds:,.0f} s, "
         f"held-out loss {done.held_out:.3f}"
     )
-
-
-def device_named(gpu: int) -> str:
-    """The device of a GPU's number, as torch names it.
-
-    Raises ValueError (F388) where torch can't compute on it.
-    """
-    import torch
-
-    from ..errors import Errors
-
-    if gpu < 0:
-        return "cpu"
-    if gpu >= torch.cuda.device_count():
-        raise ValueError(Errors.F388.format(gpu=gpu, count=torch.cuda.device_count()))
-    return f"cuda:{gpu}"
 
 
 def show(progress: Progress, bar: tqdm) -> None:

@@ -11,6 +11,7 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..wording import counted
+from ._devices import Device
 from ._faq import read_faq
 from ._pairs import load_classifier
 
@@ -49,12 +50,13 @@ def search(
     component: Annotated[
         str, typer.Option("--component", "-c", help="The component that compares, if several can")
     ] = "",
+    device: Device = "",
 ) -> None:
     """Search questions, such as an FAQ's, for those that are most like another one."""
     entries = read_faq(faq, question, answer)
     if index is not None:
         check_folder(index)
-    _, pipe = load_classifier(model, component)
+    _, pipe = load_classifier(model, component, device)
     found = index_of(pipe, [entry.question for entry in entries], index)
     header = ("similarity", "question", "answer")
     columns = 3 if any(entry.answer for entry in entries) else 2

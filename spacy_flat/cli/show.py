@@ -13,6 +13,7 @@ from ..errors import Errors
 from ..files import read_text_lines
 from ..similarity.pairs import join_pair, pair_of
 from ..wording import counted
+from ._devices import Device
 from ._lexicon import lexicon_of
 from ._tasks import percent
 
@@ -39,16 +40,17 @@ def show(
             "--add", "-a", help="WORD=TYPE to add to the lexicon beforehand (may be repeated)"
         ),
     ] = [],  # noqa: B006  (typer's way)
+    device: Device = "",
 ) -> None:
     """Show the entities of texts and the words of the lexicon in them (the lattice), how alike
     the texts of pairs are, how probable texts are, and one that the pipeline writes, or
     translations."""
-    import spacy
+    from ..loading import load_on_device
 
     texts = [*(texts or ()), *(lines_of(file) if file else ())]
     if not texts:
         raise ValueError(Errors.F137)
-    nlp = spacy.load(model)
+    nlp = load_on_device(model, device)
     add_words(nlp, model, added)
     compares = any(hasattr(component, "predict_pairs") for _, component in nlp.pipeline)
     if compares:

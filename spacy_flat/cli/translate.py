@@ -11,7 +11,7 @@ from wasabi import msg
 from ..errors import Errors, Warnings
 from ..files import replacing
 from ._components import load_component
-from ._gpu import use_gpu
+from ._devices import Device, use_gpu
 from .show import lines_of, show_translation
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def translate(
         str, typer.Option(help="Pipeline that finds the entities of the translations")
     ] = "",
     gpu_id: Annotated[int, typer.Option("--gpu-id", "-g", help="GPU, or -1 for the CPU")] = -1,
+    device: Device = "",
     component: Annotated[
         str, typer.Option("--component", help="The component of the pipeline that translates")
     ] = "",
@@ -60,7 +61,7 @@ def translate(
     if not texts:
         raise ValueError(Errors.F430)
     use_gpu(gpu_id)
-    nlp, translator = load_translator(model, component)
+    nlp, translator = load_translator(model, component, device)
     if beam is not None:
         translator.beam = beam
     if names is not None:
@@ -85,14 +86,14 @@ def translate(
         msg.good(str(html))
 
 
-def load_translator(source: str, component: str = "") -> tuple[Language, Seq2SeqTranslator]:
+def load_translator(source: str, component: str, device: str) -> tuple[Language, Seq2SeqTranslator]:
     """A pipeline (package or folder), and its only component that translates, or the one that is
     named.
 
     Raises ValueError where there is none, or several and none of them is named (F429), and where
-    none has the name (F406); otherwise as `spacy.load`.
+    none has the name (F406); otherwise as `load_on_device`.
     """
     from ..translator.component import Seq2SeqTranslator
 
     errors = {"not_one": Errors.F429, "misnamed": Errors.F406}
-    return load_component(source, Seq2SeqTranslator, component, **errors)
+    return load_component(source, Seq2SeqTranslator, component, device, **errors)

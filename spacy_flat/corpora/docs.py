@@ -16,7 +16,7 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 
 from ..errors import Errors
-from ..files import require_exists
+from ..files import read_text_lines, require_exists
 
 
 def read_docs(path: Path, vocab: Vocab) -> list[Doc]:
@@ -38,6 +38,15 @@ def read_examples(path: Path, nlp: Language) -> list[Example]:
     return [
         Example(_tokenized(doc, nlp), doc) for doc in read_docs(path, nlp.vocab) if len(doc) > 0
     ]
+
+
+def read_texts(path: Path) -> Iterator[str]:
+    """The texts of a DocBin, for a path that ends in .spacy, or the lines of a text file. Raises as
+    `read_docs` and `read_text_lines`."""
+    if path.suffix == ".spacy":
+        yield from (doc.text for doc in read_docs(path, Vocab()))
+    else:
+        yield from (text for _, text in read_text_lines(path))
 
 
 def read_entity_texts(path: Path) -> set[str]:

@@ -14,22 +14,27 @@ def find_device(placement: str) -> torch.device:
         `spacy.prefer_gpu`, `spacy.require_gpu` or `--gpu-id`; or one of torch's by its name, such
         as "cpu", "cuda", "cuda:1" or "mps".
 
-    Raises ValueError (F350) where there is no such device.
+    Raises ValueError (F350) where there is no such device, or no device has such a name.
     """
     if placement == AUTO:
         from thinc.api import get_torch_default_device  # networks are imported without thinc
 
         return get_torch_default_device()
-    kind, _, number = placement.partition(":")
     n_devices = {
         "cuda": torch.cuda.device_count() if torch.cuda.is_available() else 0,
         "mps": int(torch.backends.mps.is_available()),
     }
-    if int(number or 0) >= n_devices.get(kind, 1):
+    kind, _, number = placement.partition(":")
+    try:
+        is_there = int(number or 0) < n_devices.get(kind, 1)  # torch's own numbers wrap around
+        device = torch.device(placement)
+    except (ValueError, RuntimeError):  # it is no name of a device
+        is_there = False
+    if not is_there:
         found = [f"{name}:{n}" for name, count in n_devices.items() for n in range(count)]
         words = {"device": placement, "found": ", ".join(["cpu", *found])}
         raise ValueError(Errors.F350.format(**words))
-    return torch.device(placement)
+    return device
 
 
 def has_float64(device: torch.device) -> bool:

@@ -54,10 +54,10 @@ class Parameter(NamedTuple):
 
 def parameters_of(nlp: Language) -> list[Parameter]:
     """Those of all components, each once, in an order that depends on the config alone."""
-    return [parameter for path, node in nodes_of(nlp) for parameter in _of_node(path, node)]
+    return [parameter for path, node in named_nodes(nlp) for parameter in _of_node(path, node)]
 
 
-def nodes_of(nlp: Language) -> Iterator[tuple[str, Model[Any, Any]]]:
+def named_nodes(nlp: Language) -> Iterator[tuple[str, Model[Any, Any]]]:
     """The layers of all components, with a name."""
     for name, pipe in nlp.pipeline:
         model = getattr(pipe, "model", None)
@@ -66,9 +66,9 @@ def nodes_of(nlp: Language) -> Iterator[tuple[str, Model[Any, Any]]]:
                 yield f"{name}/{number}", node
 
 
-def shims_of(nlp: Language) -> Iterator[tuple[str, Shim]]:
+def named_shims(nlp: Language) -> Iterator[tuple[str, Shim]]:
     """The torch networks of all components, with a name."""
-    for path, node in nodes_of(nlp):
+    for path, node in named_nodes(nlp):
         for number, shim in enumerate(node.shims):
             yield f"{path}/{number}", shim
 
@@ -116,12 +116,12 @@ def load_optimizer(
 
 def save_encoders(nlp: Language) -> dict[str, int]:
     """How many steps each encoder beneath other components has made, by which it thaws."""
-    return {name: shim.steps for name, shim in shims_of(nlp) if isinstance(shim, EncoderShim)}
+    return {name: shim.steps for name, shim in named_shims(nlp) if isinstance(shim, EncoderShim)}
 
 
 def load_encoders(nlp: Language, steps: dict[str, int]) -> None:
     """Give back what `save_encoders` took."""
-    for name, shim in shims_of(nlp):
+    for name, shim in named_shims(nlp):
         if isinstance(shim, EncoderShim):
             shim.steps = steps[name]
 
@@ -140,7 +140,7 @@ def _names(nlp: Language) -> dict[KeyT, str]:
     """Of the optimizer's keys, also of those that count the steps of a whole network, and of steps
     that were left out."""
     names = {parameter.key: parameter.name for parameter in parameters_of(nlp)}
-    names |= {key(shim.id, ""): path for path, shim in shims_of(nlp)}
+    names |= {key(shim.id, ""): path for path, shim in named_shims(nlp)}
     left_out = {
         (number, name + LEFT_OUT): each + LEFT_OUT for (number, name), each in names.items()
     }

@@ -11,7 +11,7 @@ from ..errors import Errors
 from ..nn.encoder_shim import EncoderShim
 from ..nn.workers import Workers, broadcast, summed
 from ..pipe import NetworkPipe
-from .parameters import parameters_of, shims_of
+from .parameters import named_shims, parameters_of
 
 
 def part_of(batch: Sequence[Example], workers: Workers) -> list[Example]:
@@ -60,7 +60,7 @@ def add_up_gradients(nlp: Language, workers: Workers) -> None:
     """Give all workers the sums of their gradients."""
     if workers.size == 1:
         return
-    for _, shim in shims_of(nlp):
+    for _, shim in named_shims(nlp):
         if isinstance(shim, EncoderShim):
             shim.await_nothing()  # of a part that taught nobody: all make the step
     parameters = parameters_of(nlp)

@@ -16,7 +16,7 @@ from spacy.language import Language
 from spacy.training import Example
 from thinc.api import fix_random_seed
 
-from spacy_flat.compaction import Amount, Bits, compactors_of
+from spacy_flat.compaction import Amount, Bits, Compactor
 from spacy_flat.encoder.model import build_encoder
 from spacy_flat.encoder.recipes import Objective
 from spacy_flat.nn.optimizers import AdamW
@@ -166,7 +166,7 @@ def test_made_compact(bits: Bits, pretrained: Pretrained, tmp_path: Path) -> Non
     assert found(nlp) == GOLD
     tok2vec = nlp.get_pipe("flat_ner").model.layers[0]  # type: ignore[attr-defined]
     before = [each.detach().clone() for each in shim_of(tok2vec).module.parameters()]
-    compactor = compactors_of(nlp)["flat_ner"]
+    compactor = Compactor(nlp)
     compactor.apply(Amount(bits=4))  # of which nothing is left by another amount
     compactor.apply(Amount(bits=bits))
     nlp.to_disk(tmp_path)

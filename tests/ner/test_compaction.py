@@ -3,6 +3,7 @@
 import copy
 import pickle
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import spacy
 import torch
 from spacy.language import Language
 
-from spacy_flat.compaction import Amount, Compactor, compactors_of, thresholds
+from spacy_flat.compaction import Amount, Compactor, size_on_disk, thresholds
 from spacy_flat.nn.optimizers import AdamW
 
 from .conftest import GOLD, TEXTS, Copy, add_flat, blank, examples_of, flat, found
@@ -26,13 +27,9 @@ def pipeline(trained: Language, copy_of: Copy) -> Language:
     return copy_of(trained)
 
 
-def compactor_of(nlp: Language) -> Compactor:
-    return compactors_of(nlp)["flat_ner"]
-
-
 def compact(nlp: Language, amount: Amount, texts: list[str] | None = None) -> Language:
-    compactor = compactor_of(nlp)
-    compactor.count(texts or [], nlp)
+    compactor = Compactor(nlp)
+    compactor.count(texts or [])
     compactor.apply(amount)
     return nlp
 
@@ -164,25 +161,69 @@ def test_other_components_are_untouched(pipeline: Language) -> None:
     assert [ent.label_ for ent in pipeline("人和药店在重庆开业。").ents] == ["SHOP", "LOC"]
 
 
+def test_occurrences_are_counted(pipeline: Language) -> None:
+    compactor = Compactor(pipeline)
+    rows = compactor.rows()
+    assert set(rows) == {"flat_ner: chars", "flat_ner: bigrams", "flat_ner: words"}
+    assert compactor.count(["龘"]) == 0
+    assert compactor.count(iter(["重庆", "重庆"])) == 8  # 4 characters, 2 bigrams, 2 words
+    compactor.apply(Amount(min_count=2))
+    assert compactor.rows() == {"flat_ner: chars": 2, "flat_ner: bigrams": 1, "flat_ner: words": 1}
+    compactor.apply(Amount())
+    assert compactor.rows() == rows
+
+
+def test_texts_leave_no_trace() -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("tener_ner", config={"model": {"sequence": {"unit": "token"}}})
+    nlp.initialize(lambda: examples_of(nlp))
+    assert Compactor(nlp).count(["zyxw zyxw", *TEXTS]) > 0
+    assert "zyxw" not in nlp.vocab.strings
+
+
+def test_rows_are_not_dropped_by_no_texts(pipeline: Language) -> None:
+    compactor = Compactor(pipeline)
+    with pytest.raises(ValueError, match="F371"):
+        compactor.apply(Amount(min_count=1))
+    with pytest.raises(ValueError, match="F371"):
+        compactor.apply(Amount(), limit=1e6)
+
+
+def test_the_largest_that_fits(pipeline: Language) -> None:
+    compactor = Compactor(pipeline)
+    compactor.count(TEXTS)
+    compactor.apply(Amount())
+    whole = size_on_disk(pipeline)
+    amount = compactor.apply(Amount(), limit=whole - 500)
+    assert size_on_disk(pipeline) <= whole - 500
+    larger = replace(amount, min_count=amount.min_count - 1)
+    compactor.apply(larger)
+    assert size_on_disk(pipeline) > whole - 500
+    assert compactor.apply(Amount(min_count=3), limit=2 * whole).min_count == 3
+    with pytest.raises(ValueError, match="F372"):
+        compactor.apply(Amount(), limit=1000)
+
+
 def test_nothing_to_make_compact() -> None:
     nlp = spacy.blank("zh")
     nlp.add_pipe("sentencizer")
     with pytest.raises(ValueError, match=r"F370.*sentencizer"):
-        compactors_of(nlp)
+        Compactor(nlp)
 
 
 def test_nothing_trained() -> None:
     nlp = blank()
     add_flat(nlp)
     with pytest.raises(ValueError, match="F303"):
-        compactors_of(nlp)
+        Compactor(nlp)
 
 
 def test_thresholds_drop_ever_more_rows(pipeline: Language) -> None:
-    compactor = compactor_of(pipeline)
-    compactor.count(TEXTS[:6], pipeline)
-    counts = np.concatenate([each[1:] for each in compactor.counts.values()])
-    kept = [int((counts >= least).sum()) for least in thresholds([compactor])]
+    compactor = Compactor(pipeline)
+    compactor.count(TEXTS[:6])
+    (component,) = compactor.components.values()
+    counts = np.concatenate([each[1:] for each in component.counts.values()])
+    kept = [int((counts >= least).sum()) for least in thresholds([component])]
     assert kept[0] == len(counts)
     assert kept[-1] == 0
     assert kept == sorted(set(kept), reverse=True)

@@ -1,8 +1,21 @@
-"""The GPU that a command is to run on."""
+"""What a command is to compute on."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from ..errors import Errors
+
+Device = Annotated[
+    str,
+    typer.Option(
+        "--device",
+        help="What the pipeline's networks compute on: cpu, cuda, cuda:1, mps or auto "
+        "(default: as its config says)",
+    ),
+]
 
 
 def use_gpu(number: int) -> None:

@@ -1,0 +1,29 @@
+"""Opening a saved pipeline on a device of choice."""
+
+from pathlib import Path
+
+import spacy
+from spacy.language import Language
+from spacy.util import get_package_path, is_package, load_config
+
+
+def load_on_device(source: str, device: str = "") -> Language:
+    """A pipeline (package or folder).
+
+    device: what the networks of its components compute on; "" for what its config says.
+
+    Raises ValueError for what is no name of a device (F310), and where there is no such device
+    (F350); otherwise as `spacy.load`.
+    """
+    names = components_with_device(source) if device else []
+    return spacy.load(source, config={f"components.{name}.device": device for name in names})
+
+
+def components_with_device(source: str) -> list[str]:
+    """The names of a pipeline's components that have a setting `device`."""
+    folder = get_package_path(source) if is_package(source) else Path(source)
+    # A package has the pipeline in a folder of its own. Of what is no pipeline spaCy says so.
+    for path in (*folder.glob("config.cfg"), *folder.glob("*/config.cfg")):
+        components = load_config(path)["components"]
+        return [name for name, block in components.items() if "device" in block]
+    return []

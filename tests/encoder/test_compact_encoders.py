@@ -1,0 +1,96 @@
+"""`spacy-flat.Encoder.v1` beneath components that are made compact."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import spacy
+from ner.conftest import TEXTS, TINY, examples_of, found
+from spacy.language import Language
+
+from spacy_flat.compaction import Amount, Compactor
+from spacy_flat.nn import compact
+
+from .conftest import Pretrained
+
+LISTENER = {"@architectures": "spacy.Tok2VecListener.v1", "width": 32, "upstream": "*"}
+OWN = "flat_ner/model"
+SHARED = "tok2vec/model"
+
+
+def encoder(path: Path) -> dict[str, Any]:
+    block = {"@architectures": "spacy-flat.Encoder.v1", "path": str(path)}
+    return {**block, "max_length": 18, "overlap": 6}
+
+
+@pytest.fixture
+def shared(pretrained: Pretrained) -> Language:
+    """Two components that listen to an encoder, and a tagger that does so as well."""
+    nlp = spacy.blank("zh")
+    nlp.add_pipe("tok2vec", config={"model": encoder(pretrained("lm"))})
+    nlp.add_pipe("flat_ner", config={"model": {**TINY["model"], "tok2vec": LISTENER}})
+    nlp.add_pipe("tener_ner", config={"model": {"tok2vec": LISTENER}})
+    return initialised(nlp)
+
+
+def initialised(nlp: Language) -> Language:
+    nlp.config["initialize"]["components"]["flat_ner"] = {"lexicon": {"@misc": "test.lexicon"}}
+    nlp.initialize(lambda: examples_of(nlp))
+    return nlp
+
+
+def vectors(nlp: Language) -> Any:
+    tok2vec = nlp.get_pipe("tok2vec").model  # type: ignore[attr-defined]
+    return np.concatenate(tok2vec.predict([nlp.make_doc(text) for text in TEXTS]))
+
+
+def test_a_shared_encoder_is_rounded(shared: Language, tmp_path: Path) -> None:
+    before = vectors(shared)
+    shared.to_disk(tmp_path / "before")
+    compactor = Compactor(shared)
+    compactor.apply(Amount())
+    after = vectors(shared)
+    np.testing.assert_allclose(after, before, atol=0.02)
+    assert not np.array_equal(after, before)
+    shared.to_disk(tmp_path / "after")
+    sizes = [(tmp_path / name / SHARED).stat().st_size for name in ("before", "after")]
+    assert sizes[1] < 0.6 * sizes[0]
+    loaded = spacy.load(tmp_path / "after")
+    assert np.array_equal(vectors(loaded), after)
+    assert found(loaded) == found(shared)
+    compactor.apply(Amount(bits=32))
+    assert np.array_equal(vectors(shared), before)
+
+
+def test_encoders_of_other_components_stay(pretrained: Pretrained, shared: Language) -> None:
+    """Neither one of a component that can't be made compact, nor one that none listens to."""
+    other = encoder(pretrained("lm"))
+    shared.add_pipe("re2_similarity", config={"model": {"tok2vec": other}})
+    shared.add_pipe("tok2vec", name="alone", config={"model": other})
+    for name in ("re2_similarity", "alone"):
+        model = shared.get_pipe(name).model  # type: ignore[attr-defined]
+        node = model.layers[0] if model.layers else model
+        node.initialize()
+    before = {name: shared.get_pipe(name).to_bytes() for name in ("re2_similarity", "alone")}  # type: ignore[attr-defined]
+    Compactor(shared).apply(Amount())
+    for name, data in before.items():
+        assert shared.get_pipe(name).to_bytes() == data, name  # type: ignore[attr-defined]
+
+
+def test_rounded_once(
+    shared: Language, pretrained: Pretrained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often sizes are tried."""
+    nlp = spacy.blank("zh")
+    nlp.add_pipe(
+        "flat_ner", config={"model": {**TINY["model"], "tok2vec": encoder(pretrained("lm"))}}
+    )
+    compactor = Compactor(initialised(nlp))
+    compactor.count(TEXTS)
+    calls = []
+    rounded = compact.rounded
+    monkeypatch.setattr(compact, "rounded", lambda shim: calls.append(shim) or rounded(shim))
+    compactor.apply(Amount(), limit=1e6)
+    compactor.apply(Amount(bits=4), limit=1e6)
+    assert len(calls) == 1
