@@ -6,8 +6,6 @@ from typing import Any
 from thinc.model import Model
 from torch import nn
 
-from ..text.batches import TextEncoder
-from ..text.upstream import Tok2Vec, ask_for
 from .checked_model import CheckedModel
 from .shim import TorchShim
 
@@ -16,9 +14,9 @@ def make_model(
     name: str,
     forward: Callable[..., Any],
     options: object,
-    encoder: TextEncoder,
+    encoder: object,
     build: Callable[[dict[str, Any]], nn.Module],
-    tok2vec: Tok2Vec | None = None,
+    tok2vec: Model[Any, Any] | None = None,
 ) -> Model[Any, Any]:
     """A model without a network as yet.
 
@@ -26,8 +24,6 @@ def make_model(
     build: the network, from the configuration that `initialise_network` makes.
     tok2vec: its vectors of tokens or characters join those of the encoder's numbers.
     """
-    if tok2vec is not None:
-        ask_for(encoder.unit, tok2vec)
     return CheckedModel(
         name,
         forward,

@@ -9,7 +9,7 @@ from thinc.api import Model
 
 from ..text.initialise import initialise_network, shim_of, tok2vec_of
 from ..text.units import Ints
-from ..text.upstream import Tok2Vec, Upstream
+from ..text.upstream import Tok2Vec, Upstream, ask_for
 from .alignment import Alignment, BlockAlignment
 from .options import PairTextOptions, RE2Options
 from .reading import PairEncoder, PairTexts, SpanPairs, Vocabulary
@@ -44,13 +44,14 @@ def build_re2_model(
     """Build RE2 (Yang et al., ACL 2019), without a network as yet.
 
     network, text: options; see there.
-    tok2vec: its vector of a token joins the vectors of the token's characters, or of the token.
+    tok2vec: its vector of a unit, or of the token that a character is in, joins the unit's own.
     """
     from ..nn.model import make_model
     from .network import RE2
 
     encoder = PairEncoder(text, max(1, max(network.kernel_sizes) // 2))
     build = partial(RE2.from_config, network)
+    ask_for(encoder.unit, tok2vec)
     return make_model("re2", forward, network, encoder, build, tok2vec)
 
 

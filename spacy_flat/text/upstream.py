@@ -111,10 +111,11 @@ class Upstream:
         )
 
 
-def ask_for(unit: Unit, tok2vec: Tok2Vec) -> None:
-    """Choose what a tok2vec gives vectors of, where there is a choice: `spacy-flat.Encoder.v1`,
-    whose attribute "unit" is "token" at first, has vectors of characters too."""
-    if tok2vec.attrs.get("unit") == "token":
+def ask_for(unit: Unit, tok2vec: Tok2Vec | None) -> None:
+    """Choose what a component's tok2vec, if it has one, gives vectors of, where there is a choice:
+    `spacy-flat.Encoder.v1`, whose attribute "unit" is "token" at first, has those of characters
+    too."""
+    if tok2vec is not None and tok2vec.attrs.get("unit") == "token":
         tok2vec.attrs["unit"] = unit
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from spacy.tokens import Doc
 
 from ...text.initialise import initialise_network
-from ...text.upstream import Tok2Vec
+from ...text.upstream import Tok2Vec, ask_for
 from ..model import TaggingModel, forward
 from .lattice import N_BANDS, LatticeEncoder
 from .options import FLATOptions, LatticeOptions
@@ -21,13 +21,14 @@ def build_flat_model(
     """Build the flat-lattice Transformer (Li et al., ACL 2020), without a network as yet.
 
     network, lattice: options; see there.
-    tok2vec: its vector of a token joins the vectors of the token's characters.
+    tok2vec: its vector of a character, or of the token that it is in, joins the character's own.
     """
     from ...nn.model import make_model
     from .network import FLAT
 
     encoder = LatticeEncoder.empty(lattice)
     build = partial(FLAT.from_config, network)
+    ask_for(encoder.unit, tok2vec)
     return make_model("flat", forward, network, encoder, build, tok2vec)
 
 

@@ -7,7 +7,7 @@ from spacy.tokens import Doc
 
 from ...errors import Errors
 from ...text.initialise import initialise_network, tok2vec_of
-from ...text.upstream import Tok2Vec
+from ...text.upstream import Tok2Vec, ask_for
 from ..model import TaggingModel, forward
 from .options import SequenceOptions, TENEROptions
 from .sequence import SequenceEncoder
@@ -21,13 +21,14 @@ def build_tener_model(
     without a network as yet.
 
     network, sequence: options; see there.
-    tok2vec: its vector of a token joins the vectors of the token's characters, or of the token.
+    tok2vec: its vector of a unit, or of the token that a character is in, joins the unit's own.
     """
     from ...nn.model import make_model
     from .network import TENER
 
     encoder = SequenceEncoder.empty(sequence)
     build = partial(TENER.from_config, network)
+    ask_for(encoder.unit, tok2vec)
     return make_model("tener", forward, network, encoder, build, tok2vec)
 
 
