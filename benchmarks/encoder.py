@@ -52,7 +52,7 @@ def parse_arguments() -> tuple[argparse.Namespace, list[str]]:
     )
     parser.add_argument("texts", type=Path, nargs="+", metavar="TEXT", help="raw text")
     parser.add_argument("--minutes", type=float, default=60, help="of CPU time an encoder")
-    parser.add_argument("--objectives", nargs="+", default=list(RECIPES))
+    parser.add_argument("--objectives", nargs="+", choices=list(RECIPES), default=list(RECIPES))
     parser.add_argument("--modes", nargs="+", choices=MODES, default=MODES)
     parser.add_argument("--rate", type=float, default=0.1, help="of the tuned, as a share")
     parser.add_argument("--encoders", type=Path, default=ROOT / "encoders")

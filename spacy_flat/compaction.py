@@ -85,7 +85,7 @@ class Compactor:
         limit: bytes on disk. `min_count` becomes the smallest that fits, from that of `amount` on.
 
         Returns the amount. Raises ValueError (F371) where rows are to be dropped but nothing was
-        counted, (F372) where nothing fits.
+        counted, (F372) where nothing fits; the pipeline then has no rows any more.
         """
         if (amount.min_count or limit is not None) and not self._n_counted():
             raise ValueError(Errors.F371)

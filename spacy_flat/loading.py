@@ -10,20 +10,25 @@ from spacy.util import get_package_path, is_package, load_config
 def load_on_device(source: str, device: str = "") -> Language:
     """A pipeline (package or folder).
 
-    device: what the networks of its components compute on; "" for what its config says.
+    device: what the networks of its components compute on, where they have this setting; "" for
+        what its config says.
 
-    Raises ValueError for what is no name of a device (F310), and where there is no such device
-    (F350); otherwise as `spacy.load`.
+    Raises ValueError (F350) where there is no such device; otherwise as `spacy.load`.
     """
-    names = components_with_device(source) if device else []
+    if not device:
+        return spacy.load(source)
+    from .nn.devices import find_device
+
+    find_device(device)
+    names = components_with_device(source)
     return spacy.load(source, config={f"components.{name}.device": device for name in names})
 
 
 def components_with_device(source: str) -> list[str]:
-    """The names of a pipeline's components that have a setting `device`."""
+    """The names of a pipeline's components that have a setting `device`, as this package's have."""
     folder = get_package_path(source) if is_package(source) else Path(source)
     # A package has the pipeline in a folder of its own. Of what is no pipeline spaCy says so.
     for path in (*folder.glob("config.cfg"), *folder.glob("*/config.cfg")):
         components = load_config(path)["components"]
-        return [name for name, block in components.items() if "device" in block]
+        return [name for name, block in components.items() if isinstance(block.get("device"), str)]
     return []

@@ -83,7 +83,10 @@ OTHERS = {
         "network": {"encoder_layers": 2, "decoder_layers": 1, "width": 128, "ff_width": 512},
         "text": {"char_min_freq": 1, "target_pieces": 1000},
     },
-    "zh_flat": {"lattice": {"char_min_freq": 2, "bigram_min_freq": 2, "word_min_freq": 2}},
+    "zh_flat": {
+        "network": {"r_drop": 1.0},
+        "lattice": {"char_min_freq": 2, "bigram_min_freq": 2, "word_min_freq": 2},
+    },
     "zh_flat_msra": {
         "network": {"head_dim": 20, "embed_dropout": 0.4, "lattice_dropout": 0.4},
         "lattice": {"char_min_freq": 2, "bigram_min_freq": 2, "word_min_freq": 2},
@@ -101,7 +104,10 @@ OTHERS = {
         },
         "sequence": {"unit": "token", "word_min_freq": 3, "normalise_embeddings": False},
     },
-    "zh_flat_encoder": {"lattice": {"char_min_freq": 2, "bigram_min_freq": 2, "word_min_freq": 2}},
+    "zh_flat_encoder": {
+        "network": {"r_drop": 1.0},
+        "lattice": {"char_min_freq": 2, "bigram_min_freq": 2, "word_min_freq": 2},
+    },
     "zh_flat_bert": {"lattice": {"char_min_freq": 2, "bigram_min_freq": 2, "word_min_freq": 2}},
     "zh_bert_crf": BERT_ALONE,
     "zh_bert_mlp": {
@@ -276,7 +282,7 @@ def test_dry_run_of_a_release(
     [
         ("flat_msra", {"word": "null"}, "each of these: --vars.word_vectors$"),
         ("flat_msra", dict.fromkeys(VECTORS, "gone.vec.gz"), "--vars.char_vectors, --vars.bigram_"),
-        ("flat", {}, "Run: release-msra$"),
+        ("flat", {}, "Run: release-msra or release-cluener$"),
         ("flat_msra", {}, "^$"),
     ],
 )

@@ -11,7 +11,7 @@ missing = [
     name for name, file in zip(vectors[::2], vectors[1::2], strict=True) if not Path(file).is_file()
 ]
 if model != f"flat_{corpus}":
-    sys.exit(f"A released pipeline has a config of its own. Run: release-{corpus}")
+    sys.exit("Released pipelines have configs of their own. Run: release-msra or release-cluener")
 if missing:
     sys.exit(
         "A released pipeline is trained with pretrained vectors of characters, bigrams and words. "

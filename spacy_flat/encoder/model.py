@@ -125,6 +125,8 @@ def forward(
     """The vectors of each Doc's tokens, or of their characters, and the gradient's way back."""
     options: EncoderOptions = model.attrs["options"]
     shim = _shim(model)
+    if is_train:
+        shim.settle()
     texts = TextsAsWindows.of(docs, options, model.attrs["unit"])
     learns = is_train and options.tuned and shim.learns
     with shim.training() if learns else shim.predicting() as network:

@@ -45,7 +45,7 @@ class NetworkOptions(Options):
     )
     r_drop: float = option(
         0.0,
-        "above 0: compute each batch twice in training, with other dropouts; the weight of how far "
-        "the two are apart (α of R-Drop, Liang et al., 2021)",
+        "above 0: the network computes each batch twice in training, with other dropouts, and this "
+        "is the weight of how far the two are apart (α of R-Drop, Liang et al., 2021)",
         least=0,
     )

@@ -115,8 +115,7 @@ class CRF(nn.Module):
         emissions, lengths = _where_exact(emissions, lengths)
         scores = self._scores(emissions, lengths)
         _check_numbers(scores)
-        posterior = _posterior(scores, self._mixing_steps)
-        return posterior.unary[:-1, :, :-1].transpose(0, 1)
+        return self._marginals(scores)
 
     def divergence(self, first: Tensor, second: Tensor, lengths: Tensor) -> Tensor:
         """How far two distributions of tag sequences are apart, [B], given emissions [B, C, K] of
@@ -126,10 +125,12 @@ class CRF(nn.Module):
         emissions times that of the marginals. For gradients the latter count as constant: either
         distribution is drawn to the other as it is now.
 
-        Raises as `marginals`.
+        Emissions must be finite; where they are not, the result is not.
         """
-        both = torch.cat([first.detach(), second.detach()])
-        of_first, of_second = self.marginals(both, torch.cat([lengths, lengths])).to(first).chunk(2)
+        both, twice = torch.cat([first.detach(), second.detach()]), torch.cat([lengths, lengths])
+        with torch.no_grad():
+            marginals = self._marginals(self._scores(*_where_exact(both, twice))).to(first)
+        of_first, of_second = marginals.chunk(2)
         beyond = torch.arange(first.shape[1], device=lengths.device) >= lengths[:, None]
         difference = (first - second).masked_fill(beyond[:, :, None], 0)
         return ((of_first - of_second) * difference).sum((1, 2)) / 2
@@ -150,6 +151,11 @@ class CRF(nn.Module):
         path = _best_path(scores)[:-1].T
         path[path == len(self.starts)] = 0
         return torch.from_numpy(np.ascontiguousarray(path)).to(device)
+
+    def _marginals(self, scores: _Scores) -> Tensor:
+        """Probability [B, C, K] of each tag at each unit."""
+        posterior = _posterior(scores, self._mixing_steps)
+        return posterior.unary[:-1, :, :-1].transpose(0, 1)
 
     def _scores(self, emissions: Tensor, lengths: Tensor) -> _Scores:
         """The scores of a batch, with the tag "stop"."""

@@ -41,6 +41,15 @@ class EncoderShim(TorchShim):
         """Whether the next step is to change the encoder."""
         return self.steps >= self.frozen_steps
 
+    def settle(self) -> None:
+        """Make the step that was asked for while a gradient was awaited that has not come, as the
+        component above learnt nothing, but earlier ones have. To be called before the next output
+        is computed."""
+        has_learnt = any(parameter.grad is not None for parameter in self.module.parameters())
+        if self._asked is not None and has_learnt:
+            self._waits = False
+            self.finish_update(self._asked)
+
     def await_gradient(self) -> None:
         """What was just computed will come back with a gradient."""
         self._waits, self._asked = True, None

@@ -180,6 +180,8 @@ def read_characters(
     from .data import character_batch
 
     shim, encoder = _shim(model), model.attrs["encoder"]
+    if is_train:
+        shim.settle()
     texts = [characters_of(doc) for doc in docs]
     learns = is_train and shim.learns
     with shim.training() if learns else shim.predicting() as network:

@@ -119,7 +119,7 @@ def test_of_a_package() -> None:
     assert device(load_on_device("zh_flat_demo", "cpu")) == "cpu"
     with pytest.raises(ValueError, match="F350"):
         load_on_device("zh_flat_demo", "cuda")
-    with pytest.raises(ValueError, match=r"F310.*'gpu'"):
+    with pytest.raises(ValueError, match=r"F350.*'gpu'"):
         load_on_device("zh_flat_demo", "gpu")
 
 

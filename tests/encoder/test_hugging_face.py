@@ -11,6 +11,7 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 
 from spacy_flat.encoder.model import build_encoder
+from spacy_flat.encoder.network import EPSILON
 from spacy_flat.encoder.recipes import Objective
 from spacy_flat.encoder.storage import read_encoder
 from spacy_flat.encoder.vocabulary import MARKS, Characters
@@ -30,6 +31,7 @@ def test_hidden_states_are_those_of_transformers(
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.AutoModel.from_pretrained(folder).eval()
     assert type(model).__name__ == {"mlm": "BertModel", "electra": "ElectraModel"}[objective]
+    assert model.config.layer_norm_eps == EPSILON
     layer = build_encoder(folder, max_length=18, overlap=0)
     layer.initialize()
     blank = spacy.blank("zh")

@@ -300,6 +300,22 @@ def test_a_batch_of_which_nothing_comes_back(pretrained: Pretrained) -> None:
     assert ways[0] == ways[1]
 
 
+def test_the_last_of_several_batches_teaches_nothing(pretrained: Pretrained) -> None:
+    """spaCy's `ner` is silent without gold. The step of the batches before is made all the same,
+    and their gradients do not join those of the next one."""
+    nlp = with_shared(pretrained("mlm"))
+    nlp.add_pipe("ner", config={"model": {"tok2vec": LISTENER}})
+    sgd = start(nlp)
+    before = weights_of(shared(nlp))
+    nlp.update(examples_of(nlp), sgd=False)  # type: ignore[arg-type]
+    nlp.update([Example(nlp.make_doc("今天"), nlp.make_doc("今天"))], sgd=False)  # type: ignore[arg-type]
+    for _, pipe in nlp.pipeline:
+        pipe.finish_update(sgd)  # type: ignore[attr-defined]
+    nlp.update(examples_of(nlp), sgd=False)  # type: ignore[arg-type]
+    assert nlp.get_pipe("tok2vec").model.shims[0].steps == 1  # type: ignore[attr-defined]
+    assert weights_of(shared(nlp)) != before
+
+
 def test_a_frozen_encoder_that_is_listened_to(pretrained: Pretrained) -> None:
     nlp = with_shared(pretrained("mlm"))
     sgd = start(nlp)
@@ -490,7 +506,7 @@ def test_the_gradient_goes_back(unit: Unit, pretrained: Pretrained) -> None:
     """It is that of the vectors by the weights."""
     made = layer(pretrained("mlm"), dropout=0.0)
     ask_for(unit, made)
-    docs = [blank("jieba").make_doc(text) for text in ("王经理在 重庆。", "", "开会")]
+    docs = [blank("jieba").make_doc(text) for text in ("王经理在 重庆。", "", "开会", "去 重庆")]
     vectors, backprop = made.begin_update(docs)
     lengths = [sum(map(len, doc)) if unit == "char" else len(doc) for doc in docs]
     assert list(map(len, vectors)) == lengths

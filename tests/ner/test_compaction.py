@@ -13,6 +13,7 @@ import spacy
 import torch
 from spacy.language import Language
 
+from spacy_flat import compaction
 from spacy_flat.compaction import Amount, Compactor, size_on_disk, thresholds
 from spacy_flat.nn.optimizers import AdamW
 
@@ -161,7 +162,11 @@ def test_other_components_are_untouched(pipeline: Language) -> None:
     assert [ent.label_ for ent in pipeline("人和药店在重庆开业。").ents] == ["SHOP", "LOC"]
 
 
-def test_occurrences_are_counted(pipeline: Language) -> None:
+@pytest.mark.parametrize("at_once", [1, 2000])
+def test_occurrences_are_counted(
+    at_once: int, pipeline: Language, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compaction, "TEXTS_AT_ONCE", at_once)
     compactor = Compactor(pipeline)
     rows = compactor.rows()
     assert set(rows) == {"flat_ner: chars", "flat_ner: bigrams", "flat_ner: words"}

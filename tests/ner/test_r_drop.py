@@ -110,6 +110,18 @@ def test_ten_sentences_are_learnt() -> None:
     assert len(heard) == 1  # once in prediction
 
 
+def test_a_step_that_is_no_number_is_left_out() -> None:
+    """As without it: training goes on."""
+    nlp = make(r_drop=1.0, dropout=0.2)
+    network = network_of(nlp)
+    before = network.classify.weight.detach().clone()
+    with torch.no_grad():
+        network.char_proj.bias += float("nan")  # type: ignore[operator, union-attr]
+    with pytest.warns(UserWarning, match="W200"):
+        nlp.update(examples_of(nlp), sgd=AdamW(0.1))
+    assert torch.equal(network.classify.weight, before)
+
+
 def test_tener_has_it_too() -> None:
     nlp = blank()
     ner = nlp.add_pipe(

@@ -91,6 +91,23 @@ def test_a_step_that_never_came_is_not_made_later() -> None:
     assert weight(shim) == before
 
 
+def test_a_step_is_made_though_the_last_gradient_never_came() -> None:
+    """Of two batches whose gradients add up, a component above has learnt from the first alone."""
+    sgd = SGD(1.0, momentum=0.0)
+    shim = make()
+    before = weight(shim)
+    shim.await_gradient()
+    shim.backward(shim.module(torch.ones(1, 2)), torch.ones(1, 1))
+    shim.await_gradient()
+    shim.finish_update(sgd)
+    assert weight(shim) == before
+    shim.settle()
+    assert weight(shim) == pytest.approx([value - 1.0 for value in before])
+    assert shim.steps == 1
+    shim.settle()
+    assert shim.steps == 1
+
+
 def test_a_step_is_made_once() -> None:
     """A gradient that comes after it waits for the next time that a step is asked for."""
     sgd = SGD(1.0, momentum=0.0)
