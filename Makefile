@@ -20,6 +20,8 @@ demo: $(READY)
 	$(BIN)/python -m spacy project run first .
 	$(BIN)/python -m spacy project run all . --vars.corpus demo
 	$(BIN)/python -m spacy project run install . --vars.corpus demo
+	$(BIN)/python -c "import spacy; doc = spacy.load('zh_flat_demo')('新任总经理陈志远毕业于浙江大学。'); \
+	print([(ent.text, ent.label_) for ent in doc.ents])"
 	@$(BIN)/python -c "import json; \
 	print('F1 on the test part: %.3f' % json.load(open('training/zh_flat_demo/metrics.json'))['ents_f'])"
 	@echo "The demo corpus is 810 sentences written for this project, and most entities of its test"
