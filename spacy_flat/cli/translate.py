@@ -55,6 +55,7 @@ def translate(
     What is not given is as the pipeline has it. A name of the list is used where a component
     before the translator finds it as an entity.
     """
+    from ..translator.entities import load_reader
     from ..translator.names import name_list
 
     texts = [*(texts or ()), *(lines_of(file) if file else ())]
@@ -67,7 +68,7 @@ def translate(
     if names is not None:
         translator.names = {**translator.names, **name_list(names)}
     if entities:
-        translator.entities = entities
+        translator.entities = load_reader(entities, translator.name, device)
     docs = []  # kept for the page alone
     any_entities = False
     for doc in nlp.pipe(texts):

@@ -4,22 +4,23 @@ from collections.abc import Iterable, Sequence
 
 from spacy.language import Language
 from spacy.tokens import Span
-from spacy.util import load_model
 
 from ..errors import Errors
+from ..loading import load_on_device
 from .annotations import TranslationEnt
 
 
-def load_reader(entities: str, name: str) -> Language:
+def load_reader(entities: str, name: str, device: str = "") -> Language:
     """The pipeline that finds entities.
 
     entities: the name of an installed package, or a path.
     name: of the component that asks.
+    device: as in `load_on_device`.
 
-    Raises OSError (F404) where there is none.
+    Raises OSError (F404) where there is none; otherwise as `load_on_device`.
     """
     try:
-        return load_model(entities)
+        return load_on_device(entities, device)
     except OSError as error:
         words = {"name": name, "entities": entities, "reason": error}
         raise OSError(Errors.F404.format(**words)) from error

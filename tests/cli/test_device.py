@@ -83,6 +83,13 @@ def test_of_translations(translation_pipeline: Path, on_a_gpu: Saved) -> None:
     needs_the_option("translate", on_a_gpu(translation_pipeline), "李华住在北京。")
 
 
+def test_of_entities_in_translations(
+    translation_pipeline: Path, mini_project: Path, on_a_gpu: Saved
+) -> None:
+    reader = on_a_gpu(mini_project / MODEL)
+    needs_the_option("translate", translation_pipeline, "李华住在北京。", "--entities", reader)
+
+
 def test_annotation(mini_project: Path, on_a_gpu: Saved) -> None:
     pytest.importorskip("pyarrow")
     from spacy_flat.annotate.actor import load_pipeline
