@@ -85,7 +85,7 @@ class Compactor:
         limit: bytes on disk. `min_count` becomes the smallest that fits, from that of `amount` on.
 
         Returns the amount. Raises ValueError (F371) where rows are to be dropped but nothing was
-        counted, (F372) where nothing fits; the pipeline then has no rows any more.
+        counted, (F372) where nothing fits; the pipeline is then as it was trained.
         """
         if (amount.min_count or limit is not None) and not self._n_counted():
             raise ValueError(Errors.F371)
@@ -118,7 +118,12 @@ class Compactor:
         steps = sorted({max(step, amount.min_count) for step in possible})
         place = bisect_left(steps, True, key=lambda step: size(step) <= limit)
         if place == len(steps):
-            raise ValueError(Errors.F372.format(size=size(steps[-1]) / 1e6, limit=limit / 1e6))
+            smallest = size(steps[-1])
+            for component in self.components.values():
+                component.undo()
+            for encoder in self.encoders:
+                encoder.undo()
+            raise ValueError(Errors.F372.format(size=smallest / 1e6, limit=limit / 1e6))
         return replace(amount, min_count=steps[place])
 
 
@@ -132,6 +137,7 @@ class ComponentCompactor:
         self.model = model
         self.encoder: Any = model.attrs["encoder"]
         self.shim = shim_of(model)
+        self.packed: bool = model.attrs.get("packed", False)
         sizes = self.shim.config["sizes"]
         self.tables = [name for name, size in sizes.items() if is_table(size)]
         self.counts: dict[str, Ints] = {
@@ -173,6 +179,11 @@ class ComponentCompactor:
         self.model.attrs["packed"] = True
         self.model.shims[0] = compact_network(self.shim, rows, amount.bits)
 
+    def undo(self) -> None:
+        """Give the model what it had at first."""
+        self.model.attrs["encoder"], self.model.attrs["packed"] = self.encoder, self.packed
+        self.model.shims[0] = self.shim
+
 
 class EncoderBeneath:
     """A layer with the network of an encoder, which `apply` rounds.
@@ -183,6 +194,7 @@ class EncoderBeneath:
     def __init__(self, node: Model[Any, Any]) -> None:
         self.node = node
         self.shim = shim_of(node)
+        self.packed: bool = node.attrs.get("packed", False)
 
     @cached_property
     def rounded(self) -> "TorchShim":
@@ -195,6 +207,10 @@ class EncoderBeneath:
         """Round the first network, or put it back."""
         self.node.shims[0] = self.shim if amount.bits == 32 else self.rounded
         self.node.attrs["packed"] = True  # which counts where it is the whole model of a pipe
+
+    def undo(self) -> None:
+        """Give the layer what it had at first."""
+        self.node.shims[0], self.node.attrs["packed"] = self.shim, self.packed
 
 
 def is_table(size: object) -> bool:

@@ -195,6 +195,7 @@ def test_rows_are_not_dropped_by_no_texts(pipeline: Language) -> None:
 
 
 def test_the_largest_that_fits(pipeline: Language) -> None:
+    trained = size_on_disk(pipeline)
     compactor = Compactor(pipeline)
     compactor.count(TEXTS)
     compactor.apply(Amount())
@@ -207,6 +208,8 @@ def test_the_largest_that_fits(pipeline: Language) -> None:
     assert compactor.apply(Amount(min_count=3), limit=2 * whole).min_count == 3
     with pytest.raises(ValueError, match="F372"):
         compactor.apply(Amount(), limit=1000)
+    assert size_on_disk(pipeline) == trained
+    assert found(pipeline) == GOLD
 
 
 def test_nothing_to_make_compact() -> None:
