@@ -94,6 +94,7 @@ OTHERS = {
     "zh_flat_cluener": {
         "lattice": {"char_min_freq": 2, "bigram_min_freq": 2, "word_min_freq": 2},
     },
+    "zh_tener": {"network": {"r_drop": 1.0}},
     "en_tener": {
         "network": {
             "k_proj": True,
