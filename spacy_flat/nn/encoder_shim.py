@@ -45,8 +45,9 @@ class EncoderShim(TorchShim):
         """Make the step that was asked for while a gradient was awaited that has not come, as the
         component above learnt nothing, but earlier ones have. To be called before the next output
         is computed."""
-        has_learnt = any(parameter.grad is not None for parameter in self.module.parameters())
-        if self._asked is not None and has_learnt:
+        if self._asked is None:
+            return
+        if any(parameter.grad is not None for parameter in self.module.parameters()):
             self._waits = False
             self.finish_update(self._asked)
 
