@@ -22,6 +22,12 @@ WIDTH = 16
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 JOINED = ["2021", "202", "##1", "nba", "in", "##k", "##e", "##a"]
 LISTENER = {"@architectures": "spacy-flat.CharacterListener.v1"}
+STOCK = {
+    "@architectures": "spacy-transformers.TransformerListener.v1",
+    "grad_factor": 1.0,
+    "upstream": "*",
+    "pooling": {"@layers": "reduce_mean.v1"},
+}
 SEQUENCE = {"embed_width": 8}
 
 

@@ -11,14 +11,7 @@ from spacy.language import Language
 
 from spacy_flat.compaction import Amount, Compactor
 
-from .conftest import add_ner, learn, make, start
-
-STOCK = {
-    "@architectures": "spacy-transformers.TransformerListener.v1",
-    "grad_factor": 1.0,
-    "upstream": "*",
-    "pooling": {"@layers": "reduce_mean.v1"},
-}
+from .conftest import STOCK, add_ner, learn, make, start
 
 
 def vectors_of(nlp: Language) -> Any:

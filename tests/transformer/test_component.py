@@ -20,6 +20,7 @@ from spacy_flat.text.initialise import shim_of
 
 from .conftest import (
     LISTENER,
+    STOCK,
     WIDTH,
     add_ner,
     add_transformer,
@@ -30,12 +31,6 @@ from .conftest import (
 )
 
 PATH = ["model.tok2vec"]
-STOCK = {
-    "@architectures": "spacy-transformers.TransformerListener.v1",
-    "grad_factor": 1.0,
-    "upstream": "*",
-    "pooling": {"@layers": "reduce_mean.v1"},
-}
 
 
 @pytest.fixture(scope="module")

@@ -22,14 +22,8 @@ from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.similarity.pairs import join_pair
 
 from .conftest import LISTENER as CHARACTERS
-from .conftest import add_ner, add_transformer
+from .conftest import STOCK, add_ner, add_transformer
 
-POOLED = {
-    "@architectures": "spacy-transformers.TransformerListener.v1",
-    "grad_factor": 1.0,
-    "upstream": "*",
-    "pooling": {"@layers": "reduce_mean.v1"},
-}
 PAIR = join_pair("上海", "北京")
 COMPONENTS = ["flat_ner", "tener_ner", "re2_similarity"]
 LISTENERS = {
@@ -62,7 +56,7 @@ def make(request: pytest.FixtureRequest, tiny_bert: Path, pretrained: dict[str, 
             add_transformer(nlp, tiny_bert)
         else:
             nlp.add_pipe("tok2vec", config={"model": tok2vecs[request.param]})
-        own = POOLED if request.param == "transformer" else LISTENERS[request.param]
+        own = STOCK if request.param == "transformer" else LISTENERS[request.param]
         nlp.add_pipe("tagger", config={"model": {"tok2vec": own}})
         for name in names:
             if name == "re2_similarity":
