@@ -5,20 +5,22 @@ What comes out is an ordinary pipeline. Trained further, the rows of its tables 
 but for that of unknown keys; everything else learns.
 """
 
+import math
 import tempfile
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from spacy.language import Language
 from thinc.api import Model
 
 from .errors import Errors
+from .options import Options, option
 from .pipe import NetworkPipe
 from .text.batches import SegmentEncoder
 from .text.initialise import shim_of, tok2vec_of
@@ -26,28 +28,30 @@ from .text.segments import split_texts
 from .text.units import Ints, Units
 from .text.vocabulary import KeyIndex
 
-if TYPE_CHECKING:
-    from .nn.shim import TorchShim
-
 Bits = Literal[4, 5, 6, 7, 8, 16, 32]
 
 TEXTS_AT_ONCE = 2000  # that are counted
 
 
 @dataclass(frozen=True)
-class Amount:
+class Amount(Options):
     """How much is kept.
 
-    bits: of a number in a table. Up to 8, each row has a scale. Fewer than 8 save bytes on disk
-        alone, in memory a number has 8. With fewer than 32, numbers of an encoder beneath have 16
-        on disk.
-    min_count: occurrences in the texts that were counted from which a row is kept.
-    known_words: keep those words of a lexicon alone that have a row, or a label for a type.
+    Raises ValueError (F341) for a value of another kind, and for one out of its bounds.
     """
 
-    bits: Bits = 8
-    min_count: int = 0
-    known_words: bool = False
+    bits: Bits = option(
+        8,
+        "bits of a number in a table. Up to 8, each row has a scale. Fewer than 8 save bytes on "
+        "disk alone, in memory a number has 8. With fewer than 32, numbers of an encoder beneath "
+        "have 16 on disk",
+    )
+    min_count: int = option(
+        0, "occurrences in the texts that were counted from which a row is kept", least=0
+    )
+    known_words: bool = option(
+        False, "keep those words of a lexicon alone that have a row, or a label for a type"
+    )
 
 
 class Compactor:
@@ -80,21 +84,25 @@ class Compactor:
         return self._n_counted() - before
 
     def apply(self, amount: Amount, limit: float | None = None) -> Amount:
-        """Make the pipeline small. Each call begins with the pipeline as it was trained.
+        """Make the pipeline small. Each call begins with the pipeline as this compactor got it:
+        what it has learnt since another call is lost.
 
         limit: bytes on disk. `min_count` becomes the smallest that fits, from that of `amount` on.
 
         Returns the amount. Raises ValueError (F371) where rows are to be dropped but nothing was
-        counted, (F372) where nothing fits; the pipeline is then as it was trained.
+        counted, (F341) for a limit that is no number above 0, (F372) where nothing fits; the
+        pipeline is then as it was at first.
         """
+        if limit is not None and not 0 < limit < math.inf:
+            words = {"name": "limit", "value": limit, "wanted": "bytes, more than 0"}
+            raise ValueError(Errors.F341.format(**words))
         if (amount.min_count or limit is not None) and not self._n_counted():
             raise ValueError(Errors.F371)
-        if limit is not None:
-            amount = self._fitting(amount, limit)
-        for component in self.components.values():
-            component.apply(amount)
         for encoder in self.encoders:
             encoder.apply(amount)
+        if limit is not None:
+            amount = self._fitting(amount, limit)
+        self._apply_to_components(amount)
         return amount
 
     def rows(self) -> dict[str, int]:
@@ -109,9 +117,13 @@ class Compactor:
         counts = (each for one in self.components.values() for each in one.counts.values())
         return sum(int(each[1:].sum()) for each in counts)
 
+    def _apply_to_components(self, amount: Amount) -> None:
+        for component in self.components.values():
+            component.apply(amount)
+
     def _fitting(self, amount: Amount, limit: float) -> Amount:
         def size(min_count: int) -> int:
-            self.apply(replace(amount, min_count=min_count))
+            self._apply_to_components(replace(amount, min_count=min_count))
             return size_on_disk(self.nlp)
 
         possible = thresholds(self.components.values())
@@ -196,16 +208,11 @@ class EncoderBeneath:
         self.shim = shim_of(node)
         self.packed: bool = node.attrs.get("packed", False)
 
-    @cached_property
-    def rounded(self) -> "TorchShim":
-        """The network in 16 bits a number."""
+    def apply(self, amount: Amount) -> None:
+        """Give the layer a copy of the first network, of 16 bits a number unless all are kept."""
         from .nn.compact import rounded
 
-        return rounded(self.shim)
-
-    def apply(self, amount: Amount) -> None:
-        """Round the first network, or put it back."""
-        self.node.shims[0] = self.shim if amount.bits == 32 else self.rounded
+        self.node.shims[0] = deepcopy(self.shim) if amount.bits == 32 else rounded(self.shim)
         self.node.attrs["packed"] = True  # which counts where it is the whole model of a pipe
 
     def undo(self) -> None:

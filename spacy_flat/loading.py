@@ -29,6 +29,6 @@ def components_with_device(source: str) -> list[str]:
     folder = get_package_path(source) if is_package(source) else Path(source)
     # A package has the pipeline in a folder of its own. Of what is no pipeline spaCy says so.
     for path in (*folder.glob("config.cfg"), *folder.glob("*/config.cfg")):
-        components = load_config(path)["components"]
+        components = load_config(path).get("components", {})
         return [name for name, block in components.items() if isinstance(block.get("device"), str)]
     return []

@@ -1,8 +1,11 @@
-"""Blocks of options: what stands in the config under `model`, each checked as a whole."""
+"""Blocks of options: what stands in the config under `model`, or what a function takes, each
+checked as a whole."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
-from typing import Any, ClassVar
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, get_args, get_origin
 
 from .errors import Errors
 
@@ -29,24 +32,27 @@ def option(
 class Options:
     """A block of options that checks itself.
 
-    block: its name in the config, `[components.….model.BLOCK]`.
+    block: its name in the config, `[components.….model.BLOCK]`; "" for one that is in no config.
 
-    Raises ValueError (F305) for a number out of its bounds.
+    Raises ValueError (F305, or F341 for a block in no config) for a value of another kind, and for
+    a number out of its bounds.
     """
 
-    block: ClassVar[str]
+    block: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         for each in fields(self):
             value = getattr(self, each.name)
+            self.require(each.name, _is_a(value, each.type), kind_of(each.type))
             self.require(each.name, _within(value, each), bounds_of(each))
 
     def require(self, name: str, right: bool, wanted: str) -> None:
-        """Raises ValueError (F305) where an option is not right."""
+        """Raises ValueError as the class where an option is not right."""
         if not right:
             value = getattr(self, name)
+            error = Errors.F305 if self.block else Errors.F341
             words = {"block": self.block, "name": name, "value": value, "wanted": wanted}
-            raise ValueError(Errors.F305.format(**words))
+            raise ValueError(error.format(**words))
 
     def fixed(self) -> dict[str, Any]:
         """The options that a trained network relies on."""
@@ -63,6 +69,15 @@ class Options:
                 raise ValueError(Errors.F307.format(**words))
 
 
+def kind_of(kind: Any) -> str:
+    """What values a field has, in words."""
+    if get_origin(kind) is Literal:
+        return "one of " + ", ".join(map(repr, get_args(kind)))
+    if get_args(kind):
+        return f"a list, each {kind_of(get_args(kind)[0])}"
+    return {bool: "true or false", int: "a whole number"}.get(kind, "a number")
+
+
 def bounds_of(each: "Field[Any]") -> str:
     """The bounds of a field in words; "" where it has none."""
     least, most, below = (each.metadata[name] for name in ("least", "most", "below"))
@@ -71,6 +86,19 @@ def bounds_of(each: "Field[Any]") -> str:
     if most is not None:
         return f"from {least} to {most}"
     return "" if least is None else f"{least} or more"
+
+
+def _is_a(value: Any, kind: Any) -> bool:
+    if get_origin(kind) is Literal:
+        return value in get_args(kind) and not isinstance(value, bool)
+    if get_args(kind):
+        is_list = isinstance(value, list | tuple)
+        return is_list and all(_is_a(each, get_args(kind)[0]) for each in value)
+    if kind is bool or isinstance(value, bool):
+        return kind is bool and isinstance(value, bool)
+    if kind is int:
+        return isinstance(value, Integral)
+    return isinstance(value, Real) and math.isfinite(value)
 
 
 def _within(value: Any, each: "Field[Any]") -> bool:

@@ -58,7 +58,7 @@ class RawText:
         lines = (line for number, line in enumerate(self._lines()) if _is_held_out(number))
         found = list(islice(self._blocks(lines), HELD_OUT_BLOCKS))
         if not found or next(self._epoch(0, 1), None) is None:
-            names = ", ".join(map(str, self.paths))
+            names = ", ".join(map(str, self.paths)) or "(none)"
             raise ValueError(Errors.F381.format(paths=names, size=self.size, n=HELD_OUT_EVERY))
         return found
 

@@ -1,7 +1,7 @@
 """What a user may set: of an encoder in a pipeline, and of its pretraining."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from ..errors import Errors
 from ..options import Options, option
@@ -10,6 +10,7 @@ from .recipes import RECIPES, Objective, Recipe
 
 Combine = Literal["mean", "concat"]
 Precision = Literal["auto", "float32", "bfloat16"]
+LARGEST_SEED = 2**63 - 1  # that torch takes
 
 
 @dataclass(frozen=True)
@@ -52,11 +53,9 @@ class EncoderOptions(SegmentOptions):
 class PretrainOptions(Options):
     """Options of pretraining.
 
-    Raises ValueError (F341) for a number out of its bounds, and for a width that is no multiple of
-    the heads.
+    Raises ValueError (F341) for a value of another kind, a number out of its bounds, and a width
+    that is no multiple of the heads.
     """
-
-    block: ClassVar[str] = "pretrain"
 
     objective: Objective = option("lm", "what is learnt")
     width: int = option(0, "width of the layers; 0: 192, and 320 of each LSTM", least=0)
@@ -82,18 +81,12 @@ class PretrainOptions(Options):
     precision: Precision = option(
         "auto", "of products of matrices; auto: bfloat16 on a GPU, float32 on a CPU"
     )
-    seed: int = option(1, "of all random numbers", least=0)
+    seed: int = option(1, "of all random numbers", least=0, most=LARGEST_SEED)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         fits = self.recipe.network == "lstm" or not self.sizes()[0] % self.heads
         self.require("width", fits, f"a multiple of the {self.heads} heads")
-
-    def require(self, name: str, right: bool, wanted: str) -> None:
-        """Raises ValueError (F341) where an option is not right."""
-        if not right:
-            value = getattr(self, name)
-            raise ValueError(Errors.F341.format(name=name, value=value, wanted=wanted))
 
     @property
     def recipe(self) -> Recipe:
@@ -103,20 +96,21 @@ class PretrainOptions(Options):
         """Width and layers."""
         return self.width or self.recipe.width, self.layers or self.recipe.layers
 
-    def difference(self, saved: dict[str, Any]) -> str | None:
-        """The name of an option that differs from those of a saved run."""
-        return next((name for name, value in vars(self).items() if saved.get(name) != value), None)
-
 
 @dataclass(frozen=True)
-class Budget:
-    """What a training may cost: hours, or steps; the other one is 0."""
+class Budget(Options):
+    """What a training may cost: hours, or steps; the other one is 0.
 
-    hours: float = 0.0
-    steps: int = 0
+    Raises ValueError (F341) for what is no number of 0 or more, (F380) where both are given, or
+    neither.
+    """
+
+    hours: float = option(0.0, "how long it may take", least=0)
+    steps: int = option(0, "how many steps it may make", least=0)
 
     def __post_init__(self) -> None:
-        if (self.hours > 0) == (self.steps > 0) or min(self.hours, self.steps) < 0:
+        super().__post_init__()
+        if (self.hours > 0) == (self.steps > 0):
             raise ValueError(Errors.F380.format(hours=self.hours, steps=self.steps))
 
     def spent(self, seconds: float, steps: int) -> float:

@@ -6,6 +6,7 @@ A Transformer is a BERT or an ELECTRA there, with the head that it was pretraine
 """
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,12 +59,13 @@ def write_encoder(
             temporary.write_bytes(data)
 
 
-def read_encoder(folder: Path) -> StoredEncoder:
+def read_encoder(folder: Path | str) -> StoredEncoder:
     """Read what `write_encoder` wrote, or a BERT of the same form that knows characters.
 
     Raises FileNotFoundError (F382) where a file is missing, ValueError where one is damaged or not
     what is expected (F383).
     """
+    folder = Path(folder)
     for name in (CONFIG, WEIGHTS, VOCABULARY):
         if not (folder / name).is_file():
             raise FileNotFoundError(Errors.F382.format(path=folder, file=name))
@@ -160,7 +162,11 @@ def _sizes(config: Mapping[str, Any]) -> EncoderSizes:
     if config.get("embedding_size", shared["width"]) != shared["width"]:
         raise ValueError("its embeddings are narrower than its layers")
     heads, ff = config["num_attention_heads"], config["intermediate_size"]
+    if heads < 1 or shared["width"] % heads:
+        raise ValueError(f"its width is {shared['width']}, no multiple of {heads} heads")
     epsilon = float(config.get("layer_norm_eps", EPSILON))
+    if not 0 < epsilon < math.inf:
+        raise ValueError(f"its layer_norm_eps is {epsilon}")
     return EncoderSizes(network, **shared, heads=heads, ff=ff, epsilon=epsilon)
 
 

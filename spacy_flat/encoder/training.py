@@ -70,8 +70,8 @@ Tell = Callable[[Progress], object]
 
 
 def pretrain(
-    texts: Sequence[Path],
-    out: Path,
+    texts: Sequence[Path | str],
+    out: Path | str,
     options: PretrainOptions,
     budget: Budget,
     *,
@@ -95,9 +95,10 @@ def pretrain(
     one without its checkpoints (F384), where the texts are too short (F381), and where the loss is
     not finite (F387); as `check_folder` and `read_checkpoint`, and file errors as in `read_lines`.
     """
+    paths, out = [Path(path) for path in texts], Path(out)
     check_folder(out, resume)
-    raw = RawText(texts, options.length - 2, options.seed)
-    run = _describe(texts, options, budget, words)
+    raw = RawText(paths, options.length - 2, options.seed)
+    run = _describe(paths, options, budget, words)
     saved = _saved_run(out, run)
     held_out = raw.held_out()
     run["characters"] = saved["characters"] if saved else _counted_characters(raw, options)
@@ -109,7 +110,7 @@ def pretrain(
         _write_run(out, run, [])
     read_checkpoint(out / CHECKPOINTS, trainer.restore)
     batches = raw.batches(options.batch, trainer.place)
-    is_over = trainer.spent() >= 1
+    is_over = trainer.step > 0 and trainer.spent() >= 1
     if is_over:  # a kill may have come between the last checkpoint and its encoder
         trainer.publish(out, run)
     while not is_over:

@@ -9,7 +9,7 @@ import spacy
 from ner.conftest import TEXTS, TINY, examples_of, found
 from spacy.language import Language
 
-from spacy_flat.compaction import Amount, Compactor
+from spacy_flat.compaction import Amount, Bits, Compactor
 from spacy_flat.nn import compact
 
 from .conftest import Pretrained
@@ -81,7 +81,7 @@ def test_encoders_of_other_components_stay(pretrained: Pretrained, shared: Langu
 def test_rounded_once(
     shared: Language, pretrained: Pretrained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However often sizes are tried."""
+    """In a call, however often sizes are tried."""
     nlp = spacy.blank("zh")
     nlp.add_pipe(
         "flat_ner", config={"model": {**TINY["model"], "tok2vec": encoder(pretrained("lm"))}}
@@ -92,5 +92,19 @@ def test_rounded_once(
     rounded = compact.rounded
     monkeypatch.setattr(compact, "rounded", lambda shim: calls.append(shim) or rounded(shim))
     compactor.apply(Amount(), limit=1e6)
-    compactor.apply(Amount(bits=4), limit=1e6)
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize("bits", [32, 16])
+def test_what_is_learnt_between_two_calls_is_lost(bits: Bits, pretrained: Pretrained) -> None:
+    """Of the encoder, too, so that it and the component still belong together."""
+    nlp = spacy.blank("zh")
+    tuned = {**encoder(pretrained("lm")), "tuned": True}
+    nlp.add_pipe("flat_ner", config={"model": {**TINY["model"], "tok2vec": tuned}})
+    compactor = Compactor(initialised(nlp))
+    compactor.apply(Amount(bits=bits))
+    before = nlp.to_bytes()
+    nlp.update(examples_of(nlp), sgd=nlp.resume_training())
+    assert nlp.to_bytes() != before
+    compactor.apply(Amount(bits=bits))
+    assert nlp.to_bytes() == before

@@ -132,12 +132,17 @@ def test_what_can_not_be_read(pretrained: Pretrained, tmp_path: Path) -> None:
         {"position_embedding_type": "relative_key"},
         {"model_type": "roberta"},
         {"layer_norm_eps": None},
+        {"layer_norm_eps": "nan"},
+        {"layer_norm_eps": 0.0},
+        {"num_attention_heads": 0},
+        {"num_attention_heads": 3},
+        {"num_attention_heads": -1},
     ):
         (tmp_path / "config.json").write_text(json.dumps({**config, **change}), "utf-8")
         with pytest.raises(ValueError, match="F383"):
             read_encoder(tmp_path)
     (tmp_path / "config.json").write_text(json.dumps(config), "utf-8")
-    read_encoder(tmp_path)
+    read_encoder(str(tmp_path))
     vocabulary = (tmp_path / "vocab.txt").read_text("utf-8")
     (tmp_path / "vocab.txt").write_text(vocabulary + "龘\n", "utf-8")
     with pytest.raises(ValueError, match=r"F383.*vocab\.txt has \d+ lines"):

@@ -112,9 +112,26 @@ def test_a_budget_of_hours_ends(raw_text: Path, tmp_path: Path) -> None:
     assert 180 <= done.seconds < 220
 
 
-@pytest.mark.parametrize("given", [{}, {"hours": 1.0, "steps": 1}, {"steps": -1}])
+def test_a_budget_that_is_spent_at_once(raw_text: Path, tmp_path: Path) -> None:
+    """There is a step all the same, and a checkpoint of it."""
+    done = pretrain([str(raw_text)], str(tmp_path), options("lm"), Budget(hours=1e-9))
+    assert done.step == 1
+    assert done.is_saved
+    pretrain([raw_text], tmp_path, options("lm"), Budget(hours=1e-9), resume=True)
+
+
+@pytest.mark.parametrize("given", [{}, {"hours": 1.0, "steps": 1}])
 def test_budgets(given: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="F380"):
+        Budget(**given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "given", [{"steps": -1}, {"steps": 2.5}, {"hours": math.inf}, {"hours": math.nan}]
+)
+def test_no_budgets(given: dict[str, float]) -> None:
+    (name,) = given
+    with pytest.raises(ValueError, match=rf"F341\] {name} = {given[name]}"):
         Budget(**given)  # type: ignore[arg-type]
 
 
@@ -124,9 +141,20 @@ def test_a_loss_that_is_not_finite(raw_text: Path, tmp_path: Path) -> None:
     assert not (tmp_path / WEIGHTS).exists()
 
 
-@pytest.mark.parametrize(("name", "value"), [("width", 17), ("masked", 0.0), ("length", 4)])
-def test_wrong_options(name: str, value: float) -> None:
-    with pytest.raises(ValueError, match=rf"F341\] {name} = {value}"):
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("width", 17),
+        ("width", 2.5),
+        ("masked", 0.0),
+        ("length", 4),
+        ("precision", "fp16"),
+        ("learn_rate", math.inf),
+        ("seed", 2**63),
+    ],
+)
+def test_wrong_options(name: str, value: object) -> None:
+    with pytest.raises(ValueError, match=rf"F341\] {name} = {value!r}"):
         options("mlm", **{name: value})
 
 

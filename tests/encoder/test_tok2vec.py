@@ -184,7 +184,7 @@ def test_beneath_others(factory: str, pretrained: Pretrained) -> None:
     model = {"tok2vec": encoder(pretrained("lm"))}
     pipe: Any = nlp.add_pipe(factory, config={"model": model})
     examples = pair_examples(nlp) if is_pair else examples_of(nlp)
-    sgd = nlp.initialize(lambda: examples, sgd=AdamW(0.01))
+    sgd = nlp.initialize(lambda: examples, sgd=AdamW(0.002))
     before = weights_of(pipe.model.get_ref("tok2vec"))
     losses = [nlp.update(examples, sgd=sgd)[factory] for _ in range(10)]
     assert losses[-1] < losses[0]

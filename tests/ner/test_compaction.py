@@ -1,6 +1,7 @@
 """Making trained components small."""
 
 import copy
+import math
 import pickle
 from collections.abc import Iterator
 from dataclasses import replace
@@ -192,6 +193,32 @@ def test_rows_are_not_dropped_by_no_texts(pipeline: Language) -> None:
         compactor.apply(Amount(min_count=1))
     with pytest.raises(ValueError, match="F371"):
         compactor.apply(Amount(), limit=1e6)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("bits", 0),
+        ("bits", 9),
+        ("bits", "8"),
+        ("bits", True),
+        ("min_count", -5),
+        ("min_count", math.nan),
+        ("min_count", 1.5),
+        ("known_words", 1),
+    ],
+)
+def test_wrong_amounts(name: str, value: object) -> None:
+    with pytest.raises(ValueError, match=rf"F341\] {name} = {value!r}"):
+        Amount(**{name: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("limit", [math.nan, math.inf, 0, -1])
+def test_wrong_limits(limit: float, pipeline: Language) -> None:
+    compactor = Compactor(pipeline)
+    compactor.count(TEXTS)
+    with pytest.raises(ValueError, match=rf"F341\] limit = {limit}"):
+        compactor.apply(Amount(), limit=limit)
 
 
 def test_the_largest_that_fits(pipeline: Language) -> None:
