@@ -127,6 +127,24 @@ def test_configs_are_complete(path: Path, tmp_path: Path) -> None:
     assert load_config(path) == load_config(tmp_path / "filled.cfg")
 
 
+@pytest.mark.parametrize("name", ["zh_flat_msra", "zh_flat_cluener"])
+def test_configs_of_further_trainings_are_alike(name: str) -> None:
+    """But for how long they take, and how fast they learn."""
+    ours, plain = (load_config(ROOT / f"configs/further/{each}.cfg") for each in (name, "zh_flat"))
+    steps = ours["training"]["max_steps"]
+    epochs = load_config(ROOT / f"configs/{name}.cfg")["training"]["eval_frequency"]
+    assert steps == 10 * epochs
+    assert ours["paths"].pop("pipeline") is None
+    plain["paths"].pop("pipeline")
+    schedule = ours["training"]["optimizer"]["learn_rate"]
+    assert schedule["total_steps"] == "${training.max_steps}"
+    for name in ("max_epochs", "max_steps", "eval_frequency"):
+        ours["training"][name] = plain["training"][name]
+    for name in ("average_decay", "learn_rate"):
+        ours["training"]["optimizer"][name] = plain["training"]["optimizer"][name]
+    assert ours == plain
+
+
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_pipelines_of_configs_can_be_built(path: Path) -> None:
     nlp = load_model_from_config(load_config(path), auto_fill=False)
@@ -242,7 +260,7 @@ def test_variables(bare_project: Path, capfd: pytest.CaptureFixture[str]) -> Non
 def test_commands_that_run_others_pass_all_variables_on() -> None:
     """But for those that say which pipeline it is, and those made of these."""
     variables = load_project_config(ROOT, interpolate=False)["vars"]
-    which = {"corpus", "lang", "model", "config", "examples", "name", "passed_on"}
+    which = {"corpus", "lang", "model", "config", "examples", "name", "trained", "passed_on"}
     overrides = {f"vars.{name}": f"my_{name}" for name in variables.keys() - which}
     passed_on = load_project_config(ROOT, overrides=overrides)["vars"]["passed_on"]
     assert parse_project_overrides(shlex.split(passed_on)) == overrides
@@ -261,6 +279,7 @@ def test_dry_run_of_a_release(
     variables = parse_config_overrides(options)
     project_run(bare_project, "release-one", overrides=variables, dry=True)
     out = capfd.readouterr().out
+    folder = f"training/zh_flat_{corpus}_{corpus}"
     assert "${" not in outer + out
     first = next(line for line in out.splitlines() if line.startswith("Running command"))
     assert f"assets/release/check.py {corpus} flat_{corpus}" in first
@@ -270,7 +289,10 @@ def test_dry_run_of_a_release(
     assert "--system.seed 3" in out
     assert f"spacy train configs/zh_flat_{corpus}.cfg" in out
     assert (ROOT / f"configs/zh_flat_{corpus}.cfg").is_file()
-    assert "spacy flat compact" in out
+    assert "config=settings" in out
+    assert f"spacy train configs/further/zh_flat_{corpus}.cfg" in out
+    assert f"--paths.pipeline {folder}/unrefined" in out
+    assert f"spacy flat compact {folder}/refined/model-best {folder}/compact" in out
     assert f"--meta-path assets/release/{corpus}.json" in out
     assert (ROOT / f"assets/release/{corpus}.json").is_file()
     # What a user trains on the same corpus stays.
