@@ -260,15 +260,16 @@ def test_variables(bare_project: Path, capfd: pytest.CaptureFixture[str]) -> Non
 def test_commands_that_run_others_pass_all_variables_on() -> None:
     """But for those that say which pipeline it is, and those made of these."""
     variables = load_project_config(ROOT, interpolate=False)["vars"]
-    which = {"corpus", "lang", "model", "config", "examples", "name", "trained", "passed_on"}
+    which = {"corpus", "lang", "model", "config", "examples", "name", "passed_on"}
+    which |= {"trained", "bits"}  # each release has its own
     overrides = {f"vars.{name}": f"my_{name}" for name in variables.keys() - which}
     passed_on = load_project_config(ROOT, overrides=overrides)["vars"]["passed_on"]
     assert parse_project_overrides(shlex.split(passed_on)) == overrides
 
 
-@pytest.mark.parametrize("corpus", ["msra", "cluener"])
+@pytest.mark.parametrize(("corpus", "bits"), [("msra", 4), ("cluener", 5)])
 def test_dry_run_of_a_release(
-    bare_project: Path, corpus: str, capfd: pytest.CaptureFixture[str]
+    bare_project: Path, corpus: str, bits: int, capfd: pytest.CaptureFixture[str]
 ) -> None:
     given = {f"vars.{kind}_vectors": f"{kind}.vec.xz" for kind in VECTORS}
     project_run(bare_project, "release", overrides={**given, "vars.seed": 3}, dry=True)
@@ -293,6 +294,7 @@ def test_dry_run_of_a_release(
     assert f"spacy train configs/further/zh_flat_{corpus}.cfg" in out
     assert f"--paths.pipeline {folder}/unrefined" in out
     assert f"spacy flat compact {folder}/refined/model-best {folder}/compact" in out
+    assert f"--bits {bits}" in out
     assert f"--meta-path assets/release/{corpus}.json" in out
     assert (ROOT / f"assets/release/{corpus}.json").is_file()
     # What a user trains on the same corpus stays.
