@@ -28,7 +28,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from spacy.language import Language
 
-from spacy_flat.options import bounds_of
+from spacy_flat.options import Options, bounds_of
 
 PAGES = sorted(Path(__file__).parent.glob("*.md"))
 PART = re.compile(r"(<!-- (\w+)(?:: ([^>]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -280,6 +280,11 @@ def describe(name: str, thing: Any, level: int) -> Iterator[str]:
         text = f"- `{'`, `'.join(names.split(', '))}`: {meaning}" if bullet else paragraph
         yield from textwrap.wrap(text, 100, subsequent_indent=" " * len(before)) or [""]
     yield ""
+    if inspect.isclass(thing) and issubclass(thing, Options):
+        for each in fields(thing):
+            text = f"- `{each.name}`: {each.metadata['meaning']}."
+            yield from textwrap.wrap(text, 100, subsequent_indent="  ")
+        yield ""
 
 
 def signature(name: str, documented: Documented) -> str:
@@ -289,8 +294,11 @@ def signature(name: str, documented: Documented) -> str:
     if isinstance(tree, ast.ClassDef):
         made = [part for part in tree.body if getattr(part, "name", "") == "__init__"]
         if not made:
-            fields_or_bases = [each for each in tree.body if isinstance(each, ast.AnnAssign)]
-            return f"{last}({', '.join(map(ast.unparse, fields_or_bases or tree.bases))})"
+            found = [each for each in tree.body if isinstance(each, ast.AnnAssign)]
+            for each in found:
+                if isinstance(each.value, ast.Call):  # option(DEFAULT, MEANING, …)
+                    each.value = each.value.args[0]
+            return f"{last}({', '.join(map(ast.unparse, found or tree.bases))})"
         tree = made[0]
     assert isinstance(tree, ast.FunctionDef)
     tree.args.args = [each for each in tree.args.args if each.arg not in ("self", "cls")]

@@ -5,7 +5,6 @@ What comes out is an ordinary pipeline. Trained further, the rows of its tables 
 but for that of unknown keys; everything else learns.
 """
 
-import math
 import tempfile
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
@@ -20,7 +19,7 @@ from spacy.language import Language
 from thinc.api import Model
 
 from .errors import Errors
-from .options import Options, option
+from .options import Options, is_a, option
 from .pipe import NetworkPipe
 from .text.batches import SegmentEncoder
 from .text.initialise import shim_of, tok2vec_of
@@ -93,7 +92,7 @@ class Compactor:
         counted, (F341) for a limit that is no number above 0, (F372) where nothing fits; the
         pipeline is then as it was at first.
         """
-        if limit is not None and not 0 < limit < math.inf:
+        if limit is not None and not (is_a(limit, float) and limit > 0):
             words = {"name": "limit", "value": limit, "wanted": "bytes, more than 0"}
             raise ValueError(Errors.F341.format(**words))
         if (amount.min_count or limit is not None) and not self._n_counted():
@@ -192,9 +191,9 @@ class ComponentCompactor:
         self.model.shims[0] = compact_network(self.shim, rows, amount.bits)
 
     def undo(self) -> None:
-        """Give the model what it had at first."""
+        """Give the model what it had at first, in a copy."""
         self.model.attrs["encoder"], self.model.attrs["packed"] = self.encoder, self.packed
-        self.model.shims[0] = self.shim
+        self.model.shims[0] = deepcopy(self.shim)
 
 
 class EncoderBeneath:
@@ -216,8 +215,8 @@ class EncoderBeneath:
         self.node.attrs["packed"] = True  # which counts where it is the whole model of a pipe
 
     def undo(self) -> None:
-        """Give the layer what it had at first."""
-        self.node.shims[0], self.node.attrs["packed"] = self.shim, self.packed
+        """Give the layer what it had at first, in a copy."""
+        self.node.shims[0], self.node.attrs["packed"] = deepcopy(self.shim), self.packed
 
 
 def is_table(size: object) -> bool:

@@ -524,7 +524,7 @@ class Errors(metaclass=_Coded):
         "but the reference begins {reference!r} and the predicted one {predicted!r}. Make both of "
         "the same text."
     )
-    F305 = "model.{block}: {name} = {value!r} is out of range, it must be {wanted}."
+    F305 = "model.{block}: {name} = {value!r} is not possible, it must be {wanted}."
     F306 = (
         "{name} tags units of one kind, unit = {unit!r}, and has no use for {given}. Remove "
         "them from [initialize.components.{name}], or set another unit in model.sequence."
@@ -605,7 +605,7 @@ class Errors(metaclass=_Coded):
     )
 
     # Arguments of functions
-    F341 = "{name} = {value!r} is out of range, it must be {wanted}."
+    F341 = "{name} = {value!r} is not possible, it must be {wanted}."
 
     # Devices
     F350 = (

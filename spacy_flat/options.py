@@ -1,10 +1,9 @@
 """Blocks of options: what stands in the config under `model`, or what a function takes, each
 checked as a whole."""
 
-import math
+import sys
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
-from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, get_args, get_origin
 
 from .errors import Errors
@@ -43,7 +42,7 @@ class Options:
     def __post_init__(self) -> None:
         for each in fields(self):
             value = getattr(self, each.name)
-            self.require(each.name, _is_a(value, each.type), kind_of(each.type))
+            self.require(each.name, is_a(value, each.type), kind_of(each.type))
             self.require(each.name, _within(value, each), bounds_of(each))
 
     def require(self, name: str, right: bool, wanted: str) -> None:
@@ -88,17 +87,18 @@ def bounds_of(each: "Field[Any]") -> str:
     return "" if least is None else f"{least} or more"
 
 
-def _is_a(value: Any, kind: Any) -> bool:
+def is_a(value: Any, kind: Any) -> bool:
+    """Whether a value is of a field's kind: one of Python's own, as JSON and configs have them."""
     if get_origin(kind) is Literal:
-        return value in get_args(kind) and not isinstance(value, bool)
+        return any(type(value) is type(each) and value == each for each in get_args(kind))
     if get_args(kind):
         is_list = isinstance(value, list | tuple)
-        return is_list and all(_is_a(each, get_args(kind)[0]) for each in value)
+        return is_list and all(is_a(each, get_args(kind)[0]) for each in value)
     if kind is bool or isinstance(value, bool):
         return kind is bool and isinstance(value, bool)
     if kind is int:
-        return isinstance(value, Integral)
-    return isinstance(value, Real) and math.isfinite(value)
+        return isinstance(value, int)
+    return isinstance(value, int | float) and abs(value) <= sys.float_info.max
 
 
 def _within(value: Any, each: "Field[Any]") -> bool:

@@ -138,6 +138,7 @@ def test_configs_of_further_trainings_are_alike(name: str) -> None:
     plain["paths"].pop("pipeline")
     schedule = ours["training"]["optimizer"]["learn_rate"]
     assert schedule["total_steps"] == "${training.max_steps}"
+    assert (schedule["initial_rate"], schedule["shape"]) == (0.0005, "linear")
     for name in ("max_epochs", "max_steps", "eval_frequency"):
         ours["training"][name] = plain["training"][name]
     for name in ("average_decay", "learn_rate"):
@@ -257,6 +258,13 @@ def test_variables(bare_project: Path, capfd: pytest.CaptureFixture[str]) -> Non
     assert "--paths.word_vectors w.vec.xz" in out
 
 
+def test_what_is_refined_is_made_compact() -> None:
+    overrides = {"vars.trained": "refined/model-best"}
+    found = load_project_config(ROOT, overrides=overrides)["commands"]
+    commands = {command["name"]: command for command in found}
+    assert commands["refine"]["outputs"] == commands["compact"]["deps"][:1]
+
+
 def test_commands_that_run_others_pass_all_variables_on() -> None:
     """But for those that say which pipeline it is, and those made of these."""
     variables = load_project_config(ROOT, interpolate=False)["vars"]
@@ -290,7 +298,7 @@ def test_dry_run_of_a_release(
     assert "--system.seed 3" in out
     assert f"spacy train configs/zh_flat_{corpus}.cfg" in out
     assert (ROOT / f"configs/zh_flat_{corpus}.cfg").is_file()
-    assert "config=settings" in out
+    assert re.search(r"components\.flat_ner\.model\.network\.r_drop\W+1\.0}", out)
     assert f"spacy train configs/further/zh_flat_{corpus}.cfg" in out
     assert f"--paths.pipeline {folder}/unrefined" in out
     assert f"spacy flat compact {folder}/refined/model-best {folder}/compact" in out

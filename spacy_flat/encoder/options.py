@@ -10,7 +10,7 @@ from .recipes import RECIPES, Objective, Recipe
 
 Combine = Literal["mean", "concat"]
 Precision = Literal["auto", "float32", "bfloat16"]
-LARGEST_SEED = 2**63 - 1  # that torch takes
+LARGEST_SEED = 2**64 - 1  # that torch takes
 
 
 @dataclass(frozen=True)

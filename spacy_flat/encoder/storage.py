@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import Errors
 from ..files import replacing
+from ..options import is_a
 from .network import EPSILON, EncoderSizes
 from .recipes import NETWORKS, Recipe
 from .vocabulary import MARKS, Characters
@@ -151,23 +152,30 @@ def _sizes(config: Mapping[str, Any]) -> EncoderSizes:
         if config.get(name, value) != value:
             raise ValueError(f"its {name} is {config[name]}, not {value}")
     shared = {
-        "keys": config["vocab_size"],
-        "width": config["hidden_size"],
-        "layers": config["num_hidden_layers"],
-        "positions": config["max_position_embeddings"],
+        "keys": _number(config, "vocab_size"),
+        "width": _number(config, "hidden_size"),
+        "layers": _number(config, "num_hidden_layers"),
+        "positions": _number(config, "max_position_embeddings"),
     }
     network = NETWORKS[config["model_type"]]
     if network == "lstm":
         return EncoderSizes(network, **shared)
     if config.get("embedding_size", shared["width"]) != shared["width"]:
         raise ValueError("its embeddings are narrower than its layers")
-    heads, ff = config["num_attention_heads"], config["intermediate_size"]
-    if heads < 1 or shared["width"] % heads:
+    heads, ff = _number(config, "num_attention_heads"), _number(config, "intermediate_size")
+    if shared["width"] % heads:
         raise ValueError(f"its width is {shared['width']}, no multiple of {heads} heads")
     epsilon = float(config.get("layer_norm_eps", EPSILON))
     if not 0 < epsilon < math.inf:
         raise ValueError(f"its layer_norm_eps is {epsilon}")
     return EncoderSizes(network, **shared, heads=heads, ff=ff, epsilon=epsilon)
+
+
+def _number(config: Mapping[str, Any], name: str) -> int:
+    number = config[name]
+    if not is_a(number, int) or number < 1:
+        raise ValueError(f"its {name} is {number!r}")
+    return int(number)
 
 
 def _own(stored: Mapping[str, "Tensor"], sizes: EncoderSizes) -> dict[str, "Tensor"]:

@@ -9,7 +9,7 @@ import spacy
 from ner.conftest import TEXTS, TINY, examples_of, found
 from spacy.language import Language
 
-from spacy_flat.compaction import Amount, Bits, Compactor
+from spacy_flat.compaction import Amount, Bits, Compactor, size_on_disk
 from spacy_flat.nn import compact
 
 from .conftest import Pretrained
@@ -93,6 +93,25 @@ def test_rounded_once(
     monkeypatch.setattr(compact, "rounded", lambda shim: calls.append(shim) or rounded(shim))
     compactor.apply(Amount(), limit=1e6)
     assert len(calls) == 1
+
+
+def test_sizes_are_those_of_rounded_encoders(pretrained: Pretrained) -> None:
+    """And where none fits, the encoder is as it was."""
+    nlp = spacy.blank("zh")
+    nlp.add_pipe(
+        "flat_ner", config={"model": {**TINY["model"], "tok2vec": encoder(pretrained("lm"))}}
+    )
+    compactor = Compactor(initialised(nlp))
+    trained = size_on_disk(nlp)
+    compactor.count(TEXTS)
+    compactor.apply(Amount())
+    size, rows = size_on_disk(nlp), compactor.rows()
+    compactor.apply(Amount(bits=32))
+    compactor.apply(Amount(), limit=size)
+    assert compactor.rows() == rows
+    with pytest.raises(ValueError, match="F372"):
+        compactor.apply(Amount(), limit=1000)
+    assert abs(size_on_disk(nlp) - trained) < 100
 
 
 @pytest.mark.parametrize("bits", [32, 16])

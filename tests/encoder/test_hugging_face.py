@@ -133,10 +133,16 @@ def test_what_can_not_be_read(pretrained: Pretrained, tmp_path: Path) -> None:
         {"model_type": "roberta"},
         {"layer_norm_eps": None},
         {"layer_norm_eps": "nan"},
+        {"layer_norm_eps": "inf"},
         {"layer_norm_eps": 0.0},
         {"num_attention_heads": 0},
         {"num_attention_heads": 3},
         {"num_attention_heads": -1},
+        {"num_attention_heads": 2.0},
+        {"num_attention_heads": True},
+        {"num_hidden_layers": -1},
+        {"intermediate_size": -3},
+        {"max_position_embeddings": -1},
     ):
         (tmp_path / "config.json").write_text(json.dumps({**config, **change}), "utf-8")
         with pytest.raises(ValueError, match="F383"):

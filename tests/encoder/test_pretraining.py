@@ -117,7 +117,13 @@ def test_a_budget_that_is_spent_at_once(raw_text: Path, tmp_path: Path) -> None:
     done = pretrain([str(raw_text)], str(tmp_path), options("lm"), Budget(hours=1e-9))
     assert done.step == 1
     assert done.is_saved
-    pretrain([raw_text], tmp_path, options("lm"), Budget(hours=1e-9), resume=True)
+    again = pretrain([raw_text], tmp_path, options("lm"), Budget(hours=1e-9), resume=True)
+    assert again.step == 1
+
+
+def test_no_texts(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"F381.*\(none\)"):
+        pretrain([], tmp_path, options("lm"), Budget(steps=1))
 
 
 @pytest.mark.parametrize("given", [{}, {"hours": 1.0, "steps": 1}])
@@ -127,11 +133,20 @@ def test_budgets(given: dict[str, float]) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [{"steps": -1}, {"steps": 2.5}, {"hours": math.inf}, {"hours": math.nan}]
+    "given",
+    [
+        {"steps": -1},
+        {"steps": 2.5},
+        {"steps": np.int64(2)},
+        {"hours": -1.0},
+        {"hours": math.inf},
+        {"hours": math.nan},
+        {"hours": 10**400},
+    ],
 )
 def test_no_budgets(given: dict[str, float]) -> None:
     (name,) = given
-    with pytest.raises(ValueError, match=rf"F341\] {name} = {given[name]}"):
+    with pytest.raises(ValueError, match=rf"F341\] {name} = {re.escape(repr(given[name]))} is not"):
         Budget(**given)  # type: ignore[arg-type]
 
 
@@ -150,7 +165,7 @@ def test_a_loss_that_is_not_finite(raw_text: Path, tmp_path: Path) -> None:
         ("length", 4),
         ("precision", "fp16"),
         ("learn_rate", math.inf),
-        ("seed", 2**63),
+        ("seed", 2**64),
     ],
 )
 def test_wrong_options(name: str, value: object) -> None:

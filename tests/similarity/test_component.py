@@ -26,7 +26,7 @@ from thinc.api import ConfigValidationError
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.similarity import reading
 from spacy_flat.similarity.component import PairClassifier
-from spacy_flat.similarity.options import PairTextOptions
+from spacy_flat.similarity.options import PairTextOptions, RE2Options
 from spacy_flat.similarity.pairs import PAIR, SEPARATOR, join_pair, pair_of
 from spacy_flat.vectors import TextVectors
 
@@ -392,6 +392,12 @@ def test_wrong_settings(trained_pairs: Language, setting: str, value: object) ->
 def test_wrong_options(options: dict[str, Any], error: str) -> None:
     with pytest.raises((ValueError, ConfigValidationError), match=error):
         blank().add_pipe("re2_similarity", config={"model": {"network": options}})
+
+
+@pytest.mark.parametrize("sizes", [3, "3", [2.5], [True]])
+def test_wrong_lists_in_python(sizes: Any) -> None:
+    with pytest.raises(ValueError, match=r"F305.*must be a list, each a whole number"):
+        RE2Options(kernel_sizes=sizes)
 
 
 def test_pretrained_vectors() -> None:
