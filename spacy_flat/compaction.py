@@ -5,6 +5,7 @@ What comes out is an ordinary pipeline. Trained further, the rows of its tables 
 but for that of unknown keys; everything else learns.
 """
 
+import math
 import tempfile
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
@@ -18,8 +19,9 @@ import numpy as np
 from spacy.language import Language
 from thinc.api import Model
 
+from .arguments import require
 from .errors import Errors
-from .options import Options, is_a, option
+from .options import Options, option
 from .pipe import NetworkPipe
 from .text.batches import SegmentEncoder
 from .text.initialise import shim_of, tok2vec_of
@@ -92,9 +94,8 @@ class Compactor:
         counted, (F341) for a limit that is no number above 0, (F372) where nothing fits; the
         pipeline is then as it was at first.
         """
-        if limit is not None and not (is_a(limit, float) and limit > 0):
-            words = {"name": "limit", "value": limit, "wanted": "bytes, more than 0"}
-            raise ValueError(Errors.F341.format(**words))
+        if limit is not None:
+            require("limit", limit, lambda: 0 < limit < math.inf, "bytes, more than 0")
         if (amount.min_count or limit is not None) and not self._n_counted():
             raise ValueError(Errors.F371)
         for encoder in self.encoders:

@@ -131,18 +131,17 @@ def test_configs_are_complete(path: Path, tmp_path: Path) -> None:
 def test_configs_of_further_trainings_are_alike(name: str) -> None:
     """But for how long they take, and how fast they learn."""
     ours, plain = (load_config(ROOT / f"configs/further/{each}.cfg") for each in (name, "zh_flat"))
-    steps = ours["training"]["max_steps"]
-    epochs = load_config(ROOT / f"configs/{name}.cfg")["training"]["eval_frequency"]
-    assert steps == 10 * epochs
+    steps_of_an_epoch = load_config(ROOT / f"configs/{name}.cfg")["training"]["eval_frequency"]
+    assert ours["training"]["max_steps"] == 10 * steps_of_an_epoch
     assert ours["paths"].pop("pipeline") is None
     plain["paths"].pop("pipeline")
     schedule = ours["training"]["optimizer"]["learn_rate"]
     assert schedule["total_steps"] == "${training.max_steps}"
     assert (schedule["initial_rate"], schedule["shape"]) == (0.0005, "linear")
-    for name in ("max_epochs", "max_steps", "eval_frequency"):
-        ours["training"][name] = plain["training"][name]
-    for name in ("average_decay", "learn_rate"):
-        ours["training"]["optimizer"][name] = plain["training"]["optimizer"][name]
+    for setting in ("max_epochs", "max_steps", "eval_frequency"):
+        ours["training"][setting] = plain["training"][setting]
+    for setting in ("average_decay", "learn_rate"):
+        ours["training"]["optimizer"][setting] = plain["training"]["optimizer"][setting]
     assert ours == plain
 
 

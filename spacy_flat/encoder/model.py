@@ -104,7 +104,7 @@ def initialise(
     options: EncoderOptions = model.attrs["options"]
     if not path or path == Path():
         raise ValueError(Errors.F389)
-    stored = read_encoder(Path(path))  # thinc leaves strings in nested blocks
+    stored = read_encoder(path)
     sizes = stored.sizes
     options.require("layers", options.layers <= sizes.layers, f"from 1 to {sizes.layers}")
     longest = sizes.positions - 2

@@ -172,10 +172,10 @@ def _sizes(config: Mapping[str, Any]) -> EncoderSizes:
 
 
 def _number(config: Mapping[str, Any], name: str) -> int:
-    number = config[name]
+    number: int = config[name]
     if not is_a(number, int) or number < 1:
         raise ValueError(f"its {name} is {number!r}")
-    return int(number)
+    return number
 
 
 def _own(stored: Mapping[str, "Tensor"], sizes: EncoderSizes) -> dict[str, "Tensor"]:

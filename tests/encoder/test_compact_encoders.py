@@ -35,6 +35,12 @@ def shared(pretrained: Pretrained) -> Language:
     return initialised(nlp)
 
 
+def with_its_own(encoder: dict[str, Any]) -> Language:
+    nlp = spacy.blank("zh")
+    nlp.add_pipe("flat_ner", config={"model": {**TINY["model"], "tok2vec": encoder}})
+    return initialised(nlp)
+
+
 def initialised(nlp: Language) -> Language:
     nlp.config["initialize"]["components"]["flat_ner"] = {"lexicon": {"@misc": "test.lexicon"}}
     nlp.initialize(lambda: examples_of(nlp))
@@ -79,15 +85,10 @@ def test_encoders_of_other_components_stay(pretrained: Pretrained, shared: Langu
         assert shared.get_pipe(name).to_bytes() == data, name  # type: ignore[attr-defined]
 
 
-def test_rounded_once(
-    shared: Language, pretrained: Pretrained, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rounded_once(pretrained: Pretrained, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a call, however often sizes are tried."""
-    nlp = spacy.blank("zh")
-    nlp.add_pipe(
-        "flat_ner", config={"model": {**TINY["model"], "tok2vec": encoder(pretrained("lm"))}}
-    )
-    compactor = Compactor(initialised(nlp))
+    nlp = with_its_own(encoder(pretrained("lm")))
+    compactor = Compactor(nlp)
     compactor.count(TEXTS)
     calls = []
     rounded = compact.rounded
@@ -98,11 +99,8 @@ def test_rounded_once(
 
 def test_sizes_are_those_of_rounded_encoders(pretrained: Pretrained) -> None:
     """And where none fits, the encoder is as it was."""
-    nlp = spacy.blank("zh")
-    nlp.add_pipe(
-        "flat_ner", config={"model": {**TINY["model"], "tok2vec": encoder(pretrained("lm"))}}
-    )
-    compactor = Compactor(initialised(nlp))
+    nlp = with_its_own(encoder(pretrained("lm")))
+    compactor = Compactor(nlp)
     before = encoder_weights(nlp)
     compactor.count(TEXTS)
     compactor.apply(Amount())
@@ -124,10 +122,8 @@ def encoder_weights(nlp: Language) -> list[torch.Tensor]:
 @pytest.mark.parametrize("bits", [32, 16])
 def test_what_is_learnt_between_two_calls_is_lost(bits: Bits, pretrained: Pretrained) -> None:
     """Of the encoder, too, so that it and the component still belong together."""
-    nlp = spacy.blank("zh")
-    tuned = {**encoder(pretrained("lm")), "tuned": True}
-    nlp.add_pipe("flat_ner", config={"model": {**TINY["model"], "tok2vec": tuned}})
-    compactor = Compactor(initialised(nlp))
+    nlp = with_its_own({**encoder(pretrained("lm")), "tuned": True})
+    compactor = Compactor(nlp)
     compactor.apply(Amount(bits=bits))
     before = nlp.to_bytes()
     nlp.update(examples_of(nlp), sgd=nlp.resume_training())
