@@ -111,7 +111,7 @@ class Errors(metaclass=_Coded):
         "The lexicon was saved in format {found!r}, but this version of spacy-flat reads format "
         "{expected}. Save it again with this version, or install the version that saved it."
     )
-    F026 = "Expected a list of strings, but got {value}. Put a single string into a list."
+    F026 = "Expected a list, but got {value}. Put a single one into a list."
     F027 = "No word has the id {id!r}. The ids of this lexicon are below {size}."
     F028 = "Expected a string, but got {value} of type {type}. Convert it to a string first."
     F029 = (

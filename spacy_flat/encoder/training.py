@@ -93,8 +93,11 @@ def pretrain(
 
     Raises ValueError where the folder holds a run of other settings (F386), a damaged one (F397) or
     one without its checkpoints (F384), where the texts are too short (F381), and where the loss is
-    not finite (F387); as `check_folder` and `read_checkpoint`, and file errors as in `read_lines`.
+    not finite (F387), TypeError (F026) for one text that is not in a list; as `check_folder` and
+    `read_checkpoint`, and file errors as in `read_lines`.
     """
+    if isinstance(texts, str | Path):
+        raise TypeError(Errors.F026.format(value=repr(texts)))
     paths, out = [Path(path) for path in texts], Path(out)
     check_folder(out, resume)
     raw = RawText(paths, options.length - 2, options.seed)

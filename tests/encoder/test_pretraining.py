@@ -126,6 +126,15 @@ def test_no_texts(tmp_path: Path) -> None:
         pretrain([], tmp_path, options("lm"), Budget(steps=1))
 
 
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_text_that_is_not_in_a_list(
+    kind: type[str] | type[Path], raw_text: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(TypeError, match="F026"):
+        pretrain(kind(raw_text), tmp_path, options("lm"), Budget(steps=1))  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("given", [{}, {"hours": 1.0, "steps": 1}])
 def test_budgets(given: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="F380"):
