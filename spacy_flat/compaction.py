@@ -70,7 +70,7 @@ class Compactor:
     def __init__(self, nlp: Language) -> None:
         self.nlp = nlp
         self.components = compactors_of(nlp)
-        self.encoders = encoders_beneath(nlp, self.components)
+        self.beneath = encoders_beneath(nlp, self.components)
 
     def count(self, texts: Iterable[str]) -> int:
         """Count how often each row of the tables is read in texts. Returns how many times any was.
@@ -85,8 +85,8 @@ class Compactor:
         return self._n_counted() - before
 
     def apply(self, amount: Amount, limit: float | None = None) -> Amount:
-        """Make the pipeline small. Each call begins with the pipeline as this compactor got it:
-        what it has learnt since another call is lost.
+        """Make the pipeline small. Each call begins with the pipeline as it was at the first one:
+        what it has learnt since is lost, and so are words added to its lexicon.
 
         limit: bytes on disk. `min_count` becomes the smallest that fits, from that of `amount` on.
 
@@ -98,7 +98,7 @@ class Compactor:
             require("limit", limit, lambda: 0 < limit < math.inf, "bytes, more than 0")
         if (amount.min_count or limit is not None) and not self._n_counted():
             raise ValueError(Errors.F371)
-        for encoder in self.encoders:
+        for encoder in self.beneath:
             encoder.apply(amount)
         if limit is not None:
             amount = self._fitting(amount, limit)
@@ -133,7 +133,7 @@ class Compactor:
             smallest = size(steps[-1])
             for component in self.components.values():
                 component.undo()
-            for encoder in self.encoders:
+            for encoder in self.beneath:
                 encoder.undo()
             raise ValueError(Errors.F372.format(size=smallest / 1e6, limit=limit / 1e6))
         return replace(amount, min_count=steps[place])
@@ -193,7 +193,8 @@ class ComponentCompactor:
 
     def undo(self) -> None:
         """Give the model what it had at first, in a copy."""
-        self.model.attrs["encoder"], self.model.attrs["packed"] = self.encoder, self.packed
+        self.model.attrs["encoder"] = deepcopy(self.encoder)
+        self.model.attrs["packed"] = self.packed
         self.model.shims[0] = deepcopy(self.shim)
 
 

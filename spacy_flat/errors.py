@@ -680,8 +680,7 @@ class Errors(metaclass=_Coded):
         "initialised. Add a component `transformer`, whose architecture is "
         "spacy-flat.CharacterTransformer.v1, before it. spaCy does not initialise components of "
         "[training.frozen_components], unless they are sourced from a trained pipeline: for an "
-        "encoder that never learns, leave it out there and set frozen_steps to a number beyond all "
-        "steps."
+        "encoder that never learns, leave it out there and set tuned = false."
     )
     F366 = (
         "There are no vectors of the characters of {text!r}. The component `transformer` must be "

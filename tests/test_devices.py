@@ -167,6 +167,8 @@ def test_auto_is_where_thinc_computes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert find_device("cuda:1") == torch.device("cuda:1")
     with pytest.raises(ValueError, match=r"F350.*'cuda:2'.*cpu, cuda:0, cuda:1"):
         find_device("cuda:2")
+    with pytest.raises(ValueError, match=r"F350.*'xpu'"):  # which torch knows, and nothing here
+        find_device("xpu")
     for far in ("cuda:128", "cuda:99999999999"):  # torch itself counts to 127
         with pytest.raises(ValueError, match=f"F350.*'{far}'"):
             find_device(far)

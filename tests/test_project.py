@@ -65,6 +65,7 @@ PIPELINES = [
 ]
 VARIABLES = {"vars.config": "configs/mini.cfg"}
 VECTORS = ("char", "bigram", "word")
+RELEASED = ["flat_msra", "configs/zh_flat_msra.cfg", "refined/model-best"]
 DEFAULTS = {
     "flat_ner": {"network": FLATOptions(), "lattice": LatticeOptions()},
     "tener_ner": {"network": TENEROptions(), "sequence": SequenceOptions()},
@@ -290,13 +291,15 @@ def test_dry_run_of_a_release(
     folder = f"training/zh_flat_{corpus}_{corpus}"
     assert "${" not in outer + out
     first = next(line for line in out.splitlines() if line.startswith("Running command"))
-    assert f"assets/release/check.py {corpus} flat_{corpus}" in first
+    (check,) = re.findall(r"assets/release/check.py (.+?) --vars", first)
+    config = f"configs/zh_flat_{corpus}.cfg"
+    assert check.split() == [corpus, f"flat_{corpus}", config, "refined/model-best"]
     for kind in VECTORS:
         assert f"--vars.{kind}_vectors {kind}.vec.xz" in first
         assert f"--paths.{kind}_vectors {kind}.vec.xz" in out
     assert "--system.seed 3" in out
-    assert f"spacy train configs/zh_flat_{corpus}.cfg" in out
-    assert (ROOT / f"configs/zh_flat_{corpus}.cfg").is_file()
+    assert f"spacy train {config}" in out
+    assert (ROOT / config).is_file()
     assert re.search(r"components\.flat_ner\.model\.network\.r_drop\W+1\.0}", out)
     assert f"spacy train configs/further/zh_flat_{corpus}.cfg" in out
     assert f"--paths.pipeline {folder}/unrefined" in out
@@ -310,17 +313,21 @@ def test_dry_run_of_a_release(
 
 
 @pytest.mark.parametrize(
-    ("model", "files", "said"),
+    ("settings", "files", "said"),
     [
-        ("flat_msra", {"word": "null"}, "each of these: --vars.word_vectors$"),
-        ("flat_msra", dict.fromkeys(VECTORS, "gone.vec.gz"), "--vars.char_vectors, --vars.bigram_"),
-        ("flat", {}, "Run: release-msra or release-cluener$"),
-        ("flat_msra", {}, "^$"),
+        (RELEASED, {"word": "null"}, "each of these: --vars.word_vectors$"),
+        (RELEASED, dict.fromkeys(VECTORS, "gone.vec.gz"), "--vars.char_vectors, --vars.bigram_"),
+        (["flat", *RELEASED[1:]], {}, "Run: release-msra or release-cluener$"),
+        ([RELEASED[0], "configs/zh_flat.cfg", RELEASED[2]], {}, "Run: release-msra"),
+        ([*RELEASED[:2], "model-best"], {}, "Run: release-msra"),
+        (RELEASED, {}, "^$"),
     ],
 )
-def test_what_is_not_released(tmp_path: Path, model: str, files: dict[str, str], said: str) -> None:
+def test_what_is_not_released(
+    tmp_path: Path, settings: list[str], files: dict[str, str], said: str
+) -> None:
     (tmp_path / "some.vec").write_text("1 1\n中 1\n", "utf-8")
-    run = [sys.executable, str(ROOT / "assets/release/check.py"), "msra", model]
+    run = [sys.executable, str(ROOT / "assets/release/check.py"), "msra", *settings]
     for kind in VECTORS:
         run += [f"--vars.{kind}_vectors", files.get(kind, "some.vec")]
     result = subprocess.run(run, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False)

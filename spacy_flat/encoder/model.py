@@ -1,33 +1,27 @@
 """The registered architecture `spacy-flat.Encoder.v1`: Docs → windows of characters → torch →
 vectors of tokens, or of characters.
 
-Shapes: B windows, C characters with marks, N characters of all texts, U units (tokens, or the
-characters of tokens), D width.
+Shapes: N characters of all texts, U units (tokens, or the characters of tokens), D width.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from spacy.tokens import Doc
 from thinc.api import torch2xp, xp2torch
 from thinc.types import Floats2d
 
 from ..errors import Errors
-from ..text.segments import Segment, split_texts
-from ..text.units import Ints, Unit, Units
-from ..text.upstream import Tok2Vec, character_of_unit, token_of_unit
+from ..text.upstream import Tok2Vec
 from .options import Combine, EncoderOptions
-from .vocabulary import END, MARKS, PAD, START, Characters
+from .vocabulary import MARKS, Characters
+from .windows import TextsAsWindows
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from ..nn.encoder_shim import EncoderShim
     from .network import Encoder
 
@@ -123,6 +117,8 @@ def forward(
     model: Tok2Vec, docs: list[Doc], is_train: bool
 ) -> tuple[list[Floats2d], Callable[[list[Floats2d]], list[Doc]]]:
     """The vectors of each Doc's tokens, or of their characters, and the gradient's way back."""
+    from .network import mean_of_units
+
     options: EncoderOptions = model.attrs["options"]
     shim = _shim(model)
     if is_train:
@@ -130,8 +126,9 @@ def forward(
     texts = TextsAsWindows.of(docs, options, model.attrs["unit"])
     learns = is_train and options.tuned and shim.learns
     with shim.training() if learns else shim.predicting() as network:
-        characters = texts.of_characters(cast("Encoder", network), model.attrs["encoder"], options)
-        vectors = texts.of_units(characters)
+        batches = texts.batches(model.attrs["encoder"], options.batch_characters)
+        characters = cast("Encoder", network).of_characters(batches, texts.rows)
+        vectors = mean_of_units(characters, texts.units, sum(texts.lengths))
     awaits = vectors.requires_grad  # not where all texts are empty
     if awaits:
         shim.await_gradient()
@@ -149,110 +146,3 @@ def forward(
 
 def _shim(model: Tok2Vec) -> "EncoderShim":
     return cast("EncoderShim", model.shims[0])
-
-
-@dataclass(frozen=True)
-class TextsAsWindows:
-    """The texts of some Docs in windows.
-
-    rows: [N] of each character, its place among those of all windows, from 1; 0 where it is in
-        none, as what lies in a window of white space alone.
-    units: [N] the number of each character's unit, from 1; 0 where it is in none, as a single space
-        between words.
-    lengths: units of each Doc.
-    """
-
-    texts: list[str]
-    windows: Sequence[Segment]
-    rows: Ints
-    units: Ints
-    lengths: list[int]
-
-    @classmethod
-    def of(cls, docs: Sequence[Doc], options: EncoderOptions, unit: Unit) -> "TextsAsWindows":
-        characters = [Units.of(doc, "char") for doc in docs]
-        windows = sorted(split_texts(characters, options), key=lambda each: each.start - each.end)
-        texts = [each.text for each in characters]
-        number = token_of_unit if unit == "token" else character_of_unit
-        numbers = [number(doc, 1, "char") for doc in docs]
-        lengths = [
-            len(doc) if unit == "token" else int(np.count_nonzero(each))
-            for doc, each in zip(docs, numbers, strict=True)
-        ]
-        firsts = np.cumsum([0, *lengths])
-        units = [
-            np.where(each, first + each, 0) for first, each in zip(firsts, numbers, strict=False)
-        ]
-        together = np.concatenate([*units, np.zeros(0, dtype=np.int64)])
-        return cls(texts, windows, _rows(texts, windows), together, lengths)
-
-    def of_characters(
-        self, network: "Encoder", characters: Characters, options: EncoderOptions
-    ) -> "Tensor":
-        """[N, D]; zeros for those in no window."""
-        import torch
-
-        device = next(network.parameters()).device
-        found = [torch.zeros(1, network.width, device=device)]
-        for windows in self._batches(options.batch_characters):
-            keys, present = self._arrays(windows, characters)
-            vectors = network(*(torch.from_numpy(each).to(device) for each in (keys, present)))
-            # Neither the marks nor the padding.
-            inner = present.copy()
-            inner[:, 0] = False
-            inner[np.arange(len(windows)), present.sum(1) - 1] = False
-            found.append(vectors[torch.from_numpy(inner).to(device)])
-        return torch.cat(found)[torch.from_numpy(self.rows).to(device)]
-
-    def of_units(self, vectors: "Tensor") -> "Tensor":
-        """[N, D] → [U, D] the mean of each unit's characters."""
-        import torch
-
-        units = torch.from_numpy(self.units).to(vectors.device)
-        n_units = sum(self.lengths)
-        sums = vectors.new_zeros(n_units + 1, vectors.shape[1])
-        counts = torch.bincount(units, minlength=n_units + 1).clamp(min=1)
-        return (sums.index_add(0, units, vectors) / counts[:, None])[1:]
-
-    def _batches(self, most: int) -> Iterator[Sequence[Segment]]:
-        """Windows of like length, the longest first, of at most so many characters."""
-        start = 0
-        while start < len(self.windows):
-            first = self.windows[start]
-            n = max(1, most // (first.end - first.start))
-            yield self.windows[start : start + n]
-            start += n
-
-    def _arrays(
-        self, windows: Sequence[Segment], characters: Characters
-    ) -> tuple[Ints, NDArray[np.bool_]]:
-        """[B, C] keys with marks, and [B, C] what is not padding."""
-        longest = windows[0].end - windows[0].start + 2
-        keys = np.full((len(windows), longest), characters.mark(PAD), dtype=np.int64)
-        keys[:, 0] = characters.mark(START)
-        for row, window in enumerate(windows):
-            text = self.texts[window.text][window.start : window.end]
-            keys[row, 1 : len(text) + 1] = characters.keys(text)
-            keys[row, len(text) + 1] = characters.mark(END)
-        lengths = np.array([window.end - window.start + 2 for window in windows])
-        return keys, np.arange(longest) < lengths[:, None]
-
-
-def _rows(texts: Sequence[str], windows: Sequence[Segment]) -> Ints:
-    """[N] as in `TextsAsWindows`. Where two windows share characters, each has the half that is
-    farther from its end."""
-    firsts = np.cumsum([0, *map(len, texts)])
-    rows = np.zeros(int(firsts[-1]), dtype=np.int64)
-    places = np.cumsum([1, *(window.end - window.start for window in windows)])
-    reached = dict.fromkeys(range(len(texts)), 0)  # up to where windows of a text have come
-    order = sorted(range(len(windows)), key=lambda n: (windows[n].text, windows[n].start))
-    for number in order:
-        window = windows[number]
-        start = (window.start + max(window.start, reached[window.text])) // 2
-        offset = int(firsts[window.text])
-        rows[offset + start : offset + window.end] = np.arange(
-            places[number] + start - window.start,
-            places[number] + window.end - window.start,
-        )
-        reached[window.text] = window.end
-    return rows

@@ -1,8 +1,10 @@
 """Encoders of characters as plain torch modules: BERT's Transformer, and LSTMs in two directions.
 
-Shapes: B blocks, C characters with marks, H heads, D width, K keys.
+Shapes: B blocks, C characters with marks, H heads, D width, K keys, N characters of all texts,
+U units of them.
 """
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
@@ -10,6 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from ..nn.dropout import Dropout
+from ..text.units import Ints
+from .batch import WindowBatch
 from .recipes import Network
 
 EPSILON = 1e-12  # of the normalisation, as BERT has it
@@ -114,7 +118,7 @@ class BertLayer(nn.Module):
         return out
 
 
-class CharacterTransformer(nn.Module):
+class Bert(nn.Module):
     """BERT's encoder (Devlin et al., 2019), under the names that its weights have."""
 
     def __init__(self, sizes: EncoderSizes, dropout: float) -> None:
@@ -196,9 +200,31 @@ class Encoder(nn.Module):
             return torch.cat(outputs, dim=2)
         return torch.stack(outputs).mean(0)
 
+    def of_characters(self, batches: Iterable[WindowBatch], rows: Ints) -> Tensor:
+        """rows: [N] of each character, its place among those of all windows, from 1; 0 where it is
+        in none. Returns [N, width], zeros for those in none."""
+        device = next(self.parameters()).device
+        found = [torch.zeros(1, self.width, device=device)]
+        for batch in batches:
+            keys, present, inner = (
+                torch.from_numpy(array).to(device)
+                for array in (batch.keys, batch.present, batch.inner)
+            )
+            found.append(self(keys, present)[inner])
+        return torch.cat(found)[torch.from_numpy(rows).to(device)]
 
-def make_encoder(sizes: EncoderSizes, dropout: float) -> CharacterTransformer | TwoWayLSTM:
-    kind = CharacterTransformer if sizes.network == "transformer" else TwoWayLSTM
+
+def mean_of_units(vectors: Tensor, units: Ints, n_units: int) -> Tensor:
+    """Of the characters [N, D] of each unit, given the number [N] of each character's unit, from 1;
+    0 where it is in none. Returns [U, D]."""
+    numbers = torch.from_numpy(units).to(vectors.device)
+    sums = vectors.new_zeros(n_units + 1, vectors.shape[1])
+    counts = torch.bincount(numbers, minlength=n_units + 1).clamp(min=1)
+    return (sums.index_add(0, numbers, vectors) / counts[:, None])[1:]
+
+
+def make_encoder(sizes: EncoderSizes, dropout: float) -> Bert | TwoWayLSTM:
+    kind = Bert if sizes.network == "transformer" else TwoWayLSTM
     return kind(sizes, dropout)
 
 

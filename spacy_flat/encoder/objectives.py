@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from .network import (
     EPSILON,
-    CharacterTransformer,
+    Bert,
     EncoderSizes,
     TwoWayLSTM,
     embedding_width,
@@ -57,7 +57,7 @@ class MaskedLM(nn.Module):
 
     def __init__(self, sizes: EncoderSizes, options: PretrainOptions) -> None:
         super().__init__()
-        self.encoder = CharacterTransformer(sizes, options.dropout)
+        self.encoder = Bert(sizes, options.dropout)
         self.head = MaskedHead(sizes.width, sizes.keys)
 
     def forward(self, batch: PretrainBatch) -> Tensor:
@@ -73,7 +73,7 @@ class ReplacedTokens(nn.Module):
 
     def __init__(self, sizes: EncoderSizes, options: PretrainOptions) -> None:
         super().__init__()
-        self.encoder = CharacterTransformer(sizes, options.dropout)
+        self.encoder = Bert(sizes, options.dropout)
         self.head = nn.ModuleDict(
             {
                 "dense": make_linear(sizes.width, sizes.width),
@@ -81,7 +81,7 @@ class ReplacedTokens(nn.Module):
             }
         )
         smaller = EncoderSizes(**{**sizes.to_json(), "layers": options.generator_layers})
-        self.generator = CharacterTransformer(smaller, options.dropout)
+        self.generator = Bert(smaller, options.dropout)
         self.generator.embeddings = self.encoder.embeddings
         self.generator_head = MaskedHead(sizes.width, sizes.keys)
 

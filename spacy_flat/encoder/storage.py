@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "vocab.txt"
 PREFIXES = ("", *(f"{name}." for name in NETWORKS))
-# Settings of a BERT that `CharacterTransformer` computes as if they were these.
+# Settings of a BERT that `Bert` computes as if they were these.
 SUPPORTED = {"hidden_act": "gelu", "position_embedding_type": "absolute"}
 OLD_NAMES = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
 

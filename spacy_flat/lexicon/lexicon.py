@@ -384,6 +384,9 @@ class Lexicon:
         """
         return cls._restore(*storage.from_disk(Path(path)))
 
+    def __copy__(self) -> "Lexicon":
+        return self._restore(self._content, self._settings)  # content never changes, it is replaced
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Lexicon.from_bytes, (self.to_bytes(),)
 

@@ -11,7 +11,8 @@ Activation = Literal["relu", "leaky_relu", "gelu"]
 
 @dataclass(frozen=True)
 class NetworkOptions(Options):
-    """Options that the networks share. Dropouts may be changed after training, nothing else."""
+    """Options that the networks share. Those that are not fixed are of training alone: they may be
+    changed before it goes on."""
 
     block: ClassVar[str] = "network"
 

@@ -21,17 +21,19 @@ def find_device(placement: str) -> torch.device:
 
         return get_torch_default_device()
     n_devices = {
+        "cpu": 1,
+        "meta": 1,  # shapes alone
         "cuda": torch.cuda.device_count() if torch.cuda.is_available() else 0,
         "mps": int(torch.backends.mps.is_available()),
     }
     kind, _, number = placement.partition(":")
     try:
-        is_there = int(number or 0) < n_devices.get(kind, 1)  # torch's own numbers wrap around
+        is_there = int(number or 0) < n_devices.get(kind, 0)  # torch's own numbers wrap around
         device = torch.device(placement)
     except (ValueError, RuntimeError):  # it is no name of a device
         is_there = False
     if not is_there:
-        found = [f"{name}:{n}" for name, count in n_devices.items() for n in range(count)]
+        found = [f"{name}:{n}" for name in ("cuda", "mps") for n in range(n_devices[name])]
         words = {"device": placement, "found": ", ".join(["cpu", *found])}
         raise ValueError(Errors.F350.format(**words))
     return device

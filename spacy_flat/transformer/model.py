@@ -130,15 +130,11 @@ def replaced_config(transformer: Settings, listener: Settings) -> Settings:
 
 
 def load_encoder(model: TransformerModel, X: object = None, Y: object = None) -> None:
-    """Load weights and tokenizer, unless there are some already.
+    """Load weights and tokenizer.
 
     Raises OSError (F364) where they can't be loaded, ValueError (F362) for a tokenizer that can't
     be used, or (F363) for windows that the encoder is too short for.
     """
-    shim = _shim(model)
-    shim.steps = 0
-    if shim.is_initialised:
-        return
     from transformers import AutoConfig, AutoModel, AutoTokenizer
 
     from .network import CharacterTransformer
@@ -155,12 +151,14 @@ def load_encoder(model: TransformerModel, X: object = None, Y: object = None) ->
     if options.window + 2 > places:
         raise ValueError(Errors.F363.format(name=name, places=places, window=options.window))
     model.attrs["encoder"] = PieceEncoder.of(tokenizer, name)
+    shim = _shim(model)
+    shim.steps = 0
     plain = {**config.to_dict(), "_name_or_path": "", "torch_dtype": "float32"}
     shim.adopt(
         CharacterTransformer(encoder, options.layers),
         {"encoder": plain, "options": options.fixed()},
     )
-    model.set_dim("nO", config.hidden_size)
+    model.set_dim("nO", config.hidden_size, force=True)
 
 
 def places_of(encoder: Any) -> int:
@@ -179,13 +177,13 @@ def read_characters(
     `TransformerData`, and a token's pieces are its characters."""
     from .data import character_batch
 
-    shim, encoder = _shim(model), model.attrs["encoder"]
+    shim, encoder, options = _shim(model), model.attrs["encoder"], model.attrs["options"]
     if is_train:
         shim.settle()
     texts = [characters_of(doc) for doc in docs]
-    learns = is_train and shim.learns
+    learns = is_train and options.tuned and shim.learns
     with shim.training() if learns else shim.predicting() as network:
-        vectors = network(encoder.batches(texts, model.attrs["options"]))
+        vectors = network(encoder.batches(texts, options))
     if learns:
         shim.await_gradient()
 

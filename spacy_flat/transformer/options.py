@@ -13,7 +13,7 @@ Layers = Literal["last", "mean_of_last_four"]
 class CharacterTransformerOptions(Options):
     """Options of an encoder that gives one vector a character.
 
-    Raises ValueError (F300) for an overlap outside 0 to window / 2.
+    Raises ValueError as `Options`, and (F360) for an overlap above half of the window.
     """
 
     block: ClassVar[str] = "network"
@@ -37,8 +37,11 @@ class CharacterTransformerOptions(Options):
     batch_pieces: int = option(
         4096, "characters, with padding, that are computed at once in prediction", least=1
     )
+    tuned: bool = option(
+        True, "train the encoder with the components that listen; false: it never learns"
+    )
     frozen_steps: int = option(
-        0, "first steps of a training in which the encoder does not learn", least=0
+        0, "first steps of a training in which a tuned encoder does not learn yet", least=0
     )
     warmup_steps: int = option(
         0, "steps behind these over which the encoder's learning rate rises to its full", least=0

@@ -115,7 +115,7 @@ def test_sizes_are_those_of_rounded_encoders(pretrained: Pretrained) -> None:
 
 
 def encoder_weights(nlp: Language) -> list[torch.Tensor]:
-    (beneath,) = Compactor(nlp).encoders
+    (beneath,) = Compactor(nlp).beneath
     return [each.detach().clone() for each in beneath.shim.module.parameters()]
 
 

@@ -1,8 +1,10 @@
 """`spacy-flat.Encoder.v1` beneath components, and by itself."""
 
+import inspect
 import pickle
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from thinc.api import fix_random_seed
 
 from spacy_flat.compaction import Amount, Bits, Compactor
 from spacy_flat.encoder.model import build_encoder
+from spacy_flat.encoder.options import EncoderOptions
 from spacy_flat.encoder.recipes import Objective
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.text.initialise import shim_of, shims_of
@@ -537,6 +540,12 @@ def test_dropout_in_training_only(objective: Objective, pretrained: Pretrained) 
 def refused(code: str, make: Callable[[], object]) -> None:
     with pytest.raises((ValueError, FileNotFoundError), match=code):
         make()
+
+
+def test_the_architecture_has_the_defaults_of_the_options() -> None:
+    parameters = inspect.signature(build_encoder).parameters
+    defaults = {name: each.default for name, each in parameters.items() if name != "path"}
+    assert defaults == asdict(EncoderOptions())
 
 
 def test_wrong_settings(pretrained: Pretrained, tmp_path: Path) -> None:

@@ -252,6 +252,22 @@ def test_the_largest_that_fits(pipeline: Language) -> None:
     assert pipeline.to_bytes() == after == compacted
 
 
+@pytest.mark.parametrize("known_words", [False, True])
+def test_words_that_are_added_between_two_calls(pipeline: Language, known_words: bool) -> None:
+    """They are no part of what the next call begins with, nor of what a failing one leaves."""
+    compactor = Compactor(pipeline)
+    compactor.count(TEXTS)
+    for _ in range(2):
+        compactor.apply(Amount(known_words=known_words))
+        flat(pipeline).lexicon.add(["药店开业"])
+        compactor.apply(Amount(known_words=known_words))
+        assert "药店开业" not in flat(pipeline).lexicon
+        with pytest.raises(ValueError, match="F372"):
+            compactor.apply(Amount(known_words=known_words), limit=1000)
+        assert "药店开业" not in flat(pipeline).lexicon
+        flat(pipeline).lexicon.add(["药店开业"])
+
+
 def test_nothing_to_make_compact() -> None:
     nlp = spacy.blank("zh")
     nlp.add_pipe("sentencizer")

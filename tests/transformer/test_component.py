@@ -151,6 +151,28 @@ def test_a_new_training_rests_again(tiny_bert: Path) -> None:
     assert not encoder(nlp).learns
 
 
+def test_a_new_training_begins_with_what_was_pretrained(tiny_bert: Path) -> None:
+    nlp = make(tiny_bert)
+    sgd = start(nlp)
+    before = weights(nlp)
+    learn(nlp, sgd, 2)
+    assert changed(nlp, before)
+    start(nlp)
+    assert not changed(nlp, before)
+
+
+def test_an_encoder_that_never_learns(tiny_bert: Path) -> None:
+    """What is above it does."""
+    nlp = make(tiny_bert, tuned=False)
+    sgd = start(nlp)
+    before = weights(nlp)
+    learn(nlp, sgd, 25)
+    assert found(nlp) == GOLD
+    assert not changed(nlp, before)
+    assert not encoder(nlp).module.training
+    assert not any(p.grad is not None for p in encoder(nlp).module.parameters())
+
+
 def test_multiplier_of_zero_freezes(tiny_bert: Path) -> None:
     nlp = make(tiny_bert)
     sgd = start(nlp, multipliers={"upstream": 0.0})

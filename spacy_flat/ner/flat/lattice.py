@@ -5,6 +5,7 @@ Shapes: B segments, C characters, M words, L = C + M nodes, characters first.
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -116,14 +117,15 @@ class LatticeEncoder(SegmentEncoder):
         return bands[words].astype(np.int64)
 
     def compact(self, indexes: Mapping[str, KeyIndex], known_words: bool) -> "LatticeEncoder":
-        """The same with smaller indexes, and without the gazetteer, which only training needs.
+        """The same with smaller indexes, a lexicon of its own, and without the gazetteer, which
+        only training needs.
 
         known_words: keep those words of the lexicon alone that have a key, or whose type says that
             they are names.
         """
         compacted = replace(super().compact(indexes, known_words), gazetteer=None)
         if not known_words:
-            return compacted
+            return replace(compacted, lexicon=copy(self.lexicon))
         words = compacted.words
         kept = np.isin(self.lexicon.types, self.name_types)
         kept[words.codes.astype(np.int64)] = True
