@@ -86,7 +86,8 @@ class Compactor:
 
     def apply(self, amount: Amount, limit: float | None = None) -> Amount:
         """Make the pipeline small. Each call begins with the pipeline as it was at the first one:
-        what it has learnt since is lost, and so are words added to its lexicon.
+        what it has learnt since is lost, and so are words added to its lexicon. The lexicons of its
+        components are other objects after each call.
 
         limit: bytes on disk. `min_count` becomes the smallest that fits, from that of `amount` on.
 

@@ -673,7 +673,8 @@ class Errors(metaclass=_Coded):
     F364 = (
         "{name}: the encoder can't be loaded. Give the path of a folder in the form of Hugging "
         "Face's (config.json, vocab.txt or tokenizer.json, and the weights), or the name of a "
-        "model there. {reason}"
+        "model there. `nlp.initialize` reads it also where the pipeline has been trained: to go on "
+        "with what it has, call `nlp.resume_training` instead. {reason}"
     )
     F365 = (
         "There is no transformer before the component that listens to one, or it has not been "
@@ -700,6 +701,11 @@ class Errors(metaclass=_Coded):
     F369 = (
         "The vectors that the component listens to are {width} wide, not {wanted}. Set width = "
         "{width} in the block model.tok2vec."
+    )
+
+    F377 = (
+        "{name}: the vectors of this encoder are {width} wide, the pipeline was made for {wanted}. "
+        "Make it anew to take another encoder."
     )
 
     # The translator

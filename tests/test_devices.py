@@ -167,13 +167,21 @@ def test_auto_is_where_thinc_computes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert find_device("cuda:1") == torch.device("cuda:1")
     with pytest.raises(ValueError, match=r"F350.*'cuda:2'.*cpu, cuda:0, cuda:1"):
         find_device("cuda:2")
-    with pytest.raises(ValueError, match=r"F350.*'xpu'"):  # which torch knows, and nothing here
-        find_device("xpu")
+    for other in ("xpu", "cpu:1"):  # which torch knows, and nothing here
+        with pytest.raises(ValueError, match=f"F350.*'{other}'"):
+            find_device(other)
     for far in ("cuda:128", "cuda:99999999999"):  # torch itself counts to 127
         with pytest.raises(ValueError, match=f"F350.*'{far}'"):
             find_device(far)
     monkeypatch.setattr(thinc.api, "get_torch_default_device", lambda: torch.device("meta"))
     assert find_device("auto") == torch.device("meta")
+
+
+def test_a_mac(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    assert find_device("mps") == torch.device("mps")
+    with pytest.raises(ValueError, match=r"F350.*'mps:1'.*cpu, .*mps:0"):
+        find_device("mps:1")
 
 
 @pytest.fixture

@@ -312,6 +312,19 @@ def test_dry_run_of_a_release(
     assert f"packages/zh_flat_{corpus}" not in out
 
 
+def test_dry_run_of_one_release(bare_project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """What it is given is what is checked."""
+    given = {"vars.corpus": "msra", "vars.config": "configs/my own.cfg", "vars.trained": "mine"}
+    project_run(bare_project, "check-release", overrides=given, dry=True)
+    assert "check.py msra flat 'configs/my own.cfg' mine --vars" in capfd.readouterr().out
+
+
+def test_dry_run_of_pretraining(bare_project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (bare_project / "text.txt").touch()
+    project_run(bare_project, "pretrain", overrides={"vars.pretrain_device": "mps"}, dry=True)
+    assert "--device mps" in capfd.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("settings", "files", "said"),
     [

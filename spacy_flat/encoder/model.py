@@ -106,9 +106,8 @@ def initialise(
     options.require("max_length", options.max_length <= longest, places)
     model.attrs["encoder"] = stored.characters
     config = {"options": options.fixed(), "sizes": sizes.to_json()}
-    shim = _shim(model)
-    shim.steps = 0
-    network = cast("Encoder", shim.initialise(config))
+    model.attrs["packed"] = False
+    network = cast("Encoder", _shim(model).initialise(config))
     network.encoder.load_state_dict(stored.weights)
     model.set_dim("nO", network.width, force=True)
 

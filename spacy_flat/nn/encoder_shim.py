@@ -3,7 +3,7 @@
 from typing import Any
 
 from thinc.api import Optimizer
-from torch import Tensor
+from torch import Tensor, nn
 
 from . import steps
 from .devices import AUTO
@@ -35,6 +35,11 @@ class EncoderShim(TorchShim):
         self._waits = False  # for a gradient
         self._asked: Optimizer | None = None  # for a step meanwhile
         super().__init__(build, config, placement)
+
+    def adopt(self, network: nn.Module, config: dict[str, Any]) -> nn.Module:
+        """As `TorchShim`; a new network has made no step, and waits for nothing."""
+        self.steps, self._waits, self._asked = 0, False, None
+        return super().adopt(network, config)
 
     @property
     def learns(self) -> bool:

@@ -133,7 +133,8 @@ def load_encoder(model: TransformerModel, X: object = None, Y: object = None) ->
     """Load weights and tokenizer.
 
     Raises OSError (F364) where they can't be loaded, ValueError (F362) for a tokenizer that can't
-    be used, or (F363) for windows that the encoder is too short for.
+    be used, (F363) for windows that the encoder is too short for, or (F377) for an encoder of
+    another width than the one before.
     """
     from transformers import AutoConfig, AutoModel, AutoTokenizer
 
@@ -150,15 +151,18 @@ def load_encoder(model: TransformerModel, X: object = None, Y: object = None) ->
     places = min(places_of(encoder), tokenizer.model_max_length)
     if options.window + 2 > places:
         raise ValueError(Errors.F363.format(name=name, places=places, window=options.window))
+    width = config.hidden_size
+    if model.has_dim("nO") and width != model.get_dim("nO"):  # to which others have adapted
+        words = {"name": name, "width": width, "wanted": model.get_dim("nO")}
+        raise ValueError(Errors.F377.format(**words))
     model.attrs["encoder"] = PieceEncoder.of(tokenizer, name)
-    shim = _shim(model)
-    shim.steps = 0
+    model.attrs["packed"] = False
     plain = {**config.to_dict(), "_name_or_path": "", "torch_dtype": "float32"}
-    shim.adopt(
+    _shim(model).adopt(
         CharacterTransformer(encoder, options.layers),
         {"encoder": plain, "options": options.fixed()},
     )
-    model.set_dim("nO", config.hidden_size, force=True)
+    model.set_dim("nO", width)
 
 
 def places_of(encoder: Any) -> int:

@@ -461,6 +461,27 @@ def test_batches_and_padding_change_nothing(objective: Objective, pretrained: Pr
     assert made.predict([]) == []
 
 
+@pytest.mark.parametrize("most", [1, 40, 1000])
+def test_batches_are_as_large_as_asked_for(most: int, pretrained: Pretrained) -> None:
+    """But for the two marks of each window, and a window that is larger alone."""
+    made = layer(pretrained("mlm"), batch_characters=most)
+    sizes = []
+    network = made.shims[0].module
+    network.register_forward_hook(lambda _, given, __: sizes.append(given[0].shape))
+    made.predict([spacy.blank("zh").make_doc(text) for text in [*TEXTS, "长江" * 40, "", " "]])
+    assert all(rows == 1 or rows * (length - 2) <= most for rows, length in sizes)
+    lengths = [length for _, length in sizes]
+    assert lengths == sorted(lengths, reverse=True)
+    n_windows = sum(rows for rows, _ in sizes)
+    assert len(sizes) == n_windows if most == 1 else len(sizes) < n_windows
+
+
+def test_white_space_alone_has_vectors_of_zeros(pretrained: Pretrained) -> None:
+    (vectors,) = layer(pretrained("mlm")).predict([spacy.blank("zh").make_doc("  ")])
+    assert len(vectors)
+    assert not vectors.any()
+
+
 @pytest.mark.parametrize("text", ["长江" * 40, "重庆，" * 30, "我在北京。" * 20, "a " * 50])
 def test_no_character_is_lost(text: str, pretrained: Pretrained) -> None:
     made = layer(pretrained("mlm"))

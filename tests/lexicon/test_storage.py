@@ -5,7 +5,7 @@ import json
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from importlib.metadata import version
@@ -62,6 +62,7 @@ def test_bytes_disk_pickle_and_copy_give_the_same(changed: Lexicon, tmp_path: Pa
         Lexicon.from_bytes(changed.to_bytes()),
         Lexicon.from_disk(tmp_path / "new" / "lexicon"),
         pickle.loads(pickle.dumps(changed)),
+        copy.copy(changed),
         copy.deepcopy(changed),
     ]
     for other in copies:
@@ -69,6 +70,13 @@ def test_bytes_disk_pickle_and_copy_give_the_same(changed: Lexicon, tmp_path: Pa
         other.add(["北京"])
         assert other.index("北京") == changed.size
     assert "北京" not in changed
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_copies_have_the_settings(copied: Callable[[Lexicon], Lexicon]) -> None:
+    other = copied(Lexicon(full_width=True, min_length=1))
+    other.add(["Ａ"])
+    assert list(other) == ["A"]
 
 
 @pytest.mark.filterwarnings("ignore:.*W001")

@@ -122,6 +122,18 @@ def test_a_step_is_made_once() -> None:
     assert weight(shim) == pytest.approx([value - 1.0 for value in before])
 
 
+def test_a_new_network_waits_for_nothing() -> None:
+    """A training may have ended while a gradient was awaited."""
+    shim = make(frozen_steps=1)
+    learn(shim, SGD(1.0))
+    shim.await_gradient()
+    shim.finish_update(SGD(1.0))
+    shim.initialise({"width": 2})
+    assert not shim.learns
+    shim.finish_update(SGD(1.0))
+    assert shim.learns
+
+
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda shim: pickle.loads(pickle.dumps(shim))])
 def test_copies_are_as_the_original(copied: Callable[[EncoderShim], EncoderShim]) -> None:
     """Also as to where it computes, and how far its training has come."""

@@ -16,6 +16,7 @@ from ner.conftest import GOLD, TEXTS, blank, examples_of, found
 from spacy.language import Language
 from spacy.training import Example
 
+from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.text.initialise import shim_of
 
 from .conftest import (
@@ -159,6 +160,29 @@ def test_a_new_training_begins_with_what_was_pretrained(tiny_bert: Path) -> None
     assert changed(nlp, before)
     start(nlp)
     assert not changed(nlp, before)
+
+
+def test_another_encoder_of_another_width(tmp_path: Path) -> None:
+    """Whoever listens has adapted to the first one, which stays."""
+    nlp = make(save_encoder(tmp_path / "bert"))
+    learn(nlp, start(nlp), 1)
+    before = weights(nlp)
+    shutil.rmtree(tmp_path / "bert")
+    save_encoder(tmp_path / "bert", hidden_size=32)
+    with pytest.raises(ValueError, match=r"F377.*bert: .* 32 wide.* 16"):
+        start(nlp)
+    assert not changed(nlp, before)
+
+
+def test_learning_may_end(tiny_bert: Path, tmp_path: Path) -> None:
+    """Whether an encoder learns is no part of what was trained."""
+    nlp = make(tiny_bert)
+    learn(nlp, start(nlp), 1)
+    nlp.to_disk(tmp_path)
+    again = spacy.load(tmp_path, config={"components.transformer.model.network.tuned": False})
+    assert not changed(again, weights(nlp))
+    learn(again, again.resume_training(sgd=AdamW(0.02)), 2)  # type: ignore[arg-type]
+    assert not changed(again, weights(nlp))
 
 
 def test_an_encoder_that_never_learns(tiny_bert: Path) -> None:
