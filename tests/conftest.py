@@ -14,21 +14,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import srsly
 from hypothesis import settings
 from spacy.language import Language
 from spacy.util import load_config
 from weasel.cli.run import project_run
 
 from spacy_flat.lexicon import sources
+from spacy_flat.packing import look_up_once
 
 # How long an example takes says something of the machine's load, not of the code.
 settings.register_profile("tests", deadline=None)
 settings.load_profile("tests")
 
-# srsly looks for entry points of its own in all that is installed each time that it packs anything:
-# two thirds of the time that it takes to save many small Docs.
-srsly.msgpack_encoders.entry_points = srsly.msgpack_decoders.entry_points = False
+look_up_once()
 
 ROOT = Path(__file__).parents[1]
 SIZES = {"train": 40, "dev": 10, "test": 10}

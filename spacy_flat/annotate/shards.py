@@ -15,6 +15,7 @@ import srsly
 from pyarrow import NativeFile
 
 from ..errors import Errors
+from ..packing import look_up_once
 from .addresses import Folder
 from .rows import Failure, parse_attributes, record_of, schema_of
 from .settings import Format, Settings
@@ -193,6 +194,7 @@ class DocsShard:
     def __init__(self, file: NativeFile, settings: Settings) -> None:
         from spacy.tokens import DocBin
 
+        look_up_once()
         self.file = file
         self.docs = DocBin(store_user_data=True)
 

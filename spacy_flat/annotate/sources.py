@@ -17,6 +17,7 @@ from pyarrow.fs import FileSystem, FileType
 
 from ..errors import Errors, Warnings
 from ..files import BYTE_ORDER_MARK
+from ..packing import look_up_once
 from .addresses import open_address, walk
 from .rows import Failure, Row
 from .settings import Settings
@@ -320,6 +321,7 @@ def open_parquet(file: File) -> pq.ParquetFile:
 def open_docs(file: File) -> DocBin:
     from spacy.tokens import DocBin
 
+    look_up_once()
     fs, path = file.open()
     with fs.open_input_file(path) as stream:
         return DocBin().from_bytes(stream.read())

@@ -16,6 +16,7 @@ from spacy.vocab import Vocab
 
 from ..errors import Errors
 from ..files import read_text_lines, replacing
+from ..packing import look_up_once
 from ..wording import counted
 from . import ner, pairs, parallel, poems
 from .sentence import Repairs
@@ -88,6 +89,7 @@ def convert_file(source: Path, target: Path, options: ConvertOptions) -> Summary
 
 def new_docs() -> DocBin:
     """A DocBin for the Docs of any task."""
+    look_up_once()
     return DocBin(attrs=["ENT_IOB", "ENT_TYPE"], store_user_data=True)
 
 

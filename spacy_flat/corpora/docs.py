@@ -17,6 +17,7 @@ from spacy.vocab import Vocab
 
 from ..errors import Errors
 from ..files import read_text_lines, require_exists
+from ..packing import look_up_once
 
 
 def read_docs(path: Path, vocab: Vocab) -> list[Doc]:
@@ -83,6 +84,7 @@ def _reading(path: Path) -> Iterator[None]:
     if path.is_dir():
         raise IsADirectoryError(Errors.F002.format(path=path))
     require_exists(path)
+    look_up_once()
     try:
         yield
     except (zlib.error, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:

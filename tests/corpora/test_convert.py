@@ -7,6 +7,7 @@ from time import process_time
 
 import pytest
 import spacy
+import srsly
 from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import Doc, DocBin
@@ -50,6 +51,15 @@ def test_characters(tmp_path: Path) -> None:
 def test_sentences_without_entities_are_annotated_as_such(tmp_path: Path) -> None:
     docs, _ = convert(tmp_path, "好 O\n")
     assert [token.ent_iob_ for token in docs[0]] == ["O"]
+
+
+def test_entry_points_are_looked_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lookups: list[str] = []
+    for registry in (srsly.msgpack_encoders, srsly.msgpack_decoders):
+        monkeypatch.setattr(registry, "entry_points", True)
+        monkeypatch.setattr(registry, "get_entry_points", lambda: lookups.append("") or {})
+    convert(tmp_path, "好 O\n\n" * 20)
+    assert len(lookups) == 2
 
 
 def test_words(tmp_path: Path) -> None:
