@@ -35,7 +35,8 @@ import spacy
 import torch
 from report import environment, format_table, write_json
 
-from spacy_flat.annotate.run import Cluster, run
+from spacy_flat.annotate.on_ray import Cluster
+from spacy_flat.annotate.run import run
 from spacy_flat.annotate.settings import Settings
 
 SENTENCES = Path(__file__).parents[1] / "assets/release/msra.jsonl"
@@ -147,6 +148,7 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
 def clocks(folder: Path, path: Path, rows: int, shard: int) -> Iterator[tuple[str, Clock]]:
     yield "nlp.pipe", piped(path, rows, 1)
     yield "nlp.pipe, n_process=2", piped(path, rows, 2)
+    yield "one process", annotated(folder, path, rows, None, shard)
     yield "1 actor", annotated(folder, path, rows, 1, shard)
     yield "2 actors", annotated(folder, path, rows, 2, shard)
 
@@ -175,13 +177,14 @@ def piped(path: Path, rows: int, processes: int) -> Clock:
     return clock
 
 
-def annotated(folder: Path, path: Path, rows: int, actors: int, shard_rows: int) -> Clock:
+def annotated(folder: Path, path: Path, rows: int, actors: int | None, shard_rows: int) -> Clock:
     number = len(list(folder.iterdir()))
     file = folder / f"{number}.txt"
     file.write_text("".join(f"{text}\n" for text in texts(rows)), "utf-8")
     clock = Clock()
     out = str(folder / f"{number}.out")
-    run([str(file)], out, Settings(str(path)), Cluster(actors=actors), shard_rows, clock.watch)
+    cluster = None if actors is None else Cluster(actors=actors)
+    run([str(file)], out, Settings(str(path)), cluster, shard_rows, clock.watch)
     return clock
 
 

@@ -838,7 +838,7 @@ class Errors(metaclass=_Coded):
         "that the training began with, or another folder."
     )
     # Annotating at scale
-    F460 = "Annotating at scale needs {module}. Run: pip install 'spacy-flat[distributed]'"
+    F460 = "To annotate needs {module}. Run: pip install {module}"
     F461 = "{path}: no such file or folder. Check the address."
     F462 = (
         "{path}: its name does not say what it holds. Rename it: files of texts end in one of "
@@ -861,8 +861,8 @@ class Errors(metaclass=_Coded):
     F468 = "There is no doc._.{name} in the pipeline {pipeline}. Check the name of the attribute."
     F469 = "{name}: there is no type {type!r} of columns. Choose one of: {types}."
     F470 = (
-        "No Ray cluster could be {action}: {reason}. Check its address, and that it has the same "
-        "versions of Ray and Python."
+        "Can't join the Ray cluster at {address}: {reason}. Check its address, and that it has the "
+        "same versions of Ray and Python."
     )
     F471 = "No actor could load the pipeline: {reason}"
     F472 = "Byte {offset} of the line is not UTF-8. Convert the file first, for example with iconv."
@@ -895,6 +895,14 @@ class Errors(metaclass=_Coded):
     )
     F486 = "it has changed since the run began. Choose another folder to begin anew."
     F487 = "{path}: this code can't be imported. Check the path, and that it runs by itself."
+    F488 = (
+        "Several processes and clusters need {module}. Run: pip install "
+        "'spacy-flat[distributed]'; or annotate in one process, without --actors and --address."
+    )
+    F489 = (
+        "Ray can't start on this machine: {reason}. Free some memory and try again, or annotate in "
+        "one process, without Ray, with --actors 1."
+    )
 
 
 class Warnings(metaclass=_Coded):

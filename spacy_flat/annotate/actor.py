@@ -1,4 +1,4 @@
-"""An actor: a pipeline in a process of its own, which annotates one shard after the other."""
+"""A pipeline that annotates one shard after the other, in this process or an actor's."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class UnreadError(Exception):
 
 
 class Annotator:
-    """Annotates shards. Ray makes one in each actor, which lives as long as the run."""
+    """Annotates shards. In Ray, each actor has one, which lives as long as the run."""
 
     def __init__(self, settings: Settings, out: str) -> None:
         """Load the pipeline.
@@ -67,8 +67,12 @@ class Annotator:
             attempt = Attempt.begin(self.folder, shard.name)
             if attempt is None:
                 return Outcome(shard.name, given_up=True)
-            with self.nlp.memory_zone():
-                outcome = self.write(shard, attempt)
+            try:
+                with self.nlp.memory_zone():
+                    outcome = self.write(shard, attempt)
+            except (Exception, KeyboardInterrupt):
+                attempt.end()  # since the process did not die of it
+                raise
             attempt.end()
             return outcome
         except UnreadError as error:

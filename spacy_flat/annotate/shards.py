@@ -53,7 +53,10 @@ class Plan:
             "settings": self.identity,
             "files": [asdict(file) for file in self.files],
             "shards": [
-                [shard.name, numbers[shard.file], shard.offset, shard.first, shard.rows]
+                [
+                    *(shard.name, numbers[shard.file], shard.offset, shard.first),
+                    *(shard.rows, shard.empty),
+                ]
                 for shard in self.shards
             ],
             "unread": self.unread,
@@ -108,18 +111,21 @@ def listed(names: Sequence[str]) -> str:
 # A shard
 
 
-def prepare(folder: Folder) -> None:
-    """Make the folders within."""
+def prepare(folder: Folder, keep_attempts: bool = False) -> None:
+    """Make the folders within.
+
+    keep_attempts: of an earlier run, which may have died of a row in this very process.
+    """
     for within in (ROWS, FAILED, ATTEMPTS):
         folder.make(within)
-    tidy(folder)
+    tidy(folder, keep_attempts)
 
 
-def tidy(folder: Folder) -> None:
+def tidy(folder: Folder, keep_attempts: bool = False) -> None:
     """Delete what processes that died have left half done."""
     for within in (ROWS, FAILED, ATTEMPTS):
         for name in folder.names(within):
-            if name.startswith(".") or within == ATTEMPTS:
+            if name.startswith(".") or (within == ATTEMPTS and not keep_attempts):
                 folder.delete(f"{within}/{name}")
 
 

@@ -64,7 +64,7 @@ class Shard:
     """Rows of a file that are annotated and written together.
 
     name: of the output. offset: of the first row, in bytes of the (unpacked) file of lines.
-    first: number of rows before it. rows: how many lines, records or Docs, empty lines too.
+    first: number of rows before it. rows: how many lines, records or Docs. empty: lines of them.
     """
 
     name: str
@@ -72,6 +72,12 @@ class Shard:
     offset: int
     first: int
     rows: int
+    empty: int = 0
+
+    @property
+    def filled(self) -> int:
+        """How many rows are not empty lines."""
+        return self.rows - self.empty
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -146,32 +152,32 @@ def cut(file: File, number: int, rows: int, settings: Settings) -> tuple[list[Sh
     """
     shards: list[Shard] = []
     try:
-        for offset, first, count in CUTS[kind_of(file.path) or "text"](file, rows, settings):
-            name = f"{number:05d}-{len(shards):05d}"
-            shards.append(Shard(name, file, offset, first, count))
+        for place in CUTS[kind_of(file.path) or "text"](file, rows, settings):
+            shards.append(Shard(f"{number:05d}-{len(shards):05d}", file, *place))
     except Exception as error:  # whatever pyarrow, msgpack and zlib raise on a damaged file
         return shards, str(error)
     return shards, ""
 
 
-Cut = tuple[int, int, int]  # offset, first, rows of a shard
+Cut = tuple[int, int, int, int]  # offset, first, rows and empty lines of a shard
 
 
 def cut_lines(file: File, rows: int, settings: Settings) -> Iterator[Cut]:
     """So many lines each. Where reading fails, the lines before that are a shard too."""
-    offset, end, first, count = 0, 0, 0, 0
+    offset = end = first = count = empty = 0
     failure: Exception | None = None
     try:
         for line in read_lines(file):
             if count == rows:
-                yield offset, first, count
-                offset, first, count = end, first + count, 0
+                yield offset, first, count, empty
+                offset, first, count, empty = end, first + count, 0, 0
             end += len(line)
             count += 1
+            empty += is_empty(line)
     except (OSError, ValueError) as error:
         failure = error
     if count:
-        yield offset, first, count
+        yield offset, first, count, empty
     if failure is not None:
         raise failure
 
@@ -187,12 +193,12 @@ def cut_parquet(file: File, rows: int, settings: Settings) -> Iterator[Cut]:
             raise ValueError(Errors.F476.format(column=settings.text, columns=", ".join(columns)))
         total = table.metadata.num_rows
     for first in range(0, total, rows):
-        yield 0, first, min(rows, total - first)
+        yield 0, first, min(rows, total - first), 0
 
 
 def cut_docs(file: File, rows: int, settings: Settings) -> Iterator[Cut]:
     """All Docs: the file is read whole anyway."""
-    yield 0, 0, len(open_docs(file))
+    yield 0, 0, len(open_docs(file)), 0
 
 
 CUTS: dict[Kind, Callable[[File, int, Settings], Iterator[Cut]]] = {
@@ -265,9 +271,13 @@ def read_raw(shard: Shard) -> Iterator[tuple[int, bytes]]:
     """Number and content of the lines of a shard that are not empty."""
     lines = read_lines(shard.file, shard.offset, shard.first)
     for line, raw in enumerate(islice(lines, shard.rows), shard.first + 1):
-        raw = raw.removeprefix(BYTE_ORDER_MARK)  # files that were joined have some within
-        if raw.strip():
-            yield line, raw
+        if not is_empty(raw):
+            yield line, raw.removeprefix(BYTE_ORDER_MARK)
+
+
+def is_empty(line: bytes) -> bool:
+    # Files that were joined have marks within.
+    return not line.removeprefix(BYTE_ORDER_MARK).strip()
 
 
 def read_lines(file: File, offset: int = 0, first: int = 0) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""`python -m spacy flat annotate`: texts without end, annotated by many processes."""
+"""`python -m spacy flat annotate`: texts without end, annotated by one process or many."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from ..wording import counted
 from ._devices import Device
 
 if TYPE_CHECKING:
+    from ..annotate.on_ray import Cluster
     from ..annotate.run import Summary
 
 
@@ -64,7 +65,12 @@ def annotate(
         ),
     ] = None,
     actors: Annotated[
-        int, typer.Option(help="Processes with a pipeline each; 0 for one a CPU (or GPU)", min=0)
+        int,
+        typer.Option(
+            help="Processes with a pipeline each; 0 for one a CPU (or GPU). 1 needs no Ray, and "
+            "without Ray 0 is 1",
+            min=0,
+        ),
     ] = 0,
     gpus_per_actor: Annotated[
         float, typer.Option(help="GPUs of each actor, also a part of one", min=0.0)
@@ -81,19 +87,19 @@ def annotate(
         bool, typer.Option("--verbose", "-V", help="Show Ray's own messages and progress")
     ] = False,
 ) -> None:
-    """Annotate large numbers of texts in several processes, on this machine or on a Ray cluster.
+    """Annotate large numbers of texts in one process, or in several on this machine or on a Ray
+    cluster.
 
     DIR/rows gets a file for each shard of the input: id, text, entities, cats and the attributes
     that are asked for. Rows that fail are written to DIR/failed with the reason, and the exit code
     is then 1. The same command goes on with a run that was stopped: finished shards stay as they
     are.
     """
-    for module in ("ray", "pyarrow", "pandas"):
-        if find_spec(module) is None:
-            raise ImportError(Errors.F460.format(module=module))
+    if find_spec("pyarrow") is None:
+        raise ImportError(Errors.F460.format(module="pyarrow"))
     if attributes and format is not Format.parquet:
         raise ValueError(Errors.F174.format(option="--attribute", kind="--format spacy"))
-    from ..annotate.run import Cluster, run
+    from ..annotate.run import run
     from ..annotate.settings import Settings
 
     if Path(pipeline).is_dir():
@@ -109,10 +115,28 @@ def annotate(
         gpu=gpus_per_actor > 0,
         device=device,
     )
-    cluster = Cluster(address, actors, gpus_per_actor, verbose)
+    cluster = cluster_of(address, actors, gpus_per_actor, verbose)
     with tqdm(unit=" rows", disable=verbose) as bar:
         summary = run(inputs, out, settings, cluster, shard_rows, partial(show, bar))
     report(out, summary)
+
+
+def cluster_of(address: str, actors: int, gpus: float, verbose: bool) -> Cluster | None:
+    """Where to annotate; None for this process: where one is asked for, or Ray is missing.
+
+    Raises ImportError (F488) where several processes or a cluster are asked for without Ray.
+    """
+    if actors == 1 and not address:
+        return None
+    missing = [module for module in ("ray", "pandas") if find_spec(module) is None]
+    if missing and (actors or address):
+        raise ImportError(Errors.F488.format(module=missing[0]))
+    if missing:
+        msg.info(f"{missing[0]} is not installed: annotating in one process")
+        return None
+    from ..annotate.on_ray import Cluster
+
+    return Cluster(address, actors, gpus, verbose)
 
 
 def show(bar: tqdm, done: int, total: int) -> None:

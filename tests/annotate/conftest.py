@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,11 @@ import pytest
 import spacy
 from typer.testing import CliRunner, Result
 
-pytest.importorskip("ray", reason="ray is not installed")
+pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
 from spacy_flat.annotate import run as running
-from spacy_flat.annotate.actor import Annotator, Outcome
-from spacy_flat.annotate.addresses import Folder
+from spacy_flat.annotate.actor import Annotator
 from spacy_flat.annotate.settings import Settings
-from spacy_flat.annotate.sources import Shard
 from spacy_flat.cli import app
 
 from . import slow
@@ -42,17 +40,15 @@ def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> list[Annotator]:
-    """Shards are annotated in this process, one after the other. The annotators of all runs."""
-    made = []
+    """The annotators of all runs in this process."""
+    made: list[Annotator] = []
 
-    def outcomes(
-        shards: Sequence[Shard], folder: Folder, settings: Settings, cluster: object
-    ) -> Iterator[Outcome]:
-        assert "://" in folder.absolute or Path(folder.absolute).is_absolute()
-        made.append(Annotator(settings, folder.absolute))
-        yield from map(made[-1].annotate, shards)
+    def make(settings: Settings, out: str) -> Annotator:
+        assert "://" in out or Path(out).is_absolute()
+        made.append(Annotator(settings, out))
+        return made[-1]
 
-    monkeypatch.setattr(running, "outcomes", outcomes)
+    monkeypatch.setattr(running, "Annotator", make)
     return made
 
 
@@ -61,11 +57,12 @@ Annotate = Callable[..., Result]
 
 @pytest.fixture
 def annotate(here: object, pipeline: Path, tmp_path: Path, monkeypatch: Any) -> Annotate:
-    """The command, with the pipeline, on what is in the working directory."""
+    """The command in one process, with the pipeline, on what is in the working directory."""
     monkeypatch.chdir(tmp_path)
 
     def command(*arguments: str, pipeline: str = str(pipeline), out: str = "out") -> Result:
-        return CliRunner().invoke(app, ["annotate", pipeline, *arguments, "--out", out])
+        words = ["annotate", pipeline, "--actors", "1", *arguments, "--out", out]
+        return CliRunner().invoke(app, words)
 
     return command
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -11,21 +10,35 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from spacy_flat.annotate.run import run
+from spacy_flat.annotate.settings import Settings
 from spacy_flat.cli import app
 
-from .conftest import Annotate, write_lines
+from .conftest import Annotate, table, write_lines
 
 
-@pytest.mark.parametrize("missing", ["ray", "pyarrow", "pandas"])
-def test_without_the_extra(annotate: Annotate, monkeypatch: Any, missing: str) -> None:
-    find = importlib.util.find_spec
-    monkeypatch.setattr(
-        sys.modules["spacy_flat.cli.annotate"],
-        "find_spec",
-        lambda name: None if name == missing else find(name),
-    )
-    output = " ".join(annotate("a.jsonl").output.split())
-    assert f"[F460] Annotating at scale needs {missing}. Run: pip install 'spacy-flat[" in output
+def test_without_pyarrow(annotate: Annotate, monkeypatch: Any) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert "[F460]" in annotate("a.jsonl").output
+
+
+@pytest.mark.parametrize("missing", ["ray", "pandas"])
+def test_without_ray(annotate: Annotate, monkeypatch: Any, missing: str) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    Path("a.txt").write_text("重庆\n", "utf-8")
+    assert "[F488]" in annotate("a.txt", "--actors", "2").output
+    assert "[F488]" in annotate("a.txt", "--address", "auto").output
+    assert annotate("a.txt", "--actors", "0").exit_code == 0
+    assert table()["a.txt:1"]["entities"][0]["text"] == "重庆"
+
+
+def test_the_total_counts_rows(pipeline: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"\n1\n \n\xef\xbb\xbf\n2\n3\n\n")
+    told: list[tuple[int, int]] = []
+    settings, watch = Settings(str(pipeline)), lambda *counts: told.append(counts)
+    for _ in range(2):
+        run([str(tmp_path / "a.txt")], str(tmp_path / "out"), settings, None, 4, watch)
+    assert told == [(0, 3), (1, 3), (3, 3), (3, 3)]
 
 
 def test_commands_do_not_import_it() -> None:

@@ -13,10 +13,13 @@ from typing import Any
 
 import pytest
 
-from spacy_flat.annotate.run import Cluster, Summary, run
+pytest.importorskip("ray", reason="ray is not installed")
+
+from spacy_flat.annotate.on_ray import Cluster, cause_of
+from spacy_flat.annotate.run import Summary, run
 from spacy_flat.annotate.settings import Settings
 
-from .conftest import CODE, failed, make_pipeline, table, write_lines
+from .conftest import CODE, Annotate, failed, make_pipeline, table, write_lines
 
 MEMORY = 80 << 20  # of a node's object store, the least that Ray takes
 ROWS = 300
@@ -43,6 +46,34 @@ def slow_pipeline(tmp_path: Path) -> Path:
 
 def processes(folder: Path) -> list[int]:
     return [int(path.name) for path in (folder / "notes").iterdir()]
+
+
+def test_a_ray_that_does_not_start(annotate: Annotate, monkeypatch: Any) -> None:
+    """Its address is named where one was given."""
+
+    def fail(*arguments: object, **options: object) -> None:
+        raise RuntimeError("no memory")
+
+    monkeypatch.setattr("ray.init", fail)
+    Path("a.txt").write_text("重庆\n", "utf-8")
+    output = " ".join(annotate("a.txt", "--actors", "2").output.split())
+    assert "[F489] Ray can't start on this machine: no memory." in output
+    assert "address" not in output
+    output = " ".join(annotate("a.txt", "--address", "10.0.0.1:6379").output.split())
+    assert "[F470] Can't join the Ray cluster at 10.0.0.1:6379: no memory." in output
+
+
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [
+        ("ValueError: [F468] There is none.", "[F468] There is none."),
+        ("OSError: [E050] Can't find model 'x'.\n\nTwo lines.", "[E050] Can't find model 'x'."),
+        ("ImportError: no such thing", "[F471] No actor could load the pipeline: no such thing"),
+    ],
+)
+def test_what_is_told_of_an_actor_that_is_not_made(raised: str, told: str) -> None:
+    report = "The actor died: ray::Worker.__init__()\n  File x.py, line 1\n    raise it\n" + raised
+    assert cause_of(RuntimeError(report)).startswith(told)
 
 
 def test_an_actor_and_a_node_die(nodes: Any, slow_pipeline: Path, tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_other_settings(
 
 
 def test_how_a_run_is_done_may_change(annotate: Annotate, stopped: dict[str, int]) -> None:
-    options = ["--actors", "3", "--batch-size", "5", "--shard-rows", "7"]
+    options = ["--batch-size", "5", "--shard-rows", "7"]
     result = annotate("a.jsonl", *options)
     assert "3 rows annotated in this run" in " ".join(result.output.split())
     assert len(table()) == 8

@@ -1,0 +1,131 @@
+"""Ray's actors, which annotate shards on this machine or on a cluster."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any
+
+# Ray reads these where it is imported: it reports its use to nobody, and its own messages stay out
+# of ours.
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")  # 60 are too few on a busy machine
+
+import ray
+import ray.data
+from ray.data import ActorPoolStrategy, DataContext
+
+from ..errors import Errors
+from .actor import Annotator, Outcome
+from .addresses import Folder
+from .settings import Settings
+from .sources import Shard
+
+OBJECT_STORE = 150 << 20  # bytes; only descriptions of shards go through it
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Where a run takes place.
+
+    address: of a cluster to join; "" to start Ray on this machine. actors: how many; 0 for one a
+    CPU, or as many as the GPUs allow. gpus: of each actor, also a part of one. verbose: whether
+    Ray shows its own messages and progress.
+    """
+
+    address: str = ""
+    actors: int = 0
+    gpus: float = 0.0
+    verbose: bool = False
+
+
+@contextmanager
+def started(cluster: Cluster) -> Iterator[None]:
+    """Ray on this machine, or a cluster that is joined; its messages are kept back.
+
+    Raises ConnectionError where the cluster can't be joined (F470) or Ray does not start (F489).
+    """
+    level = "INFO" if cluster.verbose else "ERROR"
+    options: dict[str, Any] = {
+        "log_to_driver": cluster.verbose,
+        "logging_level": level,
+        "runtime_env": {"env_vars": {"OMP_NUM_THREADS": "1"}},
+    }
+    if not cluster.address:
+        options["num_cpus"] = cluster.actors or None
+        options["object_store_memory"] = OBJECT_STORE
+        options["include_dashboard"] = False
+    try:
+        ray.init(cluster.address or "local", **options)
+    except Exception as error:  # Ray raises bare ones too
+        text = Errors.F470 if cluster.address else Errors.F489
+        message = text.format(address=cluster.address, reason=error)
+        raise ConnectionError(message) from error
+    logging.getLogger("ray.data").setLevel(level)
+    context = DataContext.get_current()
+    context.enable_progress_bars = cluster.verbose
+    context.print_on_execution_start = cluster.verbose
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+class ShardActor(Annotator):
+    """An annotator of the shards that Ray hands it."""
+
+    def __call__(self, record: dict[str, str]) -> dict[str, str]:
+        return {"outcome": json.dumps(asdict(self.annotate(Shard.from_json(record["shard"]))))}
+
+
+def outcomes(
+    shards: Sequence[Shard], folder: Folder, settings: Settings, cluster: Cluster
+) -> Iterator[Outcome]:
+    """Let actors annotate shards, and yield what came of each as soon as it is known.
+
+    Raises as `started` and `possible_actors` do, and RuntimeError where no actor can load the
+    pipeline (F471).
+    """
+    with started(cluster):
+        records = [{"shard": shard.to_json()} for shard in shards]
+        possible = possible_actors(cluster)
+        actors = min(cluster.actors or possible, len(shards))
+        results = ray.data.from_items(records, override_num_blocks=len(shards)).map(
+            ShardActor,
+            fn_constructor_args=(settings, folder.absolute),
+            compute=ActorPoolStrategy(size=actors, max_tasks_in_flight_per_actor=1),
+            num_cpus=1,
+            num_gpus=cluster.gpus or None,
+        )
+        try:
+            for result in results.iter_rows():
+                yield Outcome(**json.loads(result["outcome"]))
+        except ray.exceptions.ActorDiedError as error:
+            raise RuntimeError(cause_of(error)) from error
+
+
+def cause_of(error: Exception) -> str:
+    """What an actor raised where it was made: the end of Ray's report, with a code (F471) where it
+    has none."""
+    message = re.split(r"^[A-Za-z_.]+: ", str(error), flags=re.MULTILINE)[-1].strip()
+    return message if re.match(r"\[[EF]\d+\] ", message) else Errors.F471.format(reason=message)
+
+
+def possible_actors(cluster: Cluster) -> int:
+    """One actor a CPU, or as many as there are GPUs for.
+
+    Raises ValueError (F484) where there is no GPU, or less than an actor is to have.
+    """
+    resources = ray.cluster_resources()
+    if not cluster.gpus:
+        return max(1, int(resources.get("CPU", 0)))
+    possible = int(resources.get("GPU", 0) / cluster.gpus)
+    if not possible:
+        raise ValueError(Errors.F484)
+    return possible
