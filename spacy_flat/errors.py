@@ -383,7 +383,8 @@ class Errors(metaclass=_Coded):
         "{components}. Name one of them with --component, or give another pipeline."
     )
     F431 = "{path}: given as the texts and as their translations. Give the second file to --target."
-    F430 = "There is no text to translate. Give texts behind the pipeline, or a file with --file."
+    F430 = "There is no text to translate. Give texts after the pipeline, or a file with --file."
+    F432 = "{path}: its name does not say what to write. End it in .txt, .jsonl or .tsv."
 
     # Tags and the CRF
     F200 = (

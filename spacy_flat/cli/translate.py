@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from tqdm import tqdm
 from wasabi import msg
 
 from ..errors import Errors, Warnings
-from ..files import replacing
+from ..files import read_text_lines, replacing
 from ._components import load_component
 from ._devices import Device, use_gpu
-from .show import lines_of, show_translation
+from .show import show_translation
 
 if TYPE_CHECKING:
     from spacy.language import Language
+    from spacy.tokens import Doc
 
     from ..translator.component import Seq2SeqTranslator
+    from ..translator.writing import Translation
+
+Write = Callable[["Doc", Sequence["Translation"]], object]
 
 
 def translate(
@@ -28,18 +38,40 @@ def translate(
     file: Annotated[
         Path | None, typer.Option("--file", "-f", help="File of texts, one a line (UTF-8)")
     ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="File to write to, line by line: .txt (translations), .tsv (text, translation, "
+            "score) or .jsonl (also entities)",
+            dir_okay=False,
+        ),
+    ] = None,
     html: Annotated[
         Path | None,
         typer.Option(
             "--html", help="HTML file of the texts beside their translations", dir_okay=False
         ),
     ] = None,
+    n_best: Annotated[
+        int, typer.Option("--n-best", "-n", help="Translations of each text, --beam at most", min=1)
+    ] = 1,
     beam: Annotated[
         int | None,
         typer.Option(help="Translations that are followed side by side", min=1, max=100),
     ] = None,
+    batch_size: Annotated[
+        int, typer.Option("--batch-size", help="Texts that are translated at once", min=1)
+    ] = 256,
     names: Annotated[
         Path | None, typer.Option(help="List of names: name TAB translation", exists=True)
+    ] = None,
+    glossary: Annotated[
+        Path | None,
+        typer.Option(
+            help="List of terms that any text may have: term TAB translation", exists=True
+        ),
     ] = None,
     entities: Annotated[
         str, typer.Option(help="Pipeline that finds the entities of the translations")
@@ -53,14 +85,23 @@ def translate(
     """Translate texts, and list the entities of the translations.
 
     What is not given is as the pipeline has it. A name of the list is used where a component
-    before the translator finds it as an entity.
+    before the translator finds it as an entity, a term of the glossary wherever a text has it.
     """
+    from spacy.util import minibatch
+
     from ..translator.entities import load_reader
     from ..translator.names import name_list
 
-    texts = [*(texts or ()), *(lines_of(file) if file else ())]
-    if not texts:
+    if output is not None:
+        check_output(output, n_best)
+    # A file that can't be read to its end is refused now, and not after all lines before.
+    total = sum(1 for _ in read_text_lines(file)) if file and file.is_file() else None
+    lines = chain(texts or (), lines_of(file) if file else ())
+    wanted = filter(str.strip, lines) if output is None else lines
+    first = next(wanted, None)
+    if first is None:
         raise ValueError(Errors.F430)
+    terms = name_list(glossary)
     use_gpu(gpu_id)
     nlp, translator = load_translator(model, component, device)
     if beam is not None:
@@ -71,12 +112,17 @@ def translate(
         translator.entities = load_reader(entities, translator.name, device)
     docs = []  # kept for the page alone
     any_entities = False
-    for doc in nlp.pipe(texts):
-        msg.divider(doc.text)
-        show_translation(doc)
-        any_entities = any_entities or bool(doc.ents)
-        if html is not None:
-            docs.append(doc)
+    with writing(output) as write, tqdm(total=total, unit=" lines", disable=output is None) as bar:
+        for batch in minibatch(chain([first], wanted), batch_size):  # type: ignore[no-untyped-call]
+            with nlp.memory_zone() if html is None else nullcontext():
+                for doc, best in annotated(nlp, translator, batch, n_best, terms):
+                    write(doc, best)
+                    any_entities = any_entities or bool(doc.ents)
+                    if html is not None:
+                        docs.append(doc)
+            bar.update(len(batch))
+    if output is not None:
+        msg.good(str(output))
     if names is not None and not any_entities:
         msg.warn(Warnings.W402.format(pipeline=model, path=names))
     if html is not None:
@@ -85,6 +131,15 @@ def translate(
         with replacing(html) as temporary:
             temporary.write_text(side_by_side(docs, title=model), encoding="utf-8")
         msg.good(str(html))
+
+
+def check_output(path: Path, n_best: int) -> None:
+    """Raises ValueError for a name of no known kind (F432), and for several translations a line
+    (F174)."""
+    if path.suffix not in LINES:
+        raise ValueError(Errors.F432.format(path=path))
+    if path.suffix == ".txt" and n_best > 1:
+        raise ValueError(Errors.F174.format(option="--n-best", kind="--output with .txt"))
 
 
 def load_translator(source: str, component: str, device: str) -> tuple[Language, Seq2SeqTranslator]:
@@ -98,3 +153,77 @@ def load_translator(source: str, component: str, device: str) -> tuple[Language,
 
     errors = {"not_one": Errors.F429, "misnamed": Errors.F406}
     return load_component(source, Seq2SeqTranslator, component, device, **errors)
+
+
+def lines_of(path: Path) -> Iterator[str]:
+    return (line.strip() for _, line in read_text_lines(path))
+
+
+def annotated(
+    nlp: Language,
+    translator: Seq2SeqTranslator,
+    texts: Sequence[str],
+    n_best: int,
+    glossary: Mapping[str, str],
+) -> Iterator[tuple[Doc, Sequence[Translation]]]:
+    """The Docs of texts, and their best translations, the first of which is what the components
+    after the translator make of it."""
+    place = [pipe for _, pipe in nlp.pipeline].index(translator)
+    docs = list(nlp.pipe(texts, disable=nlp.pipe_names[place:]))
+    found = translator.translate(docs, n_best=n_best, glossary=glossary)
+    translator.set_annotations(docs, [best[0] for best in found])
+    docs = list(nlp.pipe(docs, disable=nlp.pipe_names[: place + 1]))
+    for doc, (first, *others) in zip(docs, found, strict=True):
+        yield doc, [replace(first, text=doc._.translation, ents=doc._.translation_ents), *others]
+
+
+# What is written
+
+
+@contextmanager
+def writing(output: Path | None) -> Iterator[Write]:
+    """A function that shows a text and its translations, or writes a line of a file, or several for
+    several translations. The file is there in the end, where nothing is raised."""
+    if output is None:
+        yield show
+        return
+    lines = LINES[output.suffix]
+    with replacing(output) as temporary, temporary.open("w", encoding="utf-8") as file:
+        yield lambda doc, best: file.write(lines(doc.text, best))
+
+
+def show(doc: Doc, best: Sequence[Translation]) -> None:
+    msg.divider(doc.text)
+    show_translation(doc)
+    if len(best) > 1:
+        msg.table(
+            [(f"{each.score:.4f}", each.text) for each in best], header=("score", "translation")
+        )
+
+
+def txt_lines(text: str, best: Sequence[Translation]) -> str:
+    return f"{one_line(best[0].text)}\n"
+
+
+def tsv_lines(text: str, best: Sequence[Translation]) -> str:
+    rows = (f"{one_line(text)}\t{one_line(each.text)}\t{each.score:.4f}\n" for each in best)
+    return "".join(rows) if text else "\n"
+
+
+def json_lines(text: str, best: Sequence[Translation]) -> str:
+    translations = [
+        {
+            "text": each.text,
+            "score": round(each.score, 4),
+            "ents": [ent._asdict() for ent in each.ents],
+        }
+        for each in best
+    ]
+    return json.dumps({"text": text, "translations": translations}, ensure_ascii=False) + "\n"
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.replace("\t", " ").splitlines())
+
+
+LINES = {".txt": txt_lines, ".tsv": tsv_lines, ".jsonl": json_lines}

@@ -13,7 +13,7 @@ from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Config, Optimizer
 
-from ..arguments import require_count
+from ..arguments import require, require_count
 from ..errors import Errors, Warnings
 from ..log import logger
 from ..pipe import NetworkPipe, is_bool, is_number, mean_loss, setting
@@ -21,7 +21,7 @@ from .corpus import is_scored_only, translated
 from .decoding import MAX_BEAM, MAX_PENALTY, MAX_RATIO, MIN_RATIO, Decoding
 from .entities import load_reader, with_found
 from .model import Pair, Predictions, Seq2SeqModel, encoder_of, initialise, log_probs, network_of
-from .names import NameTable, Protected, common_names, is_name_list, protected
+from .names import NameTable, Protected, common_names, is_name_list, protected, with_terms
 from .scores import make_scorer
 from .training import Texts, all_texts, draw_slots, encode, joined
 from .vocabulary import PairEncoder
@@ -248,6 +248,7 @@ class Seq2SeqTranslator(NetworkPipe):
         texts: Iterable[str | Doc],
         *,
         n_best: int = 1,
+        glossary: Mapping[str, str] | None = None,
         beam: int | None = None,
         length_penalty: float | None = None,
         max_ratio: float | None = None,
@@ -256,10 +257,11 @@ class Seq2SeqTranslator(NetworkPipe):
         """The best translations of each text, with their scores.
 
         texts: of Docs, entities are carried through.
-        n_best: translations of each text, if there are as many: a sentence has `beam` at most,
-            a text of several sentences has their combinations.
+        n_best: translations of each text, if there are as many; `beam` at most.
+        glossary: terms and their translations, which are used wherever a text has the term, an
+            entity or not. Where terms and names overlap, the longest counts.
         beam, length_penalty, max_ratio, no_repeat_ngram: as the settings of these names, which
-            count where nothing is given; beam is then `n_best` at least, as far as it may be.
+            count where nothing is given.
 
         Raises ValueError (F303) without a network, (F341) for an argument that is out of range,
         and (F405) for a pipeline of `entities` that translates itself, TypeError (F026) for a
@@ -271,14 +273,20 @@ class Seq2SeqTranslator(NetworkPipe):
         self.require_initialised()
         require_count("n_best", n_best, 1)
         how = Decoding(
-            min(max(n_best, self.beam), MAX_BEAM) if beam is None else beam,
+            self.beam if beam is None else beam,
             self.length_penalty if length_penalty is None else length_penalty,
             self.max_ratio if max_ratio is None else max_ratio,
             self.no_repeat_ngram if no_repeat_ngram is None else no_repeat_ngram,
         )
+        wanted = f"at most beam, which is {how.beam}"
+        require("n_best", n_best, lambda: n_best <= how.beam, wanted)
+        glossary = {} if glossary is None else glossary
+        wanted = "a mapping of terms to their translations, strings on one line each, not blank"
+        require("glossary", glossary, lambda: is_name_list(glossary), wanted)
+        terms = NameTable({term.strip(): text.strip() for term, text in glossary.items()})
         texts = list(texts)
         plain = [_text_of(text) for text in texts]
-        names = [self._names_of(text) for text in texts]
+        names = [with_terms(self._names_of(text), _text_of(text), terms) for text in texts]
         found = translate(self.model, plain, names, how, n_best)
         reader = self._entity_reader()
         return found if reader is None else _with_entities(reader, found)

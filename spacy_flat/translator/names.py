@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from spacy.tokens import Doc, Span
+from spacy.util import filter_spans
 
 from ..errors import Errors
 from ..files import read_text_lines
@@ -79,6 +81,7 @@ _PARTS = re.compile(r"[·•・‧]")  # between the parts of foreign names
 _LATIN = "0-9A-Za-zÀ-ÖØ-öø-ɏ"
 _WORD = rf"[{_LATIN}]+(?:[-+@._:/&'’,=?#~%]{{1,3}}[{_LATIN}]+)*%?"
 LATIN = re.compile(rf"{_WORD}(?:,? {_WORD})*")
+_WITHIN = re.compile(rf"[{_LATIN}]{{2}}")  # characters of one word
 
 COMMON_NAMES = Path(__file__).with_name("common_names.tsv")
 
@@ -202,6 +205,19 @@ def protected(doc: Doc, names: NameTable, pinyin: bool = True) -> list[Protected
         if text:
             found.append(Protected(start, end, text, ent.label_))
     return found
+
+
+def with_terms(names: Sequence[Protected], text: str, terms: NameTable) -> list[Protected]:
+    """The names of a text and the terms of a glossary in it, in their order. Of those that overlap
+    the longest counts, and of a name and a term at one place the term, with the name's label."""
+    labels = {(name.start, name.end): name.label for name in names}
+    own = [
+        replace(term, label=labels.get((term.start, term.end), ""))
+        for term in terms.find(text)
+        if not any(_WITHIN.fullmatch(text[at - 1 : at + 1]) for at in (term.start, term.end) if at)
+    ]
+    both: list[Any] = [*own, *names]  # spaCy reads their starts and ends alone
+    return filter_spans(both)  # type: ignore[return-value]
 
 
 def bare_span(ent: Span) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,51 @@ def test_options(translation_pipeline: Path, tmp_path: Path) -> None:
     assert 'title="Ming Wang"' in html
     assert 'title="王小明"' in html
     assert html.index("Ming Wang") > html.index("<section>")
+
+
+def test_line_by_line(translation_pipeline: Path, tmp_path: Path) -> None:
+    (tmp_path / "texts.txt").write_text(f"{TEXT}\n\n\u2028{TEXT}李华\t住在北京。\n", "utf-8")
+    (tmp_path / "glossary.tsv").write_text("住\tdwell\n", "utf-8")
+    options = ["--file", f"{tmp_path}/texts.txt", "--beam", "2", "--batch-size", "1"]
+    out = {name: tmp_path / name for name in ("out.txt", "out.tsv", "out.jsonl")}
+    for name, path in out.items():
+        n_best = [] if name == "out.txt" else ["--n-best", "2"]
+        run(str(translation_pipeline), *options, *n_best, "--output", str(path))
+    first, blank, second = out["out.txt"].read_text("utf-8").splitlines()
+    assert (first, blank) == ("Wang Xiaoming lives in Shanghai.", "")
+    assert second.startswith(first)
+    rows = [line.split("\t") for line in out["out.tsv"].read_text("utf-8").split("\n")]
+    assert [row[:2] for row in rows[:4]] == [[TEXT, first], [TEXT, rows[1][1]], [""], rows[3][:2]]
+    assert rows[3][:2] == [f"{TEXT}李华 住在北京。", second]
+    assert float(rows[0][2]) > float(rows[1][2])
+    records = [json.loads(line) for line in out["out.jsonl"].read_text("utf-8").splitlines()]
+    assert [each["text"] for each in records] == [TEXT, "", f"{TEXT}李华\t住在北京。"]
+    assert [each["text"] for each in records[0]["translations"]] == [first, rows[1][1]]
+    best = records[0]["translations"][0]
+    assert best["score"] == float(rows[0][2])
+    assert best["ents"][0] == {
+        "text": "Wang Xiaoming",
+        "label": "PER",
+        "start": 0,
+        "end": 13,
+        "source": [0, 3],
+    }
+    options += ["--glossary", f"{tmp_path}/glossary.tsv", "--n-best", "2"]
+    shown = run(str(translation_pipeline), *options)
+    assert "dwell" in shown
+    assert rows[0][2] not in shown
+    assert shown.count("score") == 2
+
+
+def test_what_can_not_be_written(translation_pipeline: Path, tmp_path: Path) -> None:
+    """Nothing is there then."""
+    (tmp_path / "texts.txt").write_bytes(f"{TEXT}\n".encode() + b"\xff\n")
+    pipeline, out = str(translation_pipeline), str(tmp_path / "out.txt")
+    assert "F432" in failure(pipeline, TEXT, "--output", "out.doc")
+    assert "F174" in failure(pipeline, TEXT, "--output", out, "--n-best", "2")
+    assert "F341" in failure(pipeline, TEXT, "--n-best", "2")
+    assert "F004" in failure(pipeline, "--file", f"{tmp_path}/texts.txt", "--output", out)
+    assert not Path(out).exists()
 
 
 def test_show_has_the_translation(translation_pipeline: Path) -> None:

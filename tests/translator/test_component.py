@@ -475,13 +475,29 @@ def test_n_best(trained: Language) -> None:
     assert scores == sorted(scores, reverse=True)
     parts = [translator(trained).translate([t], beam=6)[0][0] for t in ("我喜欢茶。", TEXTS[2])]
     assert found[0].score == pytest.approx(sum(part.score for part in parts), abs=1e-3)
-    # As many hypotheses as translations are asked for.
-    assert len(translator(trained).translate(["我喜欢茶。"], n_best=3)[0]) == 3
-    assert len(translator(trained).translate(["我喜欢茶。"], n_best=3, beam=2)[0]) == 2
-    # More combinations of sentences than hypotheses of one; a beam is never wider than it may be.
-    assert len(translator(trained).translate(["我喜欢茶。" * 2], n_best=4, beam=2)[0]) == 4
-    assert len(translator(trained).translate(["我喜欢茶。"], n_best=101)[0]) == 100
     assert translator(trained).translate([]) == []
+
+
+def test_more_translations_than_hypotheses(trained: Language) -> None:
+    for beam, n_best in ((None, 2), (2, 3), (100, 101)):
+        with pytest.raises(ValueError, match=rf"F341.*n_best = {n_best} .* beam"):
+            translator(trained).translate(["我喜欢茶。"], n_best=n_best, beam=beam)
+
+
+def test_terms_of_a_glossary(trained: Language) -> None:
+    """They are used in plain texts too, and where the entity is another one."""
+    glossary = {" 茶": "green tea ", "北京城": "Old Peking", "王芳": "Fang Wang", "A": "no word"}
+    doc = with_ents(trained, "王芳喜欢北京城。", ("王芳", "PER"), ("北京", "LOC"))
+    texts = [doc, "我喜欢茶。", "BA"]
+    (named,), (plain,), (copied,) = translator(trained).translate(texts, glossary=glossary)
+    assert "Fang Wang" in named.text
+    assert "Old Peking" in named.text
+    assert [(ent.text, ent.label) for ent in named.ents] == [("Fang Wang", "PER")]
+    assert "green tea" in plain.text
+    assert copied.text == "BA"
+    for wrong in ({"茶": " "}, {"茶": 1}, ["茶"]):
+        with pytest.raises(ValueError, match=r"F341.*glossary"):
+            translator(trained).translate(["茶"], glossary=wrong)  # type: ignore[arg-type]
 
 
 def test_settings_count_where_no_argument_is_given() -> None:
