@@ -1,13 +1,19 @@
 """Checkpoints of a training: folders that are written aside and renamed, with a checksum of each
-file. The last two are kept."""
+file. The last two that are whole are kept."""
 
+import errno
 import json
+import re
 import shutil
 import warnings
 import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
+
+from safetensors import SafetensorError
+from safetensors.torch import save_file
+from torch import Tensor
 
 from .errors import Errors, Warnings
 from .files import remove_unfinished, replacing_folder
@@ -20,8 +26,11 @@ T = TypeVar("T")
 
 
 def write_checkpoint(folder: Path, step: int, write: Callable[[Path], object]) -> None:
-    """Keep what `write` puts into an empty folder as that of a step; remove those before the last
-    two, and what a killed training had begun to write."""
+    """Keep what `write` puts into an empty folder as that of a step, and the last whole one before;
+    remove the others, and what a killed training had begun to write.
+
+    Raises OSError (F042) for a full disk.
+    """
     remove_unfinished(folder)
     with replacing_folder(folder / f"{step:09}") as temporary:
         temporary.mkdir()
@@ -30,8 +39,25 @@ def write_checkpoint(folder: Path, step: int, write: Callable[[Path], object]) -
             path.relative_to(temporary).as_posix(): _checksum(path) for path in _files(temporary)
         }
         (temporary / CHECKSUMS).write_text(json.dumps(checksums, indent=1), "utf-8")
-    for path in _checkpoints(folder)[KEPT:]:
-        shutil.rmtree(path)
+    kept = 0
+    for path in _checkpoints(folder):
+        if kept < KEPT and _fault(path) is None:
+            kept += 1
+        else:
+            shutil.rmtree(path)
+
+
+def save_tensors(tensors: dict[str, Tensor], path: Path) -> None:
+    """Write a safetensors file.
+
+    Raises OSError where it can't be written, as other files do. safetensors raises an error of its
+    own, which only its message tells from others.
+    """
+    try:
+        save_file(tensors, path)
+    except SafetensorError as error:
+        number = re.search(r"os error (\d+)", str(error))
+        raise OSError(int(number[1]) if number else errno.EIO, str(error)) from error
 
 
 def read_checkpoint(folder: Path, read: Callable[[Path], T]) -> T | None:
@@ -41,12 +67,10 @@ def read_checkpoint(folder: Path, read: Callable[[Path], T]) -> T | None:
     """
     paths = _checkpoints(folder)
     for path in paths:
-        try:
-            _check(path)
-        except (OSError, ValueError) as error:
-            warnings.warn(Warnings.W380.format(path=path, reason=error), stacklevel=2)
-        else:
+        fault = _fault(path)
+        if fault is None:
             return read(path)
+        warnings.warn(Warnings.W380.format(path=path, reason=fault), stacklevel=2)
     if paths:
         raise ValueError(Errors.F384.format(path=folder))
     return None
@@ -66,12 +90,16 @@ def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-def _check(path: Path) -> None:
-    """Raises ValueError or OSError where a file is not what was written."""
-    checksums = json.loads((path / CHECKSUMS).read_text("utf-8"))
-    for name, checksum in checksums.items():
-        if _checksum(path / name) != checksum:
-            raise ValueError(f"{name}: its checksum differs")
+def _fault(path: Path) -> object:
+    """Why a checkpoint is not what was written; None where it is."""
+    try:
+        checksums = json.loads((path / CHECKSUMS).read_text("utf-8"))
+        for name, checksum in checksums.items():
+            if _checksum(path / name) != checksum:
+                return f"{name}: its checksum differs"
+    except (OSError, ValueError) as error:
+        return error
+    return None
 
 
 def _checksum(path: Path) -> int:

@@ -128,6 +128,8 @@ class Errors(metaclass=_Coded):
         "lexicon is {value}, but must be a Lexicon. Make one with Lexicon(entries) of "
         "spacy_flat.lexicon, where the entries are Entry(word) or the result of read_words(path)."
     )
+    F042 = "{path}: can't be written: {reason}. Free space on the disk, or choose another folder."
+    F043 = "{path}: {process} writes to this folder. Wait until it ends, or choose another folder."
 
     # Corpora
     F101 = "{path}: no sentence in this file. Check that it is the right file and complete."
@@ -560,7 +562,10 @@ class Errors(metaclass=_Coded):
         "{path} has none of the pipeline's characters and words, so it does not say which rows "
         "matter. Check that it is the right file."
     )
-    F375 = "{path} is the pipeline that is to be made compact. Name another folder."
+    F375 = (
+        "{path} is or contains the pipeline that is to be made compact, {source}, and would be "
+        "replaced. Name another folder."
+    )
 
     # Pairs of texts
     F320 = (
@@ -837,6 +842,10 @@ class Errors(metaclass=_Coded):
     F445 = (
         "{path}: can't be resumed, for {name} was {before!r} and now is {now!r}. Give the config "
         "that the training began with, or another folder."
+    )
+    F446 = (
+        "The environment variables say RANK={rank} and WORLD_SIZE={size}, but ranks go from 0 to "
+        "WORLD_SIZE - 1. torchrun sets both. To train with one process, unset RANK."
     )
     # Annotating at scale
     F460 = "To annotate needs {module}. Run: pip install {module}"

@@ -1,13 +1,15 @@
 """Reading text files line by line, and writing files wholly or not at all."""
 
+import errno
 import gzip
 import lzma
 import os
+import platform
 import shutil
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,6 +19,9 @@ ByteStream = BinaryIO | gzip.GzipFile | lzma.LZMAFile
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+UNFINISHED = "tmp*.tmp"  # names of folders in which something is written
+NEW, OLD = "new", "old"  # folders within, of a folder that is replaced
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -95,31 +100,110 @@ def open_file(path: Path) -> ByteStream:
 def replacing(path: Path) -> Iterator[Path]:
     """Give a temporary path to write to, which becomes `path` where nothing is raised.
 
-    So `path` is always the old file or the whole new one, also where several write it at once. Its
-    folder is made where it is missing.
+    So `path` is always the old file or the whole new one, also where several write it at once, and
+    after a power cut. Its folder is made where it is missing.
+
+    Raises OSError (F042) for a full disk.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # A folder, since a temporary file would be readable by its owner only, and so would `path`.
-    with tempfile.TemporaryDirectory(dir=path.parent, suffix=".tmp") as folder:
-        temporary = Path(folder) / path.name
+    with _unfinished(path) as folder:
+        temporary = folder / path.name
         yield temporary
-        os.replace(temporary, path)
+        move(temporary, path)
 
 
 @contextmanager
 def replacing_folder(path: Path) -> Iterator[Path]:
-    """As `replacing`, of a folder to be made: one that was there before is deleted in the end."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent, suffix=".tmp") as folder:
-        temporary = Path(folder) / path.name
-        yield temporary
-        if path.exists():
-            os.replace(path, Path(folder) / "before")
-        os.replace(temporary, path)
+    """As `replacing`, of a folder to be made.
+
+    No system replaces one folder by another in a single step. So the old one is moved aside, and
+    `remove_unfinished` puts it back if a kill left its place empty.
+    """
+    with _unfinished(path) as folder:
+        new, old = folder / NEW / path.name, folder / OLD / path.name
+        new.parent.mkdir()
+        old.parent.mkdir()
+        yield new
+        try:
+            if path.exists():
+                os.replace(path, old)
+            move(new, path)
+        finally:
+            _put_back(folder)
+
+
+@contextmanager
+def _unfinished(path: Path) -> Iterator[Path]:
+    """A temporary folder beside `path`: a temporary file would be readable by its owner only, and
+    so would `path`. Errors as in `replacing`."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=path.parent, suffix=".tmp") as folder:
+            yield Path(folder)
+    except OSError as error:
+        if error.errno is None or error.errno not in DISK_FULL:
+            raise
+        full = OSError(Errors.F042.format(path=path, reason=os.strerror(error.errno)))
+        full.errno = error.errno  # where one path is written within another, the outer is named
+        raise full from error
+
+
+def _put_back(unfinished: Path) -> None:
+    """Move an old folder back where the new one did not take its place."""
+    for old in (unfinished / OLD).glob("*"):
+        if not (path := unfinished.parent / old.name).exists():
+            os.replace(old, path)
+
+
+def move(temporary: Path, path: Path) -> None:
+    """Rename a file or folder. It is on the disk before, and its new name after that."""
+    for each in (*temporary.rglob("*"), temporary):
+        _sync(each)
+    os.replace(temporary, path)
+    _sync(path.parent)
+
+
+def _sync(path: Path) -> None:
+    """Wait until a file, or the list of names in a folder, is on the disk."""
+    is_folder = path.is_dir()
+    with suppress(OSError) if is_folder else nullcontext():  # not every system syncs folders
+        # Windows syncs what can be written to; elsewhere a file may be read-only.
+        number = os.open(path, os.O_RDWR if os.name == "nt" and not is_folder else os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
 
 
 def remove_unfinished(folder: Path) -> None:
     """Remove what processes that were killed had begun to write by `replacing` and
     `replacing_folder`. Nobody else may be writing to the folder."""
-    for unfinished in folder.glob("tmp*.tmp"):
+    for unfinished in folder.glob(UNFINISHED):
+        _put_back(unfinished)
         shutil.rmtree(unfinished, ignore_errors=True)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep other processes from writing to a folder. It is made where it is missing.
+
+    The system releases the lock of a process that dies.
+
+    Raises BlockingIOError (F043) where another process has the lock.
+    """
+    from filelock import FileLock, Timeout
+
+    folder.mkdir(parents=True, exist_ok=True)
+    lock, owner = FileLock(folder / ".lock"), folder / ".lock-owner"
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        name = "another process"
+        with suppress(OSError):
+            name = owner.read_text("utf-8")
+        raise BlockingIOError(Errors.F043.format(path=folder, process=name)) from None
+    try:
+        owner.write_text(f"process {os.getpid()} on {platform.node()}", "utf-8")
+        yield
+    finally:
+        owner.unlink(missing_ok=True)
+        lock.release()

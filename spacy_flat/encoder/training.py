@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from ..checkpoints import has_checkpoint, read_checkpoint, write_checkpoint
+from ..checkpoints import has_checkpoint, read_checkpoint, save_tensors, write_checkpoint
 from ..errors import Errors
-from ..files import remove_unfinished, replacing
+from ..files import UNFINISHED, locked, remove_unfinished, replacing
 from ..log import logger
 from .blocks import Place, RawText
 from .masking import Masking
@@ -81,7 +81,8 @@ def pretrain(
     tell: Tell = lambda _: None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Progress:
-    """Pretrain an encoder and write it to a folder, in Hugging Face form.
+    """Pretrain an encoder and write it to a folder, in Hugging Face form. Meanwhile no other
+    pretraining can write to the folder.
 
     texts: plain, .gz or .xz, UTF-8; read a line at a time, after a pass that counts characters.
     words: those whose characters are masked together.
@@ -93,39 +94,39 @@ def pretrain(
 
     Raises ValueError where the folder holds a run of other settings (F386), a damaged one (F397) or
     one without its checkpoints (F384), where the texts are too short (F381), and where the loss is
-    not finite (F387), TypeError (F026) for one text that is not in a list; as `check_folder` and
-    `read_checkpoint`, and file errors as in `read_lines`.
+    not finite (F387), TypeError (F026) for one text that is not in a list, OSError for a full disk
+    (F042); as `check_folder`, `locked` and `read_checkpoint`, and file errors as in `read_lines`.
     """
     if isinstance(texts, str | Path):
         raise TypeError(Errors.F026.format(value=repr(texts)))
     paths, out = [Path(path) for path in texts], Path(out)
     check_folder(out, resume)
-    raw = RawText(paths, options.length - 2, options.seed)
-    run = _describe(paths, options, budget, words)
-    saved = _saved_run(out, run)
-    held_out = raw.held_out()
-    run["characters"] = saved["characters"] if saved else _counted_characters(raw, options)
-    characters = Characters.from_text(run["characters"])
-    trainer = Trainer.make(Masking(characters, options, words), budget, device, clock)
-    if saved:
+    with locked(out):
         remove_unfinished(out)
-    else:  # only now: what fails before leaves no run behind
-        _write_run(out, run, [])
-    read_checkpoint(out / CHECKPOINTS, trainer.restore)
-    batches = raw.batches(options.batch, trainer.place)
-    is_over = trainer.step > 0 and trainer.spent() >= 1
-    if is_over:  # a kill may have come between the last checkpoint and its encoder
-        trainer.publish(out, run)
-    while not is_over:
-        trainer.learn(*next(batches))
-        is_over = trainer.spent() >= 1  # asked once, for time goes on
-        is_due = is_over or trainer.step % options.save_every == 0
-        if is_due:
-            trainer.held_out = trainer.evaluate(held_out)
-        if is_due or trainer.step % TOLD_EVERY == 0:
-            tell(trainer.report(is_due))
-        if is_due:
-            trainer.save(out, run)
+        raw = RawText(paths, options.length - 2, options.seed)
+        run = _describe(paths, options, budget, words)
+        saved = _saved_run(out, run)
+        held_out = raw.held_out()
+        run["characters"] = saved["characters"] if saved else _counted_characters(raw, options)
+        characters = Characters.from_text(run["characters"])
+        trainer = Trainer.make(Masking(characters, options, words), budget, device, clock)
+        if not saved:  # only now: what fails before leaves no run behind
+            _write_run(out, run, [])
+        read_checkpoint(out / CHECKPOINTS, trainer.restore)
+        batches = raw.batches(options.batch, trainer.place)
+        is_over = trainer.step > 0 and trainer.spent() >= 1
+        if is_over:  # a kill may have come between the last checkpoint and its encoder
+            trainer.publish(out, run)
+        while not is_over:
+            trainer.learn(*next(batches))
+            is_over = trainer.spent() >= 1  # asked once, for time goes on
+            is_due = is_over or trainer.step % options.save_every == 0
+            if is_due:
+                trainer.held_out = trainer.evaluate(held_out)
+            if is_due or trainer.step % TOLD_EVERY == 0:
+                tell(trainer.report(is_due))
+            if is_due:
+                trainer.save(out, run)
     return trainer.history[-1]
 
 
@@ -139,7 +140,11 @@ def check_folder(out: Path, resume: bool) -> None:
             raise ValueError(Errors.F385.format(path=out))
         return
     found = out.iterdir() if out.exists() else ()
-    names = sorted(path.name for path in found if not path.name.startswith("."))
+    names = sorted(
+        path.name
+        for path in found
+        if not (path.name.startswith(".") or path.match(UNFINISHED))  # of a killed pretraining
+    )
     if names:
         raise ValueError(Errors.F395.format(path=out, names=", ".join(names[:5])))
 
@@ -327,7 +332,7 @@ class Trainer:
             state = self.optimizer.state[parameter]
             tensors[f"weights.{name}"] = parameter.detach()
             tensors |= {f"{kind}.{name}": state[kind] for kind in ("exp_avg", "exp_avg_sq")}
-        save_file(
+        save_tensors(
             {name: each.cpu().contiguous() for name, each in tensors.items()}, folder / TENSORS
         )
         rest = {

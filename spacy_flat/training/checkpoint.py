@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import spacy
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from spacy.language import Language
 from thinc.api import Optimizer
 from torch import Tensor
 
-from ..checkpoints import read_checkpoint, write_checkpoint
+from ..checkpoints import read_checkpoint, save_tensors, write_checkpoint
 from .parameters import load_encoders, load_optimizer, save_encoders, save_optimizer
 
 CHECKPOINTS = "checkpoints"
@@ -78,7 +78,8 @@ def save(
 ) -> None:
     """Write a checkpoint, and remove those before the last two.
 
-    Raises ValueError (F442) where the optimizer has something that belongs to no component.
+    Raises ValueError (F442) where the optimizer has something that belongs to no component, and
+    OSError (F042) for a full disk.
     """
     tensors, counts = save_optimizer(optimizer, nlp)
     state = {
@@ -91,7 +92,7 @@ def save(
 
     def write(folder: Path) -> None:
         nlp.to_disk(folder / PIPELINE)
-        save_file(tensors, folder / OPTIMIZER)
+        save_tensors(tensors, folder / OPTIMIZER)
         (folder / STATE).write_text(json.dumps(state, default=float), "utf-8")  # numpy's numbers
 
     write_checkpoint(output / CHECKPOINTS, progress.steps, write)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,14 @@ def test_what_is_there_is_kept(mini_project: Path, tmp_path: Path) -> None:
     assert "[F373]" in failure(model, tmp_path / "notes")
     assert (tmp_path / "notes/mine.txt").read_text("utf-8") == "mine"
     assert "[F375]" in failure(model, model)
+
+
+def test_a_folder_around_the_pipeline_is_kept(mini_project: Path, tmp_path: Path) -> None:
+    """Such as a package, which has its pipeline in a folder of its own."""
+    inner = shutil.copytree(mini_project / MODEL, tmp_path / "zh_x/zh_x-0.1.0")
+    shutil.copy(inner / "meta.json", tmp_path / "zh_x")
+    assert "[F375]" in failure(inner, tmp_path / "zh_x")
+    assert (inner / "meta.json").exists()
 
 
 def test_a_compact_pipeline_is_replaced(mini_project: Path, tmp_path: Path) -> None:

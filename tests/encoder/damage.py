@@ -1,6 +1,10 @@
 """Damage to files of checkpoints."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
 
 
 def damage(path: Path, how: str) -> None:
@@ -13,3 +17,15 @@ def damage(path: Path, how: str) -> None:
     else:
         data[len(data) // 2] ^= 0x80
         path.write_bytes(data)
+
+
+@contextmanager
+def full_disk(size: int = 10_000) -> Iterator[None]:
+    """Files can't grow beyond some bytes."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -37,10 +37,11 @@ from spacy_flat.encoder.training import (
     rate_share,
 )
 from spacy_flat.encoder.vocabulary import END, MARKS, MASK, START, UNKNOWN, Characters
+from spacy_flat.files import locked
 from spacy_flat.lexicon import Entry, Lexicon
 
 from .conftest import OBJECTIVES, WORDS, one_thread, options, run, sentences
-from .damage import damage
+from .damage import damage, full_disk
 
 
 class KilledError(Exception):
@@ -312,6 +313,26 @@ def test_what_a_killed_run_had_begun_to_write(raw_text: Path, tmp_path: Path) ->
     (tmp_path / "tmpabcd.tmp" / WEIGHTS).write_bytes(b"half")
     run(raw_text, tmp_path, wanted, 6, resume=True)
     assert not list(tmp_path.glob("*.tmp"))
+
+
+def test_a_run_that_was_killed_in_its_first_write(raw_text: Path, tmp_path: Path) -> None:
+    (tmp_path / "tmpabcd.tmp").mkdir()
+    (tmp_path / "tmpabcd.tmp" / RUN).write_bytes(b"half")
+    run(raw_text, tmp_path, options("lm"), 1)
+    assert not list(tmp_path.glob("*.tmp"))
+
+
+def test_a_full_disk(raw_text: Path, tmp_path: Path) -> None:
+    """It is told, and the training goes on where there is room again."""
+    wanted = options("lm", save_every=1)
+    with full_disk(), pytest.raises(OSError, match=rf"F042.*{CHECKPOINTS}"):
+        run(raw_text, tmp_path, wanted, 1)
+    assert run(raw_text, tmp_path, wanted, 1, resume=True).step == 1
+
+
+def test_a_folder_of_another_process(raw_text: Path, tmp_path: Path) -> None:
+    with locked(tmp_path), pytest.raises(BlockingIOError, match="F043"):
+        run(raw_text, tmp_path, options("lm"), 1)
 
 
 def test_another_encoder_in_the_folder(raw_text: Path, tmp_path: Path) -> None:

@@ -1,0 +1,132 @@
+"""Files that are written whole or not at all, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from encoder.damage import full_disk
+
+from spacy_flat.checkpoints import read_checkpoint, save_tensors, write_checkpoint
+from spacy_flat.files import locked, remove_unfinished, replacing, replacing_folder
+
+
+def python(code: str, *arguments: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+LOCK = """
+import sys
+from pathlib import Path
+from spacy_flat.files import locked
+with locked(Path(sys.argv[1])):
+    print(flush=True)
+    input()
+"""
+
+
+def test_one_process_writes_to_a_folder(tmp_path: Path) -> None:
+    other = python(LOCK, tmp_path)
+    assert other.stdout is not None
+    other.stdout.readline()
+    with pytest.raises(BlockingIOError, match=rf"F043.*process {other.pid} on "), locked(tmp_path):
+        pass
+    other.kill()
+    other.wait()
+    for _ in range(2):
+        with locked(tmp_path), pytest.raises(BlockingIOError, match=str(os.getpid())):
+            locked(tmp_path).__enter__()
+
+
+KILLED_BEFORE_A_RENAME = """
+import os, sys
+from pathlib import Path
+from spacy_flat.files import replacing_folder
+rename, left = os.replace, int(sys.argv[2])
+def die_at_last(old, new):
+    global left
+    left -= 1
+    os._exit(9) if left == 0 else rename(old, new)
+os.replace = die_at_last
+with replacing_folder(Path(sys.argv[1])) as folder:
+    folder.mkdir()
+    (folder / "a").write_text("new")
+"""
+
+
+@pytest.mark.parametrize("rename", [1, 2])
+def test_a_kill_leaves_a_folder(rename: int, tmp_path: Path) -> None:
+    folder = tmp_path / "before"
+    folder.mkdir()
+    (folder / "a").write_text("old")
+    assert python(KILLED_BEFORE_A_RENAME, folder, rename).wait() == 9
+    remove_unfinished(tmp_path)
+    assert list(tmp_path.iterdir()) == [folder]
+    assert (folder / "a").read_text() == "old"
+    with replacing_folder(folder) as temporary:
+        temporary.mkdir()
+    assert list(tmp_path.rglob("*")) == [folder]
+
+
+def test_a_rename_that_fails_leaves_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    with pytest.raises(FileNotFoundError), replacing_folder(tmp_path / "a"):
+        pass  # nothing is written
+    assert list(tmp_path.rglob("*")) == [tmp_path / "a"]
+
+
+def test_what_is_renamed_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[Any] = []
+    rename, sync = os.replace, os.fsync
+
+    def traced_sync(number: int) -> None:
+        done.append(os.fstat(number).st_ino)
+        sync(number)
+
+    def traced_rename(old: Path, new: Path) -> None:
+        done.append("rename")
+        rename(old, new)
+
+    monkeypatch.setattr(os, "fsync", traced_sync)
+    monkeypatch.setattr(os, "replace", traced_rename)
+    with replacing(tmp_path / "file") as temporary:
+        temporary.write_text("a")
+    with replacing_folder(tmp_path / "folder") as temporary:
+        (temporary / "in").mkdir(parents=True)
+        (temporary / "in/file").write_text("a")
+    names = ("file", "folder", "folder/in", "folder/in/file", "")
+    file, folder, inner, inmost, place = ((tmp_path / name).stat().st_ino for name in names)
+    assert done == [file, "rename", place, inner, inmost, folder, "rename", place]
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    """It is an error that names the folder, and the last checkpoint stays."""
+
+    def write(size: int) -> None:
+        tensors = {"a": torch.zeros(size)}
+        write_checkpoint(tmp_path, size, lambda folder: save_tensors(tensors, folder / "a"))
+
+    write(1)
+    with full_disk(), pytest.raises(OSError, match=rf"F042.*{tmp_path}/0+9999: .*too large"):
+        write(9999)
+    assert read_checkpoint(tmp_path, lambda folder: folder.name) == "000000001"
+    with full_disk(), pytest.raises(OSError, match=rf"F042.*{tmp_path}/b: "):  # noqa: SIM117
+        with replacing(tmp_path / "b") as temporary:
+            temporary.write_bytes(bytes(20_000))
+
+
+def test_two_whole_checkpoints_are_kept(tmp_path: Path) -> None:
+    def write(step: int) -> None:
+        write_checkpoint(tmp_path, step, lambda folder: (folder / "a").write_text("a"))
+
+    for step in (1, 2):
+        write(step)
+    (tmp_path / "000000002/a").write_text("b")
+    write(3)
+    assert {path.name for path in tmp_path.iterdir()} == {"000000001", "000000003"}
