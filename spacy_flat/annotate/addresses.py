@@ -6,13 +6,14 @@ import os
 import posixpath
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 from pyarrow import NativeFile
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType, LocalFileSystem
 
 from ..errors import Errors
+from ..files import locked, move
 
 
 def open_address(address: str) -> tuple[FileSystem, str]:
@@ -42,6 +43,10 @@ class Folder:
         """The address, as other processes know it too."""
         return self.address if "://" in self.address else self.path
 
+    @property
+    def is_local(self) -> bool:
+        return isinstance(self.fs, LocalFileSystem)
+
     def names(self, within: str = "") -> list[str]:
         """The names in the folder, or in a folder within; none where there is no such folder."""
         selector = FileSelector(posixpath.join(self.path, within), allow_not_found=True)
@@ -65,6 +70,10 @@ class Folder:
         with self.fs.open_input_file(posixpath.join(self.path, name)) as file:
             return bytes(file.read())
 
+    def locked(self) -> AbstractContextManager[None]:
+        """As `files.locked`. A folder at an address such as s3://bucket/folder can't be locked."""
+        return locked(Path(self.path)) if self.is_local else nullcontext()
+
     @contextmanager
     def replacing(self, name: str) -> Iterator[NativeFile]:
         """A file to write to, which gets its name where nothing is raised.
@@ -77,7 +86,11 @@ class Folder:
         try:
             with self.fs.open_output_stream(temporary) as file:
                 yield file
-            self.fs.move(temporary, posixpath.join(self.path, name))
+            path = posixpath.join(self.path, name)
+            if self.is_local:
+                move(Path(temporary), Path(path))
+            else:
+                self.fs.move(temporary, path)
         except BaseException:
             if self.fs.get_file_info(temporary).type != FileType.NotFound:
                 self.fs.delete_file(temporary)

@@ -18,6 +18,7 @@ from .sources import File, Shard, cut, find_files
 if TYPE_CHECKING:
     from .on_ray import Cluster
 
+SHARD_ROWS = 2_000
 READERS = 4  # of files that are cut into shards
 
 
@@ -46,30 +47,35 @@ def run(
     out: str,
     settings: Settings,
     cluster: Cluster | None,
-    shard_rows: int,
+    shard_rows: int = 0,
     watch: Watch = lambda done, total: None,
 ) -> Summary:
     """Annotate files, or go on where an earlier run of the same was stopped.
 
     inputs: addresses of files and folders. out: address of the folder to write to. cluster: of
-    Ray, or None to annotate in this process. shard_rows: rows of a shard. watch: is told how many
-    rows are done, and of how many, after each shard.
+    Ray, or None to annotate in this process. shard_rows: rows of a shard; 0 for those of the
+    earlier run, or 2,000. watch: is told how many rows are done, and of how many, after each shard.
 
     Raises as `parse_attributes`, `find_files`, `Plan.load`, `Plan.check`, `Settings.identity`,
-    `Annotator` and `on_ray.outcomes` do, and OSError where the output can't be written (F480).
+    `Folder.locked`, `Annotator` and `on_ray.outcomes` do, and OSError where the output can't be
+    written (F480).
     """
     parse_attributes(settings.attributes)
     folder = Folder(out)
     files = [file for file in find_files(inputs) if not file.path.startswith(f"{folder.path}/")]
     identity = settings.identity()
+    if shard_rows:
+        identity["shard_rows"] = shard_rows
     plan = Plan.load(folder)
-    if plan is not None and plan.finished(folder):
-        plan.check(identity, files, folder)
-    else:  # also after a run that could not begin
-        folder.clear(FAILED)
-        plan = make_plan(files, shard_rows, settings, identity)
-        plan.save(folder)
-    return annotate(plan, folder, settings, cluster, watch)
+    with folder.locked():
+        if plan is not None and plan.finished(folder):
+            plan.check(identity, files, folder)
+        else:  # also after a run that could not begin
+            folder.clear(FAILED)
+            rows = shard_rows or SHARD_ROWS
+            plan = make_plan(files, rows, settings, {**identity, "shard_rows": rows})
+            plan.save(folder)
+        return annotate(plan, folder, settings, cluster, watch)
 
 
 def make_plan(

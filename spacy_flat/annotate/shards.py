@@ -73,7 +73,7 @@ class Plan:
         """
         names = folder.names()
         if MANIFEST not in names:
-            others = [name for name in names if not name.startswith(f".{MANIFEST}")]
+            others = [name for name in names if not name.startswith(".")]
             if others:
                 raise ValueError(Errors.F463.format(path=folder.address, names=listed(others)))
             return None

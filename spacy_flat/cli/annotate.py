@@ -82,7 +82,10 @@ def annotate(
     batch_size: Annotated[
         int, typer.Option(help="Characters that an actor annotates at once", min=1)
     ] = 50_000,
-    shard_rows: Annotated[int, typer.Option(help="Rows of a file of the output", min=1)] = 2_000,
+    shard_rows: Annotated[
+        int,
+        typer.Option(help="Rows of a file of the output; 0: 2000, or as the run began", min=0),
+    ] = 0,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-V", help="Show Ray's own messages and progress")
     ] = False,

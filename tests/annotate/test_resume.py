@@ -11,6 +11,7 @@ import pytest
 
 from spacy_flat.annotate.actor import Annotator
 from spacy_flat.annotate.settings import Settings
+from spacy_flat.files import locked
 
 from .conftest import CODE, Annotate, failed, make_pipeline, table, write_lines
 
@@ -67,6 +68,7 @@ def test_a_row_that_fails_no_more(annotate: Annotate, pipeline: Path, monkeypatc
         (["--format", "spacy"], "format"),
         (["--attribute", "length"], "attributes"),
         (["--code", CODE], "code"),
+        (["--shard-rows", "3"], "shard_rows"),
     ],
 )
 def test_other_settings(
@@ -79,8 +81,7 @@ def test_other_settings(
 
 
 def test_how_a_run_is_done_may_change(annotate: Annotate, stopped: dict[str, int]) -> None:
-    options = ["--batch-size", "5", "--shard-rows", "7"]
-    result = annotate("a.jsonl", *options)
+    result = annotate("a.jsonl", "--batch-size", "5")
     assert "3 rows annotated in this run" in " ".join(result.output.split())
     assert len(table()) == 8
 
@@ -136,6 +137,13 @@ def test_a_run_that_could_not_begin(annotate: Annotate) -> None:
     assert "F468" in annotate("a.txt", "--attribute", "lenght:int").output
     assert annotate("a.txt", "--attribute", "length:int").exit_code == 0
     assert table()["a.txt:1"]["length"] == 2
+
+
+def test_a_folder_of_another_process(annotate: Annotate) -> None:
+    Path("a.txt").write_text("重庆\n", "utf-8")
+    with locked(Path("out")):
+        assert "[F043]" in annotate("a.txt").output
+    assert annotate("a.txt").exit_code == 0
 
 
 def test_output_within_the_input(annotate: Annotate) -> None:
