@@ -44,11 +44,17 @@ class Workers:
 
     @classmethod
     def from_environment(cls) -> "Workers":
-        """As torchrun says."""
+        """As torchrun says.
+
+        Raises ValueError (F446) for a rank that no worker can have.
+        """
         names = ("RANK", "LOCAL_RANK", "WORLD_SIZE")
-        return cls(
+        workers = cls(
             *(int(os.environ.get(name, n)) for name, n in zip(names, (0, 0, 1), strict=True))
         )
+        if not 0 <= workers.rank < workers.size:
+            raise ValueError(Errors.F446.format(rank=workers.rank, size=workers.size))
+        return workers
 
     def join(self, use_gpu: bool) -> None:
         """Wait for the others, where there are others.

@@ -233,6 +233,12 @@ def test_other_networks(tmp_path: Path) -> None:
     with_workers(2, tmp_path, begin)
 
 
+def test_a_rank_without_a_world_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANK", "1")
+    with pytest.raises(ValueError, match=r"F446.*RANK=1"):
+        Workers.from_environment()
+
+
 def test_lost_worker(tmp_path: Path) -> None:
     def begin(workers: Workers) -> dict[str, Tensor]:
         if workers.rank == 0:
