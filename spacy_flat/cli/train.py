@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import logging
 import sys
+from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from spacy.cli._util import import_code, parse_config_overrides, setup_gpu, show_validation_error
-from spacy.util import dict_to_dot, load_config, logger
+from spacy.util import dict_to_dot, load_config, load_model_from_config, logger
 from thinc.api import set_gpu_allocator
 from wasabi.printer import Printer
 
 from ..errors import Errors
+from ..files import locked
 from ..log import logger as log
 
 if TYPE_CHECKING:
@@ -88,13 +90,14 @@ def train(
         log.setLevel(logging.WARNING)
     setup_gpu(workers.local_rank if gpu >= 0 and workers.size > 1 else gpu, not workers.is_first)
     workers.join(gpu >= 0)
-    try:
+    with ExitStack() as leaving:
+        leaving.callback(workers.leave)
         with show_validation_error(config_path):
             config = load_config(config_path, overrides=overrides, interpolate=False)
         if gpu >= 0 and (allocator := config.interpolate()["training"]["gpu_allocator"]):
             set_gpu_allocator(allocator)
-        if output is not None:
-            output.mkdir(parents=True, exist_ok=True)
+        if output is not None and workers.is_first:
+            leaving.enter_context(locked(output))
         saved = saved_in(output, resume, config.interpolate())
         if resume and workers.is_first:
             keep_log(config.interpolate(), 0 if saved is None else saved.progress.steps)
@@ -104,8 +107,6 @@ def train(
         interval = Interval(checkpoint_steps, checkpoint_minutes)
         run = Run(nlp, output, config.interpolate(), saved, workers, interval)
         run_training(run, sys.stdout, sys.stderr)
-    finally:
-        workers.leave()
 
 
 def saved_in(output: Path | None, resume: bool, config: dict[str, Any]) -> Saved | None:
@@ -169,11 +170,12 @@ def pipeline_of(config: Config, saved: Saved | None, gpu: int, show: Printer) ->
         show.good("Initialized pipeline")
         return nlp
     show.info(f"Going on after step {saved.progress.steps - 1}")
-    given, settings = config.interpolate(), saved.nlp.config
-    for key in CHANGEABLE:
-        if key in given["training"]:
-            settings["training"][key] = given["training"][key]
-    for name, corpus in given.get("corpora", {}).items():
-        if "path" in corpus:
-            settings["corpora"][name]["path"] = corpus["path"]
+    # What may have changed, as it is in the config of a pipeline that was initialised: with spaCy's
+    # defaults, and with variables, so that an override such as --paths.train works on it.
+    names = config.interpolate()["nlp"]["pipeline"]
+    given = load_model_from_config(config, auto_fill=True, exclude=names).config
+    settings = saved.nlp.config
+    for section in ("paths", "system", "corpora"):
+        settings[section].update(given[section])
+    settings["training"].update({key: given["training"][key] for key in CHANGEABLE})
     return saved.nlp

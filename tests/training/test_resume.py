@@ -13,14 +13,17 @@ import numpy as np
 import pytest
 import spacy
 import torch
-from encoder.damage import damage
+from encoder.damage import damage, full_disk
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train as spacy_train
 from thinc.api import Adam, Config
+from typer.testing import CliRunner
 from wasabi.printer import Printer
 
 from spacy_flat.checkpoints import read_checkpoint
+from spacy_flat.cli import app
 from spacy_flat.cli.train import keep_log, pipeline_of, saved_in
+from spacy_flat.files import locked
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.nn.steps import LEFT_OUT, key
 from spacy_flat.text.initialise import shim_of
@@ -352,6 +355,39 @@ def test_corpora_may_have_moved(tmp_path: Path) -> None:
     saved = saved_in(tmp_path / "out", True, config.interpolate())
     assert saved is not None
     assert run(config, tmp_path / "out", resume=True).progress.steps == 6
+
+
+def test_config_keeps_its_variables_and_defaults(tmp_path: Path) -> None:
+    config = make_config(tmp_path, "tener", max_steps=3)
+    config["paths"]["train"] = config["corpora"]["train"]["path"]
+    config["corpora"]["train"] = {"@readers": "spacy.Corpus.v1", "path": "${paths.train}"}
+    config["training"]["logger"] = {"@loggers": "spacy.ConsoleLogger.v3"}
+    config = Config().from_str(config.to_str(), interpolate=False)
+    run(config, tmp_path / "whole")
+    run(config, tmp_path / "cut", stop_before=2)
+    run(config, tmp_path / "cut", resume=True)
+    found, whole = (tmp_path / by / "model-last/config.cfg" for by in ("cut", "whole"))
+    assert found.read_bytes() == whole.read_bytes()
+    config["paths"]["train"] = str((tmp_path / "train.spacy").rename(tmp_path / "moved.spacy"))
+    config["corpora"]["dev"]["path"] = "${paths.train}"
+    run(config, tmp_path / "cut", resume=True)
+    assert f'train = "{tmp_path}/moved.spacy"' in found.read_text("utf-8")
+    assert found.read_text("utf-8").count("path = ${paths.train}") == 2
+
+
+def test_a_folder_of_another_process(tmp_path: Path) -> None:
+    make_config(tmp_path, "tener").to_disk(tmp_path / "config.cfg")
+    command = ["train", str(tmp_path / "config.cfg"), "--output", str(tmp_path / "out")]
+    with locked(tmp_path / "out"):
+        assert "[F043]" in CliRunner().invoke(app, command).output
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    """It is told, and the training goes on where there is room again."""
+    config = make_config(tmp_path, "tener", max_steps=3)
+    with full_disk(), pytest.raises(OSError, match=r"F042.*out"):
+        run(config, tmp_path / "out")
+    assert run(config, tmp_path / "out", resume=True).progress.steps == 4
 
 
 def test_log_of_the_first_part_is_kept(tmp_path: Path) -> None:
