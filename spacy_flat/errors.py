@@ -927,6 +927,10 @@ class Warnings(metaclass=_Coded):
         "The source {origin!r} adds no word to the lexicon: all of its {count} entries are left "
         "out or are already in an earlier source. Check that it is the right file."
     )
+    W003 = (
+        "Words of the lexicon with a line break get no vector ({count} of them): a file of vectors "
+        "has one word per line."
+    )
     W200 = (
         "The gradient of {key} is not finite; this step was left out. If it happens often, "
         "lower learn_rate or set clip_norm in [training.optimizer]."

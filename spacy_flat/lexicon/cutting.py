@@ -3,6 +3,8 @@
 import math
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from string import ascii_letters, digits
 
 import numpy as np
 
@@ -11,6 +13,7 @@ from .lexicon import Lexicon
 from .sources import jieba_words
 
 _RUN = re.compile(r"[0-9A-Za-z]+")
+_ALPHANUMERIC = frozenset(ascii_letters + digits)
 
 
 def longest_match(lexicon: Lexicon) -> Cut:
@@ -21,16 +24,24 @@ def longest_match(lexicon: Lexicon) -> Cut:
     """
 
     def cut(texts: Sequence[str]) -> Iterator[list[str]]:
-        matches = lexicon.match(texts)
-        bounds = matches.texts.searchsorted(range(len(texts) + 1)).tolist()
-        starts, ends = matches.starts.tolist(), matches.ends.tolist()
-        for number, text in enumerate(texts):
-            first, last = bounds[number : number + 2]
-            # Matches are sorted by start, then end: the longest of a start comes last and stays.
-            longest = dict(zip(starts[first:last], ends[first:last], strict=True))
-            yield list(_units(text, longest))
+        for text, words in _words(lexicon, texts):
+            # Of several that start at a place the longest comes last and stays.
+            yield list(_units(text, {start: end for start, end, _ in words}))
 
     return cut
+
+
+def _words(
+    lexicon: Lexicon, texts: Sequence[str]
+) -> Iterator[tuple[str, list[tuple[int, int, int]]]]:
+    """Each text, as the lexicon reads it, and start, end and id of the words in it, sorted."""
+    texts = [lexicon.normalise(text) for text in texts]
+    matches = lexicon.match(texts)
+    columns = matches.starts.tolist(), matches.ends.tolist(), matches.words.tolist()
+    words = list(zip(*columns, strict=True))
+    bounds = matches.texts.searchsorted(range(len(texts) + 1)).tolist()
+    for text, (first, last) in zip(texts, pairwise(bounds), strict=True):
+        yield text, words[first:last]
 
 
 def _units(text: str, longest: dict[int, int]) -> Iterator[str]:
@@ -48,29 +59,46 @@ def _units(text: str, longest: dict[int, int]) -> Iterator[str]:
 
 def most_probable(lexicon: Lexicon) -> Cut:
     """Cut at the most probable path by word frequency, as jieba does without its hidden Markov
-    model, over the words of this lexicon.
+    model, over the words of this lexicon, whatever characters they have.
 
     The frequencies of single characters are jieba's. A word without a frequency gets the least one
-    at which it is preferred to its characters.
+    at which it is preferred to its characters. White space is left out.
     """
-    import jieba
+    singles = {entry.word: entry.frequency for entry in jieba_words() if len(entry.word) == 1}
+    frequencies = lexicon.frequencies.astype(np.float64)
+    total = sum(singles.values()) + float(frequencies[lexicon.alive & (frequencies > 0)].sum())
+    for id in np.flatnonzero(frequencies < 0).tolist():
+        apart = total * math.prod([singles.get(char, 1) / total for char in lexicon.word(id)])
+        frequencies[id] = math.floor(apart) + 1
+    with np.errstate(divide="ignore"):  # as jieba, which never takes a word of frequency 0
+        logs = np.log(frequencies / total).tolist()
+    log_singles = {char: math.log((count or 1) / total) for char, count in singles.items()}
+    log_unknown = -math.log(total)
 
-    frequencies = {entry.word: entry.frequency for entry in jieba_words() if len(entry.word) == 1}
-    ids = np.flatnonzero(lexicon.alive)
-    known = dict(zip(lexicon, lexicon.frequencies[ids].tolist(), strict=True))
-    total = sum(frequencies.values()) + sum(max(0.0, frequency) for frequency in known.values())
-    for word, frequency in known.items():
-        apart = math.prod(frequencies.get(char, 1) / total for char in word) * total
-        frequencies[word] = frequency if frequency >= 0 else math.floor(apart) + 1
-    # jieba looks for longer words only where it knows every beginning.
-    for word in list(frequencies):
-        for end in range(1, len(word)):
-            frequencies.setdefault(word[:end], 0)
-    tokenizer = jieba.Tokenizer()
-    tokenizer.FREQ, tokenizer.total, tokenizer.initialized = frequencies, total, True
+    def path(text: str, words: list[tuple[int, int, int]]) -> Iterator[str]:
+        # Of each character the units that start there, as jieba's `calc` wants them.
+        choices = [[(log_singles.get(char, log_unknown), end)] for end, char in enumerate(text, 1)]
+        for start, end, word in words:
+            choices[start].append((logs[word], end))
+        best = [(0.0, 0)] * (len(text) + 1)
+        for start in reversed(range(len(text))):
+            best[start] = max((log + best[end][0], end) for log, end in choices[start])
+
+        def in_run(place: int) -> bool:
+            return best[place][1] == place + 1 and text[place] in _ALPHANUMERIC
+
+        start = 0
+        while start < len(text):
+            end = best[start][1]
+            # Single ASCII letters and digits stay together, as in jieba.
+            while end < len(text) and in_run(start) and in_run(end):
+                end += 1
+            unit = text[start:end]
+            if not unit.isspace():
+                yield unit
+            start = end
 
     def cut(texts: Sequence[str]) -> Iterator[list[str]]:
-        for text in texts:
-            yield [unit for unit in tokenizer.cut(text, HMM=False) if not unit.isspace()]
+        return (list(path(text, words)) for text, words in _words(lexicon, texts))
 
     return cut

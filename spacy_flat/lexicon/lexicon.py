@@ -26,6 +26,7 @@ from .sources import UNKNOWN_FREQUENCY, Entry, read_words
 # Stands between the texts of one search, so no word may contain it.
 SEPARATOR = "\0"
 _UNSEARCHABLE = re.compile(f"[{SEPARATOR}\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 # This frequency and all above it are in the last band.
 TOP_FREQUENCY = 1e6
@@ -121,7 +122,7 @@ class Lexicon:
         if not isinstance(word, str):
             raise _no_string(word)
         content = self._content
-        word = self._normalise(word)
+        word = self.normalise(word)
         id = -1 if self._fault(word) else content.index(word)
         return id if id >= 0 and content.alive[id] else -1
 
@@ -184,6 +185,10 @@ class Lexicon:
 
     # Where it occurs
 
+    def normalise(self, text: str) -> str:
+        """A text as words are searched for in it: with `full_width`, in its plain forms."""
+        return fold_full_width(text) if self.full_width else text
+
     def match(self, texts: Sequence[str]) -> Matches:
         """Find all occurrences of all words, including overlapping ones.
 
@@ -192,7 +197,8 @@ class Lexicon:
         """
         texts = _strings(texts)
         content = self._content
-        joined = self._normalise(SEPARATOR.join(texts))
+        # No word has a surrogate, which can't be searched.
+        joined = _SURROGATE.sub(SEPARATOR, self.normalise(SEPARATOR.join(texts)))
         starts, lengths, words = find_all(content.automata, joined, content.longest)
         alive = content.alive[words]
         if not alive.all():
@@ -307,7 +313,7 @@ class Lexicon:
             known: dict[int, Entry] = {}
             for entry in entries:
                 _check(entry)
-                word = self._normalise(entry.word).strip()
+                word = self.normalise(entry.word).strip()
                 if fault := self._fault(word):
                     faulty.setdefault(fault, []).append(entry.word)
                     continue
@@ -327,9 +333,6 @@ class Lexicon:
             content = content.overwrite(known).append(new)
             self._content = replace(content, dropped=dict(dropped))
         return len(new) + len(revived), faulty
-
-    def _normalise(self, text: str) -> str:
-        return fold_full_width(text) if self.full_width else text
 
     def _fault(self, word: str) -> str | None:
         """Why a word is left out, None if it is not."""

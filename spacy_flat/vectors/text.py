@@ -19,7 +19,8 @@ def read_text(path: Path, *, skip_bad: bool = False, keep: Keep | None = None) -
 
     The file may start with a header line `count width`. Without one, as in GloVe's files, the first
     line gives the width. Words may contain spaces, but a number right before the numbers makes it a
-    line with too many numbers. Blank lines are skipped. The file may be compressed as .gz or .xz.
+    line with too many numbers, unless two spaces precede it (see `key_in_text`). Blank lines are
+    skipped. The file may be compressed as .gz or .xz.
 
     keep: take only the keys for which this is true; memory is bounded by them, not by the file. Of
         other words neither the numbers nor repetitions are checked (F012, F013).
@@ -79,9 +80,21 @@ def _split(raw: bytes, width: int, path: Path, line: int) -> tuple[str, list[byt
     # Only the plain space separates: words may contain other kinds of space.
     pieces = raw.rstrip().split(b" ")
     key, numbers = pieces[:-width], pieces[-width:]
-    if key in ([], [b""]) or (len(key) > 1 and _is_number(key[-1])):
+    if len(key) > 2 and not key[-2] and _is_number(key[-1]):
+        del key[-2]  # the second of the two spaces of `key_in_text`
+    elif key in ([], [b""]) or (len(key) > 1 and _is_number(key[-1])):
         raise ValueError(_bad_width(raw, width, path, line))
     return decode(b" ".join(key), path, line), numbers
+
+
+def key_in_text(key: str) -> str:
+    """A word as a line of the text form begins with it.
+
+    The space before a number at its end is doubled: otherwise that number would be read as one of
+    the vector's.
+    """
+    head, space, last = key.rpartition(" ")
+    return f"{head}  {last}" if space and _is_number(last.encode()) else key
 
 
 def _parse(numbers: list[bytes], path: Path, line: int) -> list[float]:

@@ -4,6 +4,7 @@ subwords Bojanowski et al., 2017)."""
 import gzip
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import TextIOWrapper
@@ -15,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from ..errors import Errors
+from ..errors import Errors, Warnings
 from ..files import decode, read_lines, replacing
+from .text import key_in_text
 
 Kind = Literal["char", "bigram", "word"]
 Units = Iterable[list[str]]
@@ -28,6 +30,12 @@ LONGEST = 5000  # units of a line; gensim leaves out what comes after the 10,000
 MOST_KEYS = 10_000_000  # while counting; beyond it the rarest are forgotten
 NGRAMS = (1, 3)  # characters of a subword, with the marks < and > at a word's ends
 BUCKETS = 500_000
+
+# gensim cuts its lines at any white space: noncharacters stand for that within words.
+_SPACES = "".join(filter(str.isspace, map(chr, range(0x3001))))
+_STAND_INS = "".join(chr(0xFDD0 + number) for number in range(len(_SPACES)))
+_HIDE = str.maketrans(_SPACES, _STAND_INS)
+_SHOW = str.maketrans(_STAND_INS, _SPACES)
 
 
 @dataclass(frozen=True)
@@ -80,7 +88,8 @@ def train_vectors(
     Characters and words are trained as skip-grams, bigrams, which are many, as continuous bags of
     words.
 
-    Raises ModuleNotFoundError (F030) without gensim, ValueError where no unit is frequent enough
+    Warns (W003) of words with a line break, which get no vector from their subwords. Raises
+    ModuleNotFoundError (F030) without gensim, ValueError where no unit is frequent enough
     (F031); file errors as in `read_lines`, encoding errors as in `decode`.
     """
     start = time.perf_counter()
@@ -92,11 +101,23 @@ def train_vectors(
     keys: list[str] = model.wv.index_to_key
     rows: NDArray[np.float32] = model.wv.vectors
     if kind == "word" and options.subwords:
-        unseen = [word for word in words if word not in model.wv.key_to_index]
+        unseen = [word.translate(_HIDE) for word in _writable(words)]
+        unseen = [word for word in unseen if word not in model.wv.key_to_index]
         keys = [*keys, *unseen]
         rows = np.concatenate([rows, *(model.wv[word][None] for word in unseen)])
+    # A stand-in alone is a character of the text: no word is a space.
+    keys = [key.translate(_SHOW) if kind == "word" and len(key) > 1 else key for key in keys]
     write_vectors(target, keys, rows)
     return Trained(units, len(keys), time.perf_counter() - start, target.stat().st_size)
+
+
+def _writable(words: Iterable[str]) -> list[str]:
+    """The words without a line break; warns (W003) of the others."""
+    words = list(words)
+    writable = [word for word in words if "\n" not in word]
+    if broken := len(words) - len(writable):
+        warnings.warn(Warnings.W003.format(count=broken), stacklevel=3)
+    return writable
 
 
 def write_vectors(path: Path, keys: Sequence[str], rows: NDArray[np.float32]) -> None:
@@ -111,7 +132,7 @@ def write_vectors(path: Path, keys: Sequence[str], rows: NDArray[np.float32]) ->
         with TextIOWrapper(binary, encoding="utf-8", newline="\n") as stream:
             stream.write(f"{len(keys)} {rows.shape[1]}\n")
             for key, row in zip(keys, rows.tolist(), strict=True):
-                stream.write(f"{key} {' '.join(map('%.5g'.__mod__, row))}\n")
+                stream.write(f"{key_in_text(key)} {' '.join(map('%.5g'.__mod__, row))}\n")
 
 
 def _lines(paths: Sequence[Path], kind: Kind, show_progress: bool) -> Iterator[str]:
@@ -136,7 +157,9 @@ def _units(kind: Kind, lines: Iterator[str], cut: Cut) -> Units:
             [first + second for word in line.split() for first, second in pairwise(word)]
             for line in lines
         )
-    return (units for some in _batches(lines) for units in cut(some))
+    return (
+        [unit.translate(_HIDE) for unit in units] for some in _batches(lines) for units in cut(some)
+    )
 
 
 def _batches(lines: Iterator[str]) -> Iterator[list[str]]:

@@ -58,3 +58,12 @@ def test_the_most_probable_path_knows_a_lexicons_own_words() -> None:
     assert list(most_probable(lexicon)(["人和药店在重庆开业"])) == [
         ["人和药店", "在", "重庆", "开", "业"]
     ]
+
+
+def test_the_most_probable_path_has_words_of_any_characters() -> None:
+    words = ["卡尔·马克思", "New York", "𠮷野家", "Ｔ恤"]
+    cut = most_probable(Lexicon(map(Entry, words), full_width=True))
+
+    assert list(cut(["卡尔·马克思在New York的𠮷野家买T恤和ＡＢ"])) == [
+        ["卡尔·马克思", "在", "New York", "的", "𠮷野家", "买", "T恤", "和", "AB"]
+    ]

@@ -199,6 +199,13 @@ def test_entries_that_are_none(entry):
         Lexicon([entry])
 
 
+def test_nothing_matches_a_surrogate():
+    assert found(lexicon_of("重庆", "庆?"), ["\ud800重庆\udfff", "重庆"]) == [
+        (0, 1, 3, "重庆"),
+        (1, 0, 2, "重庆"),
+    ]
+
+
 def test_texts_from_any_iterable():
     lexicon = lexicon_of("重庆")
     assert found(lexicon, (text for text in ["在重庆", "重庆"])) == [

@@ -3,6 +3,7 @@ import lzma
 import random
 import re
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -95,6 +96,19 @@ def test_with_subwords_every_word_of_the_lexicon_has_a_vector(text: Path, tmp_pa
     assert set(LEXICON) <= set(vectors.keys)
     assert "苹果树" not in text.read_text("utf-8")
     assert similarity(vectors, "苹果树", "苹果") > similarity(vectors, "苹果树", "重庆")
+
+
+@pytest.mark.parametrize("subwords", [False, True])
+def test_words_with_spaces_have_vectors_that_are_read_again(subwords: bool, tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("在New York买iPhone 15和T\u3000恤\n" * 9, "utf-8")
+    lexicon = Lexicon(map(Entry, ["New York", "iPhone 15", "T\u3000恤", "小米 14", "小\n米"]))
+    target, options = tmp_path / "word.vec", VectorOptions(4, subwords=subwords)
+    with pytest.warns(UserWarning, match="W003.*1 of them") if subwords else nullcontext():
+        cut = longest_match(lexicon)
+        train_vectors("word", [tmp_path / "text.txt"], target, lexicon, cut, options)
+
+    seen = {"在", "New York", "买", "iPhone 15", "和", "T\u3000恤"}
+    assert set(read_vectors(target).keys) == (seen | {"小米 14"} if subwords else seen)
 
 
 def test_only_temporary_files_are_made_and_they_go(text: Path, tmp_path: Path) -> None:
