@@ -52,7 +52,7 @@ class PretrainedEmbedding(nn.Module):
         self.width = width
         dtype = torch.int8 if int8 else torch.float16 if float16 else torch.float32
         self.register_buffer("pretrained", torch.zeros(n_keys + 1, width, dtype=dtype))
-        scales = torch.zeros(n_keys + 1, 1, dtype=torch.float16) if int8 else None
+        scales = torch.zeros(n_keys + 1, 1) if int8 else None
         self.register_buffer("scales", scales)
         # The last row stays zero: keys that are not trained add nothing to their vectors.
         self.offsets = nn.Embedding(n_trained + 2, width, padding_idx=n_trained + 1, sparse=True)
@@ -92,12 +92,12 @@ class PretrainedEmbedding(nn.Module):
 
 def quantise(vectors: Tensor, bits: int) -> tuple[Tensor, Tensor]:
     """[N, d] → whole numbers of so many bits, 2 to 8, in int8 [N, d], and the scales [N, 1] to
-    multiply them with, in half precision."""
+    multiply them with."""
     most = 2 ** (bits - 1) - 1
     largest = vectors.abs().amax(dim=1, keepdim=True)
-    scales = (largest / most).clamp(max=torch.finfo(torch.float16).max).half()
-    # A scale of 0 is that of a vector too short to matter.
-    divisors = torch.where(scales > 0, scales.to(vectors.dtype), torch.inf)
+    # bfloat16 is exact enough, has scales of any size, and its trailing zeros compress to nothing.
+    scales = (largest / most).bfloat16().float()
+    divisors = torch.where(scales > 0, scales, torch.inf)  # a vector of zeros stays one
     return (vectors / divisors).round().clamp(-most, most).to(torch.int8), scales
 
 

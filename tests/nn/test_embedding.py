@@ -59,16 +59,23 @@ def test_offsets_without_pretrained_vectors_start_uniform() -> None:
 
 
 @pytest.mark.parametrize("bits", [2, 4, 8])
-@pytest.mark.parametrize("length", [1e-8, 1e-7, 1e-6, 1e-5, 1e9])
+@pytest.mark.parametrize("length", [1e-30, 1e-8, 1e-5, 1.0, 1e9])
 def test_whole_numbers_of_very_short_and_long_vectors(length: float, bits: int) -> None:
-    """Half precision has no scale that fits, yet no number outgrows its bits or turns its sign."""
+    """They lose no more than others, and no number outgrows its bits."""
     vectors = length * torch.tensor([[1.0, -1.0, 0.9], [-1.0, 0.9, 0.3]])
     embedding = PretrainedEmbedding(n_keys=2, n_trained=0, width=3, int8=True)
     embedding.set_pretrained(torch.tensor([1, 2]), vectors, bits)
     assert embedding.pretrained.abs().max() <= 2 ** (bits - 1) - 1
-    found = embedding(torch.tensor([1, 2]))
-    assert (found * vectors.sign() >= 0).all()
-    assert (found.abs() <= 1.5 * length).all()
+    step = length / (2 ** (bits - 1) - 1)
+    assert ((embedding(torch.tensor([1, 2])) - vectors).abs() <= 0.51 * step).all()
+
+
+def test_scales_that_were_saved_in_half_precision_are_loaded() -> None:
+    old, loaded = (PretrainedEmbedding(n_keys=6, n_trained=0, width=3, int8=True) for _ in "12")
+    old.set_pretrained(KEYS, VECTORS)
+    old.scales = old.scales.half()
+    weights.load_into(loaded, weights.to_bytes(old, {}))
+    assert torch.equal(loaded(KEYS), old(KEYS))
 
 
 @pytest.mark.parametrize("bits", [4, 8])
