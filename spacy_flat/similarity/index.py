@@ -221,7 +221,7 @@ def read_arrays(path: Path) -> tuple[str, Arrays]:
         with safe_open(path, framework="numpy") as file:
             fields = json.loads(file.metadata()[HEADER])
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        found, weights, checksum = (fields[name] for name in ("format", "weights", "checksum"))
+        found, weights, checksum = fields["format"], str(fields["weights"]), fields["checksum"]
     except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(Errors.F332.format(path=path, reason=repr(error))) from error
     if found != FORMAT:

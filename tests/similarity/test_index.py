@@ -326,8 +326,12 @@ def test_cut_short(pipe: PairClassifier, index: TextIndex, tmp_path: Path, lengt
         pipe.load_index(tmp_path)
 
 
+WEIGHTS = '{"format": 1, "weights": 5, "checksum": 0}'
+
+
 @pytest.mark.parametrize(
-    "header", [None, {"other": "{}"}, {HEADER: "[]"}, {HEADER: "{}"}, {HEADER: "x"}]
+    "header",
+    [None, {"other": "{}"}, {HEADER: "[]"}, {HEADER: "{}"}, {HEADER: "x"}, {HEADER: WEIGHTS}],
 )
 def test_other_files(pipe: PairClassifier, tmp_path: Path, header: dict[str, str] | None) -> None:
     save_file({"texts": np.zeros(3)}, tmp_path / FILE, header)

@@ -60,7 +60,8 @@ class Gazetteer:
 
         The labels become types of `lexicon`, which words may have that are added to it.
         """
-        counts = Counter(mentions)
+        # Spellings that the lexicon takes for one name count together.
+        counts = Counter((lexicon.normalise(name).strip(), label) for name, label in mentions)
         commonest = {name: label for (name, label), _ in reversed(counts.most_common())}
         names = Lexicon(
             (Entry(name, type=label) for name, label in commonest.items()),

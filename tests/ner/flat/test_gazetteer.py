@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.lexicon.automaton import PIECE
-from spacy_flat.ner.flat.gazetteer import WordNodes
+from spacy_flat.ner.flat.gazetteer import Gazetteer, WordNodes
 from spacy_flat.ner.flat.lattice import LatticeEncoder
 from spacy_flat.ner.flat.options import LatticeOptions
 from spacy_flat.ner.flat.vocabulary import learn_vocabulary
@@ -59,6 +59,14 @@ def test_names_have_their_labels_as_types_and_vectors_of_the_lexicon_only() -> N
         ("人和药店", "ORG", False),
         ("药店", "n", True),
     ]
+
+
+def test_spellings_of_one_name_count_together() -> None:
+    mentions = [("A公司", "PER"), ("Ａ公司", "ORG")] * 2 + [("A公司", "ORG")]
+    found = Gazetteer.build(mentions, Lexicon(full_width=True))
+
+    assert list(found.names) == ["A公司"]
+    assert found.names.type_names[found.names.types[0]] == "ORG"
 
 
 def test_a_share_of_the_names_is_shown_and_another_one_each_time() -> None:
