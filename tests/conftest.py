@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -39,6 +40,12 @@ MINI_CONFIG = {
 }
 CHARACTERS = set("南京市长江大桥清华大学在北京人和药店重庆开业王芳好")
 VARIABLES = {"vars.config": "configs/mini.cfg"}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A new cache folder, so that nothing is taken from the user's nor left there."""
+    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture(scope="session")

@@ -1,13 +1,13 @@
 """Lexicons and word lists for `[initialize]` of a config, registered under `@readers`."""
 
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Dict  # noqa: UP035  (thinc validates configs by these)
 
 from ..errors import Warnings
+from .cache import cached
 from .lexicon import Lexicon
-from .sources import Entry, WordList, jieba_words, read_thuocl, read_words, vector_words
+from .sources import JiebaWords, WordList, jieba_words, read_thuocl, read_words, vector_words
 
 
 def lexicon(
@@ -24,11 +24,17 @@ def lexicon(
     Warns (W002) of a source that adds no word.
     """
 
-    def entries() -> Iterator[Entry]:
-        for origin, words in sources.items():
-            yield from (entry._replace(origin=origin) for entry in words)
+    def make() -> Lexicon:
+        entries = (
+            entry._replace(origin=origin) for origin, words in sources.items() for entry in words
+        )
+        return Lexicon(entries, full_width=full_width, min_length=min_length)
 
-    made = Lexicon(entries(), full_width=full_width, min_length=min_length)
+    only = next(iter(sources.values())) if len(sources) == 1 else None
+    if isinstance(only, JiebaWords):
+        made = cached(only.path, (*sources, full_width, min_length), make)
+    else:
+        made = make()
     for origin, words in sources.items():
         if origin not in made.origin_names:
             warnings.warn(Warnings.W002.format(origin=origin, count=len(words)), stacklevel=2)

@@ -4,13 +4,14 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import Errors
-from ..files import decode, read_lines
+from ..files import decode, read_lines, require_exists
 from ..vectors import read_vectors
 
 UNKNOWN_FREQUENCY = -1.0
@@ -22,8 +23,9 @@ FIRST_LINES = 100
 
 _NUMBER = r"[0-9]+(?:\.[0-9]+)?"
 _SPACED_COLUMNS = re.compile(rf"\S+ +{_NUMBER}(?: +\S+)?")
-# As jieba reads it, but with any type behind a frequency, not of small letters only.
-_USER_WORD = re.compile(rf"(.+?)(?: +({_NUMBER})(?: +(\S+))?| +([a-z]+))?")
+# What follows the word, as jieba reads it, but a type after a frequency may be anything, not small
+# letters alone. Of several spaces only the first is tried, so that the time stays linear.
+_USER_COLUMNS = re.compile(rf"(?<! ) +(?:({_NUMBER})(?: +(\S+))?|([a-z]+))\Z")
 
 
 class Entry(NamedTuple):
@@ -66,17 +68,31 @@ class WordList:
         return iter(self.entries)
 
 
+class JiebaWords(WordList):
+    """jieba's dictionary, parsed on first use. A lexicon from the cache doesn't need it."""
+
+    path: Path
+
+    def __init__(self, path: Path) -> None:
+        object.__setattr__(self, "path", path)  # frozen
+
+    @cached_property
+    def entries(self) -> list[Entry]:
+        return read_words(self.path, separator=" ", origin="jieba").entries
+
+
 def jieba_words() -> WordList:
     """The dictionary of the installed jieba: about 349,000 words, frequency, part of speech.
 
     Raises ModuleNotFoundError (F005) where jieba is not installed.
     """
-    # Only the file is read: importing jieba is slow and sets up its logger.
+    # Only the path is looked up: importing jieba is slow and sets up its logger.
     spec = find_spec("jieba")
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError(Errors.F005)
     path = Path(spec.origin).with_name("dict.txt")
-    return read_words(path, separator=" ", origin="jieba")
+    require_exists(path)
+    return JiebaWords(path)
 
 
 def read_words(
@@ -134,11 +150,14 @@ def _read_user_dictionary(path: Path, type: str, origin: str | None, skip_bad: b
     """Read a user dictionary of jieba's."""
 
     def parse(line: str, path: Path, number: int) -> Columns:
-        found = _USER_WORD.fullmatch(line.strip())
-        if found is None or "\t" in line:
+        if "\t" in line:
             raise ValueError(Errors.F036.format(path=path, line=number))
-        word, frequency, word_type, tag = found.groups(default="")
-        return word, _frequency(frequency, path, number), word_type or tag or type
+        line = line.strip()
+        found = _USER_COLUMNS.search(line)
+        if found is None:
+            return line, UNKNOWN_FREQUENCY, type
+        frequency, word_type, tag = found.groups(default="")
+        return line[: found.start()], _frequency(frequency, path, number), word_type or tag or type
 
     return _read(path, parse, origin, skip_bad)
 

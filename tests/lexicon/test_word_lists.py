@@ -1,5 +1,7 @@
 import gzip
 import lzma
+import time
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from spacy_flat.lexicon import (
     sources,
     vector_words,
 )
+from spacy_flat.lexicon.readers import jieba_lexicon
 from spacy_flat.lexicon.readers import lexicon as read_lexicon
 
 THUOCL = Path(__file__).parents[3] / "shared" / "data" / "lexicon" / "thuocl"
@@ -73,6 +76,15 @@ def test_a_user_dictionary_of_jieba(path: Path):
     lexicon = Lexicon()
     assert lexicon.update(path) == 7
     assert "人和药店" in lexicon
+
+
+def test_a_user_dictionary_with_many_spaces_takes_no_longer(path: Path):
+    """Seconds, were the time cubic in their number."""
+    word = f"人{' ' * 8000}和"
+    path.write_text(f"药店 7 n\n重庆 3 ns\n{word}\n", "utf-8")
+    start = time.perf_counter()
+    assert read_words(path).entries[2].word == word
+    assert time.perf_counter() - start < 1
 
 
 def test_a_tab_in_a_user_dictionary(path: Path):
@@ -171,6 +183,29 @@ def test_jieba_dictionary():
     assert by_word["重庆"].type == "ns"
     assert by_word["重庆"].origin == "jieba"
     assert by_word["重庆"].frequency > 1000
+
+
+@pytest.mark.parametrize("damage", [b"", b"{}\n", None])
+def test_a_lexicon_of_jiebas_words_is_cached(
+    few_words: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes | None
+):
+    """Until the dictionary changes; where the cache is damaged or is no folder, it is built."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    built = jieba_lexicon()
+    (cache,) = (tmp_path / "cache").rglob("lexicon.bin")
+    with monkeypatch.context() as without_words:
+        without_words.delattr(sources, "read_words")
+        assert jieba_lexicon().to_bytes() == built.to_bytes()
+    if damage is None:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    else:
+        cache.write_bytes(damage)
+    assert jieba_lexicon().to_bytes() == built.to_bytes()
+    assert damage is None or cache.read_bytes() == built.to_bytes()
+    (tmp_path / "dict.txt").write_text("重庆 3 ns\n", "utf-8")
+    spec = ModuleSpec("jieba", None, origin=str(tmp_path / "__init__.py"))
+    monkeypatch.setattr(sources, "find_spec", lambda name: spec)
+    assert list(jieba_lexicon()) == ["重庆"]
 
 
 def test_without_jieba(monkeypatch: pytest.MonkeyPatch):
