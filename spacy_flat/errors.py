@@ -150,8 +150,10 @@ class Errors(metaclass=_Coded):
         "Correct it, name another --format, or close it with --repair."
     )
     F106 = (
-        "{path}, line {line}: expected {layout} as JSON, but {problem}. Correct the record, or "
-        "drop such records with --repair."
+        "{path}, line {line}: {problem}. Expected a JSON record of CLUENER, doccano, Label Studio, "
+        'Prodigy or spaCy: {{"text": …}} with "label", "labels", "entities", "spans" or "ents"; '
+        '{{"data": …, "annotations": …}}; or [text, {{"entities": [[start, end, TYPE]]}}]. Correct '
+        "it, or drop such records with --repair."
     )
     F107 = (
         "{path}, line {line}: {label} entity at {offsets} lies outside the text of {length} "
@@ -159,8 +161,8 @@ class Errors(metaclass=_Coded):
     )
     F108 = (
         "{path}, line {line}: {label} entity {surface!r} is said to be at {offsets}, where the "
-        "text has {found!r}. Correct the offsets (the end is inclusive), or drop such entities "
-        "with --repair."
+        "text has {found!r}. Correct the offsets (CLUENER's ends are inclusive, all others "
+        "exclusive), or drop such entities with --repair."
     )
     F109 = (
         "{path}, line {line}: {label} entity {surface!r} overlaps {other_label} entity "

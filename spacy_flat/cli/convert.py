@@ -69,12 +69,13 @@ def convert(
     """Convert a corpus of entities, pairs of texts, poems, or translations to spaCy's binary
     format.
 
-    Each sentence, pair or poem becomes a Doc. Entities are read from column files with BIO, BMES,
-    BIOES or BILUO tags, and from JSON with character offsets (CLUENER's or doccano's objects, or
-    arrays of text and entities); pairs and their labels from TSV, CSV and JSON; poems from text
-    with blank lines between them, and from JSON. JSON has a record a line or all of them in one
-    array. Translations are read from TSV (text TAB translation), or, with --target, from two files
-    line by line. Any texts are read one a line with --format lines. All is UTF-8.
+    Each sentence, pair or poem becomes a Doc. Entities are read from column files with BIO, IOB1,
+    BMES, BIOES or BILUO tags, and from JSON with character offsets (CLUENER's, arrays of text and
+    entities, or what doccano, Label Studio and Prodigy export); pairs and their labels from TSV,
+    CSV and JSON; poems from text with blank lines between them, and from JSON. JSON has a record a
+    line or all of them in one array. Translations are read from TSV (text TAB translation), or,
+    with --target, from two files line by line. Any texts are read one a line with --format lines.
+    All is UTF-8.
     Defects end the command with file and line, unless --repair is given.
     """
     options = ConvertOptions(
@@ -105,6 +106,9 @@ def report(path: Path, summary: Summary) -> None:
     if summary.left_out:
         left_out = counted(summary.left_out, summary.doc)
         msg.info(f"{left_out} left out that stand in another part or corpus, or twice")
+    if summary.skipped:
+        skipped = counted(summary.skipped, "record")
+        msg.info(f"{skipped} skipped: without text, not annotated, or rejected by the annotator")
     if summary.repairs:
         msg.warn(counted(sum(summary.repairs.values()), "repair") + listed(summary.repairs))
         msg.text("It begins, as it was read:")

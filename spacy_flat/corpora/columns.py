@@ -1,7 +1,8 @@
 """Column files: a unit and its tag on each line, a blank line after each sentence.
 
 The unit (character or word) is the first column, the tag the last; TABs separate columns where the
-line has one, any white space elsewhere. Schemes: BIO (IOB2), BMES, BIOES and spaCy's BILUO.
+line has one, any white space elsewhere. Schemes: BIO (IOB2), IOB1, BMES, BIOES and spaCy's BILUO.
+Lines that begin with "# " and end in no tag are comments; "-DOCSTART-" separates sentences.
 """
 
 from __future__ import annotations
@@ -19,11 +20,17 @@ from ..files import read_text_lines
 from ..text.units import EntitySpan
 from .sentence import Repairs, Sentence
 
-Scheme = Literal["bio", "bmes", "bioes", "biluo"]
+Scheme = Literal["bio", "iob1", "bmes", "bioes", "biluo"]
 
-PREFIXES: dict[Scheme, str] = {"bio": "BI", "bmes": "BMES", "bioes": "BIES", "biluo": "BILU"}
-# BIO has no tag that closes an entity; the others close it with this one.
-CLOSING: dict[Scheme, str] = {"bio": "", "bmes": "E", "bioes": "E", "biluo": "L"}
+PREFIXES: dict[Scheme, str] = {
+    "bio": "BI",
+    "iob1": "BI",
+    "bmes": "BMES",
+    "bioes": "BIES",
+    "biluo": "BILU",
+}
+# The tag that closes an entity, where the scheme has one.
+CLOSING: dict[Scheme, str] = {"bmes": "E", "bioes": "E", "biluo": "L"}
 
 # A unit that is itself white space is told from the separator by being one character before it.
 _TABBED = re.compile(r"([^\t]+)\t(?:.*\t)?\s*(\S+)")
@@ -35,6 +42,7 @@ _SPACED_WORD = re.compile(
     r"\U00020000-\U0003ffff])[^\W\d_]){2}"
 )
 _TAG = re.compile(r"O|[BIMELSU]-\S+")
+_LIKE_TAG = re.compile(r"[Oo]|[A-Za-z][-_]\S+|\S+[-_][A-Za-z]")  # right ones and wrong ones
 SAMPLE = 1000  # units by which a file is known
 
 
@@ -68,8 +76,8 @@ class ColumnReader:
 
     def _sentences(self) -> Iterator[list[Row]]:
         rows: list[Row] = []
-        for number, text in read_text_lines(self.path):
-            if text.strip() and not text.startswith("-DOCSTART-"):
+        for number, text in column_lines(self.path):
+            if text:
                 self.repairs.n_lines += 1
                 columns = split_columns(text)
                 if columns is None:
@@ -129,7 +137,7 @@ class ColumnReader:
                 start = None
             if prefix == "O":
                 continue
-            if continues:
+            if continues and self.scheme != "iob1":
                 row = rows[index]
                 error = Errors.F104.format(path=self.path, line=row.line, tag=row.tag)
                 self.repairs.count_label("illegal start made a start", error)
@@ -157,11 +165,22 @@ class ColumnReader:
         return "O", ""
 
     def _end_without_closing_tag(self, row: Row, label: str) -> None:
-        closing = CLOSING[self.scheme]
-        if closing:
+        if closing := CLOSING.get(self.scheme):
             tag = f"{closing}-{label}"
             error = Errors.F105.format(path=self.path, line=row.line, label=label, tag=tag)
             self.repairs.count_label("unclosed entity closed", error)
+
+
+def column_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield (number, text) of each line but comments; the text is empty between sentences.
+
+    Raises as `read_text_lines`.
+    """
+    for number, text in read_text_lines(path):
+        if not text.strip() or text.startswith("-DOCSTART-"):
+            yield number, ""
+        elif not text.startswith("# ") or _TAG.fullmatch(text.split()[-1]):
+            yield number, text
 
 
 def split_columns(text: str) -> tuple[str, str] | None:
@@ -172,30 +191,37 @@ def split_columns(text: str) -> tuple[str, str] | None:
 
 def detect_scheme(path: Path) -> Scheme:
     """Tell the scheme of a file by the prefixes of its tags: M is in BMES alone, L and U are in
-    BILUO alone, E and S are not in BIO. Raises ValueError (F004)."""
-    closing = False
-    for _, text in read_text_lines(path):
+    BILUO alone, E and S are not in BIO; in IOB1 an I begins entities, and B only those that follow
+    one of their type. Raises ValueError (F004)."""
+    prefixes, beginning = set(), set()
+    label = ""
+    for _, text in column_lines(path):
+        before = label
         columns = split_columns(text)
-        prefix = columns[1].partition("-")[0] if columns else ""
-        if prefix == "M":
-            return "bmes"
-        if prefix in ("L", "U"):
-            return "biluo"
-        closing = closing or prefix in ("E", "S")
-    return "bioes" if closing else "bio"
+        prefix, _, label = columns[1].partition("-") if columns else ("", "", "")
+        prefixes.add(prefix)
+        if label != before:
+            beginning.add(prefix)
+    if "M" in prefixes:
+        return "bmes"
+    if prefixes & {"L", "U"}:
+        return "biluo"
+    if prefixes & {"E", "S"}:
+        return "bioes"
+    return "iob1" if "I" in beginning and "B" not in beginning else "bio"
 
 
 def sample_rows(path: Path, limit: int = SAMPLE) -> list[tuple[str, str]]:
     """The first units of a file and their tags, as they stand there. Raises ValueError (F004)."""
-    columns = (split_columns(text) for _, text in read_text_lines(path))
+    columns = (split_columns(text) for _, text in column_lines(path))
     return list(islice((row for row in columns if row), limit))
 
 
 def has_tags(path: Path) -> bool:
     """Whether a file is one of columns: most of its first units have a tag, or, where the columns
-    are swapped, are one."""
+    are swapped, are one. Wrong tags count as well: their reader names them."""
     rows = sample_rows(path)
-    tagged = sum(any(map(_TAG.fullmatch, row)) for row in rows)
+    tagged = sum(any(map(_LIKE_TAG.fullmatch, row)) for row in rows)
     return tagged > 0.5 * len(rows)
 
 

@@ -48,6 +48,7 @@ class Summary:
     sample: the first Docs on a line each.
     doc: what a Doc is, in the singular.
     left_out: Docs that stand in another part of the corpus, or twice.
+    skipped: records without text, and those that annotators skipped, rejected or have not seen.
     """
 
     label: str
@@ -58,6 +59,7 @@ class Summary:
     sample: list[str] = field(default_factory=list)
     doc: str = "sentence"
     left_out: int = 0
+    skipped: int = 0
 
     def add(self, doc: Doc, form: Format) -> None:
         """Count a Doc of a format."""
@@ -96,16 +98,17 @@ def new_docs() -> DocBin:
 def read_file(path: Path, name: str, options: ConvertOptions, summary: Summary) -> Iterator[Doc]:
     """Yield the Docs of a file of the format `name`, and count them in `summary`.
 
-    Raises ValueError as `convert_file`, at the end where there was no Doc (F101) or where too much
-    was repaired (F116).
+    Raises ValueError as `convert_file`, at the end where there was no Doc (the first defect, or
+    F101 without any) or where too much was repaired (F116).
     """
     repairs = Repairs(options.repair)
     for doc in FORMATS[name].read(path, options, repairs, Vocab()):
         summary.add(doc, FORMATS[name])
         yield doc
     if not summary.sentences:
-        raise ValueError(Errors.F101.format(path=path))
+        raise ValueError(repairs.first or Errors.F101.format(path=path))
     summary.repairs = repairs.counts
+    summary.skipped = repairs.n_skipped
     check_repairs(path, name, summary, repairs, options.max_repairs)
 
 

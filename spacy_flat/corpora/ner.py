@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
+from typing import get_args
 
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
@@ -48,14 +49,12 @@ def columns(scheme: Scheme) -> Format:
     )
 
 
-def offsets(layout: Layout) -> Format:
-    """The format of JSON with these records."""
-
-    def read(path: Path, options: ConvertOptions, repairs: Repairs, vocab: Vocab) -> Iterator[Doc]:
-        for sentence in OffsetReader(path, layout, repairs):
-            yield make_doc(vocab, trim_entities(sentence, path, repairs))
-
-    return Format(read, count_entities, show_entities, "entity")
+def read_offsets(
+    path: Path, options: ConvertOptions, repairs: Repairs, vocab: Vocab
+) -> Iterator[Doc]:
+    """Yield the Docs of JSON records, whichever layout they have."""
+    for sentence in OffsetReader(path, repairs):
+        yield make_doc(vocab, trim_entities(sentence, path, repairs))
 
 
 def count_entities(doc: Doc) -> Counter[str]:
@@ -74,14 +73,14 @@ def show_entities(doc: Doc) -> str:
     return " ".join("".join([*pieces, text[place:]]).split())
 
 
+OFFSETS = Format(read_offsets, count_entities, show_entities, "entity")
 FORMATS: dict[str, Format] = {
     "bio": columns("bio"),
+    "iob1": columns("iob1"),
     "bmes": columns("bmes"),
     "bioes": columns("bioes"),
     "biluo": columns("biluo"),
-    "cluener": offsets("cluener"),
-    "doccano": offsets("doccano"),
-    "spacy": offsets("spacy"),
+    **dict.fromkeys(get_args(Layout), OFFSETS),
 }
 
 

@@ -5,11 +5,15 @@ arXiv:2001.04351; also the layout of `assets/demo`):
 
     {"text": "温格战胜曼联", "label": {"name": {"温格": [[0, 1]]}, "team": {"曼联": [[4, 5]]}}}
 
-Doccano's records have exclusive ends; the name of the list is "label", "labels" or "entities":
+All others have exclusive ends. Those of annotation tools have a list of entities, each an array or
+an object: doccano's, Prodigy's, and Label Studio's JSON-MIN.
 
     {"text": "温格战胜曼联", "label": [[0, 2, "name"], [4, 6, "team"]]}
+    {"text": "温格战胜曼联", "spans": [{"start": 0, "end": 2, "label": "name"}], "answer": "accept"}
 
-Pairs are the training data of spaCy's `Example.from_dict`, with exclusive ends:
+Label Studio's JSON has the text in "data", and the entities of each annotator in "annotations".
+
+Pairs are the training data of spaCy's `Example.from_dict`:
 
     ["温格战胜曼联", {"entities": [[0, 2, "name"], [4, 6, "team"]]}]
 """
@@ -19,7 +23,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -30,14 +34,9 @@ from ..files import read_text_lines
 from ..text.units import EntitySpan
 from .sentence import Repairs, Sentence
 
-Layout = Literal["cluener", "doccano", "spacy"]
+Layout = Literal["cluener", "doccano", "label-studio", "prodigy", "spacy"]
 
-LAYOUTS: dict[Layout, str] = {
-    "cluener": '{"text": "…", "label": {TYPE: {surface: [[start, end], …]}}}',
-    "doccano": '{"text": "…", "label": [[start, end, TYPE], …]}',
-    "spacy": '["…", {"entities": [[start, end, TYPE], …]}]',
-}
-DOCCANO_KEYS = ("label", "labels", "entities")  # of the list, by version and export
+ENTITIES = ("label", "labels", "entities", "spans", "ents")  # their name, by tool and version
 
 _SPACE = re.compile(r"\s*")
 
@@ -57,25 +56,20 @@ class Mention(NamedTuple):
 
 @dataclass(frozen=True)
 class OffsetReader:
-    """Reads one file of records. Units are the characters of the text."""
+    """Reads one file of records of any layout. Units are the characters of the text."""
 
     path: Path
-    layout: Layout
     repairs: Repairs
 
     def __iter__(self) -> Iterator[Sentence]:
         """Yield the sentences. Raises ValueError (F004, F106 to F109, F119)."""
-        parse = PARSERS[self.layout]
         for line, raw in read_records(self.path):
             self.repairs.n_lines += 1
             try:
                 text, mentions = parse(load(raw))
                 check_characters(text, mentions)
             except ValueError as problem:
-                layout = LAYOUTS[self.layout]
-                error = Errors.F106.format(
-                    path=self.path, line=line, layout=layout, problem=problem
-                )
+                error = Errors.F106.format(path=self.path, line=line, problem=problem)
                 self.repairs.count_line("malformed line dropped", error)
                 continue
             entities = [
@@ -83,6 +77,9 @@ class OffsetReader:
                 for mention in mentions
                 if self._is_in_text(line, text, mention)
             ]
+            if not text:
+                self.repairs.n_skipped += 1
+                continue
             yield Sentence(list(text), self._without_overlap(line, text, entities), line)
 
     def _is_in_text(self, line: int, text: str, mention: Mention) -> bool:
@@ -134,7 +131,7 @@ def _longest_first(entity: EntitySpan) -> tuple[int, int]:
 
 
 def detect_layout(path: Path) -> Layout | None:
-    """Tell the layout of a file by its first record; None where it is not JSON, or no "text"."""
+    """Tell the layout of a file by its first record; None where it is not JSON, or has no text."""
     opening = _opening(path)
     if opening.startswith(('["', '[["')):
         return "spacy"
@@ -145,10 +142,15 @@ def detect_layout(path: Path) -> Layout | None:
         record = load(raw)
     except ValueError:
         return "cluener" if '"text"' in raw else None
+    if {"data", "annotations"} <= record.keys():
+        return "label-studio"
     if "text" not in record:
         return None
-    has_list = any(isinstance(record.get(key), list) for key in DOCCANO_KEYS)
-    return "doccano" if has_list else "cluener"
+    if isinstance(record.get("label"), dict):
+        return "cluener"
+    if "annotation_id" in record:
+        return "label-studio"
+    return "prodigy" if "spans" in record else "doccano"
 
 
 def has_objects(path: Path) -> bool:
@@ -219,7 +221,7 @@ def load(raw: str) -> Any:
     try:
         return json.loads(raw)
     except json.JSONDecodeError as error:
-        raise ValueError(f"it is no JSON ({error})") from None
+        raise ValueError(f"it is not JSON ({error})") from None
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 
@@ -235,40 +237,49 @@ def check_characters(text: str, mentions: Iterable[Mention]) -> None:
             raise ValueError(f"it has {code}, a surrogate without its other half") from None
 
 
-def parse_cluener(record: Any) -> tuple[str, list[Mention]]:
-    """Return the text and the entities of CLUENER's object.
+def parse(record: Any) -> tuple[str, list[Mention]]:
+    """Return the text and the entities of a record; no text where the record says nothing, since
+    an annotator skipped it, rejected it, or has not seen it.
 
     Raises ValueError that says what is wrong with the layout.
     """
-    text = _text(record)
-    labels = record.get("label")
-    if not isinstance(labels, dict):
-        raise ValueError('it has no "label" object')
-    return text, list(_mentions(labels))
-
-
-def parse_doccano(record: Any) -> tuple[str, list[Mention]]:
-    """Return the text and the entities of doccano's object.
-
-    Raises ValueError that says what is wrong with the layout.
-    """
-    text = _text(record)
-    entities = next((record[key] for key in DOCCANO_KEYS if key in record), None)
-    if not isinstance(entities, list):
-        raise ValueError('it has no list "label", "labels" or "entities"')
-    return text, [_mention(entity) for entity in entities]
-
-
-def _text(record: Any) -> str:
+    if isinstance(record, list) and len(record) == 2 and isinstance(record[1], dict):
+        record = {"text": record[0], "entities": record[1].get("entities")}
     if not isinstance(record, dict):
-        raise ValueError("it is no JSON object")
+        raise ValueError("it is neither an object nor a pair of a text and an object")
+    if {"data", "annotations"} <= record.keys():
+        record = _task(record)
     text = record.get("text")
-    if not isinstance(text, str) or not text:
+    if not isinstance(text, str):
         raise ValueError('it has no "text"')
-    return text
+    if record.get("answer", "accept") != "accept":
+        return "", []
+    found = [record[key] for key in ENTITIES if isinstance(record.get(key), list | dict)]
+    # Label Studio's JSON-MIN leaves out a list without entities.
+    entities: Any = next(iter(found), [] if not text or "annotation_id" in record else None)
+    if entities is None:
+        raise ValueError("it has no list or object of entities")
+    if isinstance(entities, dict):
+        return text, list(_by_surface(entities))
+    return text, [mention for entity in entities for mention in _of_types(entity)]
 
 
-def _mentions(labels: dict[str, Any]) -> Iterator[Mention]:
+def _task(task: dict[str, Any]) -> dict[str, Any]:
+    """Text and entities of a task of Label Studio: those of the annotation that is marked as ground
+    truth, or of the first one that was not skipped."""
+    try:
+        done = [each for each in task["annotations"] if not each.get("was_cancelled")]
+        if not done:
+            return {"text": "", "spans": []}
+        chosen = max(done, key=lambda annotation: bool(annotation.get("ground_truth")))
+        values = [result["value"] for result in chosen["result"] if "value" in result]
+        spans = [value for value in values if "labels" in value]
+        return {"text": task["data"].get("text"), "spans": spans}
+    except (AttributeError, KeyError, TypeError):
+        raise ValueError('its "data" and "annotations" are not as Label Studio has them') from None
+
+
+def _by_surface(labels: dict[str, Any]) -> Iterator[Mention]:
     for label, surfaces in labels.items():
         if not label or not isinstance(surfaces, dict):
             raise ValueError(f"label {label!r} has no object of surfaces")
@@ -277,37 +288,19 @@ def _mentions(labels: dict[str, Any]) -> Iterator[Mention]:
                 raise ValueError(f"surface {surface!r} has no list of offsets")
             for span in spans:
                 if not isinstance(span, list) or [type(offset) for offset in span] != [int, int]:
-                    raise ValueError(f"{span!r} is no pair of offsets")
+                    raise ValueError(f"{span!r} is not a pair of offsets")
                 start, last = span
                 yield Mention(label, start, last + 1, str(span), surface)
 
 
-def parse_pair(record: Any) -> tuple[str, list[Mention]]:
-    """Return the text and the entities of a pair as spaCy's `Example.from_dict` takes it.
-
-    Raises ValueError that says what is wrong with the layout.
-    """
-    if not isinstance(record, list) or len(record) != 2:
-        raise ValueError("it is no array of two")
-    text, annotation = record
-    if not isinstance(text, str) or not text:
-        raise ValueError("its first part is no text")
-    if not isinstance(annotation, dict) or not isinstance(annotation.get("entities"), list):
-        raise ValueError('its second part has no list of "entities"')
-    return text, [_mention(entity) for entity in annotation["entities"]]
-
-
-def _mention(entity: Any) -> Mention:
-    if not isinstance(entity, list) or [type(part) for part in entity] != [int, int, str]:
-        raise ValueError(f"{entity!r} is no [start, end, TYPE]")
-    start, end, label = entity
-    if not label:
-        raise ValueError(f"{entity!r} has no type")
-    return Mention(label, start, end, str(entity[:2]))
-
-
-PARSERS: dict[Layout, Callable[[Any], tuple[str, list[Mention]]]] = {
-    "cluener": parse_cluener,
-    "doccano": parse_doccano,
-    "spacy": parse_pair,
-}
+def _of_types(entity: Any) -> list[Mention]:
+    """An entity in an array or an object, once with each of its types."""
+    if isinstance(entity, list) and len(entity) == 3:
+        entity = dict(zip(("start", "end", "label"), entity, strict=True))
+    fields: dict[str, Any] = entity if isinstance(entity, dict) else {}
+    start, end = (fields.get(key, fields.get(f"{key}_offset")) for key in ("start", "end"))
+    labels = fields.get("labels", [fields.get("label")])
+    has_types = isinstance(labels, list) and all(isinstance(x, str) and x for x in labels)
+    if not has_types or type(start) is not int or type(end) is not int:
+        raise ValueError(f"{entity!r} lacks a start, an end or a type")
+    return [Mention(label, start, end, str([start, end]), fields.get("text")) for label in labels]

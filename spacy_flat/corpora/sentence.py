@@ -25,12 +25,16 @@ class Repairs:
     """Whether defects are repaired, and how many of each kind were.
 
     lines: defects of lines, of which `n_lines` were read. labels: defects of what is annotated.
+    first: the error of the first defect that was repaired.
+    n_skipped: records that say nothing, which is not a defect.
     """
 
     enabled: bool = False
     n_lines: int = 0
     lines: Counter[str] = field(default_factory=Counter)
     labels: Counter[str] = field(default_factory=Counter)
+    first: str = ""
+    n_skipped: int = 0
 
     @property
     def counts(self) -> Counter[str]:
@@ -52,3 +56,4 @@ class Repairs:
         if not self.enabled:
             raise ValueError(error)
         counts[kind] += 1
+        self.first = self.first or error

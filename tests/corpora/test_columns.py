@@ -13,10 +13,11 @@ from spacy_flat.corpora.columns import ColumnReader, Scheme, detect_scheme, spli
 from spacy_flat.corpora.sentence import Repairs, Sentence
 from spacy_flat.text.units import EntitySpan
 
-SCHEMES: list[Scheme] = ["bio", "bmes", "bioes", "biluo"]
+SCHEMES: list[Scheme] = ["bio", "iob1", "bmes", "bioes", "biluo"]
 # Tags of an entity of one, two and of four units.
 TAGS = {
     "bio": {1: "B", 2: "BI", 4: "BIII"},
+    "iob1": {1: "I", 2: "II", 4: "IIII"},
     "bmes": {1: "S", 2: "BE", 4: "BMME"},
     "bioes": {1: "S", 2: "BE", 4: "BIIE"},
     "biluo": {1: "U", 2: "BL", 4: "BIIL"},
@@ -38,9 +39,10 @@ def encode(length: int, entities: list[EntitySpan], scheme: Scheme) -> list[str]
     tags = ["O"] * length
     for start, end, label in entities:
         inside = "M" if scheme == "bmes" else "I"
+        first = "I" if scheme == "iob1" and tags[start - 1][2:] != label else "B"
         for i in range(start, end):
-            tags[i] = f"{'B' if i == start else inside}-{label}"
-        if scheme != "bio":
+            tags[i] = f"{first if i == start else inside}-{label}"
+        if scheme not in ("bio", "iob1"):
             single, closing = "UL" if scheme == "biluo" else "SE"
             last = single if end - start == 1 else closing
             tags[end - 1] = f"{last}-{label}"
@@ -97,6 +99,11 @@ def test_sentences_end_at_blank_lines_and_docstarts(tmp_path: Path) -> None:
     text = "-DOCSTART- -X- O O\n\na O\nb O\n \t\n\nc O\n-DOCSTART-\td\nd O"
     found, _ = read(write(tmp_path / "c", text))
     assert [(s.units, s.line) for s in found] == [(["a", "b"], 3), (["c"], 7), (["d"], 9)]
+
+
+def test_comments_are_no_units(tmp_path: Path) -> None:
+    found, _ = read(write(tmp_path / "c", "# text = a b\na O\n# O\n#\tO\n# b\nb O\n"))
+    assert [(s.units, s.line) for s in found] == [(["a", "#", "#", "b"], 2)]
 
 
 def test_windows_line_ends_and_byte_order_marks_are_no_content(tmp_path: Path) -> None:

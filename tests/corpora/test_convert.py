@@ -132,6 +132,11 @@ def test_a_doc_has_the_exact_text_and_entities(text: str, data: st.DataObject) -
         ('{"text": "a", "label": {}}\n', "cluener"),
         ("{ O\n} O\n", "bio"),
         ("\n\na B-X\nb M-X\nc E-X\n", "bmes"),
+        ("# text = 甲\n-DOCSTART- -X- O\n\n甲\tX-LOC\n", "bio"),
+        ("甲\tb-per\n乙\to\n", "bio"),
+        ("甲\tB_PER\n", "bio"),
+        ("甲 I-X\n乙 B-X\n\n丙 O\n丁 I-Y\n", "iob1"),
+        ("甲 I-X\n\n乙 B-X\n", "bio"),
         ("a S-X\n", "bioes"),
         ("a U-X\n", "biluo"),
         ("a B-X\nb L-X\n", "biluo"),
@@ -243,7 +248,10 @@ def test_the_encoding_to_convert_from_is_named(tmp_path: Path, encoding: str) ->
         ("O\t我\nB-PER\t王\nI-PER\t芳\n", {}, r"F144.*columns are swapped.*\(O B-PER I-PER …\)"),
         ('{"text": "a", "label": {}}', {"words": True}, "F117.*--words has no effect on .*cluener"),
         ('["a", {"entities": []}]', {"strip_position": True}, "F117.*--strip-position"),
-        ("好 O\n", {"format": "conll"}, r"F118.*'conll'.*auto, bio, bmes"),
+        ("北\tX-LOC\n京\tX-LOC\n", {}, r"F103.*line 1: 'X-LOC'|F116.*unknown tag"),
+        ('{"text": "a"}\n', {}, r"F106.*line 1: it has no list"),
+        ('{"text": "a", "label": "X"}\n', {"max_repairs": 1}, r"F106.*line 1: it has no list"),
+        ("好 O\n", {"format": "conll"}, r"F118.*'conll'.*auto, bio, iob1"),
     ],
 )
 @pytest.mark.parametrize("repair", [False, True])

@@ -11,18 +11,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from spacy_flat.corpora.offsets import Layout, OffsetReader, detect_layout
+from spacy_flat.corpora.offsets import OffsetReader, detect_layout
 from spacy_flat.corpora.sentence import Repairs, Sentence
 from spacy_flat.text.units import EntitySpan
 
 Labels = dict[str, dict[str, list[list[int]]]]
 
 
-def read(
-    path: Path, repair: bool = False, layout: Layout = "cluener"
-) -> tuple[list[Sentence], dict[str, int]]:
+def read(path: Path, repair: bool = False) -> tuple[list[Sentence], dict[str, int]]:
     repairs = Repairs(repair)
-    return list(OffsetReader(path, layout, repairs)), dict(repairs.counts)
+    return list(OffsetReader(path, repairs)), dict(repairs.counts)
 
 
 def write(path: Path, text: str, label: object) -> Path:
@@ -57,20 +55,19 @@ def test_blank_lines_are_skipped_and_lines_counted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("raw", "problem"),
     [
-        ('{"text": "a"', "it is no JSON"),
-        ("[]", "it is no JSON object"),
-        ('{"text": "", "label": {}}', 'it has no "text"'),
+        ('{"text": "a"', "it is not JSON"),
+        ("[]", "it is neither an object nor a pair"),
         ('{"text": 1, "label": {}}', 'it has no "text"'),
-        ('{"text": "a"}', 'it has no "label" object'),
+        ('{"text": "a", "label": 1}', "it has no list or object of entities"),
         ('{"text": "a", "label": {"name": []}}', "label 'name' has no object of surfaces"),
         ('{"text": "\\ud800", "label": {}}', "it has U+D800, a surrogate without its other half"),
         ('{"text": "a", "label": {"\\udc00": {"a": [[0, 0]]}}}', "it has U+DC00, a surrogate"),
         ('{"text": ' + "[" * 100_000, "it is nested too deeply"),
         ('{"text": "a", "label": {"": {}}}', "label '' has no object of surfaces"),
         ('{"text": "a", "label": {"name": {"a": 0}}}', "surface 'a' has no list of offsets"),
-        ('{"text": "a", "label": {"name": {"a": [0, 0]}}}', "0 is no pair of offsets"),
-        ('{"text": "a", "label": {"name": {"a": [[0]]}}}', "[0] is no pair of offsets"),
-        ('{"text": "a", "label": {"name": {"a": [[0, true]]}}}', "is no pair of offsets"),
+        ('{"text": "a", "label": {"name": {"a": [0, 0]}}}', "0 is not a pair of offsets"),
+        ('{"text": "a", "label": {"name": {"a": [[0]]}}}', "[0] is not a pair of offsets"),
+        ('{"text": "a", "label": {"name": {"a": [[0, true]]}}}', "is not a pair of offsets"),
     ],
 )
 def test_a_malformed_line_is_an_error_or_dropped(tmp_path: Path, raw: str, problem: str) -> None:
@@ -123,7 +120,7 @@ def test_the_longest_of_overlapping_entities_are_kept(spans: list[tuple[int, int
     for entity in sorted(entities, key=lambda e: (e.start - e.end, e.start)):
         if all(entity.end <= other.start or other.end <= entity.start for other in kept):
             kept.append(entity)
-    reader = OffsetReader(Path("c.json"), "spacy", Repairs(enabled=True))
+    reader = OffsetReader(Path("c.json"), Repairs(enabled=True))
     assert reader._without_overlap(1, "好" * 27, entities) == sorted(kept)
     assert reader.repairs.counts.total() == len(entities) - len(kept)
 
@@ -133,7 +130,7 @@ def test_the_longest_one_that_an_entity_overlaps_is_named(tmp_path: Path) -> Non
     spans = '[[0, 3, "A"], [2, 4, "B"], [3, 7, "C"]]'
     path.write_text(f'["甲乙丙丁戊己庚", {{"entities": {spans}}}]', "utf-8")
     with pytest.raises(ValueError, match="B entity '丙丁' overlaps C entity '丁戊己庚'"):
-        read(path, layout="spacy")
+        read(path)
 
 
 def test_a_long_text_with_many_entities_is_read_in_linear_time(tmp_path: Path) -> None:
@@ -142,7 +139,7 @@ def test_a_long_text_with_many_entities_is_read_in_linear_time(tmp_path: Path) -
     spans = [[2 * i, 2 * i + 1, "X"] for i in range(n)]
     path.write_text(json.dumps(["好" * 2 * n, {"entities": spans}]), "utf-8")
     start = process_time()
-    (sentence,), _ = read(path, layout="spacy")
+    (sentence,), _ = read(path)
     assert process_time() - start < 3  # 18 s where each is compared with all others
     assert len(sentence.entities) == n
 
@@ -189,34 +186,11 @@ def test_pairs(tmp_path: Path, array: bool) -> None:
     path = tmp_path / "c.json"
     path.write_text("[" + ",\n".join(lines) + "]" if array else "\n".join(lines), "utf-8")
     assert detect_layout(path) == "spacy"
-    found, _ = read(path, layout="spacy")
+    found, _ = read(path)
     assert found == [
         Sentence(list("重庆开业"), [EntitySpan(0, 2, "LOC")], 1),
         Sentence(["好"], [], 2),
     ]
-
-
-@pytest.mark.parametrize(
-    ("record", "problem"),
-    [
-        ('["甲"]', "it is no array of two"),
-        ('{"text": "甲"}', "it is no array of two"),
-        ('[1, {"entities": []}]', "its first part is no text"),
-        ('["", {"entities": []}]', "its first part is no text"),
-        ('["甲", []]', 'its second part has no list of "entities"'),
-        ('["甲", {"entities": [[0, 1]]}]', "[0, 1] is no [start, end, TYPE]"),
-        ('["甲", {"entities": [[0, 1, ""]]}]', "[0, 1, ''] has no type"),
-    ],
-)
-def test_a_malformed_pair_is_an_error_or_dropped(tmp_path: Path, record: str, problem: str) -> None:
-    path = tmp_path / "c.json"
-    path.write_text('["好", {"entities": []}]\n' + record + "\n", "utf-8")
-    with pytest.raises(ValueError, match=r"F106.*c\.json, line 2: ") as error:
-        read(path, layout="spacy")
-    assert problem in str(error.value)
-    found, counts = read(path, repair=True, layout="spacy")
-    assert [sentence.units for sentence in found] == [["好"]]
-    assert counts == {"malformed line dropped": 1}
 
 
 @pytest.mark.parametrize("key", ["label", "labels", "entities"])
@@ -224,36 +198,90 @@ def test_doccano(tmp_path: Path, key: str) -> None:
     path = tmp_path / "c.json"
     records = [{"id": 7, "text": "重庆开业", key: [[0, 2, "LOC"]]}, {"text": "好", key: []}]
     path.write_text("\n".join(json.dumps(record) for record in records), "utf-8")
-    found, _ = read(path, layout="doccano")
+    found, _ = read(path)
     assert found == [
         Sentence(list("重庆开业"), [EntitySpan(0, 2, "LOC")], 1),
         Sentence(["好"], [], 2),
     ]
 
 
+TEXT, LOC = "重庆开业", [EntitySpan(0, 2, "LOC")]
+SPAN = {"start": 0, "end": 2, "label": "LOC"}
+VALUE = {"start": 0, "end": 2, "text": "重庆", "labels": ["LOC"]}
+RESULT = [{"type": "labels", "value": VALUE}, {"type": "relation", "from_id": "a"}]
+
+
+def task(*annotations: dict[str, object]) -> dict[str, object]:
+    return {"id": 1, "data": {"text": TEXT}, "annotations": annotations, "predictions": []}
+
+
 @pytest.mark.parametrize(
-    ("record", "problem"),
+    ("record", "layout", "entities"),
     [
-        ("[]", "it is no JSON object"),
-        ('{"text": "", "label": []}', 'it has no "text"'),
-        ('{"text": "甲"}', 'it has no list "label", "labels" or "entities"'),
-        ('{"text": "甲", "label": {}}', 'it has no list "label", "labels" or "entities"'),
-        ('{"text": "甲", "label": [{"start_offset": 0}]}', "is no [start, end, TYPE]"),
+        ({"id": 1, "text": TEXT, "spans": [{"token_start": 0, **SPAN}]}, "prodigy", LOC),
+        ({"text": TEXT, "spans": [SPAN], "answer": "accept"}, "prodigy", LOC),
+        ({"text": TEXT, "spans": [SPAN], "answer": "reject"}, "prodigy", None),
+        ({"text": TEXT, "spans": [], "answer": "ignore"}, "prodigy", None),
+        (
+            {"text": TEXT, "entities": [{"label": "LOC", "start_offset": 0, "end_offset": 2}]},
+            "doccano",
+            LOC,
+        ),
+        ({"text": TEXT, "ents": [SPAN], "tokens": []}, "doccano", LOC),  # spaCy's Doc.to_json
+        ({"text": TEXT, "label": [VALUE], "annotation_id": 7}, "label-studio", LOC),
+        ({"text": TEXT, "annotation_id": 7}, "label-studio", []),
+        (task({"result": RESULT}), "label-studio", LOC),
+        (task({"result": []}), "label-studio", []),
+        (task(), "label-studio", None),
+        (task({"result": RESULT, "was_cancelled": True}), "label-studio", None),
+        (task({"result": []}, {"result": RESULT, "ground_truth": True}), "label-studio", LOC),
+        ({"text": "", "label": []}, "doccano", None),
+        ({"text": ""}, "doccano", None),
     ],
 )
-def test_a_malformed_record_of_doccano(tmp_path: Path, record: str, problem: str) -> None:
+@pytest.mark.parametrize("array", [True, False])
+def test_what_annotation_tools_export(
+    tmp_path: Path, record: object, layout: str, entities: list[EntitySpan] | None, array: bool
+) -> None:
     path = tmp_path / "c.json"
-    path.write_text('{"text": "好", "label": []}\n' + record + "\n", "utf-8")
-    with pytest.raises(ValueError, match=r"F106.*c\.json, line 2: ") as error:
-        read(path, layout="doccano")
-    assert problem in str(error.value)
+    path.write_text(json.dumps([record] if array else record), "utf-8")
+    assert detect_layout(path) == layout
+    repairs = Repairs()
+    found = [sentence.entities for sentence in OffsetReader(path, repairs)]
+    assert found == ([] if entities is None else [entities])
+    assert repairs.n_skipped == (entities is None)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        '["甲"]',
+        '["甲", []]',
+        '["甲", {}]',
+        '[1, {"entities": []}]',
+        '["甲", {"entities": [[0, 1]]}]',
+        '["甲", {"entities": [[0, 1, ""]]}]',
+        '{"text": "甲", "label": [{"start": 0, "label": "X"}]}',
+        '{"text": "甲", "label": [{"start": 0, "end": 1, "labels": "X"}]}',
+        '{"text": "甲", "label": [{"start": "/p[1]", "end": "/p[1]", "labels": ["X"]}]}',
+        '{"data": 1, "annotations": [{}]}',
+        '{"data": {"text": "甲"}, "annotations": [{"result": 1}]}',
+        '{"data": {"audio": "甲"}, "annotations": [{"result": []}]}',
+        '{"text": "甲"}',
+    ],
+)
+def test_a_malformed_record(tmp_path: Path, record: str) -> None:
+    path = tmp_path / "c.json"
+    path.write_text(record, "utf-8")
+    with pytest.raises(ValueError, match=r"F106.*line 1: .* Expected .* of CLUENER, doccano, La"):
+        read(path)
 
 
 def test_a_pair_with_an_entity_outside_its_text(tmp_path: Path) -> None:
     path = tmp_path / "c.json"
     path.write_text('["甲乙", {"entities": [[1, 3, "X"]]}]', "utf-8")
     with pytest.raises(ValueError, match=r"F107.* X entity at \[1, 3\] lies outside"):
-        read(path, layout="spacy")
+        read(path)
 
 
 @pytest.mark.parametrize("text", ["[ O\n", "{ O\n", '" O\n', "好 O\n", ""])

@@ -199,7 +199,7 @@ DEFECTS = [
         "F156.*a surrogate",
     ),
     ("pairs-jsonl", "[1]\n", r"F156.*line 2: .*no JSON object"),
-    ("pairs-jsonl", "{\n", r"F156.*line 2: .*it is no JSON"),
+    ("pairs-jsonl", "{\n", r"F156.*line 2: .*it is not JSON"),
 ]
 
 
