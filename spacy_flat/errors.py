@@ -330,8 +330,8 @@ class Errors(metaclass=_Coded):
         "The text has {length} characters, but a picture holds at most {limit}. Draw a part of it."
     )
     F162 = (
-        "Character {place} of the text is no Unicode character but a stray byte or surrogate. "
-        "Give the text in the terminal's encoding, usually UTF-8."
+        "{text!r} holds a stray byte or half of a surrogate pair, which is no Unicode. Give texts "
+        "in the terminal's encoding, usually UTF-8."
     )
     F170 = (
         "{path}, line {line}: a poem has {found!r} ({code}) in {shown!r}, which is neither a "

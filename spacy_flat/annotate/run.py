@@ -12,7 +12,7 @@ from .actor import Annotator, Outcome
 from .addresses import Folder
 from .rows import Failure, parse_attributes
 from .settings import Settings
-from .shards import FAILED, Plan, prepare, tidy, write_failures
+from .shards import ATTEMPTS, FAILED, Plan, prepare, tidy, write_failures
 from .sources import File, Shard, cut, find_files
 
 if TYPE_CHECKING:
@@ -73,7 +73,9 @@ def run(
         else:  # also after a run that could not begin
             folder.clear(FAILED)
             rows = shard_rows or SHARD_ROWS
-            plan = make_plan(files, rows, settings, {**identity, "shard_rows": rows})
+            before, plan = plan, make_plan(files, rows, settings, {**identity, "shard_rows": rows})
+            if plan != before:
+                folder.clear(ATTEMPTS)  # at other rows
             plan.save(folder)
         return annotate(plan, folder, settings, cluster, watch)
 

@@ -1,14 +1,19 @@
-"""How commands fail: with a message and exit code 1 where the user can do something about it."""
+"""How commands end: with a message and exit code 1 where the user can do something about it."""
 
 from __future__ import annotations
 
+import io
+import os
 import re
+import sys
 from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from spacy.cli._util import show_validation_error
 from wasabi import msg
+
+from ..errors import Errors
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -19,14 +24,21 @@ _CODED = re.compile(r"\[[EFW]\d{3,}\] ")
 def exiting(command: Callable[P, R]) -> Callable[P, R]:
     """Let a command end with the message of coded errors (this package's and spaCy's), of errors
     of the operating system and of config validation. Anything else is a bug and keeps its
-    traceback."""
+    traceback. Where nobody reads the output any longer (`| head -1`), typer ends it silently."""
 
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        let_all_be_printed()
         try:
             with show_validation_error(hint_fill=False):
-                return command(*args, **kwargs)
+                result = command(*args, **kwargs)
+            sys.stdout.flush()  # while a broken pipe can still be handled
+            return result
+        except BrokenPipeError:
+            raise
         except Exception as error:
+            if isinstance(error, UnicodeEncodeError) and "surrogates" in error.reason:
+                msg.fail(Errors.F162.format(text=error.object[:60]), exits=1)
             if _CODED.match(str(error)):
                 msg.fail(str(error), exits=1)
             if isinstance(error, OSError):
@@ -34,6 +46,16 @@ def exiting(command: Callable[P, R]) -> Callable[P, R]:
             raise
 
     return run
+
+
+def let_all_be_printed() -> None:
+    """Escape what the terminal's encoding does not have, and let a closed stream swallow all."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def reason_of(error: OSError) -> str:

@@ -12,4 +12,4 @@ def check_text(content: str) -> None:
     try:
         content.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise ValueError(Errors.F162.format(place=error.start)) from error
+        raise ValueError(Errors.F162.format(text=content[:60])) from error

@@ -211,7 +211,16 @@ def test_a_row_on_which_processes_die(
 
 
 def test_a_row_on_which_the_only_process_dies(annotate: Annotate) -> None:
-    """The same command finds it in the end."""
+    """The same command finds it in the end; with other texts it begins anew."""
+    Path("a.txt").write_text("一\n死\n", "utf-8")
+    for _ in range(3):
+        with pytest.raises(Death):
+            annotate("a.txt")
+    Path("a.txt").write_text("一\n二\n", "utf-8")
+    assert annotate("a.txt").exit_code == 0
+
+
+def test_what_the_only_process_died_of(annotate: Annotate) -> None:
     Path("a.txt").write_text("一\n死\n三\n", "utf-8")
     for _ in range(3):
         with pytest.raises(Death):

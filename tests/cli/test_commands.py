@@ -253,6 +253,32 @@ def test_a_coded_error_ends_the_command(
     assert shown in capsys.readouterr().out
 
 
+def test_any_terminal_shows_any_text(project: Path) -> None:
+    (project / "words.txt").write_text("重庆\n", "utf-8")
+    runner = CliRunner(charset="ascii")
+    result = runner.invoke(app, ["lattice", "words.txt", "重庆", "重庆.svg"])
+    assert (result.exit_code, result.exception) == (0, None)
+    assert r"\u91cd\u5e86.svg: characters 2, words 1" in result.output
+    spacy.blank("zh").to_disk(project / "blank")
+    assert "[F162]" in failure("show", "blank", "重\udce5")
+
+
+def test_nobody_reads_the_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(flush=fail))
+    with pytest.raises(BrokenPipeError):  # typer knows what to do
+        exiting(lambda: None)()
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(SystemExit, match="1"):
+        exiting(run_into)(OSError("full"))
+
+
+def run_into(error: Exception) -> None:
+    raise error
+
+
 def test_spacys_command_line_stays_light() -> None:
     """Whatever spaCy itself imports, our commands import none of these again."""
     code = (
