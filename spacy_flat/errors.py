@@ -692,9 +692,11 @@ class Errors(metaclass=_Coded):
         "encoder that never learns, leave it out there and set tuned = false."
     )
     F366 = (
-        "There are no vectors of the characters of {text!r}. The component `transformer` must be "
-        "in the pipeline and enabled, stand before this one, and have the architecture "
-        "spacy-flat.CharacterTransformer.v1. spaCy's own components, such as ner and tagger, want "
+        "A component listens to a shared `tok2vec` or `transformer`, which has computed no vectors "
+        "of {text!r}. It must be in the pipeline, enabled, before the component, and in training "
+        "one of annotating_components where the component is. Source both from a pipeline, or call "
+        "`replace_listeners` there first. A BERT needs the architecture "
+        "spacy-flat.CharacterTransformer.v1; spaCy's own components, such as ner and tagger, want "
         "vectors of tokens: their tok2vec is spacy-transformers.TransformerListener.v1."
     )
     F367 = (

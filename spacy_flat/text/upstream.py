@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from spacy.pipeline.tok2vec import Tok2VecListener
 from spacy.tokens import Doc
 from thinc.api import Model, torch2xp, xp2torch
 from thinc.types import Floats2d
@@ -28,8 +29,9 @@ class Upstream:
     device: of the network that reads them, which need not be the tok2vec's.
     vectors: those of each Doc, where the tok2vec has read them before; in prediction alone.
 
-    Raises ValueError where it gives vectors of characters, but the units are tokens (F367), and
-    where it listens to another whose vectors have another width than the config says (F369).
+    Raises ValueError where it gives vectors of characters, but the units are tokens (F367), where
+    it listens to another whose vectors have another width than the config says (F369), and in
+    prediction where that one has not read the Docs (F366).
     """
 
     def __init__(
@@ -44,6 +46,8 @@ class Upstream:
         self.tok2vec = tok2vec
         if tok2vec is None:
             return
+        if not is_train:
+            require_read(tok2vec, docs)
         if vectors is None:
             vectors, self._backprop = tok2vec(docs, is_train)
         xp = tok2vec.ops.xp
@@ -142,8 +146,21 @@ def pass_back_zeros(tok2vec: Tok2Vec | None, docs: list[Doc]) -> None:
 def _is_awaited(tok2vec: Tok2Vec, docs: list[Doc]) -> bool:
     """Whether a listener in it has been given the vectors of these Docs. By what spaCy's and
     spacy-transformers' have in common, as the latter need not be installed."""
-    listeners: list[Any] = [node for node in tok2vec.walk() if hasattr(node, "get_batch_id")]
-    return any(node._batch_id == node.get_batch_id(docs) for node in listeners)
+    return any(node._batch_id == node.get_batch_id(docs) for node in _listeners(tok2vec))
+
+
+def require_read(tok2vec: Tok2Vec, docs: Sequence[Doc]) -> None:
+    """Raises ValueError (F366) for a Doc without the vectors that a listener takes from it in
+    prediction: the listeners of spaCy and spacy-transformers would return zeros."""
+    for node in _listeners(tok2vec):
+        is_spacys = isinstance(node, Tok2VecListener)
+        for doc in docs:
+            if len(doc) and (not doc.tensor.size if is_spacys else doc._.trf_data is None):
+                raise ValueError(Errors.F366.format(text=doc.text[:40]))
+
+
+def _listeners(tok2vec: Tok2Vec) -> list[Any]:
+    return [node for node in tok2vec.walk() if hasattr(node, "get_batch_id")]
 
 
 class ReadOnce:

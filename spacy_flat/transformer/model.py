@@ -1,7 +1,7 @@
 """The registered architectures: a BERT for the component `transformer` of spacy-transformers, and
 the layers that give its vectors of characters to our components."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from itertools import compress
 from typing import TYPE_CHECKING, Any, cast
@@ -11,7 +11,7 @@ from thinc.api import Model, chain, torch2xp
 from thinc.types import Floats2d, Ragged
 
 from ..errors import Errors
-from ..text.upstream import Tok2Vec, token_of_unit
+from ..text.upstream import Tok2Vec, require_read, token_of_unit
 from .options import CharacterTransformerOptions
 from .pieces import PieceEncoder
 
@@ -242,8 +242,8 @@ def take_vectors(
     from .data import data_of_gradient
 
     source, factor = model.layers[0], model.attrs["grad_factor"]
-    if not is_train and not source.layers:
-        _require_read(docs)
+    if not is_train:
+        require_read(source, docs)
     datas, backprop = source(docs, is_train)
     vectors = [_vectors_of(model, doc, data) for doc, data in zip(docs, datas, strict=True)]
 
@@ -263,13 +263,6 @@ def _vectors_of(model: Tok2Vec, doc: Doc, data: "TransformerData") -> Floats2d:
         raise ValueError(Errors.F366.format(text=doc.text[:40]))
     vectors: Floats2d = hidden[0]
     return vectors
-
-
-def _require_read(docs: Sequence[Doc]) -> None:
-    # The listener would take zeros for the vectors.
-    for doc in docs:
-        if len(doc) and doc._.trf_data is None:
-            raise ValueError(Errors.F366.format(text=doc.text[:40]))
 
 
 def _require_spacy_transformers() -> None:

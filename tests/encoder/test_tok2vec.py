@@ -153,6 +153,17 @@ def test_another_width_than_that_of_what_is_listened_to(pretrained: Pretrained) 
         nlp("上海")
 
 
+def test_nothing_to_listen_to(pretrained: Pretrained) -> None:
+    nlp = with_shared(pretrained("mlm"))
+    start(nlp)
+    alone = blank()
+    alone.add_pipe("flat_ner", source=nlp)
+    with pytest.raises(ValueError, match=r"F366.*上海"):
+        alone("上海")
+    alone.add_pipe("tok2vec", source=nlp, first=True)
+    list(alone.pipe(["", "上海"]))
+
+
 def test_where_it_computes(pretrained: Pretrained) -> None:
     """A component's device is that of its encoder, too."""
     nlp = with_flat(encoder(pretrained("mlm")))
