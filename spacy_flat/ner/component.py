@@ -68,6 +68,7 @@ SETTINGS = {
     "device": "auto",
     "on_misaligned": "expand",
     "overwrite": False,
+    "constrained_decoding": True,
     "unannotated_labels": [],
     "scorer": {"@scorers": "spacy-flat.entity_scorer.v1"},
 }
@@ -103,6 +104,8 @@ class CRFEntityRecognizer(LabelledPipe):
         one of these may be.
     overwrite: replace entities that the Doc already has; otherwise they stay, and new entities that
         share a token with them are left out.
+    constrained_decoding: find the most probable tags under which no entity contains a line break,
+        TAB, "|" or a tag of markup, such as `</p>`, or lacks letters and digits.
     scorer: what gives the scores of an evaluation.
     """
 
@@ -115,6 +118,7 @@ class CRFEntityRecognizer(LabelledPipe):
         device: str = "auto",
         on_misaligned: OnMisaligned = "expand",
         overwrite: bool = False,
+        constrained_decoding: bool = True,
         unannotated_labels: Sequence[str] = (),
         scorer: Callable[..., dict[str, Any]] | None = score_entities,
     ) -> None:
@@ -126,11 +130,13 @@ class CRFEntityRecognizer(LabelledPipe):
             device=device,
             on_misaligned=on_misaligned,
             overwrite=overwrite,
+            constrained_decoding=constrained_decoding,
             unannotated_labels=list(unannotated_labels),
         )
 
     on_misaligned = setting("on_misaligned", "one of expand, contract, drop", _is_on_misaligned)
     overwrite = setting("overwrite", "true or false", is_bool)
+    constrained_decoding = setting("constrained_decoding", "true or false", is_bool)
     unannotated_labels = setting("unannotated_labels", "a list of labels", _is_labels)
 
     @property
@@ -144,7 +150,9 @@ class CRFEntityRecognizer(LabelledPipe):
         self.require_initialised()
         if not any(len(doc) for doc in docs):
             return [[] for _ in docs]
-        return find_entities(self.model.predict(docs), network_of(self.model), self.tags)
+        emissions = self.model.predict(docs)
+        network = network_of(self.model)
+        return find_entities(emissions, network, self.tags, self.constrained_decoding)
 
     def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Sequence[EntitySpan]]) -> None:
         """Write what `predict` found to `doc.ents`, and its characters for `doc._.char_ents`."""

@@ -5,6 +5,7 @@ Shapes: B segments, C units, K tags.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from ..text.batches import Batch
 from ..text.segments import Segment, join_segments, part_in, spans_in
 from ..text.units import EntitySpan, Ints, Units
+from .constraints import Constraints
 from .spans import Annotation
 from .tags import TagSet, Target
 
@@ -46,13 +48,30 @@ class Emissions:
 
 
 def find_entities(
-    emissions: Emissions, network: "TaggingNetwork", tags: TagSet
+    emissions: Emissions, network: "TaggingNetwork", tags: TagSet, constrained: bool = True
 ) -> list[list[EntitySpan]]:
-    """The entities of the most probable tags of each text, as characters of it."""
+    """The entities of the most probable tags of each text, as characters of it.
+
+    constrained: of the tags that make no entity which violates `Constraints`. The most probable
+        tags of all are these, too, where they make none: other segments are decoded again.
+    """
     parts: list[list[tuple[Segment, list[EntitySpan]]]] = [[] for _ in emissions.texts]
+    constraints = Constraints(emissions.texts) if constrained else None
     for batch, scores, _ in emissions.batches:
         best = network.best_tags(scores, batch.n_units)
-        for segment, spans in zip(batch.segments, decode(best, batch, tags), strict=True):
+        found = decode(best, batch, tags)
+        if constraints:
+            pairs = zip(batch.segments, found, strict=True)
+            violated = [constraints.violated_by(each.text, spans) for each, spans in pairs]
+            if any(violated):
+                segments = list(compress(batch.segments, violated))
+                allowed = constraints.of_segments(segments, best.shape[1])
+                states, lengths = tags.letter_states, batch.n_units[violated]
+                best[violated] = network.best_tags_of(
+                    states, states.possible(*allowed), scores[violated], lengths
+                )
+                found = decode(best, batch, tags)
+        for segment, spans in zip(batch.segments, found, strict=True):
             parts[segment.text].append((segment, spans))
     return [
         text.to_characters(_join(some)) for text, some in zip(emissions.texts, parts, strict=True)

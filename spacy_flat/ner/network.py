@@ -14,7 +14,7 @@ from ..nn.dropout import Dropout
 from ..nn.network import EmbeddingNetwork
 from ..text.units import Ints
 from .options import NetworkOptions
-from .tags import TagSet, Target
+from .tags import BoolArray, LetterStates, TagSet, Target
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,17 @@ class TaggingNetwork(EmbeddingNetwork):
         """The most probable tags [B, C] for emissions [B, C, K]; 0 for padding."""
         best: Ints = self.crf.decode(scores, self.to_tensor(lengths)).cpu().numpy()
         return best
+
+    def best_tags_of(
+        self, states: LetterStates, possible: BoolArray, scores: Tensor, lengths: Ints
+    ) -> Ints:
+        """The most probable tags [B, C] for emissions [B, C, K] under which each unit has one of
+        the states that are possible there [B, C, S]."""
+        crf = self.crf.expanded(states.tags, states.transitions, states.starts, states.ends)
+        emissions = scores[:, :, self.to_tensor(states.tags)]
+        best = crf.decode(emissions, self.to_tensor(lengths), self.to_tensor(possible))
+        tags: Ints = states.tags[best.cpu().numpy()]
+        return tags
 
     def loss(self, scores: Tensor, target: Target, again: Tensor | None = None) -> Tensor:
         """Negative log-likelihood of the target, summed with its weights.

@@ -6,7 +6,7 @@ Pure numpy, so that corpora, components and networks share it without importing 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -48,6 +48,31 @@ class Target(NamedTuple):
     weights: npt.NDArray[np.float32]
 
 
+class LetterStates(NamedTuple):
+    """The tags, told apart by the letters of their entity up to there: S states for K tags. The
+    legal sequences of states are the legal sequences of tags in which each entity has a letter.
+
+    tags: [S], the tag of each state. at_letter: [S], whether it is of units with a letter; any
+        unit may be "O".
+    transitions: [S, S], starts, ends: [S], as those of a `TagSet`.
+    """
+
+    tags: IntArray
+    at_letter: BoolArray
+    transitions: BoolArray
+    starts: BoolArray
+    ends: BoolArray
+
+    def possible(self, barred: BoolArray, letters: BoolArray) -> BoolArray:
+        """[..., S] the states that units may have.
+
+        barred: [...], whether a unit is in no entity. letters: [...], whether it has a letter.
+        """
+        inside = ~barred[..., None] & (letters[..., None] == self.at_letter)
+        possible: BoolArray = inside | (self.tags == OUTSIDE)
+        return possible
+
+
 class TagSet:
     """The tags of some entity labels under a scheme, and the legal sequences of them.
 
@@ -84,6 +109,28 @@ class TagSet:
         self.allowed_ends: BoolArray = ~must_go_on
         self.allowed_transitions: BoolArray = np.where(
             self._continues, may_go_on[:, None] & same_label, ~must_go_on[:, None]
+        )
+
+    @cached_property
+    def letter_states(self) -> LetterStates:
+        """The states to decode by where each entity needs a letter.
+
+        An inner tag has three: no letter yet, a letter here, letters before alone.
+        """
+        tags, kinds = np.divmod(np.arange(3 * len(self)), 3)
+        goes_on = np.bitwise_or.reduce(self.allowed_transitions[:, self._continues], axis=1)
+        kept = np.choose(kinds, [goes_on[tags], tags != OUTSIDE, ~self._opens[tags]])
+        tags, kinds = tags[kept], kinds[kept]
+        lettered: BoolArray = kinds > 0
+        continues = self._continues[tags]
+        within = np.where(lettered[:, None], lettered, kinds < 2)
+        transitions = np.where(continues, within, lettered[:, None])
+        return LetterStates(
+            tags,
+            kinds == 1,
+            transitions & self.allowed_transitions[tags][:, tags],
+            self.allowed_starts[tags],
+            lettered & self.allowed_ends[tags],
         )
 
     def __len__(self) -> int:

@@ -52,8 +52,9 @@ def test_options_of_the_config_are_checked() -> None:
     for wrong in ({"fusion": "no"}, {"layers": "many"}, {"no_such_option": 1}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             add_flat(blank(), {"model": {"network": wrong}})
-    with pytest.raises(ValueError, match="on_misaligned"):
-        add_flat(blank(), on_misaligned="keep")
+    for wrong in ({"on_misaligned": "keep"}, {"constrained_decoding": "often"}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            add_flat(blank(), **wrong)
 
 
 def test_without_scorer(trained: Language) -> None:

@@ -214,6 +214,7 @@ def test_damaged_models(trained: Language, tmp_path: Path, share: float) -> None
     [
         ("on_misaligned", "nonsense"),
         ("overwrite", "no"),
+        ("constrained_decoding", 1),
         ("unannotated_labels", "PER"),
         ("unannotated_labels", [1]),
     ],

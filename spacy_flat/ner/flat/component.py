@@ -48,6 +48,7 @@ def make_flat_ner(
     device: str,
     on_misaligned: OnMisaligned,
     overwrite: bool,
+    constrained_decoding: bool,
     unannotated_labels: list[str],
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> "FlatEntityRecognizer":
@@ -60,6 +61,7 @@ def make_flat_ner(
         device=device,
         on_misaligned=on_misaligned,
         overwrite=overwrite,
+        constrained_decoding=constrained_decoding,
         unannotated_labels=unannotated_labels,
         scorer=scorer,
     )

@@ -43,6 +43,7 @@ def make_tener_ner(
     device: str,
     on_misaligned: OnMisaligned,
     overwrite: bool,
+    constrained_decoding: bool,
     unannotated_labels: list[str],
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> "TenerEntityRecognizer":
@@ -55,6 +56,7 @@ def make_tener_ner(
         device=device,
         on_misaligned=on_misaligned,
         overwrite=overwrite,
+        constrained_decoding=constrained_decoding,
         unannotated_labels=unannotated_labels,
         scorer=scorer,
     )
