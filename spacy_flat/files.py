@@ -202,7 +202,8 @@ def locked(folder: Path) -> Iterator[None]:
             name = owner.read_text("utf-8")
         raise BlockingIOError(Errors.F043.format(path=folder, process=name)) from None
     try:
-        owner.write_text(f"process {os.getpid()} on {platform.node()}", "utf-8")
+        with suppress(OSError):  # a full disk: the lock holds all the same
+            owner.write_text(f"process {os.getpid()} on {platform.node()}", "utf-8")
         yield
     finally:
         owner.unlink(missing_ok=True)

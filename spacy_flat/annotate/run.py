@@ -76,7 +76,11 @@ def run(
             before, plan = plan, make_plan(files, rows, settings, {**identity, "shard_rows": rows})
             if plan != before:
                 folder.clear(ATTEMPTS)  # at other rows
-            plan.save(folder)
+            try:
+                plan.save(folder)
+            except OSError as error:
+                message = Errors.F480.format(path=folder.address, reason=error)
+                raise OSError(message) from error
         return annotate(plan, folder, settings, cluster, watch)
 
 

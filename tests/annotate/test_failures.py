@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import spacy
+from encoder.damage import full_disk
 from spacy.tokens import Doc, DocBin
 
 from spacy_flat.annotate.actor import Annotator, annotate_batch, cut_batches
@@ -152,6 +153,9 @@ def test_output_that_can_not_be_written(annotate: Annotate, monkeypatch: Any) ->
     result = annotate("a.txt")
     assert result.exit_code == 1
     assert "[F480] out: can't be written: no space left" in " ".join(result.output.split())
+    with full_disk(0):
+        output = annotate("a.txt", out="other").output
+    assert "[F480] other: can't be written: [Errno 27]" in " ".join(output.split())
 
 
 def test_a_pipeline_that_passes_over_what_fails(
