@@ -241,7 +241,7 @@ class Errors(metaclass=_Coded):
         "The components of the pipeline {name} that have a lexicon are: {components}. Name one of "
         "them with --component."
     )
-    F137 = "There is no text to show. Give texts behind the pipeline, or a file with --file."
+    F137 = "There is no text to show. Give texts after the pipeline, or a file with --file."
     F138 = "{path} is a file, where a folder is expected. Name another --out."
     F139 = (
         "{path}: paths.{part} is empty, so there is no corpus to look at. Give one: "
@@ -346,8 +346,8 @@ class Errors(metaclass=_Coded):
     F173 = "An acrostic begins with characters of its own: give --prompt or --acrostic."
     F174 = "{option} has no effect on {kind}. Leave it out."
     F175 = (
-        "The pipeline {source!r} has no single char_generator to write with, but {components}. "
-        "Name one of them with --component, or give another pipeline."
+        "Can't choose a char_generator in the pipeline {source!r}. Found: {components}. Name one of "
+        "them with --component, or give another pipeline."
     )
     # Parallel corpora and names
     F420 = (
@@ -383,8 +383,8 @@ class Errors(metaclass=_Coded):
     )
     F428 = "Scores of translations need sacrebleu. Run: pip install 'spacy-flat[translation]'"
     F429 = (
-        "The pipeline {source!r} has no single seq2seq_translator to translate with, but "
-        "{components}. Name one of them with --component, or give another pipeline."
+        "Can't choose a seq2seq_translator in the pipeline {source!r}. Found: {components}. Name "
+        "one of them with --component, or give another pipeline."
     )
     F431 = "{path}: given as the texts and as their translations. Give the second file to --target."
     F430 = "There is no text to translate. Give texts after the pipeline, or a file with --file."
