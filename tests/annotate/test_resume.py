@@ -87,11 +87,14 @@ def test_how_a_run_is_done_may_change(annotate: Annotate, stopped: dict[str, int
 
 
 def test_another_pipeline(tmp_path: Path) -> None:
-    """By its content: a copy is the same, one that was changed is not."""
+    """By its content: a copy is the same, one that was changed or has another name for a file is
+    not."""
     path = make_pipeline(tmp_path / "a")
     identity = Settings(str(path)).identity()
     shutil.copytree(path, tmp_path / "b")
     assert Settings(str(tmp_path / "b")).identity() == identity
+    (tmp_path / "b/meta.json").rename(tmp_path / "b/meta2.json")
+    assert Settings(str(tmp_path / "b")).identity() != identity
     meta = json.loads((path / "meta.json").read_text("utf-8"))
     (path / "meta.json").write_text(json.dumps({**meta, "version": "9"}), "utf-8")
     assert Settings(str(path)).identity() != identity

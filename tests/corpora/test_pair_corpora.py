@@ -38,6 +38,15 @@ def texts(doc: Doc) -> tuple[str, str]:
     return left.text, right.text
 
 
+def test_labels_that_hardly_return_are_none(tmp_path: Path) -> None:
+    """Of twenty pairs half may have a label of their own."""
+    half, more = ("".join(f"问{i}\t答{i}\tl{i % n}\n" for i in range(20)) for n in (10, 11))
+    _, summary = convert(tmp_path, half, format="pairs-tsv")
+    assert len(summary.labels) == 10
+    with pytest.raises(ValueError, match=r"\[F159\].*11.*20"):
+        convert(tmp_path, more, format="pairs-tsv")
+
+
 # What a pair becomes
 
 

@@ -131,6 +131,7 @@ def test_detection(tmp_path: Path, text: str, name: str) -> None:
         TOWER + "\n" + SPRING,  # no blank line: perhaps one poem, perhaps a text a line
         "今天下午三点在会议室开会。" * 4 + "\n\n" + TOWER,
         "Roses are red\n\nviolets are blue",
+        (TOWER + "\n" * 9) * 4 + "Roses are red",  # blank lines are none that fit
         '{"lines": "山"}',
     ],
 )

@@ -266,6 +266,23 @@ def test_top_p() -> None:
     assert shares(Sampling(top_p=0.6, top_k=2))[0] == pytest.approx([0, 1, 0, 0, 0])
 
 
+def test_top_p_at_a_tie() -> None:
+    """A half is reached by the first key alone; of equal ones that are needed none is left out."""
+    scores, all_keys = np.log([[0.5, 0.25, 0.25]]), np.ones((1, 3), bool)
+    for top_p, last in ((0.5, 0), (0.6, 2)):
+        keys = Sampling(top_p=top_p).choose(scores, ~all_keys, all_keys, np.array([0.99]))
+        assert keys.tolist() == [last]
+
+
+def test_low_temperatures() -> None:
+    """Those of a millionth or more draw; below, the best is chosen."""
+    scores, all_keys = np.array([[0.0, -1e-6]]), np.ones((1, 2), bool)
+    for temperature, last in ((1e-6, 1), (9e-7, 0)):
+        sampling = Sampling(temperature=temperature)
+        keys = sampling.choose(scores, ~all_keys, all_keys, np.array([0.99]))
+        assert keys.tolist() == [last]
+
+
 def test_repetition_penalty() -> None:
     """ln 0.4 is below 0 and is doubled."""
     seen = NONE.copy()

@@ -10,6 +10,7 @@ from spacy.vocab import Vocab
 from spacy_flat.ner.spans import (
     Annotation,
     OnMisaligned,
+    get_char_ents,
     gold_annotation,
     set_entities,
 )
@@ -64,6 +65,12 @@ class TestMisaligned:
     def test_of_two_that_share_a_token_the_first_stays(self) -> None:
         spans = [chars("南京市长江大桥", "南京"), chars("南京市长江大桥", "市长江", "PER")]
         assert self.set("expand", *spans) == [("南京市", "LOC")]
+
+    def test_characters_of_an_earlier_entity_on_the_same_tokens_are_forgotten(self) -> None:
+        doc = doc_of(*self.tokens)
+        for span in (EntitySpan(4, 7, "LOC"), EntitySpan(3, 7, "LOC")):
+            set_entities(doc, [span], "expand", overwrite=True)
+            assert get_char_ents(doc) == [span]
 
 
 @pytest.mark.parametrize("on_misaligned", ["expand", "contract", "drop"])
@@ -177,6 +184,9 @@ class TestGold:
         none = gold_annotation(self.example("上海", "上海"))
         assert none == ([], [])
         assert none.says_something(2)
+        known, rest = [EntitySpan(0, 2, "LOC")], [EntitySpan(0, 9, "")]
+        assert Annotation(known, rest).says_something(9)
+        assert Annotation([], rest).says_something(10)
 
     def test_empty_text_says_nothing(self) -> None:
         assert not gold_annotation(self.example("", "")).says_something(0)

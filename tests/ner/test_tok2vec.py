@@ -108,6 +108,24 @@ def test_gradient_of_a_tok2vec() -> None:
         assert (higher - lower) / 2 == pytest.approx(slope, rel=0.02, abs=1e-5)
 
 
+def test_a_component_that_learns_nothing_answers_a_shared_tok2vec() -> None:
+    """With zeros: it gathers gradients when the last of its listeners has answered."""
+    nlp, upstream = with_upstream("char", shared=True)
+    nlp.add_pipe("tagger", config={"model": {"tok2vec": LISTENER}}, before="flat_ner")
+    examples = examples_of(nlp)
+    for example in examples:
+        for token in example.reference:
+            token.tag_ = "A" if token.is_punct else "B"
+    train(nlp, examples, steps=1)
+    doc = nlp.make_doc("上海。")
+    silent = Example.from_dict(doc, {"tags": ["A"] * len(doc)})  # but for tags
+    for exclude, learns in ((["tagger"], False), ([], True)):
+        upstream.finish_update(AdamW(0.02))  # forgets earlier gradients
+        nlp.update([silent], sgd=False, exclude=exclude)  # type: ignore[arg-type]
+        grads = [node.get_grad(n) for node in upstream.walk() for n in node.param_names]
+        assert any(grad.any() for grad in grads) == learns
+
+
 def test_empty_batch_with_a_tok2vec() -> None:
     nlp, _ = with_upstream("char", shared=False)
     train(nlp, steps=1)

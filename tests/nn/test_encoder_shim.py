@@ -108,6 +108,15 @@ def test_a_step_is_made_though_the_last_gradient_never_came() -> None:
     assert shim.steps == 1
 
 
+def test_a_step_does_not_wait_for_what_will_not_come() -> None:
+    """As where another worker has had the examples that teach."""
+    shim = make()
+    shim.await_gradient()
+    shim.await_nothing()
+    shim.finish_update(SGD(1.0))
+    assert shim.steps == 1
+
+
 def test_a_step_is_made_once() -> None:
     """A gradient that comes after it waits for the next time that a step is asked for."""
     sgd = SGD(1.0, momentum=0.0)

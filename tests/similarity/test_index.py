@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from thinc.api import fix_random_seed
 
 from spacy_flat.similarity.candidates import Candidates, terms_of
 from spacy_flat.similarity.component import PairClassifier
-from spacy_flat.similarity.index import FILE, HEADER, Match, TextIndex, batches_of
+from spacy_flat.similarity.index import FILE, HEADER, Match, TextIndex, batches_of, weights_of
 
 from .conftest import HASH_EMBED, LISTENER, PAIRS, add_re2, blank, examples_of, re2, train
 
@@ -172,6 +173,13 @@ def test_equal_texts_are_all_found_in_order(pipe: PairClassifier) -> None:
     ]
 
 
+def test_of_texts_that_are_equally_alike_the_first_stands_first(pipe: PairClassifier) -> None:
+    """The network knows neither of these characters."""
+    found = pipe.index(["龘", "靐", "龘"]).search("齉")
+    assert len({match.similarity for match in found}) == 1
+    assert [match.number for match in found] == [0, 1, 2]
+
+
 def test_texts_of_an_index(pipe: PairClassifier) -> None:
     texts = ["b", "a", "b", "", "a"]
     assert pipe.index(iter(texts)).texts == texts
@@ -239,6 +247,7 @@ def test_terms() -> None:
         "t",
         "カ",
     ]
+    assert terms_of("人々〆〇Straße") == ["人", "々", "〆", "〇", "strasse"]
     assert terms_of("？！😀") == terms_of("") == [""]
 
 
@@ -294,6 +303,20 @@ def test_other_weights_of_the_tok2vec_below(tmp_path: Path) -> None:
             node.set_param(name, node.get_param(name) + 1)
     with pytest.raises(ValueError, match=r"\[F334\]"):
         re2(nlp).load_index(tmp_path)
+
+
+def test_checksum_of_vectors_and_vocabulary() -> None:
+    """Vectors matter where there is a tok2vec."""
+    plain, below = made(1), made(1, tok2vec=HASH_EMBED)
+    before = [weights_of(pipe) for pipe in (plain, below)]
+    for pipe in (plain, below):
+        pipe.nlp.vocab.set_vector("退款", np.ones(4))
+    assert weights_of(plain) == before[0]
+    assert weights_of(below) != before[1]
+    encoder = plain.model.attrs["encoder"]
+    chars = replace(encoder.chars, keys=encoder.chars.keys[::-1].copy())
+    plain.model.attrs["encoder"] = replace(encoder, chars=chars)
+    assert weights_of(plain) != before[0]
 
 
 def test_settings_may_change(pipe: PairClassifier, index: TextIndex, tmp_path: Path) -> None:

@@ -85,6 +85,8 @@ def test_unknown_examples_are_left_out() -> None:
         ({"yes": 0.0}, 0),
         ({"no": 0.0}, 1),
         ({"yes": 0.3}, 0),
+        ({"yes": 0.5}, 1),
+        ({"no": 0.5}, 0),
         ({"yes": float("nan")}, None),
         ({"no": 0.3, "yes": 0.2}, 0),
         ({"no": 0.0, "yes": 0.0}, None),
@@ -109,7 +111,7 @@ def test_calibration_error() -> None:
 
 
 def test_a_probability_of_one_is_in_the_last_bin() -> None:
-    assert calibration_error(np.array([1.0, 0.95]), np.array([True, False])) == pytest.approx(0.475)
+    assert calibration_error(np.array([1.0, 0.95]), np.array([False, True])) == pytest.approx(0.475)
     assert calibration_error(np.array([np.nan]), np.array([False])) == 0.0
 
 

@@ -20,7 +20,7 @@ from thinc.api import Adam, Config
 from typer.testing import CliRunner
 from wasabi.printer import Printer
 
-from spacy_flat.checkpoints import read_checkpoint
+from spacy_flat.checkpoints import read_checkpoint, write_checkpoint
 from spacy_flat.cli import app
 from spacy_flat.cli.train import keep_log, pipeline_of, saved_in
 from spacy_flat.files import locked
@@ -180,6 +180,19 @@ def test_damaged_checkpoint_falls_back(name: str, how: str, tmp_path: Path) -> N
         resumed = run(config, tmp_path / "out", resume=True, told=steps.append)
     assert steps == list(range(4, 9))
     assert_same_weights(weights(resumed.nlp), weights(whole.nlp))
+
+
+@pytest.mark.parametrize("place", [0, 1 << 20, -1])
+def test_damage_anywhere_in_a_large_file_is_noticed(place: int, tmp_path: Path) -> None:
+    data = bytearray(b"a" * (5 << 19))
+    write_checkpoint(tmp_path, 1, lambda folder: (folder / "some").write_bytes(data))
+    data[place] ^= 1
+    next(tmp_path.rglob("some")).write_bytes(data)
+    with (
+        pytest.warns(UserWarning, match=r"\[W380\].*some"),
+        pytest.raises(ValueError, match=r"\[F384\]"),
+    ):
+        read_checkpoint(tmp_path, lambda folder: folder)
 
 
 def test_all_checkpoints_damaged(tmp_path: Path) -> None:

@@ -82,6 +82,7 @@ def test_only_the_kept_words(path: Path) -> None:
 
     assert vectors.keys == ["😀"]
     np.testing.assert_array_equal(vectors.data, ROWS[2:])
+    assert read_vectors(path, keep=lambda _: False).data.shape == (0, 4)
 
 
 @pytest.mark.parametrize(
@@ -126,10 +127,10 @@ def test_no_header(path: Path, data: bytes) -> None:
 
 
 def test_no_vectors(path: Path) -> None:
-    path.write_bytes(b"0 4\n")
-
-    with pytest.raises(ValueError, match="F010"):
-        read_vectors(path)
+    for data in (b"0 4\n", pack([b""], ROWS[:1])):
+        path.write_bytes(data)
+        with pytest.raises(ValueError, match="F010"):
+            read_vectors(path, skip_bad=True)
 
 
 @pytest.mark.parametrize("folder", ["", "vocab"])

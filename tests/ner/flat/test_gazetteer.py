@@ -83,7 +83,7 @@ def test_a_share_of_the_names_is_shown_and_another_one_each_time() -> None:
 @pytest.mark.parametrize("only_known_words", [False, True])
 def test_what_is_shown_is_what_a_user_adds(only_known_words: bool) -> None:
     """After adding the names, a trained pipeline sees the very nodes that training showed; also a
-    loaded one, and one that leaves out other words without vectors."""
+    loaded one, and ones that leave out other words without vectors."""
     found = encoder(1.0, only_known_words=only_known_words)
     training = shown(found, TEXTS)
     found = found.from_bytes(found.to_bytes())
@@ -93,6 +93,8 @@ def test_what_is_shown_is_what_a_user_adds(only_known_words: bool) -> None:
     assert words(found, found.words_in(TEXTS), TEXTS) == training
     found.lexicon.add(["店在"])
     assert (("店在", "", False) in words(found, found.words_in(TEXTS), TEXTS)) != only_known_words
+    small = found.compact({}, known_words=True)
+    assert words(small, small.words_in(TEXTS), TEXTS) == training
 
 
 def test_prediction_shows_nothing() -> None:
