@@ -617,9 +617,9 @@ def test_electra_has_one_table_of_embeddings() -> None:
 
 
 def test_electra_tells_what_was_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of three masked characters the generator writes one as it was. With a generator that finds all
-    of K keys equally likely, and a discriminator that gives all characters the same score, the loss
-    can be told by hand."""
+    """Of three masked characters the generator writes one as it was. Where the generator finds all
+    keys equally likely, and the discriminator gives all characters one score, the loss can be told
+    by hand."""
     from spacy_flat.encoder.network import EncoderSizes
     from spacy_flat.encoder.objectives import PretrainBatch, ReplacedTokens
 
