@@ -845,7 +845,7 @@ class Errors(metaclass=_Coded):
     )
     F445 = (
         "{path}: can't be resumed, for {name} was {before!r} and now is {now!r}. Give the config "
-        "that the training began with, or another folder."
+        "that the training began with, or another folder, or delete this one to train anew."
     )
     F446 = (
         "The environment variables say RANK={rank} and WORLD_SIZE={size}, but ranks go from 0 to "

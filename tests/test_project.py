@@ -232,7 +232,7 @@ def test_dry_run(
     assert "${" not in out
     assert f"flat fetch {corpus} data --source ''" in out
     assert "--paths.char_vectors null" in out
-    assert f"spacy train configs/{lang}_{model}.cfg" in out
+    assert f"spacy flat train configs/{lang}_{model}.cfg --resume" in out
     assert f"--name {model}_{corpus}" in out
     trained = f"training/{lang}_{model}_{corpus}/model-best"
     assert f"show {trained} --file assets/examples/{lang}_{model}.txt" in out
@@ -251,11 +251,30 @@ def test_a_package_is_installed_by_itself(
 
 def test_variables(bare_project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     variables = {"vars.source": "../corpora", "vars.seed": 7, "vars.word_vectors": "w.vec.xz"}
+    variables["vars.setting"] = "training.max_epochs 5"
     project_run(bare_project, "all", overrides=variables, dry=True)
     out = capfd.readouterr().out
     assert "--source ../corpora" in out
-    assert "--system.seed 7" in out
+    assert "--system.seed 7 --training.max_epochs 5" in out
     assert "--paths.word_vectors w.vec.xz" in out
+
+
+def test_a_version_is_not_that_of_released_packages(
+    bare_project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for command in ("first", "translate"):
+        project_run(bare_project, command, overrides={"vars.version": "0.2.0"}, dry=True)
+        wheel = f"zh_flat_msra-{load_project_config(ROOT)['vars']['released']}-py3-none-any.whl"
+        assert f"--force-reinstall assets/pipelines/{wheel}" in capfd.readouterr().out
+        assert (ROOT / "assets/pipelines" / wheel).is_file()
+
+
+def test_what_commands_run_is_installed_with_the_package() -> None:
+    """Not with an extra alone, such as `dev`."""
+    tomllib = pytest.importorskip("tomllib", reason="needs Python 3.11")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    modules = set(re.findall(r"python -m (\w+)", (ROOT / "project.yml").read_text("utf-8")))
+    assert {*modules, "setuptools"} <= {Requirement(each).name for each in project["dependencies"]}
 
 
 def test_what_is_refined_is_made_compact() -> None:
@@ -268,7 +287,7 @@ def test_what_is_refined_is_made_compact() -> None:
 def test_commands_that_run_others_pass_all_variables_on() -> None:
     """But for those that say which pipeline it is, and those made of these."""
     variables = load_project_config(ROOT, interpolate=False)["vars"]
-    which = {"corpus", "lang", "model", "config", "examples", "name", "passed_on"}
+    which = {"corpus", "lang", "model", "config", "examples", "name", "output", "passed_on"}
     which |= {"trained", "bits"}  # each release has its own
     overrides = {f"vars.{name}": f"my_{name}" for name in variables.keys() - which}
     passed_on = load_project_config(ROOT, overrides=overrides)["vars"]["passed_on"]
@@ -298,10 +317,10 @@ def test_dry_run_of_a_release(
         assert f"--vars.{kind}_vectors {kind}.vec.xz" in first
         assert f"--paths.{kind}_vectors {kind}.vec.xz" in out
     assert "--system.seed 3" in out
-    assert f"spacy train {config}" in out
+    assert f"spacy flat train {config} --resume" in out
     assert (ROOT / config).is_file()
     assert re.search(r"components\.flat_ner\.model\.network\.r_drop\W+1\.0}", out)
-    assert f"spacy train configs/further/zh_flat_{corpus}.cfg" in out
+    assert f"spacy flat train configs/further/zh_flat_{corpus}.cfg --resume" in out
     assert f"--paths.pipeline {folder}/unrefined" in out
     assert f"spacy flat compact {folder}/refined/model-best {folder}/compact" in out
     assert f"--bits {bits}" in out
@@ -363,7 +382,7 @@ def test_overrides_of_training_exist(bare_project: Path, capfd: pytest.CaptureFi
     """Those of `paths` in some config, all others in each; and each config takes them all."""
     project_run(bare_project, "train", dry=True)
     pairs = re.findall(r"--(\w+)\.([\w.]+) (\S+)", capfd.readouterr().out)
-    assert len(pairs) == 10
+    assert len(pairs) == 11  # the seed twice
     overrides = {f"{section}.{key}": value for section, key, value in pairs}
     paths = set()
     for path in CONFIGS:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,9 +17,10 @@ from spacy.cli._util import import_code, parse_config_overrides, setup_gpu, show
 from spacy.util import dict_to_dot, load_config, load_model_from_config, logger
 from thinc.api import set_gpu_allocator
 from wasabi.printer import Printer
+from weasel.util import get_checksum
 
 from ..errors import Errors
-from ..files import locked
+from ..files import locked, replacing
 from ..log import logger as log
 
 if TYPE_CHECKING:
@@ -25,8 +29,12 @@ if TYPE_CHECKING:
 
     from ..training.checkpoint import Saved
 
+Logger = Callable[..., tuple[Callable[..., None], Callable[[], None]]]
+
 # Settings that may differ from those that a run began with.
-CHANGEABLE = ("max_steps", "max_epochs", "patience", "eval_frequency", "logger", "gpu_allocator")
+LENGTH = ("max_steps", "max_epochs", "patience", "eval_frequency")
+CHANGEABLE = (*LENGTH, "logger", "gpu_allocator")
+FINISHED = "finished.json"  # the config of a training that has come to its end
 
 
 def train(
@@ -98,15 +106,59 @@ def train(
             set_gpu_allocator(allocator)
         if output is not None and workers.is_first:
             leaving.enter_context(locked(output))
-        saved = saved_in(output, resume, config.interpolate())
+        given = with_checksums(config.interpolate())
+        if resume and is_finished(output, given):
+            show.good("Already finished. Delete the folder to train again", output)
+            return
+        saved = saved_in(output, resume, given)
         if resume and workers.is_first:
             keep_log(config.interpolate(), 0 if saved is None else saved.progress.steps)
         workers.gathered(None)  # nobody writes while others read
+        if output is not None and workers.is_first:
+            (output / FINISHED).unlink(missing_ok=True)
         nlp = pipeline_of(config, saved, gpu, show)
         show.divider("Training pipeline")
         interval = Interval(checkpoint_steps, checkpoint_minutes)
-        run = Run(nlp, output, config.interpolate(), saved, workers, interval)
+        told = [] if saved is None else saved.config.get("told", [])
+        run = Run(nlp, output, {**given, "told": told}, saved, workers, interval)
+        run.settings["logger"] = with_history(run.settings["logger"], told)
         run_training(run, sys.stdout, sys.stderr)
+        if output is not None and workers.is_first:
+            with replacing(output / FINISHED) as temporary:
+                temporary.write_text(json.dumps(given), "utf-8")
+
+
+def with_checksums(config: dict[str, Any]) -> dict[str, Any]:
+    """The config, and a checksum of each file and folder that it names: a corpus may move, but not
+    change."""
+    checksum = cache(get_checksum)
+    checksums = {
+        name: checksum(value)
+        for name, value in dict_to_dot(config).items()
+        if name.startswith("paths.") or name.endswith(".path")
+        if isinstance(value, str) and value and Path(value).exists()
+    }
+    return {**config, "checksums": checksums}
+
+
+def is_finished(output: Path | None, config: dict[str, Any]) -> bool:
+    """Whether this training has come to its end here.
+
+    Raises ValueError where another one has (F445), and where this one is to be made longer but has
+    no checkpoint left (F384).
+    """
+    from ..checkpoints import has_checkpoint
+    from ..training.checkpoint import CHECKPOINTS
+
+    if output is None or not (output / FINISHED).is_file():
+        return False
+    before = json.loads((output / FINISHED).read_text("utf-8"))
+    require_same(before, config, output)
+    if all(before["training"].get(name) == config["training"].get(name) for name in LENGTH):
+        return True
+    if not has_checkpoint(output / CHECKPOINTS):
+        raise ValueError(Errors.F384.format(path=output))
+    return False
 
 
 def saved_in(output: Path | None, resume: bool, config: dict[str, Any]) -> Saved | None:
@@ -144,7 +196,14 @@ def settings_of(config: dict[str, Any]) -> dict[str, Any]:
     """By dotted names, without those that may differ: a corpus may have moved."""
     training = {key: each for key, each in config["training"].items() if key not in CHANGEABLE}
     corpora = {name: {**corpus, "path": None} for name, corpus in config.get("corpora", {}).items()}
-    kept = {**config, "training": training, "corpora": corpora, "paths": {}, "system": {}}
+    kept = {
+        **config,
+        "training": training,
+        "corpora": corpora,
+        "paths": {},
+        "system": {},
+        "told": {},
+    }
     return dict_to_dot(kept)
 
 
@@ -158,6 +217,27 @@ def keep_log(config: dict[str, Any], step: int) -> None:
         name = f"{path.stem}-before-{step}"
         names = (name if n == 1 else f"{name}-{n}" for n in count(1))
         path.rename(next(new for each in names if not (new := path.with_stem(each)).exists()))
+
+
+def with_history(logger: Logger, told: list[dict[str, Any]]) -> Logger:
+    """A logger that first hears of the evaluations before the checkpoint, so that its log is whole.
+
+    told: them; later ones are added. Checkpoints keep it.
+    """
+
+    def set_up(*arguments: Any) -> tuple[Callable[..., None], Callable[[], None]]:
+        log_step, finalize = logger(*arguments)
+        for info in told:
+            log_step(info)
+
+        def keep(info: dict[str, Any] | None) -> None:
+            if info is not None:
+                told.append({**info, "checkpoints": []})
+            log_step(info)
+
+        return keep, finalize
+
+    return set_up
 
 
 def pipeline_of(config: Config, saved: Saved | None, gpu: int, show: Printer) -> Language:

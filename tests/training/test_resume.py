@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import time
 from itertools import islice
 from pathlib import Path
@@ -14,8 +15,10 @@ import pytest
 import spacy
 import torch
 from encoder.damage import damage, full_disk
+from spacy.tokens import DocBin
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train as spacy_train
+from spacy.vocab import Vocab
 from thinc.api import Adam, Config
 from typer.testing import CliRunner
 from wasabi.printer import Printer
@@ -418,6 +421,44 @@ def test_log_of_the_first_part_is_kept(tmp_path: Path) -> None:
     keep_log(config.interpolate(), 4)
     assert (tmp_path / "log-before-4.jsonl").read_text("utf-8") == first
     assert (tmp_path / "log-before-4-2.jsonl").read_text("utf-8") == second
+
+
+def flat_train(config: Config, output: Path, *overrides: str) -> str:
+    """What `flat train --resume` says."""
+    path = output.with_suffix(".cfg")
+    config.to_disk(path)
+    arguments = ["train", str(path), "-o", str(output), "--resume", *overrides]
+    return CliRunner().invoke(app, arguments).output
+
+
+def test_log_of_a_resumed_training_is_whole(tmp_path: Path) -> None:
+    for name, parts in {"whole": ("8",), "cut": ("4", "8")}.items():
+        log = tmp_path / name / "log.jsonl"
+        logger = {"@loggers": "spacy.ConsoleLogger.v3", "output_file": str(log)}
+        config = make_config(tmp_path, "tener", logger=logger)
+        for steps in parts:
+            flat_train(config, tmp_path / name, "--training.max_steps", steps)
+    whole, cut = ((tmp_path / name / "log.jsonl").read_text("utf-8") for name in ("whole", "cut"))
+    assert [json.loads(line)["step"] for line in whole.splitlines()] == [0, 3, 6]
+    assert cut == whole
+
+
+def test_a_finished_training_stays(tmp_path: Path) -> None:
+    config, output = make_config(tmp_path, "tener", max_steps=3), tmp_path / "out"
+    assert "Saved pipeline" in flat_train(config, output)
+
+    def contents() -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in output.rglob("*") if path.is_file()}
+
+    before = contents()
+    assert "Already finished" in flat_train(config, output)
+    assert "F445" in flat_train(config, output, "--training.seed", "5")
+    docs = DocBin(store_user_data=True).from_disk(tmp_path / "train.spacy")
+    DocBin(docs=[*docs.get_docs(Vocab())][1:]).to_disk(tmp_path / "train.spacy")
+    assert "F445" in flat_train(config, output)
+    shutil.rmtree(output / CHECKPOINTS)
+    assert "F445" in flat_train(config, output)
+    assert contents() == {path: found for path, found in before.items() if path.exists()}
 
 
 def test_what_can_not_be_loaded_is_not_called_damaged(tmp_path: Path) -> None:
