@@ -97,11 +97,21 @@ def zh_flat_demo(mini_site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[A
 @pytest.fixture
 def zh_flat_msra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """`spacy.load("zh_flat_msra")` loads the released pipeline."""
-    (wheel,) = (ROOT / "assets/pipelines").glob("zh_flat_msra-*.whl")
-    zipfile.ZipFile(wheel).extractall(tmp_path / "released")
-    monkeypatch.syspath_prepend(tmp_path / "released")
+    yield from released("zh_flat_msra", tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def zh_flat_cluener(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """`spacy.load("zh_flat_cluener")` loads the released pipeline."""
+    yield from released("zh_flat_cluener", tmp_path, monkeypatch)
+
+
+def released(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    (wheel,) = (ROOT / "assets/pipelines").glob(f"{name}-*.whl")
+    zipfile.ZipFile(wheel).extractall(folder / "released")
+    monkeypatch.syspath_prepend(folder / "released")
     yield
-    sys.modules.pop("zh_flat_msra", None)
+    sys.modules.pop(name, None)
 
 
 @pytest.fixture(scope="session")
