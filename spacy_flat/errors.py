@@ -131,6 +131,11 @@ class Errors(metaclass=_Coded):
     F042 = "{path}: can't be written: {reason}. Free space on the disk, or choose another folder."
     F043 = "{path}: {process} writes to this folder. Wait until it ends, or choose another folder."
 
+    F044 = (
+        "The pipeline knows no words of type {type!r}. Its types are: {known}. Choose one of them, "
+        "or leave it out."
+    )
+
     # Corpora
     F101 = "{path}: no sentence in this file. Check that it is the right file and complete."
     F102 = (
@@ -315,6 +320,10 @@ class Errors(metaclass=_Coded):
         "{model}: there is nothing to score: no component has one of the scores {scores}. Name a "
         "trained pipeline."
     )
+    F127 = (
+        "{path}: not one {labels} to score. Check that it is the right file, and that its Docs are "
+        "annotated."
+    )
     F159 = (
         "{path}: {labels:,} different labels in {pairs:,} pairs, so the last column does not look "
         "like one of labels. Put the columns into the order text, text, label, name them in a "
@@ -491,7 +500,7 @@ class Errors(metaclass=_Coded):
 
     # Components
     F300 = (
-        "model.{block}: overlap = {overlap} is out of range, it must be from 0 to half of "
+        "{block}: overlap = {overlap} is out of range, it must be from 0 to half of "
         "max_length = {max_length}."
     )
     F301 = (
@@ -529,14 +538,14 @@ class Errors(metaclass=_Coded):
         "but the reference begins {reference!r} and the predicted one {predicted!r}. Make both of "
         "the same text."
     )
-    F305 = "model.{block}: {name} = {value!r} is not possible, it must be {wanted}."
+    F305 = "{block}: {name} = {value!r} is not possible, it must be {wanted}."
     F306 = (
         "{name} tags units of one kind, unit = {unit!r}, and has no use for {given}. Remove "
         "them from [initialize.components.{name}], or set another unit in model.sequence."
     )
     F307 = (
-        "The config says model.{block}.{name} = {value!r}, but the component was trained "
-        "with {saved!r}, which can't be changed afterwards. Correct the config, or train again."
+        "{block}: the config says {name} = {value!r}, but the component was trained with "
+        "{saved!r}, which can't be changed afterwards. Correct the config, or train again."
     )
 
     # Compact pipelines
@@ -557,8 +566,8 @@ class Errors(metaclass=_Coded):
         "it first."
     )
     F374 = (
-        "--max-size = {value!r} is not a size. Write it as 15MB, with KB, MB or GB; a number alone "
-        "is of megabytes."
+        "--max-size = {value!r} is not a size. Write it as 15MB or 15MiB, with K, M or G; a number "
+        "alone is of megabytes."
     )
     F376 = (
         "{path} has none of the pipeline's characters and words, so it does not say which rows "
@@ -661,7 +670,7 @@ class Errors(metaclass=_Coded):
 
     # Encoders
     F360 = (
-        "model.{block}: overlap = {overlap} is out of range. Choose a number from 0 to half of "
+        "{block}: overlap = {overlap} is out of range. Choose a number from 0 to half of "
         "window = {window}."
     )
     F361 = (
@@ -954,9 +963,8 @@ class Warnings(metaclass=_Coded):
         "missing score as 0, which is above all that a model can reach: check the dev corpus."
     )
     W302 = (
-        "The lexicon has words of the types {types}, which this pipeline's network does not know: "
-        "it takes their type for unknown. It knows {known}. Add the words with one of these, or "
-        "train again."
+        "The lexicon has words of the types {types}, which this pipeline's network does not know "
+        "and ignores. Choose types among {known}, or train again."
     )
     W405 = (
         "{path}: of {n} pairs, {swapped} have no Chinese character in the text, but some in its "
@@ -964,6 +972,10 @@ class Warnings(metaclass=_Coded):
         "exchange them and convert again."
     )
     W380 = "{path}: this checkpoint is damaged ({reason}); the one before is taken."
+    W381 = (
+        "The encoder in {path} reads {longest} characters at once, but max_length = {max_length}. "
+        "Before you train with it, set max_length = {longest}, and overlap = {half} or less."
+    )
     W400 = (
         "{name}: {left_out} of {n} training pairs are left out, since a side has more than "
         "{longest} characters. Cut the texts into sentences, or raise longest_pair in "

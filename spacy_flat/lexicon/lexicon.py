@@ -82,6 +82,7 @@ class Lexicon:
         self.full_width = full_width
         self.min_length = min_length
         self._lock = Lock()
+        self._advised: Sequence[str] | None = None  # types, where no others may be added
         self._content = EMPTY
         self._insert(entries, update=False)
 
@@ -229,9 +230,10 @@ class Lexicon:
 
         Warns (W001) of words that are empty, too short, too long or cannot be searched for. Raises
         TypeError where the words are not a list (F026) of strings (F028) or type and origin are no
-        strings (F038), ValueError for an impossible frequency (F021).
+        strings (F038), ValueError for an impossible frequency (F021) and, in the lexicon of a
+        trained pipeline, for a type that its network does not know (F044).
         """
-        _check_name("type", type)
+        self._check_type(type)
         _check_name("origin", origin)
         known = UNKNOWN_FREQUENCY if frequency is None else frequency
         entries = [Entry(word, known, type, origin) for word in _strings(words)]
@@ -244,11 +246,12 @@ class Lexicon:
 
         A word that is already there takes the file as its origin, and its frequency and type where
         the file gives them. Warns as `add`. Raises TypeError for what is no path (F039) and a type
-        that is no string (F038); otherwise as `read_words`.
+        that is no string (F038), ValueError for one that the network of a trained pipeline does
+        not know (F044); otherwise as `read_words`.
         """
         if not isinstance(path, str | os.PathLike):
             raise TypeError(Errors.F039.format(value=_short(path)))
-        _check_name("type", type)
+        self._check_type(type)
         entries = read_words(path, type=type, skip_bad=skip_bad)
         count, faulty = self._insert(entries, update=True)
         self._warn(faulty)
@@ -278,6 +281,17 @@ class Lexicon:
             known = dict.fromkeys([*self._content.type_names, *types])
             self._content = replace(self._content, type_names=tuple(known))
         return [self.type_names.index(type) for type in types]
+
+    def close_types(self, advised: Sequence[str]) -> None:
+        """Let `add` and `update` refuse a type that is not known by now. Their error names those
+        that are advised."""
+        self._advised = advised
+
+    def _check_type(self, type: object) -> None:
+        _check_name("type", type)
+        if self._advised is not None and type not in self.type_names:
+            known = ", ".join(map(repr, self._advised))
+            raise ValueError(Errors.F044.format(type=type, known=known))
 
     def select(self, ids: Sequence[int] | NDArray[np.integer]) -> "Lexicon":
         """A lexicon of the words with these ids, which get the ids 0, 1, … in this order.

@@ -68,7 +68,7 @@ def test_the_lexicon_of_a_pipeline_with_its_changes(tmp_path: Path) -> None:
     example = Example.from_dict(nlp.make_doc("重庆"), {"entities": [(0, 2, "LOC")]})
     lexicon = Lexicon([Entry("重庆", 1, "ns", "places")])
     component.initialize(lambda: [example], nlp=nlp, lexicon=lexicon)
-    component.lexicon.add(["人和药店"], type="nt")
+    component.lexicon.add(["人和药店"], type="LOC")
     component.lexicon.remove(["重庆"])
     nlp.to_disk(tmp_path / "model")
 
@@ -76,7 +76,7 @@ def test_the_lexicon_of_a_pipeline_with_its_changes(tmp_path: Path) -> None:
 
     assert "1 word, 1 removed" in result.output
     assert ("added", "1") in rows(result)
-    assert ("nt", "1") in rows(result)
+    assert ("LOC", "1") in rows(result)
 
 
 def test_long_tables_are_cut(tmp_path: Path) -> None:

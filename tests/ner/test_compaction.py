@@ -93,7 +93,7 @@ def test_known_words_alone(trained: Language, pipeline: Language, copy_of: Copy)
     """As if the lattice had only_known_words."""
     expected = copy_of(trained, only_known_words=True)
     for nlp in (pipeline, expected):
-        flat(nlp).lexicon.add(["昨天", "新闻"], type="t")
+        flat(nlp).lexicon.add(["昨天", "新闻"], type="n")
     compact(pipeline, Amount(bits=32, known_words=True))
     lexicon, before = flat(pipeline).lexicon, flat(expected).lexicon
     assert set(before) - set(lexicon) == {"昨天", "新闻"}

@@ -3,6 +3,7 @@
 import re
 import warnings
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -47,8 +48,8 @@ def test_an_empty_lexicon_is_taken_as_it_is() -> None:
 def test_words_added_to_a_trained_pipeline(trained: Language, copy_of: Copy) -> None:
     nlp = copy_of(trained)
     words = flat(nlp).lexicon
-    words.add(["韩梅梅"], type="nr")
-    words.add(["新闻茶"], type="drug", frequency=7)
+    words.add(["韩梅梅"], type="ns")
+    words.add(["新闻茶"], type="n", frequency=7)
     assert found(nlp)[5] == GOLD[5]
     check_spans(nlp("今天没有新闻茶，韩梅梅。"))
     loaded = copy_of(nlp)
@@ -108,10 +109,24 @@ def test_there_is_no_lexicon_before_there_is_a_network() -> None:
         ner.lexicon.add(["人和药店"])  # type: ignore[attr-defined]
 
 
-def test_types_that_the_network_does_not_know(trained: Language, copy_of: Copy) -> None:
-    nlp = copy_of(trained)
-    flat(nlp).lexicon.add(["王小明"], type="PRE")  # type: ignore[attr-defined]
-    with pytest.warns(UserWarning, match=r"W302.*'PRE'.*'nz', 'n', 'nt'"):
+@pytest.mark.parametrize(
+    ("rate", "known"), [(0.3, "'LOC', 'ORG', 'PER'"), (0.0, "'nz', 'n', 'nt', 'ns', 'v'")]
+)
+def test_types_that_the_network_does_not_know(rate: float, known: str, tmp_path: Path) -> None:
+    nlp = blank()
+    lattice = {"embed_width": 16, "gazetteer_rate": rate}
+    ner = add_flat(nlp, {"model": {"network": NETWORK, "lattice": lattice}})
+    ner.initialize(lambda: examples_of(nlp), lexicon=lexicon())
+    path = tmp_path / "words.txt"
+    path.write_text("王小明\t1\tPRE\n", "utf-8")
+    words = ner.lexicon
+    refused = f"F044.*'PRE'. Its types are: {known}[.] "
+    with pytest.raises(ValueError, match=refused):
+        words.add(["王小明"], type="PRE")
+    with pytest.raises(ValueError, match=refused):
+        words.update(path, type="PRE")
+    words.update(path)
+    with pytest.warns(UserWarning, match=f"W302.*'PRE'.*among {known}, or"):
         nlp("王小明来了")
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -18,6 +18,7 @@ from ...vectors import VectorSource, check_sources
 from ..component import ASSIGNS, SCORE_WEIGHTS, SETTINGS, CRFEntityRecognizer
 from ..model import TaggingModel
 from ..spans import OnMisaligned
+from .lattice import LatticeEncoder
 from .model import initialise
 from .vocabulary import learn_vocabulary
 
@@ -72,14 +73,15 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
 
     @property
     def lexicon(self) -> Lexicon:
-        """The words that the lattice is made of.
+        """The words that the lattice is made of. It takes new words of known types alone.
 
         Raises ValueError (F308) before `initialize` has made it.
         """
         if not self.is_initialised:
             raise ValueError(Errors.F308.format(name=self.name))
-        lexicon: Lexicon = self.model.attrs["encoder"].lexicon
-        return lexicon
+        encoder: LatticeEncoder = self.model.attrs["encoder"]
+        encoder.lexicon.close_types(encoder.advised_types())
+        return encoder.lexicon
 
     def initialize(
         self,

@@ -96,16 +96,20 @@ class LatticeEncoder(SegmentEncoder):
         if new:
             self._told |= new
             names = self.lexicon.type_names
-            # Those that say that a word is a name, the labels, first.
-            known = sorted(range(1, self.n_types), key=lambda type_: type_ not in self.name_types)
             warnings.warn(
                 Warnings.W302.format(
                     types=", ".join(repr(names[type]) for type in sorted(new)),
-                    known=", ".join(repr(names[number]) for number in known) or "none",
+                    known=", ".join(map(repr, self.advised_types())) or "none",
                 ),
                 stacklevel=2,
             )
         return np.where(types < self.n_types, types, 0)
+
+    def advised_types(self) -> list[str]:
+        """Types for words that a user adds: the labels, or all known ones where the network was not
+        shown names."""
+        numbers = self.name_types or range(1, self.n_types)
+        return [self.lexicon.type_names[number] for number in numbers]
 
     def bands(self, words: NDArray[np.int32]) -> Ints:
         """[N] ids of words → [N] bands of their frequency; 0 unknown."""
