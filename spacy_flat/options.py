@@ -31,7 +31,7 @@ def option(
 class Options:
     """A block of options that checks itself.
 
-    block: its name in the config, `[components.….model.BLOCK]`; "" for one that is in no config.
+    block: the component, and where in its config the block stands; "" for one that is in no config.
 
     Raises ValueError (F305, or F341 for a block in no config) for a value of another kind, and for
     a number out of its bounds.

@@ -20,7 +20,7 @@ class EncoderOptions(SegmentOptions):
     Raises ValueError as `SegmentOptions`.
     """
 
-    block: ClassVar[str] = "tok2vec"
+    block: ClassVar[str] = "spacy-flat.Encoder.v1"
 
     max_length: int = option(
         126,

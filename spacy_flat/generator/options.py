@@ -13,7 +13,7 @@ Cell = Literal["lstm", "gru"]
 class CharLMOptions(Options):
     """Options of the network. Dropouts may be changed after training, nothing else."""
 
-    block: ClassVar[str] = "network"
+    block: ClassVar[str] = "char_generator, model.network"
 
     cell: Cell = option("lstm", "cells of the recurrent layers", fixed=True)
     layers: int = option(1, "recurrent layers", least=1, fixed=True)
@@ -41,7 +41,7 @@ class CharLMOptions(Options):
 class TextOptions(TableOptions):
     """Options of turning texts into numbers."""
 
-    block: ClassVar[str] = "text"
+    block: ClassVar[str] = "char_generator, model.text"
 
     embed_width: int = option(
         128, "width of trained vectors where no pretrained ones are given", least=1, fixed=True

@@ -1,7 +1,7 @@
 """What a user may set of the network of every entity recogniser here."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 from ..options import Options, option
 from .tags import Scheme
@@ -13,8 +13,6 @@ Activation = Literal["relu", "leaky_relu", "gelu"]
 class NetworkOptions(Options):
     """Options that the networks share. Those that are not fixed are of training alone: they may be
     changed before it goes on."""
-
-    block: ClassVar[str] = "network"
 
     scheme: Scheme = option("BIOES", "tags of the CRF", fixed=True)
     transitions: bool = option(

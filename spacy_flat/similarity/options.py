@@ -30,7 +30,7 @@ class RE2Options(Options):
     Raises ValueError (F305) also for kernel sizes that can't share the width among them.
     """
 
-    block: ClassVar[str] = "network"
+    block: ClassVar[str] = "re2_similarity, model.network"
 
     objective: Objective = option(
         "classes",
@@ -92,7 +92,7 @@ class PairTextOptions(BatchOptions, WordOptions, BigramOptions, CharacterOptions
     `word_min_freq` have none on inputs = "chars".
     """
 
-    block: ClassVar[str] = "text"
+    block: ClassVar[str] = "re2_similarity, model.text"
 
     inputs: Inputs = option(
         "chars",

@@ -16,7 +16,7 @@ class CharacterTransformerOptions(Options):
     Raises ValueError as `Options`, and (F360) for an overlap above half of the window.
     """
 
-    block: ClassVar[str] = "network"
+    block: ClassVar[str] = "transformer, model.network"
 
     layers: Layers = option(
         "last",

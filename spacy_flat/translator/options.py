@@ -15,7 +15,7 @@ class Seq2SeqOptions(Options):
     """Options of the network. Dropouts and label_smoothing may be changed after training, nothing
     else."""
 
-    block: ClassVar[str] = "network"
+    block: ClassVar[str] = "seq2seq_translator, model.network"
 
     encoder_layers: int = option(4, "layers that read the source", least=1, fixed=True)
     decoder_layers: int = option(2, "layers that write the translation", least=1, fixed=True)
@@ -60,7 +60,7 @@ class Seq2SeqOptions(Options):
 class TranslationOptions(Options):
     """Options of turning texts into numbers, and these into texts."""
 
-    block: ClassVar[str] = "text"
+    block: ClassVar[str] = "seq2seq_translator, model.text"
 
     source: Source = option(
         "char", "what the source is read as: characters, or pieces of words by BPE", fixed=True

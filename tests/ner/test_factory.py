@@ -25,7 +25,7 @@ def test_not_initialised() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"layers": 0}, r"F305.*network: layers = 0 .*1 or more"),
+        ({"layers": 0}, r"F305.* flat_ner, model.network: layers = 0 .*1 or more"),
         ({"num_heads": 0}, "F305.*num_heads"),
         ({"head_dim": -2}, "F305.*head_dim"),
         ({"ff": 0}, "F305.*ff"),

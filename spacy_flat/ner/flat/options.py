@@ -27,6 +27,8 @@ class FLATOptions(NetworkOptions):
     Raises ValueError (F305) also for repeated word features.
     """
 
+    block: ClassVar[str] = "flat_ner, model.network"
+
     fusion: Fusion = option(
         "ff_two",
         "how the four distances of a pair become one encoding: a linear map of all four and a ReLU "
@@ -75,7 +77,7 @@ class LatticeOptions(
 ):
     """Options of turning texts into lattices."""
 
-    block: ClassVar[str] = "lattice"
+    block: ClassVar[str] = "flat_ner, model.lattice"
 
     only_known_words: bool = option(
         False,

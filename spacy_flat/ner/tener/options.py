@@ -28,6 +28,8 @@ class TENEROptions(NetworkOptions):
     Raises ValueError (F305) also for widths that can't be divided as the encoders need.
     """
 
+    block: ClassVar[str] = "tener_ner, model.network"
+
     layers: int = option(2, "layers of attention and feed-forward", least=1, fixed=True)
     ff: int = option(2, "the feed-forward layer is this many times as wide", least=1, fixed=True)
     encoder: Encoder = option(
@@ -88,7 +90,7 @@ class SequenceOptions(
     `bigram_min_freq` have none.
     """
 
-    block: ClassVar[str] = "sequence"
+    block: ClassVar[str] = "tener_ner, model.sequence"
 
     unit: Unit = option(
         "char",

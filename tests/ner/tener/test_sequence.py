@@ -160,7 +160,7 @@ def test_bytes(unit: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"unit": "char"}, "F307.*model.sequence.unit = 'char'.*trained with 'token'"),
+        ({"unit": "char"}, "F307.*model.sequence: .* unit = 'char'.*trained with 'token'"),
         ({"lower_case": False}, "F307.*lower_case = False"),
         ({"normalise_numbers": False}, "F307.*normalise_numbers"),
     ],

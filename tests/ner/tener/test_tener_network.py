@@ -269,7 +269,7 @@ def test_the_attention_knows_directions() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"layers": 0}, "F305.*network: layers = 0 .*1 or more"),
+        ({"layers": 0}, "F305.* tener_ner, model.network: layers = 0 .*1 or more"),
         ({"char_heads": 0}, "F305.*char_heads"),
         ({"embed_dropout": 1.0}, "F305.*embed_dropout = 1.0"),
         ({"char_width": 31}, "F305.*char_width = 31 .*a multiple of 3"),
