@@ -41,14 +41,19 @@ def load_source(
         if not (words := read_words(path)):
             raise ValueError(Errors.F391.format(path=path))
         return lexicon({path.name: words, **others}), None
-    from spacy.util import is_package
-
     from ..loading import load_on_device
 
-    if not path.exists() and not is_package(source):
-        raise FileNotFoundError(Errors.F145.format(source=source))
+    require_source(source)
     nlp = load_on_device(source, "cpu")  # of which next to nothing is computed
     return lexicon_of(nlp, source, component), nlp
+
+
+def require_source(source: str) -> None:
+    """Raises FileNotFoundError (F145) where there is neither such a path nor such a package."""
+    from spacy.util import is_package
+
+    if not Path(source).exists() and not is_package(source):
+        raise FileNotFoundError(Errors.F145.format(source=source))
 
 
 def lexicon_of(nlp: Language, source: str, component: str = "") -> Lexicon:

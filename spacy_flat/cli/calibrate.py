@@ -9,7 +9,7 @@ import typer
 from wasabi import msg
 
 from ..errors import Errors
-from ..files import replacing
+from ..files import replacing, require_exists
 from ..wording import counted
 from ._devices import Device
 from ._pairs import load_classifier
@@ -39,6 +39,7 @@ def calibrate(
 
     if output.exists():
         raise ValueError(Errors.F148.format(path=output))
+    require_exists(corpus)  # before the pipeline is loaded
     nlp, classifier = load_classifier(model, component, device)
     found = classifier.calibrate(read_examples(corpus, nlp))
     with replacing(output) as temporary:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ..compaction import Amount, Compactor
 
-UNITS = {"KB": 1e3, "MB": 1e6, "GB": 1e9}
+PREFIXES = "KMG"  # of bytes
 
 
 class Bits(str, Enum):
@@ -102,11 +102,13 @@ def compact(
 
 
 def bytes_of(size: str) -> float:
-    """ "15MB" → 15,000,000; a number alone is of megabytes. Raises ValueError (F374)."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]B)?", size.strip().upper())
+    """ "15MB" → 15,000,000, "1 MiB" → 1,048,576; a number alone is of megabytes. Raises ValueError
+    (F374)."""
+    found = re.fullmatch(rf"(\d+(?:\.\d+)?)\s*(?:([{PREFIXES}])(I?)B)?", size.strip().upper())
     if not found:
         raise ValueError(Errors.F374.format(value=size))
-    return float(found[1]) * UNITS[found[2] or "MB"]
+    power = 1 + PREFIXES.index(found[2] or "M")
+    return float(found[1]) * (1024.0 if found[3] else 1000.0) ** power
 
 
 def check_target(out: Path, source: Path) -> None:

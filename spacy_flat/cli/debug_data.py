@@ -13,7 +13,7 @@ from wasabi import msg
 from ..errors import Errors
 from ..files import replacing, require_exists
 from ..wording import counted
-from ._lexicon import load_lexicon
+from ._lexicon import load_lexicon, require_source
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -72,6 +72,8 @@ def debug_data(
 
     from ..corpora.statistics import compare, describe
 
+    if lexicon:
+        require_source(lexicon)  # before anything is read
     if inputs[0].endswith(".cfg"):
         corpus = corpus_of_config(Path(inputs[0]), inputs[1:], lexicon)
     else:
@@ -167,7 +169,9 @@ def corpus_of_files(
 
     tokenizer = {"nlp": {"tokenizer": {"segmenter": segmenter}}} if lang == "zh" else {}
     nlp = spacy.blank(lang, config=tokenizer)
-    parts = {path.stem: read_examples(path, nlp) for path in files_of(inputs)}
+    files = files_of(inputs)
+    require_exists(*files)
+    parts = {path.stem: read_examples(path, nlp) for path in files}
     known = load_lexicon(lexicon, add_jieba=True) if lexicon or lang == "zh" else None
     return Corpus(parts, known, max_length)
 

@@ -10,7 +10,7 @@ import typer
 from wasabi import msg
 
 from ..errors import Errors
-from ..files import replacing
+from ..files import replacing, require_exists
 from ..ner.scores import SeenScorer
 from ..wording import counted, plural
 from ._devices import Device, use_gpu
@@ -44,7 +44,7 @@ def evaluate(
     device: Device = "",
 ) -> None:
     """Score a pipeline on a .spacy file; of a folder on the test part, or on the dev part where
-    there is no test part.
+    there is no test part. A file with nothing to score is an error.
 
     The scores are those of `spacy evaluate`. The JSON file also tells the part, and how many
     sentences and entities, pairs of texts, or texts and characters, it has. Where train.spacy
@@ -58,6 +58,7 @@ def evaluate(
 
     use_gpu(gpu_id)
     part, path = evaluation_file(corpus)
+    require_exists(path)  # before the pipeline is loaded
     nlp = load_on_device(model, device)
     if errors is not None:
         check_entities(nlp, model)
@@ -73,6 +74,8 @@ def evaluate(
         names = ", ".join(task.score for task in TASKS)
         raise ValueError(Errors.F126.format(model=model, scores=names))
     sizes = {task.label: sum(map(task.count, gold)) for task in tasks}
+    if not any(sizes.values()):
+        raise ValueError(Errors.F127.format(path=path, labels=" and ".join(sizes)))
     sizes = ({task.doc: len(gold) for task in tasks} or {"sentence": len(gold)}) | sizes
     shown = ", ".join(counted(n, noun) for noun, n in sizes.items())
     msg.info(f"Scored on {path}: {shown}")

@@ -92,7 +92,7 @@ def pretrain(
     """
     import torch
 
-    from ..encoder.options import Budget, PretrainOptions
+    from ..encoder.options import Budget, EncoderOptions, PretrainOptions
     from ..encoder.training import RUN, check_folder
     from ..encoder.training import pretrain as train
     from ..errors import Errors
@@ -134,6 +134,12 @@ def pretrain(
             resume=resume,
             device=str(place),
             tell=lambda progress: show(progress, bar),
+        )
+    longest = length - 2
+    if longest < EncoderOptions().max_length:
+        msg.info(
+            f"It reads {longest} characters at once: set max_length = {longest}, and overlap = "
+            f"{longest // 2} or less, where a config uses it."
         )
     msg.good(
         f"{out}: {done.step:,} steps, {done.characters:,} characters in {done.seconds:,.0f} s, "

@@ -10,6 +10,7 @@ import typer
 from wasabi import msg
 
 from ..errors import Errors
+from ..files import require_exists
 from ._lexicon import load_lexicon
 
 
@@ -77,6 +78,7 @@ def vectors(
         raise NotADirectoryError(Errors.F138.format(path=out))
     if not (lexicon or jieba):
         raise ValueError(Errors.F037)
+    require_exists(*texts)  # before the lexicon is built, which takes seconds
     known = load_lexicon(lexicon, add_jieba=jieba)
     cut = (longest_match if cutting is Cutting.longest else most_probable)(known)
     for kind in kinds:

@@ -4,6 +4,7 @@ vectors of tokens, or of characters.
 Shapes: N characters of all texts, U units (tokens, or the characters of tokens), D width.
 """
 
+import warnings
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
@@ -15,7 +16,7 @@ from spacy.tokens import Doc
 from thinc.api import torch2xp, xp2torch
 from thinc.types import Floats2d
 
-from ..errors import Errors
+from ..errors import Errors, Warnings
 from ..text.upstream import Tok2Vec
 from .options import Combine, EncoderOptions
 from .vocabulary import MARKS, Characters
@@ -45,9 +46,13 @@ def build_encoder(
     path: the encoder's folder. It is read when a pipeline is initialised; the trained pipeline has
         the weights itself.
     The other arguments are those of `EncoderOptions`.
+
+    Warns (W381) where the folder is there and its encoder reads fewer characters at once than
+    `max_length`: a training would fail (F305), but only after it has read corpus and lexicon.
     """
     from ..nn.checked_model import CheckedModel
     from ..nn.encoder_shim import EncoderShim
+    from .storage import longest_text
 
     options = EncoderOptions(
         max_length=max_length,
@@ -60,6 +65,10 @@ def build_encoder(
         dropout=dropout,
         batch_characters=batch_characters,
     )
+    longest = longest_text(path) if path and path != Path() else 0
+    if longest and max_length > longest:
+        words = {"path": path, "longest": longest, "half": longest // 2, "max_length": max_length}
+        warnings.warn(Warnings.W381.format(**words), stacklevel=2)
     shim = EncoderShim(
         partial(from_config, options), frozen_steps=frozen_steps, warmup_steps=warmup_steps
     )

@@ -91,6 +91,15 @@ def read_encoder(folder: Path | str) -> StoredEncoder:
         raise ValueError(Errors.F383.format(path=folder, reason=error)) from error
 
 
+def longest_text(folder: Path) -> int:
+    """How many characters the encoder in a folder reads at once; 0 where that is not known."""
+    try:
+        config = json.loads((folder / CONFIG).read_text("utf-8"))
+        return _number(config, "max_position_embeddings") - 2
+    except (OSError, ValueError, TypeError, KeyError):
+        return 0  # `read_encoder` says what is wrong
+
+
 def _named(recipe: Recipe, state: Mapping[str, "Tensor"]) -> dict[str, "Tensor"]:
     """A network's tensors under the names that `transformers` gives them; ELECTRA's generator is
     left out."""

@@ -159,9 +159,25 @@ def test_show_without_texts(tmp_path: Path) -> None:
     assert "[F001]" in failure("show", str(tmp_path / "model"), "--file", str(tmp_path / "none"))
 
 
+def test_words_of_a_type_that_is_not_a_label(mini_project: Path) -> None:
+    model = str(mini_project / "training/zh_flat_demo/model-best")
+    message = failure("show", model, "王芳", "--add", "王芳=PERSON")
+    assert "[F044] The pipeline knows no words of type 'PERSON'. Its types are: 'LOC'," in message
+
+
 def test_vectors_into_a_file(tmp_path: Path) -> None:
     (tmp_path / "out").touch()
     assert "[F138]" in failure("vectors", "text.txt", "--out", str(tmp_path / "out"))
+
+
+def test_missing_files_are_named_before_anything_is_loaded(tmp_path: Path) -> None:
+    none, other = str(tmp_path / "none.spacy"), str(tmp_path / "other")
+    (tmp_path / "bad.spacy").touch()
+    assert "none.spacy" in failure("vectors", none, "--out", other, "--lexicon", other)
+    assert "[F001]" in failure("evaluate", other, none)
+    assert "[F001]" in failure("calibrate", other, none, str(tmp_path / "out"))
+    assert "[F001]" in failure("debug-data", str(tmp_path / "bad.spacy"), none)
+    assert "[F145]" in failure("debug-data", str(tmp_path / "bad.spacy"), "--lexicon", other)
 
 
 @pytest.mark.usefixtures("few_words")
@@ -173,8 +189,9 @@ def test_vectors_add_a_word_list_to_jiebas(tmp_path: Path, monkeypatch: pytest.M
         return training.Trained(0, 0, 0.0, 0)
 
     monkeypatch.setattr(training, "train_vectors", train_vectors)
-    (tmp_path / "words.txt").write_text("人和药店\n", "utf-8")
-    arguments = ["vectors", "text.txt", "--out", str(tmp_path), "--kind", "char"]
+    for name in ("words.txt", "text.txt"):
+        (tmp_path / name).write_text("人和药店\n", "utf-8")
+    arguments = ["vectors", str(tmp_path / "text.txt"), "--out", str(tmp_path), "--kind", "char"]
     arguments += ["--lexicon", str(tmp_path / "words.txt")]
     assert run(*arguments).exit_code == 0
     assert run(*arguments, "--no-jieba").exit_code == 0

@@ -72,7 +72,8 @@ def test_beside_a_component_that_is_not_trained(mini_project: Path, tmp_path: Pa
 
 
 def test_sizes() -> None:
-    assert [bytes_of(size) for size in ("15MB", "15", "1.5 mb", "20KB")] == [15e6, 15e6, 1.5e6, 2e4]
+    sizes = {"15MB": 15e6, "15": 15e6, "1.5 mb": 1.5e6, "20KB": 2e4, "1 MiB": 2**20, "2gib": 2**31}
+    assert [bytes_of(size) for size in sizes] == list(sizes.values())
     for wrong in ("", "MB", "-1MB", "15 apples"):
         with pytest.raises(ValueError, match="F374"):
             bytes_of(wrong)

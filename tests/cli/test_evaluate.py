@@ -130,12 +130,10 @@ def test_damaged_training_part(mini_project: Path, tmp_path: Path) -> None:
 
 def test_nothing_to_score(mini_project: Path, tmp_path: Path) -> None:
     DocBin(docs=[doc_of("重庆")]).to_disk(tmp_path / "test.spacy")
-    result = run(mini_project / MODEL, tmp_path)
-    assert result.exit_code == 0
-    output = " ".join(result.output.split())
-    assert "F1 of entities on test: –. The file has no entity: nothing to score." in output
-    assert "0.0" not in output
-    assert "✔" not in output
+    message = failure(mini_project / MODEL, tmp_path, "--output", tmp_path / "metrics.json")
+    assert "[F127]" in message
+    assert "0.0" not in message
+    assert not (tmp_path / "metrics.json").exists()
 
 
 def test_an_empty_docbin(mini_project: Path, tmp_path: Path) -> None:

@@ -584,8 +584,9 @@ def test_wrong_settings(pretrained: Pretrained, tmp_path: Path) -> None:
     folder = pretrained("mlm")
     refused("F389", lambda: build_encoder(None).initialize())
     refused("F382", lambda: layer(tmp_path))
-    refused(r"F305.*layers = 3 .* from 1 to 2", lambda: layer(folder, layers=3))
-    refused(r"F305.*max_length = 19 .* to 18", lambda: layer(folder, max_length=19))
+    refused(r"F305.*Encoder.v1: layers = 3 .* from 1 to 2", lambda: layer(folder, layers=3))
+    with pytest.warns(UserWarning, match=r"W381.* max_length = 18, and overlap = 9 or less"):
+        refused(r"F305.*max_length = 19 .* to 18", lambda: layer(folder, max_length=19))
     saved = layer(folder).to_bytes()
     refused("F307", lambda: build_encoder(folder, layers=2).from_bytes(saved))
     loaded = build_encoder(None, tuned=False).from_bytes(saved)
