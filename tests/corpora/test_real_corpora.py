@@ -32,7 +32,7 @@ COUNTS = {
     ("resume", "test"): (477, 1630),
     ("weibo", "train"): (1350, 1895),
     ("weibo", "dev"): (270, 389),
-    ("msra", "dev"): (3000, 4747),
+    ("msra", "dev"): (3500, 5181),
     ("cluener", "train"): (10748, 23969),
     ("cluener", "dev"): (1343, 3072),
     ("wnut17", "train"): (3394, 1975),
