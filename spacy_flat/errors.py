@@ -355,8 +355,8 @@ class Errors(metaclass=_Coded):
     F173 = "An acrostic begins with characters of its own: give --prompt or --acrostic."
     F174 = "{option} has no effect on {kind}. Leave it out."
     F175 = (
-        "Can't choose a char_generator in the pipeline {source!r}. Found: {components}. Name one of "
-        "them with --component, or give another pipeline."
+        "Can't choose a char_generator in the pipeline {source!r}. Found: {components}. Name one "
+        "of them with --component, or give another pipeline."
     )
     # Parallel corpora and names
     F420 = (

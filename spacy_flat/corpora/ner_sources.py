@@ -79,8 +79,8 @@ SOURCES: dict[str, Source] = {
         options=ConvertOptions(format="bio"),
         no_download=(
             "it has no official development part: the one used here is ten runs of 350 consecutive "
-            "sentences of the training part. Use `convert` on the public file to train with a split "
-            "of your own."
+            "sentences of the training part. Use `convert` on the public file for a split of your "
+            "own."
         ),
     ),
     "cluener": Source(
