@@ -81,9 +81,16 @@ BERT_ALONE = {
 }
 OTHERS = {
     "zh_seq2seq_demo": {
-        "network": {"encoder_layers": 2, "decoder_layers": 1, "width": 128, "ff_width": 512},
-        "text": {"char_min_freq": 1, "target_pieces": 1000},
+        "network": {
+            "encoder_layers": 2,
+            "decoder_layers": 1,
+            "width": 128,
+            "ff_width": 512,
+            "dropout": 0.2,
+        },
+        "text": {"target_pieces": 1000},
     },
+    "zh_seq2seq": {"network": {"dropout": 0.2}, "text": {"char_min_freq": 2}},
     "zh_flat": {
         "network": {"r_drop": 1.0},
         "lattice": {"char_min_freq": 2, "bigram_min_freq": 2, "word_min_freq": 2},

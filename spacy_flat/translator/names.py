@@ -71,7 +71,7 @@ DIVISIONS = {
 # Ends of countries, continents and oceans, which have English names.
 FOREIGN_ENDS = ("共和国", "王国", "民国", "合众国", "美洲", "大洋洲", "南极洲", "太平洋", "大西洋")
 
-_HAN = re.compile(r"[\u3400-\u9fff\U00020000-\U0003ffff]+")
+HAN = re.compile(r"[\u3005-\u3007\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+")
 _SPACES = re.compile(" +")
 _BREAK = re.compile(r"\s*\n\s*")
 _PARTS = re.compile(r"[·•・‧]")  # between the parts of foreign names
@@ -237,14 +237,14 @@ def in_pinyin(name: str, label: str) -> str | None:
     Characters of other scripts stay as they are. Raises ImportError (F427) without pypinyin.
     """
     kind = label.upper()
-    if kind not in PERSONS | PLACES or not _HAN.search(name):
+    if kind not in PERSONS | PLACES or not HAN.search(name):
         return None
     if common := _commonly(name, kind):
         return common
     if kind in PLACES and name.endswith(FOREIGN_ENDS):
         return None
     written = person_in_pinyin(name) if kind in PERSONS else place_in_pinyin(name)
-    return None if _HAN.search(written) else written  # of characters without a known reading
+    return None if HAN.search(written) else written  # of characters without a known reading
 
 
 def _commonly(name: str, kind: str) -> str | None:
@@ -264,7 +264,7 @@ def person_in_pinyin(name: str) -> str:
     if title is not None:
         return f"{title} {person_in_pinyin(name[:-2])}"
     parts = _PARTS.split(name)
-    if len(parts) > 1 or not _HAN.fullmatch(name):
+    if len(parts) > 1 or not HAN.fullmatch(name):
         return " ".join(_capitalised(part) for part in parts if part)
     size = 2 if name[:2] in COMPOUND_SURNAMES else 1
     surname, given = name[:size], name[size:]
@@ -277,13 +277,16 @@ def place_in_pinyin(name: str) -> str:
     for end, division in DIVISIONS.items():
         if name.endswith(end) and len(name) >= len(end) + 2:
             place = name.removesuffix(end)
-            return f"{common_names().get(place) or _capitalised(place)} {division}".strip()
+            common = common_names().get(place)
+            if common and end == "州":  # a state: 华盛顿州
+                return common
+            return f"{common or _capitalised(place)} {division}".strip()
     return _capitalised(name)
 
 
 def _capitalised(text: str) -> str:
     """A text with its Chinese characters in pinyin, and a capital where these begin."""
-    return _HAN.sub(lambda found: _joined(_syllables(found[0])), text)
+    return HAN.sub(lambda found: _joined(_syllables(found[0])), text)
 
 
 def _joined(syllables: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from .names import LATIN, Protected
+from .names import HAN, LATIN, Protected
 from .vocabulary import PairEncoder, Slot
 
 SENTENCE_END = re.compile(r"""[。！？!?]+[”’」』）)"']*|\n""")
@@ -47,9 +47,9 @@ def split(text: str, names: Sequence[Protected], encoder: PairEncoder) -> list[P
 
     Sentences end at 。！？ and at line ends. Those that have more than `max_length` characters, or
     more names than there are placeholders, are cut behind a comma, if possible. No name is cut: one
-    that is longer is a part of its own. Characters that the encoder does not know, words in Latin
-    letters and numbers are names, too, that are called what they are, with marks as English writes
-    them.
+    that is longer is a part of its own. Words in Latin letters, numbers, and characters that the
+    encoder does not know are names, too, that are called what they are, with marks as English
+    writes them; but not Chinese characters, which no reader of the translation knows.
 
     names: sorted, without overlaps.
     """
@@ -100,7 +100,7 @@ def _cut(
     yield from _trimmed(text, start, end, names[first:])
 
 
-def _may_change(text: str, start: int, end: int) -> bool:
+def may_change(text: str, start: int, end: int) -> bool:
     """Whether characters are a number that the translation may well write in words."""
     is_number = NUMBER.fullmatch(text, start, end) is not None
     return is_number and (end == start + 1 or text[end : end + 1] in UNITS)
@@ -133,13 +133,13 @@ def _outside(places: Sequence[int], names: Sequence[Protected]) -> list[int]:
 def _copied(
     text: str, names: Sequence[Protected], ends: Sequence[int], encoder: PairEncoder
 ) -> Iterator[Protected]:
-    """Stretches of characters that the encoder does not know, and of words in Latin letters and
-    numbers, not beyond ends of sentences."""
+    """Stretches of characters, but for Chinese ones, that the encoder does not know, and of words
+    in Latin letters and numbers, not beyond ends of sentences."""
     taken = {place for name in names for place in range(name.start, name.end)}
-    found = set(encoder.unknown(text).tolist())
+    found = {place for place in encoder.unknown(text).tolist() if not HAN.match(text[place])}
     for word in LATIN.finditer(text):
         places = range(*word.span())
-        if not _may_change(text, *word.span()) or not found.isdisjoint(places):
+        if not may_change(text, *word.span()) or not found.isdisjoint(places):
             found.update(places)
     borders = set(ends)
     start = end = 0

@@ -10,7 +10,8 @@ from spacy.training import Example
 
 from .annotations import gold_translation
 from .model import Pair
-from .names import LATIN, NameTable, Protected, places
+from .names import DIVISIONS, LATIN, NameTable, Protected, places
+from .sentences import may_change
 from .vocabulary import PairEncoder, Slot
 
 Span = tuple[int, int]
@@ -60,13 +61,15 @@ def encode(
     """A pair of texts as numbers.
 
     names: what names are called in the target language.
-    share: of the names on both sides, so many are made placeholders, drawn by chance. Which ones
-        is drawn, too, so that all of them are learnt, however few names a sentence has; in the
-        order of the source, as in prediction.
+    share: of the names on both sides, so many are made placeholders, drawn by chance. Half of the
+        times these are the first ones, as in prediction, else they are drawn, too, so that all of
+        them are learnt, however few names a sentence has; in the order of the source.
     """
     most = encoder.options.placeholders
     slots = draw_slots(texts, names, share, most) if names is not None else []
-    numbers = sorted(random.sample(range(most), len(slots)))
+    numbers = list(range(len(slots)))
+    if random.random() < 0.5:
+        numbers = sorted(random.sample(range(most), len(slots)))
     source = [Slot(*own, number) for number, (own, _) in zip(numbers, slots, strict=True)]
     target = [Slot(*other, number) for number, (_, other) in zip(numbers, slots, strict=True)]
     return Pair(
@@ -90,13 +93,16 @@ def draw_slots(texts: Texts, names: NameTable, share: float, most: int) -> list[
 
 
 def possible_names(source: str, names: NameTable) -> Iterator[Protected]:
-    """Names of the list, and what may be written alike on both sides, from left to right."""
-    listed = list(names.find(source))
+    """Names of the list, and what may be written alike on both sides, from left to right. What
+    begins the name of a division (华盛顿州) is left out."""
+    divisions = tuple(DIVISIONS)
+    listed = [name for name in names.find(source) if not source.startswith(divisions, name.end)]
     taken = {place for name in listed for place in range(name.start, name.end)}
     same = (
         Protected(*match.span(), match[0])
         for match in LATIN.finditer(source)
         if taken.isdisjoint(range(*match.span()))
-        if len(match[0]) > 1 or match[0].isdigit()  # "a" and "I" are words of English
+        if len(match[0]) > 1  # "a" and "I" are words of English
+        if not may_change(source, *match.span())
     )
     yield from sorted([*listed, *same], key=lambda name: name.start)

@@ -22,7 +22,7 @@ from ..text.codes import char_codes
 from ..text.units import Ints, Unit
 from ..text.vocabulary import KeyIndex, count_characters, pack, unpack
 from .keys import END, NAMES, START, UNKNOWN
-from .names import Protected, with_names
+from .names import HAN, Protected, with_names
 from .options import TranslationOptions
 
 if TYPE_CHECKING:
@@ -106,11 +106,16 @@ class Pieces:
 
 @dataclass(frozen=True)
 class PairEncoder(TextEncoder):
-    """Turns both sides of pairs into numbers, and numbers into translations."""
+    """Turns both sides of pairs into numbers, and numbers into translations.
+
+    chinese: the Chinese characters of the training translations: no others are written. None in
+        pipelines of earlier versions, which may write any.
+    """
 
     options: TranslationOptions
     source: Characters | Pieces
     target: Pieces
+    chinese: str | None = None
 
     @classmethod
     def empty(cls, options: TranslationOptions) -> PairEncoder:
@@ -122,14 +127,15 @@ class PairEncoder(TextEncoder):
     ) -> PairEncoder:
         """Take stock of the training texts."""
         source: Characters | Pieces
+        chinese = "".join(sorted({each for text in targets for each in "".join(HAN.findall(text))}))
         if options.shared:
             source = target = Pieces.learn([*sources, *targets], options.target_pieces)
-            return cls(options, source, target)
+            return cls(options, source, target, chinese)
         if options.source == "bpe":
             source = Pieces.learn(sources, options.source_pieces)
         else:
             source = Characters.learn(sources, options.char_min_freq)
-        return cls(options, source, Pieces.learn(targets, options.target_pieces))
+        return cls(options, source, Pieces.learn(targets, options.target_pieces), chinese)
 
     @property
     def unit(self) -> Unit:
@@ -171,6 +177,8 @@ class PairEncoder(TextEncoder):
 
     def to_bytes(self) -> bytes:
         data: dict[str, Any] = {"target": self.target.data, "options": self.options.fixed()}
+        if self.chinese is not None:
+            data["chinese"] = self.chinese
         if isinstance(self.source, Pieces):
             data["source"] = self.source.data
         else:
@@ -182,9 +190,10 @@ class PairEncoder(TextEncoder):
         self.options.check_fixed(saved["options"])
         target = Pieces(saved["target"])
         if "characters" in saved:
-            source = Characters(**unpack(saved["characters"], self.options))
-            return PairEncoder(self.options, source, target)
-        return PairEncoder(self.options, Pieces(saved["source"]), target)
+            source: Characters | Pieces = Characters(**unpack(saved["characters"], self.options))
+        else:
+            source = Pieces(saved["source"])
+        return PairEncoder(self.options, source, target, saved.get("chinese"))
 
     def _marked(self, side: Characters | Pieces, text: str, slots: Sequence[Slot]) -> list[Ints]:
         parts = []
@@ -198,6 +207,12 @@ class PairEncoder(TextEncoder):
         numbers = side.numbers(text)
         return np.where(numbers == 0, UNKNOWN, numbers + self.first)
 
+    def _written(self, pieces: Sequence[int]) -> str:
+        text, chinese = self.target.text(pieces), self.chinese
+        if chinese is None:
+            return text
+        return "".join(each for each in text if each in chinese or not HAN.match(each))
+
     def _stretches(self, keys: Sequence[int]) -> list[str | int]:
         """The numbers of names, and what stands between them."""
         found: list[str | int] = []
@@ -207,7 +222,7 @@ class PairEncoder(TextEncoder):
                 pieces.append(key - self.first)
                 continue
             if pieces:
-                found.append(self.target.text(pieces))
+                found.append(self._written(pieces))
                 pieces = []
             if key >= NAMES:
                 found.append(key - NAMES)

@@ -73,8 +73,8 @@ def translate(
         choices = []
         for part in own:
             key = next(following)
-            hypotheses = None if key is None else written[key][:n_best]
-            choices.append(_spelled(text, part, hypotheses, encoder))
+            hypotheses = None if key is None else written[key]
+            choices.append(_spelled(text, part, hypotheses, encoder)[:n_best])
         translations.append([_joined(text, own, each) for each in _best(choices, n_best)])
     return translations
 
@@ -84,7 +84,11 @@ def _spelled(
 ) -> list[Spelled]:
     if hypotheses is None:
         return [_copied(text, part)]
-    return [Spelled(each.score, *encoder.spell(each.keys, part.names)) for each in hypotheses]
+    found: dict[str, Spelled] = {}  # several hypotheses may spell the same
+    for each in hypotheses:
+        spelled = Spelled(each.score, *encoder.spell(each.keys, part.names))
+        found.setdefault(spelled.text, spelled)
+    return list(found.values())
 
 
 def _copied(text: str, part: Part) -> Spelled:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import spacy
 import torch
+from learning import settle
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -16,6 +17,8 @@ from thinc.api import fix_random_seed
 
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.translator.component import Seq2SeqTranslator
+
+from .by_heart import check_known
 
 PAIRS = [
     ("我喜欢茶。", "I like tea."),
@@ -89,6 +92,13 @@ def make(*args: Any, steps: int = 0, **kwargs: Any) -> Language:
     return nlp
 
 
+def settled(*args: Any, steps: int = 100, **kwargs: Any) -> Language:
+    """A pipeline that knows the pairs."""
+    nlp = make(*args, **kwargs)
+    settle(nlp, examples_of(nlp), AdamW(0.01, weight_decay=0), steps)
+    return nlp
+
+
 def with_ents(nlp: Language, text: str, *ents: tuple[str, str]) -> Doc:
     """A Doc with entities, given by their texts and labels."""
     doc = nlp.make_doc(text)
@@ -116,7 +126,10 @@ def _one_thread() -> None:
 @pytest.fixture(scope="session")
 def trained() -> Language:
     """Knows the pairs. Not to be changed: take `copy_of`."""
-    return make(steps=160)
+    nlp = settled(steps=260)
+    carried = with_ents(nlp, "李小明喜欢北京。", ("李小明", "PER"), ("北京", "LOC"))
+    check_known(nlp, [*PAIRS, (carried, "Li Xiaoming likes Beijing.")])
+    return nlp
 
 
 @pytest.fixture

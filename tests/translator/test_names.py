@@ -123,6 +123,7 @@ def test_persons_in_pinyin(name: str, pinyin: str) -> None:
         ("中山大街", "Zhongshan Street"),
         ("世纪大道", "Shiji Avenue"),
         ("凉山州", "Liangshan Prefecture"),
+        ("华盛顿州", "Washington"),
         ("延边自治州", "Yanbian Autonomous Prefecture"),
         ("宁夏自治区", "Ningxia Autonomous Region"),
         ("杭州", "Hangzhou"),

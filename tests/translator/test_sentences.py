@@ -89,13 +89,13 @@ def test_as_many_names_as_there_are_placeholders() -> None:
 
 
 def test_what_is_unknown_is_copied_sentence_by_sentence() -> None:
-    """Also where the mark that ends one is unknown itself."""
+    """Also where the mark that ends one is unknown itself. Chinese is left to the network."""
     options = TranslationOptions(char_min_freq=1, target_pieces=256)
     made = PairEncoder.learn(options, ["我们"], ["we"])
     text = "我们茶。书我们"
     parts = split(text, NO_NAMES, made)
     assert [text[part.start : part.end] for part in parts] == ["我们茶。", "书我们"]
-    assert [[name.text for name in part.names] for part in parts] == [["茶."], ["书"]]
+    assert [[name.text for name in part.names] for part in parts] == [["."], []]
 
 
 def test_words_in_latin_letters_and_numbers_are_copied() -> None:

@@ -6,18 +6,21 @@ from pathlib import Path
 
 import pytest
 import spacy
+from learning import settle
 from spacy.language import Language
+from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import fix_random_seed, load_config, load_model_from_config, minibatch
 
 from spacy_flat.corpora import ConvertOptions
 from spacy_flat.corpora.convert import Summary, read_file
 from spacy_flat.translator.component import Seq2SeqTranslator
+from spacy_flat.translator.names import HAN
 
-from .by_heart import DEMO, by_heart
+from .by_heart import DEMO, by_heart, check_known, examples_of
 
 ROOT = Path(__file__).parents[2]
-PAIRS = [line.split("\t") for line in (DEMO / "amazon.tsv").read_text("utf-8").splitlines()]
+PAIRS = [tuple(line.split("\t")) for line in (DEMO / "amazon.tsv").read_text("utf-8").splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +41,17 @@ def english() -> Language:
     return nlp
 
 
+def carried(nlp: Language) -> Doc:
+    """The second sentence with two of its entities."""
+    doc = nlp.make_doc(PAIRS[1][0])
+    doc.set_ents([doc.char_span(0, 3, "COMPANY"), doc.char_span(10, 13, "CITY")])
+    return doc
+
+
 @pytest.fixture(scope="module")
 def nlp(english: Language) -> Language:
     nlp = by_heart(PAIRS, steps=300)
+    check_known(nlp, [(carried(nlp), PAIRS[1][1])])
     translator = nlp.get_pipe("seq2seq_translator")
     assert isinstance(translator, Seq2SeqTranslator)
     translator.entities = english
@@ -50,6 +61,20 @@ def nlp(english: Language) -> Language:
 def test_the_translations_are_learnt_by_heart(nlp: Language) -> None:
     for source, translation in PAIRS:
         assert nlp(source)._.translation == translation
+
+
+def test_the_default_settings_learn_them() -> None:
+    """Those of a bare `add_pipe`, with spaCy's own optimizer."""
+    fix_random_seed(0)
+    nlp = spacy.blank("zh")
+    nlp.add_pipe("seq2seq_translator")
+    examples = examples_of(nlp, PAIRS)
+    settle(nlp, examples, nlp.initialize(lambda: examples), 100)
+    # Smoothed labels allow for no more than −0.1.
+    assert nlp.evaluate(examples)["translation_log_prob"] > -0.2
+    for source, translation in PAIRS:
+        assert nlp(source)._.translation == translation
+    assert not HAN.search(nlp("华为位于广东省深圳市。")._.translation)
 
 
 def test_their_entities_are_found(nlp: Language) -> None:
@@ -68,11 +93,8 @@ def test_their_entities_are_found(nlp: Language) -> None:
 
 def test_names_of_the_source_are_carried_through(nlp: Language) -> None:
     """What is carried through and what is found in the translation stand together, each once."""
-    source, translation = PAIRS[1]
-    doc = nlp.make_doc(source)
-    doc.set_ents([doc.char_span(0, 3, "COMPANY"), doc.char_span(10, 13, "CITY")])
-    doc = nlp(doc)
-    assert doc._.translation == translation
+    doc = nlp(carried(nlp))
+    assert doc._.translation == PAIRS[1][1]
     assert [(ent.text, ent.label, ent.source) for ent in doc._.translation_ents] == [
         ("Amazon", "COMPANY", (0, 3)),
         ("Seattle", "CITY", (10, 13)),

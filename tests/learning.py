@@ -1,0 +1,41 @@
+"""Training in tests: what they rely on must not depend on how a processor rounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from spacy.language import Language
+from spacy.training import Example
+from thinc.api import Optimizer
+
+
+def falling(sgd: Optimizer, steps: int) -> Iterator[None]:
+    """Steps at a rate that falls to zero, so that the last ones settle what was learnt."""
+    rate = sgd.learn_rate
+    for step in range(steps):
+        sgd.learn_rate = rate * (1 - step / steps)
+        yield
+    sgd.learn_rate = rate
+
+
+def settle(
+    nlp: Language,
+    examples: Sequence[Example],
+    sgd: Optimizer,
+    steps: int,
+    most: float = math.inf,
+    **kwargs: Any,
+) -> list[float]:
+    """Update a pipeline at a rate that falls to zero; the losses of the steps, summed over its
+    components.
+
+    most: what the last one must be below, well beyond what the test needs.
+    """
+    losses = [
+        sum(nlp.update(examples, sgd=sgd, losses={}, **kwargs).values())
+        for _ in falling(sgd, steps)
+    ]
+    assert losses[-1] < most, f"a loss of {losses[-1]} is too near the edge"
+    return losses
