@@ -2,7 +2,7 @@
 
 The unit (character or word) is the first column, the tag the last; TABs separate columns where the
 line has one, any white space elsewhere. Schemes: BIO (IOB2), IOB1, BMES, BIOES and spaCy's BILUO.
-Lines that begin with "# " and end in no tag are comments; "-DOCSTART-" separates sentences.
+Lines that begin with "# " and end without a tag are comments; "-DOCSTART-" separates sentences.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SPACED_WORD = re.compile(
     r"\U00020000-\U0003ffff])[^\W\d_]){2}"
 )
 _TAG = re.compile(r"O|[BIMELSU]-\S+")
-_LIKE_TAG = re.compile(r"[Oo]|[A-Za-z][-_]\S+|\S+[-_][A-Za-z]")  # right ones and wrong ones
+_LIKE_TAG = re.compile(r"[Oo]|[A-Za-z][-_]\S+")  # right ones and wrong ones
 SAMPLE = 1000  # units by which a file is known
 
 
@@ -179,8 +179,14 @@ def column_lines(path: Path) -> Iterator[tuple[int, str]]:
     for number, text in read_text_lines(path):
         if not text.strip() or text.startswith("-DOCSTART-"):
             yield number, ""
-        elif not text.startswith("# ") or _TAG.fullmatch(text.split()[-1]):
+        elif not (text.startswith("# ") and _is_comment(text.split())):
             yield number, text
+
+
+def _is_comment(words: list[str]) -> bool:
+    """Whether words after a "#" end without a tag. One word may be a wrong tag of the unit "#"."""
+    tag = _LIKE_TAG if len(words) == 2 else _TAG
+    return not tag.fullmatch(words[-1])
 
 
 def split_columns(text: str) -> tuple[str, str] | None:

@@ -157,6 +157,7 @@ DEFECTS = [
     ("bio", "a O\nb\n", "F102", 2, [], "line without a tag dropped"),
     ("bio", "a S-X\n", "F103", 1, [], "unknown tag read as O"),
     ("bio", "a B-\n", "F103", 1, [], "unknown tag read as O"),
+    ("bio", "a O\n# X-LOC\n", "F103", 2, [], "unknown tag read as O"),
     ("bio", "a B\n", "F103", 1, [], "unknown tag read as O"),
     ("bmes", "a I-X\n", "F103", 1, [], "unknown tag read as O"),
     ("bioes", "a M-X\n", "F103", 1, [], "unknown tag read as O"),

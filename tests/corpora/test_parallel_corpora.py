@@ -179,6 +179,8 @@ def test_neither_file_is_overwritten(tmp_path: Path) -> None:
         (TABLE, "parallel-tsv"),
         (TABLE * 3 + "残缺\n", "parallel-tsv"),
         ("问\t答\t1\n", "pairs-tsv"),
+        ("问\t答\tclass_A\n" * 2 + "问\t谁\tclass_B\n" * 2, "pairs-tsv"),
+        ("维生素C片\tvitamin-C\n", "parallel-tsv"),
         ("王\tB-PER\n芳\tI-PER\n", "bio"),
     ],
 )
