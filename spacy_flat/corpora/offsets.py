@@ -252,11 +252,15 @@ def parse(record: Any) -> tuple[str, list[Mention]]:
     text = record.get("text")
     if not isinstance(text, str):
         raise ValueError('it has no "text"')
-    if record.get("answer", "accept") != "accept":
+    if record.get("answer") in ("reject", "ignore"):
         return "", []
     found = [record[key] for key in ENTITIES if isinstance(record.get(key), list | dict)]
-    # Label Studio's JSON-MIN leaves out a list without entities.
-    entities: Any = next(iter(found), [] if not text or "annotation_id" in record else None)
+    if "annotation_id" in record:
+        # Label Studio's JSON-MIN names a list as its tag is named, and leaves out an empty one.
+        lists = [value for value in record.values() if isinstance(value, list)]
+        named = [x for each in lists for x in each if isinstance(x, dict) and "labels" in x]
+        found.insert(0, named)
+    entities: Any = next(filter(None, found), [] if found or not text else None)
     if entities is None:
         raise ValueError("it has no list or object of entities")
     if isinstance(entities, dict):

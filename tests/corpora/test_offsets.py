@@ -208,6 +208,7 @@ def test_doccano(tmp_path: Path, key: str) -> None:
 TEXT, LOC = "重庆开业", [EntitySpan(0, 2, "LOC")]
 SPAN = {"start": 0, "end": 2, "label": "LOC"}
 VALUE = {"start": 0, "end": 2, "text": "重庆", "labels": ["LOC"]}
+VALUE_ORG = {"start": 2, "end": 4, "text": "开业", "labels": ["ORG"]}
 RESULT = [{"type": "labels", "value": VALUE}, {"type": "relation", "from_id": "a"}]
 
 
@@ -227,8 +228,16 @@ def task(*annotations: dict[str, object]) -> dict[str, object]:
             "doccano",
             LOC,
         ),
+        ({"text": TEXT, "label": [], "entities": [SPAN]}, "doccano", LOC),
+        ({"text": TEXT, "label": {"LOC": {"重庆": [[0, 1]]}}, "answer": "好"}, "cluener", LOC),
         ({"text": TEXT, "ents": [SPAN], "tokens": []}, "doccano", LOC),  # spaCy's Doc.to_json
         ({"text": TEXT, "label": [VALUE], "annotation_id": 7}, "label-studio", LOC),
+        ({"text": TEXT, "ner": [VALUE], "annotation_id": 7}, "label-studio", LOC),
+        (
+            {"text": TEXT, "ner": [VALUE], "label": [VALUE_ORG], "annotation_id": 7},
+            "label-studio",
+            [*LOC, EntitySpan(2, 4, "ORG")],
+        ),
         ({"text": TEXT, "annotation_id": 7}, "label-studio", []),
         (task({"result": RESULT}), "label-studio", LOC),
         (task({"result": []}), "label-studio", []),
