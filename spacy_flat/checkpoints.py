@@ -1,8 +1,8 @@
 """Checkpoints of a training: folders that are written aside and renamed, with a checksum of each
 file. The last two that are whole are kept."""
 
-import errno
 import json
+import os
 import re
 import shutil
 import warnings
@@ -32,19 +32,24 @@ def write_checkpoint(folder: Path, step: int, write: Callable[[Path], object]) -
     Raises OSError (F042) for a full disk.
     """
     remove_unfinished(folder)
-    with replacing_folder(folder / f"{step:09}") as temporary:
+    written = folder / f"{step:09}"
+    with replacing_folder(written) as temporary:
         temporary.mkdir()
         write(temporary)
         checksums = {
-            path.relative_to(temporary).as_posix(): _checksum(path) for path in _files(temporary)
+            path.relative_to(temporary).as_posix(): checksum(path) for path in _files(temporary)
         }
         (temporary / CHECKSUMS).write_text(json.dumps(checksums, indent=1), "utf-8")
-    kept = 0
+    kept = 1
     for path in _checkpoints(folder):
-        if kept < KEPT and _fault(path) is None:
-            kept += 1
-        else:
+        if path == written:
+            continue
+        fault = _fault(path) if kept < KEPT else None
+        # Other errors may pass, as those of a network drive do.
+        if kept == KEPT or isinstance(fault, ValueError | FileNotFoundError):
             shutil.rmtree(path)
+        elif fault is None:
+            kept += 1
 
 
 def save_tensors(tensors: dict[str, Tensor], path: Path) -> None:
@@ -56,8 +61,13 @@ def save_tensors(tensors: dict[str, Tensor], path: Path) -> None:
     try:
         save_file(tensors, path)
     except SafetensorError as error:
-        number = re.search(r"os error (\d+)", str(error))
-        raise OSError(int(number[1]) if number else errno.EIO, str(error)) from error
+        found = re.search(r"os error (\d+)", str(error))
+        if found is None:
+            raise
+        number, text = int(found[1]), str(error)
+        # On Windows the number is its own, from which Python makes an errno.
+        arguments = (0, text, None, number) if os.name == "nt" else (number, text)
+        raise OSError(*arguments) from error
 
 
 def read_checkpoint(folder: Path, read: Callable[[Path], T]) -> T | None:
@@ -90,21 +100,25 @@ def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-def _fault(path: Path) -> object:
+def _fault(path: Path) -> OSError | ValueError | None:
     """Why a checkpoint is not what was written; None where it is."""
     try:
         checksums = json.loads((path / CHECKSUMS).read_text("utf-8"))
-        for name, checksum in checksums.items():
-            if _checksum(path / name) != checksum:
-                return f"{name}: its checksum differs"
+        for name, expected in checksums.items():
+            if checksum(path / name) != expected:
+                return ValueError(f"{name}: its checksum differs")
     except (OSError, ValueError) as error:
         return error
     return None
 
 
-def _checksum(path: Path) -> int:
-    checksum = 0
-    with path.open("rb") as stream:
-        while chunk := stream.read(CHUNK):
-            checksum = zlib.crc32(chunk, checksum)
-    return checksum
+def checksum(path: Path) -> int:
+    """Of a file's content, or of the names and contents of a folder's files."""
+    value = 0
+    for file in _files(path) if path.is_dir() else [path]:
+        if file != path:
+            value = zlib.crc32(os.fsencode(file.relative_to(path).as_posix()), value)
+        with file.open("rb") as stream:
+            while chunk := stream.read(CHUNK):
+                value = zlib.crc32(chunk, value)
+    return value

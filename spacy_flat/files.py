@@ -6,6 +6,7 @@ import lzma
 import os
 import platform
 import shutil
+import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -115,18 +116,21 @@ def replacing(path: Path) -> Iterator[Path]:
 def replacing_folder(path: Path) -> Iterator[Path]:
     """As `replacing`, of a folder to be made.
 
-    No system replaces one folder by another in a single step. So the old one is moved aside, and
-    `remove_unfinished` puts it back if a kill left its place empty.
+    No system replaces one folder by another in a single step. So the old one is moved aside. If a
+    kill leaves its place empty, the next `replacing_folder` or `remove_unfinished` puts it back.
     """
+    for unfinished in path.parent.glob(UNFINISHED):
+        _put_back(unfinished, path.name)
     with _unfinished(path) as folder:
         new, old = folder / NEW / path.name, folder / OLD / path.name
         new.parent.mkdir()
         old.parent.mkdir()
         yield new
+        _sync_all(new)  # which takes long: `path` must not be missing meanwhile
         try:
             if path.exists():
                 os.replace(path, old)
-            move(new, path)
+            _rename(new, path)
         finally:
             _put_back(folder)
 
@@ -147,17 +151,27 @@ def _unfinished(path: Path) -> Iterator[Path]:
         raise full from error
 
 
-def _put_back(unfinished: Path) -> None:
-    """Move an old folder back where the new one did not take its place."""
+def _put_back(unfinished: Path, name: str | None = None) -> None:
+    """Move an old folder, of one name or any, back where the new one did not take its place."""
     for old in (unfinished / OLD).glob("*"):
+        if name not in (None, old.name):
+            continue
         if not (path := unfinished.parent / old.name).exists():
             os.replace(old, path)
 
 
 def move(temporary: Path, path: Path) -> None:
     """Rename a file or folder. It is on the disk before, and its new name after that."""
-    for each in (*temporary.rglob("*"), temporary):
+    _sync_all(temporary)
+    _rename(temporary, path)
+
+
+def _sync_all(path: Path) -> None:
+    for each in (*path.rglob("*"), path):
         _sync(each)
+
+
+def _rename(temporary: Path, path: Path) -> None:
     os.replace(temporary, path)
     _sync(path.parent)
 
@@ -170,6 +184,11 @@ def _sync(path: Path) -> None:
         number = os.open(path, os.O_RDWR if os.name == "nt" and not is_folder else os.O_RDONLY)
         try:
             os.fsync(number)
+            if sys.platform == "darwin":  # there fsync leaves data in the drive's cache
+                import fcntl
+
+                with suppress(OSError):  # not every file system can
+                    fcntl.fcntl(number, fcntl.F_FULLFSYNC)
         finally:
             os.close(number)
 

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 import torch
 from encoder.damage import full_disk
+from safetensors import SafetensorError
 
+from spacy_flat import checkpoints
 from spacy_flat.checkpoints import read_checkpoint, save_tensors, write_checkpoint
 from spacy_flat.files import locked, remove_unfinished, replacing, replacing_folder
 
@@ -66,6 +68,10 @@ def test_a_kill_leaves_a_folder(rename: int, tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "a").write_text("old")
     assert python(KILLED_BEFORE_A_RENAME, folder, rename).wait() == 9
+    with pytest.raises(InterruptedError), replacing_folder(folder):
+        raise InterruptedError  # the old one is there all the same
+    assert (folder / "a").read_text() == "old"
+    assert python(KILLED_BEFORE_A_RENAME, folder, rename).wait() == 9
     remove_unfinished(tmp_path)
     assert list(tmp_path.iterdir()) == [folder]
     assert (folder / "a").read_text() == "old"
@@ -97,12 +103,13 @@ def test_what_is_renamed_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(os, "replace", traced_rename)
     with replacing(tmp_path / "file") as temporary:
         temporary.write_text("a")
+    (tmp_path / "folder").mkdir()
     with replacing_folder(tmp_path / "folder") as temporary:
         (temporary / "in").mkdir(parents=True)
         (temporary / "in/file").write_text("a")
     names = ("file", "folder", "folder/in", "folder/in/file", "")
     file, folder, inner, inmost, place = ((tmp_path / name).stat().st_ino for name in names)
-    assert done == [file, "rename", place, inner, inmost, folder, "rename", place]
+    assert done == [file, "rename", place, inner, inmost, folder, "rename", "rename", place]
 
 
 def test_a_full_disk(tmp_path: Path) -> None:
@@ -130,3 +137,27 @@ def test_two_whole_checkpoints_are_kept(tmp_path: Path) -> None:
     (tmp_path / "000000002/a").write_text("b")
     write(3)
     assert {path.name for path in tmp_path.iterdir()} == {"000000001", "000000003"}
+
+
+def test_a_checkpoint_that_can_not_be_read_for_now_is_kept(tmp_path: Path) -> None:
+    def write(step: int) -> None:
+        write_checkpoint(tmp_path, step, lambda folder: (folder / "a").write_text("a"))
+
+    for step in (1, 2):
+        write(step)
+    (tmp_path / "000000002/a").unlink()
+    (tmp_path / "000000002/a").symlink_to("a")  # another OSError than that of a missing file
+    for step, kept in ((3, {1, 2, 3}), (4, {3, 4})):
+        write(step)
+        assert {int(path.name) for path in tmp_path.iterdir()} == kept
+
+
+def test_only_errors_of_the_system_become_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise SafetensorError("a bug")
+
+    monkeypatch.setattr(checkpoints, "save_file", fail)
+    with pytest.raises(SafetensorError, match="a bug"):
+        save_tensors({}, tmp_path / "a")
