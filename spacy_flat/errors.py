@@ -860,6 +860,10 @@ class Errors(metaclass=_Coded):
         "The environment variables say RANK={rank} and WORLD_SIZE={size}, but ranks go from 0 to "
         "WORLD_SIZE - 1. torchrun sets both. To train with one process, unset RANK."
     )
+    F447 = (
+        "{path}: can't be resumed, for the content of {name} has changed. Restore it, choose "
+        "another folder, or delete this one to train from the start."
+    )
     # Annotating at scale
     F460 = "To annotate needs {module}. Run: pip install {module}"
     F461 = "{path}: no such file or folder. Check the address."

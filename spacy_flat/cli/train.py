@@ -17,7 +17,6 @@ from spacy.cli._util import import_code, parse_config_overrides, setup_gpu, show
 from spacy.util import dict_to_dot, load_config, load_model_from_config, logger
 from thinc.api import set_gpu_allocator
 from wasabi.printer import Printer
-from weasel.util import get_checksum
 
 from ..errors import Errors
 from ..files import locked, replacing
@@ -106,7 +105,10 @@ def train(
             set_gpu_allocator(allocator)
         if output is not None and workers.is_first:
             leaving.enter_context(locked(output))
-        given = with_checksums(config.interpolate())
+        given: dict[str, Any] = config.interpolate()
+        if output is not None:  # read by one worker: vectors may be large
+            found = checksums_of(given) if workers.is_first else {}
+            given = {**given, "checksums": workers.gathered(found)[0]}
         if resume and is_finished(output, given):
             show.good("Already finished. Delete the folder to train again", output)
             return
@@ -128,24 +130,24 @@ def train(
                 temporary.write_text(json.dumps(given), "utf-8")
 
 
-def with_checksums(config: dict[str, Any]) -> dict[str, Any]:
-    """The config, and a checksum of each file and folder that it names: a corpus may move, but not
-    change."""
-    checksum = cache(get_checksum)
-    checksums = {
-        name: checksum(value)
+def checksums_of(config: dict[str, Any]) -> dict[str, int]:
+    """A checksum of each file and folder that a config names: a corpus may move, but not change."""
+    from ..checkpoints import checksum
+
+    known = cache(checksum)
+    return {
+        name: known(Path(value))
         for name, value in dict_to_dot(config).items()
         if name.startswith("paths.") or name.endswith(".path")
         if isinstance(value, str) and value and Path(value).exists()
     }
-    return {**config, "checksums": checksums}
 
 
 def is_finished(output: Path | None, config: dict[str, Any]) -> bool:
     """Whether this training has come to its end here.
 
-    Raises ValueError where another one has (F445), and where this one is to be made longer but has
-    no checkpoint left (F384).
+    Raises ValueError where another one has (F445, F447), and where this one is to be made longer
+    but has no checkpoint left (F384).
     """
     from ..checkpoints import has_checkpoint
     from ..training.checkpoint import CHECKPOINTS
@@ -165,8 +167,8 @@ def saved_in(output: Path | None, resume: bool, config: dict[str, Any]) -> Saved
     """The checkpoint to go on at.
 
     Raises ValueError where there is no folder to resume (F440), where there are checkpoints and
-    they are not to be resumed (F441), where they are of another config (F445), and where all are
-    damaged (F384).
+    they are not to be resumed (F441), where they are of another config (F445) or other files
+    (F447), and where all are damaged (F384).
     """
     from ..checkpoints import has_checkpoint
     from ..training.checkpoint import CHECKPOINTS, load
@@ -184,12 +186,17 @@ def saved_in(output: Path | None, resume: bool, config: dict[str, Any]) -> Saved
 
 
 def require_same(before: dict[str, Any], now: dict[str, Any], output: Path) -> None:
-    """Raises ValueError (F445) where a setting differs that may not."""
+    """Raises ValueError where a setting differs that may not (F445), or the content of a file
+    (F447). Older versions kept no checksums."""
     old, new = settings_of(before), settings_of(now)
     for name in sorted(old.keys() | new.keys()):
         if old.get(name) != new.get(name):
             words = {"path": output, "name": name, "before": old.get(name), "now": new.get(name)}
             raise ValueError(Errors.F445.format(**words))
+    checksums = now.get("checksums", {})
+    for name, value in before.get("checksums", {}).items():
+        if checksums.get(name) != value:
+            raise ValueError(Errors.F447.format(path=output, name=name))
 
 
 def settings_of(config: dict[str, Any]) -> dict[str, Any]:
@@ -200,6 +207,7 @@ def settings_of(config: dict[str, Any]) -> dict[str, Any]:
         **config,
         "training": training,
         "corpora": corpora,
+        "checksums": {},
         "paths": {},
         "system": {},
         "told": {},

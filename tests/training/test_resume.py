@@ -453,12 +453,25 @@ def test_a_finished_training_stays(tmp_path: Path) -> None:
     before = contents()
     assert "Already finished" in flat_train(config, output)
     assert "F445" in flat_train(config, output, "--training.seed", "5")
-    docs = DocBin(store_user_data=True).from_disk(tmp_path / "train.spacy")
-    DocBin(docs=[*docs.get_docs(Vocab())][1:]).to_disk(tmp_path / "train.spacy")
-    assert "F445" in flat_train(config, output)
+    train = tmp_path / "train.spacy"
+    content = train.read_bytes()
+    docs = DocBin(store_user_data=True).from_disk(train)
+    DocBin(docs=[*docs.get_docs(Vocab())][1:]).to_disk(train)
+    assert "F447" in flat_train(config, output)
     shutil.rmtree(output / CHECKPOINTS)
-    assert "F445" in flat_train(config, output)
+    assert "F447" in flat_train(config, output)
+    train.write_bytes(content)
+    assert "F384" in flat_train(config, output, "--training.max_steps", "9")
     assert contents() == {path: found for path, found in before.items() if path.exists()}
+
+
+def test_a_training_without_checksums_is_resumed(tmp_path: Path) -> None:
+    config, output = make_config(tmp_path, "tener", max_steps=3), tmp_path / "out"
+    run(config, output)  # as an older version wrote it
+    assert (
+        saved_in(output, True, {**config.interpolate(), "checksums": {"paths.train": 1}})
+        is not None
+    )
 
 
 def test_what_can_not_be_loaded_is_not_called_damaged(tmp_path: Path) -> None:
