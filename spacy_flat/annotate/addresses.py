@@ -75,8 +75,10 @@ class Folder:
         return locked(Path(self.path)) if self.is_local else nullcontext()
 
     @contextmanager
-    def replacing(self, name: str) -> Iterator[NativeFile]:
+    def replacing(self, name: str, sync: bool = True) -> Iterator[NativeFile]:
         """A file to write to, which gets its name where nothing is raised.
+
+        sync: wait until it is on the disk, so that it survives a power cut.
 
         Until then its name begins with a dot. It is one of its own, since a shard may be written
         twice at once, where a node was taken for lost.
@@ -87,7 +89,7 @@ class Folder:
             with self.fs.open_output_stream(temporary) as file:
                 yield file
             path = posixpath.join(self.path, name)
-            if self.is_local:
+            if self.is_local and sync:
                 move(Path(temporary), Path(path))
             else:
                 self.fs.move(temporary, path)

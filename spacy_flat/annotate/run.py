@@ -66,8 +66,9 @@ def run(
     identity = settings.identity()
     if shard_rows:
         identity["shard_rows"] = shard_rows
-    plan = Plan.load(folder)
+    Plan.load(folder)  # a folder of something else stays as it is, without a lock
     with folder.locked():
+        plan = Plan.load(folder)
         if plan is not None and plan.finished(folder):
             plan.check(identity, files, folder)
         else:  # also after a run that could not begin

@@ -90,7 +90,7 @@ class Plan:
         """Raise ValueError where it is not what is asked for now: other settings (F464) or other
         files (F465)."""
         for name, value in identity.items():
-            if self.identity.get(name) != value:
+            if self.identity.get(name, value) != value:  # older runs have fewer
                 raise ValueError(Errors.F464.format(path=folder.address, name=name))
         before, now = ({file.path: file for file in each} for each in (self.files, files))
         changed = [path for path in {**before, **now} if before.get(path) != now.get(path)]
@@ -158,7 +158,8 @@ class Attempt:
 
     def note(self, line: str) -> None:
         """Note the line that is annotated now."""
-        with self.folder.replacing(f"{ATTEMPTS}/{self.name}.{self.number}") as file:
+        # Written for each row. It must survive the process, but not the machine.
+        with self.folder.replacing(f"{ATTEMPTS}/{self.name}.{self.number}", sync=False) as file:
             file.write(line.encode())
 
     def end(self) -> None:

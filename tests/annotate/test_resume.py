@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from spacy_flat.annotate.actor import Annotator
+from spacy_flat.annotate.addresses import Folder
 from spacy_flat.annotate.settings import Settings
+from spacy_flat.annotate.shards import Attempt, prepare
 from spacy_flat.files import locked
 
 from .conftest import CODE, Annotate, failed, make_pipeline, table, write_lines
@@ -78,6 +80,41 @@ def test_other_settings(
     assert f"[F464] out: holds a run with other settings: {name} has changed" in " ".join(
         result.output.split()
     )
+
+
+def test_a_run_of_an_older_version(annotate: Annotate, stopped: dict[str, int]) -> None:
+    """Its manifest has fewer settings."""
+    content = json.loads(Path("out/manifest.json").read_text("utf-8"))
+    del content["settings"]["shard_rows"]
+    Path("out/manifest.json").write_text(json.dumps(content), "utf-8")
+    result = annotate("a.jsonl", "--shard-rows", "3")
+    assert "3 rows annotated in this run" in " ".join(result.output.split())
+
+
+def test_a_run_that_another_one_overtakes(annotate: Annotate, monkeypatch: Any) -> None:
+    """Between its first look at the folder and the lock."""
+    write_lines(Path("a.jsonl"), [{"text": "好"}] * 3)
+    locked = Folder.locked
+
+    def overtake(folder: Folder) -> Any:
+        monkeypatch.setattr(Folder, "locked", locked)
+        assert annotate("a.jsonl", "--shard-rows", "2").exit_code == 0
+        return locked(folder)
+
+    monkeypatch.setattr(Folder, "locked", overtake)
+    assert "0 rows annotated in this run" in " ".join(annotate("a.jsonl").output.split())
+    assert len(table()) == 3
+
+
+def test_notes_are_not_synced(tmp_path: Path, monkeypatch: Any) -> None:
+    """There is one for each row."""
+    folder = Folder(str(tmp_path))
+    prepare(folder)
+    monkeypatch.delattr("os.fsync")
+    attempt = Attempt.begin(folder, "a")
+    assert attempt is not None
+    attempt.note("7")
+    assert folder.read("attempts/a.0") == b"7"
 
 
 def test_how_a_run_is_done_may_change(annotate: Annotate, stopped: dict[str, int]) -> None:
