@@ -99,10 +99,11 @@ def test_a_run_that_another_one_overtakes(annotate: Annotate, monkeypatch: Any) 
     def overtake(folder: Folder) -> Any:
         monkeypatch.setattr(Folder, "locked", locked)
         assert annotate("a.jsonl", "--shard-rows", "2").exit_code == 0
+        Path("out/rows/00000-00001.parquet").unlink()  # it was stopped
         return locked(folder)
 
     monkeypatch.setattr(Folder, "locked", overtake)
-    assert "0 rows annotated in this run" in " ".join(annotate("a.jsonl").output.split())
+    assert annotate("a.jsonl").exit_code == 0
     assert len(table()) == 3
 
 
