@@ -34,9 +34,9 @@ def exiting(command: Callable[P, R]) -> Callable[P, R]:
                 result = command(*args, **kwargs)
             sys.stdout.flush()  # while a broken pipe can still be handled
             return result
-        except BrokenPipeError:
-            raise
         except Exception as error:
+            if isinstance(error, BrokenPipeError):
+                sys.stdout.flush()  # raises again if the pipe is that of the output
             if isinstance(error, UnicodeEncodeError) and "surrogates" in error.reason:
                 msg.fail(Errors.F162.format(text=error.object[:60]), exits=1)
             if _CODED.match(str(error)):

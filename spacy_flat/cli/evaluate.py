@@ -76,7 +76,7 @@ def evaluate(
     sizes = {task.label: sum(map(task.count, gold)) for task in tasks}
     if not any(sizes.values()):
         raise ValueError(Errors.F127.format(path=path, labels=" and ".join(sizes)))
-    sizes = ({task.doc: len(gold) for task in tasks} or {"sentence": len(gold)}) | sizes
+    sizes = {task.doc: len(gold) for task in tasks} | sizes
     shown = ", ".join(counted(n, noun) for noun, n in sizes.items())
     msg.info(f"Scored on {path}: {shown}")
     for task in tasks:

@@ -95,7 +95,9 @@ def translate(
     if output is not None:
         check_output(output, n_best)
     # A file that can't be read to its end is refused now, and not after all lines before.
-    total = sum(1 for _ in read_text_lines(file)) if file and file.is_file() else None
+    total = None
+    if file and file.is_file():
+        total = len(texts or ()) + sum(1 for _ in read_text_lines(file))
     lines = chain(texts or (), lines_of(file) if file else ())
     wanted = filter(str.strip, lines) if output is None else lines
     first = next(wanted, None)

@@ -290,7 +290,7 @@ class Lexicon:
     def _check_type(self, type: object) -> None:
         _check_name("type", type)
         if self._advised is not None and type not in self.type_names:
-            known = ", ".join(map(repr, self._advised))
+            known = ", ".join(map(repr, self._advised)) or "none"
             raise ValueError(Errors.F044.format(type=type, known=known))
 
     def select(self, ids: Sequence[int] | NDArray[np.integer]) -> "Lexicon":

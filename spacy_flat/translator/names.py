@@ -214,7 +214,7 @@ def with_terms(names: Sequence[Protected], text: str, terms: NameTable) -> list[
     own = [
         replace(term, label=labels.get((term.start, term.end), ""))
         for term in terms.find(text)
-        if not any(_WITHIN.fullmatch(text[at - 1 : at + 1]) for at in (term.start, term.end) if at)
+        if not any(_WITHIN.fullmatch(text[at - 1 : at + 1]) for at in (term.start, term.end))
     ]
     both: list[Any] = [*own, *names]  # spaCy reads their starts and ends alone
     return filter_spans(both)  # type: ignore[return-value]

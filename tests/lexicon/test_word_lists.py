@@ -202,6 +202,7 @@ def test_a_lexicon_of_jiebas_words_is_cached(
         cache.write_bytes(damage)
     assert jieba_lexicon().to_bytes() == built.to_bytes()
     assert damage is None or cache.read_bytes() == built.to_bytes()
+    assert read_lexicon({"jieba": jieba_words()}, full_width=True).full_width
     (tmp_path / "dict.txt").write_text("重庆 3 ns\n", "utf-8")
     spec = ModuleSpec("jieba", None, origin=str(tmp_path / "__init__.py"))
     monkeypatch.setattr(sources, "find_spec", lambda name: spec)

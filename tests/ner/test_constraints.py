@@ -97,6 +97,7 @@ def test_the_best_of_all_sequences(scheme: Scheme, labels: tuple[str, ...], unit
         ("C++", "C++", True),
         ("the <NBA> of <China Daily>", "NBA", True),
         ("the <NBA> of <China Daily>", "<China Daily>", True),
+        ("若5 <x 而 北京 = 3 且 上海>2", "北京", True),
         ("若a<北京 and c>d", "北京", True),
         ("（王小明）", "（王小明）", True),
         ("（王小明）", "（", False),

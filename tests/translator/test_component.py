@@ -507,13 +507,13 @@ def test_terms_of_a_glossary(trained: Language) -> None:
     """They are used in plain texts too, and where the entity is another one."""
     glossary = {" 茶": "green tea ", "北京城": "Old Peking", "王芳": "Fang Wang", "A": "no word"}
     doc = with_ents(trained, "王芳喜欢北京城。", ("王芳", "PER"), ("北京", "LOC"))
-    texts = [doc, "我喜欢茶。", "BA"]
-    (named,), (plain,), (copied,) = translator(trained).translate(texts, glossary=glossary)
+    texts = [doc, "我喜欢茶。", "BA", "AB"]
+    (named,), (plain,), *copied = translator(trained).translate(texts, glossary=glossary)
     assert "Fang Wang" in named.text
     assert "Old Peking" in named.text
     assert [(ent.text, ent.label) for ent in named.ents] == [("Fang Wang", "PER")]
     assert "green tea" in plain.text
-    assert copied.text == "BA"
+    assert [each.text for (each,) in copied] == texts[2:]
     for wrong in ({"茶": " "}, {"茶": 1}, ["茶"]):
         with pytest.raises(ValueError, match=r"F341.*glossary"):
             translator(trained).translate(["茶"], glossary=wrong)  # type: ignore[arg-type]
