@@ -44,7 +44,7 @@ def test_entity_texts_are_those_of_the_docs(tmp_path: Path) -> None:
 
 def test_entity_texts_of_what_is_no_docbin(tmp_path: Path) -> None:
     (tmp_path / "train.spacy").write_bytes(b"no docs")
-    with pytest.raises(ValueError, match="F134.*incorrect header"):
+    with pytest.raises(ValueError, match=r"F134.*incorrect header"):
         read_entity_texts(tmp_path / "train.spacy")
     with pytest.raises(FileNotFoundError, match="F001"):
         read_entity_texts(tmp_path / "none.spacy")
