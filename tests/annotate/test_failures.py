@@ -143,10 +143,10 @@ def test_output_that_can_not_be_written(annotate: Annotate, monkeypatch: Any) ->
     """The run ends at once, and not shard by shard."""
     Path("a.txt").write_text("好\n" * 3, "utf-8")
 
-    def full(folder: Folder, name: str) -> None:
+    def full(folder: Folder, name: str, **options: bool) -> None:
         if name.startswith("rows"):
             raise OSError("no space left")
-        return replacing(folder, name)  # type: ignore[return-value]
+        return replacing(folder, name, **options)  # type: ignore[return-value]
 
     replacing = Folder.replacing
     monkeypatch.setattr(Folder, "replacing", full)

@@ -122,7 +122,7 @@ def test_what_is_wrong_is_said(poems_pipeline: Path, options: list[object], code
 
 def test_pipelines_that_do_not_write(tmp_path: Path) -> None:
     spacy.blank("zh").to_disk(tmp_path)
-    assert "but none" in words(run("generate", tmp_path, code=1))
+    assert "[F175]" in words(run("generate", tmp_path, code=1))
 
 
 def test_one_of_two_has_to_be_named(poems_pipeline: Path, tmp_path: Path) -> None:
