@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import spacy
 import torch
+from learning import settle
 from spacy.language import Language
 from spacy.training import Example
 from thinc.api import fix_random_seed
@@ -31,8 +32,7 @@ def train(nlp: Language, steps: int) -> Language:
         cats = {"same": is_same, "different": 1 - is_same}
         examples.append(Example.from_dict(nlp.make_doc(join_pair(left, right)), {"cats": cats}))
     optimizer = nlp.initialize(lambda: examples, sgd=AdamW(0.01))
-    for _ in range(steps):
-        nlp.update(examples, sgd=optimizer)
+    settle(nlp, examples, optimizer, steps)
     return nlp
 
 

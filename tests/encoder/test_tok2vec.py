@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import spacy
 import torch
-from ner.conftest import GOLD, NETWORK, TEXTS, TINY, blank, examples_of, found
+from learning import settle
+from ner.conftest import GOLD, NETWORK, TEXTS, TINY, blank, check_known, examples_of, found
 from similarity.conftest import examples_of as pair_examples
 from spacy.language import Language
 from spacy.training import Example
@@ -57,8 +58,7 @@ def train(nlp: Language, steps: int) -> AdamW:
     nlp.config["initialize"]["components"]["flat_ner"] = {"lexicon": {"@misc": "test.lexicon"}}
     examples = examples_of(nlp)
     optimizer = nlp.initialize(lambda: examples, sgd=AdamW(0.02))
-    for _ in range(steps):
-        nlp.update(examples, sgd=optimizer)
+    settle(nlp, examples, optimizer, steps)
     return optimizer
 
 
@@ -107,8 +107,8 @@ def test_beneath_flat(tuned: bool, pretrained: Pretrained, tmp_path: Path) -> No
     assert weights_of(tok2vec) == weights_of(layer(pretrained("mlm")))
     before = weights_of(tok2vec)
     sgd = AdamW(0.02)
-    for _ in range(30):
-        nlp.update(examples_of(nlp), sgd=sgd)
+    settle(nlp, examples_of(nlp), sgd, 30)
+    check_known(nlp)
     assert (weights_of(tok2vec) != before) is tuned
     assert found(nlp) == GOLD
     nlp.to_disk(tmp_path)
@@ -130,8 +130,8 @@ def test_a_shared_encoder(pretrained: Pretrained, tmp_path: Path) -> None:
     optimizer = train(nlp, 0)
     tok2vec = nlp.get_pipe("tok2vec").model  # type: ignore[attr-defined]
     before = weights_of(tok2vec)
-    for _ in range(25):
-        nlp.update(examples_of(nlp), sgd=optimizer)
+    settle(nlp, examples_of(nlp), optimizer, 30)
+    check_known(nlp)
     assert weights_of(tok2vec) != before
     with nlp.select_pipes(disable="tener_ner"):
         assert found(nlp) == GOLD
@@ -177,7 +177,7 @@ def test_where_it_computes(pretrained: Pretrained) -> None:
 def test_made_compact(bits: Bits, pretrained: Pretrained, tmp_path: Path) -> None:
     nlp = with_flat(encoder(pretrained("lm")))
     train(nlp, 30)
-    assert found(nlp) == GOLD
+    check_known(nlp)
     tok2vec = nlp.get_pipe("flat_ner").model.layers[0]  # type: ignore[attr-defined]
     before = [each.detach().clone() for each in shim_of(tok2vec).module.parameters()]
     compactor = Compactor(nlp)
@@ -334,8 +334,8 @@ def test_a_frozen_encoder_that_is_listened_to(pretrained: Pretrained) -> None:
     nlp = with_shared(pretrained("mlm"))
     sgd = start(nlp)
     before = weights_of(shared(nlp))
-    for _ in range(30):
-        nlp.update(examples_of(nlp), sgd=sgd, exclude=["tok2vec"], annotates=["tok2vec"])
+    settle(nlp, examples_of(nlp), sgd, 30, exclude=["tok2vec"], annotates=["tok2vec"])
+    check_known(nlp)
     assert weights_of(shared(nlp)) == before
     assert found(nlp) == GOLD
 
@@ -358,8 +358,8 @@ def test_averages(pretrained: Pretrained) -> None:
 def test_sourced_and_trained_further(pretrained: Pretrained, tmp_path: Path) -> None:
     nlp = with_shared(pretrained("mlm"))
     sgd = start(nlp)
-    for _ in range(30):
-        nlp.update(examples_of(nlp), sgd=sgd)
+    settle(nlp, examples_of(nlp), sgd, 30)
+    check_known(nlp)
     assert found(nlp) == GOLD
     nlp.to_disk(tmp_path)
     again = blank()

@@ -16,6 +16,7 @@ from .conftest import (
     add_flat,
     blank,
     char_example,
+    check_known,
     entities,
     examples_of,
     flat,
@@ -57,8 +58,8 @@ def test_beside_spacys_own_components() -> None:
     for example in examples:
         for token in example.reference:
             token.tag_ = "PU" if token.is_punct else "X"
-    losses = train(nlp, examples)
-    assert losses[-1] < 0.1
+    train(nlp, examples, steps=60)
+    check_known(nlp)
     ruler.add_patterns([{"label": "DATE", "pattern": "昨天"}])  # type: ignore[attr-defined]
     doc = nlp("王小明昨天去了上海。")
     assert {("DATE", "昨天"), ("PER", "王小明"), ("LOC", "上海")} <= set(entities(doc))

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from learning import settle
 from spacy.language import Language
 
 from spacy_flat.lexicon import Entry, Lexicon
@@ -22,6 +23,7 @@ from .conftest import (
     Copy,
     add_flat,
     blank,
+    check_known,
     check_spans,
     examples_of,
     flat,
@@ -50,7 +52,7 @@ def test_words_added_to_a_trained_pipeline(trained: Language, copy_of: Copy) -> 
     words = flat(nlp).lexicon
     words.add(["韩梅梅"], type="ns")
     words.add(["新闻茶"], type="n", frequency=7)
-    assert found(nlp)[5] == GOLD[5]
+    check_known(nlp, examples=examples_of(nlp)[5:6])
     check_spans(nlp("今天没有新闻茶，韩梅梅。"))
     loaded = copy_of(nlp)
     assert "韩梅梅" in flat(loaded).lexicon
@@ -96,8 +98,8 @@ def test_pretrained_vectors(fine_tune: bool) -> None:
     before = vector()
     assert float(before.norm()) == pytest.approx(1.0, rel=1e-5)
     sgd = AdamW(0.02)
-    for _ in range(40):
-        nlp.update(examples_of(nlp), sgd=sgd)
+    settle(nlp, examples_of(nlp), sgd, 40)
+    check_known(nlp)
     assert found(nlp) == GOLD
     assert torch.equal(before, vector()) is not fine_tune
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+from learning import settle
 from spacy.language import Language
 from thinc.api import fix_random_seed
 from torch import Tensor, nn
@@ -19,6 +20,7 @@ from .conftest import (
     TINY,
     add_flat,
     blank,
+    check_known,
     examples_of,
     flat,
     found,
@@ -92,8 +94,7 @@ def test_the_passes_come_closer() -> None:
         nlp = make(r_drop, dropout=0.5)
         fix_random_seed(0)
         sgd = AdamW(0.02)
-        for _ in range(15):
-            nlp.update(examples_of(nlp), sgd=sgd)
+        settle(nlp, examples_of(nlp), sgd, 15)
         heard = outputs(nlp)
         nlp.update(examples_of(nlp))
         apart.append(float((heard[0] - heard[1]).abs().mean()))
@@ -103,8 +104,8 @@ def test_the_passes_come_closer() -> None:
 def test_ten_sentences_are_learnt() -> None:
     nlp = make(r_drop=1.0, dropout=0.2)
     sgd = AdamW(0.02)
-    for _ in range(30):
-        nlp.update(examples_of(nlp), sgd=sgd)
+    settle(nlp, examples_of(nlp), sgd, 30)
+    check_known(nlp)
     heard = outputs(nlp)
     assert found(nlp, [example.text for example in examples_of(nlp)]) == GOLD
     assert len(heard) == 1  # once in prediction

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import spacy
 import torch
+from learning import settle
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -21,6 +22,7 @@ from .conftest import (
     add_flat,
     blank,
     char_example,
+    check_known,
     examples_of,
     flat,
     found,
@@ -47,8 +49,8 @@ def test_tok2vec(segmenter: str, shared: bool, tmp_path: Path) -> None:
     silent = Example(nlp.make_doc("上海 在\n北京"), nlp.make_doc("上海 在\n北京"))
     empty = char_example(nlp, "", [])
     sgd = AdamW(0.02)
-    for _ in range(40):
-        nlp.update([*examples_of(nlp), silent, empty], sgd=sgd)
+    settle(nlp, [*examples_of(nlp), silent, empty], sgd, 40)
+    check_known(nlp)
     assert upstream.to_bytes() != before
     assert found(nlp) == GOLD
     assert found(nlp, ["", " ", "王小明昨天去了上海。"]) == [[], [], GOLD[1]]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from learning import settle
 from spacy.language import Language
 from spacy.training import Example
 from thinc.api import Adam, fix_random_seed
@@ -26,6 +27,7 @@ from .conftest import (
     add_flat,
     blank,
     char_example,
+    check_known,
     examples_of,
     flat,
     found,
@@ -158,6 +160,7 @@ def test_reference_with_other_white_space() -> None:
     example = char_example(nlp, "王小明 在上海", [(0, 3, "PER"), (5, 7, "LOC")])
     example = Example(nlp.make_doc("王小明在 上海"), example.reference)
     train(nlp, [example], steps=30)
+    check_known(nlp, examples=[example])
     assert found(nlp, ["王小明在 上海"]) == [[(0, 3, "PER"), (5, 7, "LOC")]]
     other = Example(nlp.make_doc("王小明在上海滩"), example.reference)
     with pytest.raises(ValueError, match=r"F304.*王小明 在上海.*王小明在上海滩"):
@@ -175,7 +178,9 @@ def test_long_examples_are_learnt_in_segments() -> None:
         for offset, gold in zip(starts, GOLD, strict=True)
         for start, end, label in gold
     ]
-    train(nlp, [char_example(nlp, text, spans)], steps=40)
+    example = char_example(nlp, text, spans)
+    train(nlp, [example], steps=40)
+    check_known(nlp, examples=[example])
     assert found(nlp, [text]) == [spans]
 
 
@@ -225,9 +230,8 @@ def test_missing_annotation_is_not_learnt_as_no_entity(trained: Language, copy_o
     ent = reference.char_span(0, 2, "PER")
     reference.set_ents([ent], default="missing")
     example = Example(nlp.make_doc(text), reference)
-    optimizer = AdamW(0.02)
-    for _ in range(60):
-        nlp.update([example], sgd=optimizer)
+    settle(nlp, [example], AdamW(0.003), 30)
+    check_known(nlp, examples=examples_of(nlp)[8:9])
     assert found(nlp, [text]) == [GOLD[8]]
 
 
@@ -240,8 +244,8 @@ def test_labels_that_a_corpus_does_not_annotate(trained: Language, copy_of: Copy
         for text, spans in zip(TEXTS, GOLD, strict=True)
     ]
     optimizer = AdamW(0.02)
-    for _ in range(30):
-        nlp.update(examples, sgd=optimizer)
+    settle(nlp, examples, optimizer, 30)
+    check_known(nlp)
     assert found(nlp) == GOLD
 
 

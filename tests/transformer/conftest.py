@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from learning import falling
 from ner.conftest import NETWORK, TEXTS, blank, examples_of, lexicon
 from spacy.language import Language
 from spacy.util import registry
@@ -124,7 +125,7 @@ def start(nlp: Language, **optimizer: Any) -> AdamW:
 def learn(nlp: Language, sgd: AdamW, steps: int) -> list[float]:
     """Steps as `spacy train` does them; the losses of the entities."""
     losses = []
-    for _ in range(steps):
+    for _ in falling(sgd, steps):
         found: dict[str, float] = {}
         nlp.update(examples_of(nlp), sgd=False, losses=found)  # type: ignore[arg-type]
         for _, pipe in nlp.pipeline:

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import spacy
 import torch
-from ner.conftest import GOLD, TEXTS, blank, examples_of, found
+from learning import settle
+from ner.conftest import GOLD, TEXTS, blank, check_known, examples_of, found
 from spacy.language import Language
 from spacy.training import Example
 
@@ -39,6 +40,7 @@ def trained(tiny_bert: Path) -> Language:
     """Knows the ten sentences. Not to be changed."""
     nlp = make(tiny_bert)
     learn(nlp, start(nlp), 25)
+    check_known(nlp)
     return nlp
 
 
@@ -70,8 +72,8 @@ def test_ten_sentences_are_learnt(tiny_bert: Path, segmenter: str) -> None:
     nlp = make(tiny_bert, segmenter)
     sgd = start(nlp)
     before = weights(nlp)
-    for _ in range(25):
-        nlp.update(examples_of(nlp), sgd=sgd)
+    settle(nlp, examples_of(nlp), sgd, 25)
+    check_known(nlp)
     assert found(nlp) == GOLD
     assert found(nlp, ["", " ", TEXTS[1]]) == [[], [], GOLD[1]]
     assert changed(nlp, before)
@@ -191,7 +193,7 @@ def test_an_encoder_that_never_learns(tiny_bert: Path) -> None:
     sgd = start(nlp)
     before = weights(nlp)
     learn(nlp, sgd, 25)
-    assert found(nlp) == GOLD
+    check_known(nlp)
     assert not changed(nlp, before)
     assert not encoder(nlp).module.training
     assert not any(p.grad is not None for p in encoder(nlp).module.parameters())
@@ -223,8 +225,8 @@ def test_frozen_transformer(tiny_bert: Path) -> None:
     nlp = make(tiny_bert)
     sgd = start(nlp)
     before = weights(nlp)
-    for _ in range(25):
-        nlp.update(examples_of(nlp), sgd=sgd, exclude=["transformer"], annotates=["transformer"])
+    settle(nlp, examples_of(nlp), sgd, 25, exclude=["transformer"], annotates=["transformer"])
+    check_known(nlp)
     assert not changed(nlp, before)
     assert found(nlp) == GOLD
 
@@ -237,6 +239,7 @@ def test_two_components_share_an_encoder(tiny_bert: Path) -> None:
     add_ner(nlp, "tener_ner")
     learn(nlp, start(nlp), 25)
     for name in ("flat_ner", "tener_ner"):
+        check_known(nlp, name)
         with nlp.select_pipes(enable=["transformer", name]):
             assert found(nlp) == GOLD
 
@@ -311,6 +314,7 @@ def test_a_text_without_tokens_among_others(tiny_bert: Path, tok2vec: Any, place
     losses = nlp.update([*examples[:place], nothing, *examples[place:]], sgd=sgd)
     assert losses["flat_ner"] > 0
     learn(nlp, sgd, 25)
+    check_known(nlp)
     texts = [*TEXTS[:2]]
     texts.insert(place, "")
     found_alone = [doc.ents for doc in map(nlp, texts)]
@@ -325,6 +329,7 @@ def test_replaced_listeners(tiny_bert: Path, tmp_path: Path, tok2vec: Any) -> No
     add_transformer(nlp, tiny_bert)
     add_ner(nlp, tok2vec=tok2vec)
     learn(nlp, start(nlp), 25)
+    check_known(nlp)
     expected = found(nlp)
     nlp.replace_listeners("transformer", "flat_ner", PATH)
     nlp.remove_pipe("transformer")
@@ -485,6 +490,7 @@ def test_bert_alone(tiny_bert: Path) -> None:
     ner = nlp.add_pipe("tener_ner", config={"model": config})
     sgd = start(nlp)
     learn(nlp, sgd, 40)
+    check_known(nlp, "tener_ner")
     assert found(nlp) == GOLD
     network = ner.model.shims[0].module  # type: ignore[attr-defined]
     names = {name.partition(".")[0] for name, _ in network.named_parameters()}
