@@ -5,12 +5,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test lint bench docs pictures
+.PHONY: help demo test test-old-processor lint bench docs pictures
 
 help:
 	@echo "make demo   try the released pipeline; then train, package, try and install one on the"
 	@echo "            demo corpus"
 	@echo "make test   run the tests"
+	@echo "make test-old-processor  run what is trained as an older processor rounds"
 	@echo "make lint   check style and types"
 	@echo "make bench  measure speed and memory"
 	@echo "make docs   fill the tables of docs/ that come from the code"
@@ -28,8 +29,18 @@ demo: $(READY)
 	@echo "part are new: the score shows that all works, not what the model can do (see README.md)."
 
 # A process for each core, up to four. Each has a thread: more would wait for one another.
+TESTS ?=
 test: $(READY)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile $(TESTS)
+
+# What is trained, with the arithmetic of a processor of 2008.
+TRAINED := $(addprefix tests/,encoder generator ner similarity training transformer translator \
+	test_readme.py test_release.py)
+test-old-processor: export ATEN_CPU_CAPABILITY = default
+test-old-processor: export ONEDNN_MAX_CPU_ISA = SSE41
+test-old-processor: export MKL_ENABLE_INSTRUCTIONS = SSE4_2
+test-old-processor:
+	$(MAKE) test TESTS="$(TRAINED)"
 
 lint: $(READY)
 	$(BIN)/ruff check

@@ -55,7 +55,7 @@ def test_memory_of_training_does_not_grow_with_the_text(trained: Language, copy_
     nlp.update([char_example(nlp, sentence, spans[:2])], sgd=AdamW(0.001))
     before = peak_megabytes()
     losses = nlp.update([example], sgd=AdamW(0.001), losses={})
-    assert losses["flat_ner"] < 1
+    assert losses["flat_ner"] < 20  # an untrained network has 400
     assert peak_megabytes() - before < 300
 
 
