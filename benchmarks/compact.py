@@ -19,7 +19,7 @@ from typing import Any
 import spacy
 from report import environment, format_table, write_json
 
-from spacy_flat.compaction import Amount, Compactor, size_of_folder
+from spacy_flat.compress.compactor import Amount, Compactor, size_of_folder
 from spacy_flat.corpora.docs import read_examples, read_texts
 
 # Name of a setting, how much it keeps, and the megabytes into which it is to fit.

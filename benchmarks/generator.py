@@ -49,7 +49,7 @@ from spacy_flat.generator.forms import FORMS, Tones
 from spacy_flat.generator.model import network_of
 from spacy_flat.generator.poems import Task as PoemTask
 from spacy_flat.generator.poems import judge
-from spacy_flat.generator.vocabulary import CharEncoder
+from spacy_flat.generator.vocabulary import CharFeaturiser
 from spacy_flat.nn.optimizers import AdamW
 
 ORDERS = (3, 5)  # of n-grams
@@ -91,8 +91,8 @@ def generator_of(nlp: Language) -> CharGenerator:
     return next(pipe for _, pipe in nlp.pipeline if isinstance(pipe, CharGenerator))
 
 
-def encoder_of(nlp: Language) -> CharEncoder:
-    return cast(CharEncoder, generator_of(nlp).model.attrs["encoder"])
+def encoder_of(nlp: Language) -> CharFeaturiser:
+    return cast(CharFeaturiser, generator_of(nlp).model.attrs["featuriser"])
 
 
 def percent(share: float | None) -> str:
@@ -133,7 +133,7 @@ def scorer_of(nlp: Language) -> Scorer:
     ]
 
 
-def ngram_scorer(encoder: CharEncoder, train: Sequence[str], order: int) -> Scorer:
+def ngram_scorer(encoder: CharFeaturiser, train: Sequence[str], order: int) -> Scorer:
     keys = [encoder.keys(text) for text in train]
     model = KneserNey(keys, len(encoder.strings), encoder.marks, order)
     check_sums(model, keys[0][:20])
@@ -232,7 +232,7 @@ def our_tasks(nlp: Language, texts: list[str]) -> dict[str, Work]:
 @contextmanager
 def without_end(pipe: CharGenerator) -> Iterator[None]:
     """Let no text end, so that all have the same length."""
-    bias, end = network_of(pipe.model).bias.data, pipe.model.attrs["encoder"].marks[1]
+    bias, end = network_of(pipe.model).bias.data, pipe.model.attrs["featuriser"].marks[1]
     before = bias[end].item()
     bias[end] = -1e9
     yield

@@ -16,7 +16,7 @@ from spacy_flat.translator.batch import PairBatch, Side, like_lengths
 from spacy_flat.translator.keys import END, START
 from spacy_flat.translator.model import Pair
 from spacy_flat.translator.options import Seq2SeqOptions
-from spacy_flat.translator.vocabulary import PairEncoder
+from spacy_flat.translator.vocabulary import PairFeaturiser
 
 WARMUP = 400  # steps
 RATE = 1e-3  # after them
@@ -27,7 +27,7 @@ MAX_RATIO, MARGIN = 2.0, 10  # of the longest translation, as the component's de
 class PlainTransformer(nn.Module):
     """`nn.Transformer` between two tables of embeddings, with sinusoids and tied output weights."""
 
-    def __init__(self, options: Seq2SeqOptions, encoder: PairEncoder) -> None:
+    def __init__(self, options: Seq2SeqOptions, encoder: PairFeaturiser) -> None:
         super().__init__()
         D = options.width
         self.source = nn.Embedding(encoder.sizes["source"], D)
@@ -69,7 +69,7 @@ class PlainTransformer(nn.Module):
 
 
 def train(
-    options: Seq2SeqOptions, encoder: PairEncoder, pairs: Sequence[Pair], seconds: float
+    options: Seq2SeqOptions, encoder: PairFeaturiser, pairs: Sequence[Pair], seconds: float
 ) -> tuple[PlainTransformer, int]:
     """Train for so many seconds. Returns the network and the number of steps."""
     torch.manual_seed(1)
@@ -108,7 +108,9 @@ def batches(pairs: Sequence[Pair]) -> Iterator[PairBatch]:
 
 
 @torch.inference_mode()
-def translate(network: PlainTransformer, encoder: PairEncoder, texts: Sequence[str]) -> list[str]:
+def translate(
+    network: PlainTransformer, encoder: PairFeaturiser, texts: Sequence[str]
+) -> list[str]:
     """The most probable piece each time, without a cache."""
     sources = [encoder.source_keys(text) for text in texts]
     lengths = np.array([[len(source)] for source in sources])

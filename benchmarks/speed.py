@@ -49,11 +49,11 @@ from sentences import cut_texts, draw_texts, make_examples, make_pipeline, read_
 from spacy.language import Language
 
 from spacy_flat.ner.component import CRFEntityRecognizer
-from spacy_flat.ner.flat.lattice import LatticeEncoder
+from spacy_flat.ner.flat.lattice import LatticeFeaturiser
 from spacy_flat.ner.flat.network import FLAT
 from spacy_flat.ner.tags import OUTSIDE
 from spacy_flat.ner.tener.network import TENER
-from spacy_flat.ner.tener.sequence import SequenceEncoder
+from spacy_flat.ner.tener.sequence import SequenceFeaturiser
 from spacy_flat.text.segments import Segment, split_texts
 from spacy_flat.text.units import Units
 
@@ -151,7 +151,7 @@ class Bench:
         self.nlp = nlp
         self.texts = texts
         self.direct_limit = direct_limit
-        self.encoder: LatticeEncoder | SequenceEncoder = component.model.attrs["encoder"]
+        self.encoder: LatticeFeaturiser | SequenceFeaturiser = component.model.attrs["featuriser"]
         shim: Any = component.model.shims[0]
         self.network: FLAT | TENER = shim.module
 
@@ -162,7 +162,7 @@ class Bench:
 
     @property
     def words_per_character(self) -> str:
-        if not isinstance(self.encoder, LatticeEncoder):
+        if not isinstance(self.encoder, LatticeFeaturiser):
             return ""
         words = len(self.encoder.lexicon.match(self.texts)) / sum(map(len, self.texts))
         return f"\n{words:.2f} lattice words a character\n"
@@ -267,7 +267,9 @@ def measure_pipe(nlp: Language, texts: Sequence[str], threads: int) -> float:
     return rate
 
 
-def measure_batching(encoder: LatticeEncoder | SequenceEncoder, texts: Sequence[str]) -> float:
+def measure_batching(
+    encoder: LatticeFeaturiser | SequenceFeaturiser, texts: Sequence[str]
+) -> float:
     """Characters a second from texts to batches, one thread, the best of three passes."""
     units = list(map(Units.characters, texts))
     best = float("inf")

@@ -28,7 +28,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from spacy.language import Language
 
-from spacy_flat.options import Options, bounds_of
+from spacy_flat.util.options import Options, bounds_of
 
 PAGES = sorted(Path(__file__).parent.glob("*.md"))
 PART = re.compile(r"(<!-- (\w+)(?:: ([^>]+))? -->\n).*?(<!-- end -->)", re.DOTALL)

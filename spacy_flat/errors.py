@@ -14,7 +14,7 @@ class _Coded(type):
 class Errors(metaclass=_Coded):
     """Error texts: what was wrong, where, and what to do.
 
-    Use as `raise ValueError(Errors.F001.format(path=path, line=line))`. Codes are never reused.
+    Use as `raise ValueError(Errors.F001.format(path=path, line=line))`. Hashes are never reused.
     F0xx lexicon and vectors, F1xx corpora and command line, F2xx networks and optimizers,
     F3xx components.
     """

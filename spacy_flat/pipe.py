@@ -126,7 +126,7 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         if not self.is_initialised:
             raise ValueError(Errors.F303.format(name=self.name))
 
-    def learn(
+    def train_step(
         self,
         batch_losses: Iterable["Tensor"],
         count: int,
@@ -160,11 +160,11 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
             self.finish_update(sgd)
         return losses
 
-    def meet(self, examples: Iterable[Example]) -> None:
+    def register_labels(self, examples: Iterable[Example]) -> None:
         """Take note of what is new in a batch, such as labels, before several workers learn from a
         part of it each."""
 
-    def learn_nothing(self, losses: dict[str, float]) -> dict[str, float]:
+    def skip_step(self, losses: dict[str, float]) -> dict[str, float]:
         """A step by examples that teach this component nothing. Other workers may have some that
         do."""
         self._share(0)

@@ -21,7 +21,7 @@ from spacy.util import load_config
 from weasel.cli.run import project_run
 
 from spacy_flat.lexicon import sources
-from spacy_flat.packing import look_up_once
+from spacy_flat.util.packing import look_up_once
 
 # How long an example takes says something of the machine's load, not of the code.
 settings.register_profile("tests", deadline=None)

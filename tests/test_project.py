@@ -31,7 +31,6 @@ from weasel.cli.run import project_run
 from weasel.util import load_project_config
 from weasel.util.config import parse_config_overrides as parse_project_overrides
 
-from spacy_flat.colours import COLOURS
 from spacy_flat.corpora.sources import SOURCES
 from spacy_flat.generator.options import CharLMOptions, TextOptions
 from spacy_flat.ner.flat.options import FLATOptions, LatticeOptions
@@ -39,6 +38,7 @@ from spacy_flat.ner.tener.options import SequenceOptions, TENEROptions
 from spacy_flat.similarity.options import PairTextOptions, RE2Options
 from spacy_flat.transformer.options import CharacterTransformerOptions
 from spacy_flat.translator.options import Seq2SeqOptions, TranslationOptions
+from spacy_flat.viz.colours import COLOURS
 
 ROOT = Path(__file__).parents[1]
 CONFIGS = sorted((ROOT / "configs").glob("*.cfg"))

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from spacy_flat.svg import box, picture, polyline, text
+from spacy_flat.viz.svg import box, picture, polyline, text
 
 # Pixels
 WIDTH = 760

@@ -13,7 +13,7 @@ from pyarrow import NativeFile
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType, LocalFileSystem
 
 from ..errors import Errors
-from ..files import locked, move
+from ..util.files import locked, move
 
 
 def open_address(address: str) -> tuple[FileSystem, str]:

@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 from pyarrow.fs import FileSystem, FileType
 
 from ..errors import Errors, Warnings
-from ..files import BYTE_ORDER_MARK
-from ..packing import look_up_once
+from ..util.files import BYTE_ORDER_MARK
+from ..util.packing import look_up_once
 from .addresses import open_address, walk
 from .rows import Failure, Row
 from .settings import Settings

@@ -24,7 +24,7 @@ def load_component(
     Raises ValueError with the text `not_one` where there is none, or several and none of them is
     named, and with `misnamed`, or the same, where none has the name; otherwise as `load_on_device`.
     """
-    from ..loading import load_on_device
+    from ..util.loading import load_on_device
 
     nlp = load_on_device(source, device)
     found = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, kind)}

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from spacy import displacy
 from spacy.tokens import Doc
 
-from ..page import page_of_columns
 from ..text.units import EntitySpan
-from ..wording import counted
+from ..util.plural import counted
+from ..viz.page import page_of_columns
 
 MOST = 500  # sentences on a page
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..corpora.cells import comma_lines, tab_lines
 from ..corpora.sentence import Repairs
 from ..errors import Errors
-from ..files import read_text_lines
+from ..util.files import read_text_lines
 
 # How a header calls the columns, in any case.
 QUESTION = ("question", "问题")

@@ -9,7 +9,7 @@ import typer
 from wasabi import msg
 
 from ..errors import Errors
-from ..files import replacing
+from ..util.files import replacing
 from ._devices import Device
 from ._pairs import load_classifier
 from ._texts import check_text

@@ -14,7 +14,7 @@ from tqdm import tqdm
 from wasabi import msg
 
 from ..errors import Errors
-from ..wording import counted
+from ..util.plural import counted
 from ._devices import Device
 
 if TYPE_CHECKING:

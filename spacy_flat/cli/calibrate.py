@@ -9,8 +9,8 @@ import typer
 from wasabi import msg
 
 from ..errors import Errors
-from ..files import replacing, require_exists
-from ..wording import counted
+from ..util.files import replacing, require_exists
+from ..util.plural import counted
 from ._devices import Device
 from ._pairs import load_classifier
 

@@ -12,14 +12,14 @@ from tqdm import tqdm
 from wasabi import msg
 
 from ..errors import Errors
-from ..files import replacing_folder, require_exists
+from ..util.files import replacing_folder, require_exists
 from ._devices import Device
 from ._tasks import TASKS, decimals
 
 if TYPE_CHECKING:
     from spacy.language import Language
 
-    from ..compaction import Amount, Compactor
+    from ..compress.compactor import Amount, Compactor
 
 PREFIXES = "KMG"  # of bytes
 
@@ -78,8 +78,8 @@ def compact(
     tables stay as they are. Components other than flat_ner and tener_ner are kept untouched, but
     for encoders of this package's to which they listen: these are rounded.
     """
-    from ..compaction import Amount, Compactor, size_of_folder, size_on_disk
-    from ..loading import load_on_device
+    from ..compress.compactor import Amount, Compactor, size_of_folder, size_on_disk
+    from ..util.loading import load_on_device
 
     limit = bytes_of(max_size) if max_size else None
     if (min_count > 0 or limit is not None) and not texts:

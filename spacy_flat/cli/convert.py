@@ -12,7 +12,7 @@ from wasabi import msg
 from ..corpora.convert import FORMATS, Summary, convert_file
 from ..corpora.parts import convert_corpus
 from ..corpora.tables import ConvertOptions
-from ..wording import counted
+from ..util.plural import counted
 
 
 def convert(

@@ -13,8 +13,8 @@ import typer
 from wasabi import msg
 
 from ..errors import Errors
-from ..files import read_text_lines, replacing
-from ..svg import Anchor, box, circle, picture, polyline, text
+from ..util.files import read_text_lines, replacing
+from ..viz.svg import Anchor, box, circle, picture, polyline, text
 
 # Pixels: a panel for the score above one for the loss, on the same steps, and notes below.
 WIDTH, HEIGHT = 760, 470

@@ -11,8 +11,8 @@ import typer
 from wasabi import msg
 
 from ..errors import Errors
-from ..files import replacing, require_exists
-from ..wording import counted
+from ..util.files import replacing, require_exists
+from ..util.plural import counted
 from ._lexicon import load_lexicon, require_source
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import typer
 from wasabi import msg
 
 from ..errors import Errors
-from ..files import replacing, require_exists
 from ..ner.scores import SeenScorer
-from ..wording import counted, plural
+from ..util.files import replacing, require_exists
+from ..util.plural import counted, plural
 from ._devices import Device, use_gpu
 from ._errors_page import errors_page, find_errors
 from ._tasks import TASKS, Task, decimals, percent
@@ -54,7 +54,7 @@ def evaluate(
     import srsly
 
     from ..corpora.docs import read_entity_texts, read_examples
-    from ..loading import load_on_device
+    from ..util.loading import load_on_device
 
     use_gpu(gpu_id)
     part, path = evaluation_file(corpus)

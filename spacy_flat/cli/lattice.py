@@ -10,8 +10,8 @@ import typer
 from wasabi import msg
 
 from ..errors import Errors
-from ..files import replacing
-from ..svg import box, group, picture, text, visible
+from ..util.files import replacing
+from ..viz.svg import box, group, picture, text, visible
 from ._lexicon import load_source
 from ._texts import check_text
 

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 from wasabi import msg
 
-from ..wording import counted
+from ..util.plural import counted
 from ._lexicon import load_lexicon
 
 if TYPE_CHECKING:

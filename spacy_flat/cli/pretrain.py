@@ -10,7 +10,7 @@ import typer
 from tqdm import tqdm
 from wasabi import msg
 
-from ..files import require_exists
+from ..util.files import require_exists
 from ._lexicon import load_lexicon
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import typer
 from wasabi import msg
 
 from ..errors import Errors
-from ..wording import counted
+from ..util.plural import counted
 from ._devices import Device
 from ._faq import read_faq
 from ._pairs import load_classifier

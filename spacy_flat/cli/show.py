@@ -10,9 +10,9 @@ import typer
 from wasabi import msg
 
 from ..errors import Errors
-from ..files import read_text_lines
 from ..similarity.pairs import join_pair, pair_of
-from ..wording import counted
+from ..util.files import read_text_lines
+from ..util.plural import counted
 from ._devices import Device
 from ._lexicon import lexicon_of
 from ._tasks import percent
@@ -45,7 +45,7 @@ def show(
     """Show the entities of texts and the words of the lexicon in them (the lattice), how alike
     the texts of pairs are, how probable texts are, and one that the pipeline writes, or
     translations."""
-    from ..loading import load_on_device
+    from ..util.loading import load_on_device
 
     texts = [*(texts or ()), *(lines_of(file) if file else ())]
     if not texts:

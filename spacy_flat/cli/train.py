@@ -19,8 +19,8 @@ from thinc.api import set_gpu_allocator
 from wasabi.printer import Printer
 
 from ..errors import Errors
-from ..files import locked, replacing
-from ..log import logger as log
+from ..util.files import locked, replacing
+from ..util.log import logger as log
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -132,7 +132,7 @@ def train(
 
 def checksums_of(config: dict[str, Any]) -> dict[str, int]:
     """A checksum of each file and folder that a config names: a corpus may move, but not change."""
-    from ..checkpoints import checksum
+    from ..util.checkpoints import checksum
 
     known = cache(checksum)
     return {
@@ -149,8 +149,8 @@ def is_finished(output: Path | None, config: dict[str, Any]) -> bool:
     Raises ValueError where another one has (F445, F447), and where this one is to be made longer
     but has no checkpoint left (F384).
     """
-    from ..checkpoints import has_checkpoint
     from ..training.checkpoint import CHECKPOINTS
+    from ..util.checkpoints import has_checkpoint
 
     if output is None or not (output / FINISHED).is_file():
         return False
@@ -170,8 +170,8 @@ def saved_in(output: Path | None, resume: bool, config: dict[str, Any]) -> Saved
     they are not to be resumed (F441), where they are of another config (F445) or other files
     (F447), and where all are damaged (F384).
     """
-    from ..checkpoints import has_checkpoint
     from ..training.checkpoint import CHECKPOINTS, load
+    from ..util.checkpoints import has_checkpoint
 
     if output is None:
         if resume:

@@ -15,7 +15,7 @@ from tqdm import tqdm
 from wasabi import msg
 
 from ..errors import Errors, Warnings
-from ..files import read_text_lines, replacing
+from ..util.files import read_text_lines, replacing
 from ._components import load_component
 from ._devices import Device, use_gpu
 from .show import show_translation

@@ -10,7 +10,7 @@ import typer
 from wasabi import msg
 
 from ..errors import Errors
-from ..files import require_exists
+from ..util.files import require_exists
 from ._lexicon import load_lexicon
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..errors import Errors
-from ..files import read_text_lines
+from ..util.files import read_text_lines
 from .sentence import Repairs
 
 LONGEST_TEXT = 1 << 30  # characters in a cell, for Python's csv

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from ..errors import Errors
-from ..files import read_text_lines
 from ..text.units import EntitySpan
+from ..util.files import read_text_lines
 from .sentence import Repairs, Sentence
 
 Scheme = Literal["bio", "iob1", "bmes", "bioes", "biluo"]

@@ -15,9 +15,9 @@ from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
 from ..errors import Errors
-from ..files import read_text_lines, replacing
-from ..packing import look_up_once
-from ..wording import counted
+from ..util.files import read_text_lines, replacing
+from ..util.packing import look_up_once
+from ..util.plural import counted
 from . import ner, pairs, parallel, poems
 from .sentence import Repairs
 from .tables import ConvertOptions, Format

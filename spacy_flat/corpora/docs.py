@@ -16,8 +16,8 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 
 from ..errors import Errors
-from ..files import read_text_lines, require_exists
-from ..packing import look_up_once
+from ..util.files import read_text_lines, require_exists
+from ..util.packing import look_up_once
 
 
 def read_docs(path: Path, vocab: Vocab) -> list[Doc]:

@@ -12,7 +12,7 @@ from typing import BinaryIO
 from urllib.error import URLError
 
 from ..errors import Errors
-from ..files import replacing
+from ..util.files import replacing
 from .sources import get_source
 from .tables import Source, SourceFile
 

@@ -30,8 +30,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from ..errors import Errors
-from ..files import read_text_lines
 from ..text.units import EntitySpan
+from ..util.files import read_text_lines
 from .sentence import Repairs, Sentence
 
 Layout = Literal["cluener", "doccano", "label-studio", "prodigy", "spacy"]

@@ -27,9 +27,9 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..errors import Errors
-from ..files import read_text_lines
 from ..similarity.pairs import DIFFERENT, SAME, SEPARATOR, SIMILARITY, join_pair, mark_pair, pair_of
-from ..wording import counted
+from ..util.files import read_text_lines
+from ..util.plural import counted
 from .cells import comma_lines, tab_lines
 from .columns import SAMPLE, has_tags
 from .offsets import has_objects, load, read_records

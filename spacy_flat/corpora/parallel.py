@@ -23,9 +23,9 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..errors import Errors, Warnings
-from ..files import read_text_lines
 from ..translator import annotations as extensions  # noqa: F401  (doc._.translation)
-from ..wording import counted
+from ..util.files import read_text_lines
+from ..util.plural import counted
 from .columns import SAMPLE, has_tags
 from .offsets import has_objects
 from .poems import make_text

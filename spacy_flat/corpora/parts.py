@@ -10,7 +10,7 @@ from pathlib import Path
 
 from spacy.tokens import Doc
 
-from ..files import replacing
+from ..util.files import replacing
 from .convert import FORMATS, Summary, find_format, new_docs, read_file
 from .fetch import corpus_files
 from .sources import get_source

@@ -28,8 +28,8 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..errors import Errors
-from ..files import read_text_lines
 from ..generator.forms import FORMS, Form
+from ..util.files import read_text_lines
 from .columns import SAMPLE
 from .offsets import check_characters, has_objects, load, read_records
 from .sentence import Repairs

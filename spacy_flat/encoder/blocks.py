@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import Errors
-from ..files import read_text_lines
-from ..text.codes import char_codes
+from ..text.hashing import hash_characters
 from ..text.units import Ints
+from ..util.files import read_text_lines
 from .vocabulary import CODE_POINTS, LINE_END
 
 HELD_OUT_EVERY = 200  # one line of so many, the first of all included
@@ -47,7 +47,9 @@ class RawText:
         """
         counts = np.zeros(CODE_POINTS, dtype=np.int64)
         for part in _parts(self._lines(), COUNTED):
-            counts += np.bincount(char_codes(part, False).astype(np.int64), minlength=CODE_POINTS)
+            counts += np.bincount(
+                hash_characters(part, False).astype(np.int64), minlength=CODE_POINTS
+            )
         return counts
 
     def held_out(self) -> list[str]:

@@ -17,7 +17,7 @@ from thinc.api import torch2xp, xp2torch
 from thinc.types import Floats2d
 
 from ..errors import Errors, Warnings
-from ..text.upstream import Tok2Vec
+from ..text.tok2vec import Tok2Vec
 from .options import Combine, EncoderOptions
 from .vocabulary import MARKS, Characters
 from .windows import TextsAsWindows
@@ -77,7 +77,7 @@ def build_encoder(
         forward,
         init=partial(initialise, path=path),
         dims={"nO": None},
-        attrs={"options": options, "encoder": Characters(MARKS), "unit": "token"},
+        attrs={"options": options, "featuriser": Characters(MARKS), "unit": "token"},
         shims=[shim],
     )
 
@@ -113,7 +113,7 @@ def initialise(
     longest = sizes.positions - 2
     places = f"from 1 to {longest}, as many as the encoder in {path} reads at once"
     options.require("max_length", options.max_length <= longest, places)
-    model.attrs["encoder"] = stored.characters
+    model.attrs["featuriser"] = stored.characters
     config = {"options": options.fixed(), "sizes": sizes.to_json()}
     model.attrs["packed"] = False
     network = cast("Encoder", _shim(model).initialise(config))
@@ -134,7 +134,7 @@ def forward(
     texts = TextsAsWindows.of(docs, options, model.attrs["unit"])
     learns = is_train and options.tuned and shim.learns
     with shim.training() if learns else shim.predicting() as network:
-        batches = texts.batches(model.attrs["encoder"], options.batch_characters)
+        batches = texts.batches(model.attrs["featuriser"], options.batch_characters)
         characters = cast("Encoder", network).of_characters(batches, texts.rows)
         vectors = mean_of_units(characters, texts.units, sum(texts.lengths))
     awaits = vectors.requires_grad  # not where all texts are empty

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ..errors import Errors
-from ..options import Options, option
 from ..text.options import SegmentOptions
+from ..util.options import Options, option
 from .recipes import RECIPES, Objective, Recipe
 
 Combine = Literal["mean", "concat"]

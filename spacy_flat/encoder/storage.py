@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Errors
-from ..files import replacing
-from ..options import is_a
+from ..util.files import replacing
+from ..util.options import is_a
 from .network import EPSILON, EncoderSizes
 from .recipes import NETWORKS, Recipe
 from .vocabulary import MARKS, Characters

@@ -14,10 +14,10 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from ..checkpoints import has_checkpoint, read_checkpoint, save_tensors, write_checkpoint
 from ..errors import Errors
-from ..files import UNFINISHED, locked, remove_unfinished, replacing
-from ..log import logger
+from ..util.checkpoints import has_checkpoint, read_checkpoint, save_tensors, write_checkpoint
+from ..util.files import UNFINISHED, locked, remove_unfinished, replacing
+from ..util.log import logger
 from .blocks import Place, RawText
 from .masking import Masking
 from .network import EncoderSizes
@@ -118,7 +118,7 @@ def pretrain(
         if is_over:  # a kill may have come between the last checkpoint and its encoder
             trainer.publish(out, run)
         while not is_over:
-            trainer.learn(*next(batches))
+            trainer.train_step(*next(batches))
             is_over = trainer.spent() >= 1  # asked once, for time goes on
             is_due = is_over or trainer.step % options.save_every == 0
             if is_due:
@@ -263,7 +263,7 @@ class Trainer:
         """The share of the budget."""
         return self.budget.spent(self.elapsed(), self.step)
 
-    def learn(self, place: Place, blocks: Sequence[str]) -> None:
+    def train_step(self, place: Place, blocks: Sequence[str]) -> None:
         """One step."""
         rate = self.options.learn_rate * rate_share(self.spent(), self.options.warmup)
         for group in self.optimizer.param_groups:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..text.batches import TextEncoder
-from ..text.codes import char_codes
+from ..text.batches import TextFeaturiser
+from ..text.hashing import hash_characters
 from ..text.units import Ints, Unit
 
 PAD, UNKNOWN, START, END, MASK = MARKS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -19,7 +19,7 @@ LINE_END = "\n"  # in raw text that is packed into blocks
 CODE_POINTS = 0x110000
 
 
-class Characters(TextEncoder):
+class Characters(TextFeaturiser):
     """Keys of characters: places in the vocabulary, as BERT's `vocab.txt` has them a line each.
 
     Every white-space character has the key of the space. A vocabulary without capital letters
@@ -67,11 +67,11 @@ class Characters(TextEncoder):
 
     def keys(self, text: str) -> Ints:
         """[C] of a text."""
-        return self.table[char_codes(text, False)].astype(np.int64)
+        return self.table[hash_characters(text, False)].astype(np.int64)
 
     def block_keys(self, text: str) -> Ints:
         """[C] of packed raw text, in which the lines' ends are marks."""
-        codes = char_codes(text, False)
+        codes = hash_characters(text, False)
         return np.where(codes == ord(LINE_END), self.mark(END), self.table[codes]).astype(np.int64)
 
     def to_bytes(self) -> bytes:

@@ -10,8 +10,8 @@ import numpy as np
 from spacy.tokens import Doc
 
 from ..text.segments import Segment, split_texts
+from ..text.tok2vec import character_of_unit, token_of_unit
 from ..text.units import Ints, Unit, Units
-from ..text.upstream import character_of_unit, token_of_unit
 from .batch import WindowBatch
 from .options import EncoderOptions
 from .vocabulary import END, PAD, START, Characters

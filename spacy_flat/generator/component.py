@@ -10,9 +10,9 @@ from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Config, Optimizer
 
-from ..arguments import require_count, require_switch
 from ..errors import Errors, Warnings
 from ..pipe import NetworkPipe, is_bool, mean_loss, setting
+from ..util.arguments import require_count, require_switch
 from ..vectors import VectorSource, check_sources
 from .annotations import perplexity, set_scores
 from .forms import Form, Tones, form_of
@@ -26,7 +26,7 @@ from .model import (
 )
 from .poems import Place, Poem, Task, compose, signs
 from .sampling import Draws, Sampling, Seed, seeds_of_texts
-from .vocabulary import learn_vocabulary
+from .vocabulary import build_vocabulary
 from .writing import side_by_side, write
 
 if TYPE_CHECKING:
@@ -300,14 +300,16 @@ class CharGenerator(NetworkPipe):
         self.require_initialised()
         docs = [example.predicted for example in examples if len(example.predicted)]
         if not docs:
-            return self.learn_nothing(losses)
+            return self.skip_step(losses)
         predictions, backprop = self.model.begin_update(docs)
         network, n_predicted = network_of(self.model), predictions.n_predicted
         batch_losses = (
             network.surprisals(part.scores, part.piece.targets).sum() / n_predicted
             for part in predictions.pieces
         )
-        return self.learn(batch_losses, n_predicted, losses, sgd, lambda: backprop(predictions))
+        return self.train_step(
+            batch_losses, n_predicted, losses, sgd, lambda: backprop(predictions)
+        )
 
     def get_loss(
         self, examples: Iterable[Example], scores: Predictions
@@ -337,8 +339,8 @@ class CharGenerator(NetworkPipe):
         docs = [example.predicted for example in get_examples() if len(example.predicted)]
         if not docs:
             raise ValueError(Errors.F340.format(name=self.name))
-        options = self.model.attrs["encoder"].options
-        vocabulary = learn_vocabulary(options, [doc.text for doc in docs], char_vectors)
+        options = self.model.attrs["featuriser"].options
+        vocabulary = build_vocabulary(options, [doc.text for doc in docs], char_vectors)
         initialise(self.model, docs, vocabulary, self.name)
 
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import Literal
 
-from ..arguments import require, require_count
 from ..errors import Errors
+from ..util.arguments import require, require_count
 
 Tones = Literal["平起", "仄起"]
 

@@ -15,7 +15,7 @@ from ..text.segments import Segment
 from ..text.units import Units
 from .batch import Piece
 from .options import CharLMOptions, TextOptions
-from .vocabulary import UNKNOWN, CharEncoder, Vocabulary
+from .vocabulary import UNKNOWN, CharFeaturiser, Vocabulary
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -57,14 +57,14 @@ def build_char_lm(network: CharLMOptions, text: TextOptions) -> CharLMModel:
     from .network import CharLM
 
     build = partial(CharLM.from_config, network)
-    return make_model("char_lm", forward, network, CharEncoder.empty(text), build)
+    return make_model("char_lm", forward, network, CharFeaturiser.empty(text), build)
 
 
 def initialise(model: CharLMModel, docs: list[Doc], vocabulary: Vocabulary, name: str) -> None:
     """Build the network for what the training Docs taught."""
-    encoder, column = vocabulary
-    sizes = {"start": encoder.marks[0]}
-    initialise_network(model, docs, encoder, encoder.options, {"chars": column}, sizes, name)
+    featuriser, column = vocabulary
+    sizes = {"start": featuriser.marks[0]}
+    initialise_network(model, docs, featuriser, featuriser.options, {"chars": column}, sizes, name)
 
 
 def forward(
@@ -72,16 +72,16 @@ def forward(
 ) -> tuple[Predictions, Callable[[object], list[Any]]]:
     """Only one piece is in memory at a time; in training too, if the loss of each goes backward
     before the next one's turn."""
-    encoder: CharEncoder = model.attrs["encoder"]
+    featuriser: CharFeaturiser = model.attrs["featuriser"]
     texts = [doc.text for doc in docs]
 
     def pieces() -> Iterator[PieceScores]:
         shim = shim_of(model)
         units = [Units.characters(text) for text in texts]
         whole = [Segment(number, 0, len(text)) for number, text in enumerate(texts)]
-        for batch in encoder.batches(units, whole, is_train):
+        for batch in featuriser.batches(units, whole, is_train):
             state = None
-            for piece in encoder.pieces(batch):
+            for piece in featuriser.pieces(batch):
                 with shim.training() if is_train else shim.predicting() as network:
                     scores, state = network(piece, state)
                 yield PieceScores(piece, scores)

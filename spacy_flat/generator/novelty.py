@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ..arguments import require_count
 from ..errors import Errors
+from ..util.arguments import require_count
 
 _BETWEEN_LINES = re.compile(r"[\W_]+")
 

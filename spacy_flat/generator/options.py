@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ..options import Options, option
 from ..text.options import TableOptions
+from ..util.options import Options, option
 
 Cell = Literal["lstm", "gru"]
 

@@ -15,7 +15,7 @@ from .forms import Form
 from .model import CharLMModel
 from .prosody import reading
 from .sampling import Draws, Floats, Mask, Sampling, seeds_of_texts
-from .vocabulary import CharEncoder
+from .vocabulary import CharFeaturiser
 from .writing import Continuation, Strings, side_by_side
 
 Place = tuple[int, int]  # line and character in it, from 0 on
@@ -125,9 +125,9 @@ def _write(
     model: CharLMModel, name: str, task: Task, sampling: Sampling, draws: Draws
 ) -> Iterator[Poem]:
     """N poems, side by side."""
-    encoder: CharEncoder = model.attrs["encoder"]
+    featuriser: CharFeaturiser = model.attrs["featuriser"]
     n = len(draws)
-    choices = Choices(encoder, task, n)
+    choices = Choices(featuriser, task, n)
     if not choices.words.any():
         raise ValueError(Errors.F347.format(name=name))
     texts = Continuation(model, "", n)
@@ -136,12 +136,12 @@ def _write(
     for place in task.places():
         given = task.given_at(place)
         if given is not None:
-            keys = np.repeat(encoder.keys(given), n)
+            keys = np.repeat(featuriser.keys(given), n)
             column = np.full(n, given, dtype=object)
         else:
             allowed = choices.allowed(place)
             keys = sampling.choose(texts.scores, texts.seen, allowed, draws.next())
-            column = encoder.strings[keys]
+            column = featuriser.strings[keys]
         if task.rhyme and place in task.rhyming:
             choices.note_rhymes(column, keys)
         log_prob += _log_softmax(texts.scores)[np.arange(n), keys]
@@ -165,9 +165,9 @@ class Choices:
     rhyme: [N] the rhyme on which each poem's last even line ended; "" before.
     """
 
-    def __init__(self, encoder: CharEncoder, task: Task, n: int) -> None:
+    def __init__(self, featuriser: CharFeaturiser, task: Task, n: int) -> None:
         self.task = task
-        strings = encoder.strings.tolist()
+        strings = featuriser.strings.tolist()
         self.words: Mask = np.array([bool(s) and unicodedata.category(s) == "Lo" for s in strings])
         needed = self.words & (task.rhyme or task.tones is not None)
         readings = [

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import require, require_count
 from ..errors import Errors
 from ..text.units import Ints
+from ..util.arguments import require, require_count
 
 Floats = NDArray[np.floating[Any]]
 Mask = NDArray[np.bool_]

@@ -13,8 +13,8 @@ import numpy as np
 import srsly
 from numpy.typing import NDArray
 
-from ..text.batches import TextEncoder
-from ..text.codes import char_codes
+from ..text.batches import TextFeaturiser
+from ..text.hashing import hash_characters
 from ..text.padding import padding, take
 from ..text.segments import Segment
 from ..text.units import Ints, Unit, Units
@@ -28,14 +28,14 @@ START, END = 0x110000, 0x110001  # codes of the marks, behind all of Unicode
 
 
 @dataclass(frozen=True)
-class CharEncoder(TextEncoder):
+class CharFeaturiser(TextFeaturiser):
     """Turns texts into batches, and keys into characters."""
 
     options: TextOptions
     chars: KeyIndex
 
     @classmethod
-    def empty(cls, options: TextOptions) -> "CharEncoder":
+    def empty(cls, options: TextOptions) -> "CharFeaturiser":
         return cls(options, KeyIndex.empty())
 
     @property
@@ -58,7 +58,7 @@ class CharEncoder(TextEncoder):
 
     def keys(self, text: str) -> Ints:
         """[C] keys of the characters of a text."""
-        return self.chars.look_up(char_codes(text, normalise_numbers=False))
+        return self.chars.look_up(hash_characters(text, normalise_numbers=False))
 
     def batches(
         self, texts: Sequence[Units], segments: Sequence[Segment], is_train: bool = False
@@ -95,18 +95,18 @@ class CharEncoder(TextEncoder):
     def to_bytes(self) -> bytes:
         return bytes(srsly.msgpack_dumps(pack({"chars": self.chars}, self.options)))
 
-    def from_bytes(self, data: bytes) -> "CharEncoder":
-        return CharEncoder(self.options, **unpack(srsly.msgpack_loads(data), self.options))
+    def from_bytes(self, data: bytes) -> "CharFeaturiser":
+        return CharFeaturiser(self.options, **unpack(srsly.msgpack_loads(data), self.options))
 
 
 class Vocabulary(NamedTuple):
-    """An encoder, and the table that its network needs."""
+    """An featuriser, and the table that its network needs."""
 
-    encoder: CharEncoder
+    featuriser: CharFeaturiser
     column: Column
 
 
-def learn_vocabulary(
+def build_vocabulary(
     options: TextOptions, texts: Sequence[str], char_vectors: VectorSource | None = None
 ) -> Vocabulary:
     """Take stock of the training texts.
@@ -122,4 +122,4 @@ def learn_vocabulary(
     useful = np.isin(found.codes, np.array(known, dtype=np.uint64))
     pretrained = Pretrained(found.codes[useful], found.vectors[useful])
     column = Column.build(counts, options.char_min_freq, pretrained, options)
-    return Vocabulary(CharEncoder(options, column.index), column)
+    return Vocabulary(CharFeaturiser(options, column.index), column)

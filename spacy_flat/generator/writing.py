@@ -13,7 +13,7 @@ from ..text.initialise import shim_of
 from ..text.units import Ints
 from .model import CharLMModel, network_of
 from .sampling import Draws, Floats, Mask, Sampling, Seed
-from .vocabulary import UNKNOWN, CharEncoder
+from .vocabulary import UNKNOWN, CharFeaturiser
 
 if TYPE_CHECKING:
     from .network import State
@@ -37,9 +37,9 @@ class Continuation:
     def __init__(self, model: CharLMModel, prompt: str, n: int) -> None:
         self.shim = shim_of(model)
         self.network = network_of(model)
-        encoder: CharEncoder = model.attrs["encoder"]
-        keys = np.concatenate([[encoder.marks[0]], encoder.keys(prompt)])
-        length = encoder.options.piece_length
+        featuriser: CharFeaturiser = model.attrs["featuriser"]
+        keys = np.concatenate([[featuriser.marks[0]], featuriser.keys(prompt)])
+        length = featuriser.options.piece_length
         with self.shim.predicting():
             self.weights = self.network.output_weights()
         self.state = []
@@ -81,9 +81,9 @@ def write(
 ) -> Iterator[Strings]:
     """[N] the next character of each text behind the prompt, "" where it has ended, until all have
     ended or have `max_length` characters."""
-    encoder: CharEncoder = model.attrs["encoder"]
-    start, end = encoder.marks
-    allowed = np.ones(len(encoder.strings), dtype=np.bool_)
+    featuriser: CharFeaturiser = model.attrs["featuriser"]
+    start, end = featuriser.marks
+    allowed = np.ones(len(featuriser.strings), dtype=np.bool_)
     allowed[[UNKNOWN, start]] = False
     n = len(draws)
     texts = Continuation(model, prompt, n)
@@ -95,7 +95,7 @@ def write(
         if not len(rows):
             return
         written = np.full(n, "", dtype=object)
-        written[rows] = encoder.strings[keys]
+        written[rows] = featuriser.strings[keys]
         yield written
         texts.keep(going)
         texts.read(keys)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import Errors
-from ..files import decode, read_lines, require_exists
+from ..util.files import decode, read_lines, require_exists
 from ..vectors import read_vectors
 
 UNKNOWN_FREQUENCY = -1.0

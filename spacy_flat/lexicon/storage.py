@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors
-from ..files import replacing
+from ..util.files import replacing
 from .automaton import Automaton
 from .content import COLUMNS, Content
 

@@ -12,8 +12,8 @@ from thinc.api import Optimizer, set_dropout_rate
 from ..errors import Errors
 from ..pipe import LabelledPipe, is_bool, setting
 from ..text.initialise import tok2vec_of
+from ..text.tok2vec import backprop_zeros
 from ..text.units import EntitySpan
-from ..text.upstream import pass_back_zeros
 from .emissions import Emissions, Gold, find_entities
 from .model import TaggingModel, network_of
 from .scores import prf_scores
@@ -182,9 +182,9 @@ class CRFEntityRecognizer(LabelledPipe):
         docs = [example.predicted for example in examples]
         known = [gold_annotation(example, self.unannotated_labels) for example in examples]
         if not any(a.says_something(len(doc.text)) for a, doc in zip(known, docs, strict=True)):
-            pass_back_zeros(tok2vec_of(self.model), docs)
-            return self.learn_nothing(losses)
-        self.meet(examples)
+            backprop_zeros(tok2vec_of(self.model), docs)
+            return self.skip_step(losses)
+        self.register_labels(examples)
         set_dropout_rate(self.model, drop)
         emissions, backprop = self.model.begin_update(docs)
         gold, network = Gold.of(known, emissions), network_of(self.model)
@@ -192,9 +192,9 @@ class CRFEntityRecognizer(LabelledPipe):
             network.loss(scores, gold.target(batch, self.tags), again)
             for batch, scores, again in emissions.batches
         )
-        return self.learn(batch_losses, gold.n_known, losses, sgd, lambda: backprop(emissions))
+        return self.train_step(batch_losses, gold.n_known, losses, sgd, lambda: backprop(emissions))
 
-    def meet(self, examples: Iterable[Example]) -> None:
+    def register_labels(self, examples: Iterable[Example]) -> None:
         """Add the labels that are new."""
         self.add_labels(sorted(_labels_of(examples) - set(self.labels)))
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, cast
 from spacy.tokens import Doc
 from thinc.api import Model
 
-from ..text.batches import SegmentEncoder
+from ..text.batches import SegmentFeaturiser
 from ..text.initialise import shim_of, tok2vec_of
 from ..text.segments import split_texts
+from ..text.tok2vec import Tok2VecFeatures
 from ..text.units import Units
-from ..text.upstream import Upstream
 from .emissions import BatchEmissions, Emissions
 
 if TYPE_CHECKING:
@@ -27,16 +27,16 @@ def forward(
 
     The callback passes the gradients that gathered meanwhile on to a tok2vec.
     """
-    encoder: SegmentEncoder = model.attrs["encoder"]
+    featuriser: SegmentFeaturiser = model.attrs["featuriser"]
     device = shim_of(model).device
     is_twice = is_train and network_of(model).r_drop > 0
-    upstream = Upstream(tok2vec_of(model), encoder.unit, docs, is_train, device)
-    texts = [Units.of(doc, encoder.unit) for doc in docs]
-    segments = split_texts(texts, encoder.options)  # type: ignore[attr-defined]
+    upstream = Tok2VecFeatures(tok2vec_of(model), featuriser.unit, docs, is_train, device)
+    texts = [Units.of(doc, featuriser.unit) for doc in docs]
+    segments = split_texts(texts, featuriser.options)  # type: ignore[attr-defined]
 
     def batches() -> Iterator[BatchEmissions]:
         shim = shim_of(model)
-        for batch in encoder.batches(texts, segments, is_train):
+        for batch in featuriser.batches(texts, segments, is_train):
             with shim.training() if is_train else shim.predicting() as network:
                 scores = network(batch, upstream.of(batch))
                 again = network(batch, upstream.of(batch)) if is_twice else None

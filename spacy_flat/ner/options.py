@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from ..options import Options, option
+from ..util.options import Options, option
 from .tags import Scheme
 
 Activation = Literal["relu", "leaky_relu", "gelu"]

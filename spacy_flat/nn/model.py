@@ -14,15 +14,15 @@ def make_model(
     name: str,
     forward: Callable[..., Any],
     options: object,
-    encoder: object,
+    featuriser: object,
     build: Callable[[dict[str, Any]], nn.Module],
     tok2vec: Model[Any, Any] | None = None,
 ) -> Model[Any, Any]:
     """A model without a network as yet.
 
-    encoder: makes batches of numbers of what the model is given.
+    featuriser: makes batches of numbers of what the model is given.
     build: the network, from the configuration that `initialise_network` makes.
-    tok2vec: its vectors of tokens or characters join those of the encoder's numbers.
+    tok2vec: its vectors of tokens or characters join those of the featuriser's numbers.
     """
     return CheckedModel(
         name,
@@ -30,6 +30,6 @@ def make_model(
         layers=[tok2vec] if tok2vec is not None else [],
         # For spaCy: `spacy pretrain` and `replace_listeners` look for it.
         refs={"tok2vec": tok2vec},
-        attrs={"options": options, "encoder": encoder},
+        attrs={"options": options, "featuriser": featuriser},
         shims=[TorchShim(build)],
     )

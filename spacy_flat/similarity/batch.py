@@ -41,7 +41,7 @@ class KnownRows:
 
     texts: TextRows
     upstream: Halves | None  # [T, W] vectors of a tok2vec
-    encoded: Halves  # [T, hidden] what the first encoder makes of the texts
+    encoded: Halves  # [T, hidden] what the first featuriser makes of the texts
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from spacy.util import minibatch
 from spacy.vocab import Vocab
 from thinc.api import Config, Optimizer, set_dropout_rate
 
-from ..arguments import require_count
 from ..errors import Errors
 from ..pipe import LabelledPipe, is_bool, is_number, setting
 from ..text.initialise import tok2vec_of
-from ..text.upstream import ReadOnce, pass_back_zeros
+from ..text.tok2vec import ReadOnce, backprop_zeros
+from ..util.arguments import require_count
 from ..vectors import VectorSource, check_sources
 from .alignment import Alignment, drop_alignment, is_too_large, keep_alignment
 from .calibration import Calibration, fit_temperature, log_softmax
@@ -27,7 +27,7 @@ from .hooks import SimilarityHook
 from .index import TextIndex
 from .model import Outputs, PairModel, align, initialise, network_of
 from .pairs import Pair, Text, mark_pair, pair_of, two_texts
-from .reading import SpanPairs, docs_of, learn_vocabulary
+from .reading import SpanPairs, build_vocabulary, docs_of
 from .scores import gold_of, score_pairs
 
 if TYPE_CHECKING:
@@ -376,15 +376,15 @@ class PairClassifier(LabelledPipe):
         self.require_initialised()
         pairs, gold = self._gold(examples)
         if not len(gold):
-            pass_back_zeros(tok2vec_of(self.model), pairs.docs)
-            return self.learn_nothing(losses)
+            backprop_zeros(tok2vec_of(self.model), pairs.docs)
+            return self.skip_step(losses)
         set_dropout_rate(self.model, drop)
         outputs, backprop = self.model.begin_update(pairs)
         network = network_of(self.model)
         batch_losses = (
             network.loss(found, gold[numbers]) / len(gold) for numbers, found in outputs.batches
         )
-        return self.learn(batch_losses, len(gold), losses, sgd, lambda: backprop(outputs))
+        return self.train_step(batch_losses, len(gold), losses, sgd, lambda: backprop(outputs))
 
     def get_loss(
         self, examples: Iterable[Example], scores: Outputs
@@ -449,7 +449,7 @@ class PairClassifier(LabelledPipe):
             raise ValueError(Errors.F323.format(name=self.name))
         self.cfg["labels"] = self._settled(examples, labels)
         self.cfg["changed"].pop("temperature", None)  # it was fitted to another network
-        vocabulary = learn_vocabulary(self.model.attrs["encoder"], pairs, **vectors)
+        vocabulary = build_vocabulary(self.model.attrs["featuriser"], pairs, **vectors)
         initialise(
             self.model, SpanPairs(docs_of(pairs), pairs), self.cfg["labels"], vocabulary, self.name
         )
@@ -477,7 +477,7 @@ class PairClassifier(LabelledPipe):
         return known
 
     def _check_used(self, vectors: dict[str, VectorSource | None]) -> None:
-        inputs = self.model.attrs["encoder"].options.inputs
+        inputs = self.model.attrs["featuriser"].options.inputs
         unused = {"chars": ["word_vectors"], "tokens": ["char_vectors", "bigram_vectors"]}
         for given in unused.get(inputs, []):
             if vectors[given] is not None:

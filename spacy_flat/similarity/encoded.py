@@ -11,11 +11,11 @@ from spacy.tokens import Span
 
 from ..text.batches import group_by_cost
 from ..text.initialise import shim_of, tok2vec_of
+from ..text.tok2vec import ReadOnce, Tok2VecFeatures
 from ..text.units import Ints
-from ..text.upstream import ReadOnce, Upstream
 from .batch import Halves, KnownRows, TextRows, compare_with_first, places_of
 from .model import PairModel, network_of
-from .reading import PairEncoder, PairTexts, SpanPairs, docs_of
+from .reading import PairFeaturiser, PairTexts, SpanPairs, docs_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -34,7 +34,7 @@ class EncodedTexts:
     lengths: Ints  # [N] units of each text
     keys: NDArray[np.int32]  # [U, 3] of characters, bigrams and words
     upstream: Halves  # [U, W] vectors of a tok2vec; W is 0 without one
-    encoded: Halves  # [U, hidden] what the first encoder makes of a text
+    encoded: Halves  # [U, hidden] what the first featuriser makes of a text
 
     @classmethod
     def of(cls, model: PairModel, spans: Sequence[Span], upstream: ReadOnce) -> "EncodedTexts":
@@ -77,8 +77,8 @@ class EncodedTexts:
 
         The query is encoded once.
         """
-        encoder: PairEncoder = model.attrs["encoder"]
-        network, most = network_of(model), encoder.options.batch_nodes
+        featuriser: PairFeaturiser = model.attrs["featuriser"]
+        network, most = network_of(model), featuriser.options.batch_nodes
         rows, vectors = read_texts(model, [query], ReadOnce(tok2vec_of(model)))
         n_query, lengths = int(rows.filled.sum()), self.lengths[numbers]
         order = np.argsort(lengths, kind="stable")
@@ -87,7 +87,7 @@ class EncodedTexts:
             encoded = network.encode(rows, vectors)
             for some in group_by_cost(order, np.full_like(lengths, n_query), lengths, most):
                 n_units = np.concatenate([[n_query], lengths[some]])
-                comparison = compare_with_first(len(rows.filled), n_units, encoder.gap)
+                comparison = compare_with_first(len(rows.filled), n_units, featuriser.gap)
                 outputs = network.compare_known(encoded, self.known(numbers[some]), comparison)
                 found.append(outputs.cpu().numpy())
         in_order: NDArray[np.float32] = np.concatenate(found)[np.argsort(order)]
@@ -108,11 +108,11 @@ def read_texts(
     model: PairModel, spans: Sequence[Span], upstream: ReadOnce
 ) -> tuple[TextRows, "Tensor | None"]:
     """Texts that differ as rows, and the vectors of their units that come from a tok2vec."""
-    encoder: PairEncoder = model.attrs["encoder"]
+    featuriser: PairFeaturiser = model.attrs["featuriser"]
     pairs = [(span, span) for span in spans]
-    texts = PairTexts.of(SpanPairs(docs_of(pairs), pairs), encoder.unit)
-    rows = encoder.rows(texts, texts.left)
+    texts = PairTexts.of(SpanPairs(docs_of(pairs), pairs), featuriser.unit)
+    rows = featuriser.rows(texts, texts.left)
     known = upstream.token_vectors(texts.docs)
     device = shim_of(model).device
-    vectors = Upstream(upstream.tok2vec, encoder.unit, texts.docs, False, device, known)
+    vectors = Tok2VecFeatures(upstream.tok2vec, featuriser.unit, texts.docs, False, device, known)
     return rows, vectors.of_texts(rows.segments)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..svg import box, group, picture, polyline, text, text_width, visible
+from ..viz.svg import box, group, picture, polyline, text, text_width, visible
 
 Weights = NDArray[np.float32]
 Block = tuple[Weights, Weights]

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from thinc.api import Model
 from thinc.backends import get_array_ops
 
-from ..arguments import require_count
 from ..errors import Errors
-from ..files import replacing
 from ..text.initialise import tok2vec_of
-from ..text.upstream import ReadOnce
+from ..text.tok2vec import ReadOnce
+from ..util.arguments import require_count
+from ..util.files import replacing
 from .candidates import Candidates, terms_of
 from .encoded import EncodedTexts
 from .pairs import Text, string_of
@@ -175,7 +175,7 @@ def batches_of(texts: Iterable[Text]) -> Iterator[list[Text]]:
 def weights_of(pipe: "PairClassifier") -> str:
     """A checksum of all that an encoded text depends on."""
     found = hashlib.blake2b(digest_size=16)
-    found.update(pipe.model.attrs["encoder"].to_bytes())
+    found.update(pipe.model.attrs["featuriser"].to_bytes())
     models = [pipe.model]
     has_tok2vec = tok2vec_of(pipe.model) is not None
     if has_tok2vec:
@@ -183,7 +183,7 @@ def weights_of(pipe: "PairClassifier") -> str:
         models += [model for model in before if isinstance(model, Model)]
         vectors = pipe.nlp.vocab.vectors
         found.update(to_bytes(vectors.data))
-    if pipe.model.attrs["encoder"].options.inputs != "chars" or has_tok2vec:
+    if pipe.model.attrs["featuriser"].options.inputs != "chars" or has_tok2vec:
         tokenizer = pipe.nlp.tokenizer
         if hasattr(tokenizer, "to_bytes"):
             found.update(tokenizer.to_bytes(exclude=["vocab"]))

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from thinc.api import Model
 
 from ..text.initialise import initialise_network, shim_of, tok2vec_of
+from ..text.tok2vec import Tok2Vec, Tok2VecFeatures, ask_for
 from ..text.units import Ints
-from ..text.upstream import Tok2Vec, Upstream, ask_for
 from .alignment import Alignment, BlockAlignment
 from .options import PairTextOptions, RE2Options
-from .reading import PairEncoder, PairTexts, SpanPairs, Vocabulary
+from .reading import PairFeaturiser, PairTexts, SpanPairs, Vocabulary
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -49,10 +49,10 @@ def build_re2_model(
     from ..nn.model import make_model
     from .network import RE2
 
-    encoder = PairEncoder(text, max(1, max(network.kernel_sizes) // 2))
+    featuriser = PairFeaturiser(text, max(1, max(network.kernel_sizes) // 2))
     build = partial(RE2.from_config, network)
-    ask_for(encoder.unit, tok2vec)
-    return make_model("re2", forward, network, encoder, build, tok2vec)
+    ask_for(featuriser.unit, tok2vec)
+    return make_model("re2", forward, network, featuriser, build, tok2vec)
 
 
 def forward(
@@ -63,16 +63,16 @@ def forward(
 
     The callback passes the gradients that gathered meanwhile on to a tok2vec.
     """
-    encoder: PairEncoder = model.attrs["encoder"]
+    featuriser: PairFeaturiser = model.attrs["featuriser"]
     device = shim_of(model).device
-    upstream = Upstream(
-        tok2vec_of(model), encoder.unit, pairs.docs, is_train, device, pairs.token_vectors
+    upstream = Tok2VecFeatures(
+        tok2vec_of(model), featuriser.unit, pairs.docs, is_train, device, pairs.token_vectors
     )
-    texts = PairTexts.of(pairs, encoder.unit)
+    texts = PairTexts.of(pairs, featuriser.unit)
 
     def batches() -> Iterator[BatchOutputs]:
         shim = shim_of(model)
-        for batch in encoder.batches(texts):
+        for batch in featuriser.batches(texts):
             with shim.training() if is_train else shim.predicting() as network:
                 outputs = network(batch, upstream.of_texts(batch.texts.segments))
             yield BatchOutputs(batch.pairs, outputs)
@@ -86,14 +86,14 @@ def forward(
 
 def align(model: PairModel, pairs: SpanPairs) -> list[Alignment]:
     """What the network aligns in pairs."""
-    encoder: PairEncoder = model.attrs["encoder"]
+    featuriser: PairFeaturiser = model.attrs["featuriser"]
     device = shim_of(model).device
-    upstream = Upstream(
-        tok2vec_of(model), encoder.unit, pairs.docs, False, device, pairs.token_vectors
+    upstream = Tok2VecFeatures(
+        tok2vec_of(model), featuriser.unit, pairs.docs, False, device, pairs.token_vectors
     )
-    texts = PairTexts.of(pairs, encoder.unit)
+    texts = PairTexts.of(pairs, featuriser.unit)
     found: dict[int, Alignment] = {}
-    for batch in encoder.batches(texts):
+    for batch in featuriser.batches(texts):
         with shim_of(model).predicting():
             network = network_of(model)
             encoded = network.encode(batch.texts, upstream.of_texts(batch.texts.segments))
@@ -124,6 +124,6 @@ def initialise(
     model: PairModel, pairs: SpanPairs, labels: Sequence[str], vocabulary: Vocabulary, name: str
 ) -> None:
     """Build the network for some labels and what the training pairs taught."""
-    encoder, columns = vocabulary
+    featuriser, columns = vocabulary
     sizes = {"labels": list(labels)}
-    initialise_network(model, pairs.docs, encoder, encoder.options, columns, sizes, name)
+    initialise_network(model, pairs.docs, featuriser, featuriser.options, columns, sizes, name)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ..options import Options, option
 from ..text.options import (
     BatchOptions,
     BigramOptions,
@@ -13,6 +12,7 @@ from ..text.options import (
     WordOptions,
 )
 from ..text.units import Unit
+from ..util.options import Options, option
 
 Alignment = Literal["identity", "linear"]
 Fusion = Literal["full", "simple"]

@@ -9,11 +9,11 @@ import srsly
 from spacy.tokens import Doc, Span
 from thinc.types import Floats2d
 
-from ..text.batches import TextEncoder, group_by_cost
-from ..text.codes import Codes, bigram_codes, char_codes, word_codes
+from ..text.batches import TextFeaturiser, group_by_cost
+from ..text.hashing import Hashes, hash_bigrams, hash_characters, hash_words
 from ..text.segments import Segment
+from ..text.tok2vec import token_of_unit
 from ..text.units import Ints, Unit, Units
-from ..text.upstream import token_of_unit
 from ..text.vocabulary import (
     Column,
     KeyIndex,
@@ -97,7 +97,7 @@ def docs_of(pairs: Sequence[Pair]) -> list[Doc]:
 
 
 @dataclass(frozen=True)
-class PairEncoder(TextEncoder):
+class PairFeaturiser(TextFeaturiser):
     """Turns pairs of texts into batches. Knows what the network's numbers mean.
 
     gap: empty rows between texts, half of the units that a convolution sees.
@@ -147,12 +147,12 @@ class PairEncoder(TextEncoder):
         keys = np.zeros((3, int(lengths.sum())), dtype=np.int64)
         if self.unit == "char":
             pieces = (texts.units[part.text].text[part.start : part.end] for part in segments)
-            codes = char_codes("".join(pieces), self.options.normalise_numbers)
+            codes = hash_characters("".join(pieces), self.options.normalise_numbers)
             keys[0] = self.chars.look_up(codes)
-            keys[1] = self.bigrams.look_up(bigram_codes(codes, np.cumsum(lengths)[lengths > 0] - 1))
+            keys[1] = self.bigrams.look_up(hash_bigrams(codes, np.cumsum(lengths)[lengths > 0] - 1))
         if self.options.inputs != "chars":
             words = self._words(texts, segments)
-            keys[2] = self.words.look_up(codes_of_words(words, self.options))
+            keys[2] = self.words.look_up(hash_word_forms(words, self.options))
         return keys
 
     def _words(self, texts: PairTexts, segments: Sequence[Segment]) -> list[str]:
@@ -175,9 +175,9 @@ class PairEncoder(TextEncoder):
         indexes = {"chars": self.chars, "bigrams": self.bigrams, "words": self.words}
         return bytes(srsly.msgpack_dumps(pack(indexes, self.options)))
 
-    def from_bytes(self, data: bytes) -> "PairEncoder":
+    def from_bytes(self, data: bytes) -> "PairFeaturiser":
         indexes = unpack(srsly.msgpack_loads(data), self.options)
-        return PairEncoder(self.options, self.gap, **indexes)
+        return PairFeaturiser(self.options, self.gap, **indexes)
 
 
 def words_of_characters(doc: Doc) -> list[str]:
@@ -186,24 +186,24 @@ def words_of_characters(doc: Doc) -> list[str]:
     return [words[number] for number in token_of_unit(doc, 1, "char").tolist()]
 
 
-def codes_of_words(words: Sequence[str], options: PairTextOptions) -> Codes:
+def hash_word_forms(words: Sequence[str], options: PairTextOptions) -> Hashes:
     """[N] codes of words, in the form in which they are looked up."""
     distinct, numbers = np.unique(np.array(words, dtype=object), return_inverse=True)
-    codes = word_codes(
+    codes = hash_words(
         distinct, lower_case=options.lower_case, normalise_numbers=options.normalise_numbers
     )
     return codes[numbers]
 
 
 class Vocabulary(NamedTuple):
-    """An encoder, and the tables that its network needs."""
+    """An featuriser, and the tables that its network needs."""
 
-    encoder: PairEncoder
+    featuriser: PairFeaturiser
     columns: dict[str, Column]
 
 
-def learn_vocabulary(
-    encoder: PairEncoder,
+def build_vocabulary(
+    featuriser: PairFeaturiser,
     pairs: Sequence[Pair],
     *,
     char_vectors: VectorSource | None = None,
@@ -214,7 +214,7 @@ def learn_vocabulary(
 
     vectors: of characters and bigrams, or of words.
     """
-    options, digits = encoder.options, encoder.options.normalise_numbers
+    options, digits = featuriser.options, featuriser.options.normalise_numbers
     spans = [trimmed(span) for pair in pairs for span in pair]
     texts = [span.text for span in spans]
     columns: dict[str, Column] = {}
@@ -242,4 +242,4 @@ def learn_vocabulary(
             options,
         )
     indexes = {name: column.index for name, column in columns.items()}
-    return Vocabulary(PairEncoder(options, encoder.gap, **indexes), columns)
+    return Vocabulary(PairFeaturiser(options, featuriser.gap, **indexes), columns)

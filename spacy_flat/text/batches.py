@@ -1,4 +1,4 @@
-"""From texts to padded batches of numbers: what every encoder here shares.
+"""From texts to padded batches of numbers: what every featuriser here shares.
 
 Shapes: B segments.
 """
@@ -16,8 +16,8 @@ from .vocabulary import KeyIndex
 
 BATCH_PAIRS = 50_000  # pairs of nodes whose attention takes as long as a batch does anyway
 
-Self = TypeVar("Self", bound="TextEncoder")
-Compacted = TypeVar("Compacted", bound="SegmentEncoder")
+Self = TypeVar("Self", bound="TextFeaturiser")
+Compacted = TypeVar("Compacted", bound="SegmentFeaturiser")
 
 
 class Batch(Protocol):
@@ -31,7 +31,7 @@ class Batch(Protocol):
         """[B] units of each segment."""
 
 
-class TextEncoder(ABC):
+class TextFeaturiser(ABC):
     """Turns texts into batches. Knows what the network's numbers mean.
 
     It is an attribute of a thinc `Model`, with which it is saved.
@@ -48,10 +48,10 @@ class TextEncoder(ABC):
 
     @abstractmethod
     def from_bytes(self: Self, data: bytes) -> Self:
-        """A new encoder with these options and that data."""
+        """A new featuriser with these options and that data."""
 
 
-class SegmentEncoder(TextEncoder):
+class SegmentFeaturiser(TextFeaturiser):
     """Turns segments of texts into batches."""
 
     @abstractmethod
@@ -64,7 +64,7 @@ class SegmentEncoder(TextEncoder):
     def compact(self: Compacted, indexes: Mapping[str, KeyIndex], known_words: bool) -> Compacted:
         """The same with smaller indexes, by the names of its own.
 
-        known_words: for an encoder with a lexicon.
+        known_words: for an featuriser with a lexicon.
         """
         return cast(Compacted, replace(cast(Any, self), **indexes))
 
@@ -90,13 +90,13 @@ def group_by_cost(order: Ints, n_units: Ints, n_words: Ints, max_nodes: int) -> 
     yield order[start:]
 
 
-@serialize_attr.register(TextEncoder)
-def _serialize_encoder(_: Any, value: TextEncoder, name: str, model: Model[Any, Any]) -> bytes:
+@serialize_attr.register(TextFeaturiser)
+def _serialize_encoder(_: Any, value: TextFeaturiser, name: str, model: Model[Any, Any]) -> bytes:
     return value.to_bytes()
 
 
-@deserialize_attr.register(TextEncoder)
+@deserialize_attr.register(TextFeaturiser)
 def _deserialize_encoder(
-    default: TextEncoder, value: bytes, name: str, model: Model[Any, Any]
-) -> TextEncoder:
+    default: TextFeaturiser, value: bytes, name: str, model: Model[Any, Any]
+) -> TextFeaturiser:
     return default.from_bytes(value)

@@ -9,10 +9,10 @@ from spacy.tokens import Doc
 from thinc.api import Model
 
 from ..errors import Warnings
-from ..log import logger
-from .batches import TextEncoder
+from ..util.log import logger
+from .batches import TextFeaturiser
 from .options import TableOptions
-from .upstream import Tok2Vec
+from .tok2vec import Tok2Vec
 from .vocabulary import Column
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def shim_of(model: Model[Any, Any]) -> "TorchShim":
 
 
 def shims_of(model: Model[Any, Any]) -> "list[TorchShim]":
-    """Those of a model's network and of an encoder that is a layer of the model."""
+    """Those of a model's network and of an featuriser that is a layer of the model."""
     from ..nn.shim import TorchShim
 
     shims = [shim for node in model.walk() for shim in node.shims]
@@ -62,7 +62,7 @@ def tok2vec_of(model: Model[Any, Any]) -> Tok2Vec | None:
 def initialise_network(
     model: Model[Any, Any],
     docs: list[Doc],
-    encoder: TextEncoder,
+    featuriser: TextFeaturiser,
     options: TableOptions,
     columns: Mapping[str, Column],
     sizes: Mapping[str, Any],
@@ -71,7 +71,7 @@ def initialise_network(
     """Build a model's network, and its tok2vec where it has one.
 
     docs: of the training corpus.
-    encoder: what the network's numbers mean.
+    featuriser: what the network's numbers mean.
     columns: the tables that it embeds, under the names that it knows them by.
     sizes: what else it is built by, beside its options: `upstream_width` comes from the tok2vec.
     name: of the component, for what is logged.
@@ -82,7 +82,7 @@ def initialise_network(
     tok2vec = tok2vec_of(model)
     if tok2vec is not None:
         tok2vec.initialize(X=list(islice((doc for doc in docs if len(doc)), SAMPLE)))
-    model.attrs["encoder"] = encoder
+    model.attrs["featuriser"] = featuriser
     model.attrs["packed"] = False  # as a compact network is saved
     tables = {
         name: {

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ..errors import Errors
-from ..options import Options, option
+from ..util.options import Options, option
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..options import Options
+from ..util.options import Options
 from ..vectors import TextVectors, VectorSource
-from .codes import Codes, bigram_codes, char_codes, normalise_word, text_codes, word_codes
+from .hashing import Hashes, hash_bigrams, hash_characters, hash_entries, hash_words, normalise_word
 from .options import TableOptions
 from .units import Ints
 
@@ -21,15 +21,15 @@ _TEXTS_AT_ONCE = 2000
 class KeyIndex:
     """Numbers for characters, bigrams or words: sorted `codes` → keys 1 to N, trained ones first.
 
-    A code is a code point, two of them, or what the encoder makes of a word.
+    A code is a code point, two of them, or what the featuriser makes of a word.
     """
 
-    codes: Codes  # [N] sorted
+    codes: Hashes  # [N] sorted
     keys: Ints  # [N]
     n_trained: int
 
     @classmethod
-    def build(cls, trained: Codes, pretrained: Codes) -> "KeyIndex":
+    def build(cls, trained: Hashes, pretrained: Hashes) -> "KeyIndex":
         """trained: codes that get a trained vector; pretrained: codes with a pretrained one."""
         ordered = np.concatenate([trained, np.setdiff1d(pretrained, trained)])
         order = np.argsort(ordered)
@@ -48,7 +48,7 @@ class KeyIndex:
         codes = self.codes[chosen]
         return KeyIndex(codes, np.arange(1, len(codes) + 1), 0)
 
-    def look_up(self, codes: Codes) -> Ints:
+    def look_up(self, codes: Hashes) -> Ints:
         """[N] → [N] keys, 0 for unknown codes."""
         if not len(self.codes):
             return np.zeros(len(codes), dtype=np.int64)
@@ -86,7 +86,7 @@ def unpack(data: Mapping[str, Any], options: Options) -> dict[str, KeyIndex]:
     }
 
 
-def _index(codes: Codes, keys: Ints | None, n_trained: int) -> KeyIndex:
+def _index(codes: Hashes, keys: Ints | None, n_trained: int) -> KeyIndex:
     return KeyIndex(codes, np.arange(1, len(codes) + 1) if keys is None else keys, n_trained)
 
 
@@ -94,12 +94,12 @@ def _index(codes: Codes, keys: Ints | None, n_trained: int) -> KeyIndex:
 class Pretrained:
     """Pretrained vectors [N, d] of some codes; N may be 0."""
 
-    codes: Codes
+    codes: Hashes
     vectors: NDArray[np.float32]
 
     @classmethod
     def select(
-        cls, found: TextVectors | None, codes: Codes, places: Ints, options: TableOptions
+        cls, found: TextVectors | None, codes: Hashes, places: Ints, options: TableOptions
     ) -> "Pretrained":
         """codes[i] is the code of vector number places[i]; the first of equal codes counts."""
         if found is None:
@@ -122,7 +122,7 @@ class Pretrained:
         """The vectors of characters (size 1) or bigrams (size 2)."""
         found = source.read(lambda key: len(key) == size) if source is not None else None
         keys = found.keys if found is not None else []
-        codes, places = text_codes(keys, size, normalise_numbers)
+        codes, places = hash_entries(keys, size, normalise_numbers)
         return cls.select(found, codes, places, options)
 
     @classmethod
@@ -141,7 +141,7 @@ class Pretrained:
         forms = (normalise_word(key, lower_case, normalise_numbers) for key in keys)
         exact = np.array([form == key for form, key in zip(forms, keys, strict=True)], dtype=bool)
         places = np.argsort(~exact, kind="stable")
-        codes = word_codes(keys, lower_case=lower_case, normalise_numbers=normalise_numbers)
+        codes = hash_words(keys, lower_case=lower_case, normalise_numbers=normalise_numbers)
         return cls.select(found, codes[places], places, options)
 
 
@@ -175,7 +175,7 @@ class Column:
         return cls(KeyIndex.build(frequent, pretrained.codes), pretrained, coverage)
 
 
-def _coverage(counts: Counter[int], codes: Codes) -> float:
+def _coverage(counts: Counter[int], codes: Hashes) -> float:
     known = codes.tolist()
     return sum(counts[code] for code in known) / max(1, counts.total())
 
@@ -184,7 +184,7 @@ def count_characters(texts: Sequence[str], normalise_numbers: bool = False) -> C
     """How often characters occur in the texts, by code."""
     counts: Counter[int] = Counter()
     for some in batches_of_texts(texts):
-        add_counts(counts, char_codes("".join(some), normalise_numbers))
+        add_counts(counts, hash_characters("".join(some), normalise_numbers))
     return counts
 
 
@@ -192,15 +192,15 @@ def count_bigrams(texts: Sequence[str], normalise_numbers: bool = False) -> Coun
     """How often bigrams occur in the texts, by code; that of a text's end is one, too."""
     counts: Counter[int] = Counter()
     for some in batches_of_texts(texts):
-        codes = char_codes("".join(some), normalise_numbers)
-        add_counts(counts, bigram_codes(codes, np.cumsum([len(text) for text in some]) - 1))
+        codes = hash_characters("".join(some), normalise_numbers)
+        add_counts(counts, hash_bigrams(codes, np.cumsum([len(text) for text in some]) - 1))
     return counts
 
 
 def count_words(words: Iterable[str], *, lower_case: bool, normalise_numbers: bool) -> Counter[int]:
     """How often words occur, by code."""
     words = Counter(words)
-    codes = word_codes(words, lower_case=lower_case, normalise_numbers=normalise_numbers)
+    codes = hash_words(words, lower_case=lower_case, normalise_numbers=normalise_numbers)
     counts: Counter[int] = Counter()
     for code, times in zip(codes.tolist(), words.values(), strict=True):
         counts[code] += times

@@ -12,7 +12,7 @@ from spacy.language import Language
 from thinc.api import Optimizer
 from torch import Tensor
 
-from ..checkpoints import read_checkpoint, save_tensors, write_checkpoint
+from ..util.checkpoints import read_checkpoint, save_tensors, write_checkpoint
 from .parameters import load_encoders, load_optimizer, save_encoders, save_optimizer
 
 CHECKPOINTS = "checkpoints"

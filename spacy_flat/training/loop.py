@@ -28,11 +28,11 @@ from spacy.util import registry, resolve_dot_names
 from thinc.api import Optimizer, fix_random_seed
 from wasabi.printer import Printer
 
-from ..files import remove_unfinished, replacing_folder
 from ..nn.workers import Workers
+from ..util.files import remove_unfinished, replacing_folder
 from .checkpoint import Progress, Saved, save
 from .randomness import random_state, set_random_state, with_own_randomness
-from .sharing import add_up_gradients, keep_pace, make_alike, meet, part_of
+from .sharing import add_up_gradients, broadcast_weights, part_of, register_labels, skip_steps
 
 Batch = Sequence[Example]
 Scores = dict[str, Any]
@@ -92,7 +92,7 @@ class Run:
         """Train. After each step, what `spacy train` tells its logger, and whether it is the best
         so far: None where it was not evaluated."""
         self._restore()
-        make_alike(self.nlp, self.workers)
+        broadcast_weights(self.nlp, self.workers)
         progress = self.progress
         for number, (epoch, batch) in enumerate(self.batches, progress.steps):
             if self._is_over():
@@ -184,10 +184,10 @@ class Run:
 
     def _add_gradients(self, batch: Batch) -> None:
         """Those of this worker's part."""
-        meet(self.nlp, batch, self.frozen, self.workers)
+        register_labels(self.nlp, batch, self.frozen, self.workers)
         part = part_of(batch, self.workers)
         if not part:
-            keep_pace(self.nlp, self.frozen)
+            skip_steps(self.nlp, self.frozen)
             return
         self.nlp.update(
             part,

@@ -29,7 +29,7 @@ def part_of(batch: Sequence[Example], workers: Workers) -> list[Example]:
     return part
 
 
-def make_alike(nlp: Language, workers: Workers) -> None:
+def broadcast_weights(nlp: Language, workers: Workers) -> None:
     """Give all workers the first one's weights.
 
     Raises ValueError (F443) where their networks have other sizes.
@@ -44,16 +44,18 @@ def make_alike(nlp: Language, workers: Workers) -> None:
     broadcast([parameter.weights() for parameter in parameters])
 
 
-def meet(nlp: Language, batch: Sequence[Example], exclude: Sequence[str], workers: Workers) -> None:
+def register_labels(
+    nlp: Language, batch: Sequence[Example], exclude: Sequence[str], workers: Workers
+) -> None:
     """Let all workers know what is new in a batch, such as a label of one example."""
     if workers.size == 1:
         return
     pipes = _learning(nlp, exclude)
     before = [getattr(pipe, "labels", ()) for pipe in pipes]
     for pipe in pipes:
-        pipe.meet(batch)
+        pipe.register_labels(batch)
     if before != [getattr(pipe, "labels", ()) for pipe in pipes]:
-        make_alike(nlp, workers)
+        broadcast_weights(nlp, workers)
 
 
 def add_up_gradients(nlp: Language, workers: Workers) -> None:
@@ -71,11 +73,11 @@ def add_up_gradients(nlp: Language, workers: Workers) -> None:
             parameter.set_gradient(gradient)
 
 
-def keep_pace(nlp: Language, exclude: Sequence[str]) -> None:
+def skip_steps(nlp: Language, exclude: Sequence[str]) -> None:
     """What a worker does that has no example of a small batch: answer when the others add up what
     their losses are means over."""
     for pipe in _learning(nlp, exclude):
-        pipe.learn_nothing({})
+        pipe.skip_step({})
 
 
 def _learning(nlp: Language, exclude: Sequence[str]) -> list[NetworkPipe]:

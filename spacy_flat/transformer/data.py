@@ -14,7 +14,7 @@ from thinc.types import Ragged
 from transformers.utils.generic import ModelOutput
 
 from ..text.units import Ints
-from .pieces import PieceEncoder
+from .pieces import PieceFeaturiser
 
 
 class CharacterBatch(FullTransformerBatch):
@@ -29,7 +29,7 @@ class CharacterBatch(FullTransformerBatch):
 
 
 def character_batch(
-    docs: Sequence[Doc], texts: Sequence[str], encoder: PieceEncoder, vectors: Any
+    docs: Sequence[Doc], texts: Sequence[str], encoder: PieceFeaturiser, vectors: Any
 ) -> CharacterBatch:
     """vectors: [N, D] of the characters of the texts, which are those of the Docs' tokens."""
     ends = np.cumsum([len(text) for text in texts]).tolist()
@@ -52,7 +52,7 @@ def data_of_gradient(gradient: Any, data: TransformerData) -> TransformerData:
     return TransformerData(data.wordpieces, _output(gradient[None]), data.align)
 
 
-def _data(doc: Doc, text: str, encoder: PieceEncoder, vectors: Any) -> TransformerData:
+def _data(doc: Doc, text: str, encoder: PieceFeaturiser, vectors: Any) -> TransformerData:
     if not len(doc):
         return TransformerData.empty()
     return TransformerData(_pieces(text, encoder), _output(vectors), _align(_lengths(doc)))
@@ -72,7 +72,7 @@ def _align(lengths: Any) -> Ragged:
     return Ragged(places, lengths.astype("i"))
 
 
-def _pieces(text: str, encoder: PieceEncoder) -> WordpieceBatch:
+def _pieces(text: str, encoder: PieceFeaturiser) -> WordpieceBatch:
     pieces: Any = encoder.pieces(text)[None]
     mask: Any = np.ones(pieces.shape, dtype="f")
     return WordpieceBatch([list(text)], pieces, mask, [len(text)], None)

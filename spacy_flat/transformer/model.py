@@ -11,9 +11,9 @@ from thinc.api import Model, chain, torch2xp
 from thinc.types import Floats2d, Ragged
 
 from ..errors import Errors
-from ..text.upstream import Tok2Vec, require_read, token_of_unit
+from ..text.tok2vec import Tok2Vec, require_read, token_of_unit
 from .options import CharacterTransformerOptions
-from .pieces import PieceEncoder
+from .pieces import PieceFeaturiser
 
 if TYPE_CHECKING:
     from spacy_transformers import FullTransformerBatch, TransformerData
@@ -62,7 +62,7 @@ def build_character_transformer(
         attrs={
             "name": name,
             "options": network,
-            "encoder": PieceEncoder(),
+            "featuriser": PieceFeaturiser(),
             "tokenizer_config": tokenizer_config,
             "transformer_config": transformer_config,
             "replace_listener": with_data,
@@ -155,7 +155,7 @@ def load_encoder(model: TransformerModel, X: object = None, Y: object = None) ->
     if model.has_dim("nO") and width != model.get_dim("nO"):  # to which others have adapted
         words = {"name": name, "width": width, "wanted": model.get_dim("nO")}
         raise ValueError(Errors.F377.format(**words))
-    model.attrs["encoder"] = PieceEncoder.of(tokenizer, name)
+    model.attrs["featuriser"] = PieceFeaturiser.of(tokenizer, name)
     model.attrs["packed"] = False
     plain = {**config.to_dict(), "_name_or_path": "", "torch_dtype": "float32"}
     _shim(model).adopt(
@@ -181,13 +181,13 @@ def read_characters(
     `TransformerData`, and a token's pieces are its characters."""
     from .data import character_batch
 
-    shim, encoder, options = _shim(model), model.attrs["encoder"], model.attrs["options"]
+    shim, featuriser, options = _shim(model), model.attrs["featuriser"], model.attrs["options"]
     if is_train:
         shim.settle()
     texts = [characters_of(doc) for doc in docs]
     learns = is_train and options.tuned and shim.learns
     with shim.training() if learns else shim.predicting() as network:
-        vectors = network(encoder.batches(texts, options))
+        vectors = network(featuriser.batches(texts, options))
     if learns:
         shim.await_gradient()
 
@@ -198,7 +198,7 @@ def read_characters(
         return docs
 
     array = torch2xp(vectors.detach(), ops=model.ops)
-    return character_batch(docs, texts, encoder, array), backprop
+    return character_batch(docs, texts, featuriser, array), backprop
 
 
 def characters_of(doc: Doc) -> str:

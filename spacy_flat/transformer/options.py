@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ..errors import Errors
-from ..options import Options, option
+from ..util.options import Options, option
 
 Layers = Literal["last", "mean_of_last_four"]
 

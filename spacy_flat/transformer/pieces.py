@@ -12,7 +12,7 @@ import numpy as np
 import srsly
 
 from ..errors import Errors
-from ..text.batches import TextEncoder, group_by_cost
+from ..text.batches import TextFeaturiser, group_by_cost
 from ..text.units import Ints
 from .batch import PieceBatch
 from .options import CharacterTransformerOptions
@@ -48,7 +48,7 @@ def windows_of(length: int, width: int, overlap: int) -> list[Window]:
 
 
 @dataclass
-class PieceEncoder(TextEncoder):
+class PieceFeaturiser(TextFeaturiser):
     """One piece a character, whatever the encoder's own tokenizer would join or leave out.
 
     Each character is given to the tokenizer by itself, so that the tokenizer's lower case and the
@@ -66,7 +66,7 @@ class PieceEncoder(TextEncoder):
     _known: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
-    def of(cls, tokenizer: Any, name: str) -> "PieceEncoder":
+    def of(cls, tokenizer: Any, name: str) -> "PieceFeaturiser":
         """Of a tokenizer of transformers'.
 
         name: of the encoder, for errors.
@@ -87,8 +87,8 @@ class PieceEncoder(TextEncoder):
         numbers = [self.begin, self.end, self.unknown, self.padding]
         return bytes(srsly.msgpack_dumps([self.tokenizer, *numbers]))
 
-    def from_bytes(self, data: bytes) -> "PieceEncoder":
-        return PieceEncoder(*srsly.msgpack_loads(data))
+    def from_bytes(self, data: bytes) -> "PieceFeaturiser":
+        return PieceFeaturiser(*srsly.msgpack_loads(data))
 
     def pieces(self, text: str) -> Ints:
         """[characters] numbers in the vocabulary."""

@@ -13,10 +13,10 @@ from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Config, Optimizer
 
-from ..arguments import require, require_count
 from ..errors import Errors, Warnings
-from ..log import logger
 from ..pipe import NetworkPipe, is_bool, is_number, mean_loss, setting
+from ..util.arguments import require, require_count
+from ..util.log import logger
 from .corpus import is_scored_only, translated
 from .decoding import MAX_BEAM, MAX_PENALTY, MAX_RATIO, MIN_RATIO, Decoding
 from .entities import load_reader, with_found
@@ -24,7 +24,7 @@ from .model import Pair, Predictions, Seq2SeqModel, encoder_of, initialise, log_
 from .names import NameTable, Protected, common_names, is_name_list, protected, with_terms
 from .scores import make_scorer
 from .training import Texts, all_texts, draw_slots, encode, joined
-from .vocabulary import PairEncoder
+from .vocabulary import PairFeaturiser
 from .writing import Translation, translate
 
 if TYPE_CHECKING:
@@ -356,14 +356,16 @@ class Seq2SeqTranslator(NetworkPipe):
         texts = joined(all_texts(examples), self.join_rate, self._longest)
         pairs = self._learnable(texts, self._known_names(), self.placeholder_rate)
         if not pairs:
-            return self.learn_nothing(losses)
+            return self.skip_step(losses)
         predictions, backprop = self.model.begin_update(pairs)
         network, n_predicted = network_of(self.model), predictions.n_predicted
         batch_losses = (
             network.loss(part.scores, part.batch.targets) / n_predicted
             for part in predictions.batches
         )
-        return self.learn(batch_losses, n_predicted, losses, sgd, lambda: backprop(predictions))
+        return self.train_step(
+            batch_losses, n_predicted, losses, sgd, lambda: backprop(predictions)
+        )
 
     @property
     def _longest(self) -> int:
@@ -373,9 +375,9 @@ class Seq2SeqTranslator(NetworkPipe):
         self, texts: Iterable[Texts], names: NameTable | None = None, share: float = 0.0
     ) -> list[Pair]:
         """Those pairs that are not too long; `names` and `share` as in `encode`."""
-        encoder, longest = encoder_of(self.model), self._longest
+        featuriser, longest = encoder_of(self.model), self._longest
         short = (each for each in texts if len(each.source) <= longest)
-        pairs = (encode(each, encoder, names, share) for each in short)
+        pairs = (encode(each, featuriser, names, share) for each in short)
         return [pair for pair in pairs if max(map(len, pair)) <= longest + 2]
 
     def get_loss(
@@ -409,12 +411,12 @@ class Seq2SeqTranslator(NetworkPipe):
         if names is not None:
             self.names = names
         options = encoder_of(self.model).options
-        encoder = PairEncoder.learn(
+        featuriser = PairFeaturiser.build(
             options, [each.source for each in texts], [each.target for each in texts]
         )
-        initialise(self.model, encoder)
+        initialise(self.model, featuriser)
         self._check_texts(texts)
-        self._report(encoder, texts)
+        self._report(featuriser, texts)
 
     def _check_texts(self, texts: Sequence[Texts]) -> None:
         """Warn of what can't be learnt. Raises ValueError (F400) where all texts are too long."""
@@ -431,15 +433,15 @@ class Seq2SeqTranslator(NetworkPipe):
         if self.carry_names and not any(draw_slots(each, names, rate > 0, 1) for each in texts):
             warnings.warn(Warnings.W401.format(name=self.name), stacklevel=2)
 
-    def _report(self, encoder: PairEncoder, texts: Sequence[Texts]) -> None:
-        unit = "pieces" if encoder.options.source == "bpe" else "characters"
+    def _report(self, featuriser: PairFeaturiser, texts: Sequence[Texts]) -> None:
+        unit = "pieces" if featuriser.options.source == "bpe" else "characters"
         logger.info(
             "%s: %s pairs; source %s %s, target %s pieces",
             self.name,
             f"{len(texts):,}",
-            f"{len(encoder.source):,}",
+            f"{len(featuriser.source):,}",
             unit,
-            f"{len(encoder.target):,}",
+            f"{len(featuriser.target):,}",
         )
 
 

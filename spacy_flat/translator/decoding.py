@@ -14,9 +14,9 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from ..arguments import require, require_count
 from ..errors import Errors
 from ..text.units import Ints
+from ..util.arguments import require, require_count
 from .batch import Side, like_lengths
 from .keys import END, NAMES, START
 

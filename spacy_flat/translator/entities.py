@@ -6,7 +6,7 @@ from spacy.language import Language
 from spacy.tokens import Span
 
 from ..errors import Errors
-from ..loading import load_on_device
+from ..util.loading import load_on_device
 from .annotations import TranslationEnt
 
 

@@ -10,8 +10,8 @@ from spacy import displacy
 from spacy.displacy.render import DEFAULT_LABEL_COLORS
 from spacy.tokens import Doc
 
-from ..colours import COLOURS
-from ..page import page_of_columns
+from ..viz.colours import COLOURS
+from ..viz.page import page_of_columns
 from .annotations import translation_ents
 from .names import bare_span
 

@@ -13,7 +13,7 @@ from ..text.units import Ints
 from .batch import PairBatch, like_lengths
 from .decoding import Decoding, Hypothesis, Source, decode
 from .options import Seq2SeqOptions, TranslationOptions
-from .vocabulary import PairEncoder
+from .vocabulary import PairFeaturiser
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -59,13 +59,15 @@ def build_seq2seq(network: Seq2SeqOptions, text: TranslationOptions) -> Seq2SeqM
     from .network import Seq2Seq
 
     build = partial(Seq2Seq.from_config, network)
-    return make_model("seq2seq", forward, network, PairEncoder.empty(text), build)
+    return make_model("seq2seq", forward, network, PairFeaturiser.empty(text), build)
 
 
-def initialise(model: Seq2SeqModel, encoder: PairEncoder) -> None:
+def initialise(model: Seq2SeqModel, featuriser: PairFeaturiser) -> None:
     """Build the network for what the training pairs taught."""
-    model.attrs["encoder"] = encoder
-    shim_of(model).initialise({"options": model.attrs["options"].fixed(), "sizes": encoder.sizes})
+    model.attrs["featuriser"] = featuriser
+    shim_of(model).initialise(
+        {"options": model.attrs["options"].fixed(), "sizes": featuriser.sizes}
+    )
 
 
 def forward(
@@ -88,8 +90,8 @@ def forward(
     return Predictions(batches(), n_predicted), lambda _: []
 
 
-def encoder_of(model: Seq2SeqModel) -> PairEncoder:
-    return cast("PairEncoder", model.attrs["encoder"])
+def encoder_of(model: Seq2SeqModel) -> PairFeaturiser:
+    return cast("PairFeaturiser", model.attrs["featuriser"])
 
 
 def network_of(model: Seq2SeqModel) -> "Seq2Seq":

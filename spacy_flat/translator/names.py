@@ -14,7 +14,7 @@ from spacy.tokens import Doc, Span
 from spacy.util import filter_spans
 
 from ..errors import Errors
-from ..files import read_text_lines
+from ..util.files import read_text_lines
 
 # Labels of entities that are written in pinyin, in the corpora that are known by name and in
 # spaCy's pipelines.

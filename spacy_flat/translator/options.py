@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ..options import Options, option
+from ..util.options import Options, option
 
 Norm = Literal["pre", "post"]
 PositionKind = Literal["sinusoidal", "learned", "relative"]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from .names import HAN, LATIN, Protected
-from .vocabulary import PairEncoder, Slot
+from .vocabulary import PairFeaturiser, Slot
 
 SENTENCE_END = re.compile(r"""[。！？!?]+[”’」』）)"']*|\n""")
 NUMBER = re.compile(r"\d[\d.,]*")
@@ -42,26 +42,26 @@ class Part(NamedTuple):
         return not any(each.isalnum() for stretch in between for each in stretch)
 
 
-def split(text: str, names: Sequence[Protected], encoder: PairEncoder) -> list[Part]:
+def split(text: str, names: Sequence[Protected], featuriser: PairFeaturiser) -> list[Part]:
     """The parts of a text; none of white space alone.
 
     Sentences end at 。！？ and at line ends. Those that have more than `max_length` characters, or
     more names than there are placeholders, are cut behind a comma, if possible. No name is cut: one
     that is longer is a part of its own. Words in Latin letters, numbers, and characters that the
-    encoder does not know are names, too, that are called what they are, with marks as English
+    featuriser does not know are names, too, that are called what they are, with marks as English
     writes them; but not Chinese characters, which no reader of the translation knows.
 
     names: sorted, without overlaps.
     """
     ends = [match.end() for match in SENTENCE_END.finditer(text)]
     ends = sorted({*_outside(ends, names), len(text)})
-    names = sorted([*names, *_copied(text, names, ends, encoder)], key=lambda name: name.start)
+    names = sorted([*names, *_copied(text, names, ends, featuriser)], key=lambda name: name.start)
     starts = [name.start for name in names]
     parts = []
     start = 0
     for end in ends:
         own = names[bisect_left(starts, start) : bisect_left(starts, end)]
-        parts += list(_cut(text, start, end, own, encoder))
+        parts += list(_cut(text, start, end, own, featuriser))
         start = end
     return parts
 
@@ -72,9 +72,9 @@ def gap(text: str, before: Part, after: Part) -> str:
 
 
 def _cut(
-    text: str, start: int, end: int, names: Sequence[Protected], encoder: PairEncoder
+    text: str, start: int, end: int, names: Sequence[Protected], featuriser: PairFeaturiser
 ) -> Iterator[Part]:
-    options = encoder.options
+    options = featuriser.options
     commas: list[int] | None = None
     first = 0  # of the names behind `start`
     while end - start > options.max_length or len(names) - first > options.placeholders:
@@ -131,12 +131,12 @@ def _outside(places: Sequence[int], names: Sequence[Protected]) -> list[int]:
 
 
 def _copied(
-    text: str, names: Sequence[Protected], ends: Sequence[int], encoder: PairEncoder
+    text: str, names: Sequence[Protected], ends: Sequence[int], featuriser: PairFeaturiser
 ) -> Iterator[Protected]:
-    """Stretches of characters, but for Chinese ones, that the encoder does not know, and of words
+    """Stretches of non-Chinese characters that the featuriser does not know, and of words
     in Latin letters and numbers, not beyond ends of sentences."""
     taken = {place for name in names for place in range(name.start, name.end)}
-    found = {place for place in encoder.unknown(text).tolist() if not HAN.match(text[place])}
+    found = {place for place in featuriser.unknown(text).tolist() if not HAN.match(text[place])}
     for word in LATIN.finditer(text):
         places = range(*word.span())
         if not may_change(text, *word.span()) or not found.isdisjoint(places):

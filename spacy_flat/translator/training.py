@@ -12,7 +12,7 @@ from .annotations import gold_translation
 from .model import Pair
 from .names import DIVISIONS, LATIN, NameTable, Protected, places
 from .sentences import may_change
-from .vocabulary import PairEncoder, Slot
+from .vocabulary import PairFeaturiser, Slot
 
 Span = tuple[int, int]
 
@@ -56,7 +56,7 @@ def joined(pairs: Sequence[Texts], share: float, longest: int) -> list[Texts]:
 
 
 def encode(
-    texts: Texts, encoder: PairEncoder, names: NameTable | None = None, share: float = 0.0
+    texts: Texts, featuriser: PairFeaturiser, names: NameTable | None = None, share: float = 0.0
 ) -> Pair:
     """A pair of texts as numbers.
 
@@ -65,7 +65,7 @@ def encode(
         times these are the first ones, as in prediction, else they are drawn, too, so that all of
         them are learnt, however few names a sentence has; in the order of the source.
     """
-    most = encoder.options.placeholders
+    most = featuriser.options.placeholders
     slots = draw_slots(texts, names, share, most) if names is not None else []
     numbers = list(range(len(slots)))
     if random.random() < 0.5:
@@ -73,8 +73,8 @@ def encode(
     source = [Slot(*own, number) for number, (own, _) in zip(numbers, slots, strict=True)]
     target = [Slot(*other, number) for number, (_, other) in zip(numbers, slots, strict=True)]
     return Pair(
-        encoder.source_keys(texts.source, source),
-        encoder.target_keys(texts.target, sorted(target)),
+        featuriser.source_keys(texts.source, source),
+        featuriser.target_keys(texts.target, sorted(target)),
     )
 
 

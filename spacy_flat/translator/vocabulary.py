@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import srsly
 
-from ..text.batches import TextEncoder
-from ..text.codes import char_codes
+from ..text.batches import TextFeaturiser
+from ..text.hashing import hash_characters
 from ..text.units import Ints, Unit
 from ..text.vocabulary import KeyIndex, count_characters, pack, unpack
 from .keys import END, NAMES, START, UNKNOWN
@@ -44,7 +44,7 @@ class Characters:
     index: KeyIndex
 
     @classmethod
-    def learn(cls, texts: Sequence[str], min_freq: int) -> Characters:
+    def build(cls, texts: Sequence[str], min_freq: int) -> Characters:
         counts = count_characters(texts)
         known = [code for code, times in counts.items() if times >= min_freq]
         codes = np.array(sorted(known), dtype=np.uint64)
@@ -55,7 +55,7 @@ class Characters:
 
     def numbers(self, text: str) -> Ints:
         """[L] numbers from 1 on, 0 for unknown characters."""
-        return self.index.look_up(char_codes(text, normalise_numbers=False))
+        return self.index.look_up(hash_characters(text, normalise_numbers=False))
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Pieces:
     data: str
 
     @classmethod
-    def learn(cls, texts: Sequence[str], size: int) -> Pieces:
+    def build(cls, texts: Sequence[str], size: int) -> Pieces:
         """Learn at most `size` pieces."""
         from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
@@ -105,7 +105,7 @@ class Pieces:
 
 
 @dataclass(frozen=True)
-class PairEncoder(TextEncoder):
+class PairFeaturiser(TextFeaturiser):
     """Turns both sides of pairs into numbers, and numbers into translations.
 
     chinese: the Chinese characters of the training translations: no others are written. None in
@@ -118,24 +118,24 @@ class PairEncoder(TextEncoder):
     chinese: str | None = None
 
     @classmethod
-    def empty(cls, options: TranslationOptions) -> PairEncoder:
+    def empty(cls, options: TranslationOptions) -> PairFeaturiser:
         return cls(options, Characters(KeyIndex.empty()), Pieces(""))
 
     @classmethod
-    def learn(
+    def build(
         cls, options: TranslationOptions, sources: Sequence[str], targets: Sequence[str]
-    ) -> PairEncoder:
+    ) -> PairFeaturiser:
         """Take stock of the training texts."""
         source: Characters | Pieces
         chinese = "".join(sorted({each for text in targets for each in "".join(HAN.findall(text))}))
         if options.shared:
-            source = target = Pieces.learn([*sources, *targets], options.target_pieces)
+            source = target = Pieces.build([*sources, *targets], options.target_pieces)
             return cls(options, source, target, chinese)
         if options.source == "bpe":
-            source = Pieces.learn(sources, options.source_pieces)
+            source = Pieces.build(sources, options.source_pieces)
         else:
-            source = Characters.learn(sources, options.char_min_freq)
-        return cls(options, source, Pieces.learn(targets, options.target_pieces), chinese)
+            source = Characters.build(sources, options.char_min_freq)
+        return cls(options, source, Pieces.build(targets, options.target_pieces), chinese)
 
     @property
     def unit(self) -> Unit:
@@ -185,7 +185,7 @@ class PairEncoder(TextEncoder):
             data["characters"] = pack({"index": self.source.index}, self.options)
         return bytes(srsly.msgpack_dumps(data))
 
-    def from_bytes(self, data: bytes) -> PairEncoder:
+    def from_bytes(self, data: bytes) -> PairFeaturiser:
         saved = srsly.msgpack_loads(data)
         self.options.check_fixed(saved["options"])
         target = Pieces(saved["target"])
@@ -193,7 +193,7 @@ class PairEncoder(TextEncoder):
             source: Characters | Pieces = Characters(**unpack(saved["characters"], self.options))
         else:
             source = Pieces(saved["source"])
-        return PairEncoder(self.options, source, target, saved.get("chinese"))
+        return PairFeaturiser(self.options, source, target, saved.get("chinese"))
 
     def _marked(self, side: Characters | Pieces, text: str, slots: Sequence[Slot]) -> list[Ints]:
         parts = []

@@ -12,7 +12,7 @@ from .decoding import Decoding, Hypothesis, Source
 from .model import Seq2SeqModel, encoder_of, write
 from .names import Protected, with_names
 from .sentences import MARKS, Part, gap, split
-from .vocabulary import PairEncoder
+from .vocabulary import PairFeaturiser
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ def translate(
 
     names: of each text, sorted, without overlaps.
     """
-    encoder = encoder_of(model)
-    parts = [split(text, own, encoder) for text, own in zip(texts, names, strict=True)]
+    featuriser = encoder_of(model)
+    parts = [split(text, own, featuriser) for text, own in zip(texts, names, strict=True)]
     # A sentence that comes more than once is translated once.
     sources: dict[tuple[bytes, int], Source] = {}
     keys = []
@@ -62,7 +62,7 @@ def translate(
         for part in own:
             key = None
             if not part.is_copied(text):
-                found = encoder.source_keys(text[part.start : part.end], part.slots)
+                found = featuriser.source_keys(text[part.start : part.end], part.slots)
                 key = found.tobytes(), len(part.names)
                 sources.setdefault(key, Source(found, len(part.names)))
             keys.append(key)
@@ -74,19 +74,19 @@ def translate(
         for part in own:
             key = next(following)
             hypotheses = None if key is None else written[key]
-            choices.append(_spelled(text, part, hypotheses, encoder)[:n_best])
+            choices.append(_spelled(text, part, hypotheses, featuriser)[:n_best])
         translations.append([_joined(text, own, each) for each in _best(choices, n_best)])
     return translations
 
 
 def _spelled(
-    text: str, part: Part, hypotheses: Sequence[Hypothesis] | None, encoder: PairEncoder
+    text: str, part: Part, hypotheses: Sequence[Hypothesis] | None, featuriser: PairFeaturiser
 ) -> list[Spelled]:
     if hypotheses is None:
         return [_copied(text, part)]
     found: dict[str, Spelled] = {}  # several hypotheses may spell the same
     for each in hypotheses:
-        spelled = Spelled(each.score, *encoder.spell(each.keys, part.names))
+        spelled = Spelled(each.score, *featuriser.spell(each.keys, part.names))
         found.setdefault(spelled.text, spelled)
     return list(found.values())
 

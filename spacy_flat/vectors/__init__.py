@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ..errors import Errors
-from ..files import require_exists
+from ..util.files import require_exists
 from .binary import read_binary
 from .spacy import read_spacy
 from .table import Keep, TextVectors

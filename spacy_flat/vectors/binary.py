@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors
-from ..files import ByteStream, open_file, reading
+from ..util.files import ByteStream, open_file, reading
 from .table import Keep, TextVectors
 
 PIECE = 1 << 20  # bytes read at once

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import Errors
-from ..files import decode, read_lines
+from ..util.files import decode, read_lines
 from .table import FLOAT32_MAX, Keep, TextVectors
 
 Lines = Iterator[tuple[int, bytes]]

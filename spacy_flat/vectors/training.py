@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from ..errors import Errors, Warnings
-from ..files import decode, read_lines, replacing
+from ..util.files import decode, read_lines, replacing
 from .text import key_in_text
 
 Kind = Literal["char", "bigram", "word"]

@@ -13,7 +13,7 @@ from spacy_flat.annotate.actor import Annotator
 from spacy_flat.annotate.addresses import Folder
 from spacy_flat.annotate.settings import Settings
 from spacy_flat.annotate.shards import Attempt, prepare
-from spacy_flat.files import locked
+from spacy_flat.util.files import locked
 
 from .conftest import CODE, Annotate, failed, make_pipeline, table, write_lines
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from spacy_flat.cli import app
 from spacy_flat.cli.compact import bytes_of
-from spacy_flat.compaction import size_of_folder
+from spacy_flat.compress.compactor import size_of_folder
 
 MODEL = "training/zh_flat_demo/model-best"
 TRAIN = "corpus/demo/train.spacy"

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from spacy_flat.cli import app
 from spacy_flat.cli.curve import Point, Scale, best_point, draw, loss_series, read_log
-from spacy_flat.svg import COLOURS
+from spacy_flat.viz.svg import COLOURS
 
 SVG = "{http://www.w3.org/2000/svg}"
 

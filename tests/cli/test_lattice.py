@@ -18,7 +18,7 @@ from spacy_flat.cli import app
 from spacy_flat.cli.lattice import COLUMNS, Row, Span, draw, split_rows, stack, words_in
 from spacy_flat.lexicon import Lexicon
 from spacy_flat.lexicon.sources import Entry
-from spacy_flat.svg import visible
+from spacy_flat.viz.svg import visible
 
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "docs/pictures"

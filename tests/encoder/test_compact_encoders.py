@@ -10,7 +10,7 @@ import torch
 from ner.conftest import TEXTS, TINY, examples_of, found
 from spacy.language import Language
 
-from spacy_flat.compaction import Amount, Bits, Compactor, size_on_disk
+from spacy_flat.compress.compactor import Amount, Bits, Compactor, size_on_disk
 from spacy_flat.nn import compact
 
 from .conftest import Pretrained

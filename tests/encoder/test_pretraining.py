@@ -37,8 +37,8 @@ from spacy_flat.encoder.training import (
     rate_share,
 )
 from spacy_flat.encoder.vocabulary import END, MARKS, MASK, START, UNKNOWN, Characters
-from spacy_flat.files import locked
 from spacy_flat.lexicon import Entry, Lexicon
+from spacy_flat.util.files import locked
 
 from .conftest import OBJECTIVES, WORDS, one_thread, options, run, sentences
 from .damage import damage, full_disk

@@ -19,15 +19,15 @@ from spacy.language import Language
 from spacy.training import Example
 from thinc.api import fix_random_seed
 
-from spacy_flat.compaction import Amount, Bits, Compactor
+from spacy_flat.compress.compactor import Amount, Bits, Compactor
 from spacy_flat.encoder.model import build_encoder
 from spacy_flat.encoder.options import EncoderOptions
 from spacy_flat.encoder.recipes import Objective
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.text.initialise import shim_of, shims_of
 from spacy_flat.text.segments import Segment
+from spacy_flat.text.tok2vec import Tok2VecFeatures, ask_for
 from spacy_flat.text.units import Unit
-from spacy_flat.text.upstream import Upstream, ask_for
 from spacy_flat.training.parameters import save_encoders
 
 from .conftest import OBJECTIVES, Pretrained
@@ -404,8 +404,8 @@ TEXT = "南京市长江大桥来了"
 def read_by(pipe: Any, segmenter: str, text: str) -> torch.Tensor:
     """The vectors that a component's network reads for the characters of a text."""
     doc = blank(segmenter).make_doc(text)
-    unit = pipe.model.attrs["encoder"].unit
-    upstream = Upstream(pipe.model.layers[0], unit, [doc], False, torch.device("cpu"))
+    unit = pipe.model.attrs["featuriser"].unit
+    upstream = Tok2VecFeatures(pipe.model.layers[0], unit, [doc], False, torch.device("cpu"))
     vectors = upstream.of_texts([Segment(0, 0, len(text) if unit == "char" else len(doc))])
     assert vectors is not None
     return vectors

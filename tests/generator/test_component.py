@@ -276,7 +276,7 @@ def test_pretrained_vectors_by_config(tmp_path: Path) -> None:
     nlp.initialize(lambda: examples_of(nlp))
     table = generator(nlp).model.shims[0].module.chars.pretrained
     assert table.shape[1] == 3
-    (key,) = generator(nlp).model.attrs["encoder"].keys("月").tolist()
+    (key,) = generator(nlp).model.attrs["featuriser"].keys("月").tolist()
     assert table[key].tolist() == pytest.approx([0.6, 0, 0.8])
     with pytest.raises(TypeError, match=r"F040.*char_vectors"):
         generator(nlp).initialize(lambda: examples_of(nlp), char_vectors="char.vec")  # type: ignore[arg-type]

@@ -46,7 +46,7 @@ def reference(nlp: Language, text: str) -> list[float]:
     """−ln P of each character of a text and of its end, one step of the equations after the other
     (Hochreiter & Schmidhuber, 1997; Cho et al., 2014)."""
     pipe = generator(nlp)
-    network, encoder = pipe.model.shims[0].module, pipe.model.attrs["encoder"]
+    network, encoder = pipe.model.shims[0].module, pipe.model.attrs["featuriser"]
     options = pipe.model.attrs["options"]
     weights = {name: value.double().numpy() for name, value in network.state_dict().items()}
     table = weights["chars.offsets.weight"][:-1] + weights["chars.pretrained"]
@@ -201,24 +201,24 @@ def test_any_text(trained: Language, text: str) -> None:
 def test_pipe_is_one_by_one(
     trained: Language, texts: list[str], batch_size: int, piece_length: int, batch_characters: int
 ) -> None:
-    encoder = generator(trained).model.attrs["encoder"]
+    encoder = generator(trained).model.attrs["featuriser"]
     expected = [found(trained, [text])[0] for text in texts]
     changes = {"piece_length": piece_length, "batch_characters": batch_characters}
     model = generator(trained).model
-    model.attrs["encoder"] = replace(encoder, options=replace(encoder.options, **changes))
+    model.attrs["featuriser"] = replace(encoder, options=replace(encoder.options, **changes))
     try:
         piped = found(trained, texts, batch_size=batch_size)
     finally:
-        model.attrs["encoder"] = encoder
+        model.attrs["featuriser"] = encoder
     assert same(piped, expected)
 
 
 def test_a_piece_has_no_more_characters_than_asked_for(trained: Language) -> None:
     """Long texts are computed side by side, too, and hardly anything for padding."""
-    encoder = generator(trained).model.attrs["encoder"]
+    encoder = generator(trained).model.attrs["featuriser"]
     options = replace(encoder.options, piece_length=10, batch_characters=30)
     model = generator(trained).model
-    model.attrs["encoder"] = replace(encoder, options=options)
+    model.attrs["featuriser"] = replace(encoder, options=options)
     long = [trained.make_doc("春" * 300)] * 3
     texts = [*TEXTS, "春" * 300, "明" * 9] * 3
     try:
@@ -228,7 +228,7 @@ def test_a_piece_has_no_more_characters_than_asked_for(trained: Language) -> Non
             (3, 1),
         ]
     finally:
-        model.attrs["encoder"] = encoder
+        model.attrs["featuriser"] = encoder
     assert max(part.piece.inputs.size for part in pieces) == 30
     assert max(part.piece.inputs.shape[1] for part in pieces) == 10
     n_predicted = sum(len(text) + 1 for text in texts)

@@ -24,7 +24,7 @@ def test_learns_by_heart(network: dict[str, Any], piece_length: int) -> None:
     add(nlp, network, {"piece_length": piece_length})
     losses = train(nlp, 60)
     # Before the first step, all of about 80 characters are about as likely.
-    n_keys = len(generator(nlp).model.attrs["encoder"].chars)
+    n_keys = len(generator(nlp).model.attrs["featuriser"].chars)
     assert losses[0] == pytest.approx(math.log(n_keys), rel=0.1)
     assert losses[-1] < losses[0] / 5
 
@@ -59,7 +59,7 @@ def test_gradient_is_truncated_between_pieces(copy_of: Copy) -> None:
     text = POEMS[0]
     found = gradients(copy_of(nlp, piece_length=10), [text])
     network = generator(nlp).model.shims[0].module
-    encoder = generator(nlp).model.attrs["encoder"]
+    encoder = generator(nlp).model.attrs["featuriser"]
     start, end = encoder.marks
     keys = np.array([start, *encoder.keys(text), end])
     network.train()
@@ -202,7 +202,7 @@ def test_the_default_dropouts() -> None:
 @pytest.mark.parametrize("variational", [True, False])
 def test_variational_dropout_is_the_same_for_all_characters(variational: bool) -> None:
     nlp = make({"output_dropout": 0.5, "variational": variational})
-    encoder = generator(nlp).model.attrs["encoder"]
+    encoder = generator(nlp).model.attrs["featuriser"]
     with generator(nlp).model.shims[0].training() as network:
         keys = np.stack([encoder.keys(poem) for poem in POEMS])
         hidden, _ = network.read(keys)
@@ -219,7 +219,7 @@ def test_rare_characters_are_unknown() -> None:
     nlp = make(None, {"char_min_freq": 2}, texts=["明明月光光", "月"])
     doc = nlp("明月光龘")
     assert doc._.oov_rate == 0.25
-    encoder = generator(nlp).model.attrs["encoder"]
+    encoder = generator(nlp).model.attrs["featuriser"]
     assert sorted(encoder.strings) == sorted(["", "", "", "明", "月", "光"])
     nlp = make(None, {"char_min_freq": 3}, texts=["明明月光光", "月"])
     assert nlp("明月光龘")._.oov_rate == 1
@@ -243,7 +243,7 @@ def test_pretrained_vectors(fine_tune: bool, tied: bool) -> None:
     data = np.random.default_rng(0).normal(size=(3, 8)).astype(np.float32)
     examples = examples_of(nlp)
     pipe.initialize(lambda: examples, char_vectors=TextVectors(["月", "，", "未"], data))
-    network, encoder = pipe.model.shims[0].module, pipe.model.attrs["encoder"]
+    network, encoder = pipe.model.shims[0].module, pipe.model.attrs["featuriser"]
     keys = torch.from_numpy(encoder.keys("月，"))
     assert torch.equal(network.chars(keys), torch.from_numpy(data[:2]))
     losses = [nlp.update(examples, sgd=AdamW(0.02), losses={}) for _ in range(10)]

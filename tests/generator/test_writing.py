@@ -20,7 +20,7 @@ from .conftest import POEMS, TEXTS, Copy, blank, generator, make
 
 def scores_behind(pipe: CharGenerator, text: str) -> np.ndarray:
     """[K] logits of what follows a text, computed anew from its first character."""
-    shim, encoder = pipe.model.shims[0], pipe.model.attrs["encoder"]
+    shim, encoder = pipe.model.shims[0], pipe.model.attrs["featuriser"]
     keys = np.array([[encoder.marks[0], *encoder.keys(text)]])
     with shim.predicting() as network:
         hidden, _ = network.read(keys)
@@ -28,7 +28,7 @@ def scores_behind(pipe: CharGenerator, text: str) -> np.ndarray:
 
 
 def greedy(pipe: CharGenerator, prompt: str, max_length: int) -> str:
-    encoder = pipe.model.attrs["encoder"]
+    encoder = pipe.model.attrs["featuriser"]
     text = prompt
     for _ in range(max_length):
         scores = scores_behind(pipe, text)
@@ -142,7 +142,7 @@ def test_time_is_linear_in_length() -> None:
         pipe.generate(max_length=max_length, seed=0)
         return time.process_time() - start
 
-    pipe.model.shims[0].module.bias.data[pipe.model.attrs["encoder"].marks[1]] = -100  # no end
+    pipe.model.shims[0].module.bias.data[pipe.model.attrs["featuriser"].marks[1]] = -100  # no end
     assert len(pipe.generate(max_length=3000, seed=0)[0]) == 3000
     assert min(seconds(3000) for _ in range(3)) < 30 * min(seconds(300) for _ in range(3))
 
@@ -299,7 +299,7 @@ def test_the_prompt_is_what_the_text_has(restless: Language) -> None:
     pipe = generator(restless)
     text = pipe.generate("明", temperature=0, max_length=40, repetition_penalty=1000)[0]
     assert max(Counter(text).values()) == 1
-    keys = pipe.model.attrs["encoder"].keys("明月")
+    keys = pipe.model.attrs["featuriser"].keys("明月")
     seen = writing.Continuation(pipe.model, "明月", 3).seen
     assert [np.flatnonzero(row).tolist() for row in seen] == [sorted(keys.tolist())] * 3
 

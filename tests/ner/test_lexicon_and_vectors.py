@@ -87,7 +87,7 @@ def test_pretrained_vectors(fine_tune: bool) -> None:
         word_vectors=vectors_of("上海", "北京", "天津", width=7),
     )
     module = ner.model.shims[0].module
-    encoder = ner.model.attrs["encoder"]
+    encoder = ner.model.attrs["featuriser"]
     key = int(encoder.chars.look_up(torch.tensor([ord("上")]).numpy().astype("uint64"))[0])
     assert (key <= encoder.chars.n_trained) is fine_tune
 

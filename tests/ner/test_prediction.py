@@ -127,7 +127,7 @@ def mixed_texts() -> st.SearchStrategy[list[str]]:
 def test_pipe_is_one_by_one(
     trained: Language, texts: list[str], batch_size: int, nodes: int
 ) -> None:
-    encoder = flat(trained).model.attrs["encoder"]
+    encoder = flat(trained).model.attrs["featuriser"]
     before = encoder.options
     expected = [(entities(doc), doc._.char_ents) for doc in map(trained, texts)]
     encoder.options = replace(before, batch_nodes=nodes)

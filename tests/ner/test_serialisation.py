@@ -189,7 +189,7 @@ def test_the_names_of_the_training_corpus_are_saved() -> None:
     other = blank()
     other.add_pipe("flat_ner", source=nlp)
     for pipeline in (spacy.blank("zh").from_config(nlp.config).from_bytes(nlp.to_bytes()), other):
-        names = flat(pipeline).model.attrs["encoder"].gazetteer.names
+        names = flat(pipeline).model.attrs["featuriser"].gazetteer.names
         assert {"重庆", "王小明", "北京大学"} <= set(names)
 
 

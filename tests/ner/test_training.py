@@ -286,7 +286,9 @@ def test_an_update_that_fails_leaves_no_gradients(trained: Language, copy_of: Co
         return loss(*inputs)
 
     network.loss = fails_later
-    ner.model.attrs["encoder"].options = replace(ner.model.attrs["encoder"].options, batch_nodes=1)
+    ner.model.attrs["featuriser"].options = replace(
+        ner.model.attrs["featuriser"].options, batch_nodes=1
+    )
     with pytest.raises(KeyboardInterrupt):
         nlp.update(examples_of(nlp), sgd=AdamW(0.01))
     assert all(p.grad is None or not p.grad.any() for p in network.parameters())

@@ -411,7 +411,7 @@ def test_pretrained_vectors() -> None:
         chars = pipe.model.shims[0].module.chars  # type: ignore[attr-defined]
         before = pipe.predict_pairs([("币", "钱")])
         assert not close(before, pipe.predict_pairs([("币", "𠮷")]))
-        key = int(pipe.model.attrs["encoder"].chars.look_up(np.array([ord("退")], np.uint64))[0])
+        key = int(pipe.model.attrs["featuriser"].chars.look_up(np.array([ord("退")], np.uint64))[0])
         start = chars(torch.tensor([key])).detach().clone()
         for _ in range(3):
             nlp.update(examples_of(nlp), sgd=AdamW(0.01))
@@ -486,7 +486,7 @@ def test_dropouts_are_not_for_prediction() -> None:
 
 def test_batches_are_of_pairs_of_like_length(trained_pairs: Language) -> None:
     encoder = replace(
-        re2(trained_pairs).model.attrs["encoder"], options=PairTextOptions(batch_nodes=60)
+        re2(trained_pairs).model.attrs["featuriser"], options=PairTextOptions(batch_nodes=60)
     )
     docs = [trained_pairs.make_doc("退" * n) for n in (2, 20, 3, 19, 2, 20, 3, 19)]
     pairs = reading.SpanPairs(docs, [(doc[:], doc[:]) for doc in docs])

@@ -313,9 +313,9 @@ def test_checksum_of_vectors_and_vocabulary() -> None:
         pipe.nlp.vocab.set_vector("退款", np.ones(4))
     assert weights_of(plain) == before[0]
     assert weights_of(below) != before[1]
-    encoder = plain.model.attrs["encoder"]
+    encoder = plain.model.attrs["featuriser"]
     chars = replace(encoder.chars, keys=encoder.chars.keys[::-1].copy())
-    plain.model.attrs["encoder"] = replace(encoder, chars=chars)
+    plain.model.attrs["featuriser"] = replace(encoder, chars=chars)
     assert weights_of(plain) != before[0]
 
 

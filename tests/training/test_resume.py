@@ -23,10 +23,8 @@ from thinc.api import Adam, Config
 from typer.testing import CliRunner
 from wasabi.printer import Printer
 
-from spacy_flat.checkpoints import read_checkpoint, write_checkpoint
 from spacy_flat.cli import app
 from spacy_flat.cli.train import keep_log, pipeline_of, saved_in
-from spacy_flat.files import locked
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.nn.steps import LEFT_OUT, key
 from spacy_flat.text.initialise import shim_of
@@ -35,6 +33,8 @@ from spacy_flat.training.checkpoint import CHECKPOINTS, OPTIMIZER, STATE, load
 from spacy_flat.training.loop import Interval
 from spacy_flat.training.parameters import load_optimizer, save_optimizer
 from spacy_flat.training.randomness import with_own_randomness
+from spacy_flat.util.checkpoints import read_checkpoint, write_checkpoint
+from spacy_flat.util.files import locked
 
 from .conftest import (
     ALONE,

@@ -9,7 +9,7 @@ import spacy
 from ner.conftest import GOLD, TEXTS, blank, check_known, found
 from spacy.language import Language
 
-from spacy_flat.compaction import Amount, Compactor
+from spacy_flat.compress.compactor import Amount, Compactor
 
 from .conftest import STOCK, add_ner, learn, make, start
 

@@ -275,10 +275,10 @@ def test_the_last_component_has_no_gradient(
     last = add_ner(nlp, "tener_ner", tok2vec)
     start(nlp)
 
-    def learn_nothing(batches: Any, count: int, losses: Any, sgd: Any, backprop: Any) -> None:
+    def skip_step(batches: Any, count: int, losses: Any, sgd: Any, backprop: Any) -> None:
         backprop()
 
-    monkeypatch.setattr(last, "learn", learn_nothing)
+    monkeypatch.setattr(last, "learn", skip_step)
     nlp.update(examples_of(nlp), sgd=False)  # type: ignore[arg-type]
     gradient = encoder(nlp).module.encoder.encoder.layer[0].output.dense.weight.grad
     assert gradient is not None
@@ -469,7 +469,7 @@ def test_mean_of_the_last_four_layers(tmp_path: Path) -> None:
     nlp = make(folder, layers="mean_of_last_four")
     start(nlp)
     bert = encoder(nlp).module.encoder
-    pieces = nlp.get_pipe("transformer").model.attrs["encoder"]  # type: ignore[attr-defined]
+    pieces = nlp.get_pipe("transformer").model.attrs["featuriser"]  # type: ignore[attr-defined]
     numbers = [pieces.begin, *pieces.pieces("上海").tolist(), pieces.end]
     with torch.no_grad():
         hidden = bert(torch.tensor([numbers]), output_hidden_states=True).hidden_states

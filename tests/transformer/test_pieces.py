@@ -14,17 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_flat.transformer.options import CharacterTransformerOptions
-from spacy_flat.transformer.pieces import PieceEncoder, windows_of
+from spacy_flat.transformer.pieces import PieceFeaturiser, windows_of
 
 from .conftest import WIDTH, make, save_encoder, start
 
 ODD = "2021年NBA\n\t 😀👨‍👩‍👧\u200b\u0007é龘İﷺ上海"
 
 
-def encoder_of(folder: Path) -> PieceEncoder:
+def encoder_of(folder: Path) -> PieceFeaturiser:
     from transformers import AutoTokenizer
 
-    return PieceEncoder.of(AutoTokenizer.from_pretrained(folder), str(folder))
+    return PieceFeaturiser.of(AutoTokenizer.from_pretrained(folder), str(folder))
 
 
 def test_each_character_is_a_piece(tiny_bert: Path) -> None:
@@ -48,7 +48,7 @@ def test_each_character_is_a_piece(tiny_bert: Path) -> None:
 
 def test_encoder_is_saved(tiny_bert: Path) -> None:
     encoder = encoder_of(tiny_bert)
-    again = PieceEncoder().from_bytes(encoder.to_bytes())
+    again = PieceFeaturiser().from_bytes(encoder.to_bytes())
     assert again == encoder
     assert again.pieces(ODD).tolist() == encoder.pieces(ODD).tolist()
 
@@ -75,7 +75,7 @@ def test_the_piece_before_a_word_is_no_character() -> None:
     special = {"cls_token": "<s>", "sep_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"}
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=unigram, **special)
     assert tokenizer.tokenize("上") == ["▁", "上"]
-    encoder = PieceEncoder.of(tokenizer, "mine")
+    encoder = PieceFeaturiser.of(tokenizer, "mine")
     found = encoder.pieces("上海龘 上")
     assert tokenizer.convert_ids_to_tokens(found.tolist()) == ["上", "▁海", "<unk>", "<unk>", "上"]
 
@@ -87,7 +87,7 @@ def test_settings_of_the_tokenizer_do_not_matter(tiny_bert: Path) -> None:
 
     tokenizer = Tokenizer.from_str(encoder.tokenizer)
     tokenizer.enable_padding(length=8)
-    other = PieceEncoder(tokenizer.to_str(), encoder.begin, encoder.end, encoder.unknown)
+    other = PieceFeaturiser(tokenizer.to_str(), encoder.begin, encoder.end, encoder.unknown)
     assert other.pieces("上海").tolist() == encoder.pieces("上海").tolist()
 
 
@@ -216,7 +216,9 @@ def test_vocabulary_of_bert_beneath_an_albert(tmp_path: Path) -> None:
     transformer = nlp.get_pipe("transformer").model  # type: ignore[attr-defined]
     transformer.attrs["tokenizer_config"] = {"tokenizer_type": "bert"}
     start(nlp)
-    assert transformer.attrs["encoder"].unknown not in transformer.attrs["encoder"].pieces("上海")
+    assert transformer.attrs["featuriser"].unknown not in transformer.attrs["featuriser"].pieces(
+        "上海"
+    )
 
 
 def test_tokenizer_without_unknown_piece(tiny_bert: Path) -> None:
@@ -225,4 +227,4 @@ def test_tokenizer_without_unknown_piece(tiny_bert: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(tiny_bert)
     tokenizer.unk_token = None
     with pytest.raises(ValueError, match=r"F362.*BertTokenizerFast"):
-        PieceEncoder.of(tokenizer, "mine")
+        PieceFeaturiser.of(tokenizer, "mine")

@@ -329,7 +329,7 @@ def test_no_chinese_that_translations_of_training_do_not_have() -> None:
         add(nlp, carry_names=False)
         nlp.initialize(partial(examples_of, nlp, [("我喜欢茶。", target)]))
         again = pickle.loads(pickle.dumps(nlp))
-        encoder = translator(again).model.attrs["encoder"]
+        encoder = translator(again).model.attrs["featuriser"]
         keys = encoder.target_keys("".join(map(chr, chinese)) + "!")[1:-1].tolist()
         assert encoder.spell(keys, []) == ("".join([*expected, "!"]), [])
         older = replace(encoder, chinese=None)  # of which no one knows
@@ -339,7 +339,7 @@ def test_no_chinese_that_translations_of_training_do_not_have() -> None:
 @pytest.mark.parametrize("word", ["NASA", "SNB", "NBA2", "2N0B2A6", "NéB"])
 def test_words_that_are_partly_known_are_copied_whole(trained: Language, word: str) -> None:
     """N, B and A are known. What is Chinese is left to the network."""
-    encoder = translator(trained).model.attrs["encoder"]
+    encoder = translator(trained).model.attrs["featuriser"]
     text = f"{word}很有名！NBA很有名！"
     names = [name for part in split(text, (), encoder) for name in part.names]
     assert [(name.start, name.text) for name in names] == [(0, word), (len(word) + 4, "NBA")]
@@ -469,7 +469,7 @@ def test_more_names_than_placeholders(trained: Language) -> None:
 
 def test_names_are_words_of_their_own(trained: Language) -> None:
     """Whatever the network writes around them."""
-    encoder = translator(trained).model.attrs["encoder"]
+    encoder = translator(trained).model.attrs["featuriser"]
     li, wang = Protected(0, 1, "Li", "PER"), Protected(1, 2, "王", "PER")
     pieces = encoder.target_keys("tea")[1:-1].tolist()
     text, places = encoder.spell([*pieces, 3, 4, *pieces], [li, wang])

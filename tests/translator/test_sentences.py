@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 from spacy_flat.translator.names import Protected
 from spacy_flat.translator.options import TranslationOptions
 from spacy_flat.translator.sentences import Part, gap, split
-from spacy_flat.translator.vocabulary import PairEncoder
+from spacy_flat.translator.vocabulary import PairFeaturiser
 
 KNOWN = "我们喜欢茶书他说王芳雅虎公司。！？，、；!?，“”』）)"
 NO_NAMES: tuple[Protected, ...] = ()
 
 
-def encoder(max_length: int = 100, placeholders: int = 8) -> PairEncoder:
+def encoder(max_length: int = 100, placeholders: int = 8) -> PairFeaturiser:
     options = TranslationOptions(
         char_min_freq=1, target_pieces=256, max_length=max_length, placeholders=placeholders
     )
-    return PairEncoder.learn(options, [KNOWN], ["tea"])
+    return PairFeaturiser.build(options, [KNOWN], ["tea"])
 
 
 def cut(text: str, names: Sequence[Protected] = NO_NAMES, **options: int) -> list[str]:
@@ -91,7 +91,7 @@ def test_as_many_names_as_there_are_placeholders() -> None:
 def test_what_is_unknown_is_copied_sentence_by_sentence() -> None:
     """Also where the mark that ends one is unknown itself. Chinese is left to the network."""
     options = TranslationOptions(char_min_freq=1, target_pieces=256)
-    made = PairEncoder.learn(options, ["我们"], ["we"])
+    made = PairFeaturiser.build(options, ["我们"], ["we"])
     text = "我们茶。书我们"
     parts = split(text, NO_NAMES, made)
     assert [text[part.start : part.end] for part in parts] == ["我们茶。", "书我们"]
@@ -100,7 +100,7 @@ def test_what_is_unknown_is_copied_sentence_by_sentence() -> None:
 
 def test_words_in_latin_letters_and_numbers_are_copied() -> None:
     """But for numbers that a translation may well write in words."""
-    made = PairEncoder.learn(
+    made = PairFeaturiser.build(
         TranslationOptions(char_min_freq=1, target_pieces=256),
         [KNOWN + "GPT0123456789月万.-"],
         ["tea"],

@@ -42,7 +42,7 @@ def test_all_kinds_learn(network: dict[str, Any]) -> None:
     nlp = blank()
     add(nlp, network)
     losses = train(nlp, 40)
-    n_keys = translator(nlp).model.attrs["encoder"].sizes["target"]
+    n_keys = translator(nlp).model.attrs["featuriser"].sizes["target"]
     assert losses[0] == pytest.approx(math.log(n_keys), rel=0.2)
     assert losses[-1] < losses[0] / 4
 
@@ -79,7 +79,7 @@ def test_gradient_is_the_same_in_any_batches(batch_tokens: int) -> None:
 
 def test_get_loss_changes_nothing(trained: Language) -> None:
     pipe = translator(trained)
-    network, encoder = pipe.model.shims[0].module, pipe.model.attrs["encoder"]
+    network, encoder = pipe.model.shims[0].module, pipe.model.attrs["featuriser"]
     pairs = [encode(Texts(*pair), encoder) for pair in PAIRS]
     scores, _ = pipe.model.begin_update(pairs)
     (part,) = scores.batches
@@ -182,7 +182,7 @@ def test_inverse_square_root() -> None:
 def test_dropouts_are_of_training_alone(name: str) -> None:
     nlp = make({name: 0.5}, steps=1)
     pipe = translator(nlp)
-    pairs = [encode(Texts(*PAIRS[0]), pipe.model.attrs["encoder"])]
+    pairs = [encode(Texts(*PAIRS[0]), pipe.model.attrs["featuriser"])]
 
     def scores(is_train: bool) -> torch.Tensor:
         (part,) = pipe.model(pairs, is_train)[0].batches
@@ -203,7 +203,7 @@ def test_labels_are_smoothed_in_training_alone() -> None:
     network = translator(smooth).model.shims[0].module
     with translator(smooth).model.shims[0].training():
         scores = torch.randn(3, network.n_keys)
-        targets = encode(Texts(*PAIRS[0]), translator(plain).model.attrs["encoder"]).target[1:4]
+        targets = encode(Texts(*PAIRS[0]), translator(plain).model.attrs["featuriser"]).target[1:4]
         trained = network.loss(scores, targets)
     log_probs = scores.log_softmax(dim=1)
     own = -log_probs.gather(1, torch.from_numpy(targets)[:, None]).sum()
@@ -328,7 +328,7 @@ def test_what_is_written_alike() -> None:
 
 
 def test_placeholders_have_the_same_number_on_both_sides(trained: Language) -> None:
-    encoder = translator(trained).model.attrs["encoder"]
+    encoder = translator(trained).model.attrs["featuriser"]
     texts = Texts("王芳喜欢北京", "Beijing is liked by Wang Fang")
     drawn = set()
     for _ in range(100):
@@ -408,7 +408,7 @@ def test_gold_of_another_type(trained: Language, gold: object) -> None:
 
 
 def test_pieces_keep_all_of_a_text(trained: Language) -> None:
-    encoder = translator(trained).model.attrs["encoder"]
+    encoder = translator(trained).model.attrs["featuriser"]
     for text in ("I like tea.", "“Quotes” — don't", "naïve 😀", "\ud800"):
         keys = encoder.target_keys(text)[1:-1].tolist()
         expected = text.replace("\ud800", "?")
@@ -422,7 +422,7 @@ def test_pieces_keep_all_of_a_text(trained: Language) -> None:
 
 def test_number_of_pieces_and_characters() -> None:
     nlp = make(None, {"target_pieces": 260, "char_min_freq": 2})
-    encoder = translator(nlp).model.attrs["encoder"]
+    encoder = translator(nlp).model.attrs["featuriser"]
     assert len(encoder.target) == 260
     assert [chr(code) for code in encoder.source.index.codes.tolist()] == sorted("喜欢北京。有")
     unknown = encoder.unknown("王 喜欢\n").tolist()
@@ -435,7 +435,7 @@ def test_shared_pieces_are_one_table() -> None:
     assert network.source is network.target
     apart = make({}, {"source": "bpe", "source_pieces": 280})
     network = translator(apart).model.shims[0].module
-    encoder = translator(apart).model.attrs["encoder"]
+    encoder = translator(apart).model.attrs["featuriser"]
     assert len(network.source.weight) == len(encoder.source) + 7 != len(network.target.weight)
 
 

@@ -12,15 +12,15 @@ from ...errors import Errors, Warnings
 from ...lexicon import Lexicon, check_lexicon
 from ...lexicon.coverage import character_coverage
 from ...lexicon.readers import jieba_lexicon
-from ...log import logger
 from ...text.initialise import FEW
+from ...util.log import logger
 from ...vectors import VectorSource, check_sources
 from ..component import ASSIGNS, SCORE_WEIGHTS, SETTINGS, CRFEntityRecognizer
 from ..model import TaggingModel
 from ..spans import OnMisaligned
-from .lattice import LatticeEncoder
+from .lattice import LatticeFeaturiser
 from .model import initialise
-from .vocabulary import learn_vocabulary
+from .vocabulary import build_vocabulary
 
 DEFAULT_CONFIG = """
 [model]
@@ -79,9 +79,9 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         """
         if not self.is_initialised:
             raise ValueError(Errors.F308.format(name=self.name))
-        encoder: LatticeEncoder = self.model.attrs["encoder"]
-        encoder.lexicon.close_types(encoder.advised_types())
-        return encoder.lexicon
+        featuriser: LatticeFeaturiser = self.model.attrs["featuriser"]
+        featuriser.lexicon.close_types(featuriser.advised_types())
+        return featuriser.lexicon
 
     def initialize(
         self,
@@ -116,8 +116,8 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         ]
         docs = [example.predicted for example in examples]
         self._report(lexicon, [doc.text for doc in docs])
-        vocabulary = learn_vocabulary(
-            self.model.attrs["encoder"].options,
+        vocabulary = build_vocabulary(
+            self.model.attrs["featuriser"].options,
             [doc.text for doc in docs],
             lexicon,
             labels=self.cfg["labels"],

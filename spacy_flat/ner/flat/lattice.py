@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from ...errors import Warnings
 from ...lexicon import Lexicon
-from ...text.batches import SegmentEncoder, group_by_cost
-from ...text.codes import bigram_codes, char_codes
+from ...text.batches import SegmentFeaturiser, group_by_cost
+from ...text.hashing import hash_bigrams, hash_characters
 from ...text.padding import padding, take
 from ...text.segments import Segment
 from ...text.units import Ints, Units
@@ -29,7 +29,7 @@ N_BANDS = 8  # of word frequency
 
 
 @dataclass
-class LatticeEncoder(SegmentEncoder):
+class LatticeFeaturiser(SegmentFeaturiser):
     """Turns texts into batches. Knows what the network's numbers mean.
 
     n_types: word types numbered from here on were unknown in training and become 0.
@@ -50,7 +50,7 @@ class LatticeEncoder(SegmentEncoder):
     )
 
     @classmethod
-    def empty(cls, options: LatticeOptions) -> "LatticeEncoder":
+    def empty(cls, options: LatticeOptions) -> "LatticeFeaturiser":
         none = KeyIndex.empty()
         return cls(options, Lexicon(), none, none, none, 0)
 
@@ -120,7 +120,7 @@ class LatticeEncoder(SegmentEncoder):
             self._bands = frequencies, bands
         return bands[words].astype(np.int64)
 
-    def compact(self, indexes: Mapping[str, KeyIndex], known_words: bool) -> "LatticeEncoder":
+    def compact(self, indexes: Mapping[str, KeyIndex], known_words: bool) -> "LatticeFeaturiser":
         """The same with smaller indexes, a lexicon of its own, and without the gazetteer, which
         only training needs.
 
@@ -152,13 +152,13 @@ class LatticeEncoder(SegmentEncoder):
         }
         return bytes(srsly.msgpack_dumps(fields))
 
-    def from_bytes(self, data: bytes) -> "LatticeEncoder":
+    def from_bytes(self, data: bytes) -> "LatticeFeaturiser":
         fields = srsly.msgpack_loads(data)
         lexicon = Lexicon.from_bytes(fields["lexicon"])
         indexes = unpack(fields["indexes"], self.options)
         chars, bigrams, words = (indexes[name] for name in ("chars", "bigrams", "words"))
         names = fields["gazetteer"]
-        return LatticeEncoder(
+        return LatticeFeaturiser(
             self.options,
             lexicon,
             chars,
@@ -174,17 +174,17 @@ class _FlatLattice:
     """All segments' characters and words one after the other, before padding."""
 
     def __init__(
-        self, encoder: LatticeEncoder, pieces: Sequence[str], gazetteer: Gazetteer | None
+        self, featuriser: LatticeFeaturiser, pieces: Sequence[str], gazetteer: Gazetteer | None
     ) -> None:
         self.n_chars = np.array([len(piece) for piece in pieces], dtype=np.int64)
         self.char_starts = np.cumsum(self.n_chars) - self.n_chars
-        codes = char_codes("".join(pieces), encoder.options.normalise_numbers)
-        self.chars = encoder.chars.look_up(codes)
+        codes = hash_characters("".join(pieces), featuriser.options.normalise_numbers)
+        self.chars = featuriser.chars.look_up(codes)
         last = self.char_starts + self.n_chars - 1
-        self.bigrams = encoder.bigrams.look_up(bigram_codes(codes, last))
-        nodes = encoder.words_in(pieces)
+        self.bigrams = featuriser.bigrams.look_up(hash_bigrams(codes, last))
+        nodes = featuriser.words_in(pieces)
         if gazetteer is not None:
-            nodes = gazetteer.show_some(nodes, pieces, encoder.options.gazetteer_rate)
+            nodes = gazetteer.show_some(nodes, pieces, featuriser.options.gazetteer_rate)
         self.n_words = np.bincount(nodes.texts, minlength=len(pieces)).astype(np.int64)
         self.word_starts = np.cumsum(self.n_words) - self.n_words
         self.words = nodes.keys

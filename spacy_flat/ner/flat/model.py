@@ -6,9 +6,9 @@ from functools import partial
 from spacy.tokens import Doc
 
 from ...text.initialise import initialise_network
-from ...text.upstream import Tok2Vec, ask_for
+from ...text.tok2vec import Tok2Vec, ask_for
 from ..model import TaggingModel, forward
-from .lattice import N_BANDS, LatticeEncoder
+from .lattice import N_BANDS, LatticeFeaturiser
 from .options import FLATOptions, LatticeOptions
 from .vocabulary import Vocabulary
 
@@ -26,21 +26,21 @@ def build_flat_model(
     from ...nn.model import make_model
     from .network import FLAT
 
-    encoder = LatticeEncoder.empty(lattice)
+    featuriser = LatticeFeaturiser.empty(lattice)
     build = partial(FLAT.from_config, network)
-    ask_for(encoder.unit, tok2vec)
-    return make_model("flat", forward, network, encoder, build, tok2vec)
+    ask_for(featuriser.unit, tok2vec)
+    return make_model("flat", forward, network, featuriser, build, tok2vec)
 
 
 def initialise(
     model: TaggingModel, docs: list[Doc], labels: Sequence[str], vocabulary: Vocabulary, name: str
 ) -> None:
     """Build the network for some labels and what the training Docs taught."""
-    encoder, columns = vocabulary
+    featuriser, columns = vocabulary
     sizes = {
         "labels": list(labels),
-        "n_types": max(1, encoder.n_types),
+        "n_types": max(1, featuriser.n_types),
         "n_lengths": N_LENGTHS,
         "n_bands": N_BANDS,
     }
-    initialise_network(model, docs, encoder, encoder.options, columns, sizes, name)
+    initialise_network(model, docs, featuriser, featuriser.options, columns, sizes, name)

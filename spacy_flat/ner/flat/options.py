@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ...options import option
 from ...text.options import (
     BatchOptions,
     BigramOptions,
@@ -13,6 +12,7 @@ from ...text.options import (
     TableOptions,
     WordOptions,
 )
+from ...util.options import option
 from ..options import NetworkOptions
 
 Fusion = Literal["ff", "ff_linear", "ff_two", "attn", "gate"]

@@ -17,18 +17,18 @@ from ...text.vocabulary import (
 )
 from ...vectors import VectorSource
 from .gazetteer import Gazetteer
-from .lattice import LatticeEncoder
+from .lattice import LatticeFeaturiser
 from .options import LatticeOptions
 
 
 class Vocabulary(NamedTuple):
-    """An encoder, and the tables that its network needs."""
+    """An featuriser, and the tables that its network needs."""
 
-    encoder: LatticeEncoder
+    featuriser: LatticeFeaturiser
     columns: dict[str, Column]
 
 
-def learn_vocabulary(
+def build_vocabulary(
     options: LatticeOptions,
     texts: Sequence[str],
     lexicon: Lexicon,
@@ -67,7 +67,7 @@ def learn_vocabulary(
         _pretrained_words(word_vectors, lexicon, options),
         options,
     )
-    encoder = LatticeEncoder(
+    featuriser = LatticeFeaturiser(
         options,
         lexicon,
         chars.index,
@@ -80,7 +80,7 @@ def learn_vocabulary(
     columns = {"chars": chars, "bigrams": bigrams, "words": words}
     if not options.bigrams:
         del columns["bigrams"]
-    return Vocabulary(encoder, columns)
+    return Vocabulary(featuriser, columns)
 
 
 def _pretrained_words(

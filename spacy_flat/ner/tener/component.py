@@ -14,7 +14,7 @@ from ..component import ASSIGNS, SCORE_WEIGHTS, SETTINGS, CRFEntityRecognizer
 from ..model import TaggingModel
 from ..spans import OnMisaligned
 from .model import initialise
-from .vocabulary import learn_vocabulary
+from .vocabulary import build_vocabulary
 
 DEFAULT_CONFIG = """
 [model]
@@ -89,7 +89,7 @@ class TenerEntityRecognizer(CRFEntityRecognizer):
             char_vectors=char_vectors, bigram_vectors=bigram_vectors, word_vectors=word_vectors
         )
         examples = self.settle_labels(get_examples, labels)
-        unit = self.model.attrs["encoder"].unit
+        unit = self.model.attrs["featuriser"].unit
         unused = {"word_vectors": word_vectors}
         if unit == "token":
             unused = {"char_vectors": char_vectors, "bigram_vectors": bigram_vectors}
@@ -97,8 +97,8 @@ class TenerEntityRecognizer(CRFEntityRecognizer):
             if vectors is not None:
                 raise ValueError(Errors.F306.format(name=self.name, unit=unit, given=given))
         docs = [example.predicted for example in examples]
-        vocabulary = learn_vocabulary(
-            self.model.attrs["encoder"].options,
+        vocabulary = build_vocabulary(
+            self.model.attrs["featuriser"].options,
             [Units.of(doc, unit) for doc in docs],
             char_vectors=char_vectors,
             bigram_vectors=bigram_vectors,

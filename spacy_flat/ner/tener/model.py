@@ -7,10 +7,10 @@ from spacy.tokens import Doc
 
 from ...errors import Errors
 from ...text.initialise import initialise_network, tok2vec_of
-from ...text.upstream import Tok2Vec, ask_for
+from ...text.tok2vec import Tok2Vec, ask_for
 from ..model import TaggingModel, forward
 from .options import SequenceOptions, TENEROptions
-from .sequence import SequenceEncoder
+from .sequence import SequenceFeaturiser
 from .vocabulary import Vocabulary
 
 
@@ -26,10 +26,10 @@ def build_tener_model(
     from ...nn.model import make_model
     from .network import TENER
 
-    encoder = SequenceEncoder.empty(sequence)
+    featuriser = SequenceFeaturiser.empty(sequence)
     build = partial(TENER.from_config, network)
-    ask_for(encoder.unit, tok2vec)
-    return make_model("tener", forward, network, encoder, build, tok2vec)
+    ask_for(featuriser.unit, tok2vec)
+    return make_model("tener", forward, network, featuriser, build, tok2vec)
 
 
 def initialise(
@@ -39,9 +39,9 @@ def initialise(
 
     Raises ValueError (F368) where there is nothing that it could read.
     """
-    encoder, columns = vocabulary
+    featuriser, columns = vocabulary
     if not columns and tok2vec_of(model) is None:
         raise ValueError(Errors.F368.format(name=name))
-    n_spelling = len(encoder.chars) if encoder.unit == "token" else 0
+    n_spelling = len(featuriser.chars) if featuriser.unit == "token" else 0
     sizes = {"labels": list(labels), "n_spelling": n_spelling}
-    initialise_network(model, docs, encoder, encoder.options, columns, sizes, name)
+    initialise_network(model, docs, featuriser, featuriser.options, columns, sizes, name)

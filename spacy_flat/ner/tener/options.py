@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ...options import option
 from ...text.options import (
     BatchOptions,
     BigramOptions,
@@ -13,12 +12,13 @@ from ...text.options import (
     WordOptions,
 )
 from ...text.units import Unit
+from ...util.options import option
 from ..options import NetworkOptions
 
 Encoder = Literal["transformer", "bilstm", "none"]
 Attention = Literal["relative", "absolute"]
 Norm = Literal["post", "pre"]
-CharEncoder = Literal["none", "adatrans", "cnn", "lstm"]
+CharFeaturiser = Literal["none", "adatrans", "cnn", "lstm"]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class TENEROptions(NetworkOptions):
         "(pre)",
         fixed=True,
     )
-    char_encoder: CharEncoder = option(
+    char_encoder: CharFeaturiser = option(
         "adatrans",
         'what reads the spelling of a word (unit = "token"): a layer of this Transformer '
         "(adatrans), a convolution (cnn), an LSTM (lstm) or nothing (none)",

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import srsly
 
-from ...text.batches import SegmentEncoder, group_by_cost
-from ...text.codes import Codes, bigram_codes, char_codes, word_codes
+from ...text.batches import SegmentFeaturiser, group_by_cost
+from ...text.hashing import Hashes, hash_bigrams, hash_characters, hash_words
 from ...text.padding import padding, take
 from ...text.segments import Segment
 from ...text.units import Ints, Unit, Units
@@ -24,7 +24,7 @@ LOWER, TITLE, UPPER, MIXED, NUMBER, OTHER = range(1, 7)
 
 
 @dataclass(frozen=True)
-class SequenceEncoder(SegmentEncoder):
+class SequenceFeaturiser(SegmentFeaturiser):
     """Turns texts into batches. Knows what the network's numbers mean.
 
     chars: of the text, or of the spellings of words.
@@ -36,7 +36,7 @@ class SequenceEncoder(SegmentEncoder):
     words: KeyIndex
 
     @classmethod
-    def empty(cls, options: SequenceOptions) -> "SequenceEncoder":
+    def empty(cls, options: SequenceOptions) -> "SequenceFeaturiser":
         none = KeyIndex.empty()
         return cls(options, none, none, none)
 
@@ -59,23 +59,23 @@ class SequenceEncoder(SegmentEncoder):
         indexes = {"chars": self.chars, "bigrams": self.bigrams, "words": self.words}
         return bytes(srsly.msgpack_dumps(pack(indexes, self.options)))
 
-    def from_bytes(self, data: bytes) -> "SequenceEncoder":
-        return SequenceEncoder(self.options, **unpack(srsly.msgpack_loads(data), self.options))
+    def from_bytes(self, data: bytes) -> "SequenceFeaturiser":
+        return SequenceFeaturiser(self.options, **unpack(srsly.msgpack_loads(data), self.options))
 
 
 class _FlatCharacters:
     """The characters of all segments one after the other, before padding."""
 
     def __init__(
-        self, encoder: SequenceEncoder, texts: Sequence[Units], segments: Sequence[Segment]
+        self, featuriser: SequenceFeaturiser, texts: Sequence[Units], segments: Sequence[Segment]
     ) -> None:
         pieces = [texts[segment.text].text[segment.start : segment.end] for segment in segments]
         self.n_units = np.array([len(piece) for piece in pieces], dtype=np.int64)
         self.starts = np.cumsum(self.n_units) - self.n_units
-        codes = char_codes("".join(pieces), encoder.options.normalise_numbers)
-        self.chars = encoder.chars.look_up(codes)
+        codes = hash_characters("".join(pieces), featuriser.options.normalise_numbers)
+        self.chars = featuriser.chars.look_up(codes)
         last = self.starts + self.n_units - 1
-        self.bigrams = encoder.bigrams.look_up(bigram_codes(codes, last))
+        self.bigrams = featuriser.bigrams.look_up(hash_bigrams(codes, last))
 
     def pad(self, rows: Ints, segments: tuple[Segment, ...]) -> CharacterBatch:
         places, present = padding(self.n_units[rows], self.starts[rows])
@@ -93,7 +93,7 @@ class _FlatWords:
     found once for all its occurrences."""
 
     def __init__(
-        self, encoder: SequenceEncoder, texts: Sequence[Units], segments: Sequence[Segment]
+        self, featuriser: SequenceFeaturiser, texts: Sequence[Units], segments: Sequence[Segment]
     ) -> None:
         numbers: dict[str, int] = {}
         self.numbers = np.array(
@@ -107,11 +107,11 @@ class _FlatWords:
         self.n_units = np.array([part.end - part.start for part in segments], dtype=np.int64)
         self.starts = np.cumsum(self.n_units) - self.n_units
         words = list(numbers)
-        self.words = encoder.words.look_up(codes_of_words(words, encoder.options))
+        self.words = featuriser.words.look_up(hash_word_forms(words, featuriser.options))
         self.cases = np.array([case_of(word) for word in words], dtype=np.int64)
         spellings = [word[:LONGEST_SPELLING] for word in words]
-        codes = char_codes("".join(spellings), encoder.options.normalise_numbers)
-        self.chars = encoder.chars.look_up(codes)
+        codes = hash_characters("".join(spellings), featuriser.options.normalise_numbers)
+        self.chars = featuriser.chars.look_up(codes)
         self.n_spelled = np.array([len(spelling) for spelling in spellings], dtype=np.int64)
         self.char_starts = np.cumsum(self.n_spelled) - self.n_spelled
 
@@ -135,9 +135,9 @@ class _FlatWords:
         )
 
 
-def codes_of_words(words: Iterable[str], options: SequenceOptions) -> Codes:
+def hash_word_forms(words: Iterable[str], options: SequenceOptions) -> Hashes:
     """[N] codes of words, in the form in which they are looked up."""
-    return word_codes(
+    return hash_words(
         words, lower_case=options.lower_case, normalise_numbers=options.normalise_numbers
     )
 

@@ -14,17 +14,17 @@ from ...text.vocabulary import (
 )
 from ...vectors import VectorSource
 from .options import SequenceOptions
-from .sequence import SequenceEncoder
+from .sequence import SequenceFeaturiser
 
 
 class Vocabulary(NamedTuple):
-    """An encoder, and the tables that its network needs."""
+    """An featuriser, and the tables that its network needs."""
 
-    encoder: SequenceEncoder
+    featuriser: SequenceFeaturiser
     columns: dict[str, Column]
 
 
-def learn_vocabulary(
+def build_vocabulary(
     options: SequenceOptions,
     texts: Sequence[Units],
     *,
@@ -54,15 +54,15 @@ def learn_vocabulary(
             Pretrained.of_words(word_vectors, options, **form),
             options,
         )
-        encoder = SequenceEncoder(options, chars.index, none, words.index)
-        return Vocabulary(encoder, {"words": words})
+        featuriser = SequenceFeaturiser(options, chars.index, none, words.index)
+        return Vocabulary(featuriser, {"words": words})
     bigrams = Column.build(
         count_bigrams(characters, digits),
         options.bigram_min_freq,
         Pretrained.of_characters(bigram_vectors, 2, options, digits),
         options,
     )
-    encoder = SequenceEncoder(options, chars.index, bigrams.index, none)
+    featuriser = SequenceFeaturiser(options, chars.index, bigrams.index, none)
     used = {"chars": options.characters, "bigrams": options.bigrams}
     columns = {"chars": chars, "bigrams": bigrams}
-    return Vocabulary(encoder, {name: columns[name] for name in columns if used[name]})
+    return Vocabulary(featuriser, {name: columns[name] for name in columns if used[name]})

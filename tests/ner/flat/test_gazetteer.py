@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.lexicon.automaton import PIECE
 from spacy_flat.ner.flat.gazetteer import Gazetteer, WordNodes
-from spacy_flat.ner.flat.lattice import LatticeEncoder
+from spacy_flat.ner.flat.lattice import LatticeFeaturiser
 from spacy_flat.ner.flat.options import LatticeOptions
-from spacy_flat.ner.flat.vocabulary import learn_vocabulary
+from spacy_flat.ner.flat.vocabulary import build_vocabulary
 from spacy_flat.text.segments import Segment
 from spacy_flat.text.units import Units
 
@@ -26,13 +26,15 @@ def lexicon() -> Lexicon:
 
 def encoder(
     rate: float, mentions: list[tuple[str, str]] | None = None, **options: bool
-) -> LatticeEncoder:
+) -> LatticeFeaturiser:
     settings = LatticeOptions(gazetteer_rate=rate, **options)
     names = {"labels": ["LOC", "ORG"], "mentions": mentions or MENTIONS}
-    return learn_vocabulary(settings, TEXTS, lexicon(), **names).encoder
+    return build_vocabulary(settings, TEXTS, lexicon(), **names).encoder
 
 
-def words(found: LatticeEncoder, nodes: WordNodes, texts: list[str]) -> list[tuple[str, str, bool]]:
+def words(
+    found: LatticeFeaturiser, nodes: WordNodes, texts: list[str]
+) -> list[tuple[str, str, bool]]:
     """Of each word its text, its type and whether it has a vector."""
     names = found.lexicon.type_names
     return [
@@ -43,7 +45,7 @@ def words(found: LatticeEncoder, nodes: WordNodes, texts: list[str]) -> list[tup
     ]
 
 
-def shown(found: LatticeEncoder, texts: list[str]) -> list[tuple[str, str, bool]]:
+def shown(found: LatticeFeaturiser, texts: list[str]) -> list[tuple[str, str, bool]]:
     assert found.gazetteer is not None
     rate = found.options.gazetteer_rate
     return words(found, found.gazetteer.show_some(found.words_in(texts), texts, rate), texts)
@@ -163,7 +165,7 @@ def test_joining_agrees_with_a_dictionary_of_spans(texts: list[str], names: set[
     known = Lexicon([Entry("药店", 3, "n"), Entry("重庆", 2, "ns"), Entry("和药", 1, "v")])
     options = LatticeOptions(gazetteer_rate=1.0)
     mentions = [(name, "ORG") for name in sorted(names)]
-    found = learn_vocabulary(
+    found = build_vocabulary(
         options, ["药店重庆和药"], known, labels=["ORG"], mentions=mentions
     ).encoder
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.ner.flat.batch import LatticeBatch
-from spacy_flat.ner.flat.lattice import N_BANDS, LatticeEncoder
+from spacy_flat.ner.flat.lattice import N_BANDS, LatticeFeaturiser
 from spacy_flat.ner.flat.options import LatticeOptions
-from spacy_flat.ner.flat.vocabulary import learn_vocabulary
+from spacy_flat.ner.flat.vocabulary import build_vocabulary
 from spacy_flat.text.segments import Segment
 from spacy_flat.text.units import Units
 from spacy_flat.text.vocabulary import KeyIndex
@@ -33,12 +33,12 @@ END = "\0"
 texts = st.lists(st.text(alphabet=ALPHABET, min_size=1, max_size=12), min_size=1, max_size=8)
 
 
-def make_encoder(lexicon: Lexicon | None = None, **options: Any) -> LatticeEncoder:
+def make_encoder(lexicon: Lexicon | None = None, **options: Any) -> LatticeFeaturiser:
     words = lexicon or Lexicon(WORDS)
-    return learn_vocabulary(LatticeOptions(**options), TRAINING, words, labels=["LOC"]).encoder
+    return build_vocabulary(LatticeOptions(**options), TRAINING, words, labels=["LOC"]).encoder
 
 
-def batches_of(encoder: LatticeEncoder, texts: list[str]) -> list[LatticeBatch]:
+def batches_of(encoder: LatticeFeaturiser, texts: list[str]) -> list[LatticeBatch]:
     segments = [Segment(number, 0, len(text)) for number, text in enumerate(texts)]
     return list(encoder.batches([Units.characters(text) for text in texts], segments))
 
@@ -81,7 +81,7 @@ def band(frequency: float) -> int:
     return 1 + min(int(steps * math.log1p(frequency) / math.log1p(1e6)), steps - 1)
 
 
-def slow_row(encoder: LatticeEncoder, text: str) -> dict[str, list[Any]]:
+def slow_row(encoder: LatticeFeaturiser, text: str) -> dict[str, list[Any]]:
     lexicon = encoder.lexicon
     found = [
         (start, end, lexicon.index(text[start:end]))
@@ -110,7 +110,7 @@ ENCODER = make_encoder()
 
 @given(texts, st.integers(1, 200))
 def test_batches_are_the_sentences_one_by_one(texts: list[str], batch_nodes: int) -> None:
-    encoder = LatticeEncoder(
+    encoder = LatticeFeaturiser(
         LatticeOptions(batch_nodes=batch_nodes),
         ENCODER.lexicon,
         ENCODER.chars,
@@ -182,7 +182,7 @@ def test_segments_are_parts_of_texts() -> None:
     assert rows[Segment(0, 5, 7)] == slow_row(ENCODER, "重庆")
 
 
-def only_row(encoder: LatticeEncoder, text: str) -> dict[str, list[Any]]:
+def only_row(encoder: LatticeFeaturiser, text: str) -> dict[str, list[Any]]:
     ((_, row),) = rows_of(batches_of(encoder, [text]))
     return row
 
@@ -191,7 +191,7 @@ def test_digits_are_alike_when_numbers_are_normalised() -> None:
     texts = ["在2021年", "3个"]
     for normalise, expected in ((True, True), (False, False)):
         options = LatticeOptions(normalise_numbers=normalise)
-        encoder = learn_vocabulary(options, texts, Lexicon(WORDS), labels=["LOC"]).encoder
+        encoder = build_vocabulary(options, texts, Lexicon(WORDS), labels=["LOC"]).encoder
         row, other = only_row(encoder, "在2021年"), only_row(encoder, "在1999年")
         wide = only_row(encoder, "在１９９９年")
         assert (row["chars"] == other["chars"]) is expected
@@ -237,13 +237,13 @@ def test_words_after_a_change_keep_their_keys() -> None:
 @settings(max_examples=25)
 @given(texts)
 def test_bytes(texts: list[str]) -> None:
-    loaded = LatticeEncoder.empty(ENCODER.options).from_bytes(ENCODER.to_bytes())
+    loaded = LatticeFeaturiser.empty(ENCODER.options).from_bytes(ENCODER.to_bytes())
     assert dict(rows_of(batches_of(loaded, texts))) == dict(rows_of(batches_of(ENCODER, texts)))
     assert loaded.to_bytes() == ENCODER.to_bytes()
 
 
 def test_bytes_of_an_empty_encoder() -> None:
-    empty = LatticeEncoder.empty(LatticeOptions())
+    empty = LatticeFeaturiser.empty(LatticeOptions())
     row = only_row(empty.from_bytes(empty.to_bytes()), "重庆")
     assert row["chars"] == row["bigrams"] == [0, 0]
     assert row["words"] == []

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from spacy_flat.lexicon import Lexicon
 from spacy_flat.lexicon.sources import Entry
 from spacy_flat.ner.flat.options import LatticeOptions
-from spacy_flat.ner.flat.vocabulary import Vocabulary, learn_vocabulary
+from spacy_flat.ner.flat.vocabulary import Vocabulary, build_vocabulary
 from spacy_flat.text.vocabulary import KeyIndex, Pretrained
 from spacy_flat.vectors import TextVectors
 from spacy_flat.vectors.table import Keep
@@ -26,17 +26,17 @@ def vectors_of(*keys: str, width: int = 3) -> TextVectors:
 
 def build(options: dict[str, Any] | None = None, **vectors: TextVectors) -> Vocabulary:
     settings = LatticeOptions(**{"normalise_embeddings": False, **(options or {})})
-    return learn_vocabulary(settings, TRAINING, LEXICON, labels=["LOC"], **vectors)
+    return build_vocabulary(settings, TRAINING, LEXICON, labels=["LOC"], **vectors)
 
 
 def codes(*texts: str) -> list[int]:
-    """Codes of characters and bigrams; "\\0" is the end of a text."""
+    """Hashes of characters and bigrams; "\\0" is the end of a text."""
     return sorted(
         ord(text) if len(text) == 1 else ord(text[0]) * 2**21 + ord(text[1]) for text in texts
     )
 
 
-def word_codes(*words: str) -> list[int]:
+def hash_words(*words: str) -> list[int]:
     return sorted(LEXICON.index(word) for word in words)
 
 
@@ -48,7 +48,7 @@ def test_what_occurs_in_training_is_trained() -> None:
     encoder = build().encoder
     assert trained(encoder.chars) == codes(*"重庆在药店")
     assert trained(encoder.bigrams) == codes("重庆", "庆重", "庆在", "在\0", "药店", "店在")
-    assert trained(encoder.words) == word_codes("重庆", "药店")
+    assert trained(encoder.words) == hash_words("重庆", "药店")
     assert len(encoder.words) == 2
     assert encoder.n_types == len(LEXICON.type_names)
 
@@ -56,7 +56,7 @@ def test_what_occurs_in_training_is_trained() -> None:
 def test_texts_are_apart() -> None:
     """No bigram and no word goes from one text to the next."""
     texts = ["重", "庆"]
-    encoder = learn_vocabulary(LatticeOptions(), texts, LEXICON, labels=["LOC"]).encoder
+    encoder = build_vocabulary(LatticeOptions(), texts, LEXICON, labels=["LOC"]).encoder
     assert trained(encoder.bigrams) == codes("重\0", "庆\0")
     assert trained(encoder.words) == []
 
@@ -66,7 +66,7 @@ def test_minimum_frequencies() -> None:
     encoder = build(minima).encoder
     assert trained(encoder.chars) == codes(*"重庆在")
     assert trained(encoder.bigrams) == codes("重庆", "在\0")
-    assert trained(encoder.words) == word_codes("重庆")
+    assert trained(encoder.words) == hash_words("重庆")
 
 
 def test_pretrained_vectors_are_known_beside_what_is_trained() -> None:
@@ -81,7 +81,7 @@ def test_pretrained_vectors_are_known_beside_what_is_trained() -> None:
     assert vocabulary.columns["chars"].pretrained.codes.tolist() == codes("重", "海")
     assert set(codes("上海")) <= set(encoder.bigrams.codes.tolist()) - set(trained(encoder.bigrams))
     assert vocabulary.columns["bigrams"].pretrained.codes.tolist() == codes("上海", "重庆")
-    assert encoder.words.codes.tolist() == word_codes("重庆", "药店", "上海")  # not 天津
+    assert encoder.words.codes.tolist() == hash_words("重庆", "药店", "上海")  # not 天津
     assert vectors(vocabulary.columns["words"].pretrained) == {
         LEXICON.index("上海"): 1.0,
         LEXICON.index("重庆"): 3.0,
@@ -99,7 +99,7 @@ def test_vectors_that_are_not_fine_tuned_are_not_trained() -> None:
     encoder = build({"fine_tune": False}, **given).encoder
     assert trained(encoder.chars) == codes(*"庆在药店")
     assert encoder.chars.codes.tolist() == codes(*"重庆在药店海")
-    assert trained(encoder.words) == word_codes("药店")
+    assert trained(encoder.words) == hash_words("药店")
     assert len(encoder.words) == 2
 
 
@@ -140,14 +140,14 @@ def test_without_bigrams() -> None:
 def test_many_texts_are_counted_together() -> None:
     texts = ["重庆"] * 4001
     options = LatticeOptions(char_min_freq=4001, word_min_freq=4001)
-    encoder = learn_vocabulary(options, texts, LEXICON, labels=["LOC"]).encoder
+    encoder = build_vocabulary(options, texts, LEXICON, labels=["LOC"]).encoder
     assert trained(encoder.chars) == codes(*"重庆")
-    assert trained(encoder.words) == word_codes("重庆")
+    assert trained(encoder.words) == hash_words("重庆")
 
 
 @pytest.mark.parametrize("texts", [[], [""]])
 def test_no_text_at_all(texts: list[str]) -> None:
-    encoder = learn_vocabulary(LatticeOptions(), texts, LEXICON, labels=["LOC"]).encoder
+    encoder = build_vocabulary(LatticeOptions(), texts, LEXICON, labels=["LOC"]).encoder
     assert len(encoder.chars) == len(encoder.bigrams) == len(encoder.words) == 0
 
 
@@ -172,7 +172,7 @@ def test_only_vectors_with_a_use_are_read() -> None:
 
 
 def test_coverage_counts_occurrences() -> None:
-    vocabulary = learn_vocabulary(
+    vocabulary = build_vocabulary(
         LatticeOptions(), ["重重重庆"], LEXICON, char_vectors=vectors_of("重", "海")
     )
     assert vocabulary.columns["chars"].coverage == 0.75

@@ -18,12 +18,12 @@ from spacy_flat.ner.tener.sequence import (
     OTHER,
     TITLE,
     UPPER,
-    SequenceEncoder,
+    SequenceFeaturiser,
     case_of,
-    codes_of_words,
+    hash_word_forms,
 )
-from spacy_flat.ner.tener.vocabulary import Vocabulary, learn_vocabulary
-from spacy_flat.text.codes import normalise_word
+from spacy_flat.ner.tener.vocabulary import Vocabulary, build_vocabulary
+from spacy_flat.text.hashing import normalise_word
 from spacy_flat.text.segments import Segment
 from spacy_flat.text.units import Units
 from spacy_flat.vectors import TextVectors
@@ -41,10 +41,10 @@ def units(text: str, unit: Any) -> Units:
 
 def encoder(unit: Any = "token", vectors: TextVectors | None = None, **options: Any) -> Vocabulary:
     texts = [units(text, unit) for text in TRAINING]
-    return learn_vocabulary(SequenceOptions(unit=unit, **options), texts, word_vectors=vectors)
+    return build_vocabulary(SequenceOptions(unit=unit, **options), texts, word_vectors=vectors)
 
 
-def batches_of(found: SequenceEncoder, texts: list[str]) -> list[Any]:
+def batches_of(found: SequenceFeaturiser, texts: list[str]) -> list[Any]:
     split = [units(text, found.unit) for text in texts]
     segments = [Segment(n, 0, len(text)) for n, text in enumerate(split) if len(text)]
     return list(found.batches(split, segments))
@@ -73,7 +73,7 @@ def test_every_word_has_a_case(word: str) -> None:
 def test_how_words_are_looked_up() -> None:
     assert normalise_word("Élan-1９", lower_case=True, normalise_numbers=True) == "élan-00"
     assert normalise_word("Élan-1９", lower_case=False, normalise_numbers=False) == "Élan-1９"
-    codes = codes_of_words(["Ann", "ANN", "bob", "\ud83d"], SequenceOptions(unit="token"))
+    codes = hash_word_forms(["Ann", "ANN", "bob", "\ud83d"], SequenceOptions(unit="token"))
     assert codes[0] == codes[1]
     assert len(set(codes.tolist())) == 3
     # The same on every machine: saved pipelines rely on it.
@@ -86,7 +86,7 @@ def test_the_vector_of_the_very_word_counts() -> None:
     vectors = TextVectors(["US", "No", "us", "NO"], np.arange(4, dtype=np.float32)[:, None] + 1)
     found = encoder(vectors=vectors, normalise_embeddings=False).columns["words"].pretrained
     rows = dict(zip(found.codes.tolist(), found.vectors[:, 0].tolist(), strict=True))
-    us, no = codes_of_words(["us", "no"], SequenceOptions(unit="token")).tolist()
+    us, no = hash_word_forms(["us", "no"], SequenceOptions(unit="token")).tolist()
     assert rows == {us: 3.0, no: 2.0}
 
 
@@ -152,7 +152,7 @@ def rows_of(batches: list[Any]) -> list[tuple[Segment, Any]]:
 @pytest.mark.parametrize("unit", ["char", "token"])
 def test_bytes(unit: str) -> None:
     found = encoder(unit).encoder
-    loaded = SequenceEncoder.empty(found.options).from_bytes(found.to_bytes())
+    loaded = SequenceFeaturiser.empty(found.options).from_bytes(found.to_bytes())
     assert loaded.to_bytes() == found.to_bytes()
     assert rows_of(batches_of(loaded, TRAINING)) == rows_of(batches_of(found, TRAINING))
 
@@ -169,7 +169,7 @@ def test_options_that_a_network_relies_on_stay(options: dict[str, Any], message:
     saved = encoder().encoder.to_bytes()
     other = SequenceOptions(**{"unit": "token", **options})
     with pytest.raises(ValueError, match=message):
-        SequenceEncoder.empty(other).from_bytes(saved)
+        SequenceFeaturiser.empty(other).from_bytes(saved)
 
 
 def test_impossible_options() -> None:

@@ -20,7 +20,7 @@ from spacy.language import Language
 from spacy.training import Example
 from thinc.api import fix_random_seed
 
-from spacy_flat.compaction import Amount, compactors_of
+from spacy_flat.compress.compactor import Amount, compactors_of
 from spacy_flat.ner.tener.component import TenerEntityRecognizer
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.vectors import TextVectors
@@ -355,13 +355,13 @@ def test_pipe_is_one_by_one(
     one = st.sampled_from([*data_of(trained)[0], "", " ", "😀"])
     texts = data.draw(st.lists(st.lists(one, max_size=4).map(" ".join), max_size=10))
     model = tener(trained).model
-    before = model.attrs["encoder"]
+    before = model.attrs["featuriser"]
     expected = [doc._.char_ents for doc in map(trained, texts)]
-    model.attrs["encoder"] = replace(before, options=replace(before.options, batch_nodes=nodes))
+    model.attrs["featuriser"] = replace(before, options=replace(before.options, batch_nodes=nodes))
     try:
         docs = list(trained.pipe(texts, batch_size=batch_size))
     finally:
-        model.attrs["encoder"] = before
+        model.attrs["featuriser"] = before
     assert [doc._.char_ents for doc in docs] == expected
 
 

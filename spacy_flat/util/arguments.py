@@ -4,7 +4,7 @@ import operator
 from collections.abc import Callable
 from typing import SupportsIndex
 
-from .errors import Errors
+from ..errors import Errors
 
 
 def require(name: str, value: object, right: Callable[[], bool], wanted: str) -> None:

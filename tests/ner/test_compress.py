@@ -15,8 +15,8 @@ import spacy
 import torch
 from spacy.language import Language
 
-from spacy_flat import compaction
-from spacy_flat.compaction import Amount, Compactor, size_on_disk, thresholds
+from spacy_flat.compress import compactor as module
+from spacy_flat.compress.compactor import Amount, Compactor, size_on_disk, thresholds
 from spacy_flat.nn.optimizers import AdamW
 
 from .conftest import GOLD, TEXTS, Copy, add_flat, blank, examples_of, flat, found
@@ -69,7 +69,7 @@ def test_rows_that_the_texts_do_not_have_are_unknown_afterwards(
     trained: Language, pipeline: Language
 ) -> None:
     compact(pipeline, Amount(bits=32, min_count=1), TEXTS[:5])
-    encoder = flat(pipeline).model.attrs["encoder"]
+    encoder = flat(pipeline).model.attrs["featuriser"]
     known, gone = "人和药店", "李雷韩梅"
     assert (encoder.chars.look_up(np.array([ord(char) for char in known], np.uint64)) > 0).all()
     assert not encoder.chars.look_up(np.array([ord(char) for char in gone], np.uint64)).any()
@@ -83,7 +83,7 @@ def test_rows_that_the_texts_do_not_have_are_unknown_afterwards(
 def test_rows_below_the_count_are_dropped(pipeline: Language) -> None:
     texts = ["上海上海北京", "北京"]
     compact(pipeline, Amount(min_count=2), texts)
-    encoder = flat(pipeline).model.attrs["encoder"]
+    encoder = flat(pipeline).model.attrs["featuriser"]
     assert sorted(map(chr, encoder.chars.codes.tolist())) == sorted("上海北京")
     assert [encoder.lexicon.word(int(id)) for id in encoder.words.codes] == ["上海", "北京"]
     assert network(pipeline).chars.pretrained.shape[0] == 5
@@ -168,7 +168,7 @@ def test_other_components_are_untouched(pipeline: Language) -> None:
 def test_occurrences_are_counted(
     at_once: int, pipeline: Language, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compaction, "TEXTS_AT_ONCE", at_once)
+    monkeypatch.setattr(module, "TEXTS_AT_ONCE", at_once)
     compactor = Compactor(pipeline)
     rows = compactor.rows()
     assert set(rows) == {"flat_ner: chars", "flat_ner: bigrams", "flat_ner: words"}

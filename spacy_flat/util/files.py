@@ -14,7 +14,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from .errors import Errors
+from ..errors import Errors
 
 ByteStream = BinaryIO | gzip.GzipFile | lzma.LZMAFile
 

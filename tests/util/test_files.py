@@ -13,9 +13,9 @@ import torch
 from encoder.damage import full_disk
 from safetensors import SafetensorError
 
-from spacy_flat import checkpoints
-from spacy_flat.checkpoints import read_checkpoint, save_tensors, write_checkpoint
-from spacy_flat.files import locked, remove_unfinished, replacing, replacing_folder
+from spacy_flat.util import checkpoints
+from spacy_flat.util.checkpoints import read_checkpoint, save_tensors, write_checkpoint
+from spacy_flat.util.files import locked, remove_unfinished, replacing, replacing_folder
 
 
 def python(code: str, *arguments: object) -> subprocess.Popen[str]:
@@ -26,7 +26,7 @@ def python(code: str, *arguments: object) -> subprocess.Popen[str]:
 LOCK = """
 import sys
 from pathlib import Path
-from spacy_flat.files import locked
+from spacy_flat.util.files import locked
 with locked(Path(sys.argv[1])):
     print(flush=True)
     input()
@@ -49,7 +49,7 @@ def test_one_process_writes_to_a_folder(tmp_path: Path) -> None:
 KILLED_BEFORE_A_RENAME = """
 import os, sys
 from pathlib import Path
-from spacy_flat.files import replacing_folder
+from spacy_flat.util.files import replacing_folder
 rename, left = os.replace, int(sys.argv[2])
 def die_at_last(old, new):
     global left

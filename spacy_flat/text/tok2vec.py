@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Tok2Vec = Model[list[Doc], list[Floats2d]]
 
 
-class Upstream:
+class Tok2VecFeatures:
     """The vectors of some Docs, and the gradient's way back. Without a tok2vec there are none.
 
     tok2vec: gives a vector a token; or, where its attribute "unit" is "char", one for each of the
@@ -129,7 +129,7 @@ def _check_width(tok2vec: Tok2Vec, width: int) -> None:
         raise ValueError(Errors.F369.format(width=width, wanted=wanted))
 
 
-def pass_back_zeros(tok2vec: Tok2Vec | None, docs: list[Doc]) -> None:
+def backprop_zeros(tok2vec: Tok2Vec | None, docs: list[Doc]) -> None:
     """Answer a shared tok2vec that has read Docs from which a component learns nothing.
 
     It adds up the gradients that its listeners pass back, and learns when the last of them has:

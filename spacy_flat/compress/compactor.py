@@ -19,15 +19,15 @@ import numpy as np
 from spacy.language import Language
 from thinc.api import Model
 
-from .arguments import require
-from .errors import Errors
-from .options import Options, option
-from .pipe import NetworkPipe
-from .text.batches import SegmentEncoder
-from .text.initialise import shim_of, tok2vec_of
-from .text.segments import split_texts
-from .text.units import Ints, Units
-from .text.vocabulary import KeyIndex
+from ..errors import Errors
+from ..pipe import NetworkPipe
+from ..text.batches import SegmentFeaturiser
+from ..text.initialise import shim_of, tok2vec_of
+from ..text.segments import split_texts
+from ..text.units import Ints, Units
+from ..text.vocabulary import KeyIndex
+from ..util.arguments import require
+from ..util.options import Options, option
 
 Bits = Literal[4, 5, 6, 7, 8, 16, 32]
 
@@ -143,12 +143,12 @@ class Compactor:
 class ComponentCompactor:
     """The model of a trained component, of which `apply` makes smaller ones in its place.
 
-    model: its encoder is a `SegmentEncoder`.
+    model: its featuriser is a `SegmentFeaturiser`.
     """
 
     def __init__(self, model: Model[Any, Any]) -> None:
         self.model = model
-        self.encoder: Any = model.attrs["encoder"]
+        self.featuriser: Any = model.attrs["featuriser"]
         self.shim = shim_of(model)
         self.packed: bool = model.attrs.get("packed", False)
         sizes = self.shim.config["sizes"]
@@ -159,7 +159,7 @@ class ComponentCompactor:
 
     def index(self, table: str) -> KeyIndex:
         """The keys of a table."""
-        index: KeyIndex = getattr(self.encoder, table)
+        index: KeyIndex = getattr(self.featuriser, table)
         return index
 
     def rows(self) -> dict[str, int]:
@@ -169,32 +169,32 @@ class ComponentCompactor:
 
     def count(self, texts: Sequence[str], nlp: Language) -> None:
         """Count how often each row of the tables is read in texts; `nlp` makes their tokens."""
-        in_characters = self.encoder.unit == "char"
+        in_characters = self.featuriser.unit == "char"
         units = [
             Units.characters(text) if in_characters else Units.of(nlp.make_doc(text), "token")
             for text in texts
         ]
-        segments = split_texts(units, self.encoder.options)
-        for batch in self.encoder.batches(units, segments):
+        segments = split_texts(units, self.featuriser.options)
+        for batch in self.featuriser.batches(units, segments):
             for name, counts in self.counts.items():
                 counts += np.bincount(getattr(batch, name).ravel(), minlength=len(counts))
 
     def apply(self, amount: Amount) -> None:
-        """Give the model a smaller encoder and network, made of the first ones."""
-        from .nn.compact import compact_network
+        """Give the model a smaller featuriser and network, made of the first ones."""
+        from ..nn.compact import compact_network
 
         indexes, rows = {}, {}
         for name in self.tables:
             index = self.index(name)
             chosen = self.counts[name][index.keys] >= amount.min_count
             indexes[name], rows[name] = index.select(chosen), index.keys[chosen]
-        self.model.attrs["encoder"] = self.encoder.compact(indexes, amount.known_words)
+        self.model.attrs["featuriser"] = self.featuriser.compact(indexes, amount.known_words)
         self.model.attrs["packed"] = True
         self.model.shims[0] = compact_network(self.shim, rows, amount.bits)
 
     def undo(self) -> None:
         """Give the model what it had at first, in a copy."""
-        self.model.attrs["encoder"] = deepcopy(self.encoder)
+        self.model.attrs["featuriser"] = deepcopy(self.featuriser)
         self.model.attrs["packed"] = self.packed
         self.model.shims[0] = deepcopy(self.shim)
 
@@ -212,7 +212,7 @@ class EncoderBeneath:
 
     def apply(self, amount: Amount) -> None:
         """Give the layer a copy of the first network, of 16 bits a number unless all are kept."""
-        from .nn.compact import rounded
+        from ..nn.compact import rounded
 
         self.node.shims[0] = deepcopy(self.shim) if amount.bits == 32 else rounded(self.shim)
         self.node.attrs["packed"] = True  # which counts where it is the whole model of a pipe
@@ -232,7 +232,7 @@ def compactors_of(nlp: Language) -> dict[str, ComponentCompactor]:
     found = {}
     for name, pipe in nlp.pipeline:
         if isinstance(pipe, NetworkPipe) and isinstance(
-            pipe.model.attrs["encoder"], SegmentEncoder
+            pipe.model.attrs["featuriser"], SegmentFeaturiser
         ):
             pipe.require_initialised()
             found[name] = ComponentCompactor(pipe.model)
@@ -243,7 +243,7 @@ def compactors_of(nlp: Language) -> dict[str, ComponentCompactor]:
 
 def encoders_beneath(nlp: Language, components: Collection[str]) -> list[EncoderBeneath]:
     """The encoders of this package's beneath some components, their own and shared ones."""
-    from .nn.shim import TorchShim
+    from ..nn.shim import TorchShim
 
     own = [tok2vec_of(nlp.get_pipe(name).model) for name in components]  # type: ignore[attr-defined]
     shared = [

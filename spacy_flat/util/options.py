@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, ClassVar, Literal, get_args, get_origin
 
-from .errors import Errors
+from ..errors import Errors
 
 
 def option(

@@ -15,7 +15,7 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
 
-from .errors import Errors, Warnings
+from ..errors import Errors, Warnings
 from .files import remove_unfinished, replacing_folder
 
 CHECKSUMS = "checksums.json"

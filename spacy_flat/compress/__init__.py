@@ -1,0 +1,5 @@
+"""Small pipelines from trained ones."""
+
+from .compactor import Amount, Compactor
+
+__all__ = ["Amount", "Compactor"]

@@ -1,0 +1,1 @@
+"""Pieces that several pictures and pages share."""
