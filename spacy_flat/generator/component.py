@@ -304,7 +304,7 @@ class CharGenerator(NetworkPipe):
         predictions, backprop = self.model.begin_update(docs)
         network, n_predicted = network_of(self.model), predictions.n_predicted
         batch_losses = (
-            network.surprisals(part.scores, part.piece.targets).sum() / n_predicted
+            network.loss(part.scores, part.piece.targets) / n_predicted
             for part in predictions.pieces
         )
         return self.train_step(

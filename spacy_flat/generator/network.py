@@ -4,14 +4,14 @@ Shapes: B texts, C characters, D width, E width of embeddings, K keys, M charact
 """
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 
 from ..nn.dropout import Dropout
 from ..nn.embedding import Table, make_embedding
-from ..nn.network import EmbeddingNetwork, plain_sizes
+from ..nn.network import EmbeddingNetwork
 from ..text.units import Ints
 from .batch import Piece
 from .options import CharLMOptions
@@ -39,6 +39,7 @@ class CharLMSizes:
 class CharLM(EmbeddingNetwork):
     """Embeddings, LSTM or GRU layers, and scores of each key to be the next."""
 
+    sizes_class = CharLMSizes
     never: Tensor  # [K] −∞ for the start mark, else 0
 
     def __init__(self, options: CharLMOptions, sizes: CharLMSizes) -> None:
@@ -63,16 +64,6 @@ class CharLM(EmbeddingNetwork):
         never = torch.zeros(n_keys)
         never[sizes.start] = -torch.inf
         self.register_buffer("never", never, persistent=False)
-
-    @classmethod
-    def from_config(cls, options: CharLMOptions, config: dict[str, Any]) -> "CharLM":
-        """Build from plain data, as read from a weights file: sizes, and those of the options that
-        the weights rely on.
-
-        Raises ValueError (F307) where the options differ from these.
-        """
-        options.check_fixed(config["options"])
-        return cls(options, CharLMSizes(**plain_sizes(config["sizes"])))
 
     def forward(self, piece: Piece, state: State | None = None) -> tuple[Tensor, State]:
         """Scores [M, K] of each key to be the next, and the state behind the piece.
@@ -115,14 +106,9 @@ class CharLM(EmbeddingNetwork):
         """[M, K] scores and [M] keys → [M] −ln P of these keys."""
         return nn.functional.cross_entropy(scores, self.to_tensor(targets), reduction="none")
 
-    def loss_gradient(self, scores: Tensor, targets: Ints) -> tuple[float, Tensor]:
-        """The summed surprisals and their gradient [M, K], without any change of the network's
-        gradients."""
-        with torch.enable_grad():
-            scores = scores.detach().requires_grad_()
-            loss = self.surprisals(scores, targets).sum()
-            (gradient,) = torch.autograd.grad(loss, scores)
-        return loss.item(), gradient
+    def loss(self, scores: Tensor, targets: Ints) -> Tensor:
+        """The summed surprisals."""
+        return self.surprisals(scores, targets).sum()
 
     def _dropped(self, x: Tensor, dropout: Dropout) -> Tensor:
         """[B, C, ·] after a dropout; a variational one has one mask [B, 1, ·] for all of a text."""

@@ -6,7 +6,6 @@ Shapes: B segments, C units, D width, K tags.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor, nn
 
 from ..nn.crf import CRF
@@ -76,11 +75,3 @@ class TaggingNetwork(EmbeddingNetwork):
             divergence = self.crf.divergence(scores, again, lengths)
             losses = (losses + second + self.r_drop * divergence) / 2
         return losses @ weights.to(losses.dtype)
-
-    def loss_gradient(self, scores: Tensor, target: Target) -> tuple[float, Tensor]:
-        """The loss and its gradient [B, C, K], without any change of the network's gradients."""
-        with torch.enable_grad():
-            scores = scores.detach().requires_grad_()
-            loss = self.loss(scores, target)
-            (gradient,) = torch.autograd.grad(loss, scores)
-        return loss.item(), gradient

@@ -1,25 +1,52 @@
 """What networks share that embed the keys of a vocabulary."""
 
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ..util.options import Options
 from .embedding import PretrainedEmbedding, Table, drop_keys
 from .transformer import linears
+
+Self = TypeVar("Self", bound="EmbeddingNetwork")
 
 
 class EmbeddingNetwork(nn.Module):
     """A network with tables of embeddings, under the names that a vocabulary's columns have.
 
+    sizes_class: a dataclass of the sizes that the data decides.
     key_dropout: the share of keys that are made unknown in training.
     """
+
+    sizes_class: ClassVar[type]
+    loss: Any  # method: scores and gold → the summed loss
 
     def __init__(self, key_dropout: float = 0.0) -> None:
         super().__init__()
         self.key_dropout = key_dropout
+
+    @classmethod
+    def from_config(cls: type[Self], options: Options, config: dict[str, Any]) -> Self:
+        """Build from the plain data of a weights file: the sizes, and the options that the weights
+        rely on.
+
+        Raises ValueError (F307) if `options` differ from these.
+        """
+        options.check_fixed(config["options"])
+        sizes = cls.sizes_class(**plain_sizes(config["sizes"]))
+        return cls(options, sizes)  # type: ignore[call-arg, arg-type]
+
+    def loss_gradient(self, scores: Tensor, gold: Any) -> tuple[float, Tensor]:
+        """The summed loss and its gradient for the scores, without touching the network's
+        gradients."""
+        with torch.enable_grad():
+            scores = scores.detach().requires_grad_()
+            loss = self.loss(scores, gold)
+            (gradient,) = torch.autograd.grad(loss, scores)
+        return loss.item(), gradient
 
     def set_pretrained(
         self, table: str, keys: NDArray[np.int64], vectors: NDArray[np.float32]
@@ -38,7 +65,9 @@ class EmbeddingNetwork(nn.Module):
         """An array on the device of the network."""
         device = next(self.parameters()).device
         # Of a GPU of Apple's, which would read the array's own memory, it must be waited for.
-        return torch.from_numpy(array).to(device, non_blocking=device.type == "cuda")
+        return torch.from_numpy(np.ascontiguousarray(array)).to(
+            device, non_blocking=device.type == "cuda"
+        )
 
     def initialise_linears(self) -> None:
         """Xavier-uniform matrices, as the code released with FLAT."""

@@ -16,7 +16,7 @@ from spacy.vocab import Vocab
 from thinc.api import Config, Optimizer, set_dropout_rate
 
 from ..errors import Errors
-from ..pipe import LabelledPipe, is_bool, is_number, setting
+from ..pipe import LabelledPipe, is_bool, is_number, mean_loss, setting
 from ..text.initialise import tok2vec_of
 from ..text.tok2vec import ReadOnce, backprop_zeros
 from ..util.arguments import require_count
@@ -397,10 +397,9 @@ class PairClassifier(LabelledPipe):
         _, gold = self._gold(list(examples))
         network = network_of(self.model)
         found = [
-            network.loss_gradient(outputs, gold[numbers], len(gold))
-            for numbers, outputs in scores.batches
+            network.loss_gradient(outputs, gold[numbers]) for numbers, outputs in scores.batches
         ]
-        return sum(loss for loss, _ in found), [gradient for _, gradient in found]
+        return mean_loss(found, len(gold))
 
     def _gold(self, examples: Sequence[Example]) -> tuple[SpanPairs, NDArray[Any]]:
         """The pairs of which something is known, and their numbers of classes, or their scores."""

@@ -21,7 +21,7 @@ from torch.utils.checkpoint import checkpoint
 from ..nn.dropout import Dropout
 from ..nn.embedding import NO_TABLE, Table, make_embedding
 from ..nn.linear import Linear, linear
-from ..nn.network import EmbeddingNetwork, plain_sizes
+from ..nn.network import EmbeddingNetwork
 from .batch import Comparison, KnownRows, PairBatch, TextRows
 from .options import RE2Options
 
@@ -44,6 +44,8 @@ class RE2Sizes:
 class RE2(EmbeddingNetwork):
     """Embeddings; blocks of encoder, alignment and fusion; the maximum over units; prediction."""
 
+    sizes_class = RE2Sizes
+
     def __init__(self, options: RE2Options, sizes: RE2Sizes) -> None:
         super().__init__(options.key_dropout)
         self.options = options
@@ -64,16 +66,6 @@ class RE2(EmbeddingNetwork):
             self.widen = make_linear(self.embed_width, hidden)
         n_outputs = len(sizes.labels) if options.objective == "classes" else 1
         self.predict = Prediction(options, n_outputs)
-
-    @classmethod
-    def from_config(cls, options: RE2Options, config: dict[str, Any]) -> "RE2":
-        """Build from plain data, as read from a weights file: sizes, and those of the options that
-        the weights rely on.
-
-        Raises ValueError (F307) where the options differ from these.
-        """
-        options.check_fixed(config["options"])
-        return cls(options, RE2Sizes(**plain_sizes(config["sizes"])))
 
     def forward(self, batch: PairBatch, upstream: Tensor | None = None) -> Tensor:
         """upstream: [units, W] other vectors of all units of the texts, such as a tok2vec's.
@@ -195,17 +187,6 @@ class RE2(EmbeddingNetwork):
         if self.options.objective == "score":
             return nn.functional.mse_loss(outputs[:, 0], target, reduction="sum")
         return nn.functional.cross_entropy(outputs, target, reduction="sum")
-
-    def loss_gradient(
-        self, outputs: Tensor, gold: NDArray[Any], n_pairs: int
-    ) -> tuple[float, Tensor]:
-        """The loss, divided by `n_pairs`, and its gradient [B, K], without any change of the
-        network's gradients."""
-        with torch.enable_grad():
-            outputs = outputs.detach().requires_grad_()
-            loss = self.loss(outputs, gold) / n_pairs
-            (gradient,) = torch.autograd.grad(loss, outputs)
-        return loss.item(), gradient
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from ..nn.dropout import Dropout
 from ..nn.linear import Linear, linear
+from ..nn.network import EmbeddingNetwork
 from ..nn.positions import Positions
 from ..nn.transformer import linears
 from ..text.units import Ints
@@ -43,8 +44,10 @@ class Seq2SeqSizes:
     shared: bool
 
 
-class Seq2Seq(nn.Module):
+class Seq2Seq(EmbeddingNetwork):
     """Layers that read the source, layers that write the target, and scores of what comes next."""
+
+    sizes_class = Seq2SeqSizes
 
     def __init__(self, options: Seq2SeqOptions, sizes: Seq2SeqSizes) -> None:
         super().__init__()
@@ -70,16 +73,6 @@ class Seq2Seq(nn.Module):
         self.bias = nn.Parameter(torch.zeros(sizes.target))
         self.initialise()
 
-    @classmethod
-    def from_config(cls, options: Seq2SeqOptions, config: dict[str, Any]) -> Seq2Seq:
-        """Build from plain data, as read from a weights file: sizes, and those of the options that
-        the weights rely on.
-
-        Raises ValueError (F307) where the options differ from these.
-        """
-        options.check_fixed(config["options"])
-        return cls(options, Seq2SeqSizes(**config["sizes"]))
-
     def initialise(self) -> None:
         """Xavier-uniform matrices; embeddings whose rows have a length of about 1."""
         for each in linears(self):
@@ -103,15 +96,6 @@ class Seq2Seq(nn.Module):
         return nn.functional.cross_entropy(
             scores, self.to_tensor(targets), reduction="sum", label_smoothing=smoothing
         )
-
-    def loss_gradient(self, scores: Tensor, targets: Ints) -> tuple[float, Tensor]:
-        """The summed loss and its gradient [M, K], without any change of the network's
-        gradients."""
-        with torch.enable_grad():
-            scores = scores.detach().requires_grad_()
-            loss = self.loss(scores, targets)
-            (gradient,) = torch.autograd.grad(loss, scores)
-        return loss.item(), gradient
 
     def log_probs(self, scores: Tensor, targets: Ints) -> Tensor:
         """[M, K] scores and [M] keys → [M] ln P of these keys."""
@@ -202,10 +186,6 @@ class Seq2Seq(nn.Module):
         """[M, D] → [M, K] logits."""
         weight = self.classify.weight if hasattr(self, "classify") else self.target.weight
         return linear(hidden, weight, self.bias)
-
-    def to_tensor(self, array: NDArray[Any]) -> Tensor:
-        """An array on the device of the network."""
-        return torch.from_numpy(np.ascontiguousarray(array)).to(self.bias.device)
 
     def _embed(self, table: nn.Embedding, keys: Ints, start: int) -> Tensor:
         """[B, L] keys from place `start` on → [B·L, D]."""

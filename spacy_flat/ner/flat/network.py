@@ -5,7 +5,6 @@ H heads, D = H·d width, K tags, E distinct encodings.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -14,7 +13,6 @@ from torch import Tensor, nn
 from ...nn.attention import PickedTerm, Relation, RelativeAttention
 from ...nn.dropout import Dropout
 from ...nn.embedding import NO_TABLE, Table, make_embedding
-from ...nn.network import plain_sizes
 from ...nn.positions import Positions
 from ...nn.transformer import TransformerLayer
 from ...text.units import Ints
@@ -151,6 +149,8 @@ class FLATSizes(Sizes):
 class FLAT(TaggingNetwork):
     """Characters and the lexicon's words in one attention; a CRF's emissions for the characters."""
 
+    sizes_class = FLATSizes
+
     def __init__(self, options: FLATOptions, sizes: FLATSizes) -> None:
         super().__init__(options, sizes.labels)
         self.options = options
@@ -184,16 +184,6 @@ class FLAT(TaggingNetwork):
         # What a word's type, length and frequency add starts small beside its vector.
         for weight in self.word_features.parameters():
             nn.init.normal_(weight, std=0.02)
-
-    @classmethod
-    def from_config(cls, options: FLATOptions, config: dict[str, Any]) -> "FLAT":
-        """Build from plain data, as read from a weights file: sizes, and those of the options that
-        the weights rely on.
-
-        Raises ValueError (F307) where the options differ from these.
-        """
-        options.check_fixed(config["options"])
-        return cls(options, FLATSizes(**plain_sizes(config["sizes"])))
 
     def forward(self, batch: LatticeBatch, upstream: Tensor | None = None) -> Tensor:
         """batch: B segments with C characters and M words.

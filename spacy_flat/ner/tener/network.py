@@ -15,7 +15,6 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from ...nn.attention import DotProductAttention, RelativeAttention, ShiftedTerm
 from ...nn.dropout import Dropout
 from ...nn.embedding import NO_TABLE, Table, make_embedding
-from ...nn.network import plain_sizes
 from ...nn.positions import Positions
 from ...nn.transformer import TransformerLayer
 from ..network import Sizes, TaggingNetwork
@@ -40,6 +39,8 @@ class TENERSizes(Sizes):
 class TENER(TaggingNetwork):
     """Characters or words, a Transformer with relative attention, and a CRF's emissions."""
 
+    sizes_class = TENERSizes
+
     def __init__(self, options: TENEROptions, sizes: TENERSizes) -> None:
         super().__init__(options, sizes.labels)
         self.options = options
@@ -61,16 +62,6 @@ class TENER(TaggingNetwork):
         if self.cases is not None:
             # What the case adds starts small beside the vector.
             nn.init.normal_(self.cases.weight, std=0.02)
-
-    @classmethod
-    def from_config(cls, options: TENEROptions, config: dict[str, Any]) -> "TENER":
-        """Build from plain data, as read from a weights file: sizes, and those of the options that
-        the weights rely on.
-
-        Raises ValueError (F307) where the options differ from these.
-        """
-        options.check_fixed(config["options"])
-        return cls(options, TENERSizes(**plain_sizes(config["sizes"])))
 
     def forward(self, batch: CharacterBatch | WordBatch, upstream: Tensor | None = None) -> Tensor:
         """batch: B segments of C units.
