@@ -66,14 +66,15 @@ class Attribute:
     def parse(cls, text: str) -> Attribute:
         """Read "NAME" or "NAME:TYPE".
 
-        Raises ValueError for a type that there is not (F469), and for the name of another column
+        Raises ValueError for a type that there is not (F118), and for the name of another column
         (F479).
         """
         name, _, type = text.partition(":")
         if name in ("id", "text", "entities", "cats"):
             raise ValueError(Errors.F479.format(name=name))
         if (type or "text") not in TYPES:
-            raise ValueError(Errors.F469.format(name=name, type=type, types=", ".join(TYPES)))
+            words = {"what": "type", "name": type, "names": ", ".join(TYPES)}
+            raise ValueError(Errors.F118.format(**words))
         return cls(name, type or "text")
 
     def value(self, doc: Doc) -> Any:

@@ -69,13 +69,13 @@ class Plan:
     def load(cls, folder: Folder) -> Plan | None:
         """The plan of the run whose output a folder holds, None where it is empty or missing.
 
-        Raises ValueError (F463) for a folder that holds something else.
+        Raises ValueError (F395) for a folder that holds something else.
         """
         names = folder.names()
         if MANIFEST not in names:
             others = [name for name in names if not name.startswith(".")]
             if others:
-                raise ValueError(Errors.F463.format(path=folder.address, names=listed(others)))
+                raise ValueError(Errors.F395.format(path=folder.address, names=listed(others)))
             return None
         try:
             content = json.loads(folder.read(MANIFEST))
@@ -84,18 +84,17 @@ class Plan:
             unread = {int(number): reason for number, reason in content["unread"].items()}
             return cls(content["settings"], files, shards, unread)
         except (ValueError, KeyError, TypeError, IndexError) as error:
-            raise ValueError(Errors.F463.format(path=folder.address, names=MANIFEST)) from error
+            raise ValueError(Errors.F395.format(path=folder.address, names=MANIFEST)) from error
 
     def check(self, identity: dict[str, Any], files: Sequence[File], folder: Folder) -> None:
-        """Raise ValueError where it is not what is asked for now: other settings (F464) or other
-        files (F465)."""
+        """Raise ValueError (F447) if settings or files have changed."""
         for name, value in identity.items():
             if self.identity.get(name, value) != value:  # older runs have fewer
-                raise ValueError(Errors.F464.format(path=folder.address, name=name))
+                raise ValueError(Errors.F447.format(path=folder.address, name=name))
         before, now = ({file.path: file for file in each} for each in (self.files, files))
         changed = [path for path in {**before, **now} if before.get(path) != now.get(path)]
         if changed:
-            raise ValueError(Errors.F465.format(path=folder.address, names=listed(changed)))
+            raise ValueError(Errors.F447.format(path=folder.address, name=listed(changed)))
 
     def finished(self, folder: Folder) -> set[str]:
         """Names of the shards whose file is there."""

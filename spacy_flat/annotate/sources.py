@@ -95,7 +95,7 @@ def find_files(inputs: Sequence[str]) -> list[File]:
     """The files at addresses of files and folders, each once. Warns (W460) of those in folders
     that are of no known kind, and leaves them out.
 
-    Raises FileNotFoundError (F461) where nothing is at an address, and ValueError for a file of
+    Raises FileNotFoundError (F001) where nothing is at an address, and ValueError for a file of
     no known kind (F462), an unknown address (F477), and where there is no file at all (F466).
     """
     found: dict[tuple[str, str], File] = {}
@@ -104,7 +104,7 @@ def find_files(inputs: Sequence[str]) -> list[File]:
         fs, root = open_address(address)
         infos = walk(fs, root)
         if not infos and fs.get_file_info(root).type != FileType.Directory:
-            raise FileNotFoundError(Errors.F461.format(path=address))
+            raise FileNotFoundError(Errors.F001.format(path=address))
         for info in infos:
             if kind_of(info.path) is None:
                 if info.path == root:

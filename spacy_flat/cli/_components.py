@@ -1,36 +1,39 @@
-"""The component of a pipeline that a command works with."""
+"""Choose the component of a pipeline that a command uses."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeVar
+
+from ..errors import Errors
 
 if TYPE_CHECKING:
     from spacy.language import Language
 
-PipeT = TypeVar("PipeT")
+T = TypeVar("T")
 
 
 def load_component(
-    source: str,
-    kind: type[PipeT],
-    component: str,
-    device: str,
-    *,
-    not_one: str,
-    misnamed: str = "",
-) -> tuple[Language, PipeT]:
-    """A pipeline (package or folder), and its only component of a kind, or the one that is named.
+    source: str, kind: type[T], component: str, device: str, name: str
+) -> tuple[Language, T]:
+    """A pipeline (package or folder) and its only component of a class, or the named one.
 
-    Raises ValueError with the text `not_one` where there is none, or several and none of them is
-    named, and with `misnamed`, or the same, where none has the name; otherwise as `load_on_device`.
+    name: of the class, for errors.
+
+    Raises as `choose` and `load_on_device`.
     """
     from ..util.loading import load_on_device
 
     nlp = load_on_device(source, device)
     found = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, kind)}
-    words = {"source": source, "components": ", ".join(found) or "none", "component": component}
-    if not found or (len(found) > 1 and not component):
-        raise ValueError(not_one.format(**words))
-    if component and component not in found:
-        raise ValueError((misnamed or not_one).format(**words))
-    return nlp, found[component or next(iter(found))]
+    return nlp, choose(found, component, source, name)
+
+
+def choose(found: Mapping[str, T], component: str, source: str, kind: str) -> T:
+    """The named candidate, or the only one. Raises ValueError (F136) if there is none or no name to
+    decide by."""
+    name = component or (next(iter(found)) if len(found) == 1 else "")
+    if name not in found:
+        components = ", ".join(found) or "none"
+        raise ValueError(Errors.F136.format(kind=kind, source=source, components=components))
+    return found[name]

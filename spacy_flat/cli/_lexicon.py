@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import Errors
+from ._components import choose
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -19,9 +20,8 @@ def load_lexicon(source: str, *, component: str = "", add_jieba: bool = False) -
     component: the one of the pipeline whose lexicon is meant, where several have one.
     add_jieba: add jieba's words to those of a word list.
 
-    Raises FileNotFoundError where there is no such file or pipeline (F145); ValueError for a word
-    list without words (F391), where no component of the pipeline has a lexicon (F034), and where
-    several have one and none of them is named (F136); otherwise as `spacy.load` and `read_words`.
+    Raises FileNotFoundError if there is no such file or pipeline (F145), ValueError for a word list
+    without words (F010); otherwise as `choose`, `spacy.load` and `read_words`.
     """
     return load_source(source, component=component, add_jieba=add_jieba)[0]
 
@@ -39,7 +39,7 @@ def load_source(
     if path.is_file():
         others = {"jieba": jieba_words()} if add_jieba else {}
         if not (words := read_words(path)):
-            raise ValueError(Errors.F391.format(path=path))
+            raise ValueError(Errors.F010.format(path=path, what="word"))
         return lexicon({path.name: words, **others}), None
     from ..util.loading import load_on_device
 
@@ -65,9 +65,4 @@ def lexicon_of(nlp: Language, source: str, component: str = "") -> Lexicon:
 
     candidates = {name: getattr(pipe, "lexicon", None) for name, pipe in nlp.pipeline}
     lexicons = {name: found for name, found in candidates.items() if isinstance(found, Lexicon)}
-    if not lexicons:
-        raise ValueError(Errors.F034.format(name=source, components=", ".join(nlp.pipe_names)))
-    name = component or next(iter(lexicons))
-    if name not in lexicons or (len(lexicons) > 1 and not component):
-        raise ValueError(Errors.F136.format(name=source, components=", ".join(lexicons)))
-    return lexicons[name]
+    return choose(lexicons, component, source, "component with a lexicon")

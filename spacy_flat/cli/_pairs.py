@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..errors import Errors
 from ._components import load_component
 
 if TYPE_CHECKING:
@@ -14,12 +13,7 @@ if TYPE_CHECKING:
 
 
 def load_classifier(source: str, component: str, device: str) -> tuple[Language, PairClassifier]:
-    """A pipeline (package or folder), and its only component that compares pairs of texts, or the
-    one that is named.
-
-    Raises ValueError where there is none, or several and none of them is named (F147); otherwise
-    as `load_on_device`.
-    """
+    """A pipeline and its classifier of pairs, as in `load_component`."""
     from ..similarity.component import PairClassifier
 
-    return load_component(source, PairClassifier, component, device, not_one=Errors.F147)
+    return load_component(source, PairClassifier, component, device, "component for pairs")

@@ -99,7 +99,8 @@ def annotate(
     are.
     """
     if find_spec("pyarrow") is None:
-        raise ImportError(Errors.F460.format(module="pyarrow"))
+        words = {"what": "Annotating", "module": "pyarrow", "package": "pyarrow"}
+        raise ImportError(Errors.F030.format(**words))
     if attributes and format is not Format.parquet:
         raise ValueError(Errors.F174.format(option="--attribute", kind="--format spacy"))
     from ..annotate.run import run
@@ -127,13 +128,15 @@ def annotate(
 def cluster_of(address: str, actors: int, gpus: float, verbose: bool) -> Cluster | None:
     """Where to annotate; None for this process: where one is asked for, or Ray is missing.
 
-    Raises ImportError (F488) where several processes or a cluster are asked for without Ray.
+    Raises ImportError (F030) where several processes or a cluster are asked for without Ray.
     """
     if actors == 1 and not address:
         return None
     missing = [module for module in ("ray", "pandas") if find_spec(module) is None]
     if missing and (actors or address):
-        raise ImportError(Errors.F488.format(module=missing[0]))
+        what = "Annotating in several processes"
+        words = {"what": what, "module": missing[0], "package": "spacy-flat[distributed]"}
+        raise ImportError(Errors.F030.format(**words))
     if missing:
         msg.info(f"{missing[0]} is not installed: annotating in one process")
         return None

@@ -112,11 +112,11 @@ def bytes_of(size: str) -> float:
 
 
 def check_target(out: Path, source: Path) -> None:
-    """Raises ValueError for a folder that is no pipeline (F373), or has the one to read (F375)."""
+    """Raises ValueError for a folder that is no pipeline (F148), or has the one to read (F375)."""
     if source.resolve().is_relative_to(out.resolve()):
         raise ValueError(Errors.F375.format(path=out, source=source))
     if out.exists() and any(out.iterdir()) and not (out / "meta.json").is_file():
-        raise ValueError(Errors.F373.format(path=out))
+        raise ValueError(Errors.F148.format(path=out))
 
 
 def count(path: Path, compactor: Compactor) -> None:

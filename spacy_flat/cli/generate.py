@@ -123,14 +123,10 @@ def check_options(
 
 
 def load_generator(source: str, component: str, device: str) -> CharGenerator:
-    """The only component of a pipeline (package or folder) that writes, or the one that is named.
-
-    Raises ValueError where there is none, or several and none of them is named (F175); otherwise
-    as `load_on_device`.
-    """
+    """The generator of a pipeline, as in `load_component`."""
     from ..generator.component import CharGenerator
 
-    return load_component(source, CharGenerator, component, device, not_one=Errors.F175)[1]
+    return load_component(source, CharGenerator, component, device, "char_generator")[1]
 
 
 def form_named(name: str) -> Form:

@@ -102,7 +102,7 @@ def translate(
     wanted = filter(str.strip, lines) if output is None else lines
     first = next(wanted, None)
     if first is None:
-        raise ValueError(Errors.F430)
+        raise ValueError(Errors.F137)
     terms = name_list(glossary)
     use_gpu(gpu_id)
     nlp, translator = load_translator(model, component, device)
@@ -145,16 +145,10 @@ def check_output(path: Path, n_best: int) -> None:
 
 
 def load_translator(source: str, component: str, device: str) -> tuple[Language, Seq2SeqTranslator]:
-    """A pipeline (package or folder), and its only component that translates, or the one that is
-    named.
-
-    Raises ValueError where there is none, or several and none of them is named (F429), and where
-    none has the name (F406); otherwise as `load_on_device`.
-    """
+    """A pipeline and its translator, as in `load_component`."""
     from ..translator.component import Seq2SeqTranslator
 
-    errors = {"not_one": Errors.F429, "misnamed": Errors.F406}
-    return load_component(source, Seq2SeqTranslator, component, device, **errors)
+    return load_component(source, Seq2SeqTranslator, component, device, "seq2seq_translator")
 
 
 def lines_of(path: Path) -> Iterator[str]:

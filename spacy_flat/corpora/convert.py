@@ -73,9 +73,8 @@ class Summary:
 def convert_file(source: Path, target: Path, options: ConvertOptions) -> Summary:
     """Convert a corpus file to a `.spacy` file, whose folder is made where it is missing.
 
-    Raises ValueError (F004, F101 to F119, F141 to F144, F150 to F157, F170 to F172, F420 to
-    F424, F431),
-    IsADirectoryError (F125) where `target` is a folder; `target` is then left as it was.
+    Raises ValueError (F004, F010, F102 to F119, F141 to F159, F170, F174, F420 to F431),
+    IsADirectoryError (F002) where `target` is a folder; `target` is then left as it was.
     """
     for path in filter(None, (source, options.target)):
         check_paths(path, target)
@@ -99,14 +98,14 @@ def read_file(path: Path, name: str, options: ConvertOptions, summary: Summary) 
     """Yield the Docs of a file of the format `name`, and count them in `summary`.
 
     Raises ValueError as `convert_file`, at the end where there was no Doc (the first defect, or
-    F101 without any) or where too much was repaired (F116).
+    F010 without any) or where too much was repaired (F116).
     """
     repairs = Repairs(options.repair)
     for doc in FORMATS[name].read(path, options, repairs, Vocab()):
         summary.add(doc, FORMATS[name])
         yield doc
     if not summary.sentences:
-        raise ValueError(repairs.first or Errors.F101.format(path=path))
+        raise ValueError(repairs.first or Errors.F010.format(path=path, what="sentence"))
     summary.repairs = repairs.counts
     summary.skipped = repairs.n_skipped
     check_repairs(path, name, summary, repairs, options.max_repairs)
@@ -120,11 +119,11 @@ def shortened(line: str) -> str:
 def check_paths(source: Path, target: Path) -> None:
     """Raises ValueError where `source` is converted already (F143), where both are one file, by
     links too (F112), and where spaCy would pass over `target` for its name (F142);
-    IsADirectoryError where `target` is a folder (F125)."""
+    IsADirectoryError where `target` is a folder (F002)."""
     if source.suffix == ".spacy":
         raise ValueError(Errors.F143.format(path=source))
     if target.is_dir():
-        raise IsADirectoryError(Errors.F125.format(path=target, source=source.name))
+        raise IsADirectoryError(Errors.F002.format(path=target))
     if target.exists() and source.exists() and os.path.samefile(source, target):
         raise ValueError(Errors.F112.format(source=source, target=target))
     if target.suffix != ".spacy":
@@ -135,11 +134,12 @@ def find_format(path: Path, options: ConvertOptions) -> str:
     """The name of the format of a file: the one asked for, or told by the file, or by there being
     a second one.
 
-    Raises ValueError for an unknown name (F118), for options that the format does not take (F117),
+    Raises ValueError for an unknown name (F118), for options that the format does not take (F174),
     for a file without line feeds (F113), and as `detect_format`.
     """
     if options.format not in ("auto", *FORMATS):
-        raise ValueError(Errors.F118.format(name=options.format, names=", ".join(FORMATS)))
+        words = {"what": "format", "name": options.format, "names": f"auto, {', '.join(FORMATS)}"}
+        raise ValueError(Errors.F118.format(**words))
     check_line_ends(path)
     name = options.format
     if name == "auto":
@@ -149,17 +149,17 @@ def find_format(path: Path, options: ConvertOptions) -> str:
     for option in given:
         if option not in takes:
             option = "--" + option.replace("_", "-")
-            raise ValueError(Errors.F117.format(path=path, name=name, option=option))
+            raise ValueError(Errors.F174.format(option=option, kind=f"the format {name}"))
     return name
 
 
 def detect_format(path: Path) -> str:
     """Tell the format of a file by its content.
 
-    Raises ValueError where there is none (F101), and where no format or more than one fits (F150).
+    Raises ValueError where there is none (F010), and where no format or more than one fits (F150).
     """
     if not any(text.strip() for _, text in read_text_lines(path)):
-        raise ValueError(Errors.F101.format(path=path))
+        raise ValueError(Errors.F010.format(path=path, what="sentence"))
     names = [name for detect in DETECTORS if (name := detect(path))]
     if len(names) != 1:
         found = " and ".join(names) or "none of the formats"

@@ -24,12 +24,12 @@ def read_docs(path: Path, vocab: Vocab) -> list[Doc]:
     """The Docs of a DocBin.
 
     Raises FileNotFoundError (F001), IsADirectoryError (F002), and ValueError where the file is no
-    DocBin (F134) or has no Docs (F133).
+    DocBin (F134) or has no Docs (F010).
     """
     with _reading(path):
         docs = list(DocBin().from_disk(path).get_docs(vocab))
     if not docs:
-        raise ValueError(Errors.F133.format(path=path))
+        raise ValueError(Errors.F010.format(path=path, what="Doc"))
     return docs
 
 

@@ -26,7 +26,7 @@ def fetch_corpus(name: str, out_dir: Path, local_dir: Path | None = None) -> lis
     They come from `local_dir` (laid out as `sources` says) or, without it, from their public
     addresses. A file that is there already and right is kept.
 
-    Raises ValueError (F120 to F124).
+    Raises ValueError (F118 to F124).
     """
     source = get_source(name)
     if source.embedded:
@@ -47,7 +47,7 @@ def fetch_corpus(name: str, out_dir: Path, local_dir: Path | None = None) -> lis
 def corpus_files(name: str, data_dir: Path) -> dict[str, Path]:
     """Return the fetched files of a corpus by their names in `Source.files`.
 
-    Raises ValueError (F120; F121 where one is missing).
+    Raises ValueError (F118; F121 where one is missing).
     """
     files = {key: data_dir / name / file.name for key, file in get_source(name).files.items()}
     for path in files.values():

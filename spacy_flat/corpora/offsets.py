@@ -36,6 +36,11 @@ from .sentence import Repairs, Sentence
 
 Layout = Literal["cluener", "doccano", "label-studio", "prodigy", "spacy"]
 
+LAYOUT = (
+    'a record of CLUENER, doccano, Label Studio, Prodigy or spaCy ({"text": …} with "label", '
+    '"labels", "entities", "spans" or "ents"; {"data": …, "annotations": …}; or '
+    '[text, {"entities": [[start, end, TYPE]]}])'
+)
 ENTITIES = ("label", "labels", "entities", "spans", "ents")  # their name, by tool and version
 
 _SPACE = re.compile(r"\s*")
@@ -62,14 +67,16 @@ class OffsetReader:
     repairs: Repairs
 
     def __iter__(self) -> Iterator[Sentence]:
-        """Yield the sentences. Raises ValueError (F004, F106 to F109, F119)."""
+        """Yield the sentences. Raises ValueError (F004, F156 to F109, F119)."""
         for line, raw in read_records(self.path):
             self.repairs.n_lines += 1
             try:
                 text, mentions = parse(load(raw))
                 check_characters(text, mentions)
             except ValueError as problem:
-                error = Errors.F106.format(path=self.path, line=line, problem=problem)
+                error = Errors.F156.format(
+                    path=self.path, line=line, layout=LAYOUT, problem=problem
+                )
                 self.repairs.count_line("malformed line dropped", error)
                 continue
             entities = [

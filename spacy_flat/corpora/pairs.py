@@ -88,7 +88,7 @@ class PairReader:
     def rows(self, cells: Iterator[tuple[int, Sequence[str] | None]]) -> list[Row]:
         """The pairs of (line, two texts and label), or None in place of a line that was dropped.
 
-        Raises ValueError (F153, F154).
+        Raises ValueError (F153, F151).
         """
         found = []
         for line, texts in cells:
@@ -104,17 +104,17 @@ class PairReader:
         for side, text in (("left", row.left), ("right", row.right)):
             if SEPARATOR in text:  # before it is stripped as white space
                 problem = "contains U+001F, which separates the two texts of a pair"
-                error = Errors.F153.format(**where, side=side, problem=problem)
+                error = Errors.F153.format(**where, side=f"{side} text", problem=problem)
                 self.repairs.count_line("pair with U+001F in a text dropped", error)
                 return False
             if not text.strip():
-                error = Errors.F153.format(**where, side=side, problem="is empty")
+                error = Errors.F153.format(**where, side=f"{side} text", problem="is empty")
                 self.repairs.count_line("pair with an empty text dropped", error)
                 return False
         label = row.label.strip()
         if label in UNLABELLED or (self.scores and not is_number(label)):
             wanted = "number" if self.scores else "label"
-            error = Errors.F154.format(**where, found=label, wanted=wanted)
+            error = Errors.F151.format(**where, found=repr(label), wanted=f"a {wanted}")
             self.repairs.count_line(f"pair without a {wanted} dropped", error)
             return False
         return True

@@ -72,12 +72,12 @@ def is_whole(
     max_length: int,
     repairs: Repairs,
 ) -> bool:
-    """Whether both sides of a pair have text (F422), and not more of it than `max_length`
+    """Whether both sides of a pair have text (F153), and not more of it than `max_length`
     characters (F423)."""
     for side, text in (("source", source), ("translation", translation)):
         where = {"path": files[side], "line": line, "side": side}
         if not text:
-            error = Errors.F422.format(**where)
+            error = Errors.F153.format(**where, problem="is empty")
             repairs.count_line(f"pair with an empty {side} dropped", error)
             return False
         if len(text) > max_length:
@@ -117,7 +117,7 @@ def key_of(doc: Doc) -> tuple[str, str]:
 
 
 def tab_pairs(path: Path, options: ConvertOptions, repairs: Repairs) -> Iterator[Pair]:
-    """Cut lines at their TAB; blank lines are passed over. Raises ValueError (F004, F421)."""
+    """Cut lines at their TAB; blank lines are passed over. Raises ValueError (F004, F151)."""
     for line, text in read_text_lines(path):
         if not text.strip():
             continue
@@ -126,7 +126,8 @@ def tab_pairs(path: Path, options: ConvertOptions, repairs: Repairs) -> Iterator
         if len(cells) == 2:
             yield line, cells[0], cells[1]
             continue
-        error = Errors.F421.format(path=path, line=line, found=counted(len(cells), "column"))
+        words = {"found": counted(len(cells), "column"), "wanted": "a text, a TAB, its translation"}
+        error = Errors.F151.format(path=path, line=line, **words)
         repairs.count_line("line with other columns dropped", error)
 
 

@@ -42,7 +42,7 @@ def convert_corpus(name: str, data_dir: Path, out_dir: Path) -> Iterator[tuple[P
     """Convert a fetched corpus to a `.spacy` file of each part, and yield the path and the summary
     of each. The training part comes last, since what the others hold may be left out of it.
 
-    Raises ValueError (F120; F121 where a file is missing) and as `convert_file`.
+    Raises ValueError (F118; F121 where a file is missing) and as `convert_file`.
     """
     source = get_source(name)
     paths = corpus_files(name, data_dir)

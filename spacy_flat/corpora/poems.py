@@ -132,7 +132,7 @@ def without_notes(text: str) -> str:
 
 
 def is_whole(path: Path, line: int, text: str, repairs: Repairs) -> bool:
-    """Whether a poem is whole: not empty (F171), and nothing but characters of a script without
+    """Whether a poem is whole: not empty (F153), and nothing but characters of a script without
     upper and lower case and punctuation (F170). Others stand for characters that are lost."""
     odd = odd_character(text)
     where = {"path": path, "line": line}
@@ -142,7 +142,8 @@ def is_whole(path: Path, line: int, text: str, repairs: Repairs) -> bool:
         error = Errors.F170.format(**where, found=odd, code=f"U+{ord(odd):04X}", shown=shown)
         repairs.count_line("poem with a lost character dropped", error)
     elif not _LINE_END.sub("", text):
-        repairs.count_line("empty poem dropped", Errors.F171.format(**where))
+        error = Errors.F153.format(**where, side="poem", problem="is empty")
+        repairs.count_line("empty poem dropped", error)
     else:
         return True
     return False
@@ -163,13 +164,13 @@ def blank_line_poems(path: Path, repairs: Repairs) -> Iterator[Raw]:
 
 
 def json_poems(path: Path, repairs: Repairs) -> Iterator[Raw]:
-    """Take the lines of each record. Raises ValueError (F004, F119, F172)."""
+    """Take the lines of each record. Raises ValueError (F004, F119, F156)."""
     for line, raw in read_records(path):
         repairs.n_lines += 1
         try:
             yield line, lines_of(load(raw))
         except ValueError as problem:
-            error = Errors.F172.format(path=path, line=line, layout=LAYOUT, problem=problem)
+            error = Errors.F156.format(path=path, line=line, layout=LAYOUT, problem=problem)
             repairs.count_line("malformed record dropped", error)
 
 

@@ -20,9 +20,10 @@ SOURCES: dict[str, Source] = {
 
 
 def get_source(name: str) -> Source:
-    """Look a corpus up by its name. Raises ValueError (F120)."""
+    """Look a corpus up by its name. Raises ValueError (F118)."""
     if name not in SOURCES:
-        raise ValueError(Errors.F120.format(name=name, names=", ".join(SOURCES)))
+        words = {"what": "corpus", "name": name, "names": ", ".join(SOURCES)}
+        raise ValueError(Errors.F118.format(**words))
     return SOURCES[name]
 
 

@@ -132,12 +132,12 @@ def pretrain(
 
 def check_folder(out: Path, resume: bool) -> None:
     """Raises NotADirectoryError (F138) where the folder is a file, ValueError where it holds a run
-    that is not to be resumed (F385), or other files, which would be written over (F395)."""
+    that is not to be resumed (F441), or other files, which would be written over (F395)."""
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(Errors.F138.format(path=out))
     if (out / RUN).exists():
         if not resume:
-            raise ValueError(Errors.F385.format(path=out))
+            raise ValueError(Errors.F441.format(path=out))
         return
     found = out.iterdir() if out.exists() else ()
     names = sorted(

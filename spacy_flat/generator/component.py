@@ -221,7 +221,7 @@ class CharGenerator(NetworkPipe):
 
         Raises ValueError for a form that there is not (F343), one whose lines have no tone pattern
         (F345), a prompt that is longer than the form (F346), a vocabulary without characters for
-        lines (F347) and as `generate`, ImportError (F342) without pypinyin.
+        lines (F347) and as `generate`, ImportError (F030) without pypinyin.
         """
         form, given = form_of(form), signs(_checked(prompt))
         room = form.lines * form.characters

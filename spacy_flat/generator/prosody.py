@@ -44,12 +44,13 @@ def reading(character: str) -> Reading | None:
 
     Of several readings it is the most frequent one with a tone.
 
-    Raises ImportError (F342) without pypinyin.
+    Raises ImportError (F030) without pypinyin.
     """
     try:
         from pypinyin import Style, pinyin
     except ImportError as error:
-        raise ImportError(Errors.F342) from error
+        words = {"module": "pypinyin", "package": "spacy-flat[poems]"}
+        raise ImportError(Errors.F030.format(what="Rhymes and tones", **words)) from error
     (readings,) = pinyin(character, style=Style.TONE3, heteronym=True, errors="ignore") or [[]]
     toned = next((each for each in readings if each[-1:] in ("1", "2", "3", "4")), None)
     if toned is None:

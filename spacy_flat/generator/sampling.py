@@ -62,10 +62,10 @@ class Sampling:
         allowed: [N, K] or [K] keys that may be chosen, at least one a text.
         draws: [N] random numbers in [0, 1).
 
-        Raises ValueError (F348) for scores that are not numbers.
+        Raises ValueError (F240) for scores that are not numbers.
         """
         if np.isnan(scores).any():
-            raise ValueError(Errors.F348)
+            raise ValueError(Errors.F240.format(what="scores of the next characters"))
         scores = self._penalised(scores, seen)
         scores = np.where(allowed, scores, -np.inf)
         if self.temperature < _GREEDY:

@@ -65,7 +65,7 @@ class Lexicon:
     it: a search sees all of a change or none of it. The columns are read-only arrays [N] of all ids
     ever given. Read them after `match`, so that they include every id that it found.
 
-    Raises ValueError for an impossible min_length (F020) or frequency (F021), TypeError for entries
+    Raises ValueError for an impossible min_length (F341) or frequency (F021), TypeError for entries
     that are none (F029).
     """
 
@@ -78,7 +78,9 @@ class Lexicon:
     ) -> None:
         # True is an int.
         if type(min_length) is not int or not 1 <= min_length <= PIECE:
-            raise ValueError(Errors.F020.format(value=min_length, limit=PIECE))
+            wanted = f"a whole number from 1 to {PIECE}"
+            words = {"name": "min_length", "value": min_length, "wanted": wanted}
+            raise ValueError(Errors.F341.format(**words))
         self.full_width = full_width
         self.min_length = min_length
         self._lock = Lock()
@@ -175,10 +177,11 @@ class Lexicon:
         """Frequencies in n bands, [N]: 0 unknown, 1 to n - 1 from rare to frequent.
 
         The bands are equal steps of the logarithm up to a fixed top of a million, so that a word's
-        band does not depend on the other words. Raises ValueError (F022) for n outside 2 to 127.
+        band does not depend on the other words. Raises ValueError (F341) for n outside 2 to 127.
         """
         if not (isinstance(n, int) and 2 <= n <= 127):
-            raise ValueError(Errors.F022.format(value=n))
+            words = {"name": "n", "value": n, "wanted": "a whole number from 2 to 127"}
+            raise ValueError(Errors.F341.format(**words))
         frequencies = self._content.frequencies
         share = np.log1p(np.maximum(frequencies, 0)) / np.log1p(TOP_FREQUENCY)
         bands = 1 + np.minimum(share * (n - 1), n - 2)

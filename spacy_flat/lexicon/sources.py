@@ -47,10 +47,11 @@ class WordList:
     def weighted(self, weight: float) -> "WordList":
         """The list with its frequencies multiplied; unknown ones stay unknown.
 
-        Raises ValueError (F009) for a weight that is not a positive number.
+        Raises ValueError (F341) for a weight that is not a positive number.
         """
         if not 0 < weight < math.inf:
-            raise ValueError(Errors.F009.format(weight=weight))
+            words = {"name": "weight", "value": weight, "wanted": "a number above 0"}
+            raise ValueError(Errors.F341.format(**words))
         if weight == 1:
             return self
         entries = [

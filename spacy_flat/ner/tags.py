@@ -146,7 +146,9 @@ class TagSet:
         tags = np.full(length, OUTSIDE, dtype=np.int64)
         for start, end, label in spans:
             if not 0 <= start < end <= length:
-                raise ValueError(Errors.F231.format(span=(start, end, label), length=length))
+                raise ValueError(
+                    Errors.F231.format(span=f"The entity {(start, end, label)}", length=length)
+                )
             if tags[start:end].any():
                 raise ValueError(Errors.F232.format(span=(start, end, label)))
             if label not in self.labels:
@@ -174,7 +176,7 @@ class TagSet:
         and is excluded after it. The known entities alone are always one of the legal sequences.
 
         Raises ValueError as `encode`, and for a stretch that is empty or outside the sequence
-        (F241).
+        (F231).
         """
         spans = list(spans)
         tags = self.encode(spans, length)
@@ -182,7 +184,9 @@ class TagSet:
         outside = tags == OUTSIDE
         for start, end, label in unknown:
             if not 0 <= start < end <= length:
-                raise ValueError(Errors.F241.format(stretch=(start, end), length=length))
+                raise ValueError(
+                    Errors.F231.format(span=f"The unknown stretch {(start, end)}", length=length)
+                )
             allowed[start:end] |= outside[start:end, None] & self._tags_of(label)
         for _, end, _ in spans:
             if end < length:

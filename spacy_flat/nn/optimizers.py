@@ -186,9 +186,8 @@ class GroupedOptimizer(Optimizer):
             self._reject(name, value, "0 or more")
 
     def _reject(self, name: str, value: float, wanted: str) -> None:
-        raise ValueError(
-            Errors.F203.format(optimizer=type(self).__name__, name=name, value=value, wanted=wanted)
-        )
+        words = {"block": type(self).__name__, "name": name, "value": value, "wanted": wanted}
+        raise ValueError(Errors.F305.format(**words))
 
 
 @registry.optimizers("spacy-flat.SGD.v1")
@@ -213,7 +212,7 @@ class SGD(GroupedOptimizer):
     do not use it: its momentum and weight decay rest meanwhile. Averages are exact for them too.
 
     Raises:
-        ValueError: a setting out of range (F203); later, in the second step, a multiplier of a
+        ValueError: a setting out of range (F305); later, in the second step, a multiplier of a
             group that no network has (F205).
     """
 

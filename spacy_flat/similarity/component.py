@@ -480,7 +480,7 @@ class PairClassifier(LabelledPipe):
         unused = {"chars": ["word_vectors"], "tokens": ["char_vectors", "bigram_vectors"]}
         for given in unused.get(inputs, []):
             if vectors[given] is not None:
-                words = {"name": self.name, "inputs": inputs, "given": given}
+                words = {"name": self.name, "given": given, "setting": f"inputs = {inputs!r}"}
                 raise ValueError(Errors.F325.format(**words))
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:

@@ -61,7 +61,7 @@ class BigramOptions(Options):
 class SegmentOptions(Options):
     """Options of splitting long texts into segments.
 
-    Raises ValueError (F300) for an overlap outside 0 to max_length / 2.
+    Raises ValueError (F305) for an overlap outside 0 to max_length / 2.
     """
 
     max_length: int = option(
@@ -78,8 +78,9 @@ class SegmentOptions(Options):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 <= self.overlap <= self.max_length // 2:
-            values = {"overlap": self.overlap, "max_length": self.max_length}
-            raise ValueError(Errors.F300.format(block=self.block, **values))
+            wanted = f"from 0 to half of max_length = {self.max_length}"
+            words = {"block": self.block, "name": "overlap", "value": self.overlap}
+            raise ValueError(Errors.F305.format(**words, wanted=wanted))
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def build_character_transformer(
     tokenizer_config: settings of the tokenizer, such as `do_lower_case`.
     transformer_config: settings of the encoder, such as `hidden_dropout_prob`.
 
-    Raises ImportError (F361) where spacy-transformers is not installed.
+    Raises ImportError (F030) where spacy-transformers is not installed.
     """
     _require_spacy_transformers()
     from ..nn.checked_model import CheckedModel
@@ -78,7 +78,7 @@ def build_character_listener(upstream: str = "*", grad_factor: float = 1.0) -> T
     upstream: the name of that transformer, or "*" for any.
     grad_factor: the gradients are multiplied by this.
 
-    Raises ImportError (F361) where spacy-transformers is not installed.
+    Raises ImportError (F030) where spacy-transformers is not installed.
     """
     _require_spacy_transformers()
     from spacy_transformers.layers import TransformerListener
@@ -103,7 +103,7 @@ def build_character_tok2vec(
     grad_factor: the gradients are multiplied by this.
     pooling: makes one vector a token of its characters'; none leaves one vector a character.
 
-    Raises ImportError (F361) where spacy-transformers is not installed.
+    Raises ImportError (F030) where spacy-transformers is not installed.
     """
     transformer = build_character_transformer(name, network, tokenizer_config, transformer_config)
     if pooling is None:
@@ -269,4 +269,5 @@ def _require_spacy_transformers() -> None:
     try:
         import spacy_transformers  # noqa: F401
     except ImportError as error:
-        raise ImportError(Errors.F361) from error
+        words = {"module": "spacy-transformers", "package": "spacy-flat[transformers]"}
+        raise ImportError(Errors.F030.format(what="A BERT", **words)) from error

@@ -13,7 +13,7 @@ Layers = Literal["last", "mean_of_last_four"]
 class CharacterTransformerOptions(Options):
     """Options of an encoder that gives one vector a character.
 
-    Raises ValueError as `Options`, and (F360) for an overlap above half of the window.
+    Raises ValueError as `Options`, and (F305) for an overlap above half of the window.
     """
 
     block: ClassVar[str] = "transformer, model.network"
@@ -50,6 +50,6 @@ class CharacterTransformerOptions(Options):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.overlap > self.window // 2:
-            raise ValueError(
-                Errors.F360.format(block=self.block, overlap=self.overlap, window=self.window)
-            )
+            wanted = f"from 0 to half of window = {self.window}"
+            words = {"block": self.block, "name": "overlap", "value": self.overlap}
+            raise ValueError(Errors.F305.format(**words, wanted=wanted))

@@ -266,7 +266,7 @@ class Seq2SeqTranslator(NetworkPipe):
         Raises ValueError (F303) without a network, (F341) for an argument that is out of range,
         and (F405) for a pipeline of `entities` that translates itself, TypeError (F026) for a
         single string and (F028) for what is no text, OSError (F404) where the pipeline of
-        `entities` is wanting, ImportError (F427) without pypinyin.
+        `entities` is wanting, ImportError (F030) without pypinyin.
         """
         if isinstance(texts, str | Doc) or not isinstance(texts, Iterable):
             raise TypeError(Errors.F026.format(value=repr(texts)[:60]))

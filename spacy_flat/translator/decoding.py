@@ -183,7 +183,7 @@ def search(
     A sentence is done when W hypotheses have ended, each of which was among the W best ones then.
     What is done is computed no further.
 
-    Raises ValueError (F348) for scores that are not numbers.
+    Raises ValueError (F240) for scores that are not numbers.
     """
     W = how.beam
     state = network.begin(Side.of([source.keys for source in sources]), W)
@@ -216,7 +216,7 @@ def candidates(
     forbidden = beams.forbidden(network.n_keys, how.no_repeat_ngram)
     scores, places = network.best(beams.last, state, beams.scores, forbidden, beams.due, 2 * W)
     if np.isnan(scores).any():
-        raise ValueError(Errors.F348)
+        raise ValueError(Errors.F240.format(what="scores of the next characters"))
     rows = places // network.n_keys + W * np.arange(B)[:, None]
     return scores, rows, places % network.n_keys
 

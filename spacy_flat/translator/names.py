@@ -194,7 +194,7 @@ def protected(doc: Doc, names: NameTable, pinyin: bool = True) -> list[Protected
     pinyin: persons and places that the list does not have are written in pinyin; others, and what
         pinyin says nothing of, are left to the translator.
 
-    Raises ImportError (F427) where pinyin is needed and pypinyin is not installed.
+    Raises ImportError (F030) where pinyin is needed and pypinyin is not installed.
     """
     found = []
     whole = doc.text  # which spaCy puts together each time
@@ -234,7 +234,7 @@ def in_pinyin(name: str, label: str) -> str | None:
 
     label: in upper or lower case.
 
-    Characters of other scripts stay as they are. Raises ImportError (F427) without pypinyin.
+    Characters of other scripts stay as they are. Raises ImportError (F030) without pypinyin.
     """
     kind = label.upper()
     if kind not in PERSONS | PLACES or not HAN.search(name):
@@ -299,7 +299,8 @@ def _syllables(text: str) -> list[str]:
     try:
         from pypinyin import lazy_pinyin
     except ImportError as error:
-        raise ImportError(Errors.F427) from error
+        words = {"module": "pypinyin", "package": "spacy-flat[translation]"}
+        raise ImportError(Errors.F030.format(what="Pinyin (pinyin = true)", **words)) from error
     return list(lazy_pinyin(text, v_to_u=True))
 
 

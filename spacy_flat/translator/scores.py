@@ -21,7 +21,7 @@ def score_translations(
 
     `bleu` (Papineni et al., 2002) and `chrf` (Popović, 2015) of the whole corpus are from 0 to 1;
     `bleu_signature` and `chrf_signature` say how they were computed. None where there is nothing to
-    score. Raises TypeError (F407) for a gold translation that is no string, ImportError (F428)
+    score. Raises TypeError (F407) for a gold translation that is no string, ImportError (F030)
     without sacrebleu.
     """
     pairs = [
@@ -35,7 +35,8 @@ def score_translations(
         from sacrebleu.metrics.bleu import BLEU
         from sacrebleu.metrics.chrf import CHRF
     except ImportError as error:
-        raise ImportError(Errors.F428) from error
+        words = {"module": "sacrebleu", "package": "spacy-flat[translation]"}
+        raise ImportError(Errors.F030.format(what="Scoring translations", **words)) from error
     found, references = ([pair[side] for pair in pairs] for side in (0, 1))
     scores: dict[str, Any] = {}
     for name, metric in (("bleu", BLEU(tokenize=tokenize)), ("chrf", CHRF())):

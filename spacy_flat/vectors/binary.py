@@ -53,7 +53,7 @@ def read_binary(path: Path, *, skip_bad: bool = False, keep: Keep | None = None)
             else:
                 raise ValueError(Errors.F017.format(path=path, number=number, fault=fault))
     if good == 0:
-        raise ValueError(Errors.F010.format(path=path))
+        raise ValueError(Errors.F010.format(path=path, what="vector"))
     data = np.array(rows, dtype=np.float32).reshape(len(rows), width)
     return TextVectors(list(keys), data, tuple(skipped))
 

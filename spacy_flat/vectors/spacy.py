@@ -30,7 +30,7 @@ def read_spacy(path: Path, *, keep: Keep | None = None) -> TextVectors:
     vectors.to_ops(NumpyOps())
     rows = {vocab.strings[key]: row for key, row in vectors.key2row.items()}
     if not rows:
-        raise ValueError(Errors.F010.format(path=path))
+        raise ValueError(Errors.F010.format(path=path, what="vector"))
     kept = {key: row for key, row in rows.items() if keep is None or keep(key)}
     data = vectors.data[list(kept.values())] if kept else np.zeros((0, vectors.shape[1]))
     return TextVectors(list(kept), data.astype(np.float32))

@@ -50,7 +50,7 @@ def read_text(path: Path, *, skip_bad: bool = False, keep: Keep | None = None) -
                 raise
             skipped.append(number)
     if good == 0:
-        raise ValueError(Errors.F010.format(path=path))
+        raise ValueError(Errors.F010.format(path=path, what="vector"))
     if count not in (None, good) and not skip_bad:
         raise ValueError(Errors.F014.format(path=path, expected=count, found=good))
     rows = np.frombuffer(data, np.float32).reshape(len(keys), width)
@@ -62,7 +62,7 @@ def _shape(path: Path) -> tuple[int | None, int, Lines]:
     lines = ((number, raw) for number, raw in read_lines(path) if raw.strip())
     first = next(lines, None)
     if first is None:
-        raise ValueError(Errors.F010.format(path=path))
+        raise ValueError(Errors.F010.format(path=path, what="vector"))
     number, raw = first
     pieces = raw.split()
     if len(pieces) == 2 and all(piece.isdigit() for piece in pieces) and int(pieces[1]) > 0:

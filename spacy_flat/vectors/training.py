@@ -184,7 +184,8 @@ def _train(kind: Kind, spool: Path, options: VectorOptions, show_progress: bool)
         from gensim.models import FastText, Word2Vec
         from gensim.models.callbacks import CallbackAny2Vec
     except ImportError as error:
-        raise ModuleNotFoundError(Errors.F030) from error
+        words = {"module": "gensim", "package": "spacy-flat[vectors]"}
+        raise ModuleNotFoundError(Errors.F030.format(what="Training vectors", **words)) from error
 
     bar = tqdm(
         total=options.epochs, desc=f"{kind}: training", unit=" epochs", disable=not show_progress

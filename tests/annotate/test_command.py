@@ -19,15 +19,15 @@ from .conftest import Annotate, table, write_lines
 
 def test_without_pyarrow(annotate: Annotate, monkeypatch: Any) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert "[F460]" in annotate("a.jsonl").output
+    assert "[F030]" in annotate("a.jsonl").output
 
 
 @pytest.mark.parametrize("missing", ["ray", "pandas"])
 def test_without_ray(annotate: Annotate, monkeypatch: Any, missing: str) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
     Path("a.txt").write_text("重庆\n", "utf-8")
-    assert "[F488]" in annotate("a.txt", "--actors", "2").output
-    assert "[F488]" in annotate("a.txt", "--address", "auto").output
+    assert "[F030]" in annotate("a.txt", "--actors", "2").output
+    assert "[F030]" in annotate("a.txt", "--address", "auto").output
     assert annotate("a.txt", "--actors", "0").exit_code == 0
     assert table()["a.txt:1"]["entities"][0]["text"] == "重庆"
 
@@ -50,12 +50,12 @@ def test_commands_do_not_import_it() -> None:
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (["nothing.jsonl"], "[F461] nothing.jsonl: no such file or folder"),
-        (["a.doc"], "[F462] a.doc: its name does not say"),
+        (["nothing.jsonl"], "[F001] nothing.jsonl: no such file or folder"),
+        (["a.doc"], "[F462] a.doc: unknown kind of file"),
         (["empty"], "[F466] empty: no file of texts here"),
-        (["a.jsonl", "--attribute", "length:number"], "[F469] length: there is no type 'number'"),
-        (["a.jsonl", "--attribute", "text"], "[F479] There is a column 'text' already"),
-        (["a.jsonl", *["--attribute", "length"] * 2], "[F479] There is a column 'length'"),
+        (["a.jsonl", "--attribute", "length:number"], "[F118] There is no type 'number'"),
+        (["a.jsonl", "--attribute", "text"], "[F479] There is already a column 'text'"),
+        (["a.jsonl", *["--attribute", "length"] * 2], "[F479] There is already a column 'length'"),
         (["a.jsonl", "--attribute", "unheard"], "[F468] There is no doc._.unheard"),
         (["a.jsonl", "--attribute", "length", "--format", "spacy"], "[F174] --attribute"),
     ],
@@ -73,5 +73,5 @@ def test_no_pipeline(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "a.jsonl", [{"text": "好"}])
     words = ["annotate", "no_pipeline", str(path), "--out", str(tmp_path / "out")]
     result = CliRunner().invoke(app, words)
-    assert "[F467] 'no_pipeline' is no installed pipeline" in " ".join(result.output.split())
+    assert "[F467] 'no_pipeline' is not an installed pipeline" in " ".join(result.output.split())
     assert not (tmp_path / "out").exists()

@@ -114,7 +114,7 @@ def test_files_that_can_not_be_read(annotate: Annotate) -> None:
         "damaged.spacy": 1,
         "other.parquet": 1,
     }
-    assert "[F476] There is no column 'text' among other" in failed()[3]["reason"]
+    assert "[F476] No column 'text' among other" in failed()[3]["reason"]
     again = annotate("in")
     assert again.exit_code == 1
     assert again.output.count("[F481]") == 4

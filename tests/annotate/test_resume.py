@@ -77,7 +77,7 @@ def test_other_settings(
     annotate: Annotate, stopped: dict[str, int], option: list[str], name: str
 ) -> None:
     result = annotate("a.jsonl", *option)
-    assert f"[F464] out: holds a run with other settings: {name} has changed" in " ".join(
+    assert f"[F447] out: cannot resume: changed since the start: {name} has changed" in " ".join(
         result.output.split()
     )
 
@@ -147,7 +147,7 @@ def test_other_files(annotate: Annotate, stopped: dict[str, int]) -> None:
             Path("a.jsonl").write_text(content, "utf-8")
         result = annotate("a.jsonl" if content else "b.jsonl")
         output = "".join(result.output.split())
-        assert "[F465]" in output
+        assert "[F447]" in output
         assert "a.jsonl" in output
         assert result.exit_code == 1
 
@@ -156,9 +156,9 @@ def test_a_folder_that_holds_something_else(annotate: Annotate) -> None:
     write_lines(Path("a.jsonl"), [{"text": "好"}])
     Path("out").mkdir()
     Path("out/precious.txt").write_text("mine")
-    assert "[F463] out: holds files" in annotate("a.jsonl").output
+    assert "[F395] out: contains other files" in annotate("a.jsonl").output
     Path("out/manifest.json").write_text("{}")
-    assert "[F463]" in annotate("a.jsonl").output
+    assert "[F395]" in annotate("a.jsonl").output
     assert sorted(path.name for path in Path("out").iterdir()) == ["manifest.json", "precious.txt"]
 
 

@@ -70,6 +70,6 @@ def test_which_component(pipeline: str, tmp_path: Path) -> None:
     nlp.add_pipe("re2_similarity", "other", source=spacy.load(pipeline))
     nlp.to_disk(tmp_path / "two")
     two = [str(tmp_path / "two"), "a", "b", output]
-    assert "[F147]" in failure(*two)
+    assert "[F136]" in failure(*two)
     assert "are: re2_similarity, other." in failure(*two, "--component", "third")
     assert run(*two, "--component", "other").exit_code == 0

@@ -91,7 +91,7 @@ def test_whole_or_not_at_all(
 def test_what_cannot_be_calibrated(pairs_pipeline: Path, dev: Path, tmp_path: Path) -> None:
     output = tmp_path / "out"
     spacy.blank("zh").to_disk(tmp_path / "blank")
-    assert "[F147]" in failure(tmp_path / "blank", dev, output)
+    assert "[F136]" in failure(tmp_path / "blank", dev, output)
     assert "[F001]" in failure(pairs_pipeline, tmp_path / "none.spacy", output)
     DocBin(docs=[spacy.blank("zh")("没有第二个")]).to_disk(dev)
     assert "[F329]" in failure(pairs_pipeline, dev, output)

@@ -114,7 +114,7 @@ def test_what_is_there_is_kept(mini_project: Path, tmp_path: Path) -> None:
     model = mini_project / MODEL
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes/mine.txt").write_text("mine", "utf-8")
-    assert "[F373]" in failure(model, tmp_path / "notes")
+    assert "[F148]" in failure(model, tmp_path / "notes")
     assert (tmp_path / "notes/mine.txt").read_text("utf-8") == "mine"
     assert "[F375]" in failure(model, model)
 

@@ -138,7 +138,7 @@ def test_nothing_to_score(mini_project: Path, tmp_path: Path) -> None:
 
 def test_an_empty_docbin(mini_project: Path, tmp_path: Path) -> None:
     DocBin().to_disk(tmp_path / "test.spacy")
-    assert "[F133]" in failure(mini_project / MODEL, tmp_path)
+    assert "[F010]" in failure(mini_project / MODEL, tmp_path)
 
 
 def test_a_gpu_that_cannot_be_used(mini_project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,7 +147,7 @@ def test_a_gpu_that_cannot_be_used(mini_project: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(thinc.api, "require_gpu", require_gpu)
     message = failure(mini_project / MODEL, mini_project / "corpus/demo", "--gpu-id", 0)
-    assert "[F135] GPU 0 can't be used: Cannot use GPU, CuPy is not installed." in message
+    assert "[F135] Can't use GPU 0: Cannot use GPU, CuPy is not installed." in message
 
 
 def test_the_page_of_errors(mini_project: Path, tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_what_is_not_met_is_named(poems_pipeline: Path) -> None:
         (["--report"], "F174"),
         (["--candidates", 2], "F174"),
         (["--form", "五绝", "--max-length", 0], "F174"),
-        (["--component", "other"], "F175"),
+        (["--component", "other"], "F136"),
         (["--form", "词"], "F343"),
         (["--form", "0x5"], "F341"),
         (["--acrostic", "春夏"], "F344"),
@@ -122,14 +122,14 @@ def test_what_is_wrong_is_said(poems_pipeline: Path, options: list[object], code
 
 def test_pipelines_that_do_not_write(tmp_path: Path) -> None:
     spacy.blank("zh").to_disk(tmp_path)
-    assert "[F175]" in words(run("generate", tmp_path, code=1))
+    assert "[F136]" in words(run("generate", tmp_path, code=1))
 
 
 def test_one_of_two_has_to_be_named(poems_pipeline: Path, tmp_path: Path) -> None:
     nlp = spacy.load(poems_pipeline)
     nlp.add_pipe("char_generator", name="other", source=spacy.load(poems_pipeline))
     nlp.to_disk(tmp_path)
-    assert "[F175]" in run("generate", tmp_path, code=1)
+    assert "[F136]" in run("generate", tmp_path, code=1)
     assert (
         run("generate", tmp_path, "--component", "char_generator", "-p", "床", "-t", 0).strip()
         == POEM

@@ -94,7 +94,7 @@ def test_a_pipeline_without_lexicon(tmp_path: Path) -> None:
     result = run(str(tmp_path))
 
     assert result.exit_code == 1
-    assert "[F034]" in result.output
+    assert "[F136]" in result.output
     assert "sentencizer" in result.output
 
 
@@ -103,7 +103,7 @@ def test_a_list_without_words(tmp_path: Path, content: str) -> None:
     (tmp_path / "words.txt").write_text(content, "utf-8")
     result = run(str(tmp_path / "words.txt"))
     assert result.exit_code == 1
-    assert re.search(r"\[F391\].*words\.txt", "".join(result.output.split()))
+    assert re.search(r"\[F010\].*words\.txt", "".join(result.output.split()))
 
 
 def test_no_such_pipeline() -> None:

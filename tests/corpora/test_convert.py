@@ -84,7 +84,7 @@ def test_white_space_units_stay_in_the_text(tmp_path: Path) -> None:
 
 def test_white_space_at_the_ends_of_an_entity(tmp_path: Path) -> None:
     text = "甲\tO\n \tB-X\n乙\tI-X\n \tI-X\n丙\tO\n\u3000\tB-Y\n"
-    with pytest.raises(ValueError, match=r"F110.*corpus, sentence at line 1: X entity ' 乙 '"):
+    with pytest.raises(ValueError, match=r"F110.*corpus, sentence at line 1: the X entity ' 乙 '"):
         convert(tmp_path, text)
     docs, summary = convert(tmp_path, text, repair=True, max_repairs=1)
     assert entities(docs[0]) == [("乙", "X")]
@@ -158,7 +158,7 @@ def test_formats_are_told_by_the_file(tmp_path: Path, text: str, form: str) -> N
 @pytest.mark.parametrize("form", ["auto", *FORMATS])
 @pytest.mark.parametrize("text", ["", "\n \n\n"])
 def test_an_empty_file_is_an_error(tmp_path: Path, text: str, form: str) -> None:
-    with pytest.raises(ValueError, match=r"\[F101\] .*corpus: no sentence"):
+    with pytest.raises(ValueError, match=r"\[F010\] .*corpus: no sentence"):
         convert(tmp_path, text, format=form, repair=True)
 
 
@@ -197,7 +197,7 @@ def test_a_file_is_not_converted_into_itself(tmp_path: Path, link: str) -> None:
         target.symlink_to(source)
     elif link == "hard":
         target.hardlink_to(source)
-    with pytest.raises(ValueError, match=r"\[F112\] .*corpus that is to be converted"):
+    with pytest.raises(ValueError, match=r"\[F112\]"):
         convert_file(source, target, ConvertOptions())
     assert source.read_text("utf-8") == "好 O\n"
 
@@ -205,7 +205,7 @@ def test_a_file_is_not_converted_into_itself(tmp_path: Path, link: str) -> None:
 def test_a_folder_is_no_target(tmp_path: Path) -> None:
     source = tmp_path / "corpus"
     source.write_text("好 O\n", "utf-8")
-    with pytest.raises(IsADirectoryError, match=r"\[F125\] .*for example .*/corpus\.spacy"):
+    with pytest.raises(IsADirectoryError, match=r"\[F002\]"):
         convert_file(source, tmp_path, ConvertOptions())
 
 
@@ -245,12 +245,12 @@ def test_the_encoding_to_convert_from_is_named(tmp_path: Path, encoding: str) ->
         ("Иван B-PER\nживёт O\nв O\nМоскве B-LOC\n", {}, "F115"),
         ("en:John B-PER\nen:lives O\n", {"strip_prefix": "en:"}, "F115"),
         ("서울에 B-LOC\n살아요 O\n", {}, "F115"),
-        ("O\t我\nB-PER\t王\nI-PER\t芳\n", {}, r"F144.*columns are swapped.*\(O B-PER I-PER …\)"),
-        ('{"text": "a", "label": {}}', {"words": True}, "F117.*--words has no effect on .*cluener"),
-        ('["a", {"entities": []}]', {"strip_position": True}, "F117.*--strip-position"),
+        ("O\t我\nB-PER\t王\nI-PER\t芳\n", {}, r"F144.*first column has tags.*\(O B-PER I-PER …\)"),
+        ('{"text": "a", "label": {}}', {"words": True}, "F174.*--words has no effect on .*cluener"),
+        ('["a", {"entities": []}]', {"strip_position": True}, "F174.*--strip-position"),
         ("北\tX-LOC\n京\tX-LOC\n", {}, r"F103.*line 1: 'X-LOC'|F116.*unknown tag"),
-        ('{"text": "a"}\n', {}, r"F106.*line 1: it has no list"),
-        ('{"text": "a", "label": "X"}\n', {"max_repairs": 1}, r"F106.*line 1: it has no list"),
+        ('{"text": "a"}\n', {}, r"F156.*line 1: .*it has no list"),
+        ('{"text": "a", "label": "X"}\n', {"max_repairs": 1}, r"F156.*line 1: .*it has no list"),
         ("好 O\n", {"format": "conll"}, r"F118.*'conll'.*auto, bio, iob1"),
     ],
 )
@@ -287,9 +287,7 @@ def test_what_only_looks_so_is_read(tmp_path: Path, text: str, whole: str) -> No
 
 def test_many_repairs_are_an_error_unless_asked_for(tmp_path: Path) -> None:
     lines = [f"{'好 O' if i % 10 else '坏'}\n" for i in range(100)]
-    message = (
-        r"F116.*: 10 of 100 lines had to be repaired \(.*dropped 10\), more than 5%.*begins: 好"
-    )
+    message = r"F116.*: 10 of 100 lines needed repair \(.*dropped 10\), more than 5%.*begins: 好"
     with pytest.raises(ValueError, match=message):
         convert(tmp_path, "".join(lines), repair=True)
     _, summary = convert(tmp_path, "".join(lines), repair=True, max_repairs=0.1)
@@ -298,7 +296,7 @@ def test_many_repairs_are_an_error_unless_asked_for(tmp_path: Path) -> None:
 
 def test_repairs_of_few_entities_in_much_text_are_many(tmp_path: Path) -> None:
     text = "好 O\n" * 1000 + "山 I-LOC\n好 O\n" + "山 B-LOC\n好 O\n" * 9
-    with pytest.raises(ValueError, match=r"F116.*: 1 of 10 entities had to be repaired"):
+    with pytest.raises(ValueError, match=r"F116.*: 1 of 10 entities needed repair"):
         convert(tmp_path, text, repair=True)
 
 

@@ -64,7 +64,9 @@ def test_from_its_address(tmp_path: Path, toy: Source, monkeypatch: pytest.Monke
 
 
 def test_a_wrong_checksum_writes_nothing(tmp_path: Path, toy: Source) -> None:
-    with pytest.raises(ValueError, match=r"F122.*train\.txt: SHA-256 is [0-9a-f]{64}, expected"):
+    with pytest.raises(
+        ValueError, match=r"F122.*train\.txt: the SHA-256 checksum is [0-9a-f]{64}, expected"
+    ):
         fetch_corpus("toy", tmp_path / "data", local(tmp_path / "source", b"other"))
     assert list((tmp_path / "data" / "toy").iterdir()) == []
 
@@ -110,7 +112,7 @@ def test_a_corpus_without_public_files(tmp_path: Path, name: str) -> None:
 
 
 def test_an_unknown_corpus() -> None:
-    with pytest.raises(ValueError, match=r"F120.*'ontonotes'.*demo, resume, weibo"):
+    with pytest.raises(ValueError, match=r"F118.*'ontonotes'.*demo, resume, weibo"):
         get_source("ontonotes")
 
 

@@ -187,17 +187,17 @@ DEFECTS = [
     ("pairs-tsv", "丙\t丁\t1\t1\n", r"F151.*line 2: 4 columns"),
     ("pairs-csv", "丙,丁\n", r"F151.*line 2: 2 columns"),
     ("pairs-csv", "丙,丁,戊,1\n", r"F151.*line 2: 4 columns"),
-    ("pairs-csv", '丙,"丁"戊,1\n', r"F152.*line 2: the quotes can't be read"),
-    ("pairs-csv", '丙,"丁,1\n', r"F152.*line 2: the quotes can't be read"),
+    ("pairs-csv", '丙,"丁"戊,1\n', r"F152.*line 2: can't read the quotes"),
+    ("pairs-csv", '丙,"丁,1\n', r"F152.*line 2: can't read the quotes"),
     ("pairs-tsv", "丙\t \t1\n", r"F153.*line 2: the right text is empty"),
     ("pairs-csv", ",丁,1\n", r"F153.*line 2: the left text is empty"),
     ("pairs-tsv", "丙\x1f\t丁\t1\n", r"F153.*line 2: the left text contains U\+001F"),
-    ("pairs-tsv", "丙\t丁\t\n", r"F154.*line 2: '' is no label"),
-    ("pairs-csv", "丙,丁,-\n", r"F154.*line 2: '-' is no label"),
+    ("pairs-tsv", "丙\t丁\t\n", r"F151.*line 2: '', but expected a label"),
+    ("pairs-csv", "丙,丁,-\n", r"F151.*line 2: '-', but expected a label"),
     (
         "pairs-jsonl",
         '{"sentence1": "丙", "sentence2": "丁", "label": null}\n',
-        r"F154.*line 2: '' is no label",
+        r"F151.*line 2: '', but expected a label",
     ),
     ("pairs-jsonl", '{"sentence1": "丙", "label": 1}\n', r"F156.*line 2: .*no two texts"),
     ("pairs-jsonl", '{"sentence1": "丙", "sentence2": 1, "label": 1}\n', "F156.*no strings"),
@@ -223,7 +223,7 @@ def test_defects(tmp_path: Path, form: str, line: str, code: str) -> None:
 
 
 def test_many_repairs_are_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"F116.*: 1 of 3 lines had to be repaired"):
+    with pytest.raises(ValueError, match=r"F116.*: 1 of 3 lines needed repair"):
         convert(tmp_path, "甲\t乙\t1\n丙\t丁\n戊\t己\t1\n", repair=True)
 
 
@@ -240,7 +240,7 @@ def test_a_table_of_four_columns_without_number_or_header(tmp_path: Path) -> Non
 @pytest.mark.parametrize("label", ["high", "nan", "inf"])
 def test_a_score_that_is_no_number(tmp_path: Path, label: str) -> None:
     text = f"甲\t乙\t0.5\n丙\t丁\t{label}\n"
-    with pytest.raises(ValueError, match=rf"F154.*line 2: '{label}' is no number"):
+    with pytest.raises(ValueError, match=rf"F151.*line 2: '{label}', but expected a number"):
         convert(tmp_path, text, format="pairs-tsv", scores=True)
 
 
@@ -256,9 +256,9 @@ def test_a_header_with_unknown_names(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", PAIRS)
 def test_options_of_entities_have_no_effect(tmp_path: Path, form: str) -> None:
-    with pytest.raises(ValueError, match=r"F117.*--words"):
+    with pytest.raises(ValueError, match=r"F174.*--words"):
         convert(tmp_path, GOOD[form], words=True)
-    with pytest.raises(ValueError, match=r"F117.*--scores"):
+    with pytest.raises(ValueError, match=r"F174.*--scores"):
         convert(tmp_path, "好 O\n", scores=True)
 
 

@@ -107,10 +107,10 @@ def test_any_texts_come_back(
 @pytest.mark.parametrize(
     ("bad", "code", "line", "kind"),
     [
-        ("他来了。", "F421", 2, "line with other columns dropped"),
-        ("他来了。\tHe came.\tCC-BY", "F421", 2, "line with other columns dropped"),
-        ("他来了。\t ", "F422", 2, "pair with an empty translation dropped"),
-        ("\tHe came.", "F422", 2, "pair with an empty source dropped"),
+        ("他来了。", "F151", 2, "line with other columns dropped"),
+        ("他来了。\tHe came.\tCC-BY", "F151", 2, "line with other columns dropped"),
+        ("他来了。\t ", "F153", 2, "pair with an empty translation dropped"),
+        ("\tHe came.", "F153", 2, "pair with an empty source dropped"),
         ("他" * 9 + "\tHe came.", "F423", 2, "pair with an over-long source dropped"),
         ("他来了。\tHe came in.", "F423", 2, "pair with an over-long translation dropped"),
     ],
@@ -127,9 +127,9 @@ def test_defects_of_tables(tmp_path: Path, bad: str, code: str, line: int, kind:
 
 
 def test_the_file_with_the_empty_or_long_line_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"F422.*en\.txt, line 2: the translation is empty"):
+    with pytest.raises(ValueError, match=r"F153.*en\.txt, line 2: the translation is empty"):
         convert(tmp_path, "他\n他\n他\n", "he\n\nhe\n")
-    with pytest.raises(ValueError, match=r"F422.*zh\.txt, line 2: the source is empty"):
+    with pytest.raises(ValueError, match=r"F153.*zh\.txt, line 2: the source is empty"):
         convert(tmp_path, "他\n\n他\n", "he\nhe\nhe\n")
     with pytest.raises(ValueError, match=r"F423.*en\.txt, line 1: the translation has 1,001"):
         convert(tmp_path, "他\n", "h" * 1001)
@@ -138,17 +138,17 @@ def test_the_file_with_the_empty_or_long_line_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("repair", [False, True])
 def test_unequal_lengths_are_never_repaired(tmp_path: Path, repair: bool) -> None:
-    match = r"F420.*zh\.txt, line 3: no line beside it, since \S*en\.txt ends before"
+    match = r"F420.*zh\.txt, line 3: no line beside it, since \S*en\.txt is shorter"
     with pytest.raises(ValueError, match=match):
         convert(tmp_path, "他\n她\n它\n", "he\nshe\n", repair=repair)
-    with pytest.raises(ValueError, match=r"F420.*en\.txt, line 2: .*zh\.txt ends before"):
+    with pytest.raises(ValueError, match=r"F420.*en\.txt, line 2: .*zh\.txt is shorter"):
         convert(tmp_path, "他\n", "he\nshe\n", repair=repair)
 
 
 def test_the_second_file_is_another_one(tmp_path: Path) -> None:
     (tmp_path / "x").mkdir()
     for target in (tmp_path / "zh.txt", tmp_path / "x" / ".." / "zh.txt"):
-        with pytest.raises(ValueError, match=r"F431.*zh\.txt: given as the texts and as their"):
+        with pytest.raises(ValueError, match=r"F431.*zh\.txt: given both as texts and as"):
             convert(tmp_path, "他\n", format="parallel", target=target)
 
 
@@ -156,7 +156,7 @@ def test_a_second_file_is_needed_and_used(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"F424.*--target"):
         convert(tmp_path, "他\n", format="parallel")
     with pytest.raises(
-        ValueError, match=r"F117.*--target has no effect on the format parallel-tsv"
+        ValueError, match=r"F174.*--target has no effect on the format parallel-tsv"
     ):
         convert(tmp_path, TABLE, "he\n", format="parallel-tsv")
 

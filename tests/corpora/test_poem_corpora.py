@@ -159,13 +159,13 @@ def test_lost_characters(tmp_path: Path, odd: str, shown: str) -> None:
 @pytest.mark.parametrize(
     ("record", "code", "repair"),
     [
-        (records([]), "F171", "empty poem dropped"),
-        (records(["（阙）", "。"]), "F171", "empty poem dropped"),
-        ('{"lines": "山"}', "F172", "malformed record dropped"),
-        ('{"lines": [1]}', "F172", "malformed record dropped"),
-        ('{"lines": ["\\ud800"]}', "F172", "malformed record dropped"),
-        ("[1]", "F172", "malformed record dropped"),
-        ('{"lines": [', "F172", "malformed record dropped"),
+        (records([]), "F153", "empty poem dropped"),
+        (records(["（阙）", "。"]), "F153", "empty poem dropped"),
+        ('{"lines": "山"}', "F156", "malformed record dropped"),
+        ('{"lines": [1]}', "F156", "malformed record dropped"),
+        ('{"lines": ["\\ud800"]}', "F156", "malformed record dropped"),
+        ("[1]", "F156", "malformed record dropped"),
+        ('{"lines": [', "F156", "malformed record dropped"),
     ],
 )
 def test_records(tmp_path: Path, record: str, code: str, repair: str) -> None:

@@ -260,9 +260,9 @@ def test_damaged_checkpoints(name: str, how: str, raw_text: Path, tmp_path: Path
 
 def test_another_run_in_the_folder(raw_text: Path, tmp_path: Path) -> None:
     run(raw_text, tmp_path / "run", options("lm"), 2)
-    with pytest.raises(ValueError, match="F385"):
+    with pytest.raises(ValueError, match="F441"):
         run(raw_text, tmp_path / "run", options("lm"), 2)
-    with pytest.raises(ValueError, match=r"F386.* options: seed was 1, is 2\."):
+    with pytest.raises(ValueError, match=r"F386.* options changed: seed was 1, is 2\."):
         run(raw_text, tmp_path / "run", options("lm", seed=2), 2, resume=True)
     with pytest.raises(ValueError, match="F386"):
         run(raw_text, tmp_path / "run", options("lm"), 3, resume=True)

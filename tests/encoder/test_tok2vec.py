@@ -149,7 +149,7 @@ def test_another_width_than_that_of_what_is_listened_to(pretrained: Pretrained) 
     tok2vec = {**LISTENER, "width": 192}
     nlp.add_pipe("flat_ner", config={"model": {**TINY["model"], "tok2vec": tok2vec}})
     train(nlp, 0)
-    with pytest.raises(ValueError, match=r"F369.* 16 wide, not 192\."):
+    with pytest.raises(ValueError, match=r"F369.* width 16, not 192\."):
         nlp("上海")
 
 

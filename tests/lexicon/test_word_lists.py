@@ -267,7 +267,7 @@ def test_a_weight_multiplies_known_frequencies(path: Path):
 @pytest.mark.parametrize("weight", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_weight_is_a_positive_number(path: Path, weight: float):
     path.write_text("重庆\t200\n", "utf-8")
-    with pytest.raises(ValueError, match="F009"):
+    with pytest.raises(ValueError, match="F341"):
         read_words(path).weighted(weight)
 
 

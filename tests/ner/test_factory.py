@@ -47,7 +47,7 @@ def test_impossible_options(options: dict[str, Any], message: str) -> None:
 
 
 def test_options_of_the_config_are_checked() -> None:
-    with pytest.raises(ValueError, match="F300"):
+    with pytest.raises(ValueError, match="F305"):
         add_flat(blank(), {"model": {"lattice": {"max_length": 50, "overlap": 30}}})
     for wrong in ({"fusion": "no"}, {"layers": "many"}, {"no_such_option": 1}):
         with pytest.raises(ValueError, match=next(iter(wrong))):

@@ -200,5 +200,5 @@ def test_one_unknown_unit_between_known_entities_may_be_one_or_none() -> None:
 
 @pytest.mark.parametrize("stretch", [(-1, 2, ""), (2, 2, ""), (3, 2, ""), (3, 6, "PER")])
 def test_unknown_stretches_must_be_within_the_text(stretch: Span) -> None:
-    with pytest.raises(ValueError, match=r"F241.*length 5"):
+    with pytest.raises(ValueError, match=r"F231.*length 5"):
         TagSet(LABELS).allowed([], 5, [stretch])

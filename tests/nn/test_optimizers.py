@@ -522,7 +522,7 @@ class TestDivergence:
     ],
 )
 def test_settings_out_of_range_are_refused(make: Callable[[], Optimizer], name: str) -> None:
-    with pytest.raises(ValueError, match=rf"F203.*(SGD|AdamW): {name} = "):
+    with pytest.raises(ValueError, match=rf"F305.*(SGD|AdamW): {name} = "):
         make()
 
 

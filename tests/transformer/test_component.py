@@ -171,7 +171,7 @@ def test_another_encoder_of_another_width(tmp_path: Path) -> None:
     before = weights(nlp)
     shutil.rmtree(tmp_path / "bert")
     save_encoder(tmp_path / "bert", hidden_size=32)
-    with pytest.raises(ValueError, match=r"F377.*bert: .* 32 wide.* 16"):
+    with pytest.raises(ValueError, match=r"F377.*bert: .* width 32.* 16"):
         start(nlp)
     assert not changed(nlp, before)
 

@@ -153,7 +153,7 @@ def test_long_text(tiny_bert: Path) -> None:
 
 
 def test_wrong_overlap() -> None:
-    with pytest.raises(ValueError, match=r"F360.*window = 10"):
+    with pytest.raises(ValueError, match=r"F305.*window = 10"):
         CharacterTransformerOptions(window=10, overlap=6)
 
 

@@ -362,7 +362,7 @@ def test_a_lower_penalty_prefers_shorter_hypotheses() -> None:
 def test_scores_that_are_not_numbers() -> None:
     net = network()
     net.bias[:] = math.nan
-    with pytest.raises(ValueError, match=r"F348.*NaN"):
+    with pytest.raises(ValueError, match=r"F240.*NaN"):
         search(net, [Source(sentences(3)[0])], Decoding(), 2)
 
 

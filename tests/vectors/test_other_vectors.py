@@ -111,7 +111,7 @@ def test_bad_vectors_are_named_or_skipped(
 def test_a_file_cut_short_is_named_or_taken_as_it_is(path: Path) -> None:
     path.write_bytes(pack([key.encode() for key in KEYS], ROWS)[:-3])
 
-    with pytest.raises(ValueError, match=r"F014.*says 3 vectors.* are 2"):
+    with pytest.raises(ValueError, match=r"F014.*says 3 vectors.* has 2"):
         read_vectors(path)
 
     vectors = read_vectors(path, skip_bad=True)

@@ -82,7 +82,7 @@ class TenerEntityRecognizer(CRFEntityRecognizer):
             characters (unit = "char").
         word_vectors: pretrained vectors of words (unit = "token").
 
-        Raises TypeError (F040) for vectors of another type, ValueError (F306) for vectors of what
+        Raises TypeError (F040) for vectors of another type, ValueError (F325) for vectors of what
         the component does not read; otherwise as `settle_labels`.
         """
         check_sources(
@@ -95,7 +95,8 @@ class TenerEntityRecognizer(CRFEntityRecognizer):
             unused = {"char_vectors": char_vectors, "bigram_vectors": bigram_vectors}
         for given, vectors in unused.items():
             if vectors is not None:
-                raise ValueError(Errors.F306.format(name=self.name, unit=unit, given=given))
+                words = {"name": self.name, "given": given, "setting": f"unit = {unit!r}"}
+                raise ValueError(Errors.F325.format(**words))
         docs = [example.predicted for example in examples]
         vocabulary = build_vocabulary(
             self.model.attrs["featuriser"].options,

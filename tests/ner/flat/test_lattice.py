@@ -252,8 +252,8 @@ def test_bytes_of_an_empty_encoder() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"overlap": -1}, "F300.*overlap = -1"),
-        ({"overlap": 101}, "F300.*overlap = 101 .*max_length = 200"),
+        ({"overlap": -1}, "F305.*overlap = -1"),
+        ({"overlap": 101}, "F305.*overlap = 101 .*max_length = 200"),
         ({"max_length": 0, "overlap": 0}, "F305.*lattice: max_length = 0 .*1 or more"),
         ({"embed_width": 0}, "F305.*embed_width"),
         ({"batch_nodes": 0}, "F305.*batch_nodes"),

@@ -173,5 +173,5 @@ def test_options_that_a_network_relies_on_stay(options: dict[str, Any], message:
 
 
 def test_impossible_options() -> None:
-    with pytest.raises(ValueError, match=r"F300.*model.sequence: overlap = 9 .*max_length = 10"):
+    with pytest.raises(ValueError, match=r"F305.*model.sequence: overlap = 9 .*max_length = 10"):
         SequenceOptions(max_length=10, overlap=9)

@@ -239,9 +239,9 @@ def test_words_in_the_vectors_are_known_though_no_training_has_them() -> None:
 @pytest.mark.parametrize(
     ("kind", "given", "message"),
     [
-        ("characters", "word_vectors", "F306.*tener_ner .*unit = 'char'.*for word_vectors"),
-        ("words", "char_vectors", "F306.*unit = 'token'.*for char_vectors"),
-        ("words", "bigram_vectors", "F306.*for bigram_vectors"),
+        ("characters", "word_vectors", "F325.*tener_ner .*for word_vectors with unit = 'char'"),
+        ("words", "char_vectors", "F325.*for char_vectors with unit = 'token'"),
+        ("words", "bigram_vectors", "F325.*for bigram_vectors"),
     ],
 )
 def test_vectors_of_what_is_not_read(kind: str, given: str, message: str) -> None:
