@@ -331,6 +331,9 @@ class Errors(metaclass=_Coded):
         "clip_norm = 1.0 in [training.optimizer]. If it happens in the first steps, check the "
         "pretrained vectors for values that are not finite."
     )
+    F209 = (
+        "The model {name!r} only predicts. Train the component with nlp.update() or its update()."
+    )
 
     # F23x, F24x: tags and the CRF
     F230 = "Entity labels must be distinct and not empty, but got {labels}."

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from spacy.pipeline import TrainablePipe
 from spacy.training import Example
 from spacy.vocab import Vocab
-from thinc.api import Model, Optimizer
+from thinc.api import Model
 
 from .errors import Errors
-from .text.initialise import extend_labels, shim_of, shims_of
+from .nn.model import shim_of, shims_of
+from .text.initialise import extend_labels
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -126,54 +127,29 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         if not self.is_initialised:
             raise ValueError(Errors.F303.format(name=self.name))
 
-    def train_step(
-        self,
-        batch_losses: Iterable["Tensor"],
-        count: int,
-        losses: dict[str, float],
-        sgd: Optimizer | None,
-        backprop: Callable[[], object],
-    ) -> dict[str, float]:
-        """One step of training: the losses of batches go backward, each before the next one is
-        computed.
-
-        count: how many items the losses are a mean over. Of several workers that train together
-            each has a part of the items, and adds its share to the mean over those of all.
-        losses: the component's own is added up there.
-        sgd: None to gather gradients for a later step.
-        backprop: passes what has gathered meanwhile on to a tok2vec.
-        """
-        share = self._share(count)
-        try:
-            for mean in batch_losses:
-                loss = mean * share
-                loss.backward()  # type: ignore[no-untyped-call]
-                # The optimizer leaves out a step that is not finite and warns; spaCy's logger would
-                # end the training.
-                if math.isfinite(value := loss.item()):
-                    losses[self.name] += value
-        except BaseException:
-            shim_of(self.model).module.zero_grad()  # half of a step is none
-            raise
-        backprop()
-        if sgd is not None:
-            self.finish_update(sgd)
-        return losses
-
-    def register_labels(self, examples: Iterable[Example]) -> None:
-        """Take note of what is new in a batch, such as labels, before several workers learn from a
-        part of it each."""
-
-    def skip_step(self, losses: dict[str, float]) -> dict[str, float]:
-        """A step by examples that teach this component nothing. Other workers may have some that
-        do."""
-        self._share(0)
-        return losses
-
-    def _share(self, count: int) -> float:
+    def share_of_step(self, count: int) -> float:
+        """The weight of a mean over `count` items in the loss of a step: 1, or where several
+        workers each have a part of the batch, the part of this one."""
         from .nn.workers import total
 
         return count / max(1.0, total(count))
+
+    def backward(self, loss: "Tensor", losses: dict[str, float]) -> None:
+        """Backpropagate the loss of a part of a batch, and add it to the component's."""
+        loss.backward()  # type: ignore[no-untyped-call]
+        # The optimizer leaves out a step that is not finite and warns; spaCy's logger would end
+        # the training.
+        if math.isfinite(value := loss.item()):
+            losses[self.name] += value
+
+    def register_labels(self, examples: Iterable[Example]) -> None:
+        """Register what is new in a batch, such as labels, before workers split it."""
+
+    def skip_step(self, losses: dict[str, float]) -> dict[str, float]:
+        """Make no step, as no example teaches this component anything. Those of other workers
+        may."""
+        self.share_of_step(0)
+        return losses
 
     def from_disk(self: Self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
         """Load what `to_disk` wrote.

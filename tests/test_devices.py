@@ -26,12 +26,12 @@ from torch.utils._pytree import tree_leaves
 from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.nn import crf
 from spacy_flat.nn.devices import find_device, has_float64
+from spacy_flat.nn.model import shim_of
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.nn.steps import RowAverage, State
 from spacy_flat.pipe import NetworkPipe
 from spacy_flat.similarity.pairs import join_pair
 from spacy_flat.similarity.reading import SpanPairs
-from spacy_flat.text.initialise import shim_of
 from spacy_flat.translator.batch import Side
 from spacy_flat.translator.network import Seq2Seq, Seq2SeqSizes
 from spacy_flat.translator.options import Seq2SeqOptions

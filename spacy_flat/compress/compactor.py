@@ -20,9 +20,9 @@ from spacy.language import Language
 from thinc.api import Model
 
 from ..errors import Errors
+from ..nn.model import shim_of, tok2vec_of
 from ..pipe import NetworkPipe
 from ..text.batches import SegmentFeaturiser
-from ..text.initialise import shim_of, tok2vec_of
 from ..text.segments import split_texts
 from ..text.units import Ints, Units
 from ..text.vocabulary import KeyIndex

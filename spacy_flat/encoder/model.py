@@ -50,8 +50,8 @@ def build_encoder(
     Warns (W381) where the folder is there and its encoder reads fewer characters at once than
     `max_length`: a training would fail (F305), but only after it has read corpus and lexicon.
     """
-    from ..nn.checked_model import CheckedModel
     from ..nn.encoder_shim import EncoderShim
+    from ..nn.model import CheckedModel
     from .storage import longest_text
 
     options = EncoderOptions(

@@ -11,6 +11,7 @@ from spacy.vocab import Vocab
 from thinc.api import Config, Optimizer
 
 from ..errors import Errors, Warnings
+from ..nn.model import shim_of
 from ..pipe import NetworkPipe, is_bool, mean_loss, setting
 from ..util.arguments import require_count, require_switch
 from ..vectors import VectorSource, check_sources
@@ -23,6 +24,7 @@ from .model import (
     initialise,
     network_of,
     score_texts,
+    whole_texts,
 )
 from .poems import Place, Poem, Task, compose, signs
 from .sampling import Draws, Sampling, Seed, seeds_of_texts
@@ -301,15 +303,20 @@ class CharGenerator(NetworkPipe):
         docs = [example.predicted for example in examples if len(example.predicted)]
         if not docs:
             return self.skip_step(losses)
-        predictions, backprop = self.model.begin_update(docs)
-        network, n_predicted = network_of(self.model), predictions.n_predicted
-        batch_losses = (
-            network.loss(part.scores, part.piece.targets) / n_predicted
-            for part in predictions.pieces
-        )
-        return self.train_step(
-            batch_losses, n_predicted, losses, sgd, lambda: backprop(predictions)
-        )
+        texts = [doc.text for doc in docs]
+        n_predicted = sum(len(text) + 1 for text in texts)  # with their ends
+        share = self.share_of_step(n_predicted) / n_predicted
+        featuriser = self.model.attrs["featuriser"]
+        with shim_of(self.model).training():
+            network = network_of(self.model)
+            for batch in whole_texts(featuriser, texts, is_train=True):
+                state = None
+                for piece in featuriser.pieces(batch):
+                    scores, state = network(piece, state)
+                    self.backward(network.loss(scores, piece.targets) * share, losses)
+        if sgd is not None:
+            self.finish_update(sgd)
+        return losses
 
     def get_loss(
         self, examples: Iterable[Example], scores: Predictions

@@ -1,19 +1,20 @@
 """The registered architecture `spacy-flat.CharLM.v1`: Docs → batches → torch → scores."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Doc
 from thinc.api import Model
 
-from ..text.initialise import initialise_network, shim_of
+from ..nn.model import shim_of
+from ..text.initialise import initialise_network
 from ..text.segments import Segment
 from ..text.units import Units
-from .batch import Piece
+from .batch import Piece, TextBatch
 from .options import CharLMOptions, TextOptions
 from .vocabulary import UNKNOWN, CharFeaturiser, Vocabulary
 
@@ -57,7 +58,7 @@ def build_char_lm(network: CharLMOptions, text: TextOptions) -> CharLMModel:
     from .network import CharLM
 
     build = partial(CharLM.from_config, network)
-    return make_model("char_lm", forward, network, CharFeaturiser.empty(text), build)
+    return make_model("char_lm", predict, network, CharFeaturiser.empty(text), build)
 
 
 def initialise(model: CharLMModel, docs: list[Doc], vocabulary: Vocabulary, name: str) -> None:
@@ -67,26 +68,29 @@ def initialise(model: CharLMModel, docs: list[Doc], vocabulary: Vocabulary, name
     initialise_network(model, docs, featuriser, featuriser.options, {"chars": column}, sizes, name)
 
 
-def forward(
-    model: CharLMModel, docs: list[Doc], is_train: bool
-) -> tuple[Predictions, Callable[[object], list[Any]]]:
-    """Only one piece is in memory at a time; in training too, if the loss of each goes backward
-    before the next one's turn."""
+def predict(model: CharLMModel, docs: list[Doc]) -> Predictions:
+    """Each piece is computed when its turn comes, so that only one is in memory."""
     featuriser: CharFeaturiser = model.attrs["featuriser"]
     texts = [doc.text for doc in docs]
 
     def pieces() -> Iterator[PieceScores]:
-        shim = shim_of(model)
-        units = [Units.characters(text) for text in texts]
-        whole = [Segment(number, 0, len(text)) for number, text in enumerate(texts)]
-        for batch in featuriser.batches(units, whole, is_train):
+        for batch in whole_texts(featuriser, texts):
             state = None
             for piece in featuriser.pieces(batch):
-                with shim.training() if is_train else shim.predicting() as network:
+                with shim_of(model).predicting() as network:
                     scores, state = network(piece, state)
                 yield PieceScores(piece, scores)
 
-    return Predictions(texts, pieces()), lambda _: []
+    return Predictions(texts, pieces())
+
+
+def whole_texts(
+    featuriser: CharFeaturiser, texts: Sequence[str], is_train: bool = False
+) -> Iterator[TextBatch]:
+    """Batches of texts."""
+    units = [Units.characters(text) for text in texts]
+    whole = [Segment(number, 0, len(text)) for number, text in enumerate(texts)]
+    return featuriser.batches(units, whole, is_train)
 
 
 def network_of(model: CharLMModel) -> "CharLM":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..text.initialise import shim_of
+from ..nn.model import shim_of
 from ..text.units import Ints
 from .model import CharLMModel, network_of
 from .sampling import Draws, Floats, Mask, Sampling, Seed

@@ -10,9 +10,9 @@ from spacy.vocab import Vocab
 from thinc.api import Optimizer, set_dropout_rate
 
 from ..errors import Errors
+from ..nn.model import shim_of, tok2vec_of
 from ..pipe import LabelledPipe, is_bool, setting
-from ..text.initialise import tok2vec_of
-from ..text.tok2vec import backprop_zeros
+from ..text.tok2vec import Tok2VecFeatures, backprop_zeros
 from ..text.units import EntitySpan
 from .emissions import Emissions, Gold, find_entities
 from .model import TaggingModel, network_of
@@ -181,18 +181,29 @@ class CRFEntityRecognizer(LabelledPipe):
         self._check_unannotated(self.labels)
         docs = [example.predicted for example in examples]
         known = [gold_annotation(example, self.unannotated_labels) for example in examples]
+        tok2vec = tok2vec_of(self.model)
         if not any(a.says_something(len(doc.text)) for a, doc in zip(known, docs, strict=True)):
-            backprop_zeros(tok2vec_of(self.model), docs)
+            backprop_zeros(tok2vec, docs)
             return self.skip_step(losses)
         self.register_labels(examples)
         set_dropout_rate(self.model, drop)
-        emissions, backprop = self.model.begin_update(docs)
-        gold, network = Gold.of(known, emissions), network_of(self.model)
-        batch_losses = (
-            network.loss(scores, gold.target(batch, self.tags), again)
-            for batch, scores, again in emissions.batches
-        )
-        return self.train_step(batch_losses, gold.n_known, losses, sgd, lambda: backprop(emissions))
+        featuriser, shim, tags = self.model.attrs["featuriser"], shim_of(self.model), self.tags
+        texts, segments = featuriser.read(docs)
+        gold = Gold.of(known, texts, segments)
+        share = self.share_of_step(gold.n_known)
+        upstream = Tok2VecFeatures(tok2vec, featuriser.unit, docs, True, shim.device)
+        with shim.training():
+            network = network_of(self.model)
+            for batch in featuriser.batches(texts, segments, is_train=True):
+                vectors = upstream.of(batch)
+                scores = network(batch, vectors)
+                again = network(batch, vectors) if network.r_drop else None
+                loss = network.loss(scores, gold.target(batch, tags), again)
+                self.backward(loss * share, losses)
+        upstream.backprop()
+        if sgd is not None:
+            self.finish_update(sgd)
+        return losses
 
     def register_labels(self, examples: Iterable[Example]) -> None:
         """Add the labels that are new."""
@@ -207,7 +218,7 @@ class CRFEntityRecognizer(LabelledPipe):
         Raises ValueError (F233) for a label that the component does not have.
         """
         known = [gold_annotation(example, self.unannotated_labels) for example in examples]
-        gold, network = Gold.of(known, scores), network_of(self.model)
+        gold, network = Gold.of(known, scores.texts, scores.segments), network_of(self.model)
         found = [
             network.loss_gradient(part.scores, gold.target(part.batch, self.tags))
             for part in scores.batches

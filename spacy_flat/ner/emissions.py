@@ -24,14 +24,10 @@ if TYPE_CHECKING:
 
 
 class BatchEmissions(NamedTuple):
-    """Scores [B, C, K] of the tags of a batch's units.
-
-    again: in training with `r_drop`, those of a second pass, with other dropouts.
-    """
+    """Scores [B, C, K] of the tags of a batch's units."""
 
     batch: Batch
     scores: "Tensor"
-    again: "Tensor | None" = None
 
 
 @dataclass(frozen=True)
@@ -57,7 +53,7 @@ def find_entities(
     """
     parts: list[list[tuple[Segment, list[EntitySpan]]]] = [[] for _ in emissions.texts]
     constraints = Constraints(emissions.texts) if constrained else None
-    for batch, scores, _ in emissions.batches:
+    for batch, scores in emissions.batches:
         best = network.best_tags(scores, batch.n_units)
         found = decode(best, batch, tags)
         if constraints:
@@ -99,13 +95,15 @@ class Gold:
     n_known: int
 
     @classmethod
-    def of(cls, characters: Sequence[Annotation], emissions: Emissions) -> "Gold":
+    def of(
+        cls, characters: Sequence[Annotation], texts: Sequence[Units], segments: Sequence[Segment]
+    ) -> "Gold":
         """From what is known of the texts' characters."""
-        segments: list[list[Segment]] = [[] for _ in emissions.texts]
-        for segment in emissions.segments:
-            segments[segment.text].append(segment)
+        parts: list[list[Segment]] = [[] for _ in texts]
+        for segment in segments:
+            parts[segment.text].append(segment)
         annotations: dict[Segment, Annotation] = {}
-        for text, (spans, unknown), own in zip(emissions.texts, characters, segments, strict=True):
+        for text, (spans, unknown), own in zip(texts, characters, parts, strict=True):
             whole = Annotation(text.from_characters(spans), text.touched(unknown))
             annotations.update(zip(own, split_annotation(whole, own), strict=True))
         n_known = sum(

@@ -107,11 +107,15 @@ class TorchShim(Shim):
 
     @contextlib.contextmanager
     def training(self) -> Iterator[nn.Module]:
-        """Dropout on, gradients recorded."""
+        """Dropout on, gradients recorded. An exception discards partial gradients."""
         if not self.module.training:
             self.module.train()
-        with torch.enable_grad():
-            yield self.module
+        try:
+            with torch.enable_grad():
+                yield self.module
+        except BaseException:
+            self.module.zero_grad()
+            raise
 
     @contextlib.contextmanager
     def predicting(self) -> Iterator[nn.Module]:

@@ -16,9 +16,9 @@ from spacy.vocab import Vocab
 from thinc.api import Config, Optimizer, set_dropout_rate
 
 from ..errors import Errors
+from ..nn.model import shim_of, tok2vec_of
 from ..pipe import LabelledPipe, is_bool, is_number, mean_loss, setting
-from ..text.initialise import tok2vec_of
-from ..text.tok2vec import ReadOnce, backprop_zeros
+from ..text.tok2vec import ReadOnce, Tok2VecFeatures, backprop_zeros
 from ..util.arguments import require_count
 from ..vectors import VectorSource, check_sources
 from .alignment import Alignment, drop_alignment, is_too_large, keep_alignment
@@ -27,7 +27,7 @@ from .hooks import SimilarityHook
 from .index import TextIndex
 from .model import Outputs, PairModel, align, initialise, network_of
 from .pairs import Pair, Text, mark_pair, pair_of, two_texts
-from .reading import SpanPairs, build_vocabulary, docs_of
+from .reading import PairTexts, SpanPairs, build_vocabulary, docs_of
 from .scores import gold_of, score_pairs
 
 if TYPE_CHECKING:
@@ -375,16 +375,23 @@ class PairClassifier(LabelledPipe):
         validate_examples(examples, "PairClassifier.update")
         self.require_initialised()
         pairs, gold = self._gold(examples)
+        tok2vec = tok2vec_of(self.model)
         if not len(gold):
-            backprop_zeros(tok2vec_of(self.model), pairs.docs)
+            backprop_zeros(tok2vec, pairs.docs)
             return self.skip_step(losses)
         set_dropout_rate(self.model, drop)
-        outputs, backprop = self.model.begin_update(pairs)
-        network = network_of(self.model)
-        batch_losses = (
-            network.loss(found, gold[numbers]) / len(gold) for numbers, found in outputs.batches
-        )
-        return self.train_step(batch_losses, len(gold), losses, sgd, lambda: backprop(outputs))
+        featuriser, shim = self.model.attrs["featuriser"], shim_of(self.model)
+        upstream = Tok2VecFeatures(tok2vec, featuriser.unit, pairs.docs, True, shim.device)
+        share = self.share_of_step(len(gold)) / len(gold)
+        with shim.training():
+            network = network_of(self.model)
+            for batch in featuriser.batches(PairTexts.of(pairs, featuriser.unit)):
+                found = network(batch, upstream.of_texts(batch.texts.segments))
+                self.backward(network.loss(found, gold[batch.pairs]) * share, losses)
+        upstream.backprop()
+        if sgd is not None:
+            self.finish_update(sgd)
+        return losses
 
     def get_loss(
         self, examples: Iterable[Example], scores: Outputs

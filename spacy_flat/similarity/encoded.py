@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Span
 
+from ..nn.model import shim_of, tok2vec_of
 from ..text.batches import group_by_cost
-from ..text.initialise import shim_of, tok2vec_of
 from ..text.tok2vec import ReadOnce, Tok2VecFeatures
 from ..text.units import Ints
 from .batch import Halves, KnownRows, TextRows, compare_with_first, places_of

@@ -16,7 +16,7 @@ from thinc.api import Model
 from thinc.backends import get_array_ops
 
 from ..errors import Errors
-from ..text.initialise import tok2vec_of
+from ..nn.model import tok2vec_of
 from ..text.tok2vec import ReadOnce
 from ..util.arguments import require_count
 from ..util.files import replacing

@@ -1,13 +1,14 @@
 """The registered architecture `spacy-flat.RE2.v1`: pairs → rows → torch → logits."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from thinc.api import Model
 
-from ..text.initialise import initialise_network, shim_of, tok2vec_of
+from ..nn.model import shim_of, tok2vec_of
+from ..text.initialise import initialise_network
 from ..text.tok2vec import Tok2Vec, Tok2VecFeatures, ask_for
 from ..text.units import Ints
 from .alignment import Alignment, BlockAlignment
@@ -52,36 +53,25 @@ def build_re2_model(
     featuriser = PairFeaturiser(text, max(1, max(network.kernel_sizes) // 2))
     build = partial(RE2.from_config, network)
     ask_for(featuriser.unit, tok2vec)
-    return make_model("re2", forward, network, featuriser, build, tok2vec)
+    return make_model("re2", predict, network, featuriser, build, tok2vec)
 
 
-def forward(
-    model: PairModel, pairs: SpanPairs, is_train: bool
-) -> tuple[Outputs, Callable[[object], list[Any]]]:
-    """A batch is computed when its turn comes, so that no more than one is in memory; in training
-    too, if the loss of each goes backward before the next one's turn.
-
-    The callback passes the gradients that gathered meanwhile on to a tok2vec.
-    """
+def predict(model: PairModel, pairs: SpanPairs) -> Outputs:
+    """Each batch is computed when its turn comes, so that only one is in memory."""
     featuriser: PairFeaturiser = model.attrs["featuriser"]
-    device = shim_of(model).device
+    shim = shim_of(model)
     upstream = Tok2VecFeatures(
-        tok2vec_of(model), featuriser.unit, pairs.docs, is_train, device, pairs.token_vectors
+        tok2vec_of(model), featuriser.unit, pairs.docs, False, shim.device, pairs.token_vectors
     )
     texts = PairTexts.of(pairs, featuriser.unit)
 
     def batches() -> Iterator[BatchOutputs]:
-        shim = shim_of(model)
         for batch in featuriser.batches(texts):
-            with shim.training() if is_train else shim.predicting() as network:
+            with shim.predicting() as network:
                 outputs = network(batch, upstream.of_texts(batch.texts.segments))
             yield BatchOutputs(batch.pairs, outputs)
 
-    def backprop(_: object) -> list[Any]:
-        upstream.backprop()
-        return []
-
-    return Outputs(len(pairs.pairs), batches()), backprop
+    return Outputs(len(pairs.pairs), batches())
 
 
 def align(model: PairModel, pairs: SpanPairs) -> list[Alignment]:

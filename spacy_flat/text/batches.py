@@ -4,13 +4,14 @@ Shapes: B segments.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar, cast
 
+from spacy.tokens import Doc
 from thinc.model import Model, deserialize_attr, serialize_attr
 
-from .segments import Segment
+from .segments import Segment, split_texts
 from .units import Ints, Unit, Units
 from .vocabulary import KeyIndex
 
@@ -53,6 +54,11 @@ class TextFeaturiser(ABC):
 
 class SegmentFeaturiser(TextFeaturiser):
     """Turns segments of texts into batches."""
+
+    def read(self, docs: Iterable[Doc]) -> tuple[list[Units], list[Segment]]:
+        """The units of Docs, and the segments that they are split into."""
+        texts = [Units.of(doc, self.unit) for doc in docs]
+        return texts, split_texts(texts, self.options)  # type: ignore[attr-defined]
 
     @abstractmethod
     def batches(

@@ -9,31 +9,17 @@ from spacy.tokens import Doc
 from thinc.api import Model
 
 from ..errors import Warnings
+from ..nn.model import shim_of, tok2vec_of
 from ..util.log import logger
 from .batches import TextFeaturiser
 from .options import TableOptions
-from .tok2vec import Tok2Vec
 from .vocabulary import Column
 
 if TYPE_CHECKING:
     from ..nn.network import EmbeddingNetwork
-    from ..nn.shim import TorchShim
 
 SAMPLE = 10  # Docs from which a tok2vec infers its shapes
 FEW = 0.05  # a share of the training texts that is suspiciously low
-
-
-def shim_of(model: Model[Any, Any]) -> "TorchShim":
-    """The shim that holds a model's network."""
-    return cast("TorchShim", model.shims[0])
-
-
-def shims_of(model: Model[Any, Any]) -> "list[TorchShim]":
-    """Those of a model's network and of an featuriser that is a layer of the model."""
-    from ..nn.shim import TorchShim
-
-    shims = [shim for node in model.walk() for shim in node.shims]
-    return [shim for shim in shims if isinstance(shim, TorchShim)]
 
 
 def report_coverage(name: str, columns: Mapping[str, Column]) -> None:
@@ -51,12 +37,6 @@ def report_coverage(name: str, columns: Mapping[str, Column]) -> None:
             table = f"{kind.removesuffix('s')}_vectors"
             message = Warnings.W300.format(name=name, share=column.coverage, kind=kind, table=table)
             warnings.warn(message, stacklevel=2)
-
-
-def tok2vec_of(model: Model[Any, Any]) -> Tok2Vec | None:
-    """The layer that makes vectors of tokens, where there is one. Not by its reference, which
-    `Model.copy` loses."""
-    return model.layers[0] if model.layers else None
 
 
 def initialise_network(

@@ -44,8 +44,8 @@ def build_character_transformer(
     Raises ImportError (F030) where spacy-transformers is not installed.
     """
     _require_spacy_transformers()
-    from ..nn.checked_model import CheckedModel
     from ..nn.encoder_shim import EncoderShim
+    from ..nn.model import CheckedModel
     from .network import CharacterTransformer
 
     shim = EncoderShim(

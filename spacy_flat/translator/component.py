@@ -14,13 +14,23 @@ from spacy.vocab import Vocab
 from thinc.api import Config, Optimizer
 
 from ..errors import Errors, Warnings
+from ..nn.model import shim_of
 from ..pipe import NetworkPipe, is_bool, is_number, mean_loss, setting
 from ..util.arguments import require, require_count
 from ..util.log import logger
 from .corpus import is_scored_only, translated
 from .decoding import MAX_BEAM, MAX_PENALTY, MAX_RATIO, MIN_RATIO, Decoding
 from .entities import load_reader, with_found
-from .model import Pair, Predictions, Seq2SeqModel, encoder_of, initialise, log_probs, network_of
+from .model import (
+    Pair,
+    Predictions,
+    Seq2SeqModel,
+    batches,
+    encoder_of,
+    initialise,
+    log_probs,
+    network_of,
+)
 from .names import NameTable, Protected, common_names, is_name_list, protected, with_terms
 from .scores import make_scorer
 from .training import Texts, all_texts, draw_slots, encode, joined
@@ -357,15 +367,15 @@ class Seq2SeqTranslator(NetworkPipe):
         pairs = self._learnable(texts, self._known_names(), self.placeholder_rate)
         if not pairs:
             return self.skip_step(losses)
-        predictions, backprop = self.model.begin_update(pairs)
-        network, n_predicted = network_of(self.model), predictions.n_predicted
-        batch_losses = (
-            network.loss(part.scores, part.batch.targets) / n_predicted
-            for part in predictions.batches
-        )
-        return self.train_step(
-            batch_losses, n_predicted, losses, sgd, lambda: backprop(predictions)
-        )
+        n_predicted = sum(len(pair.target) - 1 for pair in pairs)
+        share = self.share_of_step(n_predicted) / n_predicted
+        with shim_of(self.model).training():
+            network = network_of(self.model)
+            for batch in batches(pairs, encoder_of(self.model).options.batch_tokens):
+                self.backward(network.loss(network(batch), batch.targets) * share, losses)
+        if sgd is not None:
+            self.finish_update(sgd)
+        return losses
 
     @property
     def _longest(self) -> int:

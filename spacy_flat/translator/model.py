@@ -1,14 +1,14 @@
 """The registered architecture `spacy-flat.Seq2Seq.v1`: pairs → batches → torch → scores."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 from thinc.api import Model
 
-from ..text.initialise import shim_of
+from ..nn.model import shim_of
 from ..text.units import Ints
 from .batch import PairBatch, like_lengths
 from .decoding import Decoding, Hypothesis, Source, decode
@@ -59,7 +59,7 @@ def build_seq2seq(network: Seq2SeqOptions, text: TranslationOptions) -> Seq2SeqM
     from .network import Seq2Seq
 
     build = partial(Seq2Seq.from_config, network)
-    return make_model("seq2seq", forward, network, PairFeaturiser.empty(text), build)
+    return make_model("seq2seq", predict, network, PairFeaturiser.empty(text), build)
 
 
 def initialise(model: Seq2SeqModel, featuriser: PairFeaturiser) -> None:
@@ -70,24 +70,24 @@ def initialise(model: Seq2SeqModel, featuriser: PairFeaturiser) -> None:
     )
 
 
-def forward(
-    model: Seq2SeqModel, pairs: list[Pair], is_train: bool
-) -> tuple[Predictions, Callable[[object], list[Any]]]:
-    """Only one batch is in memory at a time; in training too, if the loss of each goes backward
-    before the next one's turn."""
+def predict(model: Seq2SeqModel, pairs: list[Pair]) -> Predictions:
+    """Each batch is computed when its turn comes, so that only one is in memory."""
+
+    def scores() -> Iterator[BatchScores]:
+        for batch in batches(pairs, encoder_of(model).options.batch_tokens):
+            with shim_of(model).predicting() as network:
+                found = network(batch)
+            yield BatchScores(batch, found)
+
+    return Predictions(scores(), sum(len(pair.target) - 1 for pair in pairs))
+
+
+def batches(pairs: Sequence[Pair], batch_tokens: int) -> Iterator[PairBatch]:
+    """Batches of pairs of similar lengths."""
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
-
-    def batches() -> Iterator[BatchScores]:
-        shim = shim_of(model)
-        lengths = np.array([[len(s), len(t)] for s, t in pairs], dtype=np.int64).reshape(-1, 2)
-        for rows in like_lengths(lengths, encoder_of(model).options.batch_tokens):
-            batch = PairBatch.of(rows, sources, targets)
-            with shim.training() if is_train else shim.predicting() as network:
-                scores = network(batch)
-            yield BatchScores(batch, scores)
-
-    n_predicted = sum(len(target) - 1 for target in targets)
-    return Predictions(batches(), n_predicted), lambda _: []
+    lengths = np.array([[len(s), len(t)] for s, t in pairs], dtype=np.int64).reshape(-1, 2)
+    for rows in like_lengths(lengths, batch_tokens):
+        yield PairBatch.of(rows, sources, targets)
 
 
 def encoder_of(model: Seq2SeqModel) -> PairFeaturiser:

@@ -23,8 +23,8 @@ from spacy_flat.compress.compactor import Amount, Bits, Compactor
 from spacy_flat.encoder.model import build_encoder
 from spacy_flat.encoder.options import EncoderOptions
 from spacy_flat.encoder.recipes import Objective
+from spacy_flat.nn.model import shim_of, shims_of
 from spacy_flat.nn.optimizers import AdamW
-from spacy_flat.text.initialise import shim_of, shims_of
 from spacy_flat.text.segments import Segment
 from spacy_flat.text.tok2vec import Tok2VecFeatures, ask_for
 from spacy_flat.text.units import Unit

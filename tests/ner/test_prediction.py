@@ -107,8 +107,8 @@ def test_dropouts_rest_in_prediction() -> None:
     for _ in range(2):
         assert all(map(torch.equal, scores(), scores()))
         nlp.update(examples_of(nlp), sgd=AdamW(0.01))
-    (first, *_), (second, *_) = (ner.model.begin_update(docs)[0].batches for _ in range(2))
-    assert not torch.equal(first.scores, second.scores)
+    with pytest.raises(NotImplementedError, match="F209"):
+        ner.model.begin_update(docs)
 
 
 def test_select_pipes(trained: Language) -> None:

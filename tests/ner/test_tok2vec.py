@@ -97,7 +97,7 @@ def test_gradient_of_a_tok2vec() -> None:
     assert gradient.shape == vectors[0].shape
 
     def loss() -> float:
-        return ner.get_loss([example], ner.model.begin_update([example.predicted])[0])[0]
+        return ner.get_loss([example], ner.model.predict([example.predicted]))[0]
 
     for token in range(len(example.predicted)):
         step = 0.02 * gradient[token] / abs(gradient[token]).max()

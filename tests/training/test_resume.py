@@ -25,9 +25,9 @@ from wasabi.printer import Printer
 
 from spacy_flat.cli import app
 from spacy_flat.cli.train import keep_log, pipeline_of, saved_in
+from spacy_flat.nn.model import shim_of
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.nn.steps import LEFT_OUT, key
-from spacy_flat.text.initialise import shim_of
 from spacy_flat.training import loop
 from spacy_flat.training.checkpoint import CHECKPOINTS, OPTIMIZER, STATE, load
 from spacy_flat.training.loop import Interval

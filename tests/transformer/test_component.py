@@ -17,8 +17,8 @@ from ner.conftest import GOLD, TEXTS, blank, check_known, examples_of, found
 from spacy.language import Language
 from spacy.training import Example
 
+from spacy_flat.nn.model import shim_of
 from spacy_flat.nn.optimizers import AdamW
-from spacy_flat.text.initialise import shim_of
 
 from .conftest import (
     LISTENER,

@@ -81,7 +81,7 @@ def test_get_loss_changes_nothing(trained: Language) -> None:
     pipe = translator(trained)
     network, encoder = pipe.model.shims[0].module, pipe.model.attrs["featuriser"]
     pairs = [encode(Texts(*pair), encoder) for pair in PAIRS]
-    scores, _ = pipe.model.begin_update(pairs)
+    scores = pipe.model.predict(pairs)
     (part,) = scores.batches
     loss, (gradient,) = pipe.get_loss([], replace(scores, batches=iter([part])))
     assert all(parameter.grad is None for parameter in network.parameters())
@@ -184,18 +184,18 @@ def test_dropouts_are_of_training_alone(name: str) -> None:
     pipe = translator(nlp)
     pairs = [encode(Texts(*PAIRS[0]), pipe.model.attrs["featuriser"])]
 
-    def scores(is_train: bool) -> torch.Tensor:
-        (part,) = pipe.model(pairs, is_train)[0].batches
-        return part.scores.detach()
+    def scores() -> torch.Tensor:
+        (part,) = pipe.model.predict(pairs).batches
+        return part.scores
 
-    assert torch.equal(scores(False), scores(False))
-    assert not torch.equal(scores(True), scores(True))
-    without = make({}, steps=1)
-    (first,), (second,) = (
-        [part.scores for part in translator(without).model(pairs, True)[0].batches]
-        for _ in range(2)
-    )
-    assert torch.equal(first, second)
+    def losses(nlp: Language) -> set[float]:
+        pipe = translator(nlp)
+        pipe.placeholder_rate = 0.0
+        return {pipe.update(examples_of(nlp, PAIRS[:1]))["seq2seq_translator"] for _ in range(2)}
+
+    assert torch.equal(scores(), scores())
+    assert len(losses(nlp)) == 2
+    assert len(losses(make({}, steps=1))) == 1
 
 
 def test_labels_are_smoothed_in_training_alone() -> None:
@@ -288,14 +288,14 @@ def test_joined_pairs(trained: Language) -> None:
     pipe = translator(make())
     for rate, expected in ((0.0, 5), (1.0, 1)):
         pipe.join_rate = rate
+        network = pipe.model.shims[0].module
         seen: list[int] = []
-        forward = pipe.model._func
-        pipe.model._func = lambda model, pairs, is_train, f=forward, s=seen: (
-            s.append(len(pairs)) or f(model, pairs, is_train)
+        hook = network.register_forward_hook(
+            lambda module, args, out, seen=seen: seen.append(len(args[0].rows))
         )
         pipe.update(examples_of(trained))
-        pipe.model._func = forward
-        assert seen == [expected]
+        hook.remove()
+        assert sum(seen) == expected
 
 
 def test_listed_names_come_before_what_is_written_alike() -> None:

@@ -7,7 +7,7 @@ from spacy.tokens import Doc
 
 from ...text.initialise import initialise_network
 from ...text.tok2vec import Tok2Vec, ask_for
-from ..model import TaggingModel, forward
+from ..model import TaggingModel, predict
 from .lattice import N_BANDS, LatticeFeaturiser
 from .options import FLATOptions, LatticeOptions
 from .vocabulary import Vocabulary
@@ -29,7 +29,7 @@ def build_flat_model(
     featuriser = LatticeFeaturiser.empty(lattice)
     build = partial(FLAT.from_config, network)
     ask_for(featuriser.unit, tok2vec)
-    return make_model("flat", forward, network, featuriser, build, tok2vec)
+    return make_model("flat", predict, network, featuriser, build, tok2vec)
 
 
 def initialise(

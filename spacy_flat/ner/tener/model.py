@@ -6,9 +6,10 @@ from functools import partial
 from spacy.tokens import Doc
 
 from ...errors import Errors
-from ...text.initialise import initialise_network, tok2vec_of
+from ...nn.model import tok2vec_of
+from ...text.initialise import initialise_network
 from ...text.tok2vec import Tok2Vec, ask_for
-from ..model import TaggingModel, forward
+from ..model import TaggingModel, predict
 from .options import SequenceOptions, TENEROptions
 from .sequence import SequenceFeaturiser
 from .vocabulary import Vocabulary
@@ -29,7 +30,7 @@ def build_tener_model(
     featuriser = SequenceFeaturiser.empty(sequence)
     build = partial(TENER.from_config, network)
     ask_for(featuriser.unit, tok2vec)
-    return make_model("tener", forward, network, featuriser, build, tok2vec)
+    return make_model("tener", predict, network, featuriser, build, tok2vec)
 
 
 def initialise(

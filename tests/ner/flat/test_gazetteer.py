@@ -29,7 +29,7 @@ def encoder(
 ) -> LatticeFeaturiser:
     settings = LatticeOptions(gazetteer_rate=rate, **options)
     names = {"labels": ["LOC", "ORG"], "mentions": mentions or MENTIONS}
-    return build_vocabulary(settings, TEXTS, lexicon(), **names).encoder
+    return build_vocabulary(settings, TEXTS, lexicon(), **names).featuriser
 
 
 def words(
@@ -125,13 +125,14 @@ def test_by_default_training_shows_three_names_in_ten_and_prediction_none() -> N
     ner = add_flat(nlp, {"model": {"network": NETWORK}})
     train(nlp, steps=0)
     text = "李雷和韩梅梅在那里"
-    doc = nlp.make_doc(text)
+    featuriser = ner.model.attrs["featuriser"]
+    read = featuriser.read([nlp.make_doc(text)])
 
     def words() -> list[int]:
-        """Words of two characters or more in the lattice, in the ways of training and not."""
+        """Words of two characters or more in the lattice, in training and in prediction."""
         return [
-            sum(int((part.batch.lengths > 0).sum()) for part in emissions.batches)
-            for emissions in (ner.model.begin_update([doc])[0], ner.model.predict([doc]))
+            sum(int((batch.lengths > 0).sum()) for batch in featuriser.batches(*read, is_train))
+            for is_train in (True, False)
         ]
 
     np.random.seed(0)
@@ -167,7 +168,7 @@ def test_joining_agrees_with_a_dictionary_of_spans(texts: list[str], names: set[
     mentions = [(name, "ORG") for name in sorted(names)]
     found = build_vocabulary(
         options, ["药店重庆和药"], known, labels=["ORG"], mentions=mentions
-    ).encoder
+    ).featuriser
 
     def spans(lexicon: Lexicon) -> dict[tuple[int, int, int], str]:
         return {

@@ -35,7 +35,7 @@ texts = st.lists(st.text(alphabet=ALPHABET, min_size=1, max_size=12), min_size=1
 
 def make_encoder(lexicon: Lexicon | None = None, **options: Any) -> LatticeFeaturiser:
     words = lexicon or Lexicon(WORDS)
-    return build_vocabulary(LatticeOptions(**options), TRAINING, words, labels=["LOC"]).encoder
+    return build_vocabulary(LatticeOptions(**options), TRAINING, words, labels=["LOC"]).featuriser
 
 
 def batches_of(encoder: LatticeFeaturiser, texts: list[str]) -> list[LatticeBatch]:
@@ -191,7 +191,7 @@ def test_digits_are_alike_when_numbers_are_normalised() -> None:
     texts = ["在2021年", "3个"]
     for normalise, expected in ((True, True), (False, False)):
         options = LatticeOptions(normalise_numbers=normalise)
-        encoder = build_vocabulary(options, texts, Lexicon(WORDS), labels=["LOC"]).encoder
+        encoder = build_vocabulary(options, texts, Lexicon(WORDS), labels=["LOC"]).featuriser
         row, other = only_row(encoder, "在2021年"), only_row(encoder, "在1999年")
         wide = only_row(encoder, "在１９９９年")
         assert (row["chars"] == other["chars"]) is expected

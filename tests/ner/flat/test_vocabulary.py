@@ -45,7 +45,7 @@ def trained(index: KeyIndex) -> list[int]:
 
 
 def test_what_occurs_in_training_is_trained() -> None:
-    encoder = build().encoder
+    encoder = build().featuriser
     assert trained(encoder.chars) == codes(*"重庆在药店")
     assert trained(encoder.bigrams) == codes("重庆", "庆重", "庆在", "在\0", "药店", "店在")
     assert trained(encoder.words) == hash_words("重庆", "药店")
@@ -56,14 +56,14 @@ def test_what_occurs_in_training_is_trained() -> None:
 def test_texts_are_apart() -> None:
     """No bigram and no word goes from one text to the next."""
     texts = ["重", "庆"]
-    encoder = build_vocabulary(LatticeOptions(), texts, LEXICON, labels=["LOC"]).encoder
+    encoder = build_vocabulary(LatticeOptions(), texts, LEXICON, labels=["LOC"]).featuriser
     assert trained(encoder.bigrams) == codes("重\0", "庆\0")
     assert trained(encoder.words) == []
 
 
 def test_minimum_frequencies() -> None:
     minima = {"char_min_freq": 2, "bigram_min_freq": 2, "word_min_freq": 2}
-    encoder = build(minima).encoder
+    encoder = build(minima).featuriser
     assert trained(encoder.chars) == codes(*"重庆在")
     assert trained(encoder.bigrams) == codes("重庆", "在\0")
     assert trained(encoder.words) == hash_words("重庆")
@@ -75,7 +75,7 @@ def test_pretrained_vectors_are_known_beside_what_is_trained() -> None:
         bigram_vectors=vectors_of("重庆", "上海", "海", "上海人", width=4),
         word_vectors=vectors_of("上海", "天津", "重庆", width=5),
     )
-    encoder = vocabulary.encoder
+    encoder = vocabulary.featuriser
     assert trained(encoder.chars) == codes(*"重庆在药店")
     assert encoder.chars.codes.tolist() == codes(*"重庆在药店海")
     assert vocabulary.columns["chars"].pretrained.codes.tolist() == codes("重", "海")
@@ -96,7 +96,7 @@ def vectors(pretrained: Pretrained) -> dict[int, float]:
 
 def test_vectors_that_are_not_fine_tuned_are_not_trained() -> None:
     given = {"char_vectors": vectors_of("重", "海"), "word_vectors": vectors_of("重庆")}
-    encoder = build({"fine_tune": False}, **given).encoder
+    encoder = build({"fine_tune": False}, **given).featuriser
     assert trained(encoder.chars) == codes(*"庆在药店")
     assert encoder.chars.codes.tolist() == codes(*"重庆在药店海")
     assert trained(encoder.words) == hash_words("药店")
@@ -140,14 +140,14 @@ def test_without_bigrams() -> None:
 def test_many_texts_are_counted_together() -> None:
     texts = ["重庆"] * 4001
     options = LatticeOptions(char_min_freq=4001, word_min_freq=4001)
-    encoder = build_vocabulary(options, texts, LEXICON, labels=["LOC"]).encoder
+    encoder = build_vocabulary(options, texts, LEXICON, labels=["LOC"]).featuriser
     assert trained(encoder.chars) == codes(*"重庆")
     assert trained(encoder.words) == hash_words("重庆")
 
 
 @pytest.mark.parametrize("texts", [[], [""]])
 def test_no_text_at_all(texts: list[str]) -> None:
-    encoder = build_vocabulary(LatticeOptions(), texts, LEXICON, labels=["LOC"]).encoder
+    encoder = build_vocabulary(LatticeOptions(), texts, LEXICON, labels=["LOC"]).featuriser
     assert len(encoder.chars) == len(encoder.bigrams) == len(encoder.words) == 0
 
 

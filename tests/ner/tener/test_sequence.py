@@ -91,7 +91,7 @@ def test_the_vector_of_the_very_word_counts() -> None:
 
 
 def test_words_of_a_batch() -> None:
-    found = encoder().encoder
+    found = encoder().featuriser
     (batch,) = batches_of(found, ["Ann met zzz", "", "12 99 " + "y" * 90])
     assert isinstance(batch, WordBatch)
     rows = dict(zip([segment.text for segment in batch.segments], range(2), strict=True))
@@ -111,7 +111,7 @@ def test_words_of_a_batch() -> None:
 @given(st.lists(st.text("Ann 1é😀.", max_size=12), max_size=5))
 def test_padding_is_zero(texts: list[str]) -> None:
     for unit in ("char", "token"):
-        for batch in batches_of(encoder(unit).encoder, texts):
+        for batch in batches_of(encoder(unit).featuriser, texts):
             names = ("chars", "bigrams") if unit == "char" else ("words", "cases")
             for name in names:
                 assert not getattr(batch, name)[~batch.present].any()
@@ -123,7 +123,7 @@ def test_padding_is_zero(texts: list[str]) -> None:
 @given(st.lists(st.text("Ann 1é😀.", max_size=12), max_size=5), st.integers(1, 30))
 def test_batches_are_the_texts_one_by_one(texts: list[str], batch_nodes: int) -> None:
     for unit in ("char", "token"):
-        whole = encoder(unit, batch_nodes=batch_nodes).encoder
+        whole = encoder(unit, batch_nodes=batch_nodes).featuriser
         together = {segment.text: row for segment, row in rows_of(batches_of(whole, texts))}
         for number, text in enumerate(texts):
             alone = [row for _, row in rows_of(batches_of(whole, [text]))]
@@ -151,7 +151,7 @@ def rows_of(batches: list[Any]) -> list[tuple[Segment, Any]]:
 
 @pytest.mark.parametrize("unit", ["char", "token"])
 def test_bytes(unit: str) -> None:
-    found = encoder(unit).encoder
+    found = encoder(unit).featuriser
     loaded = SequenceFeaturiser.empty(found.options).from_bytes(found.to_bytes())
     assert loaded.to_bytes() == found.to_bytes()
     assert rows_of(batches_of(loaded, TRAINING)) == rows_of(batches_of(found, TRAINING))
@@ -166,7 +166,7 @@ def test_bytes(unit: str) -> None:
     ],
 )
 def test_options_that_a_network_relies_on_stay(options: dict[str, Any], message: str) -> None:
-    saved = encoder().encoder.to_bytes()
+    saved = encoder().featuriser.to_bytes()
     other = SequenceOptions(**{"unit": "token", **options})
     with pytest.raises(ValueError, match=message):
         SequenceFeaturiser.empty(other).from_bytes(saved)
