@@ -56,8 +56,7 @@ docs: $(READY)
 	$(BIN)/python docs/make.py
 
 pictures: $(READY)
-	$(BIN)/python -m spacy flat lattice "" 南京市长江大桥 docs/pictures/lattice.svg
-	$(BIN)/python docs/pictures/draw.py docs/pictures/pipeline.svg
+	$(BIN)/python docs/pictures/draw.py
 	$(BIN)/python -m spacy flat curve training/zh_flat_demo/log.jsonl docs/pictures/demo_curve.svg
 
 # Made once, and again when what is to be installed changes.

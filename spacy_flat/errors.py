@@ -241,7 +241,7 @@ class Errors(metaclass=_Coded):
         "{source}: not a word list, nor the folder or package of a pipeline. Check the path, or "
         "install the package."
     )
-    F146 = "{path}: pictures are SVG files. Name the output {path}.svg"
+    F146 = "{path}: the output is a {suffix} file. Name it {path}{suffix}"
     F148 = "{path} already exists and would be overwritten. Choose another folder, or delete it."
 
     # F15x to F17x: corpora of pairs and poems; what commands read

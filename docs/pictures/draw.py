@@ -1,6 +1,5 @@
-"""Draw the way from a text to `doc.ents`, step by step: python docs/pictures/draw.py OUT.svg"""
+"""Draw the pictures of README and docs: python docs/pictures/draw.py"""
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,6 +31,14 @@ STEPS = [
     ("spans of characters", "0 to 3 LOC, 3 to 7 LOC: exact, in doc._.char_ents", "green"),
     ("tokens", "of the pipeline's tokenizer: 南京市 | 长江大桥; spans are fitted to them", "green"),
     ("doc.ents", "南京市 LOC, 长江大桥 LOC", "green"),
+]
+
+
+# Words of jieba's lexicon in 南京市长江大桥, with head and lane.
+WORDS = [
+    *(("南京", 0, 0), ("市长", 2, 0), ("大桥", 5, 0)),
+    *(("南京市", 0, 1), ("长江", 3, 1)),
+    *(("京市", 1, 2), ("长江大桥", 3, 2)),
 ]
 
 
@@ -73,11 +80,36 @@ def arrow(start: float, end: float, y: float) -> str:
     return polyline(points if start != end else [points[0], points[-1]], "muted", arrow=True)
 
 
-def draw() -> str:
-    """Return the picture as the text of an SVG."""
+def pipeline() -> str:
+    """The way from a text to `doc.ents`."""
     height = 2 * MARGIN + (len(STEPS) + 2) * (HEIGHT + GAP) - GAP
     return picture(WIDTH, height, "From text to doc.ents", rows())
 
 
+def lattice() -> str:
+    """The lattice over a text: its characters, and words with head and tail."""
+    column, top = 56, MARGIN + 62
+    parts = []
+    for place, char in enumerate("南京市长江大桥"):
+        x = MARGIN + column * place
+        parts.append(text(x + column / 2, MARGIN + 12, str(place), "muted", size=11))
+        parts.append(box(x + 2, MARGIN + 18, column - 4, 36, "soft", radius=4))
+        parts.append(text(x + column / 2, MARGIN + 44, char, size=22))
+    for word, head, lane in WORDS:
+        tail = head + len(word) - 1
+        left, right = MARGIN + column * head + 2, MARGIN + column * (tail + 1) - 2
+        y = top + 36 * lane
+        parts.append(box(left, y, right - left, 30, "blue", radius=6, opacity=0.18))
+        parts.append(text(left + 6, y + 20, str(head), "blue", size=11, anchor="start"))
+        parts.append(text(right - 6, y + 20, str(tail), "blue", size=11, anchor="end"))
+        parts.append(text((left + right) / 2, y + 21, word, size=17))
+    y = top + 36 * 3 + 18
+    note = "Words of the lexicon with head (left) and tail (right)"
+    parts.append(text(MARGIN, y, note, "muted", anchor="start"))
+    return picture(column * 7 + 2 * MARGIN, y + 20, "Lattice over 南京市长江大桥", parts)
+
+
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(draw(), encoding="utf-8")
+    for drawing in (pipeline, lattice):
+        path = Path(__file__).with_name(f"{drawing.__name__}.svg")
+        path.write_text(drawing(), encoding="utf-8")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from ..errors import Errors
 
 
@@ -13,3 +15,9 @@ def check_text(content: str) -> None:
         content.encode("utf-8")
     except UnicodeEncodeError as error:
         raise ValueError(Errors.F162.format(text=content[:60])) from error
+
+
+def check_output(path: Path, suffix: str) -> None:
+    """Raise ValueError (F146) for a picture of another suffix."""
+    if path.suffix != suffix:
+        raise ValueError(Errors.F146.format(path=path, suffix=suffix))

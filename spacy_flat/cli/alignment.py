@@ -8,11 +8,10 @@ from typing import Annotated
 import typer
 from wasabi import msg
 
-from ..errors import Errors
 from ..util.files import replacing
 from ._devices import Device
 from ._pairs import load_classifier
-from ._texts import check_text
+from ._texts import check_output, check_text
 
 
 def alignment(
@@ -23,20 +22,19 @@ def alignment(
         Path, typer.Argument(metavar="OUT.svg", help="Picture to write", dir_okay=False)
     ],
     component: Annotated[
-        str, typer.Option("--component", "-c", help="The component that compares, if several can")
+        str, typer.Option("--component", "-c", help="Component for pairs, if there are several")
     ] = "",
     device: Device = "",
 ) -> None:
-    """Draw what a pipeline aligns in two texts: the attention of each block, in both directions,
-    as heat maps.
+    """Draw heat maps of what a pipeline aligns in two texts: the attention of each block, in both
+    directions.
 
-    The darker a cell, the more a unit of one text is compared with that unit of the other. Of each
-    text the first 40 units are drawn.
+    The darker a cell, the more its two units are compared. Only the first 40 units of each text
+    are drawn.
     """
     check_text(left)
     check_text(right)
-    if output.suffix != ".svg":
-        raise ValueError(Errors.F146.format(path=output))
+    check_output(output, ".svg")
     _, classifier = load_classifier(model, component, device)
     found = classifier.align(left, right)
     with replacing(output) as temporary:

@@ -13,8 +13,8 @@ from ..errors import Errors
 from ..ner.scores import SeenScorer
 from ..util.files import replacing, require_exists
 from ..util.plural import counted, plural
+from ..viz.entity_errors import errors_page, find_errors
 from ._devices import Device, use_gpu
-from ._errors_page import errors_page, find_errors
 from ._tasks import TASKS, Task, decimals, percent
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from spacy.displacy.render import DEFAULT_LABEL_COLORS
 from spacy.tokens import Doc
 
 from ..viz.colours import COLOURS
-from ..viz.page import page_of_columns
+from ..viz.page import html_page
 from .annotations import translation_ents
 from .names import bare_span
 
@@ -43,7 +43,7 @@ def side_by_side(docs: Iterable[Doc], title: str = "Translations") -> str:
     they share, and the other side's name as their title.
     """
     sections = "\n".join(section(doc) for doc in docs)
-    return page_of_columns(title, sections)
+    return html_page(title, sections)
 
 
 def section(doc: Doc) -> str:

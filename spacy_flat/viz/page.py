@@ -1,4 +1,4 @@
-"""HTML pages of texts beside each other, as commands write them."""
+"""HTML pages that commands write."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ section {{ border-top: 1px solid #ddd; display: grid; gap: 2rem; grid-template-c
 """
 
 
-def page_of_columns(title: str, body: str, style: str = "") -> str:
-    """A page of two columns.
+def html_page(title: str, body: str, style: str = "") -> str:
+    """A page.
 
     body: HTML; the two parts of a <section> stand side by side.
     style: more lines of CSS.

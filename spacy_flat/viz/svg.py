@@ -1,7 +1,6 @@
 """Elements of pictures, as strings of SVG.
 
-A colour is a name in `COLOURS`, which stands for one value on light pages and one on dark ones. A
-picture has a background of its own, so that it can be read where a viewer knows the wrong page.
+A colour is a name in `COLOURS`, with one value for light pages and one for dark ones.
 """
 
 from __future__ import annotations
@@ -31,21 +30,24 @@ FONTS = (
     "'Helvetica Neue',Arial,'PingFang SC','Hiragino Sans GB','Microsoft YaHei',"
     "'Noto Sans CJK SC','Noto Sans SC','WenQuanYi Micro Hei',sans-serif"
 )
-
-# What XML 1.0 cannot hold, not even escaped.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_REPLACEMENT = "□"
 
 
 def picture(width: float, height: float, title: str, elements: Iterable[str]) -> str:
-    """Return a whole SVG of this size in pixels. The title is for screen readers."""
-    size = f"{_number(width)} {_number(height)}".split()
+    """A whole SVG of this size in pixels. The title is for screen readers."""
+    light, dark = (
+        "".join(f".{name}{{color:{values[page]}}}" for name, values in COLOURS.items())
+        for page in (0, 1)
+    )
+    w, h = _number(width), _number(height)
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size[0]} {size[1]}" '
-            f'width="{size[0]}" height="{size[1]}" role="img">',
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {w} {h}" width="{w}" '
+            f'height="{h}" role="img">',
             f"<title>{_content(title)}</title>",
-            f"<style>{_style()}</style>",
+            f"<style>svg{{font-family:{FONTS};fill:currentColor}}"
+            f".line{{fill:none;stroke:currentColor}}{light}",
+            f"@media (prefers-color-scheme:dark){{{dark}}}</style>",
             box(0, 0, width, height, "page", radius=6),
             *elements,
             "</svg>\n",
@@ -53,16 +55,15 @@ def picture(width: float, height: float, title: str, elements: Iterable[str]) ->
     )
 
 
-def _style() -> str:
-    """Return the rules of the fonts and of the colours on light and on dark pages."""
-    light, dark = (
-        "".join(f".{name}{{color:{values[page]}}}" for name, values in COLOURS.items())
-        for page in (0, 1)
+def _element(name: str, colour: str, content: str = "", **attributes: float | str | None) -> str:
+    """An element without the attributes that are None."""
+    values = " ".join(
+        f'{key.replace("_", "-")}="{value if isinstance(value, str) else _number(value)}"'
+        for key, value in attributes.items()
+        if value is not None
     )
-    return (
-        f"svg{{font-family:{FONTS};fill:currentColor}}.line{{fill:none;stroke:currentColor}}"
-        f"{light}\n@media (prefers-color-scheme:dark){{{dark}}}"
-    )
+    end = f">{_content(content)}</{name}>" if content else "/>"
+    return f'<{name} class="{colour}" {values}{end}'
 
 
 def text(
@@ -77,21 +78,24 @@ def text(
     turned: bool = False,
     room: float | None = None,
 ) -> str:
-    """Return one line of text whose base line is at `y`.
+    """A line of text with its base line at `y`.
 
     turned: reads upwards, for a y axis.
-    room: pixels that the text may take; a longer one is set in smaller type.
+    room: the width in pixels to which a longer text shrinks.
     """
     if room is not None:
         size = min(size, size * room / max(1.0, text_width(content, size)))
-    attributes = f'x="{_number(x)}" y="{_number(y)}" font-size="{_number(size)}"'
-    if anchor != "start":
-        attributes += f' text-anchor="{anchor}"'
-    if bold:
-        attributes += ' font-weight="bold"'
-    if turned:
-        attributes += f' transform="rotate(-90 {_number(x)} {_number(y)})"'
-    return f'<text class="{colour}" {attributes}>{_content(content)}</text>'
+    return _element(
+        "text",
+        colour,
+        content,
+        x=x,
+        y=y,
+        font_size=size,
+        text_anchor=None if anchor == "start" else anchor,
+        font_weight="bold" if bold else None,
+        transform=f"rotate(-90 {_number(x)} {_number(y)})" if turned else None,
+    )
 
 
 def text_width(content: str, size: float) -> float:
@@ -106,64 +110,56 @@ def box(
     height: float,
     colour: str,
     *,
-    radius: float = 0,
+    radius: float | None = None,
     opacity: float = 1,
     outline: bool = False,
 ) -> str:
-    """Return a filled rectangle, or its outline only."""
-    attributes = (
-        f'x="{_number(x)}" y="{_number(y)}" width="{_number(width)}" height="{_number(height)}"'
-    )
-    if radius:
-        attributes += f' rx="{_number(radius)}"'
-    if opacity < 1:
-        attributes += f' opacity="{opacity:.2g}"'
-    return f'<rect class="{"line " if outline else ""}{colour}" {attributes}/>'
-
-
-def circle(x: float, y: float, radius: float, colour: str) -> str:
-    """Return a filled circle."""
-    return f'<circle class="{colour}" cx="{_number(x)}" cy="{_number(y)}" r="{_number(radius)}"/>'
+    """A filled rectangle, or its outline."""
+    kind = f"line {colour}" if outline else colour
+    shade = f"{opacity:.2g}" if opacity < 1 else None
+    return _element("rect", kind, x=x, y=y, width=width, height=height, rx=radius, opacity=shade)
 
 
 def polyline(
     points: Iterable[tuple[float, float]], colour: str, *, width: float = 1, arrow: bool = False
 ) -> str:
-    """Return a line through points; with an arrow, its last stretch must lead downwards."""
+    """A line through points; with an arrow, its last stretch must lead downwards. A line of one
+    point is a dot."""
     places = list(points)
     drawn = " ".join(f"{_number(x)},{_number(y)}" for x, y in places)
-    line = f'<polyline class="line {colour}" points="{drawn}" stroke-width="{_number(width)}"/>'
-    if not arrow:
-        return line
-    x, y = places[-1]
-    head = f"M{_number(x)} {_number(y)}l-4.5 -8h9z"
-    return line + f'<path class="{colour}" d="{head}"/>'
+    x, y = (_number(value) for value in places[-1])
+    cap = None
+    if len(places) == 1:
+        drawn, cap = f"{drawn} {drawn}", "round"
+    line = _element(
+        "polyline", f"line {colour}", points=drawn, stroke_width=width, stroke_linecap=cap
+    )
+    return line + (_element("path", colour, d=f"M{x} {y}l-4.5 -8h9z") if arrow else "")
 
 
 def group(title: str, elements: Iterable[str]) -> str:
-    """Return elements as one thing with a title, which browsers show under the pointer."""
+    """Elements with a title, which browsers show under the pointer."""
     return f"<g><title>{_content(title)}</title>{''.join(elements)}</g>"
 
 
 def visible(content: str) -> str:
-    """Each character as one that can be seen: space as ␣, control characters as ␀, ␊ … and others
-    without a glyph as □.
-    """
-    return "".join(_visible(char) for char in content)
-
-
-def _visible(char: str) -> str:
-    if ord(char) < 0x20:
-        return chr(0x2400 + ord(char))
-    if char.isspace():
-        return "␣"
-    return char if char.isprintable() else "□"
+    """A text with invisible characters made visible: space as ␣, control characters as ␀, ␊ …, and
+    others without a glyph as □."""
+    return "".join(
+        chr(0x2400 + ord(char))
+        if ord(char) < 0x20
+        else "␣"
+        if char.isspace()
+        else char
+        if char.isprintable()
+        else "□"
+        for char in content
+    )
 
 
 def _content(content: str) -> str:
-    return escape(_NOT_XML.sub(_REPLACEMENT, content), quote=False)
+    return escape(_NOT_XML.sub("□", content), quote=False)
 
 
 def _number(value: float) -> str:
-    """A tenth of a pixel is fine enough, and short."""
     return f"{round(value, 1):.10g}"

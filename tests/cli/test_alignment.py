@@ -65,11 +65,11 @@ def test_which_component(pipeline: str, tmp_path: Path) -> None:
     output = str(tmp_path / "a.svg")
     assert "[E050]" in failure(str(tmp_path / "none"), "a", "b", output)
     spacy.blank("zh").to_disk(tmp_path / "blank")
-    assert "are: none." in failure(str(tmp_path / "blank"), "a", "b", output)
+    assert "Found: none." in failure(str(tmp_path / "blank"), "a", "b", output)
     nlp = spacy.load(pipeline)
     nlp.add_pipe("re2_similarity", "other", source=spacy.load(pipeline))
     nlp.to_disk(tmp_path / "two")
     two = [str(tmp_path / "two"), "a", "b", output]
     assert "[F136]" in failure(*two)
-    assert "are: re2_similarity, other." in failure(*two, "--component", "third")
+    assert "Found: re2_similarity, other." in failure(*two, "--component", "third")
     assert run(*two, "--component", "other").exit_code == 0

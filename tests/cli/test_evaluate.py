@@ -17,7 +17,7 @@ from spacy.vocab import Vocab
 from typer.testing import CliRunner, Result
 
 from spacy_flat.cli import app
-from spacy_flat.cli._errors_page import MOST, entities_of, errors_page, find_errors
+from spacy_flat.viz.entity_errors import MOST, entities_of, errors_page, find_errors
 
 MODEL = "training/zh_flat_demo/model-best"
 

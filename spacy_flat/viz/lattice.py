@@ -1,0 +1,33 @@
+"""The lattice over a text, drawn with displaCy's spans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+from spacy import displacy
+
+from ..text.units import EntitySpan
+from .page import html_page
+from .svg import visible
+
+WORD_COLOUR = "#b6d7f5"
+STYLE = ".spans > span { min-width: 1.6em; text-align: center }\n"
+
+
+def draw(text: str, words: Iterable[tuple[int, int]], entities: Iterable[EntitySpan] = ()) -> str:
+    """An HTML page of the text: each word underlined, with the places of its first and last
+    character (head and tail in FLAT's figure 1), and each entity with its label."""
+    spans = [(start, end, f"{start}–{end - 1}") for start, end in words]
+    colours = {label: WORD_COLOUR for _, _, label in spans}
+    spans += [(start, end, escape(visible(label))) for start, end, label in entities]
+    parsed = {
+        "title": None,
+        "tokens": list(map(visible, text)),
+        "spans": [
+            {"start_token": start, "end_token": end, "label": label} for start, end, label in spans
+        ],
+    }
+    options = {"colors": colours}
+    body = displacy.render(parsed, style="span", manual=True, options=options, jupyter=False)
+    return html_page(f"Lattice over {visible(text[:40])}", str(body), STYLE)
