@@ -1,0 +1,132 @@
+"""The texts of `assets/kinds`, and how `benchmarks/kinds.py` scores pipelines on them."""
+
+import json
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+from spacy.language import Language
+
+from spacy_flat.corpora import ConvertOptions, convert_file
+from spacy_flat.corpora.docs import read_docs
+
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
+
+import kinds
+
+LABELS = set(kinds.COARSE)
+
+
+@pytest.fixture(scope="module")
+def records() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in kinds.TEXTS.read_text("utf-8").splitlines()]
+
+
+def test_every_kind_has_texts_and_no_two_are_alike(records: list[dict[str, Any]]) -> None:
+    assert all(set(record) == {"text", "label", "kind"} for record in records)
+    assert min(Counter(record["kind"] for record in records).values()) >= 24
+    bare = [re.sub(r"\W", "", record["text"]) for record in records]
+    assert len(set(bare)) == len(records) >= 320
+
+
+def test_entities_are_where_they_say(records: list[dict[str, Any]]) -> None:
+    for record in records:
+        taken: set[int] = set()
+        assert set(record["label"]) <= LABELS
+        places = [place for each in record["label"].values() for place in each.items()]
+        for surface, (start, last) in ((name, span) for name, spans in places for span in spans):
+            assert record["text"][start : last + 1] == surface == surface.strip()
+            assert taken.isdisjoint(range(start, last + 1))
+            taken.update(range(start, last + 1))
+
+
+def test_names_vary_and_keep_their_label(records: list[dict[str, Any]]) -> None:
+    labels = [(s, label) for r in records for label, each in r["label"].items() for s in each]
+    assert len({surface for surface, _ in labels}) > 0.95 * len(labels)
+    by_surface = Counter(surface for surface, _ in set(labels))
+    assert [surface for surface, n in by_surface.items() if n > 1] == ["索菲亚"]  # both in one text
+
+
+def test_the_counts_of_the_readme(records: list[dict[str, Any]]) -> None:
+    readme = (kinds.TEXTS.parent / "README.md").read_text("utf-8")
+    rows = [row.split(" | ") for row in re.findall(r"^\| (\w+ \| \d.*?) \|$", readme, re.MULTILINE)]
+    stated = {row[0]: [int(cell.replace(",", "")) for cell in row[1:]] for row in rows}
+    counted: dict[str, list[int]] = {}
+    for record in records:
+        row = counted.setdefault(record["kind"], [0] * (3 + len(LABELS)))
+        n_of = {label: sum(map(len, each.values())) for label, each in record["label"].items()}
+        entities = [n_of.get(label, 0) for label in kinds.COARSE]
+        more = [1, not record["label"], len(record["text"]), *entities]
+        row[:] = [old + new for old, new in zip(row, more, strict=True)]
+    assert stated == counted
+
+
+def test_convert_reads_all_of_it(records: list[dict[str, Any]], tmp_path: Path) -> None:
+    convert_file(kinds.TEXTS, tmp_path / "kinds.spacy", ConvertOptions())
+    docs = read_docs(tmp_path / "kinds.spacy", spacy.blank("zh").vocab)
+    assert [doc.text for doc in docs] == [record["text"] for record in records]
+    texts = kinds.read_texts(kinds.TEXTS)
+    assert sum(len(doc.ents) for doc in docs) == sum(len(text.entities) for text in texts)
+
+
+@pytest.fixture
+def ruled() -> Language:
+    nlp = spacy.blank("zh")
+    patterns = {"name": "王明", "company": "小米", "address": "南京市", "food": "南京"}
+    nlp.add_pipe("entity_ruler").add_patterns(  # type: ignore[attr-defined]
+        [{"label": label, "pattern": text} for label, text in patterns.items()]
+    )
+    return nlp
+
+
+def test_scores_by_kind_and_label(ruled: Language, tmp_path: Path) -> None:
+    lines = [
+        {"text": "王明在南京", "label": {"PER": {"王明": [[0, 1]]}, "GPE": {"南京": [[3, 4]]}}},
+        {"text": "小米粥", "label": {}},
+        {
+            "text": "小米和清华",
+            "label": {"COMPANY": {"小米": [[0, 1]]}, "ORG": {"清华": [[3, 4]]}},
+        },
+    ]
+    path = tmp_path / "texts.jsonl"
+    for line, kind in zip(lines, ("names", "food", "food"), strict=True):
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line | {"kind": kind}) + "\n")
+    label_map = kinds.make_label_map(kinds.entity_labels(ruled), {})
+    assert label_map == {"address": "LOC", "company": "COMPANY", "food": "", "name": "PER"}
+    rows = kinds.score(ruled, kinds.read_texts(path), label_map)
+    found = {name: (row["gold"], row["p"], row["r"], row["found"]) for name, row in rows.items()}
+    assert found == {
+        "names": (2, 1, 0.5, 1),  # 南京 is found as food, which isn't scored
+        "food": (2, 0.5, 0.5, 0.5),
+        "all": (4, pytest.approx(2 / 3), 0.5, 0.75),
+        "PER": (1, 1, 1, 1),
+        "LOC": (1, 0, 0, 1),
+        "ORG": (2, 0.5, 0.5, 0.5),
+        "ORG: ORG": (1, 0, 0, 0),
+        "ORG: COMPANY": (1, 0.5, 1, 1),
+    }
+    assert kinds.make_label_map(["food", "name"], {"food": "GPE", "name": ""}) == {
+        "food": "GPE",
+        "name": "",
+    }
+
+
+def test_the_table_of_two_pipelines(
+    ruled: Language, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    ruled.to_disk(tmp_path / "ruled")
+    spacy.blank("zh").to_disk(tmp_path / "blank")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["kinds.py", "ruled", "blank", "--output", "out.json"])
+    kinds.main()
+    out, shown = capsys.readouterr()
+    assert "ruled: address → LOC, company → COMPANY, food → not scored, name → PER" in shown
+    assert "ruled: P" in out
+    assert "blank: P" in out
+    assert re.search(r"^addresses +93 ", out, re.MULTILINE)
+    assert set(json.loads(Path("out.json").read_text("utf-8"))["results"]) == {"ruled", "blank"}
