@@ -23,7 +23,7 @@ import torch
 
 from spacy_flat.encoder.options import Budget, PretrainOptions
 from spacy_flat.encoder.recipes import RECIPES, Objective
-from spacy_flat.encoder.training import Progress, pretrain
+from spacy_flat.encoder.training import Report, pretrain
 from spacy_flat.lexicon.readers import jieba_lexicon
 
 ROOT = Path(__file__).parent.parent
@@ -73,7 +73,7 @@ def pretrain_for(arguments: argparse.Namespace, objective: Objective, folder: Pa
         Budget(hours=arguments.minutes / 60),
         words=None if options.recipe.masks == "none" else jieba_lexicon(),
         resume=True,
-        tell=lambda progress: tell(objective, progress),
+        tell=lambda report: tell(objective, report),
         clock=time.process_time,
     )
     speed = done.characters / done.seconds
@@ -84,11 +84,11 @@ def pretrain_for(arguments: argparse.Namespace, objective: Objective, folder: Pa
     )
 
 
-def tell(objective: str, progress: Progress) -> None:
-    if progress.is_saved:
+def tell(objective: str, report: Report) -> None:
+    if report.is_saved:
         print(
-            f"{objective}: step {progress.step}, loss {progress.loss:.3f}, "
-            f"held out {progress.held_out:.3f}, {progress.left:.0f} s left",
+            f"{objective}: step {report.step}, loss {report.loss:.3f}, "
+            f"held out {report.held_out:.3f}, {report.left:.0f} s left",
             flush=True,
         )
 

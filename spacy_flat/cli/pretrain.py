@@ -14,7 +14,7 @@ from ..util.files import require_exists
 from ._lexicon import load_lexicon
 
 if TYPE_CHECKING:
-    from ..encoder.training import Progress
+    from ..encoder.training import Report
 
 
 class Objective(str, Enum):
@@ -133,7 +133,7 @@ def pretrain(
             words=words,
             resume=resume,
             device=str(place),
-            tell=lambda progress: show(progress, bar),
+            tell=lambda report: show(report, bar),
         )
     longest = length - 2
     if longest < EncoderOptions().max_length:
@@ -147,18 +147,18 @@ def pretrain(
     )
 
 
-def show(progress: Progress, bar: tqdm) -> None:
+def show(report: Report, bar: tqdm) -> None:
     """Move the bar; a line of its own for each checkpoint."""
     bar.set_postfix_str(
-        f"loss {progress.loss:.3f}, held out {progress.held_out:.3f}, "
-        f"{progress.speed:,.0f} characters/s, {duration(progress.left)} left"
+        f"loss {report.loss:.3f}, held out {report.held_out:.3f}, "
+        f"{report.speed:,.0f} characters/s, {duration(report.left)} left"
     )
-    bar.update(progress.spent - bar.n)
-    if progress.is_saved:
+    bar.update(report.spent - bar.n)
+    if report.is_saved:
         bar.write(
-            f"step {progress.step:,}, epoch {progress.epoch + 1}: "
-            f"{progress.characters:,} characters in {duration(progress.seconds)}, "
-            f"loss {progress.loss:.3f}, held out {progress.held_out:.3f}"
+            f"step {report.step:,}, epoch {report.epoch + 1}: "
+            f"{report.characters:,} characters in {duration(report.seconds)}, "
+            f"loss {report.loss:.3f}, held out {report.held_out:.3f}"
         )
 
 

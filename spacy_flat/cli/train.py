@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from thinc.api import Config
 
-    from ..training.checkpoint import Saved
+    from ..training.loop import Saved
 
 Logger = Callable[..., tuple[Callable[..., None], Callable[[], None]]]
 
@@ -84,7 +84,7 @@ def train(
     part of every batch. Started on several machines, they need the output folder in common.
     """
     from ..nn.workers import Workers
-    from ..training.loop import Interval, Run
+    from ..training.loop import Interval, PipelineTrainer
     from ..training.loop import train as run_training
 
     if verbose:
@@ -122,9 +122,10 @@ def train(
         show.divider("Training pipeline")
         interval = Interval(checkpoint_steps, checkpoint_minutes)
         told = [] if saved is None else saved.config.get("told", [])
-        run = Run(nlp, output, {**given, "told": told}, saved, workers, interval)
-        run.settings["logger"] = with_history(run.settings["logger"], told)
-        run_training(run, sys.stdout, sys.stderr)
+        config_with_log = {**given, "told": told}
+        trainer = PipelineTrainer(nlp, output, config_with_log, saved, workers, interval)
+        trainer.settings["logger"] = with_history(trainer.settings["logger"], told)
+        run_training(trainer, sys.stdout, sys.stderr)
         if output is not None and workers.is_first:
             with replacing(output / FINISHED) as temporary:
                 temporary.write_text(json.dumps(given), "utf-8")
@@ -149,7 +150,7 @@ def is_finished(output: Path | None, config: dict[str, Any]) -> bool:
     Raises ValueError where another one has (F445, F447), and where this one is to be made longer
     but has no checkpoint left (F384).
     """
-    from ..training.checkpoint import CHECKPOINTS
+    from ..training.trainer import CHECKPOINTS
     from ..util.checkpoints import has_checkpoint
 
     if output is None or not (output / FINISHED).is_file():
@@ -170,7 +171,8 @@ def saved_in(output: Path | None, resume: bool, config: dict[str, Any]) -> Saved
     they are not to be resumed (F441), where they are of another config (F445) or other files
     (F447), and where all are damaged (F384).
     """
-    from ..training.checkpoint import CHECKPOINTS, load
+    from ..training.loop import load
+    from ..training.trainer import CHECKPOINTS
     from ..util.checkpoints import has_checkpoint
 
     if output is None:

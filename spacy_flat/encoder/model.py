@@ -17,12 +17,16 @@ from thinc.api import torch2xp, xp2torch
 from thinc.types import Floats2d
 
 from ..errors import Errors, Warnings
-from ..text.tok2vec import Tok2Vec
+from ..text.segments import split_texts
+from ..text.tok2vec import Tok2Vec, character_of_unit, token_of_unit
+from ..text.units import Ints, Unit, Units
+from ..text.windows import make_windows
 from .options import Combine, EncoderOptions
 from .vocabulary import MARKS, Characters
-from .windows import TextsAsWindows
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from ..nn.encoder_shim import EncoderShim
     from .network import Encoder
 
@@ -116,7 +120,7 @@ def initialise(
     model.attrs["featuriser"] = stored.characters
     config = {"options": options.fixed(), "sizes": sizes.to_json()}
     model.attrs["packed"] = False
-    network = cast("Encoder", _shim(model).initialise(config))
+    network = cast("Encoder", cast("EncoderShim", model.shims[0]).initialise(config))
     network.encoder.load_state_dict(stored.weights)
     model.set_dim("nO", network.width, force=True)
 
@@ -124,33 +128,46 @@ def initialise(
 def forward(
     model: Tok2Vec, docs: list[Doc], is_train: bool
 ) -> tuple[list[Floats2d], Callable[[list[Floats2d]], list[Doc]]]:
-    """The vectors of each Doc's tokens, or of their characters, and the gradient's way back."""
+    """The vectors of each Doc's tokens, or of their characters."""
     from .network import mean_of_units
 
     options: EncoderOptions = model.attrs["options"]
-    shim = _shim(model)
-    if is_train:
-        shim.settle()
-    texts = TextsAsWindows.of(docs, options, model.attrs["unit"])
-    learns = is_train and options.tuned and shim.learns
-    with shim.training() if learns else shim.predicting() as network:
-        batches = texts.batches(model.attrs["featuriser"], options.batch_characters)
-        characters = cast("Encoder", network).of_characters(batches, texts.rows)
-        vectors = mean_of_units(characters, texts.units, sum(texts.lengths))
-    awaits = vectors.requires_grad  # not where all texts are empty
-    if awaits:
-        shim.await_gradient()
+    featuriser: Characters = model.attrs["featuriser"]
+    texts = [Units.of(doc, "char") for doc in docs]
+    starts = np.cumsum([0, *map(len, texts)]).tolist()
+    spans = [
+        (starts[each.text] + each.start, starts[each.text] + each.end)
+        for each in split_texts(texts, options)
+    ]
+    units, lengths = number_units(docs, model.attrs["unit"])
+    text = "".join(each.text for each in texts)
+    batches = featuriser.batches(text, make_windows(spans), options.batch_characters)
+
+    def read(network: "Encoder") -> "Tensor":
+        return mean_of_units(network.of_characters(batches, len(text)), units, sum(lengths))
+
+    shim = cast("EncoderShim", model.shims[0])
+    vectors, passed_back = shim.compute(read, trains=is_train, tuned=options.tuned)
 
     def backprop(gradients: list[Floats2d]) -> list[Doc]:
-        if awaits:
-            together = model.ops.xp.concatenate(gradients)
-            shim.backward(vectors, xp2torch(together, device=vectors.device))
+        if gradients:
+            passed_back(xp2torch(model.ops.xp.concatenate(gradients)))
         return []
 
-    array = cast(Floats2d, torch2xp(vectors.detach(), ops=model.ops))
-    bounds = np.cumsum([0, *texts.lengths]).tolist()
+    array = cast(Floats2d, torch2xp(vectors, ops=model.ops))
+    bounds = np.cumsum([0, *lengths]).tolist()
     return [array[start:end] for start, end in pairwise(bounds)], backprop
 
 
-def _shim(model: Tok2Vec) -> "EncoderShim":
-    return cast("EncoderShim", model.shims[0])
+def number_units(docs: list[Doc], unit: Unit) -> tuple[Ints, list[int]]:
+    """[N] the number of each character's unit among those of all Docs, from 1; 0 for none, such as
+    single spaces between words. And how many units each Doc has."""
+    number = token_of_unit if unit == "token" else character_of_unit
+    numbers = [number(doc, 1, "char") for doc in docs]
+    lengths = [
+        len(doc) if unit == "token" else int(np.count_nonzero(each))
+        for doc, each in zip(docs, numbers, strict=True)
+    ]
+    firsts = np.cumsum([0, *lengths])
+    units = [np.where(each, first + each, 0) for first, each in zip(firsts, numbers, strict=False)]
+    return np.concatenate([*units, np.zeros(0, dtype=np.int64)]), lengths

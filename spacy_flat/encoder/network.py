@@ -11,9 +11,11 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
+from ..nn.attention import dot_product_attention
 from ..nn.dropout import Dropout
+from ..nn.windows import read_windows
 from ..text.units import Ints
-from .batch import WindowBatch
+from ..text.windows import WindowBatch
 from .recipes import Network
 
 EPSILON = 1e-12  # of the normalisation, as BERT has it
@@ -67,7 +69,7 @@ class Embeddings(nn.Module):
 
 
 class SelfAttention(nn.Module):
-    """Scaled dot products (Vaswani et al., 2017)."""
+    """Dot-product attention under BERT's names."""
 
     def __init__(self, sizes: EncoderSizes) -> None:
         super().__init__()
@@ -78,12 +80,9 @@ class SelfAttention(nn.Module):
 
     def forward(self, x: Tensor, visible: Tensor | None) -> Tensor:
         """[B, C, D] → [B, C, D]."""
-        query, key, value = (
-            part(x).unflatten(2, (self.heads, -1)).transpose(1, 2)
-            for part in (self.query, self.key, self.value)
+        return dot_product_attention(
+            self.query(x), self.key(x), self.value(x), visible, num_heads=self.heads
         )
-        found = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=visible)
-        return found.transpose(1, 2).flatten(2)
 
 
 class Sum(nn.Module):
@@ -134,7 +133,7 @@ class Bert(nn.Module):
 
     def contextualise(self, x: Tensor, present: Tensor | None = None) -> list[Tensor]:
         """As `forward`, from embeddings [B, C, D]."""
-        visible = None if present is None else present[:, None, None]
+        visible = None if present is None else present[:, None]
         outputs = []
         for layer in cast("nn.ModuleList", self.encoder.layer):
             x = layer(x, visible)
@@ -194,24 +193,15 @@ class Encoder(nn.Module):
         return self.sizes.output_width * (self.layers if self.combine == "concat" else 1)
 
     def forward(self, keys: Tensor, present: Tensor) -> Tensor:
-        """[B, C], [B, C] → [B, C, width]."""
+        """[B, C] keys, [B, C] what is not padding → [B, C, width]."""
         outputs = self.encoder(keys, present)[-self.layers :]
         if self.combine == "concat":
             return torch.cat(outputs, dim=2)
         return torch.stack(outputs).mean(0)
 
-    def of_characters(self, batches: Iterable[WindowBatch], rows: Ints) -> Tensor:
-        """rows: [N] of each character, its place among those of all windows, from 1; 0 where it is
-        in none. Returns [N, width], zeros for those in none."""
-        device = next(self.parameters()).device
-        found = [torch.zeros(1, self.width, device=device)]
-        for batch in batches:
-            keys, present, inner = (
-                torch.from_numpy(array).to(device)
-                for array in (batch.keys, batch.present, batch.inner)
-            )
-            found.append(self(keys, present)[inner])
-        return torch.cat(found)[torch.from_numpy(rows).to(device)]
+    def of_characters(self, batches: Iterable[WindowBatch], n: int) -> Tensor:
+        """[n, width] vectors of the characters of all texts."""
+        return read_windows(self, batches, n, self.width, next(self.parameters()).device)
 
 
 def mean_of_units(vectors: Tensor, units: Ints, n_units: int) -> Tensor:

@@ -1,11 +1,11 @@
-"""Pretraining of an encoder on raw text, which can be killed and goes on where it was."""
+"""Pretraining of encoders on raw text."""
 
 import json
 import math
 import time
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,8 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from ..errors import Errors
-from ..util.checkpoints import has_checkpoint, read_checkpoint, save_tensors, write_checkpoint
+from ..training.trainer import CHECKPOINTS, STATE, TENSORS, Progress, Trainer
+from ..util.checkpoints import has_checkpoint, read_checkpoint, save_tensors
 from ..util.files import UNFINISHED, locked, remove_unfinished, replacing
 from ..util.log import logger
 from .blocks import Place, RawText
@@ -30,22 +31,21 @@ if TYPE_CHECKING:
     from ..lexicon import Lexicon
 
 RUN = "pretraining.json"
-CHECKPOINTS = "checkpoints"
-TENSORS, STATE = "tensors.safetensors", "state.json"  # of a checkpoint
-BETAS, EPSILON = (0.9, 0.98), 1e-6  # of Adam
+MOMENTS = ("exp_avg", "exp_avg_sq")  # of Adam
+BETAS, EPSILON = (0.9, 0.98), 1e-6
 CLIP = 1.0  # the gradient's largest norm
-TOLD_EVERY = 10  # steps
-COMPARED = 1 << 20  # first bytes of a text, by which it is known again
+REPORT_EVERY = 10  # steps
+COMPARED = 1 << 20  # first bytes of a text, by which it is recognised
 
 
 @dataclass(frozen=True)
-class Progress:
-    """Where a training stands.
+class Report:
+    """The state of a pretraining.
 
     characters: read so far.
     speed: characters a second since the last report.
     loss: mean of the steps since the last report.
-    held_out: loss on text that is not trained on, as of the last checkpoint.
+    held_out: loss on held-out text at the last checkpoint.
     spent: share of the budget.
     is_saved: whether there is a checkpoint of this step.
     """
@@ -66,9 +66,6 @@ class Progress:
         return self.seconds * (1 - self.spent) / self.spent
 
 
-Tell = Callable[[Progress], object]
-
-
 def pretrain(
     texts: Sequence[Path | str],
     out: Path | str,
@@ -78,24 +75,23 @@ def pretrain(
     words: "Lexicon | None" = None,
     resume: bool = False,
     device: str = "cpu",
-    tell: Tell = lambda _: None,
+    tell: Callable[[Report], object] = lambda _: None,
     clock: Callable[[], float] = time.perf_counter,
-) -> Progress:
-    """Pretrain an encoder and write it to a folder, in Hugging Face form. Meanwhile no other
-    pretraining can write to the folder.
+) -> Report:
+    """Pretrain an encoder and write it to a folder in Hugging Face form. The folder is locked.
 
     texts: plain, .gz or .xz, UTF-8; read a line at a time, after a pass that counts characters.
-    words: those whose characters are masked together.
-    resume: go on at the last checkpoint, where the folder has a run. With a budget of steps, and on
-        one thread of a CPU, the result is then the same as that of a training without a break: all
-        random numbers of a step come from the seed and the step's number.
-    device: as torch names it. torch's global random state is set.
-    clock: seconds, of which a budget of hours is made.
+    words: words whose characters are masked together.
+    resume: continue from the last checkpoint, if the folder has one. With a budget of steps, on one
+        CPU thread, the result is the same as without the interruption: the random numbers of a step
+        depend on the seed and its number only.
+    device: as torch names it. Sets torch's global random state.
+    clock: gives seconds, for a budget of hours.
 
-    Raises ValueError where the folder holds a run of other settings (F386), a damaged one (F397) or
-    one without its checkpoints (F384), where the texts are too short (F381), and where the loss is
-    not finite (F387), TypeError (F026) for one text that is not in a list, OSError for a full disk
-    (F042); as `check_folder`, `locked` and `read_checkpoint`, and file errors as in `read_lines`.
+    Raises ValueError if the folder's run has other settings (F386), is damaged (F397) or lacks its
+    checkpoints (F384), if the texts are too short (F381) and if the loss is not finite (F387),
+    TypeError (F026) for texts that are not a list, OSError (F042) for a full disk; otherwise as
+    `check_folder`, `locked`, `read_checkpoint` and `read_lines`.
     """
     if isinstance(texts, str | Path):
         raise TypeError(Errors.F026.format(value=repr(texts)))
@@ -108,43 +104,31 @@ def pretrain(
         saved = _saved_run(out, run)
         held_out = raw.held_out()
         run["characters"] = saved["characters"] if saved else _counted_characters(raw, options)
-        characters = Characters.from_text(run["characters"])
-        trainer = Trainer.make(Masking(characters, options, words), budget, device, clock)
-        if not saved:  # only now: what fails before leaves no run behind
-            _write_run(out, run, [])
+        masking = Masking(Characters.from_text(run["characters"]), options, words)
+        trainer = EncoderTrainer(out, run, masking, held_out, budget, torch.device(device), clock)
+        if not saved:  # only now: a failure before leaves no run
+            trainer.write_run()
         read_checkpoint(out / CHECKPOINTS, trainer.restore)
-        batches = raw.batches(options.batch, trainer.place)
-        is_over = trainer.step > 0 and trainer.spent() >= 1
-        if is_over:  # a kill may have come between the last checkpoint and its encoder
-            trainer.publish(out, run)
-        while not is_over:
-            trainer.train_step(*next(batches))
-            is_over = trainer.spent() >= 1  # asked once, for time goes on
-            is_due = is_over or trainer.step % options.save_every == 0
-            if is_due:
-                trainer.held_out = trainer.evaluate(held_out)
-            if is_due or trainer.step % TOLD_EVERY == 0:
-                tell(trainer.report(is_due))
-            if is_due:
-                trainer.save(out, run)
+        trainer.batches = raw.batches(options.batch, trainer.place)
+        if trainer.is_over():  # it may have been killed between checkpoint and encoder
+            trainer.publish()
+        for report in trainer.steps():
+            tell(report)
     return trainer.history[-1]
 
 
 def check_folder(out: Path, resume: bool) -> None:
-    """Raises NotADirectoryError (F138) where the folder is a file, ValueError where it holds a run
-    that is not to be resumed (F441), or other files, which would be written over (F395)."""
+    """Raises NotADirectoryError (F138) for a file, ValueError for a folder with a run that is not
+    to be resumed (F441) or with other files (F395)."""
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(Errors.F138.format(path=out))
     if (out / RUN).exists():
         if not resume:
             raise ValueError(Errors.F441.format(path=out))
         return
-    found = out.iterdir() if out.exists() else ()
-    names = sorted(
-        path.name
-        for path in found
-        if not (path.name.startswith(".") or path.match(UNFINISHED))  # of a killed pretraining
-    )
+    paths = out.iterdir() if out.exists() else ()
+    others = (path for path in paths if not path.match(UNFINISHED))
+    names = sorted(path.name for path in others if not path.name.startswith("."))
     if names:
         raise ValueError(Errors.F395.format(path=out, names=", ".join(names[:5])))
 
@@ -152,7 +136,7 @@ def check_folder(out: Path, resume: bool) -> None:
 def _describe(
     texts: Sequence[Path], options: PretrainOptions, budget: Budget, words: "Lexicon | None"
 ) -> dict[str, Any]:
-    """What makes a run: another one can't go on with its checkpoints."""
+    """What must not change when a run is resumed."""
     every = asdict(options)
     del every["save_every"]
     return {
@@ -177,7 +161,7 @@ def _checksum(text: str) -> int:
 
 
 def _saved_run(out: Path, run: dict[str, Any]) -> dict[str, Any] | None:
-    """The run in the folder, to go on with; None where there is none. Errors as in `pretrain`."""
+    """The run in the folder, if there is one; errors as in `pretrain`."""
     if not (out / RUN).exists():
         return None
     try:
@@ -200,7 +184,7 @@ def _changes(before: dict[str, Any], now: dict[str, Any]) -> str:
 
 
 def _counted_characters(raw: RawText, options: PretrainOptions) -> str:
-    """A line for each character that is known."""
+    """The vocabulary of the texts, a line per character."""
     counts = raw.count()
     characters = Characters.counted(counts, options.vocabulary, options.min_count)
     known = sum(int(counts[ord(piece)]) for piece in characters.pieces if len(piece) == 1)
@@ -209,171 +193,152 @@ def _counted_characters(raw: RawText, options: PretrainOptions) -> str:
     return characters.to_text()
 
 
-def _write_run(out: Path, run: dict[str, Any], history: Sequence[Progress]) -> None:
-    with replacing(out / RUN) as temporary:
-        rows = [asdict(progress) for progress in history]
-        text = json.dumps({**run, "history": rows}, ensure_ascii=False, indent=1)
-        temporary.write_text(text + "\n", "utf-8")
+class EncoderTrainer(Trainer[tuple[Place, list[str]], Report]):
+    """Trains the network of an objective.
 
+    run: describes the run in its folder.
+    """
 
-@dataclass
-class Trainer:
-    """The network, its optimizer, and how far they have come."""
-
-    masking: Masking
-    sizes: EncoderSizes
-    network: nn.Module
-    optimizer: torch.optim.Optimizer
-    budget: Budget
-    device: torch.device
-    clock: Callable[[], float]
-    step: int = 0
-    place: Place = field(default_factory=Place)
-    characters: int = 0
-    seconds: float = 0.0  # before `started`
-    held_out: float = math.nan
-    history: list[Progress] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.started = self.clock()
-        self.losses: list[Tensor] = []  # since the last report
-        self.last = (self.elapsed(), self.characters)
-
-    @classmethod
-    def make(
-        cls, masking: Masking, budget: Budget, device: str, clock: Callable[[], float]
-    ) -> "Trainer":
-        """A network that knows nothing yet."""
+    def __init__(
+        self,
+        out: Path,
+        run: dict[str, Any],
+        masking: Masking,
+        held_out: Sequence[str],
+        budget: Budget,
+        device: torch.device,
+        clock: Callable[[], float],
+    ) -> None:
         options = masking.options
+        super().__init__(Progress(options.seed), out, clock)
         torch.manual_seed(options.seed)
-        sizes = sizes_of(options, len(masking.characters))
-        network = OBJECTIVES[options.objective](sizes, options).to(device)
-        optimizer = make_optimizer(network, options)
-        return cls(masking, sizes, network, optimizer, budget, torch.device(device), clock)
-
-    @property
-    def options(self) -> PretrainOptions:
-        return self.masking.options
-
-    def elapsed(self) -> float:
-        """Seconds of training, those before a break included."""
-        return self.seconds + self.clock() - self.started
+        self.out, self.run, self.masking, self.options = out, run, masking, options
+        self.blocks, self.budget, self.device = held_out, budget, device
+        self.sizes = sizes_of(options, len(masking.characters))
+        self.network: nn.Module = OBJECTIVES[options.objective](self.sizes, options).to(device)
+        self.optimizer = make_optimizer(self.network, options)
+        self.place, self.held_out = Place(), math.nan
+        self.history: list[Report] = []
+        self.since: list[Tensor] = []  # losses since the last report
+        self.last = (self.elapsed(), 0)
+        self.ended = False
 
     def spent(self) -> float:
-        """The share of the budget."""
-        return self.budget.spent(self.elapsed(), self.step)
+        """The spent share of the budget."""
+        return self.budget.spent(self.elapsed(), self.progress.steps)
 
-    def train_step(self, place: Place, blocks: Sequence[str]) -> None:
-        """One step."""
+    def is_over(self) -> bool:
+        return self.ended
+
+    def train_step(self, batch: tuple[Place, list[str]]) -> None:
         rate = self.options.learn_rate * rate_share(self.spent(), self.options.warmup)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        self.step += 1
-        self.place = place
-        self.characters += sum(map(len, blocks))
+        self.place, blocks = batch
+        self.progress.steps += 1
+        self.progress.words += sum(map(len, blocks))
         self.network.train()
-        loss = self._loss(blocks, self.step)
+        loss = self._loss(blocks, self.progress.steps)
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self.network.parameters(), CLIP)
         self.optimizer.step()
         self.optimizer.zero_grad()
-        self.losses.append(loss.detach())
+        self.since.append(loss.detach())
+        self.ended = self.spent() >= 1  # once a step, as the clock goes on
 
     @torch.no_grad()
-    def evaluate(self, blocks: Sequence[str]) -> float:
-        """The mean loss on other text, under the same masks each time."""
+    def evaluate(self) -> bool:
+        """Compute the mean loss on held-out text, under the same masks each time."""
+        if not self.ended and self.progress.steps % self.options.save_every:
+            return False
         self.network.eval()
         size = self.options.batch
-        parts = [blocks[first : first + size] for first in range(0, len(blocks), size)]
-        losses = [
-            self._loss(part, -number).item() * len(part) for number, part in enumerate(parts, 1)
-        ]
-        return sum(losses) / len(blocks)
+        parts = [self.blocks[first : first + size] for first in range(0, len(self.blocks), size)]
+        losses = [self._loss(part, -n).item() * len(part) for n, part in enumerate(parts, 1)]
+        self.held_out = sum(losses) / len(self.blocks)
+        return True
 
-    def report(self, is_saved: bool) -> Progress:
-        """Where it stands.
-
-        Raises ValueError (F387) where a loss is not finite, before that is saved.
-        """
-        loss = torch.stack(self.losses).mean().item()
-        measured = (loss, self.held_out) if is_saved else (loss,)
-        if not all(map(math.isfinite, measured)):
-            raise ValueError(Errors.F387.format(step=self.step, rate=self.options.learn_rate))
-        seconds, (before, characters) = self.elapsed(), self.last
-        speed = (self.characters - characters) / max(seconds - before, 1e-9)
-        self.last = seconds, self.characters
-        self.losses.clear()
-        progress = Progress(
-            self.step,
-            self.place.epoch,
-            self.characters,
-            seconds,
-            speed,
-            loss,
-            self.held_out,
-            self.spent(),
-            is_saved,
+    def report(self, evaluated: bool) -> Report | None:
+        """Raises ValueError (F387) if a loss is not finite, before that is saved."""
+        if not evaluated and self.progress.steps % REPORT_EVERY:
+            return None
+        steps, characters = self.progress.steps, self.progress.words
+        loss = torch.stack(self.since).mean().item()
+        if not all(map(math.isfinite, (loss, self.held_out) if evaluated else (loss,))):
+            raise ValueError(Errors.F387.format(step=steps, rate=self.options.learn_rate))
+        seconds, (before, read) = self.elapsed(), self.last
+        speed = (characters - read) / max(seconds - before, 1e-9)
+        self.last = seconds, characters
+        self.since.clear()
+        report = Report(
+            *(steps, self.place.epoch, characters, seconds, speed, loss, self.held_out),
+            spent=self.spent(),
+            is_saved=evaluated,
         )
-        if is_saved:
-            self.history.append(progress)
-        return progress
+        if evaluated:
+            self.history.append(report)
+        return report
 
-    def save(self, out: Path, run: dict[str, Any]) -> None:
-        """Write a checkpoint, and the encoder as it is now.
+    def save(self) -> None:
+        """Write a checkpoint, then the encoder, which the checkpoint can restore."""
+        super().save()
+        self.publish()
 
-        The checkpoint is first, for the encoder can be written again from it.
-        """
-        write_checkpoint(out / CHECKPOINTS, self.step, self._write)
-        self.publish(out, run)
-
-    def _write(self, folder: Path) -> None:
+    def write(self, folder: Path) -> None:
         tensors = {}
         for name, parameter in self.network.named_parameters():
             state = self.optimizer.state[parameter]
             tensors[f"weights.{name}"] = parameter.detach()
-            tensors |= {f"{kind}.{name}": state[kind] for kind in ("exp_avg", "exp_avg_sq")}
+            tensors |= {f"{kind}.{name}": state[kind] for kind in MOMENTS}
         save_tensors(
             {name: each.cpu().contiguous() for name, each in tensors.items()}, folder / TENSORS
         )
         rest = {
-            "step": self.step,
+            "step": self.progress.steps,
             "place": asdict(self.place),
-            "characters": self.characters,
+            "characters": self.progress.words,
             "seconds": self.elapsed(),
-            "history": [asdict(progress) for progress in self.history],
+            "history": [asdict(report) for report in self.history],
         }
         (folder / STATE).write_text(json.dumps(rest, ensure_ascii=False, indent=1), "utf-8")
 
-    def publish(self, out: Path, run: dict[str, Any]) -> None:
-        """Write the encoder as it is now, and the reports."""
-        characters = self.masking.characters
-        write_encoder(out, self.options.recipe, self.network, self.sizes, characters)
-        _write_run(out, run, self.history)
+    def publish(self) -> None:
+        """Write the current encoder and the reports."""
+        recipe, characters = self.options.recipe, self.masking.characters
+        write_encoder(self.out, recipe, self.network, self.sizes, characters)
+        self.write_run()
+
+    def write_run(self) -> None:
+        rows = [asdict(report) for report in self.history]
+        text = json.dumps({**self.run, "history": rows}, ensure_ascii=False, indent=1)
+        with replacing(self.out / RUN) as temporary:
+            temporary.write_text(text + "\n", "utf-8")
 
     @torch.no_grad()
     def restore(self, folder: Path) -> None:
-        """Go back to a checkpoint."""
+        """Load a checkpoint."""
         tensors = load_file(folder / TENSORS)
         state = json.loads((folder / STATE).read_text("utf-8"))
         for name, parameter in self.network.named_parameters():
             parameter.copy_(tensors[f"weights.{name}"])
+            moments = {kind: tensors[f"{kind}.{name}"].clone() for kind in MOMENTS}
             self.optimizer.state[parameter] = {
-                "step": torch.tensor(float(state["step"]), device=self.device),
-                **{
-                    kind: tensors[f"{kind}.{name}"].clone().to(self.device)
-                    for kind in ("exp_avg", "exp_avg_sq")
-                },
+                kind: each.to(self.device)
+                for kind, each in {"step": torch.tensor(float(state["step"])), **moments}.items()
             }
-        self.step, self.place = state["step"], Place(**state["place"])
-        self.characters, self.seconds = state["characters"], state["seconds"]
-        self.history = [Progress(**row) for row in state["history"]]
+        self.place = Place(**state["place"])
+        self.progress = Progress(
+            *(self.options.seed, state["step"]), words=state["characters"], seconds=state["seconds"]
+        )
+        self.history = [Report(**row) for row in state["history"]]
         self.held_out = self.history[-1].held_out
         self.started = self.clock()
-        self.last = (self.elapsed(), self.characters)
+        self.last = (self.elapsed(), self.progress.words)
+        self.ended = self.spent() >= 1
 
     def _loss(self, blocks: Sequence[str], number: int) -> Tensor:
-        """Of a batch; all random numbers depend on its number alone, which is below 0 for text that
-        is not trained on."""
+        """The loss of a batch. Its random numbers depend on its number only, which is negative for
+        held-out text."""
         seeds = [self.options.seed, int(number < 0), abs(number)]
         rng = np.random.default_rng(seeds)
         torch.manual_seed(int(rng.integers(2**62)))
@@ -388,13 +353,10 @@ class Trainer:
 
 
 def sizes_of(options: PretrainOptions, keys: int) -> EncoderSizes:
-    """The encoder's."""
     width, layers = options.sizes()
     network = options.recipe.network
-    if network == "lstm":
-        return EncoderSizes(network, keys, width, layers, options.length)
-    heads, ff = options.heads, options.ff * width
-    return EncoderSizes(network, keys, width, layers, options.length, heads, ff)
+    of_transformer = () if network == "lstm" else (options.heads, options.ff * width)
+    return EncoderSizes(network, keys, width, layers, options.length, *of_transformer)
 
 
 def make_optimizer(network: nn.Module, options: PretrainOptions) -> torch.optim.Optimizer:
@@ -410,7 +372,7 @@ def make_optimizer(network: nn.Module, options: PretrainOptions) -> torch.optim.
 
 
 def rate_share(spent: float, warmup: float) -> float:
-    """Of the highest learning rate: it rises linearly, then falls to 0 as the budget is spent."""
+    """The learning rate relative to its peak: linear warm-up, then linear decay to 0."""
     if spent < warmup:
         return max(spent / warmup, 0.01)
     return (1 - spent) / (1 - warmup)

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..text.batches import TextFeaturiser
 from ..text.hashing import hash_characters
-from ..text.units import Ints, Unit
+from ..text.units import Ints
+from ..text.windows import WindowFeaturiser
 
 PAD, UNKNOWN, START, END, MASK = MARKS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 LINE_END = "\n"  # in raw text that is packed into blocks
 CODE_POINTS = 0x110000
 
 
-class Characters(TextFeaturiser):
+class Characters(WindowFeaturiser):
     """Keys of characters: places in the vocabulary, as BERT's `vocab.txt` has them a line each.
 
     Every white-space character has the key of the space. A vocabulary without capital letters
@@ -38,8 +38,8 @@ class Characters(TextFeaturiser):
         return cls([*MARKS, " ", *found])
 
     @property
-    def unit(self) -> Unit:
-        return "char"
+    def marks(self) -> tuple[int, int, int]:
+        return self.mark(START), self.mark(END), self.mark(PAD)
 
     def __len__(self) -> int:
         return len(self.pieces)

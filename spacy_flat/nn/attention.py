@@ -181,15 +181,32 @@ class DotProductAttention(nn.Module):
         query sees one.
         Returns [B, Q, D].
         """
-        B, _, D = nodes.shape
-        q = split_heads(self.q_proj(nodes[:, :n_queries]), self.num_heads)
-        k, v = (
-            split_heads(project(nodes), self.num_heads) for project in (self.k_proj, self.v_proj)
+        mixed = dot_product_attention(
+            *(self.q_proj(nodes[:, :n_queries]), self.k_proj(nodes), self.v_proj(nodes), visible),
+            num_heads=self.num_heads,
+            dropout=self.dropout if self.training else 0.0,
         )
-        dropout = self.dropout if self.training else 0.0
-        mixed = nn.functional.scaled_dot_product_attention(q, k, v, visible, dropout)
-        out: Tensor = self.out(mixed.permute(1, 2, 0, 3).reshape(B, n_queries, D))
+        out: Tensor = self.out(mixed)
         return out
+
+
+def dot_product_attention(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    visible: Tensor | None,
+    *,
+    num_heads: int,
+    dropout: float = 0.0,
+) -> Tensor:
+    """Projected queries [B, Q, D], keys and values [B, L, D] → [B, Q, D].
+
+    visible: [B or 1, Q or 1, L] bool: may this query see this key; None if it sees all.
+    """
+    q, k, v = (split_heads(x, num_heads) for x in (queries, keys, values))
+    mask = None if visible is None else visible[None]
+    mixed = nn.functional.scaled_dot_product_attention(q, k, v, mask, dropout)
+    return mixed.permute(1, 2, 0, 3).flatten(2)
 
 
 def split_heads(x: Tensor, num_heads: int) -> Tensor:

@@ -1,5 +1,6 @@
-"""The shim of an encoder that learns beneath other components."""
+"""The shim of a pretrained encoder that other components fine-tune."""
 
+from collections.abc import Callable
 from typing import Any
 
 from thinc.api import Optimizer
@@ -12,12 +13,12 @@ from .shim import Build, TorchShim
 
 
 class EncoderShim(TorchShim):
-    """Holds an encoder, such as a BERT, that learns by what components above pass back.
+    """Holds an encoder, such as a BERT, which learns from gradients that components pass back.
 
     Its parameters are the optimizer's group "upstream".
 
-    frozen_steps: in the first steps of a training it does not learn.
-    warmup_steps: over these its learning rate then rises linearly to its full.
+    frozen_steps: first steps of a training without updates.
+    warmup_steps: steps after these over which its learning rate rises linearly.
     """
 
     def __init__(
@@ -37,19 +38,40 @@ class EncoderShim(TorchShim):
         super().__init__(build, config, placement)
 
     def adopt(self, network: nn.Module, config: dict[str, Any]) -> nn.Module:
-        """As `TorchShim`; a new network has made no step, and waits for nothing."""
+        """As `TorchShim`; a new network starts at step 0."""
         self.steps, self._waits, self._asked = 0, False, None
         return super().adopt(network, config)
 
     @property
     def learns(self) -> bool:
-        """Whether the next step is to change the encoder."""
+        """Whether the next step changes the encoder."""
         return self.steps >= self.frozen_steps
 
+    def compute(
+        self, read: Callable[[Any], Tensor], *, trains: bool, tuned: bool
+    ) -> tuple[Tensor, Callable[[Any], None]]:
+        """Compute an output from the network; returns it with its backprop callback.
+
+        trains: whether this is a training step. tuned: whether the encoder is trained in it.
+        """
+        if trains:
+            self.settle()
+        learns = trains and tuned and self.learns
+        with self.training() if learns else self.predicting() as network:
+            output = read(network)
+        awaits = output.requires_grad  # false if all texts are empty
+        if awaits:
+            self.await_gradient()
+
+        def backprop(gradient: Tensor) -> None:
+            if awaits:
+                self.backward(output, gradient.to(output.device))
+
+        return output.detach(), backprop
+
     def settle(self) -> None:
-        """Make the step that was asked for while a gradient was awaited that has not come, as the
-        component above learnt nothing, but earlier ones have. To be called before the next output
-        is computed."""
+        """Make a step that was requested while waiting for a gradient that has not come, since the
+        last component learned nothing, but earlier ones have. Call it before the next output."""
         if self._asked is None:
             return
         if any(parameter.grad is not None for parameter in self.module.parameters()):
@@ -57,25 +79,25 @@ class EncoderShim(TorchShim):
             self.finish_update(self._asked)
 
     def await_gradient(self) -> None:
-        """What was just computed will come back with a gradient."""
+        """Wait for the gradient of an output."""
         self._waits, self._asked = True, None
 
     def await_nothing(self) -> None:
-        """What was computed will not come back any more."""
+        """No gradient will come back."""
         self._waits = False
 
     def backward(self, output: Tensor, gradient: Tensor) -> None:
-        """Add up the parameters' gradients, given that of what was computed."""
+        """Accumulate the parameters' gradients from that of an output."""
         output.backward(gradient)  # type: ignore[no-untyped-call]
         self._waits = False
         if self._asked is not None:
             self.finish_update(self._asked)
 
     def finish_update(self, optimizer: Optimizer) -> None:
-        """One step by the gradients gathered since the last.
+        """Make a step from the accumulated gradients.
 
-        `nlp.update` asks a component for it before the ones behind have passed their gradients
-        back. The weights must not change until then: the step is made as soon as they have.
+        `nlp.update` requests it before later components have passed their gradients back. Until
+        then the weights must not change, so the step waits for them.
         """
         if self._waits:
             self._asked = optimizer
@@ -86,7 +108,7 @@ class EncoderShim(TorchShim):
         self._asked = None
 
     def _share(self) -> float:
-        """Of the learning rate, in this step."""
+        """The factor of the learning rate in this step."""
         done = self.steps - self.frozen_steps
         return min(1.0, (done + 1) / self.warmup_steps) if self.warmup_steps else 1.0
 

@@ -10,17 +10,13 @@ from spacy.tokens import Doc, Span
 from thinc.types import Floats2d
 
 from ..text.batches import TextFeaturiser, group_by_cost
-from ..text.hashing import Hashes, hash_bigrams, hash_characters, hash_words
+from ..text.hashing import hash_bigrams, hash_characters, hash_words
 from ..text.segments import Segment
 from ..text.tok2vec import token_of_unit
 from ..text.units import Ints, Unit, Units
 from ..text.vocabulary import (
     Column,
     KeyIndex,
-    Pretrained,
-    count_bigrams,
-    count_characters,
-    count_words,
     pack,
     unpack,
 )
@@ -152,7 +148,7 @@ class PairFeaturiser(TextFeaturiser):
             keys[1] = self.bigrams.look_up(hash_bigrams(codes, np.cumsum(lengths)[lengths > 0] - 1))
         if self.options.inputs != "chars":
             words = self._words(texts, segments)
-            keys[2] = self.words.look_up(hash_word_forms(words, self.options))
+            keys[2] = self.words.look_up(hash_words(words, self.options))
         return keys
 
     def _words(self, texts: PairTexts, segments: Sequence[Segment]) -> list[str]:
@@ -186,15 +182,6 @@ def words_of_characters(doc: Doc) -> list[str]:
     return [words[number] for number in token_of_unit(doc, 1, "char").tolist()]
 
 
-def hash_word_forms(words: Sequence[str], options: PairTextOptions) -> Hashes:
-    """[N] codes of words, in the form in which they are looked up."""
-    distinct, numbers = np.unique(np.array(words, dtype=object), return_inverse=True)
-    codes = hash_words(
-        distinct, lower_case=options.lower_case, normalise_numbers=options.normalise_numbers
-    )
-    return codes[numbers]
-
-
 class Vocabulary(NamedTuple):
     """An featuriser, and the tables that its network needs."""
 
@@ -214,32 +201,16 @@ def build_vocabulary(
 
     vectors: of characters and bigrams, or of words.
     """
-    options, digits = featuriser.options, featuriser.options.normalise_numbers
+    options = featuriser.options
     spans = [trimmed(span) for pair in pairs for span in pair]
     texts = [span.text for span in spans]
     columns: dict[str, Column] = {}
     if options.inputs != "tokens":
-        columns["chars"] = Column.build(
-            count_characters(texts, digits),
-            options.char_min_freq,
-            Pretrained.of_characters(char_vectors, 1, options, digits),
-            options,
-        )
+        columns["chars"] = Column.of_characters(texts, char_vectors, options)
     if options.inputs != "tokens" and options.bigrams:
-        columns["bigrams"] = Column.build(
-            count_bigrams(texts, digits),
-            options.bigram_min_freq,
-            Pretrained.of_characters(bigram_vectors, 2, options, digits),
-            options,
-        )
+        columns["bigrams"] = Column.of_bigrams(texts, bigram_vectors, options)
     if options.inputs != "chars":
-        form = {"lower_case": options.lower_case, "normalise_numbers": digits}
         words = (token.text for span in spans for token in span)
-        columns["words"] = Column.build(
-            count_words(words, **form),
-            options.word_min_freq,
-            Pretrained.of_words(word_vectors, options, **form),
-            options,
-        )
+        columns["words"] = Column.of_words(words, word_vectors, options)
     indexes = {name: column.index for name, column in columns.items()}
     return Vocabulary(PairFeaturiser(options, featuriser.gap, **indexes), columns)

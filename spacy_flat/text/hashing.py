@@ -1,7 +1,8 @@
-"""Hashes for looking up characters, bigrams and words: whole numbers, [N] at a time."""
+"""Integer hashes of characters, bigrams and words, [N] at a time."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ _DIGITS = str.maketrans("123456789１２３４５６７８９０", "0" * 19)
 
 
 def hash_characters(text: str, normalise_numbers: bool) -> Hashes:
-    """[C] code points; digits all become 0 when numbers are normalised."""
+    """[C] code points; normalising numbers turns all digits into 0."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     if normalise_numbers:
         for zero in "0０":
@@ -24,9 +25,9 @@ def hash_characters(text: str, normalise_numbers: bool) -> Hashes:
 
 
 def hash_bigrams(codes: Hashes, last: Ints) -> Hashes:
-    """[C] codes of characters → [C] codes of them and their right neighbours.
+    """[C] characters → [C] pairs with their right neighbours.
 
-    last: places of the last characters of segments: their neighbour is the end mark, code 0.
+    last: places of the segments' last characters, whose neighbour is the end mark, 0.
     """
     following = np.zeros_like(codes)
     following[:-1] = codes[1:]
@@ -36,23 +37,34 @@ def hash_bigrams(codes: Hashes, last: Ints) -> Hashes:
 
 
 def hash_entries(entries: Sequence[str], size: int, normalise_numbers: bool) -> tuple[Hashes, Ints]:
-    """Hashes of the entries of one character (size 1) or two (size 2), and their places."""
+    """Hashes and places of the entries that are characters (size 1) or bigrams (size 2)."""
     places = np.array([i for i, entry in enumerate(entries) if len(entry) == size], dtype=np.int64)
     codes = hash_characters("".join(entries[place] for place in places), normalise_numbers)
     return (codes if size == 1 else (codes[::2] << _SHIFT) | codes[1::2]), places
 
 
-def hash_words(words: Iterable[str], *, lower_case: bool, normalise_numbers: bool) -> Hashes:
-    """[N] codes of words: 64 bits of a hash, the same on every machine."""
-    forms = (normalise_word(word, lower_case, normalise_numbers) for word in words)
-    digests = b"".join(
-        hashlib.blake2b(form.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        for form in forms
-    )
-    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+class WordForm(Protocol):
+    """How words are looked up; an options class."""
+
+    @property
+    def lower_case(self) -> bool: ...
+
+    @property
+    def normalise_numbers(self) -> bool: ...
 
 
-def normalise_word(word: str, lower_case: bool, normalise_numbers: bool) -> str:
-    """The form in which a word is looked up: in lower case, its digits all 0, where asked for."""
-    word = word.lower() if lower_case else word
-    return word.translate(_DIGITS) if normalise_numbers else word
+def hash_words(words: Iterable[str], form: WordForm) -> Hashes:
+    """[N] 64-bit hashes of words, the same on every machine."""
+    words = list(words)
+    hashes = {}
+    for word in dict.fromkeys(words):
+        data = normalise_word(word, form).encode("utf-8", "surrogatepass")
+        digest = hashlib.blake2b(data, digest_size=8).digest()
+        hashes[word] = int.from_bytes(digest, "little")
+    return np.fromiter((hashes[word] for word in words), np.uint64, len(words))
+
+
+def normalise_word(word: str, form: WordForm) -> str:
+    """The form in which a word is looked up: lower-cased, its digits all 0, if the options ask."""
+    word = word.lower() if form.lower_case else word
+    return word.translate(_DIGITS) if form.normalise_numbers else word

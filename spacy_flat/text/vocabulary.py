@@ -1,4 +1,5 @@
-"""The keys by which a network knows characters, bigrams and words, and their pretrained vectors."""
+"""The vocabularies of networks: keys of characters, bigrams and words, and their pretrained
+vectors."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,10 +20,7 @@ _TEXTS_AT_ONCE = 2000
 
 @dataclass(frozen=True)
 class KeyIndex:
-    """Numbers for characters, bigrams or words: sorted `codes` → keys 1 to N, trained ones first.
-
-    A code is a code point, two of them, or what the featuriser makes of a word.
-    """
+    """Keys 1 to N of characters, bigrams or words by their hashes; trained ones come first."""
 
     codes: Hashes  # [N] sorted
     keys: Ints  # [N]
@@ -30,7 +28,7 @@ class KeyIndex:
 
     @classmethod
     def build(cls, trained: Hashes, pretrained: Hashes) -> "KeyIndex":
-        """trained: codes that get a trained vector; pretrained: codes with a pretrained one."""
+        """trained, pretrained: hashes of what has a trained, or a pretrained vector."""
         ordered = np.concatenate([trained, np.setdiff1d(pretrained, trained)])
         order = np.argsort(ordered)
         return cls(ordered[order], order.astype(np.int64) + 1, len(trained))
@@ -44,12 +42,12 @@ class KeyIndex:
         return len(self.codes)
 
     def select(self, chosen: NDArray[np.bool_]) -> "KeyIndex":
-        """Some of the codes, chosen [N], under new keys from 1, none of them trained."""
+        """The chosen [N] hashes under new keys from 1, none of them trained."""
         codes = self.codes[chosen]
         return KeyIndex(codes, np.arange(1, len(codes) + 1), 0)
 
     def look_up(self, codes: Hashes) -> Ints:
-        """[N] → [N] keys, 0 for unknown codes."""
+        """[N] hashes → [N] keys, 0 for unknown."""
         if not len(self.codes):
             return np.zeros(len(codes), dtype=np.int64)
         places = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
@@ -57,14 +55,14 @@ class KeyIndex:
 
 
 def pack(indexes: Mapping[str, KeyIndex], options: Options) -> dict[str, Any]:
-    """Indexes as plain data, and the options that they rely on."""
+    """Indexes and the options that they rely on, as plain data."""
     from safetensors.numpy import save
 
     arrays = {
         f"{name}.{part}": array
         for name, index in indexes.items()
         for part, array in (("codes", index.codes), ("keys", index.keys))
-        # Without trained keys they are numbered as the codes are sorted.
+        # Without trained keys the keys follow the order of the hashes.
         if part == "codes" or index.n_trained
     }
     n_trained = {name: index.n_trained for name, index in indexes.items()}
@@ -72,27 +70,22 @@ def pack(indexes: Mapping[str, KeyIndex], options: Options) -> dict[str, Any]:
 
 
 def unpack(data: Mapping[str, Any], options: Options) -> dict[str, KeyIndex]:
-    """What `pack` packed.
-
-    Raises ValueError (F307) where it relies on other options.
-    """
+    """The inverse of `pack`. Raises ValueError (F307) if the options differ."""
     from safetensors.numpy import load
 
     options.check_fixed(data["options"])
     arrays = load(data["arrays"])
-    return {
-        name: _index(arrays[f"{name}.codes"], arrays.get(f"{name}.keys"), n_trained)
-        for name, n_trained in data["n_trained"].items()
-    }
-
-
-def _index(codes: Hashes, keys: Ints | None, n_trained: int) -> KeyIndex:
-    return KeyIndex(codes, np.arange(1, len(codes) + 1) if keys is None else keys, n_trained)
+    indexes = {}
+    for name, n_trained in data["n_trained"].items():
+        codes, keys = arrays[f"{name}.codes"], arrays.get(f"{name}.keys")
+        keys = np.arange(1, len(codes) + 1) if keys is None else keys
+        indexes[name] = KeyIndex(codes, keys, n_trained)
+    return indexes
 
 
 @dataclass(frozen=True)
 class Pretrained:
-    """Pretrained vectors [N, d] of some codes; N may be 0."""
+    """Pretrained vectors [N, d] by hash; N may be 0."""
 
     codes: Hashes
     vectors: NDArray[np.float32]
@@ -101,7 +94,7 @@ class Pretrained:
     def select(
         cls, found: TextVectors | None, codes: Hashes, places: Ints, options: TableOptions
     ) -> "Pretrained":
-        """codes[i] is the code of vector number places[i]; the first of equal codes counts."""
+        """codes[i] is the hash of vector number places[i]; the first of equal hashes counts."""
         if found is None:
             return cls(codes[:0], np.zeros((0, options.embed_width), dtype=np.float32))
         codes, first = np.unique(codes, return_index=True)
@@ -126,31 +119,21 @@ class Pretrained:
         return cls.select(found, codes, places, options)
 
     @classmethod
-    def of_words(
-        cls,
-        source: VectorSource | None,
-        options: TableOptions,
-        *,
-        lower_case: bool,
-        normalise_numbers: bool,
-    ) -> "Pretrained":
-        """The vectors of words. Of those that are looked up alike the one that is written so
-        counts, else the first."""
+    def of_words(cls, source: VectorSource | None, options: Any) -> "Pretrained":
+        """The vectors of words. Of those with the same form, the one spelled like it counts, else
+        the first."""
         found = source.read() if source is not None else None
         keys = found.keys if found is not None else []
-        forms = (normalise_word(key, lower_case, normalise_numbers) for key in keys)
-        exact = np.array([form == key for form, key in zip(forms, keys, strict=True)], dtype=bool)
+        exact = np.array([normalise_word(key, options) == key for key in keys], dtype=bool)
         places = np.argsort(~exact, kind="stable")
-        codes = hash_words(keys, lower_case=lower_case, normalise_numbers=normalise_numbers)
-        return cls.select(found, codes[places], places, options)
+        return cls.select(found, hash_words(keys, options)[places], places, options)
 
 
 @dataclass(frozen=True)
 class Column:
-    """One of the tables that a network embeds: what it knows, and the pretrained part of it.
+    """The vocabulary of one embedding table, and its pretrained vectors.
 
-    coverage: the share of what the training texts consist of that has a pretrained vector; None
-        without any pretrained vectors.
+    coverage: the share of the training texts with a pretrained vector; None without any.
     """
 
     index: KeyIndex
@@ -159,29 +142,47 @@ class Column:
 
     @classmethod
     def build(
-        cls,
-        counts: Counter[int],
-        min_freq: int,
-        pretrained: Pretrained,
-        options: TableOptions,
+        cls, counts: Counter[int], min_freq: int, pretrained: Pretrained, options: TableOptions
     ) -> "Column":
-        """counts: how often each code occurs in training."""
-        frequent = np.array(
-            [code for code, times in counts.items() if times >= min_freq], dtype=np.uint64
-        )
-        coverage = _coverage(counts, pretrained.codes) if len(pretrained.codes) else None
+        """counts: of hashes in the training texts."""
+        frequent = np.array([code for code, n in counts.items() if n >= min_freq], dtype=np.uint64)
+        coverage = None
+        if known := pretrained.codes.tolist():
+            coverage = sum(counts[code] for code in known) / max(1, counts.total())
         if not options.fine_tune:
             frequent = np.setdiff1d(frequent, pretrained.codes)
         return cls(KeyIndex.build(frequent, pretrained.codes), pretrained, coverage)
 
+    # `options` has the fields of TableOptions and of the table's own options.
 
-def _coverage(counts: Counter[int], codes: Hashes) -> float:
-    known = codes.tolist()
-    return sum(counts[code] for code in known) / max(1, counts.total())
+    @classmethod
+    def of_characters(
+        cls, texts: Sequence[str], source: VectorSource | None, options: Any
+    ) -> "Column":
+        counts = count_characters(texts, options.normalise_numbers)
+        found = Pretrained.of_characters(source, 1, options, options.normalise_numbers)
+        return cls.build(counts, options.char_min_freq, found, options)
+
+    @classmethod
+    def of_bigrams(
+        cls, texts: Sequence[str], source: VectorSource | None, options: Any
+    ) -> "Column":
+        counts = count_bigrams(texts, options.normalise_numbers)
+        found = Pretrained.of_characters(source, 2, options, options.normalise_numbers)
+        return cls.build(counts, options.bigram_min_freq, found, options)
+
+    @classmethod
+    def of_words(cls, words: Iterable[str], source: VectorSource | None, options: Any) -> "Column":
+        counted = Counter(words)
+        counts: Counter[int] = Counter()
+        for code, n in zip(hash_words(counted, options).tolist(), counted.values(), strict=True):
+            counts[code] += n
+        found = Pretrained.of_words(source, options)
+        return cls.build(counts, options.word_min_freq, found, options)
 
 
 def count_characters(texts: Sequence[str], normalise_numbers: bool = False) -> Counter[int]:
-    """How often characters occur in the texts, by code."""
+    """The counts of characters in texts, by hash."""
     counts: Counter[int] = Counter()
     for some in batches_of_texts(texts):
         add_counts(counts, hash_characters("".join(some), normalise_numbers))
@@ -189,7 +190,7 @@ def count_characters(texts: Sequence[str], normalise_numbers: bool = False) -> C
 
 
 def count_bigrams(texts: Sequence[str], normalise_numbers: bool = False) -> Counter[int]:
-    """How often bigrams occur in the texts, by code; that of a text's end is one, too."""
+    """The counts of bigrams in texts, by hash, those of the texts' ends included."""
     counts: Counter[int] = Counter()
     for some in batches_of_texts(texts):
         codes = hash_characters("".join(some), normalise_numbers)
@@ -197,24 +198,13 @@ def count_bigrams(texts: Sequence[str], normalise_numbers: bool = False) -> Coun
     return counts
 
 
-def count_words(words: Iterable[str], *, lower_case: bool, normalise_numbers: bool) -> Counter[int]:
-    """How often words occur, by code."""
-    words = Counter(words)
-    codes = hash_words(words, lower_case=lower_case, normalise_numbers=normalise_numbers)
-    counts: Counter[int] = Counter()
-    for code, times in zip(codes.tolist(), words.values(), strict=True):
-        counts[code] += times
-    return counts
-
-
 def batches_of_texts(texts: Iterable[str]) -> Iterator[Sequence[str]]:
-    """The texts that are not empty, some at a time."""
+    """The non-empty texts, some at a time."""
     filled = [text for text in texts if text]
     for start in range(0, len(filled), _TEXTS_AT_ONCE):
         yield filled[start : start + _TEXTS_AT_ONCE]
 
 
 def add_counts(counts: Counter[int], codes: NDArray[np.integer]) -> None:
-    """Count codes."""
     distinct, times = np.unique(codes, return_counts=True)
     counts.update(dict(zip(distinct.tolist(), times.tolist(), strict=True)))

@@ -1,2 +1,1 @@
-"""Training of pipelines that can be killed and goes on, in one process or in many: what
-`python -m spacy flat train` does beyond `spacy train`."""
+"""Training that can be killed and resumed; `flat pretrain` shares its loop."""

@@ -1,5 +1,5 @@
-"""All that learns in a pipeline, and what an optimizer remembers of it, by names that stay the same
-when the pipeline is loaded again. thinc's own keys are numbers, given in the order of loading."""
+"""The parameters of a pipeline and the state of its optimizer, under names that survive saving and
+loading. thinc's own keys are numbers, assigned as models are created."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -21,31 +21,26 @@ TABLES = ("mom1", "mom2", "averages")
 
 
 class Parameter(NamedTuple):
-    """An array of a thinc layer, or a torch parameter of a network.
-
-    key: the optimizer's.
-    """
+    """A parameter of a thinc layer or of a torch network. key: the optimizer's."""
 
     name: str
     key: KeyT
     owner: Model[Any, Any] | nn.Parameter
 
     def weights(self) -> Tensor:
-        """They share memory with the parameter's."""
+        """The weights, in shared memory."""
         if isinstance(self.owner, nn.Parameter):
             return self.owner.detach()
-        return as_tensor(self.owner.get_param(self.key[1]))
+        return from_dlpack(self.owner.get_param(self.key[1]))
 
     def gradient(self) -> Tensor | None:
-        """What has gathered since the last step, if anything has."""
+        """What was accumulated since the last step, if anything."""
         if isinstance(self.owner, nn.Parameter):
             return self.owner.grad
-        if not self.owner.has_grad(self.key[1]):
-            return None
-        return as_tensor(self.owner.get_grad(self.key[1]))
+        has_grad = self.owner.has_grad(self.key[1])
+        return from_dlpack(self.owner.get_grad(self.key[1])) if has_grad else None
 
     def set_gradient(self, gradient: Tensor) -> None:
-        """In place of what has gathered."""
         if isinstance(self.owner, nn.Parameter):
             self.owner.grad = gradient
         else:
@@ -53,12 +48,12 @@ class Parameter(NamedTuple):
 
 
 def parameters_of(nlp: Language) -> list[Parameter]:
-    """Those of all components, each once, in an order that depends on the config alone."""
+    """The parameters of all components, each once, in an order that only the config determines."""
     return [parameter for path, node in named_nodes(nlp) for parameter in _of_node(path, node)]
 
 
 def named_nodes(nlp: Language) -> Iterator[tuple[str, Model[Any, Any]]]:
-    """The layers of all components, with a name."""
+    """The thinc layers of all components."""
     for name, pipe in nlp.pipeline:
         model = getattr(pipe, "model", None)
         if isinstance(model, Model):
@@ -67,7 +62,7 @@ def named_nodes(nlp: Language) -> Iterator[tuple[str, Model[Any, Any]]]:
 
 
 def named_shims(nlp: Language) -> Iterator[tuple[str, Shim]]:
-    """The torch networks of all components, with a name."""
+    """The torch networks of all components."""
     for path, node in named_nodes(nlp):
         for number, shim in enumerate(node.shims):
             yield f"{path}/{number}", shim
@@ -85,9 +80,9 @@ def _of_node(path: str, node: Model[Any, Any]) -> Iterator[Parameter]:
 
 
 def save_optimizer(optimizer: Optimizer, nlp: Language) -> tuple[dict[str, Tensor], dict[str, int]]:
-    """What it remembers: tensors, and counts of steps. The schedules are not among it.
+    """The state of the optimizer as tensors and step counts, without its schedules.
 
-    Raises ValueError (F442) where something belongs to no component.
+    Raises ValueError (F442) for state that belongs to no component.
     """
     names = _names(nlp)
     tensors = {}
@@ -101,13 +96,13 @@ def save_optimizer(optimizer: Optimizer, nlp: Language) -> tuple[dict[str, Tenso
 def load_optimizer(
     optimizer: Optimizer, nlp: Language, tensors: dict[str, Tensor], counts: dict[str, int]
 ) -> None:
-    """Give back what `save_optimizer` took, to a new optimizer of the loaded pipeline."""
+    """Restore what `save_optimizer` returned in a new optimizer of the loaded pipeline."""
     keys = {name: known for known, name in _names(nlp).items()}
-    places = {parameter.name: parameter.weights().device for parameter in parameters_of(nlp)}
+    devices = {parameter.name: parameter.weights().device for parameter in parameters_of(nlp)}
     values: dict[tuple[str, str], dict[str, Tensor]] = {}
     for path, tensor in tensors.items():
         table, part, name = path.split(":", 2)
-        values.setdefault((table, name), {})[part] = tensor.to(places[name])
+        values.setdefault((table, name), {})[part] = tensor.to(devices[name])
     for (table, name), parts in values.items():
         states: dict[KeyT, Any] = getattr(optimizer, table)
         states[keys[name]] = _value(parts, is_ours=keys[name][1].startswith(PREFIX))
@@ -115,35 +110,27 @@ def load_optimizer(
 
 
 def save_encoders(nlp: Language) -> dict[str, int]:
-    """How many steps each encoder beneath other components has made, by which it thaws."""
+    """The steps that each pretrained encoder has made, which control freezing and warm-up."""
     return {name: shim.steps for name, shim in named_shims(nlp) if isinstance(shim, EncoderShim)}
 
 
 def load_encoders(nlp: Language, steps: dict[str, int]) -> None:
-    """Give back what `save_encoders` took."""
+    """Restore what `save_encoders` returned."""
     for name, shim in named_shims(nlp):
         if isinstance(shim, EncoderShim):
             shim.steps = steps[name]
 
 
-def as_tensor(array: Any) -> Tensor:
-    """One that shares memory with numpy's or cupy's."""
-    return from_dlpack(array)
-
-
 def as_array(tensor: Tensor) -> Any:
-    """For thinc's layers: numpy's, or cupy's of a tensor on a GPU."""
+    """A NumPy array, or CuPy's for a tensor on a GPU."""
     return get_current_ops().xp.from_dlpack(tensor) if tensor.is_cuda else tensor.numpy()
 
 
 def _names(nlp: Language) -> dict[KeyT, str]:
-    """Of the optimizer's keys, also of those that count the steps of a whole network, and of steps
-    that were left out."""
+    """Names by the optimizer's keys: of parameters, networks, and counts of skipped steps."""
     names = {parameter.key: parameter.name for parameter in parameters_of(nlp)}
     names |= {key(shim.id, ""): path for path, shim in named_shims(nlp)}
-    left_out = {
-        (number, name + LEFT_OUT): each + LEFT_OUT for (number, name), each in names.items()
-    }
+    left_out = {(number, name + LEFT_OUT): n + LEFT_OUT for (number, name), n in names.items()}
     return names | left_out
 
 
@@ -154,7 +141,7 @@ def _name(names: dict[KeyT, str], known: KeyT) -> str:
 
 
 def _parts(value: Any) -> dict[str, Tensor]:
-    """What is remembered of one parameter, as tensors on the CPU."""
+    """The state of one parameter as tensors on the CPU."""
     if isinstance(value, State):
         moments = {f"moment{number}": each for number, each in enumerate(value.moments)}
         parts = {**moments, "steps": torch.as_tensor(value.steps)}
@@ -162,12 +149,12 @@ def _parts(value: Any) -> dict[str, Tensor]:
         clock = torch.tensor(value.clock, dtype=torch.float64)
         parts = {"lag": value.lag, "seen": value.seen, "clock": clock}
     else:
-        parts = {"value": value if isinstance(value, Tensor) else as_tensor(value)}
+        parts = {"value": value if isinstance(value, Tensor) else from_dlpack(value)}
     return {part: each.detach().cpu().contiguous() for part, each in parts.items()}
 
 
 def _value(parts: dict[str, Tensor], is_ours: bool) -> Any:
-    """What `_parts` was made of. is_ours: of a network of this package, so a tensor."""
+    """The inverse of `_parts`. is_ours: whether the parameter is one of this package's networks."""
     if "steps" in parts:
         moments = [parts[f"moment{number}"] for number in range(len(parts) - 1)]
         steps = parts["steps"]

@@ -1,4 +1,4 @@
-"""The states of the random numbers that training draws."""
+"""The states of random number generators."""
 
 import random
 from collections.abc import Iterator
@@ -11,18 +11,22 @@ T = TypeVar("T")
 
 
 def random_state() -> dict[str, Any]:
-    """Those of python, numpy and torch, as plain data. (cupy tells none.)"""
+    """The states of Python, NumPy and torch, as plain data. (CuPy gives none.)"""
     version, numbers, gauss = random.getstate()
+    numpy: dict[str, Any] = np.random.get_state(legacy=False)  # type: ignore[assignment]
+    key = numpy["state"]["key"].tolist()
+    # To ask for the states of GPUs would start to use them.
+    is_used = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
     return {
         "python": [version, list(numbers), gauss],
-        "numpy": _plain(np.random.get_state(legacy=False)),
+        "numpy": {**numpy, "state": {**numpy["state"], "key": key}},
         "torch": _text(torch.get_rng_state()),
-        "cuda": [_text(state) for state in _cuda_states()],
+        "cuda": [_text(state) for state in (torch.cuda.get_rng_state_all() if is_used else [])],
     }
 
 
 def set_random_state(state: dict[str, Any]) -> None:
-    """Go back to what `random_state` gave."""
+    """Restore what `random_state` returned."""
     version, numbers, gauss = state["python"]
     random.setstate((version, tuple(numbers), gauss))
     np.random.set_state(state["numpy"])
@@ -32,45 +36,33 @@ def set_random_state(state: dict[str, Any]) -> None:
 
 
 def with_own_randomness(items: Iterator[T]) -> Iterator[T]:
-    """The same items. What they draw from python's and numpy's random numbers, which begin as they
-    are now, depends on nothing that is drawn between them, nor the other way round: the order of
-    a corpus can be gone through again without the training in between."""
-    return _drawn(items, _get())
+    """The same items, drawn with states of Python's and NumPy's random numbers that start as they
+    are now and are independent of what is drawn between the items. So the order of a corpus can be
+    repeated without the training in between."""
+    return _drawn(items, _states())
 
 
 def _drawn(items: Iterator[T], own: tuple[Any, Any]) -> Iterator[T]:
     while True:
-        others = _get()
-        _set(own)
+        others = _states()
+        _set_states(own)
         try:
             item = next(items)
         except StopIteration:
             return
         finally:
-            own = _get()
-            _set(others)
+            own = _states()
+            _set_states(others)
         yield item
 
 
-def _cuda_states() -> list[torch.Tensor]:
-    """Of all GPUs, where any is used: to ask would begin to."""
-    is_used = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
-    return torch.cuda.get_rng_state_all() if is_used else []
-
-
-def _get() -> tuple[Any, Any]:
+def _states() -> tuple[Any, Any]:
     return random.getstate(), np.random.get_state()
 
 
-def _set(states: tuple[Any, Any]) -> None:
+def _set_states(states: tuple[Any, Any]) -> None:
     random.setstate(states[0])
     np.random.set_state(states[1])
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
-    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _text(state: torch.Tensor) -> str:

@@ -1,5 +1,5 @@
-"""How several workers train one pipeline: each learns from a part of every batch, and the gradients
-of all are added up before each step."""
+"""Training with several workers: each computes a part of every batch, and the gradients are summed
+before each step."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,8 +15,7 @@ from .parameters import named_shims, parameters_of
 
 
 def part_of(batch: Sequence[Example], workers: Workers) -> list[Example]:
-    """This worker's examples of a batch: the longest first, each goes to the worker that has least
-    to do. All workers come to the same parts."""
+    """This worker's examples: the longest first, each to the worker with the least to do."""
     if workers.size == 1:
         return list(batch)
     loads = [0] * workers.size
@@ -30,10 +29,7 @@ def part_of(batch: Sequence[Example], workers: Workers) -> list[Example]:
 
 
 def broadcast_weights(nlp: Language, workers: Workers) -> None:
-    """Give all workers the first one's weights.
-
-    Raises ValueError (F443) where their networks have other sizes.
-    """
+    """Copy the first worker's weights to all. Raises ValueError (F443) if their sizes differ."""
     if workers.size == 1:
         return
     parameters = parameters_of(nlp)
@@ -47,10 +43,10 @@ def broadcast_weights(nlp: Language, workers: Workers) -> None:
 def register_labels(
     nlp: Language, batch: Sequence[Example], exclude: Sequence[str], workers: Workers
 ) -> None:
-    """Let all workers know what is new in a batch, such as a label of one example."""
+    """Register new labels before splitting the batch."""
     if workers.size == 1:
         return
-    pipes = _learning(nlp, exclude)
+    pipes = _training_pipes(nlp, exclude)
     before = [getattr(pipe, "labels", ()) for pipe in pipes]
     for pipe in pipes:
         pipe.register_labels(batch)
@@ -59,12 +55,12 @@ def register_labels(
 
 
 def add_up_gradients(nlp: Language, workers: Workers) -> None:
-    """Give all workers the sums of their gradients."""
+    """Replace the gradients with their sums over all workers."""
     if workers.size == 1:
         return
     for _, shim in named_shims(nlp):
         if isinstance(shim, EncoderShim):
-            shim.await_nothing()  # of a part that taught nobody: all make the step
+            shim.await_nothing()  # even if no component trained on this part
     parameters = parameters_of(nlp)
     gradients = [parameter.gradient() for parameter in parameters]
     sums = summed(gradients, [parameter.weights() for parameter in parameters])
@@ -74,13 +70,11 @@ def add_up_gradients(nlp: Language, workers: Workers) -> None:
 
 
 def skip_steps(nlp: Language, exclude: Sequence[str]) -> None:
-    """What a worker does that has no example of a small batch: answer when the others add up what
-    their losses are means over."""
-    for pipe in _learning(nlp, exclude):
+    """Take part in the sums over workers without an example."""
+    for pipe in _training_pipes(nlp, exclude):
         pipe.skip_step({})
 
 
-def _learning(nlp: Language, exclude: Sequence[str]) -> list[NetworkPipe]:
-    """This package's components that are not excluded."""
+def _training_pipes(nlp: Language, exclude: Sequence[str]) -> list[NetworkPipe]:
     pipes: list[tuple[str, Any]] = nlp.pipeline
     return [pipe for name, pipe in pipes if isinstance(pipe, NetworkPipe) and name not in exclude]

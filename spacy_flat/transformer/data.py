@@ -29,18 +29,18 @@ class CharacterBatch(FullTransformerBatch):
 
 
 def character_batch(
-    docs: Sequence[Doc], texts: Sequence[str], encoder: PieceFeaturiser, vectors: Any
+    docs: Sequence[Doc], texts: Sequence[str], featuriser: PieceFeaturiser, vectors: Any
 ) -> CharacterBatch:
     """vectors: [N, D] of the characters of the texts, which are those of the Docs' tokens."""
     ends = np.cumsum([len(text) for text in texts]).tolist()
     datas = [
         # A copy, for a Doc that is kept is not to keep the whole batch.
-        _data(doc, text, encoder, vectors[None, end - len(text) : end].copy())
+        _data(doc, text, featuriser, vectors[None, end - len(text) : end].copy())
         for doc, text, end in zip(docs, texts, ends, strict=True)
     ]
     return CharacterBatch(
         spans=[[doc[:]] if len(doc) else [] for doc in docs],
-        wordpieces=_pieces("".join(texts), encoder),
+        wordpieces=_pieces("".join(texts), featuriser),
         model_output=_output(xp2torch(vectors[None])),
         align=_align(np.concatenate([_lengths(doc) for doc in docs])),
         cached_doc_data=datas,
@@ -52,10 +52,10 @@ def data_of_gradient(gradient: Any, data: TransformerData) -> TransformerData:
     return TransformerData(data.wordpieces, _output(gradient[None]), data.align)
 
 
-def _data(doc: Doc, text: str, encoder: PieceFeaturiser, vectors: Any) -> TransformerData:
+def _data(doc: Doc, text: str, featuriser: PieceFeaturiser, vectors: Any) -> TransformerData:
     if not len(doc):
         return TransformerData.empty()
-    return TransformerData(_pieces(text, encoder), _output(vectors), _align(_lengths(doc)))
+    return TransformerData(_pieces(text, featuriser), _output(vectors), _align(_lengths(doc)))
 
 
 def _output(vectors: Any) -> ModelOutput:
@@ -72,7 +72,7 @@ def _align(lengths: Any) -> Ragged:
     return Ragged(places, lengths.astype("i"))
 
 
-def _pieces(text: str, encoder: PieceFeaturiser) -> WordpieceBatch:
-    pieces: Any = encoder.pieces(text)[None]
+def _pieces(text: str, featuriser: PieceFeaturiser) -> WordpieceBatch:
+    pieces: Any = featuriser.keys(text)[None]
     mask: Any = np.ones(pieces.shape, dtype="f")
     return WordpieceBatch([list(text)], pieces, mask, [len(text)], None)

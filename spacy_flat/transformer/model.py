@@ -13,7 +13,7 @@ from thinc.types import Floats2d, Ragged
 from ..errors import Errors
 from ..text.tok2vec import Tok2Vec, require_read, token_of_unit
 from .options import CharacterTransformerOptions
-from .pieces import PieceFeaturiser
+from .pieces import PieceFeaturiser, spread_windows
 
 if TYPE_CHECKING:
     from spacy_transformers import FullTransformerBatch, TransformerData
@@ -181,23 +181,21 @@ def read_characters(
     `TransformerData`, and a token's pieces are its characters."""
     from .data import character_batch
 
-    shim, featuriser, options = _shim(model), model.attrs["featuriser"], model.attrs["options"]
-    if is_train:
-        shim.settle()
+    featuriser, options = model.attrs["featuriser"], model.attrs["options"]
     texts = [characters_of(doc) for doc in docs]
-    learns = is_train and options.tuned and shim.learns
-    with shim.training() if learns else shim.predicting() as network:
-        vectors = network(featuriser.batches(texts, options))
-    if learns:
-        shim.await_gradient()
+    text = "".join(texts)
+    windows = spread_windows([len(each) for each in texts], options.window, options.overlap)
+    batches = featuriser.batches(text, windows, options.batch_pieces)
+    vectors, passed_back = _shim(model).compute(
+        lambda network: network(batches, len(text)), trains=is_train, tuned=options.tuned
+    )
 
     def backprop(gradient: "FullTransformerBatch") -> list[Doc]:
-        if learns:
-            (values,) = gradient.model_output.values()
-            shim.backward(vectors, values[0].to(vectors.device))
+        (values,) = gradient.model_output.values()
+        passed_back(values[0])
         return docs
 
-    array = torch2xp(vectors.detach(), ops=model.ops)
+    array = torch2xp(vectors, ops=model.ops)
     return character_batch(docs, texts, featuriser, array), backprop
 
 

@@ -1,23 +1,23 @@
-"""An encoder of transformers' as a torch module that gives one vector a character.
+"""An encoder of Hugging Face transformers as a torch module that gives one vector per character.
 
-Shapes: B windows, S pieces, D width, N characters of all texts.
+Shapes: W windows, C pieces, D width, N characters of all texts.
 """
 
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
-from .batch import PieceBatch
+from ..nn.windows import read_windows
+from ..text.windows import WindowBatch
 from .options import CharacterTransformerOptions, Layers
 
-LAST_LAYERS = 4  # whose mean may be taken
+LAST_LAYERS = 4
 
 
 class CharacterTransformer(nn.Module):
-    """A BERT or its like, and which of its layers are taken."""
+    """A BERT or similar. layers: whose vectors are used."""
 
     def __init__(self, encoder: nn.Module, layers: Layers) -> None:
         super().__init__()
@@ -28,11 +28,8 @@ class CharacterTransformer(nn.Module):
     def from_config(
         cls, options: CharacterTransformerOptions, config: dict[str, Any]
     ) -> "CharacterTransformer":
-        """Build from plain data, as read from a weights file: the encoder's own configuration, and
-        those of the options that the weights rely on.
-
-        Raises ValueError (F307) where the options differ from these.
-        """
+        """Build from the header of a weights file: the encoder's configuration and the options that
+        the weights rely on. Raises ValueError (F307) if the options differ."""
         from transformers import AutoConfig, AutoModel
 
         options.check_fixed(config["options"])
@@ -40,19 +37,16 @@ class CharacterTransformer(nn.Module):
         encoder = AutoModel.from_config(own)  # type: ignore[no-untyped-call]
         return cls(encoder, options.layers)
 
-    def forward(self, batches: Iterable[PieceBatch]) -> Tensor:
-        """Returns [N, D], the vectors of all characters in their order."""
-        batches = list(batches)
-        taken = [self._vectors(batch).flatten(0, 1)[batch.places] for batch in batches]
-        order = np.argsort(np.concatenate([batch.characters for batch in batches]))
-        return torch.cat(taken)[order]
+    def forward(self, batches: Iterable[WindowBatch], n: int) -> Tensor:
+        """[N, D] vectors of the n characters of all texts."""
+        width: int = self.encoder.config.hidden_size  # type: ignore[assignment, union-attr]
+        return read_windows(self._vectors, batches, n, width, next(self.parameters()).device)
 
-    def _vectors(self, batch: PieceBatch) -> Tensor:
-        """[B, S, D]."""
-        device = next(self.parameters()).device
+    def _vectors(self, keys: Tensor, present: Tensor) -> Tensor:
+        """[W, C] → [W, C, D]."""
         found = self.encoder(
-            input_ids=torch.from_numpy(batch.pieces).to(device),
-            attention_mask=torch.from_numpy(batch.present).long().to(device),
+            input_ids=keys,
+            attention_mask=present.long(),
             output_hidden_states=self.layers != "last",
         )
         if self.layers == "last":

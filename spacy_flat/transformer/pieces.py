@@ -1,21 +1,20 @@
 """Characters as pieces of an encoder's vocabulary, and long texts as windows.
 
-Shapes: B windows, S pieces of a window with one before and one behind, N characters of all texts.
+Shapes: N characters.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import srsly
 
 from ..errors import Errors
-from ..text.batches import TextFeaturiser, group_by_cost
 from ..text.units import Ints
-from .batch import PieceBatch
-from .options import CharacterTransformerOptions
+from ..text.windows import Window, WindowFeaturiser, make_windows
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -23,39 +22,25 @@ if TYPE_CHECKING:
 SPACE = "▁"  # SentencePiece's piece for the start of a word
 
 
-class Window(NamedTuple):
-    """Characters [start, end) that are read together, of which [first, last) are taken."""
-
-    start: int
-    end: int
-    first: int
-    last: int
-
-
-def windows_of(length: int, width: int, overlap: int) -> list[Window]:
-    """Windows over a text of this many characters, evenly spread. Each character is taken from one
-    window, the one in which it is further from the border."""
-    if length <= width:
-        return [Window(0, length, 0, length)] if length else []
-    count = -(-(length - overlap) // (width - overlap))
-    starts = np.linspace(0, length - width, count).round().astype(np.int64)
-    middles = (starts[:-1] + width + starts[1:]) // 2
-    bounds = [0, *middles.tolist(), length]
-    return [
-        Window(start, start + width, first, last)
-        for start, first, last in zip(starts.tolist(), bounds[:-1], bounds[1:], strict=True)
-    ]
+def spread_windows(lengths: Sequence[int], width: int, overlap: int) -> list[Window]:
+    """Windows spread evenly over texts of these lengths."""
+    spans: list[tuple[int, int]] = []
+    for offset, length in zip(accumulate(lengths, initial=0), lengths, strict=False):
+        count = max(1, -(-(length - overlap) // (width - overlap))) if length else 0
+        starts = np.linspace(0, max(0, length - width), count).round().astype(np.int64)
+        spans += [(offset + n, offset + min(n + width, length)) for n in starts.tolist()]
+    return make_windows(spans)
 
 
 @dataclass
-class PieceFeaturiser(TextFeaturiser):
-    """One piece a character, whatever the encoder's own tokenizer would join or leave out.
+class PieceFeaturiser(WindowFeaturiser):
+    """One piece per character, whatever the encoder's own tokenizer would join or omit.
 
-    Each character is given to the tokenizer by itself, so that the tokenizer's lower case and the
-    like hold. Where it makes nothing of a character (white space, control characters) or more than
-    one piece, this is the unknown piece.
+    The tokenizer reads each character by itself, so its lower-casing and similar settings apply.
+    If it makes nothing of a character (white space, control characters) or several pieces, the
+    character is the unknown piece.
 
-    tokenizer: as JSON; "" while there is none.
+    tokenizer: as JSON; "" before initialisation.
     """
 
     tokenizer: str = ""
@@ -67,11 +52,9 @@ class PieceFeaturiser(TextFeaturiser):
 
     @classmethod
     def of(cls, tokenizer: Any, name: str) -> "PieceFeaturiser":
-        """Of a tokenizer of transformers'.
+        """From a Hugging Face tokenizer. name: of the encoder, for errors.
 
-        name: of the encoder, for errors.
-
-        Raises ValueError (F362) for one that is not fast or lacks a special piece.
+        Raises ValueError (F362) for a slow tokenizer or one without a special piece.
         """
         special = ("cls_token_id", "sep_token_id", "unk_token_id", "pad_token_id")
         numbers = [getattr(tokenizer, each) for each in special]
@@ -80,8 +63,8 @@ class PieceFeaturiser(TextFeaturiser):
         return cls(tokenizer.backend_tokenizer.to_str(), *numbers)
 
     @property
-    def unit(self) -> Literal["char"]:
-        return "char"
+    def marks(self) -> tuple[int, int, int]:
+        return self.begin, self.end, self.padding
 
     def to_bytes(self) -> bytes:
         numbers = [self.begin, self.end, self.unknown, self.padding]
@@ -90,44 +73,11 @@ class PieceFeaturiser(TextFeaturiser):
     def from_bytes(self, data: bytes) -> "PieceFeaturiser":
         return PieceFeaturiser(*srsly.msgpack_loads(data))
 
-    def pieces(self, text: str) -> Ints:
-        """[characters] numbers in the vocabulary."""
+    def keys(self, text: str) -> Ints:
+        """[N] ids of pieces."""
         for character in set(text) - self._known.keys():
             self._known[character] = self._piece(character)
         return np.array([self._known[character] for character in text], dtype=np.int64)
-
-    def batches(
-        self, texts: Sequence[str], options: CharacterTransformerOptions
-    ) -> Iterator[PieceBatch]:
-        """Windows of like length together, each of at most `batch_pieces` characters with padding
-        (or of one window)."""
-        flat = self.pieces("".join(texts))
-        starts = np.cumsum([0, *map(len, texts)]).tolist()
-        windows = [
-            Window(*(start + place for place in window))
-            for start, text in zip(starts, texts, strict=False)
-            for window in windows_of(len(text), options.window, options.overlap)
-        ]
-        if not windows:
-            return
-        lengths = np.array([window.end - window.start for window in windows])
-        order = np.argsort(lengths, kind="stable")
-        nothing = np.zeros_like(lengths)
-        for rows in group_by_cost(order, lengths, nothing, options.batch_pieces):
-            yield self._batch(flat, [windows[row] for row in rows])
-
-    def _batch(self, flat: Ints, windows: Sequence[Window]) -> PieceBatch:
-        width = 2 + max(window.end - window.start for window in windows)
-        pieces = np.full((len(windows), width), self.padding)
-        present = np.zeros(pieces.shape, dtype=np.bool_)
-        places, characters = [], []
-        for row, (start, end, first, last) in enumerate(windows):
-            present[row, : end - start + 2] = True
-            pieces[row, 0], pieces[row, end - start + 1] = self.begin, self.end
-            pieces[row, 1 : end - start + 1] = flat[start:end]
-            places.append(row * width + 1 + np.arange(first - start, last - start))
-            characters.append(np.arange(first, last))
-        return PieceBatch(pieces, present, np.concatenate(places), np.concatenate(characters))
 
     @cached_property
     def _tokenizer(self) -> "Tokenizer":

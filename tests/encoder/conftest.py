@@ -13,7 +13,7 @@ from spacy.util import registry
 
 from spacy_flat.encoder.options import Budget, PretrainOptions
 from spacy_flat.encoder.recipes import RECIPES, Objective
-from spacy_flat.encoder.training import Progress, pretrain
+from spacy_flat.encoder.training import Report, pretrain
 from spacy_flat.lexicon import Entry, Lexicon
 
 SURNAMES, PLACES = "王李张刘陈", ["重庆", "上海", "南京市", "北京", "长江大桥"]
@@ -37,7 +37,7 @@ def options(objective: Objective, **other: Any) -> PretrainOptions:
     return PretrainOptions(objective=objective, **{"save_every": 1000, **SIZES, **other})
 
 
-def run(texts: Path, out: Path, wanted: PretrainOptions, steps: int, **other: Any) -> Progress:
+def run(texts: Path, out: Path, wanted: PretrainOptions, steps: int, **other: Any) -> Report:
     """Pretrain for some steps."""
     words = None if wanted.objective == "lm" else WORDS
     return pretrain([texts], out, wanted, Budget(steps=steps), words=words, **other)

@@ -28,14 +28,7 @@ from spacy_flat.encoder.masking import Masking
 from spacy_flat.encoder.options import Budget, PretrainOptions
 from spacy_flat.encoder.recipes import Objective
 from spacy_flat.encoder.storage import WEIGHTS
-from spacy_flat.encoder.training import (
-    CHECKPOINTS,
-    RUN,
-    TENSORS,
-    Progress,
-    pretrain,
-    rate_share,
-)
+from spacy_flat.encoder.training import CHECKPOINTS, RUN, TENSORS, Report, pretrain, rate_share
 from spacy_flat.encoder.vocabulary import END, MARKS, MASK, START, UNKNOWN, Characters
 from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.util.files import locked
@@ -55,7 +48,7 @@ def _one_thread() -> Iterator[None]:
 
 
 def kill_at(step: int) -> object:
-    def tell(progress: Progress) -> None:
+    def tell(progress: Report) -> None:
         if progress.step == step:
             raise KilledError
 

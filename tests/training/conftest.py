@@ -10,6 +10,7 @@ import signal
 import socket
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import pytest
@@ -27,8 +28,7 @@ from wasabi.printer import Printer
 
 from spacy_flat.cli.train import pipeline_of
 from spacy_flat.nn.workers import Workers
-from spacy_flat.training.checkpoint import load
-from spacy_flat.training.loop import Interval, Run, train
+from spacy_flat.training.loop import Interval, PipelineTrainer, load, train
 from spacy_flat.training.parameters import parameters_of
 
 KINDS = ("ner", "tener", "pairs", "poems", "translations")
@@ -137,11 +137,12 @@ def run(
     workers: Workers = ALONE,
     interval: Interval = AT_EVALUATIONS,
     told: Callable[[int], object] = lambda _: None,
-) -> Run:
+    clock: Callable[[], float] = perf_counter,
+) -> PipelineTrainer:
     """Train as the command does. stop_before: the step at which the process dies, as it were."""
     saved = load(output) if resume and output is not None else None
     nlp = pipeline_of(config, saved, -1, Printer(no_print=True))
-    training = Run(nlp, output, config.interpolate(), saved, workers, interval)
+    training = PipelineTrainer(nlp, output, config.interpolate(), saved, workers, interval, clock)
 
     before_update = training.settings["before_update"]
 

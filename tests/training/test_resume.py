@@ -28,11 +28,10 @@ from spacy_flat.cli.train import keep_log, pipeline_of, saved_in
 from spacy_flat.nn.model import shim_of
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.nn.steps import LEFT_OUT, key
-from spacy_flat.training import loop
-from spacy_flat.training.checkpoint import CHECKPOINTS, OPTIMIZER, STATE, load
-from spacy_flat.training.loop import Interval
+from spacy_flat.training.loop import OPTIMIZER, Interval, PipelineTrainer, load
 from spacy_flat.training.parameters import load_optimizer, save_optimizer
 from spacy_flat.training.randomness import with_own_randomness
+from spacy_flat.training.trainer import CHECKPOINTS, STATE
 from spacy_flat.util.checkpoints import read_checkpoint, write_checkpoint
 from spacy_flat.util.files import locked
 
@@ -257,22 +256,22 @@ def test_checkpoints_between_evaluations(tmp_path: Path) -> None:
     assert resumed.progress.losses == whole.progress.losses
 
 
-def test_checkpoints_by_minutes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checkpoints_by_minutes(tmp_path: Path) -> None:
     now = [0.0]
-    monkeypatch.setattr(loop, "perf_counter", lambda: now[0])
 
     def pass_time(_: int) -> None:
         now[0] += 30.0
 
     config = make_config(tmp_path, "tener", eval_frequency=100, max_steps=5)
-    run(config, tmp_path / "out", interval=Interval(minutes=1.5), told=pass_time)
+    minutes = Interval(minutes=1.5)
+    run(config, tmp_path / "out", interval=minutes, told=pass_time, clock=lambda: now[0])
     names = sorted(path.name for path in (tmp_path / "out" / CHECKPOINTS).iterdir())
     assert names == ["000000001", "000000004"]
 
 
 def test_state_of_no_component(tmp_path: Path) -> None:
     config = make_config(tmp_path, "tener")
-    training = loop.Run(init_nlp(config), tmp_path / "out", config, None, ALONE, Interval())
+    training = PipelineTrainer(init_nlp(config), tmp_path / "out", config, None, ALONE, Interval())
     training.optimizer.nr_update[(10**9, "W")] = 1
     with pytest.raises(ValueError, match=r"F442.*1000000000"):
         list(training.steps())
@@ -518,7 +517,9 @@ def test_scores_of_numpy_are_saved(tmp_path: Path) -> None:
     def add_loss(step: int) -> None:
         training.progress.losses["other"] = np.float32(0.5)  # type: ignore[assignment]
 
-    training = loop.Run(init_nlp(config), tmp_path / "out", config, None, ALONE, Interval(steps=1))
+    training = PipelineTrainer(
+        init_nlp(config), tmp_path / "out", config, None, ALONE, Interval(steps=1)
+    )
     training.settings["before_update"] = lambda nlp, info: add_loss(info["step"])
     list(islice(training.steps(), 3))
     saved = load(tmp_path / "out")

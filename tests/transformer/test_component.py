@@ -470,7 +470,7 @@ def test_mean_of_the_last_four_layers(tmp_path: Path) -> None:
     start(nlp)
     bert = encoder(nlp).module.encoder
     pieces = nlp.get_pipe("transformer").model.attrs["featuriser"]  # type: ignore[attr-defined]
-    numbers = [pieces.begin, *pieces.pieces("上海").tolist(), pieces.end]
+    numbers = [pieces.begin, *pieces.keys("上海").tolist(), pieces.end]
     with torch.no_grad():
         hidden = bert(torch.tensor([numbers]), output_hidden_states=True).hidden_states
     assert len(hidden) == 7

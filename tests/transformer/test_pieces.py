@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_flat.transformer.options import CharacterTransformerOptions
-from spacy_flat.transformer.pieces import PieceFeaturiser, windows_of
+from spacy_flat.transformer.pieces import PieceFeaturiser, spread_windows
 
 from .conftest import WIDTH, make, save_encoder, start
 
@@ -33,7 +33,7 @@ def test_each_character_is_a_piece(tiny_bert: Path) -> None:
 
     tokenizer = AutoTokenizer.from_pretrained(tiny_bert)
     assert tokenizer.tokenize("2021 NBA\n") == ["2021", "nba"]
-    pieces = encoder_of(tiny_bert).pieces(ODD)
+    pieces = encoder_of(tiny_bert).keys(ODD)
     expected = [*"2021", "年", *"nba"]
     found = tokenizer.convert_ids_to_tokens(pieces.tolist())
     assert len(found) == len(ODD)
@@ -50,7 +50,7 @@ def test_encoder_is_saved(tiny_bert: Path) -> None:
     encoder = encoder_of(tiny_bert)
     again = PieceFeaturiser().from_bytes(encoder.to_bytes())
     assert again == encoder
-    assert again.pieces(ODD).tolist() == encoder.pieces(ODD).tolist()
+    assert again.keys(ODD).tolist() == encoder.keys(ODD).tolist()
 
 
 def test_a_character_of_several_pieces_is_unknown(tiny_bert: Path) -> None:
@@ -61,7 +61,7 @@ def test_a_character_of_several_pieces_is_unknown(tiny_bert: Path) -> None:
     vocabulary |= {"\u1100": len(vocabulary), "##\u1161": len(vocabulary) + 1}
     encoder = replace(encoder, tokenizer=json.dumps(tokenizer))
     assert len(encoder._tokenizer.encode("가", add_special_tokens=False).ids) == 2
-    assert encoder.pieces("가").tolist() == [encoder.unknown]
+    assert encoder.keys("가").tolist() == [encoder.unknown]
 
 
 def test_the_piece_before_a_word_is_no_character() -> None:
@@ -76,7 +76,7 @@ def test_the_piece_before_a_word_is_no_character() -> None:
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=unigram, **special)
     assert tokenizer.tokenize("上") == ["▁", "上"]
     encoder = PieceFeaturiser.of(tokenizer, "mine")
-    found = encoder.pieces("上海龘 上")
+    found = encoder.keys("上海龘 上")
     assert tokenizer.convert_ids_to_tokens(found.tolist()) == ["上", "▁海", "<unk>", "<unk>", "上"]
 
 
@@ -88,13 +88,13 @@ def test_settings_of_the_tokenizer_do_not_matter(tiny_bert: Path) -> None:
     tokenizer = Tokenizer.from_str(encoder.tokenizer)
     tokenizer.enable_padding(length=8)
     other = PieceFeaturiser(tokenizer.to_str(), encoder.begin, encoder.end, encoder.unknown)
-    assert other.pieces("上海").tolist() == encoder.pieces("上海").tolist()
+    assert other.keys("上海").tolist() == encoder.keys("上海").tolist()
 
 
 @given(st.integers(0, 2000), st.integers(1, 600), st.data())
 def test_windows_cover_a_text(length: int, width: int, data: Any) -> None:
     overlap = data.draw(st.integers(0, width // 2))
-    windows = windows_of(length, width, overlap)
+    windows = spread_windows([length], width, overlap)
     taken = [place for window in windows for place in range(window.first, window.last)]
     assert taken == list(range(length))
     for start_, end, first, last in windows:
@@ -109,19 +109,20 @@ def test_batches_hold_each_character_once(tiny_bert: Path) -> None:
     encoder = encoder_of(tiny_bert)
     texts = ["上海", "", "北京大学" * 30, "南", "重庆开业" * 9]
     options = CharacterTransformerOptions(window=20, overlap=8, batch_pieces=50)
-    flat = encoder.pieces("".join(texts))
-    batches = list(encoder.batches(texts, options))
+    flat = encoder.keys("".join(texts))
+    windows = spread_windows([len(text) for text in texts], options.window, options.overlap)
+    batches = list(encoder.batches("".join(texts), windows, options.batch_pieces))
     assert len(batches) > 3
     places = np.concatenate([batch.characters for batch in batches])
     assert sorted(places.tolist()) == list(range(len(flat)))
     for batch in batches:
-        assert batch.pieces.ravel()[batch.places].tolist() == flat[batch.characters].tolist()
-        assert (batch.pieces[:, 0] == encoder.begin).all()
+        assert batch.keys.ravel()[batch.places].tolist() == flat[batch.characters].tolist()
+        assert (batch.keys[:, 0] == encoder.begin).all()
         lengths = batch.present.sum(1)
-        assert (batch.pieces[np.arange(len(lengths)), lengths - 1] == encoder.end).all()
-        assert not batch.pieces[~batch.present].any()
+        assert (batch.keys[np.arange(len(lengths)), lengths - 1] == encoder.end).all()
+        assert not batch.keys[~batch.present].any()
         assert len(lengths) == 1 or (lengths.max() - 2) * len(lengths) <= 50
-    assert list(encoder.batches(["", ""], options)) == []
+    assert list(encoder.batches("", spread_windows([0, 0], 20, 8), 50)) == []
 
 
 @pytest.mark.parametrize("segmenter", ["char", "jieba"])
@@ -142,7 +143,7 @@ def test_long_text(tiny_bert: Path) -> None:
     text = ("王小明昨天去了上海李雷和韩梅梅住在北京" * 90)[:1500]
     (vectors,) = nlp(text)._.trf_data.model_output.last_hidden_state
     assert vectors.shape == (1500, WIDTH)
-    windows = windows_of(1500, 510, 128)
+    windows = spread_windows([1500], 510, 128)
     assert len(windows) == 4
     network = nlp.get_pipe("transformer").model  # type: ignore[attr-defined]
     for first, end, start_, last in windows:
@@ -216,7 +217,7 @@ def test_vocabulary_of_bert_beneath_an_albert(tmp_path: Path) -> None:
     transformer = nlp.get_pipe("transformer").model  # type: ignore[attr-defined]
     transformer.attrs["tokenizer_config"] = {"tokenizer_type": "bert"}
     start(nlp)
-    assert transformer.attrs["featuriser"].unknown not in transformer.attrs["featuriser"].pieces(
+    assert transformer.attrs["featuriser"].unknown not in transformer.attrs["featuriser"].keys(
         "上海"
     )
 

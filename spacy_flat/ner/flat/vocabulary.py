@@ -12,8 +12,6 @@ from ...text.vocabulary import (
     Pretrained,
     add_counts,
     batches_of_texts,
-    count_bigrams,
-    count_characters,
 )
 from ...vectors import VectorSource
 from .gazetteer import Gazetteer
@@ -49,18 +47,8 @@ def build_vocabulary(
     if options.gazetteer_rate > 0:
         gazetteer = Gazetteer.build(mentions, lexicon)
         name_types = lexicon.declare_types(labels)
-    chars = Column.build(
-        count_characters(texts, options.normalise_numbers),
-        options.char_min_freq,
-        Pretrained.of_characters(char_vectors, 1, options, options.normalise_numbers),
-        options,
-    )
-    bigrams = Column.build(
-        count_bigrams(texts, options.normalise_numbers),
-        options.bigram_min_freq,
-        Pretrained.of_characters(bigram_vectors, 2, options, options.normalise_numbers),
-        options,
-    )
+    chars = Column.of_characters(texts, char_vectors, options)
+    bigrams = Column.of_bigrams(texts, bigram_vectors, options)
     words = Column.build(
         _count_words(texts, lexicon),
         options.word_min_freq,

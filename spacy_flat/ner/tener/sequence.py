@@ -3,14 +3,14 @@
 Shapes: B segments, C units, W distinct words, S characters of a word.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import srsly
 
 from ...text.batches import SegmentFeaturiser, group_by_cost
-from ...text.hashing import Hashes, hash_bigrams, hash_characters, hash_words
+from ...text.hashing import hash_bigrams, hash_characters, hash_words
 from ...text.padding import padding, take
 from ...text.segments import Segment
 from ...text.units import Ints, Unit, Units
@@ -107,7 +107,7 @@ class _FlatWords:
         self.n_units = np.array([part.end - part.start for part in segments], dtype=np.int64)
         self.starts = np.cumsum(self.n_units) - self.n_units
         words = list(numbers)
-        self.words = featuriser.words.look_up(hash_word_forms(words, featuriser.options))
+        self.words = featuriser.words.look_up(hash_words(words, featuriser.options))
         self.cases = np.array([case_of(word) for word in words], dtype=np.int64)
         spellings = [word[:LONGEST_SPELLING] for word in words]
         codes = hash_characters("".join(spellings), featuriser.options.normalise_numbers)
@@ -133,13 +133,6 @@ class _FlatWords:
             spellings=take(self.chars, char_places, spelled),
             n_spelled=n_spelled,
         )
-
-
-def hash_word_forms(words: Iterable[str], options: SequenceOptions) -> Hashes:
-    """[N] codes of words, in the form in which they are looked up."""
-    return hash_words(
-        words, lower_case=options.lower_case, normalise_numbers=options.normalise_numbers
-    )
 
 
 def case_of(word: str) -> int:

@@ -7,10 +7,6 @@ from ...text.units import Units
 from ...text.vocabulary import (
     Column,
     KeyIndex,
-    Pretrained,
-    count_bigrams,
-    count_characters,
-    count_words,
 )
 from ...vectors import VectorSource
 from .options import SequenceOptions
@@ -38,30 +34,13 @@ def build_vocabulary(
     """
     none = KeyIndex.empty()
     characters = [text.text for text in texts]
-    digits = options.normalise_numbers
-    chars = Column.build(
-        count_characters(characters, digits),
-        options.char_min_freq,
-        Pretrained.of_characters(char_vectors, 1, options, digits),
-        options,
-    )
+    chars = Column.of_characters(characters, char_vectors, options)
     if options.unit == "token":
-        form = {"lower_case": options.lower_case, "normalise_numbers": digits}
-        counted = (word for text in texts for word in text.strings(0, len(text)))
-        words = Column.build(
-            count_words(counted, **form),
-            options.word_min_freq,
-            Pretrained.of_words(word_vectors, options, **form),
-            options,
-        )
+        strings = (word for text in texts for word in text.strings(0, len(text)))
+        words = Column.of_words(strings, word_vectors, options)
         featuriser = SequenceFeaturiser(options, chars.index, none, words.index)
         return Vocabulary(featuriser, {"words": words})
-    bigrams = Column.build(
-        count_bigrams(characters, digits),
-        options.bigram_min_freq,
-        Pretrained.of_characters(bigram_vectors, 2, options, digits),
-        options,
-    )
+    bigrams = Column.of_bigrams(characters, bigram_vectors, options)
     featuriser = SequenceFeaturiser(options, chars.index, bigrams.index, none)
     used = {"chars": options.characters, "bigrams": options.bigrams}
     columns = {"chars": chars, "bigrams": bigrams}
