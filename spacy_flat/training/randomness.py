@@ -13,7 +13,7 @@ T = TypeVar("T")
 def random_state() -> dict[str, Any]:
     """The states of Python, NumPy and torch, as plain data. (CuPy gives none.)"""
     version, numbers, gauss = random.getstate()
-    numpy: dict[str, Any] = np.random.get_state(legacy=False)  # type: ignore[assignment]
+    numpy: dict[str, Any] = np.random.get_state(legacy=False)
     key = numpy["state"]["key"].tolist()
     # To ask for the states of GPUs would start to use them.
     is_used = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
