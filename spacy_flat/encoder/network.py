@@ -6,7 +6,7 @@ U units of them.
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -15,8 +15,10 @@ from ..nn.attention import dot_product_attention
 from ..nn.dropout import Dropout
 from ..nn.windows import read_windows
 from ..text.units import Ints
-from ..text.windows import WindowBatch
 from .recipes import Network
+
+if TYPE_CHECKING:  # networks import no thinc
+    from ..text.windows import WindowBatch
 
 EPSILON = 1e-12  # of the normalisation, as BERT has it
 WIDEST_EMBEDDING = 192  # that LSTMs read
@@ -199,7 +201,7 @@ class Encoder(nn.Module):
             return torch.cat(outputs, dim=2)
         return torch.stack(outputs).mean(0)
 
-    def of_characters(self, batches: Iterable[WindowBatch], n: int) -> Tensor:
+    def of_characters(self, batches: "Iterable[WindowBatch]", n: int) -> Tensor:
         """[n, width] vectors of the characters of all texts."""
         return read_windows(self, batches, n, self.width, next(self.parameters()).device)
 

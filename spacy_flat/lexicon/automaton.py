@@ -13,31 +13,30 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from daachorse import CharwiseDoubleArrayAhoCorasick
 
-# Characters searched at a time, and the longest possible word. The matches of one piece are Python
-# tuples before they are an array: pieces bound their memory (some MB) whatever the text's length.
-# In much smaller pieces two automata, taking turns, would push each other out of the processor's
-# cache.
+# Characters searched at a time, and the longest possible word. Matches are Python tuples before
+# they become an array: pieces bound their memory. With much smaller pieces two automata would evict
+# each other from the processor's cache.
 PIECE = 32768
 
 
 @dataclass(frozen=True)
 class Automaton:
-    """The searchable form of the words with the ids first, first + 1, …"""
+    """Finds the words with the ids first, first + 1, …"""
 
     matcher: CharwiseDoubleArrayAhoCorasick
     first: int
 
     @classmethod
     def build(cls, words: list[str], first: int) -> Automaton:
-        """Build the automaton of words, which must be distinct and not empty."""
-        # Here, so that importing the package, as every spaCy command does, stays light.
+        """words: distinct and not empty."""
+        # Imported here, as every spaCy command imports the package.
         from daachorse import CharwiseDoubleArrayAhoCorasick
 
         return cls(CharwiseDoubleArrayAhoCorasick(words), first)
 
     @classmethod
     def load(cls, data: bytes, first: int) -> Automaton:
-        """What `save` gave. Raises ValueError for data that is no automaton."""
+        """Load from `save`. Raises ValueError for damaged data."""
         from daachorse import CharwiseDoubleArrayAhoCorasick
 
         return cls(CharwiseDoubleArrayAhoCorasick.deserialize(data), first)
@@ -46,7 +45,7 @@ class Automaton:
         return self.matcher.serialize()
 
     def index(self, word: str) -> int:
-        """The id of a word, -1 if it is not here."""
+        """The id of a word, or -1."""
         for start, end, pattern in self.matcher.find_overlapping(word):
             if end - start == len(word):
                 return self.first + pattern
@@ -56,10 +55,9 @@ class Automaton:
 def find_all(
     automata: Sequence[Automaton], text: str, longest: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    """Find every occurrence of every word in a text.
+    """Starts, lengths and ids of all occurrences of words, [M], sorted by (start, length).
 
-    longest: characters of the longest word. Neighbouring pieces overlap by one less.
-    Returns starts (characters), lengths and word ids, each [M], sorted by (start, length).
+    longest: characters of the longest word. Pieces overlap by one less.
     """
     starts = [np.zeros(0, np.int64)]
     lengths = [np.zeros(0, np.int32)]
@@ -73,22 +71,19 @@ def find_all(
 
 
 def _find_piece(automata: Sequence[Automaton], piece: str) -> NDArray[np.int32]:
-    """Start, end and word id of the matches that start in a piece's first PIECE characters, [M, 3].
-
-    Sorted by (start, end).
-    """
+    """Start, end and id of the matches that start in the first PIECE characters, [M, 3], sorted."""
     found = [_rows(automaton, piece) for automaton in automata]
     rows = np.concatenate(found) if found else np.zeros((0, 3), np.int32)
     # 16 bits hold the offsets in a piece with its overlap, and sort fastest.
     start, end = rows[:, :2].astype(np.uint16).T
     # One automaton's matches come sorted by end, and the sort is stable.
     rows = rows.take(np.lexsort((end, start) if len(found) > 1 else (start,)), axis=0)
-    # What starts beyond belongs to the next piece.
+    # The others belong to the next piece.
     return rows[: np.searchsorted(rows[:, 0], PIECE)]
 
 
 def _rows(automaton: Automaton, piece: str) -> NDArray[np.int32]:
-    """Start, end and word id of all matches in a piece, [M, 3]."""
+    """Start, end and id of all matches in a piece, [M, 3]."""
     found = automaton.matcher.find_overlapping(piece)
     # Flat, since numpy reads numbers several times as fast as tuples of them.
     rows = np.fromiter(chain.from_iterable(found), np.int32, 3 * len(found)).reshape(-1, 3)

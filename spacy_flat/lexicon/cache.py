@@ -12,11 +12,8 @@ from .lexicon import Lexicon
 
 
 def cached(source: Path, settings: object, make: Callable[[], Lexicon]) -> Lexicon:
-    """The lexicon that `make` builds from a file with these settings, or its copy in the cache.
-
-    Ignores a cache that is damaged or can't be written.
-    """
-    # Another version may clean words differently, or can't read the automata.
+    """The lexicon that `make` builds from a file with these settings, or its cached copy. Ignores a
+    cache that is damaged or can't be written."""
     versions = __version__, version("daachorse")
     key = blake2b(source.read_bytes() + repr((settings, versions)).encode(), digest_size=16)
     try:

@@ -18,14 +18,13 @@ COLUMNS = ("offsets", "lengths", "frequencies", "types", "origins", "alive")
 
 @dataclass(frozen=True)
 class Content:
-    """All that changes with the words. Immutable: every change makes a new one.
+    """The immutable content of a lexicon. Every change makes a new one.
 
-    The columns have one row per word id, [N], including removed words, whose `alive` is false.
-    Type 0 is "", unknown.
+    The columns have one row per id, [N], including removed words. Type 0 is "", unknown.
     """
 
-    text: bytes  # UTF-8 of all words, one after the other
-    offsets: Int32s  # [N + 1] bytes: where each word begins in `text`, and where the last ends
+    text: bytes  # UTF-8 of all words
+    offsets: Int32s  # [N + 1] where words begin in `text`, in bytes, and where the last ends
     lengths: Int32s
     frequencies: Float32s
     types: Int32s
@@ -33,8 +32,8 @@ class Content:
     alive: NDArray[np.bool_]
     type_names: tuple[str, ...]
     origin_names: tuple[str, ...]
-    automata: tuple[Automaton, ...]  # one of the first words, one of all words added since
-    dropped: Mapping[str, int]  # words left out, by reason
+    automata: tuple[Automaton, ...]  # of the first words, and of all added since
+    dropped: Mapping[str, int]  # omitted words, by reason
 
     def __post_init__(self) -> None:
         for name in COLUMNS:
@@ -46,18 +45,18 @@ class Content:
 
     @cached_property
     def longest(self) -> int:
-        """Characters of the longest word, removed ones included; 1 where there is none."""
+        """Characters of the longest word, removed ones included; 1 without words."""
         return int(self.lengths.max(initial=1))
 
     def word(self, id: int) -> str:
         return self.text[self.offsets[id] : self.offsets[id + 1]].decode("utf-8")
 
     def index(self, word: str) -> int:
-        """The id of a word, removed or not; -1 if it was never here."""
+        """The id of a word, removed or not, or -1."""
         return max((automaton.index(word) for automaton in self.automata), default=-1)
 
     def append(self, new: dict[str, Entry]) -> "Content":
-        """Give new words the ids at the end."""
+        """Add new words at the end."""
         if not new:
             return self
         encoded = [word.encode("utf-8") for word in new]
@@ -83,7 +82,7 @@ class Content:
         )
 
     def overwrite(self, entries: dict[int, Entry]) -> "Content":
-        """Update the words with these ids from new entries, and bring removed ones back."""
+        """Update words by id, and bring back removed ones."""
         if not entries:
             return self
         ids = np.array(list(entries), np.int32)
@@ -94,7 +93,7 @@ class Content:
         type_names, new_types = _indices(self.type_names, [entry.type for entry in given])
         origin_names, new_origins = _indices(self.origin_names, [entry.origin for entry in given])
         new_frequencies = np.array([entry.frequency for entry in given], np.float32)
-        # A removed word starts anew. Any other keeps what its new entry does not say.
+        # Words that were not removed keep what the new entry leaves open.
         removed = ~alive[ids]
         keep_frequency = (new_frequencies == UNKNOWN_FREQUENCY) & ~removed
         keep_type = (new_types == 0) & ~removed
@@ -113,11 +112,8 @@ class Content:
         )
 
     def _extend(self, new: list[str]) -> tuple[Automaton, ...]:
-        """The automata with new words.
-
-        An automaton cannot grow, and a big one takes seconds to build. So the first words keep
-        theirs, and only the one of all words added since is built again.
-        """
+        """The automata with new words. An automaton can't grow, and a big one takes seconds to
+        build, so only the one of the added words is rebuilt."""
         if not self.automata:
             return (Automaton.build(new, first=0),)
         base, *later = self.automata
@@ -127,7 +123,7 @@ class Content:
 
 
 def _indices(names: tuple[str, ...], given: list[str]) -> tuple[tuple[str, ...], Int32s]:
-    """The names extended by the given ones that are new, and the index of each given one."""
+    """The names with new ones, and the index of each given one."""
     index = {name: number for number, name in enumerate(names)}
     numbers = [index.setdefault(name, len(index)) for name in given]
     return tuple(index), np.array(numbers, np.int32)

@@ -11,9 +11,9 @@ _TEXTS_AT_ONCE = 2000
 
 
 def character_coverage(lexicon: Lexicon, texts: Iterable[str]) -> float:
-    """The share of the texts' characters that are in some word of the lexicon, 0 to 1.
+    """The share of characters that are in a word of the lexicon; 0 without characters.
 
-    0 without any character. Raises TypeError (F028) for texts that are no strings.
+    Raises TypeError (F028) for texts that aren't strings.
     """
     remaining = iter(texts)
     covered = total = 0
@@ -24,11 +24,11 @@ def character_coverage(lexicon: Lexicon, texts: Iterable[str]) -> float:
 
 
 def _covered(lexicon: Lexicon, texts: Sequence[str]) -> int:
-    """How many characters are in some word."""
+    """The number of characters that are in a word."""
     matches = lexicon.match(texts)
     sizes = np.array([len(text) for text in texts], dtype=np.int64)
-    firsts = np.cumsum(sizes) - sizes  # where each text begins among all characters
-    # Each word opens at its start and closes at its end: open words are counted by a running sum.
+    firsts = np.cumsum(sizes) - sizes
+    # +1 where a word starts, -1 where it ends: the running sum counts open words.
     changes = np.zeros(int(sizes.sum()) + 1, dtype=np.int64)
     np.add.at(changes, firsts[matches.texts] + matches.starts, 1)
     np.add.at(changes, firsts[matches.texts] + matches.ends, -1)
@@ -36,10 +36,9 @@ def _covered(lexicon: Lexicon, texts: Sequence[str]) -> int:
 
 
 def entity_coverage(lexicon: Lexicon, entities: Iterable[str]) -> float:
-    """The share of the entities' texts that are words of the lexicon, 0 to 1.
+    """The share of entity texts, with repetitions, that are words of the lexicon; 0 without any.
 
-    A text that is given several times counts as often. 0 without any entity. Raises TypeError
-    (F028) for entities that are no strings.
+    Raises TypeError (F028) for entities that aren't strings.
     """
     known = [lexicon.index(entity) >= 0 for entity in entities]
     return sum(known) / len(known) if known else 0.0

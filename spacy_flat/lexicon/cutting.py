@@ -17,15 +17,12 @@ _ALPHANUMERIC = frozenset(ascii_letters + digits)
 
 
 def longest_match(lexicon: Lexicon) -> Cut:
-    """Cut from left to right, always at the longest word that starts here.
-
-    Where none does, a run of ASCII letters and digits is a unit, and so is any other character.
-    White space is left out.
-    """
+    """Cut from left to right into the longest words; otherwise into runs of ASCII letters and
+    digits, and single characters. Omits white space."""
 
     def cut(texts: Sequence[str]) -> Iterator[list[str]]:
         for text, words in _words(lexicon, texts):
-            # Of several that start at a place the longest comes last and stays.
+            # Of words with the same start the longest comes last.
             yield list(_units(text, {start: end for start, end, _ in words}))
 
     return cut
@@ -34,7 +31,7 @@ def longest_match(lexicon: Lexicon) -> Cut:
 def _words(
     lexicon: Lexicon, texts: Sequence[str]
 ) -> Iterator[tuple[str, list[tuple[int, int, int]]]]:
-    """Each text, as the lexicon reads it, and start, end and id of the words in it, sorted."""
+    """Each normalised text, and start, end and id of the words in it, sorted."""
     texts = [lexicon.normalise(text) for text in texts]
     matches = lexicon.match(texts)
     columns = matches.starts.tolist(), matches.ends.tolist(), matches.words.tolist()
@@ -58,11 +55,11 @@ def _units(text: str, longest: dict[int, int]) -> Iterator[str]:
 
 
 def most_probable(lexicon: Lexicon) -> Cut:
-    """Cut at the most probable path by word frequency, as jieba does without its hidden Markov
-    model, over the words of this lexicon, whatever characters they have.
+    """Cut along the most probable path by word frequency, as jieba does without its hidden Markov
+    model, but with the words of this lexicon. Omits white space.
 
-    The frequencies of single characters are jieba's. A word without a frequency gets the least one
-    at which it is preferred to its characters. White space is left out.
+    The frequencies of single characters are jieba's. A word without a frequency gets the lowest
+    that makes it more probable than its characters.
     """
     singles = {entry.word: entry.frequency for entry in jieba_words() if len(entry.word) == 1}
     frequencies = lexicon.frequencies.astype(np.float64)
@@ -70,13 +67,13 @@ def most_probable(lexicon: Lexicon) -> Cut:
     for id in np.flatnonzero(frequencies < 0).tolist():
         apart = total * math.prod([singles.get(char, 1) / total for char in lexicon.word(id)])
         frequencies[id] = math.floor(apart) + 1
-    with np.errstate(divide="ignore"):  # as jieba, which never takes a word of frequency 0
+    with np.errstate(divide="ignore"):  # like jieba, which never uses a word of frequency 0
         logs = np.log(frequencies / total).tolist()
     log_singles = {char: math.log((count or 1) / total) for char, count in singles.items()}
     log_unknown = -math.log(total)
 
     def path(text: str, words: list[tuple[int, int, int]]) -> Iterator[str]:
-        # Of each character the units that start there, as jieba's `calc` wants them.
+        # For each character the log-probability and end of the units that start there.
         choices = [[(log_singles.get(char, log_unknown), end)] for end, char in enumerate(text, 1)]
         for start, end, word in words:
             choices[start].append((logs[word], end))

@@ -8,11 +8,8 @@ _FULL_WIDTH = re.compile("[\u3000\uff01-\uff5e]")
 
 
 def fold_full_width(text: str) -> str:
-    """Take Ａ for A, １ for 1, ， for a comma and the ideographic space for the plain one.
-
-    Each character stays one character (U+FF01–U+FF5E to U+0021–U+007E, U+3000 to U+0020), so that
-    offsets stay valid, as they would not with Unicode's NFKC.
-    """
+    """Map full-width characters (U+FF01–U+FF5E, U+3000) to ASCII. Unlike with NFKC, each stays one
+    character, so offsets stay valid."""
     if not _FULL_WIDTH.search(text):
         return text
     # An array, since str.translate is ten times as slow on Chinese text.

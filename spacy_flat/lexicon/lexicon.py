@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors, Warnings
+from ..util.files import replacing
 from ..vectors.table import FLOAT32_MAX
 from . import storage
 from .automaton import PIECE, find_all
@@ -23,22 +24,19 @@ from .content import EMPTY, Content, Float32s, Int32s
 from .full_width import fold_full_width
 from .sources import UNKNOWN_FREQUENCY, Entry, read_words
 
-# Stands between the texts of one search, so no word may contain it.
+# Separates the texts of one search, so no word may contain it.
 SEPARATOR = "\0"
 _UNSEARCHABLE = re.compile(f"[{SEPARATOR}\ud800-\udfff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
-# This frequency and all above it are in the last band.
-TOP_FREQUENCY = 1e6
+TOP_FREQUENCY = 1e6  # from here on in the last band
 
 
 @dataclass(frozen=True)
 class Matches:
-    """M occurrences of words in texts, sorted by (text, start, end). Each array is int32 [M].
+    """M occurrences of words in texts, sorted by (text, start, end), as int32 arrays [M].
 
-    texts: index into the texts given.
-    starts, ends: characters of that text, end exclusive.
-    words: word ids.
+    texts: indices of the texts. starts, ends: characters of the text. words: ids.
     """
 
     texts: Int32s
@@ -53,20 +51,17 @@ class Matches:
 class Lexicon:
     """Words with ids 0, 1, …, their properties, and all their occurrences in texts.
 
-    entries: the words in the order of their ids; `itertools.chain` merges sources. Of equal words
-        the first counts.
-    full_width: treat full-width forms (Ａ, １, the ideographic space) as their plain forms, in
-        words and in texts.
-    min_length: characters. Shorter words are left out, and so are those of more than 32,768
-        characters. Surrounding white space is not part of a word.
+    entries: the words in the order of their ids. Of equal words the first counts.
+    full_width: treat full-width forms (Ａ, １, the ideographic space) as plain ones.
+    min_length: characters. Omits shorter words, and those of more than 32,768 characters.
+        Surrounding white space is stripped.
 
-    Ids are stable: words added later get new ids at the end, and a removed word keeps its id
-    without matching until it is added again. The lexicon can be changed while other threads search
-    it: a search sees all of a change or none of it. The columns are read-only arrays [N] of all ids
-    ever given. Read them after `match`, so that they include every id that it found.
+    Ids are stable: new words get new ids at the end, and a removed word keeps its id. Other threads
+    may search while the lexicon changes: a search sees all of a change or none of it. The columns
+    are read-only arrays [N] of all ids. Read them after `match`, so that they cover what it found.
 
-    Raises ValueError for an impossible min_length (F341) or frequency (F021), TypeError for entries
-    that are none (F029).
+    Raises ValueError for an impossible min_length (F341) or frequency (F021), TypeError (F029) for
+    other entries.
     """
 
     def __init__(
@@ -84,14 +79,12 @@ class Lexicon:
         self.full_width = full_width
         self.min_length = min_length
         self._lock = Lock()
-        self._advised: Sequence[str] | None = None  # types, where no others may be added
+        self._advised: Sequence[str] | None = None  # types, if no others may be added
         self._content = EMPTY
         self._insert(entries, update=False)
 
-    # What is in it
-
     def __len__(self) -> int:
-        """Number of words, not counting removed ones."""
+        """Number of words, without removed ones."""
         return int(self._content.alive.sum())
 
     def __iter__(self) -> Iterator[str]:
@@ -104,24 +97,19 @@ class Lexicon:
 
     @property
     def size(self) -> int:
-        """Number of ids given so far, N, including those of removed words."""
+        """Number of ids, N, including those of removed words."""
         return self._content.size
 
     def word(self, id: int) -> str:
-        """The word with an id, also if it was removed.
-
-        Raises IndexError (F027) where there is none.
-        """
+        """The word with an id, removed or not. Raises IndexError (F027) for an unknown id."""
         content = self._content
         if not (isinstance(id, int | np.integer) and 0 <= id < content.size):
             raise IndexError(Errors.F027.format(id=id, size=content.size))
         return content.word(int(id))
 
     def index(self, word: str) -> int:
-        """The id of a word, -1 if it is not in the lexicon.
-
-        Raises TypeError (F028) for what is no string.
-        """
+        """The id of a word, -1 if it isn't in the lexicon. Raises TypeError (F028) for other types
+        than strings."""
         if not isinstance(word, str):
             raise _no_string(word)
         content = self._content
@@ -136,7 +124,7 @@ class Lexicon:
 
     @property
     def frequencies(self) -> Float32s:
-        """Frequency of each word as its source gives it, [N]; -1 where unknown."""
+        """Frequency of each word in its source, [N]; -1 if unknown."""
         return self._content.frequencies
 
     @property
@@ -146,7 +134,7 @@ class Lexicon:
 
     @property
     def type_names(self) -> tuple[str, ...]:
-        """All known types of words, "" (unknown) first."""
+        """All types of words, "" (unknown) first."""
         return self._content.type_names
 
     @property
@@ -161,24 +149,18 @@ class Lexicon:
 
     @property
     def alive(self) -> NDArray[np.bool_]:
-        """Whether each word can match, [N]: false for removed words."""
+        """False for removed words, [N]."""
         return self._content.alive
 
     @property
     def dropped(self) -> dict[str, int]:
-        """How many words have been left out so far, by reason.
-
-        The reasons are "duplicate", "empty", "short", "long", and "invalid" for words with NUL or a
-        surrogate.
-        """
+        """How many words were omitted, by reason: "duplicate", "empty", "short", "long", and
+        "invalid" for words with NUL or a surrogate."""
         return dict(self._content.dropped)
 
     def frequency_bands(self, n: int = 8) -> NDArray[np.int8]:
-        """Frequencies in n bands, [N]: 0 unknown, 1 to n - 1 from rare to frequent.
-
-        The bands are equal steps of the logarithm up to a fixed top of a million, so that a word's
-        band does not depend on the other words. Raises ValueError (F341) for n outside 2 to 127.
-        """
+        """Frequencies in n bands, [N]: 0 unknown, 1 to n - 1 from rare to frequent, in equal steps
+        of the logarithm up to a million. Raises ValueError (F341) for n outside 2 to 127."""
         if not (isinstance(n, int) and 2 <= n <= 127):
             words = {"name": "n", "value": n, "wanted": "a whole number from 2 to 127"}
             raise ValueError(Errors.F341.format(**words))
@@ -187,17 +169,14 @@ class Lexicon:
         bands = 1 + np.minimum(share * (n - 1), n - 2)
         return np.where(frequencies < 0, 0, bands).astype(np.int8)
 
-    # Where it occurs
-
     def normalise(self, text: str) -> str:
-        """A text as words are searched for in it: with `full_width`, in its plain forms."""
+        """The form in which a text is searched."""
         return fold_full_width(text) if self.full_width else text
 
     def match(self, texts: Sequence[str]) -> Matches:
-        """Find all occurrences of all words, including overlapping ones.
+        """Find all occurrences of all words, including overlapping ones, in one pass.
 
-        Takes one pass over the texts, and memory for their characters and the matches.
-        Raises TypeError where the texts are not a list (F026) of strings (F028).
+        Raises TypeError unless the texts are a list (F026) of strings (F028).
         """
         texts = _strings(texts)
         content = self._content
@@ -216,8 +195,6 @@ class Lexicon:
         numbers = np.repeat(np.arange(len(texts), dtype=np.int32), counts)
         return Matches(numbers, local, local + lengths, words)
 
-    # Changes
-
     def add(
         self,
         words: Iterable[str],
@@ -227,14 +204,14 @@ class Lexicon:
     ) -> int:
         """Add words, which the next `match` finds. Returns how many are new.
 
-        A word that is already there takes the new origin, and the type and frequency where they are
-        given. A removed word comes back with its old id. Add many words in one call: each call
-        builds the automaton of all added words again.
+        A known word takes the new origin, and a given type and frequency. A removed word comes back
+        with its old id. Add many words in one call: each call rebuilds the automaton of all added
+        words.
 
-        Warns (W001) of words that are empty, too short, too long or cannot be searched for. Raises
-        TypeError where the words are not a list (F026) of strings (F028) or type and origin are no
-        strings (F038), ValueError for an impossible frequency (F021) and, in the lexicon of a
-        trained pipeline, for a type that its network does not know (F044).
+        Warns (W001) of words that are empty, too short, too long or can't be searched for. Raises
+        TypeError unless the words are a list (F026) of strings (F028) and type and origin strings
+        (F038), ValueError for an impossible frequency (F021) and, in the lexicon of a trained
+        pipeline, for a type that its network doesn't know (F044).
         """
         self._check_type(type)
         _check_name("origin", origin)
@@ -247,10 +224,8 @@ class Lexicon:
     def update(self, path: str | Path, *, type: str = "", skip_bad: bool = False) -> int:
         """Add the words of a file (see `read_words`). Returns how many are new.
 
-        A word that is already there takes the file as its origin, and its frequency and type where
-        the file gives them. Warns as `add`. Raises TypeError for what is no path (F039) and a type
-        that is no string (F038), ValueError for one that the network of a trained pipeline does
-        not know (F044); otherwise as `read_words`.
+        A known word takes the file as its origin, and a given type and frequency. Raises TypeError
+        (F039) for other types than paths; otherwise warns and raises as `add` and `read_words`.
         """
         if not isinstance(path, str | os.PathLike):
             raise TypeError(Errors.F039.format(value=_short(path)))
@@ -261,10 +236,9 @@ class Lexicon:
         return count
 
     def remove(self, words: Iterable[str]) -> int:
-        """Remove words, which the next `match` no longer finds. Returns how many were there.
+        """Remove words. They keep their ids. Returns how many were known.
 
-        They keep their ids. Raises TypeError where the words are not a list (F026) of strings
-        (F028).
+        Raises TypeError unless the words are a list (F026) of strings (F028).
         """
         words = _strings(words)
         with self._lock:
@@ -275,9 +249,9 @@ class Lexicon:
         return len(ids)
 
     def declare_types(self, types: Sequence[str]) -> list[int]:
-        """Add to the known types, before any word has them. Returns their indices in `type_names`.
+        """Add types before any word has them. Returns their indices in `type_names`.
 
-        Raises TypeError where the types are not a list (F026) of strings (F028).
+        Raises TypeError unless the types are a list (F026) of strings (F028).
         """
         types = _strings(types)
         with self._lock:
@@ -286,8 +260,7 @@ class Lexicon:
         return [self.type_names.index(type) for type in types]
 
     def close_types(self, advised: Sequence[str]) -> None:
-        """Let `add` and `update` refuse a type that is not known by now. Their error names those
-        that are advised."""
+        """Make `add` and `update` refuse new types. Their error names the advised ones."""
         self._advised = advised
 
     def _check_type(self, type: object) -> None:
@@ -297,7 +270,7 @@ class Lexicon:
             raise ValueError(Errors.F044.format(type=type, known=known))
 
     def select(self, ids: Sequence[int] | NDArray[np.integer]) -> "Lexicon":
-        """A lexicon of the words with these ids, which get the ids 0, 1, … in this order.
+        """A lexicon of the words with these ids, which get the ids 0, 1, …
 
         Types keep their numbers, and removed words stay removed.
         """
@@ -318,9 +291,9 @@ class Lexicon:
         )
 
     def _insert(self, entries: Iterable[Entry], update: bool) -> tuple[int, dict[str, list[str]]]:
-        """Put entries in, and with `update` also into words already there.
+        """Insert entries, with `update` also those of known words.
 
-        Returns how many words are new, and those that cannot be words, by fault.
+        Returns how many words are new, and the words that can't be inserted, by fault.
         """
         with self._lock:
             content = self._content
@@ -352,7 +325,7 @@ class Lexicon:
         return len(new) + len(revived), faulty
 
     def _fault(self, word: str) -> str | None:
-        """Why a word is left out, None if it is not."""
+        """Why a word is omitted, if it is."""
         if not word:
             return "empty"
         if len(word) < self.min_length:
@@ -364,7 +337,7 @@ class Lexicon:
         return None
 
     def _warn(self, faulty: Mapping[str, Sequence[str]]) -> None:
-        """Warn the caller of the caller of words left out (W001)."""
+        """Warn (W001) the caller's caller of omitted words."""
         if not faulty:
             return
         faults = "; ".join(
@@ -375,37 +348,32 @@ class Lexicon:
         message = Warnings.W001.format(faults=faults, shortest=self.min_length, longest=PIECE)
         warnings.warn(message, stacklevel=3)
 
-    # Saving and loading
-
     def to_bytes(self) -> bytes:
-        """The lexicon as bytes: a header (JSON) and the arrays (safetensors)."""
+        """A header (JSON) and the arrays (safetensors)."""
         return storage.to_bytes(self._content, self._settings)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Lexicon":
-        """What `to_bytes` gave.
-
-        Raises ValueError for damaged data (F024) and for another version's format (F025).
-        """
+        """Load from `to_bytes`. Raises ValueError for damaged data (F024) and for another version's
+        format (F025)."""
         return cls._restore(*storage.from_bytes(data))
 
     def to_disk(self, path: str | Path) -> None:
-        """Write a folder with one file, `lexicon.bin`, which holds what `to_bytes` gives.
-
-        Where writing fails, a lexicon that was there before is kept.
-        """
-        storage.to_disk(Path(path), self._content, self._settings)
+        """Write a folder with the file `lexicon.bin`. If writing fails, an older one is kept."""
+        with replacing(Path(path) / storage.FILE) as temporary:
+            temporary.write_bytes(self.to_bytes())
 
     @classmethod
     def from_disk(cls, path: str | Path) -> "Lexicon":
-        """Read what `to_disk` wrote.
-
-        Raises FileNotFoundError (F023) where there is none; otherwise as `from_bytes`.
-        """
-        return cls._restore(*storage.from_disk(Path(path)))
+        """Load from `to_disk`. Raises FileNotFoundError (F023) if the file is missing; otherwise as
+        `from_bytes`."""
+        file = Path(path) / storage.FILE
+        if not file.is_file():
+            raise FileNotFoundError(Errors.F023.format(path=path, file=storage.FILE))
+        return cls.from_bytes(file.read_bytes())
 
     def __copy__(self) -> "Lexicon":
-        return self._restore(self._content, self._settings)  # content never changes, it is replaced
+        return self._restore(self._content, self._settings)  # content is immutable
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Lexicon.from_bytes, (self.to_bytes(),)
@@ -422,14 +390,13 @@ class Lexicon:
 
 
 def check_lexicon(lexicon: object) -> None:
-    """Raise TypeError (F041) for what is neither a lexicon nor None."""
+    """Raise TypeError (F041) for anything but a lexicon or None."""
     if not isinstance(lexicon, Lexicon | None):
         raise TypeError(Errors.F041.format(value=_short(lexicon)))
 
 
 def _strings(values: Iterable[str]) -> list[str]:
-    """The values as a list. Raises TypeError where they are not several (F026) strings (F028)."""
-    # A string is an iterable of strings, its characters, which nobody means.
+    """The values as a list. Raises TypeError unless they are a list (F026) of strings (F028)."""
     if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
         raise TypeError(Errors.F026.format(value=_short(values)))
     found = list(values)
@@ -444,7 +411,7 @@ def _no_string(value: object) -> TypeError:
 
 
 def _check(entry: Entry) -> None:
-    """Raise TypeError (F029) for what is no entry, ValueError (F021) for its frequency."""
+    """Raise TypeError (F029) or ValueError (F021) for a bad entry."""
     if not (
         isinstance(entry, Entry)
         and isinstance(entry.word, str)
@@ -460,12 +427,11 @@ def _check(entry: Entry) -> None:
 
 
 def _check_name(name: str, value: object) -> None:
-    """Raise TypeError (F038) for a type or an origin that is no string."""
+    """Raise TypeError (F038) unless a type or an origin is a string."""
     if not isinstance(value, str):
         raise TypeError(Errors.F038.format(name=name, value=_short(value)))
 
 
 def _short(value: object) -> str:
-    """A value as code, at most 60 characters of it."""
     shown = repr(value)
     return shown if len(shown) <= 60 else f"{shown[:59]}…"

@@ -17,11 +17,11 @@ def lexicon(
 ) -> Lexicon:
     """`spacy-flat.Lexicon.v1`: the words of several sources; of equal words the first counts.
 
-    sources: word lists by name; the name becomes the origin of their words.
-    full_width: treat full-width forms (Ａ, １) as their plain forms, in words and in texts.
-    min_length: characters; shorter words are left out.
+    sources: word lists by name, which becomes the origin of their words.
+    full_width: treat full-width forms (Ａ, １) as plain ones, in words and in texts.
+    min_length: characters; omits shorter words.
 
-    Warns (W002) of a source that adds no word.
+    Warns (W002) of a source that adds nothing.
     """
 
     def make() -> Lexicon:
@@ -42,10 +42,7 @@ def lexicon(
 
 
 def jieba(weight: float = 1.0) -> WordList:
-    """`spacy-flat.JiebaWords.v1`: the dictionary of the installed jieba, a source.
-
-    weight: as in `words`.
-    """
+    """`spacy-flat.JiebaWords.v1`: the dictionary of the installed jieba. weight: as in `words`."""
     return jieba_words().weighted(weight)
 
 
@@ -55,28 +52,20 @@ def jieba_lexicon() -> Lexicon:
 
 
 def words(path: Path, type: str = "", weight: float = 1.0, skip_bad: bool = False) -> WordList:
-    """`spacy-flat.Words.v1`: a word list, a source; see `read_words`.
+    """`spacy-flat.Words.v1`: a word list; see `read_words`.
 
-    path: the file.
-    type: of the words for which the file gives none.
-    weight: the frequencies are multiplied by it, for a source that counts differently from the
-        others.
-    skip_bad: leave out lines that are wrong, instead of raising.
+    type: of words without a type in the file.
+    weight: factor of the frequencies, for a source that counts differently from the others.
+    skip_bad: omit bad lines, instead of raising.
     """
     return read_words(path, type=type, skip_bad=skip_bad).weighted(weight)
 
 
 def thuocl(path: Path, type: str = "", weight: float = 1.0, skip_bad: bool = False) -> WordList:
-    """`spacy-flat.THUOCL.v1`: a file of THUOCL, a source; see `read_thuocl`.
-
-    Arguments as in `words`.
-    """
+    """`spacy-flat.THUOCL.v1`: a file of THUOCL; see `read_thuocl`. Arguments as in `words`."""
     return read_thuocl(path, type=type, skip_bad=skip_bad).weighted(weight)
 
 
 def words_of_vectors(path: Path, type: str = "", skip_bad: bool = False) -> WordList:
-    """`spacy-flat.VectorWords.v1`: the words of a file of vectors, a source.
-
-    Arguments as in `words`.
-    """
+    """`spacy-flat.VectorWords.v1`: the words of a file of vectors. Arguments as in `words`."""
     return vector_words(path, type=type, skip_bad=skip_bad)

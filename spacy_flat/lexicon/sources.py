@@ -23,13 +23,13 @@ FIRST_LINES = 100
 
 _NUMBER = r"[0-9]+(?:\.[0-9]+)?"
 _SPACED_COLUMNS = re.compile(rf"\S+ +{_NUMBER}(?: +\S+)?")
-# What follows the word, as jieba reads it, but a type after a frequency may be anything, not small
-# letters alone. Of several spaces only the first is tried, so that the time stays linear.
+# What follows a word, as jieba reads it, except that a type after a frequency may be anything.
+# Tries only the first of several spaces, so that the time stays linear.
 _USER_COLUMNS = re.compile(rf"(?<! ) +(?:({_NUMBER})(?: +(\S+))?|([a-z]+))\Z")
 
 
 class Entry(NamedTuple):
-    """A word and what its source says of it."""
+    """A word and its properties."""
 
     word: str
     frequency: float = UNKNOWN_FREQUENCY
@@ -39,7 +39,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class WordList:
-    """The entries of one source, in its order, and the numbers of the lines left out."""
+    """The entries of a source, and the numbers of omitted lines."""
 
     entries: list[Entry]
     skipped: tuple[int, ...] = ()
@@ -47,7 +47,7 @@ class WordList:
     def weighted(self, weight: float) -> "WordList":
         """The list with its frequencies multiplied; unknown ones stay unknown.
 
-        Raises ValueError (F341) for a weight that is not a positive number.
+        Raises ValueError (F341) unless the weight is a positive number.
         """
         if not 0 < weight < math.inf:
             words = {"name": "weight", "value": weight, "wanted": "a number above 0"}
@@ -70,7 +70,7 @@ class WordList:
 
 
 class JiebaWords(WordList):
-    """jieba's dictionary, parsed on first use. A lexicon from the cache doesn't need it."""
+    """jieba's dictionary, parsed on first use, as a cached lexicon doesn't need it."""
 
     path: Path
 
@@ -85,9 +85,9 @@ class JiebaWords(WordList):
 def jieba_words() -> WordList:
     """The dictionary of the installed jieba: about 349,000 words, frequency, part of speech.
 
-    Raises ModuleNotFoundError (F005) where jieba is not installed.
+    Raises ModuleNotFoundError (F005) without jieba.
     """
-    # Only the path is looked up: importing jieba is slow and sets up its logger.
+    # Without importing jieba, which is slow and sets up its logger.
     spec = find_spec("jieba")
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError(Errors.F005)
@@ -104,21 +104,20 @@ def read_words(
     separator: str | None = None,
     skip_bad: bool = False,
 ) -> WordList:
-    """Read a UTF-8 word list, plain, .gz or .xz: `word[TAB frequency[TAB type]]` a line.
+    """Read a UTF-8 word list, plain, .gz or .xz, with lines `word[TAB frequency[TAB type]]`.
 
-    Columns may be left empty; blank lines are passed over. Where most of the first 100 lines are
-    `word frequency` or `word frequency type` with spaces between the columns, the file is read as a
-    user dictionary of jieba's: `word[ frequency][ type]`, a type without a frequency being of the
-    letters a to z.
+    Columns may be empty; skips blank lines. If most of the first 100 lines are `word frequency` or
+    `word frequency type` with spaces, the file is read as a user dictionary of jieba's: `word[
+    frequency][ type]`, where a type without a frequency has the letters a to z.
 
-    type: the type of every word whose line names none.
-    origin: a name for the source, by default the file's.
-    separator: what stands between the columns, whatever the first lines look like.
+    type: of words without a type in the file.
+    origin: the name of the source, by default the file's.
+    separator: of the columns, whatever the first lines look like.
 
     Raises ValueError naming file and line for a wrong encoding (F004), an empty word (F006), a bad
-    frequency (F007), too many columns (F008), columns with spaces between them in a file of another
-    form (F035) or TABs in a user dictionary (F036); with `skip_bad` such lines are left out and
-    their numbers kept in `WordList.skipped`. File errors as in `read_lines`.
+    frequency (F007), too many columns (F008), columns separated by spaces (F035), and TABs in a
+    user dictionary (F036); `skip_bad` omits such lines and lists them in `WordList.skipped`. File
+    errors as in `read_lines`.
     """
     path = Path(path)
     if separator is None and _is_user_dictionary(path):
@@ -140,8 +139,8 @@ def read_words(
 
 
 def _is_user_dictionary(path: Path) -> bool:
-    """Whether most of a file's first lines are columns with spaces between them."""
-    # A TAB at the end says that the spaces belong to the word.
+    """Whether most of the first lines have columns separated by spaces."""
+    # With a TAB at the end the spaces belong to the word.
     filled = (raw.strip(b" \r\n") for _, raw in read_lines(path) if raw.strip())
     first = [raw.decode("utf-8", "replace") for raw in islice(filled, FIRST_LINES)]
     return 2 * sum(bool(_SPACED_COLUMNS.fullmatch(line)) for line in first) > len(first)
@@ -166,14 +165,12 @@ def _read_user_dictionary(path: Path, type: str, origin: str | None, skip_bad: b
 def read_thuocl(
     path: str | Path, *, type: str = "", origin: str | None = None, skip_bad: bool = False
 ) -> WordList:
-    """Read a file of THUOCL (thunlp/THUOCL): `word TAB document frequency` a line.
+    """Read a file of THUOCL (thunlp/THUOCL), with lines `word TAB document frequency`.
 
-    The published files have stray spaces and a few spoilt frequencies ("3?", "125472s", none):
-    the digits that a frequency begins with count, and without any it is unknown.
+    The published files have stray spaces and some spoilt frequencies ("3?", "125472s"): their first
+    digits count, otherwise the frequency is unknown.
 
-    type: the type of all its words.
-
-    Errors as in `read_words`, but for F007.
+    type: of all words. Errors as in `read_words`, except F007.
     """
 
     def parse(line: str, path: Path, number: int) -> Columns:
@@ -189,10 +186,8 @@ def read_thuocl(
 def vector_words(
     path: str | Path, *, type: str = "", origin: str | None = None, skip_bad: bool = False
 ) -> WordList:
-    """The keys of a file of word vectors as words; options and errors as in `read_vectors`.
-
-    The vectors themselves are neither kept in memory nor checked.
-    """
+    """The keys of a file of word vectors; options and errors as in `read_vectors`. Doesn't check
+    the vectors."""
     path = Path(path)
     entries: list[Entry] = []
 
@@ -210,7 +205,7 @@ def _read(
     origin: str | None,
     skip_bad: bool,
 ) -> WordList:
-    """Parse each line that is not blank; leave out or report the lines that cannot be."""
+    """Parse the lines that aren't blank."""
     entries = []
     skipped = []
     origin = origin or path.name

@@ -5,14 +5,12 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors
-from ..util.files import replacing
 from .automaton import Automaton
 from .content import COLUMNS, Content
 
@@ -23,10 +21,7 @@ FILE = "lexicon.bin"
 
 
 def to_bytes(content: Content, settings: Mapping[str, Any]) -> bytes:
-    """The header, a line break, and the arrays.
-
-    settings: keyword arguments of the lexicon.
-    """
+    """settings: keyword arguments of the lexicon."""
     from safetensors.numpy import save
 
     # The automata are among the arrays: building them again takes seconds.
@@ -48,10 +43,8 @@ def to_bytes(content: Content, settings: Mapping[str, Any]) -> bytes:
 
 
 def from_bytes(data: bytes) -> tuple[Content, dict[str, Any]]:
-    """Content and settings of what `to_bytes` gave.
-
-    Raises ValueError for damaged data (F024) and for another version's format (F025).
-    """
+    """Content and settings. Raises ValueError for damaged data (F024) and for another version's
+    format (F025)."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
@@ -67,37 +60,20 @@ def from_bytes(data: bytes) -> tuple[Content, dict[str, Any]]:
         raise ValueError(Errors.F024.format(reason=repr(error))) from error
 
 
-def to_disk(path: Path, content: Content, settings: Mapping[str, Any]) -> None:
-    """Write a folder with one file, so that a lexicon that is there is replaced wholly or kept."""
-    data = to_bytes(content, settings)
-    with replacing(path / FILE) as temporary:
-        temporary.write_bytes(data)
-
-
-def from_disk(path: Path) -> tuple[Content, dict[str, Any]]:
-    """Content and settings of what `to_disk` wrote.
-
-    Raises FileNotFoundError (F023) where the file is missing; otherwise as `from_bytes`.
-    """
-    if not (path / FILE).is_file():
-        raise FileNotFoundError(Errors.F023.format(path=path, file=FILE))
-    return from_bytes((path / FILE).read_bytes())
-
-
 def _header(fields: Mapping[str, Any], saved: bytes) -> bytes:
-    """The fields as JSON, with a checksum over all of them and the arrays."""
+    """The fields as JSON, with a checksum of fields and arrays."""
     checksum = zlib.crc32(saved, zlib.crc32(json.dumps(fields).encode()))
     return json.dumps({**fields, "checksum": checksum}).encode()
 
 
 def _read_header(header: bytes, saved: bytes) -> dict[str, Any]:
-    """The fields without the checksum, or ValueError (F024) where the checksum differs."""
+    """The fields. Raises ValueError (F024) if the checksum differs."""
     try:
         fields = dict(json.loads(header))
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(Errors.F024.format(reason=f"no header ({error!r})")) from error
     fields.pop("checksum", None)
-    # Compared as bytes: the checksum is among them, and JSON can be written in several ways.
+    # Compared as bytes, since JSON can be written in several ways.
     if header != _header(fields, saved):
         raise ValueError(Errors.F024.format(reason="the checksum differs"))
     return fields
@@ -118,7 +94,7 @@ def _content(fields: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> C
 def _automata(
     content: Content, fields: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> tuple[Automaton, ...]:
-    """The saved automata, or new ones of the same words where another daachorse saved them."""
+    """The saved automata, rebuilt if another daachorse saved them."""
     firsts = fields["automata"]
     if fields["daachorse"] == version("daachorse"):
         return tuple(

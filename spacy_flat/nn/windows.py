@@ -1,12 +1,16 @@
 """The vectors of characters that an encoder reads in windows."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ..text.windows import WindowBatch
+if TYPE_CHECKING:  # networks import no thinc
+    from ..text.windows import WindowBatch
 
 Read = Callable[[Tensor, Tensor], Tensor]
 

@@ -4,14 +4,16 @@ Shapes: W windows, C pieces, D width, N characters of all texts.
 """
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
 from ..nn.windows import read_windows
-from ..text.windows import WindowBatch
 from .options import CharacterTransformerOptions, Layers
+
+if TYPE_CHECKING:  # networks import no thinc
+    from ..text.windows import WindowBatch
 
 LAST_LAYERS = 4
 
@@ -37,7 +39,7 @@ class CharacterTransformer(nn.Module):
         encoder = AutoModel.from_config(own)  # type: ignore[no-untyped-call]
         return cls(encoder, options.layers)
 
-    def forward(self, batches: Iterable[WindowBatch], n: int) -> Tensor:
+    def forward(self, batches: "Iterable[WindowBatch]", n: int) -> Tensor:
         """[N, D] vectors of the n characters of all texts."""
         width: int = self.encoder.config.hidden_size  # type: ignore[assignment, union-attr]
         return read_windows(self._vectors, batches, n, width, next(self.parameters()).device)

@@ -17,14 +17,11 @@ PACKED = (".gz", ".xz")
 def read_vectors(
     path: str | Path, *, skip_bad: bool = False, keep: Keep | None = None
 ) -> TextVectors:
-    """Read vectors in word2vec's text form, GloVe's, word2vec's binary form, or spaCy's.
+    """Read vectors of word2vec (text, or binary in a file `….bin`), GloVe, or spaCy (the folder of
+    a pipeline or of its `vocab`). Files may be compressed as .gz or .xz.
 
-    A folder is spaCy's: a pipeline, or its `vocab`. A file `….bin` is binary, any other is text.
-    Both may be compressed as .gz or .xz.
-
-    keep: take only the keys for which this is true. Memory is then bounded by what is kept, not by
-        the file; only spaCy loads its own vectors whole.
-    skip_bad: leave out bad lines and list them in `TextVectors.skipped`, instead of raising.
+    keep: take only the keys for which this is true. Memory then grows with them, not with the file.
+    skip_bad: omit bad lines and list them in `TextVectors.skipped`, instead of raising.
     Errors as in `read_text`, `read_binary` and `read_spacy`.
     """
     path = Path(path)
@@ -36,9 +33,9 @@ def read_vectors(
 
 
 class VectorFile:
-    """A file of vectors that is not read before it is known which of them are wanted.
+    """A file of vectors, read once it is known which are wanted. Arguments as in `read_vectors`.
 
-    Arguments as in `read_vectors`. Raises FileNotFoundError (F001) at once where there is none.
+    Raises FileNotFoundError (F001) at once if it is missing.
     """
 
     # Not a dataclass, as `TextVectors`.
@@ -48,16 +45,16 @@ class VectorFile:
         require_exists(self.path)
 
     def read(self, keep: Keep | None = None) -> TextVectors:
-        """Read the vectors whose keys are kept, or all of them; errors as in `read_vectors`."""
+        """Read the wanted vectors; errors as in `read_vectors`."""
         return read_vectors(self.path, skip_bad=self.skip_bad, keep=keep)
 
 
 VectorSource = TextVectors | VectorFile
-"""Where a component takes pretrained vectors from: `read` gives those that it wants."""
+"""Pretrained vectors of a component."""
 
 
 def check_sources(**sources: object) -> None:
-    """Raise TypeError (F040) for an argument that is neither a source of vectors nor None."""
+    """Raise TypeError (F040) for an argument that is not a source of vectors or None."""
     for name, source in sources.items():
         if not isinstance(source, VectorSource | None):
             raise TypeError(Errors.F040.format(name=name, value=f"{source!r:.60}"))

@@ -9,12 +9,10 @@ from .table import Keep, TextVectors
 
 
 def read_spacy(path: Path, *, keep: Keep | None = None) -> TextVectors:
-    """Read the vectors of a pipeline's folder, or of its `vocab`.
-
-    keep: take only the keys for which this is true. spaCy still loads all vectors first.
+    """Read the vectors of a pipeline's folder, or of its `vocab`; spaCy loads all of them first.
 
     Raises ValueError for a folder that spaCy can't load (F019), without vectors (F010), or with
-    floret vectors, which belong to n-grams and not to words (F018).
+    floret vectors, which belong to n-grams (F018).
     """
     from spacy.vocab import Vocab
     from thinc.api import NumpyOps

@@ -1,4 +1,4 @@
-"""Vectors by key, as read from a file."""
+"""Vectors by key."""
 
 from collections.abc import Callable
 
@@ -14,19 +14,17 @@ Keep = Callable[[str], bool]
 class TextVectors:
     """Vectors of characters, bigrams or words: row i of `data` ([N, D], float32) is `keys[i]`'s.
 
-    skipped: the numbers of the lines, or of a binary file's vectors, that were left out.
+    skipped: numbers of the omitted lines, or of a binary file's vectors.
     """
 
     # Not a dataclass: spaCy turns those into dicts when it validates the arguments of `initialize`.
     def __init__(
         self, keys: list[str], data: NDArray[np.float32], skipped: tuple[int, ...] = ()
     ) -> None:
-        self.keys = keys
-        self.data = data
-        self.skipped = skipped
+        self.keys, self.data, self.skipped = keys, data, skipped
 
     def read(self, keep: Keep | None = None) -> "TextVectors":
-        """The vectors whose keys are kept, or all of them."""
+        """The vectors whose keys are wanted."""
         if keep is None:
             return self
         places = [place for place, key in enumerate(self.keys) if keep(key)]

@@ -17,19 +17,18 @@ Lines = Iterator[tuple[int, bytes]]
 def read_text(path: Path, *, skip_bad: bool = False, keep: Keep | None = None) -> TextVectors:
     """Read vectors in word2vec's text form: a line per word, `word number number …`.
 
-    The file may start with a header line `count width`. Without one, as in GloVe's files, the first
-    line gives the width. Words may contain spaces, but a number right before the numbers makes it a
-    line with too many numbers, unless two spaces precede it (see `key_in_text`). Blank lines are
-    skipped. The file may be compressed as .gz or .xz.
+    A header line `count width` may come first. Without it, as in GloVe's files, the first line
+    gives the width. Words may contain spaces, but only two spaces make a number part of the word
+    (see `key_in_text`). Skips blank lines. The file may be compressed as .gz or .xz.
 
-    keep: take only the keys for which this is true; memory is bounded by them, not by the file. Of
-        other words neither the numbers nor repetitions are checked (F012, F013).
+    keep: take only the keys for which this is true; memory grows with them, not with the file. The
+        numbers and repetitions of other words aren't checked (F012, F013).
 
     Raises ValueError with file and line for a wrong encoding (F004), too few or too many numbers
-    (F011), something that is not a finite number (F012), a repeated word (F013), and where the
-    header's count is wrong (F014). With `skip_bad` such lines are left out, all but the first of
-    repeated words, and listed in `TextVectors.skipped`. Raises ValueError (F010) where no line is
-    good. File errors as in `read_lines`.
+    (F011), a value that isn't a finite number (F012), a repeated word (F013), and for a wrong count
+    in the header (F014). `skip_bad` omits such lines, except the first of repeated words, and lists
+    them in `TextVectors.skipped`. Raises ValueError (F010) without any good line; file errors as in
+    `read_lines`.
     """
     count, width, lines = _shape(path)
     keys: dict[str, None] = {}
@@ -67,7 +66,7 @@ def _shape(path: Path) -> tuple[int | None, int, Lines]:
     pieces = raw.split()
     if len(pieces) == 2 and all(piece.isdigit() for piece in pieces) and int(pieces[1]) > 0:
         return int(pieces[0]), int(pieces[1]), lines
-    # The word may contain spaces, or be a number itself: the vector is the numbers at the end.
+    # The word may contain spaces, or be a number itself.
     numbers = raw.rstrip().split(b" ")[1:]
     width = sum(1 for _ in takewhile(_is_number, reversed(numbers)))
     if width == 0:
@@ -88,11 +87,8 @@ def _split(raw: bytes, width: int, path: Path, line: int) -> tuple[str, list[byt
 
 
 def key_in_text(key: str) -> str:
-    """A word as a line of the text form begins with it.
-
-    The space before a number at its end is doubled: otherwise that number would be read as one of
-    the vector's.
-    """
+    """A word at the start of a line. Doubles the space before a number at its end, which would
+    otherwise be read as one of the vector's."""
     head, space, last = key.rpartition(" ")
     return f"{head}  {last}" if space and _is_number(last.encode()) else key
 

@@ -21,7 +21,6 @@ from ..util.files import decode, read_lines, replacing
 from .text import key_in_text
 
 Kind = Literal["char", "bigram", "word"]
-Units = Iterable[list[str]]
 Cut = Callable[[Sequence[str]], Iterator[list[str]]]
 """Cuts texts into words."""
 
@@ -42,10 +41,10 @@ _SHOW = str.maketrans(_STAND_INS, _SPACES)
 class VectorOptions:
     """How vectors are trained.
 
-    width: of a vector. window: units to each side. min_count: rarer units get no vector.
-    subwords: a word's vector is the sum of those of its character n-grams, so that every word of
-        the lexicon has one, whether the text has it or not. Of words only.
-    workers: threads. With one of them the same seed gives the same file.
+    window: units to each side. min_count: rarer units get no vector.
+    subwords: for words: add up vectors of character n-grams, so that every word of the lexicon has
+        a vector, even if the text lacks it.
+    workers: threads. With one, the same seed gives the same file.
     """
 
     width: int = 50
@@ -59,7 +58,7 @@ class VectorOptions:
 
 @dataclass(frozen=True)
 class Trained:
-    """What a training made: units read, vectors written, and what it cost."""
+    """The units read, the vectors written, and the cost."""
 
     units: int
     vectors: int
@@ -79,18 +78,16 @@ def train_vectors(
 ) -> Trained:
     """Train vectors of one kind on text files (plain, .gz or .xz, UTF-8) and write them.
 
-    words: those that get a vector from their subwords though no text has them.
-    cut: makes words of the texts.
-    target: word2vec text, packed where the name ends in .gz, the most frequent unit first.
-    Memory is bounded by the number of distinct units, not by the text: its units go through a
-    temporary file beside the target.
-
-    Characters and words are trained as skip-grams, bigrams, which are many, as continuous bags of
-    words.
+    words: get a vector from their subwords even if no text has them.
+    cut: cuts the texts into words.
+    target: word2vec text, packed if the name ends in .gz, the most frequent unit first.
+    Memory grows with the number of distinct units, not with the text: the units go through a
+    temporary file next to the target. Characters and words are trained as skip-grams, bigrams,
+    being many, as continuous bags of words.
 
     Warns (W003) of words with a line break, which get no vector from their subwords. Raises
-    ModuleNotFoundError (F030) without gensim, ValueError where no unit is frequent enough
-    (F031); file errors as in `read_lines`, encoding errors as in `decode`.
+    ModuleNotFoundError (F030) without gensim, ValueError if no unit is frequent enough (F031);
+    otherwise as `read_lines` and `decode`.
     """
     start = time.perf_counter()
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -101,33 +98,25 @@ def train_vectors(
     keys: list[str] = model.wv.index_to_key
     rows: NDArray[np.float32] = model.wv.vectors
     if kind == "word" and options.subwords:
-        unseen = [word.translate(_HIDE) for word in _writable(words)]
+        words = list(words)
+        writable = [word for word in words if "\n" not in word]
+        if broken := len(words) - len(writable):
+            warnings.warn(Warnings.W003.format(count=broken), stacklevel=2)
+        unseen = [word.translate(_HIDE) for word in writable]
         unseen = [word for word in unseen if word not in model.wv.key_to_index]
         keys = [*keys, *unseen]
         rows = np.concatenate([rows, *(model.wv[word][None] for word in unseen)])
-    # A stand-in alone is a character of the text: no word is a space.
+    # A single stand-in is a character of the text: no word is a space.
     keys = [key.translate(_SHOW) if kind == "word" and len(key) > 1 else key for key in keys]
     write_vectors(target, keys, rows)
     return Trained(units, len(keys), time.perf_counter() - start, target.stat().st_size)
 
 
-def _writable(words: Iterable[str]) -> list[str]:
-    """The words without a line break; warns (W003) of the others."""
-    words = list(words)
-    writable = [word for word in words if "\n" not in word]
-    if broken := len(words) - len(writable):
-        warnings.warn(Warnings.W003.format(count=broken), stacklevel=3)
-    return writable
-
-
 def write_vectors(path: Path, keys: Sequence[str], rows: NDArray[np.float32]) -> None:
-    """Write word2vec text with its header, packed where the name ends in .gz; whole or not at all.
-
-    Equal vectors give equal files.
-    """
+    """Write word2vec text, packed if the name ends in .gz. Equal vectors give equal files."""
     with replacing(path) as temporary, temporary.open("wb") as raw:
         packed = path.suffix == ".gz"
-        # Without a name and a time in its header the packed file depends on its content alone.
+        # Without name and time in its header a packed file depends on its content only.
         binary: Any = gzip.GzipFile("", "wb", 6, raw, mtime=0) if packed else raw
         with TextIOWrapper(binary, encoding="utf-8", newline="\n") as stream:
             stream.write(f"{len(keys)} {rows.shape[1]}\n")
@@ -148,8 +137,7 @@ def _lines(paths: Sequence[Path], kind: Kind, show_progress: bool) -> Iterator[s
             yield decode(raw, path, number)
 
 
-def _units(kind: Kind, lines: Iterator[str], cut: Cut) -> Units:
-    """The units of every line."""
+def _units(kind: Kind, lines: Iterator[str], cut: Cut) -> Iterable[list[str]]:
     if kind == "char":
         return (list("".join(line.split())) for line in lines)
     if kind == "bigram":
@@ -157,18 +145,12 @@ def _units(kind: Kind, lines: Iterator[str], cut: Cut) -> Units:
             [first + second for word in line.split() for first, second in pairwise(word)]
             for line in lines
         )
-    return (
-        [unit.translate(_HIDE) for unit in units] for some in _batches(lines) for units in cut(some)
-    )
+    batches = iter(lambda: list(islice(lines, LINES_AT_ONCE)), [])
+    return ([unit.translate(_HIDE) for unit in units] for some in batches for units in cut(some))
 
 
-def _batches(lines: Iterator[str]) -> Iterator[list[str]]:
-    while some := list(islice(lines, LINES_AT_ONCE)):
-        yield some
-
-
-def _write_units(path: Path, lines: Units) -> int:
-    """Write the units with spaces between them; how many there are."""
+def _write_units(path: Path, lines: Iterable[list[str]]) -> int:
+    """Write the units with spaces between them; returns their number."""
     count = 0
     with path.open("w", encoding="utf-8", newline="\n") as stream:
         for units in lines:
@@ -179,7 +161,7 @@ def _write_units(path: Path, lines: Units) -> int:
 
 
 def _train(kind: Kind, spool: Path, options: VectorOptions, show_progress: bool) -> Any:
-    """A trained model of gensim's."""
+    """Train a model of gensim."""
     try:
         from gensim.models import FastText, Word2Vec
         from gensim.models.callbacks import CallbackAny2Vec
@@ -191,7 +173,7 @@ def _train(kind: Kind, spool: Path, options: VectorOptions, show_progress: bool)
         total=options.epochs, desc=f"{kind}: training", unit=" epochs", disable=not show_progress
     )
 
-    class Progress(CallbackAny2Vec):  # type: ignore[misc]
+    class EpochBar(CallbackAny2Vec):  # type: ignore[misc]
         def on_epoch_end(self, model: object) -> None:
             bar.update()
 
@@ -218,6 +200,6 @@ def _train(kind: Kind, spool: Path, options: VectorOptions, show_progress: bool)
             total_examples=model.corpus_count,
             total_words=model.corpus_total_words,
             epochs=options.epochs,
-            callbacks=[Progress()],
+            callbacks=[EpochBar()],
         )
     return model

@@ -149,7 +149,7 @@ def test_budgets(given: dict[str, float]) -> None:
 )
 def test_no_budgets(given: dict[str, float]) -> None:
     (name,) = given
-    with pytest.raises(ValueError, match=rf"F341\] {name} = {re.escape(repr(given[name]))} is not"):
+    with pytest.raises(ValueError, match=rf"F341\] {name} = "):
         Budget(**given)  # type: ignore[arg-type]
 
 
