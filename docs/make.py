@@ -40,7 +40,7 @@ ENTRY_POINTS = distribution("spacy-flat").entry_points
 
 
 def filled(page: str) -> str:
-    """A page with its parts made anew."""
+    """A page with its parts regenerated."""
     return PART.sub(lambda part: part[1] + "\n" + make(part[2], part[3]) + "\n" + part[4], page)
 
 
@@ -210,7 +210,7 @@ class Documented:
 
     @property
     def paragraphs(self) -> list[str]:
-        """Paragraphs, and each argument as one of its own, on one line each."""
+        """Paragraphs and arguments, on one line each."""
         parts: list[list[str]] = []
         for block in self.doc.split("\n\n"):
             parts.append([])
@@ -238,7 +238,7 @@ class Documented:
         return match is not None and known.issuperset(match[1].split(", "))
 
     def default(self, argument: str) -> str:
-        """The default of an argument; empty where there is no such argument."""
+        """The default of an argument; empty without this argument."""
         if argument not in self.parameters:
             return ""
         default = self.parameters[argument].default

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..corpora.cells import comma_lines, tab_lines
-from ..corpora.sentence import Repairs
+from ..corpora.repairs import Repairs
 from ..errors import Errors
 from ..util.files import read_text_lines
 
@@ -17,28 +17,27 @@ QUESTION = ("question", "问题")
 ANSWER = ("answer", "答案", "回答")
 
 
-class Entry(NamedTuple):
+class Question(NamedTuple):
     """A question, and what is printed with it."""
 
     question: str
     answer: str
 
 
-class Columns(NamedTuple):
-    """Where the question and the answer stand: `answer` is None for all columns behind the
-    question."""
+class FaqColumns(NamedTuple):
+    """The columns of question and answer; None for all columns after the question."""
 
     question: int = 0
     answer: int | None = None
 
 
-def read_faq(path: Path, question: str = "", answer: str = "") -> list[Entry]:
+def read_faq(path: Path, question: str = "", answer: str = "") -> list[Question]:
     """The questions of a file: lines that are cut at TABs; at commas where its name ends in .csv;
     JSON objects where it ends in .jsonl. Empty lines are left out.
 
     question, answer: names of columns, or keys of the objects. The first line of a table is a
-        header where one of them is given, or where it has the usual names of both: one of them
-        alone may be a question.
+        header if one of them is given, or if it has the usual names of both: a single usual name
+        may be a question.
 
     Raises ValueError for a line without a question (F336, F337), a header without a column that was
     asked for (F390), quotes that can't be read (F152), and a file without questions (F010);
@@ -51,13 +50,12 @@ def read_faq(path: Path, question: str = "", answer: str = "") -> list[Entry]:
     return entries
 
 
-def read_table(path: Path, question: str, answer: str) -> Iterator[Entry]:
+def read_table(path: Path, question: str, answer: str) -> Iterator[Question]:
     is_csv = ".csv" in path.suffixes[-2:]
     columns = None
-    for line, cells in comma_lines(path, Repairs()) if is_csv else tab_lines(path):
-        assert cells is not None  # bad quotes are not repaired here
+    for line, cells in comma_lines(path, Repairs()) if is_csv else tab_lines(path, Repairs()):
         if columns is None:
-            columns = Columns()
+            columns = FaqColumns()
             if question or answer or has_usual_names(cells):
                 columns = find_columns(path, line, cells, question, answer)
                 continue
@@ -75,7 +73,7 @@ def has_usual_names(cells: Sequence[str]) -> bool:
 
 def find_columns(
     path: Path, line: int, header: Sequence[str], question: str, answer: str
-) -> Columns:
+) -> FaqColumns:
     """Where the columns are, by the names given or the usual ones. Raises ValueError (F390)."""
     places = {name.strip().casefold(): place for place, name in enumerate(header)}
 
@@ -87,21 +85,23 @@ def find_columns(
         raise ValueError(Errors.F390.format(path=path, line=line, **words))
 
     has_answer = answer or not places.keys().isdisjoint(ANSWER)
-    return Columns(
+    return FaqColumns(
         find([question] if question else QUESTION, "--question"),
         find([answer] if answer else ANSWER, "--answer") if has_answer else None,
     )
 
 
-def entry_of(cells: Sequence[str], columns: Columns) -> Entry:
+def entry_of(cells: Sequence[str], columns: FaqColumns) -> Question:
     """Cells that a line lacks are empty."""
     question, answer = columns
     answers = cells[question + 1 :] if answer is None else cells[answer : answer + 1]
     texts = (one_line(cell) for cell in answers)
-    return Entry(one_line("".join(cells[question : question + 1])), "  ".join(filter(None, texts)))
+    return Question(
+        one_line("".join(cells[question : question + 1])), "  ".join(filter(None, texts))
+    )
 
 
-def read_records(path: Path, question: str, answer: str) -> Iterator[Entry]:
+def read_records(path: Path, question: str, answer: str) -> Iterator[Question]:
     keys = question or QUESTION[0], answer or ANSWER[0]
     for line, text in read_text_lines(path):
         if not text.strip():
@@ -114,7 +114,7 @@ def read_records(path: Path, question: str, answer: str) -> Iterator[Entry]:
         if not found or not all(isinstance(each, str) for each in found) or not found[0].strip():
             where = {"path": path, "line": line, "question": keys[0], "answer": keys[1]}
             raise ValueError(Errors.F337.format(**where, text=text[:60]))
-        yield Entry(*map(one_line, found))
+        yield Question(*map(one_line, found))
 
 
 def one_line(text: str) -> str:

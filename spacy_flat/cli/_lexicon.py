@@ -49,7 +49,7 @@ def load_source(
 
 
 def require_source(source: str) -> None:
-    """Raises FileNotFoundError (F145) where there is neither such a path nor such a package."""
+    """Raise FileNotFoundError (F145) for what is neither a path nor a package."""
     from spacy.util import is_package
 
     if not Path(source).exists() and not is_package(source):

@@ -1,4 +1,4 @@
-"""What `evaluate` shows of each task: a task adds a row of its own to `TASKS`."""
+"""What `evaluate` shows of each task: each task has a row in `TASKS`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def plain(score: float) -> str:
 
 
 @dataclass(frozen=True)
-class Task:
+class ScoredTask:
     """A task whose scores a pipeline may have.
 
     score: name of the score that stands for the others. title: what it is called.
@@ -58,7 +58,7 @@ def is_pair(doc: Doc) -> int:
 
 
 TASKS = (
-    Task(
+    ScoredTask(
         score="ents_f",
         title="F1 of entities",
         shown={
@@ -70,7 +70,7 @@ TASKS = (
         label="entity",
         count=lambda doc: len(doc.ents),
     ),
-    Task(
+    ScoredTask(
         score="pairs_acc",
         title="accuracy",
         shown={
@@ -86,7 +86,7 @@ TASKS = (
         count=is_pair,
         doc="pair",
     ),
-    Task(
+    ScoredTask(
         score="pairs_spearman",
         title="Spearman's correlation",
         shown={
@@ -98,7 +98,7 @@ TASKS = (
         count=is_pair,
         doc="pair",
     ),
-    Task(
+    ScoredTask(
         score="char_log_prob",
         title="log-probability of a character",
         shown={
@@ -110,7 +110,7 @@ TASKS = (
         count=lambda doc: len(doc.text),
         doc="text",
     ),
-    Task(
+    ScoredTask(
         score="bleu",
         title="BLEU",
         shown={

@@ -9,21 +9,19 @@ import typer
 from wasabi import msg
 
 from ..util.files import replacing
-from ._devices import Device
+from ._options import Component, Device, Pipeline
 from ._pairs import load_classifier
 from ._texts import check_output, check_text
 
 
 def alignment(
-    model: Annotated[str, typer.Argument(metavar="PIPELINE", help="Pipeline package or folder")],
+    model: Pipeline,
     left: Annotated[str, typer.Argument(help="The left text, drawn from top to bottom")],
     right: Annotated[str, typer.Argument(help="The right text, drawn from left to right")],
     output: Annotated[
         Path, typer.Argument(metavar="OUT.svg", help="Picture to write", dir_okay=False)
     ],
-    component: Annotated[
-        str, typer.Option("--component", "-c", help="Component for pairs, if there are several")
-    ] = "",
+    component: Component = "",
     device: Device = "",
 ) -> None:
     """Draw heat maps of what a pipeline aligns in two texts: the attention of each block, in both

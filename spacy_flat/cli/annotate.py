@@ -15,7 +15,7 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..util.plural import counted
-from ._devices import Device
+from ._options import Device, Pipeline
 
 if TYPE_CHECKING:
     from ..annotate.on_ray import Cluster
@@ -30,7 +30,7 @@ class Format(str, Enum):
 
 
 def annotate(
-    pipeline: Annotated[str, typer.Argument(metavar="PIPELINE", help="Pipeline package or folder")],
+    pipeline: Pipeline,
     inputs: Annotated[
         list[str],
         typer.Argument(
@@ -49,7 +49,7 @@ def annotate(
             "--attribute",
             "-a",
             metavar="NAME[:TYPE]",
-            help="doc._ attribute to write to a column of this type: text (JSON where it is no "
+            help="doc._ attribute to write to a column of this type: text (JSON unless it is a "
             "text), float, int or bool. Can be given several times",
         ),
     ] = None,

@@ -11,12 +11,12 @@ from wasabi import msg
 from ..errors import Errors
 from ..util.files import replacing, require_exists
 from ..util.plural import counted
-from ._devices import Device
+from ._options import Component, Device, Pipeline
 from ._pairs import load_classifier
 
 
 def calibrate(
-    model: Annotated[str, typer.Argument(metavar="PIPELINE", help="Pipeline package or folder")],
+    model: Pipeline,
     corpus: Annotated[
         Path,
         typer.Argument(metavar="DEV.spacy", help="Pairs that the pipeline was not trained on"),
@@ -24,9 +24,7 @@ def calibrate(
     output: Annotated[
         Path, typer.Argument(metavar="OUT", help="Folder for the pipeline, which is made")
     ],
-    component: Annotated[
-        str, typer.Option("--component", "-c", help="The component that compares, if several can")
-    ] = "",
+    component: Component = "",
     device: Device = "",
 ) -> None:
     """Fit a temperature to the pairs of DEV.spacy, so that the probabilities of classes say how
@@ -58,6 +56,6 @@ def calibrate(
     if found.is_at_limit:
         msg.warn(
             "The temperature is at the limit of what is allowed: the pairs are too few, or all of "
-            "them are right, or the pipeline is no better than chance on them."
+            "them are right, or the pipeline does no better than chance on them."
         )
     msg.good(f"{output}: calibrated on {counted(found.pairs, 'pair')}")

@@ -13,7 +13,7 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..util.files import replacing_folder, require_exists
-from ._devices import Device
+from ._options import Device
 from ._tasks import TASKS, decimals
 
 if TYPE_CHECKING:
@@ -102,8 +102,8 @@ def compact(
 
 
 def bytes_of(size: str) -> float:
-    """ "15MB" → 15,000,000, "1 MiB" → 1,048,576; a number alone is of megabytes. Raises ValueError
-    (F374)."""
+    """ "15MB" → 15,000,000, "1 MiB" → 1,048,576; megabytes without a unit. Raises
+    ValueError (F374)."""
     found = re.fullmatch(rf"(\d+(?:\.\d+)?)\s*(?:([{PREFIXES}])(I?)B)?", size.strip().upper())
     if not found:
         raise ValueError(Errors.F374.format(value=size))
@@ -112,7 +112,7 @@ def bytes_of(size: str) -> float:
 
 
 def check_target(out: Path, source: Path) -> None:
-    """Raises ValueError for a folder that is no pipeline (F148), or has the one to read (F375)."""
+    """Raise ValueError for a folder without a pipeline (F148), or with the one to read (F375)."""
     if source.resolve().is_relative_to(out.resolve()):
         raise ValueError(Errors.F375.format(path=out, source=source))
     if out.exists() and any(out.iterdir()) and not (out / "meta.json").is_file():

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.training import Example
 
-    from ..corpora.statistics import Coverage, Part, Shared
+    from ..corpora.statistics import Coverage, PartStatistics, Shared
     from ..lexicon import Lexicon
 
 PARTS = ("train", "dev", "test")  # files of a folder
@@ -40,7 +40,7 @@ def debug_data(
         list[str],
         typer.Argument(
             metavar="CONFIG|FILE...",
-            help="A config, with overrides such as --paths.train behind it; or .spacy files, the "
+            help="A config, with overrides such as --paths.train after it; or .spacy files, the "
             "training part first; or a folder with train.spacy and dev.spacy",
         ),
     ],
@@ -66,7 +66,7 @@ def debug_data(
     """Show what a corpus of entities holds: labels, missing annotation, entities that cut tokens,
     what a lexicon knows of them, lengths, and what train and dev share.
 
-    It says of `flat_ner` and `tener_ner` what `spacy debug data` says of spaCy's `ner`.
+    The same for `flat_ner` and `tener_ner` as `spacy debug data` for spaCy's `ner`.
     """
     import srsly
 
@@ -106,9 +106,8 @@ def debug_data(
 def corpus_of_config(path: Path, overrides: list[str], lexicon: str) -> Corpus:
     """The corpora, the tokenizer and the lexicon that a config names.
 
-    Raises FileNotFoundError (F001) where there is no config or no file that it names as a corpus,
-    ValueError (F139) where a path to a corpus is missing in it; otherwise as spaCy does for a wrong
-    config.
+    Raises FileNotFoundError (F001) if the config or a corpus is missing, ValueError (F139) if a
+    path to a corpus is empty; otherwise as spaCy for a wrong config.
     """
     from spacy.cli._util import parse_config_overrides
     from spacy.util import load_config, load_model_from_config, registry, resolve_dot_names
@@ -191,7 +190,7 @@ def files_of(inputs: list[str]) -> list[Path]:
 # What is shown
 
 
-def show_part(name: str, part: Part, max_length: int) -> None:
+def show_part(name: str, part: PartStatistics, max_length: int) -> None:
     """Print the counts of a part."""
     msg.divider(name)
     shortest, middle, longest = part.lengths

@@ -14,8 +14,8 @@ from ..ner.scores import SeenScorer
 from ..util.files import replacing, require_exists
 from ..util.plural import counted, plural
 from ..viz.entity_errors import errors_page, find_errors
-from ._devices import Device, use_gpu
-from ._tasks import TASKS, Task, decimals, percent
+from ._options import Device, GpuId, Pipeline, use_gpu
+from ._tasks import TASKS, ScoredTask, decimals, percent
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -26,7 +26,7 @@ FEW = 1000  # entities, pairs or characters below which a score is said to be un
 
 
 def evaluate(
-    model: Annotated[str, typer.Argument(help="Pipeline package or folder")],
+    model: Pipeline,
     corpus: Annotated[
         Path,
         typer.Argument(help=".spacy file, or a folder of them as `convert --corpus` makes it"),
@@ -40,7 +40,7 @@ def evaluate(
             "--errors", "-e", help="HTML file of gold beside predicted entities", dir_okay=False
         ),
     ] = None,
-    gpu_id: Annotated[int, typer.Option("--gpu-id", "-g", help="GPU, or -1 for the CPU")] = -1,
+    gpu_id: GpuId = -1,
     device: Device = "",
 ) -> None:
     """Score a pipeline on a .spacy file; of a folder on the test part, or on the dev part where
@@ -122,7 +122,7 @@ def evaluation_file(corpus: Path) -> tuple[str, Path]:
     raise ValueError(Errors.F132.format(folder=corpus))
 
 
-def show_scores(task: Task, scores: Mapping[str, Any], part: str, n_labels: int) -> None:
+def show_scores(task: ScoredTask, scores: Mapping[str, Any], part: str, n_labels: int) -> None:
     """Print the scores of a task, and those of each label."""
     if not n_labels:
         msg.warn(f"{task.title} on {part}: –. The file has no {task.label}: nothing to score.")

@@ -11,7 +11,7 @@ from wasabi import msg
 from ..errors import Errors
 from ..generator.forms import FORMS, Form, form_of
 from ._components import load_component
-from ._devices import Device
+from ._options import Component, Device, Pipeline
 
 if TYPE_CHECKING:
     from ..generator.component import CharGenerator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def generate(
-    model: Annotated[str, typer.Argument(metavar="PIPELINE", help="Pipeline package or folder")],
+    model: Pipeline,
     prompt: Annotated[str, typer.Option("--prompt", "-p", help="How each text begins")] = "",
     acrostic: Annotated[
         str | None,
@@ -63,9 +63,7 @@ def generate(
     report: Annotated[
         bool, typer.Option("--report", help="Say what each poem meets of rhyme and tones")
     ] = False,
-    component: Annotated[
-        str, typer.Option("--component", help="The component of the pipeline that writes")
-    ] = "",
+    component: Component = "",
     device: Device = "",
 ) -> None:
     """Write texts that begin with a prompt, poems of a form, or acrostics (藏头诗)."""

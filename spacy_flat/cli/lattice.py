@@ -12,6 +12,7 @@ from ..errors import Errors
 from ..util.files import replacing
 from ..viz.lattice import draw
 from ._lexicon import load_source
+from ._options import Component
 from ._texts import check_output, check_text
 
 MAX_LENGTH = 500  # characters
@@ -25,9 +26,7 @@ def lattice(
     output: Annotated[
         Path, typer.Argument(metavar="OUT.html", help="Page to write", dir_okay=False)
     ],
-    component: Annotated[
-        str, typer.Option("--component", help="Component with the lexicon, if there are several")
-    ] = "",
+    component: Component = "",
 ) -> None:
     """Draw the lattice over a text: its characters, and the words of a lexicon that match them.
 

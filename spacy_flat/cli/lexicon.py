@@ -12,6 +12,7 @@ from wasabi import msg
 
 from ..util.plural import counted
 from ._lexicon import load_lexicon
+from ._options import Component
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,10 +26,7 @@ def lexicon(
     source: Annotated[
         str, typer.Argument(help="Pipeline package or folder, or a word list; jieba's without any")
     ] = "",
-    component: Annotated[
-        str,
-        typer.Option("--component", "-c", help="The component of the pipeline that has it"),
-    ] = "",
+    component: Component = "",
     words: Annotated[
         list[str], typer.Option("--word", "-w", help="Look up this word (may be repeated)")
     ] = [],  # noqa: B006  (typer's way)

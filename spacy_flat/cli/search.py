@@ -11,8 +11,8 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..util.plural import counted
-from ._devices import Device
 from ._faq import read_faq
+from ._options import Component, Device, Pipeline
 from ._pairs import load_classifier
 
 if TYPE_CHECKING:
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 def search(
-    model: Annotated[str, typer.Argument(help="Pipeline package or folder")],
+    model: Pipeline,
     faq: Annotated[
         Path,
         typer.Argument(
-            help="Questions, one a line, with the answer behind a TAB; or .csv or .jsonl. A first "
+            help="Questions, one a line, with the answer after a TAB; or .csv or .jsonl. A first "
             'line with the names "question" and "answer" says where they stand'
         ),
     ],
@@ -47,9 +47,7 @@ def search(
         Path | None,
         typer.Option("--index", "-i", help="Folder to keep the index in, for the next call"),
     ] = None,
-    component: Annotated[
-        str, typer.Option("--component", "-c", help="The component that compares, if several can")
-    ] = "",
+    component: Component = "",
     device: Device = "",
 ) -> None:
     """Search questions, such as an FAQ's, for those that are most like another one."""

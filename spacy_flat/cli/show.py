@@ -13,8 +13,8 @@ from ..errors import Errors
 from ..similarity.pairs import join_pair, pair_of
 from ..util.files import read_text_lines
 from ..util.plural import counted
-from ._devices import Device
 from ._lexicon import lexicon_of
+from ._options import Device, Pipeline
 from ._tasks import percent
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ SURPRISING = 3  # characters of a text that are said to be the least expected
 
 
 def show(
-    model: Annotated[str, typer.Argument(help="Pipeline package or folder")],
+    model: Pipeline,
     texts: Annotated[
         list[str] | None,
         typer.Argument(metavar="[TEXT]...", help="Texts, or pairs of texts with a TAB between"),
@@ -83,7 +83,7 @@ def show(
 
 
 def add_words(nlp: Language, model: str, words: list[str]) -> None:
-    """Add each WORD=TYPE (or WORD alone) to the pipeline's lexicon. Raises as `lexicon_of`."""
+    """Add each WORD=TYPE or WORD to the pipeline's lexicon. Raises as `lexicon_of`."""
     for entry in words:
         word, _, type_ = entry.partition("=")
         lexicon_of(nlp, model).add([word], type=type_)

@@ -17,7 +17,7 @@ from wasabi import msg
 from ..errors import Errors, Warnings
 from ..util.files import read_text_lines, replacing
 from ._components import load_component
-from ._devices import Device, use_gpu
+from ._options import Component, Device, GpuId, Pipeline, use_gpu
 from .show import show_translation
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ Write = Callable[["Doc", Sequence["Translation"]], object]
 
 
 def translate(
-    model: Annotated[str, typer.Argument(metavar="PIPELINE", help="Pipeline package or folder")],
+    model: Pipeline,
     texts: Annotated[
         list[str] | None, typer.Argument(metavar="[TEXT]...", help="Texts to translate")
     ] = None,
@@ -76,11 +76,9 @@ def translate(
     entities: Annotated[
         str, typer.Option(help="Pipeline that finds the entities of the translations")
     ] = "",
-    gpu_id: Annotated[int, typer.Option("--gpu-id", "-g", help="GPU, or -1 for the CPU")] = -1,
+    gpu_id: GpuId = -1,
     device: Device = "",
-    component: Annotated[
-        str, typer.Option("--component", help="The component of the pipeline that translates")
-    ] = "",
+    component: Component = "",
 ) -> None:
     """Translate texts, and list the entities of the translations.
 
@@ -112,7 +110,7 @@ def translate(
         translator.names = {**translator.names, **name_list(names)}
     if entities:
         translator.entities = load_reader(entities, translator.name, device)
-    docs = []  # kept for the page alone
+    docs = []  # only for the page
     any_entities = False
     with writing(output) as write, tqdm(total=total, unit=" lines", disable=output is None) as bar:
         for batch in minibatch(chain([first], wanted), batch_size):  # type: ignore[no-untyped-call]

@@ -1,10 +1,9 @@
-"""Corpora in outside formats become spaCy's DocBin.
+"""Corpora in other formats become spaCy's DocBin.
 
 Entities come from column files with BIO, BMES, BIOES or BILUO tags (`columns`) and from JSON with
-character offsets (`offsets`), read as sentences (`sentence`) and made into Docs (`ner`); pairs of
-texts come from tables and JSON (`pairs`). `convert` and `sources` hold the tables of formats and of
-known corpora, to which each task adds its rows (`tables`); `fetch` gets the files of known corpora,
-and `parts` makes their parts.
+character offsets (`offsets`), made into Docs in `ner`; there are `pairs` of texts, `poems`, and
+texts with translations (`parallel`). `convert` has the formats, `sources` the known corpora, which
+`fetch` gets and `parts` splits.
 """
 
 from .convert import Summary, convert_file

@@ -8,21 +8,25 @@ from pathlib import Path
 
 from ..errors import Errors
 from ..util.files import read_text_lines
-from .sentence import Repairs
+from ..util.plural import counted
+from .repairs import Repairs
 
 LONGEST_TEXT = 1 << 30  # characters in a cell, for Python's csv
 
 
-def tab_lines(path: Path) -> Iterator[tuple[int, list[str] | None]]:
+def tab_lines(path: Path, repairs: Repairs) -> Iterator[tuple[int, list[str]]]:
     """Yield (line, cells) of the lines that are not blank."""
     for line, text in read_text_lines(path):
         if text.strip():
+            repairs.n_lines += 1
             yield line, text.split("\t")
 
 
-def comma_lines(path: Path, repairs: Repairs) -> Iterator[tuple[int, list[str] | None]]:
-    """Yield (line, cells), or None for cells whose quotes can't be read. A text within quotes may
-    go on over several lines."""
+def comma_lines(path: Path, repairs: Repairs) -> Iterator[tuple[int, list[str]]]:
+    """Yield (line, cells) of the lines that are not blank. Quoted texts may span several lines.
+
+    Raises ValueError (F152) for wrong quotes.
+    """
     csv.field_size_limit(LONGEST_TEXT)
     lines = list(read_text_lines(path))
     place = 0
@@ -34,9 +38,17 @@ def comma_lines(path: Path, repairs: Repairs) -> Iterator[tuple[int, list[str] |
             place += following.line_num
         except csv.Error as problem:
             error = Errors.F152.format(path=path, line=number, problem=problem)
+            repairs.n_lines += 1
             repairs.count_line("line with wrong quotes dropped", error)
-            yield number, None
             place += 1
             continue
         if any(cell.strip() for cell in cells):
+            repairs.n_lines += 1
             yield number, cells
+
+
+def count_other_columns(path: Path, line: int, n: int, wanted: str, repairs: Repairs) -> None:
+    """Count a line with a wrong number of cells. Raises ValueError (F151)."""
+    where = {"path": path, "line": line}
+    error = Errors.F151.format(**where, found=counted(n, "column"), wanted=wanted)
+    repairs.count_line("line with other columns dropped", error)

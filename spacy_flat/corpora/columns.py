@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 from ..errors import Errors
 from ..text.units import EntitySpan
 from ..util.files import read_text_lines
-from .sentence import Repairs, Sentence
+from .repairs import AnnotatedUnits, Repairs
 
 Scheme = Literal["bio", "iob1", "bmes", "bioes", "biluo"]
 
@@ -32,7 +32,7 @@ PREFIXES: dict[Scheme, str] = {
 # The tag that closes an entity, where the scheme has one.
 CLOSING: dict[Scheme, str] = {"bmes": "E", "bioes": "E", "biluo": "L"}
 
-# A unit that is itself white space is told from the separator by being one character before it.
+# A unit may be whitespace: one character in front of the separator.
 _TABBED = re.compile(r"([^\t]+)\t(?:.*\t)?\s*(\S+)")
 _SPACED = re.compile(r"(\s|\S+)\s+(?:.*\s)?(\S+)")
 
@@ -46,7 +46,7 @@ _LIKE_TAG = re.compile(r"[Oo]|[A-Za-z][-_]\S+")  # right ones and wrong ones
 SAMPLE = 1000  # units by which a file is known
 
 
-class Row(NamedTuple):
+class TaggedUnit(NamedTuple):
     """A line of a column file."""
 
     line: int
@@ -68,14 +68,14 @@ class ColumnReader:
     strip_prefix: str = ""
     strip_position: bool = False
 
-    def __iter__(self) -> Iterator[Sentence]:
+    def __iter__(self) -> Iterator[AnnotatedUnits]:
         """Yield the sentences. Raises ValueError (F004, F102 to F105, F111, F141)."""
         for rows in self._sentences():
             units = [self._stripped(row) for row in rows]
-            yield Sentence(units, self._entities(rows), rows[0].line)
+            yield AnnotatedUnits(units, self._entities(rows), rows[0].line)
 
-    def _sentences(self) -> Iterator[list[Row]]:
-        rows: list[Row] = []
+    def _sentences(self) -> Iterator[list[TaggedUnit]]:
+        rows: list[TaggedUnit] = []
         for number, text in column_lines(self.path):
             if text:
                 self.repairs.n_lines += 1
@@ -84,14 +84,14 @@ class ColumnReader:
                     error = Errors.F102.format(path=self.path, line=number, text=text)
                     self.repairs.count_line("line without a tag dropped", error)
                 else:
-                    rows.append(Row(number, *columns))
+                    rows.append(TaggedUnit(number, *columns))
             elif rows:
                 yield rows
                 rows = []
         if rows:
             yield rows
 
-    def _stripped(self, row: Row) -> str:
+    def _stripped(self, row: TaggedUnit) -> str:
         unit = row.unit
         if self.strip_prefix:
             unit = unit.removeprefix(self.strip_prefix)
@@ -103,22 +103,22 @@ class ColumnReader:
                 return self._kept(row, "position digit", "--strip-position")
         return self._without_outer_space(row, unit)
 
-    def _kept(self, row: Row, part: str, option: str) -> str:
+    def _kept(self, row: TaggedUnit, part: str, option: str) -> str:
         error = Errors.F111.format(
             path=self.path, line=row.line, unit=row.unit, part=part, option=option
         )
         self.repairs.count_line("unit without prefix or position kept", error)
         return self._without_outer_space(row, row.unit)
 
-    def _without_outer_space(self, row: Row, unit: str) -> str:
-        """Entities begin and end with tokens, so that white space is a unit of its own."""
+    def _without_outer_space(self, row: TaggedUnit, unit: str) -> str:
+        """Trim a unit: spaCy's entities begin and end with tokens that are not whitespace."""
         if unit.isspace() or unit == unit.strip():
             return unit
         error = Errors.F141.format(path=self.path, line=row.line, unit=unit)
         self.repairs.count_line("white space trimmed off a unit", error)
         return unit.strip()
 
-    def _entities(self, rows: list[Row]) -> list[EntitySpan]:
+    def _entities(self, rows: list[TaggedUnit]) -> list[EntitySpan]:
         entities: list[EntitySpan] = []
         start: int | None = None
         label = ""
@@ -147,7 +147,7 @@ class ColumnReader:
                 start, label = index, tag_label
         return entities
 
-    def _parse_tag(self, row: Row) -> tuple[str, str]:
+    def _parse_tag(self, row: TaggedUnit) -> tuple[str, str]:
         if row.tag == "O":
             return "O", ""
         prefix, _, label = row.tag.partition("-")
@@ -164,7 +164,7 @@ class ColumnReader:
         self.repairs.count_label("unknown tag read as O", error)
         return "O", ""
 
-    def _end_without_closing_tag(self, row: Row, label: str) -> None:
+    def _end_without_closing_tag(self, row: TaggedUnit, label: str) -> None:
         if closing := CLOSING.get(self.scheme):
             tag = f"{closing}-{label}"
             error = Errors.F105.format(path=self.path, line=row.line, label=label, tag=tag)
@@ -196,9 +196,9 @@ def split_columns(text: str) -> tuple[str, str] | None:
 
 
 def detect_scheme(path: Path) -> Scheme:
-    """Tell the scheme of a file by the prefixes of its tags: M is in BMES alone, L and U are in
-    BILUO alone, E and S are not in BIO; in IOB1 an I begins entities, and B only those that follow
-    one of their type. Raises ValueError (F004)."""
+    """Tell the scheme of a file by the prefixes of its tags: only BMES has M, only BILUO has L and
+    U, BIO has no E or S; in IOB1, I begins entities, and B only those that follow one of their
+    type. Raises ValueError (F004)."""
     prefixes, beginning = set(), set()
     label = ""
     for _, text in column_lines(path):

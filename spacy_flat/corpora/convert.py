@@ -19,10 +19,10 @@ from ..util.files import read_text_lines, replacing
 from ..util.packing import look_up_once
 from ..util.plural import counted
 from . import ner, pairs, parallel, poems
-from .sentence import Repairs
-from .tables import ConvertOptions, Format
+from .repairs import Repairs
+from .tables import ConvertOptions, CorpusFormat
 
-FORMATS: dict[str, Format] = {
+FORMATS: dict[str, CorpusFormat] = {
     **ner.FORMATS,
     **pairs.FORMATS,
     **poems.FORMATS,
@@ -61,7 +61,7 @@ class Summary:
     left_out: int = 0
     skipped: int = 0
 
-    def add(self, doc: Doc, form: Format) -> None:
+    def add(self, doc: Doc, form: CorpusFormat) -> None:
         """Count a Doc of a format."""
         self.sentences += 1
         self.characters += len(doc.text)
@@ -168,8 +168,8 @@ def detect_format(path: Path) -> str:
 
 
 def check_line_ends(path: Path) -> None:
-    """Raises ValueError (F113) where lines end with carriage returns alone: the first line is then
-    the whole file."""
+    """Raise ValueError (F113) if lines end with carriage returns only, which makes the file one
+    line."""
     _, first = next(read_text_lines(path), (1, ""))
     if "\r" in first.strip():
         raise ValueError(Errors.F113.format(path=path))

@@ -23,8 +23,8 @@ from ..util.packing import look_up_once
 def read_docs(path: Path, vocab: Vocab) -> list[Doc]:
     """The Docs of a DocBin.
 
-    Raises FileNotFoundError (F001), IsADirectoryError (F002), and ValueError where the file is no
-    DocBin (F134) or has no Docs (F010).
+    Raises FileNotFoundError (F001), IsADirectoryError (F002), and ValueError if the file is not a
+    DocBin (F134) or is empty (F010).
     """
     with _reading(path):
         docs = list(DocBin().from_disk(path).get_docs(vocab))
@@ -80,7 +80,7 @@ def read_entity_texts(path: Path) -> set[str]:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Raises what `read_docs` says for a file that is missing or is no DocBin."""
+    """Raise as `read_docs` for a file that is missing or not a DocBin."""
     if path.is_dir():
         raise IsADirectoryError(Errors.F002.format(path=path))
     require_exists(path)

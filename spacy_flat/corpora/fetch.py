@@ -13,8 +13,7 @@ from urllib.error import URLError
 
 from ..errors import Errors
 from ..util.files import replacing
-from .sources import get_source
-from .tables import Source, SourceFile
+from .sources import CorpusFile, CorpusSource, get_source
 
 CHUNK = 1 << 20  # bytes read at a time
 TIMEOUT = 60  # seconds without an answer
@@ -45,7 +44,7 @@ def fetch_corpus(name: str, out_dir: Path, local_dir: Path | None = None) -> lis
 
 
 def corpus_files(name: str, data_dir: Path) -> dict[str, Path]:
-    """Return the fetched files of a corpus by their names in `Source.files`.
+    """Return the fetched files of a corpus by their names in `CorpusSource.files`.
 
     Raises ValueError (F118; F121 where one is missing).
     """
@@ -58,7 +57,7 @@ def corpus_files(name: str, data_dir: Path) -> dict[str, Path]:
 
 
 def _fetch_file(
-    name: str, source: Source, file: SourceFile, target: Path, local_dir: Path | None
+    name: str, source: CorpusSource, file: CorpusFile, target: Path, local_dir: Path | None
 ) -> None:
     opened: AbstractContextManager[BinaryIO]
     if local_dir is None:
@@ -75,7 +74,7 @@ def _fetch_file(
             )
 
 
-def _open_local(source: Source, path: Path) -> BinaryIO:
+def _open_local(source: CorpusSource, path: Path) -> BinaryIO:
     if path.is_file():
         return path.open("rb")
     advice = f"Get it from {source.homepage}, or correct --source."
@@ -85,7 +84,7 @@ def _open_local(source: Source, path: Path) -> BinaryIO:
 
 
 @contextmanager
-def _open_url(name: str, source: Source, file: SourceFile) -> Iterator[BinaryIO]:
+def _open_url(name: str, source: CorpusSource, file: CorpusFile) -> Iterator[BinaryIO]:
     where = {"homepage": source.homepage, "folder": source.folder, "file": file.name}
     if not file.url:
         raise ValueError(Errors.F124.format(name=name, reason=source.no_download, **where))

@@ -24,8 +24,8 @@ from .columns import (
     sample_rows,
 )
 from .offsets import Layout, OffsetReader, detect_layout
-from .sentence import Repairs, Sentence
-from .tables import ConvertOptions, Format
+from .repairs import AnnotatedUnits, Repairs
+from .tables import ConvertOptions, CorpusFormat
 from .tokens import split_off_spaces
 
 
@@ -34,7 +34,7 @@ def detect_format(path: Path) -> str | None:
     return detect_layout(path) or (detect_scheme(path) if has_tags(path) else None)
 
 
-def columns(scheme: Scheme) -> Format:
+def columns(scheme: Scheme) -> CorpusFormat:
     """The format of column files with these tags."""
 
     def read(path: Path, options: ConvertOptions, repairs: Repairs, vocab: Vocab) -> Iterator[Doc]:
@@ -44,7 +44,7 @@ def columns(scheme: Scheme) -> Format:
         for sentence in reader:
             yield make_doc(vocab, trim_entities(sentence, path, repairs), separator)
 
-    return Format(
+    return CorpusFormat(
         read, count_entities, show_entities, "entity", ("words", "strip_prefix", "strip_position")
     )
 
@@ -64,7 +64,7 @@ def count_entities(doc: Doc) -> Counter[str]:
 
 def show_entities(doc: Doc) -> str:
     """The text with each entity as "[重庆](LOC)"."""
-    text = doc.text  # which spaCy joins anew each time
+    text = doc.text  # which spaCy joins at each access
     pieces = []
     place = 0
     for ent in doc.ents:
@@ -73,8 +73,8 @@ def show_entities(doc: Doc) -> str:
     return " ".join("".join([*pieces, text[place:]]).split())
 
 
-OFFSETS = Format(read_offsets, count_entities, show_entities, "entity")
-FORMATS: dict[str, Format] = {
+OFFSETS = CorpusFormat(read_offsets, count_entities, show_entities, "entity")
+FORMATS: dict[str, CorpusFormat] = {
     "bio": columns("bio"),
     "iob1": columns("iob1"),
     "bmes": columns("bmes"),
@@ -85,7 +85,7 @@ FORMATS: dict[str, Format] = {
 
 
 def check_units(path: Path, options: ConvertOptions) -> None:
-    """Look at the first units of a column file, before what is no text becomes text.
+    """Look at the first units of a column file, before converting it.
 
     Raises ValueError where they are tags (F144), where they carry positions that are not stripped
     (F114), and where they are words that would be written together (F115).
@@ -101,7 +101,7 @@ def check_units(path: Path, options: ConvertOptions) -> None:
         raise ValueError(Errors.F115.format(path=path, units=example))
 
 
-def trim_entities(sentence: Sentence, path: Path, repairs: Repairs) -> Sentence:
+def trim_entities(sentence: AnnotatedUnits, path: Path, repairs: Repairs) -> AnnotatedUnits:
     """Take white space off the ends of entities, where spaCy allows none.
 
     Raises ValueError (F110) where repairing was not asked for.
@@ -122,7 +122,7 @@ def trim_entities(sentence: Sentence, path: Path, repairs: Repairs) -> Sentence:
     return sentence._replace(entities=entities)
 
 
-def make_doc(vocab: Vocab, sentence: Sentence, separator: str = "") -> Doc:
+def make_doc(vocab: Vocab, sentence: AnnotatedUnits, separator: str = "") -> Doc:
     """Make a Doc whose text is exactly the units with `separator` between them.
 
     A unit is a token, whatever its length. White space is tokenised as by spaCy's own tokenizers:

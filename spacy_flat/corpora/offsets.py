@@ -20,10 +20,8 @@ Pairs are the training data of spaCy's `Example.from_dict`:
 
 from __future__ import annotations
 
-import json
-import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -31,8 +29,15 @@ from typing import Any, Literal, NamedTuple
 
 from ..errors import Errors
 from ..text.units import EntitySpan
-from ..util.files import read_text_lines
-from .sentence import Repairs, Sentence
+from .records import (
+    check_characters,
+    first_record,
+    has_objects,
+    opening,
+    parsed_records,
+    read_records,
+)
+from .repairs import AnnotatedUnits, Repairs
 
 Layout = Literal["cluener", "doccano", "label-studio", "prodigy", "spacy"]
 
@@ -42,8 +47,6 @@ LAYOUT = (
     '[text, {"entities": [[start, end, TYPE]]}])'
 )
 ENTITIES = ("label", "labels", "entities", "spans", "ents")  # their name, by tool and version
-
-_SPACE = re.compile(r"\s*")
 
 
 class Mention(NamedTuple):
@@ -66,19 +69,9 @@ class OffsetReader:
     path: Path
     repairs: Repairs
 
-    def __iter__(self) -> Iterator[Sentence]:
-        """Yield the sentences. Raises ValueError (F004, F156 to F109, F119)."""
-        for line, raw in read_records(self.path):
-            self.repairs.n_lines += 1
-            try:
-                text, mentions = parse(load(raw))
-                check_characters(text, mentions)
-            except ValueError as problem:
-                error = Errors.F156.format(
-                    path=self.path, line=line, layout=LAYOUT, problem=problem
-                )
-                self.repairs.count_line("malformed line dropped", error)
-                continue
+    def __iter__(self) -> Iterator[AnnotatedUnits]:
+        """Yield the sentences. Raises ValueError (F004, F107 to F109, F119, F156)."""
+        for line, (text, mentions) in parsed_records(self.path, self.repairs, parse, LAYOUT):
             entities = [
                 EntitySpan(mention.start, mention.end, mention.label)
                 for mention in mentions
@@ -87,7 +80,7 @@ class OffsetReader:
             if not text:
                 self.repairs.n_skipped += 1
                 continue
-            yield Sentence(list(text), self._without_overlap(line, text, entities), line)
+            yield AnnotatedUnits(list(text), self._without_overlap(line, text, entities), line)
 
     def _is_in_text(self, line: int, text: str, mention: Mention) -> bool:
         label, start, end, offsets, surface = mention
@@ -139,16 +132,15 @@ def _longest_first(entity: EntitySpan) -> tuple[int, int]:
 
 def detect_layout(path: Path) -> Layout | None:
     """Tell the layout of a file by its first record; None where it is not JSON, or has no text."""
-    opening = _opening(path)
-    if opening.startswith(('["', '[["')):
+    if opening(path).startswith(('["', '[["')):
         return "spacy"
     if not has_objects(path):
         return None
-    _, raw = next(read_records(path))
-    try:
-        record = load(raw)
-    except ValueError:
-        return "cluener" if '"text"' in raw else None
+    record = first_record(path)
+    if record is None:
+        return (
+            "cluener" if any('"text"' in raw for _, raw in islice(read_records(path), 1)) else None
+        )
     if {"data", "annotations"} <= record.keys():
         return "label-studio"
     if "text" not in record:
@@ -158,90 +150,6 @@ def detect_layout(path: Path) -> Layout | None:
     if "annotation_id" in record:
         return "label-studio"
     return "prodigy" if "spans" in record else "doccano"
-
-
-def has_objects(path: Path) -> bool:
-    """Whether a file begins with a JSON object, by itself or in an array."""
-    return _opening(path).startswith(('{"', '[{"'))
-
-
-def read_records(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield (line, JSON) of each record, from a line each or from one array of them all.
-
-    Raises ValueError (F119) where an array cannot be read to its end; otherwise as
-    `read_text_lines`.
-    """
-    if _opening(path).startswith(("[{", "[[")):
-        yield from _array_items(path, "\n".join(text for _, text in read_text_lines(path)))
-        return
-    for line, text in read_text_lines(path):
-        if text.strip():
-            yield line, text
-
-
-def _opening(path: Path) -> str:
-    """The first three characters of a file that are not white space."""
-    characters = (char for _, text in read_text_lines(path) for char in text if not char.isspace())
-    return "".join(islice(characters, 3))
-
-
-def _array_items(path: Path, text: str) -> Iterator[tuple[int, str]]:
-    decoder = json.JSONDecoder()
-    line = 1
-    last = 0  # where `line` was counted
-    place = text.index("[")
-    while text[place] != "]":
-        place = _skip(text, place + 1)
-        line += text.count("\n", last, place)
-        last = place
-        try:
-            _, end = decoder.raw_decode(text, place)
-        except json.JSONDecodeError as problem:
-            raise _array_fault(path, text, place, problem.msg) from None
-        except RecursionError:
-            raise _array_fault(path, text, place, "it is nested too deeply") from None
-        yield line, text[place:end]
-        place = _skip(text, end)
-        if text[place : place + 1] not in (",", "]"):
-            raise _array_fault(path, text, place, "Expecting ',' or ']'")
-    place = _skip(text, place + 1)
-    if place < len(text):
-        raise _array_fault(path, text, place, "it has ended, but the file goes on")
-
-
-def _array_fault(path: Path, text: str, place: int, problem: str) -> ValueError:
-    line = 1 + text.count("\n", 0, place)
-    return ValueError(Errors.F119.format(path=path, line=line, problem=problem))
-
-
-def _skip(text: str, place: int) -> int:
-    """The place of the next character that is not white space."""
-    space = _SPACE.match(text, place)
-    return space.end() if space else place
-
-
-# What a record says
-
-
-def load(raw: str) -> Any:
-    """The JSON of a record. Raises ValueError that says what is wrong."""
-    try:
-        return json.loads(raw)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"it is not JSON ({error})") from None
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-
-
-def check_characters(text: str, mentions: Iterable[Mention]) -> None:
-    """Raises ValueError that says what is wrong where the text or a type has a surrogate, which
-    JSON can escape but UTF-8 can't hold."""
-    for part in (text, *(mention.label for mention in mentions)):
-        try:
-            part.encode("utf-8")
-        except UnicodeEncodeError as error:
-            code = f"U+{ord(part[error.start]):04X}"
-            raise ValueError(f"it has {code}, a surrogate without its other half") from None
 
 
 def parse(record: Any) -> tuple[str, list[Mention]]:
@@ -271,8 +179,11 @@ def parse(record: Any) -> tuple[str, list[Mention]]:
     if entities is None:
         raise ValueError("it has no list or object of entities")
     if isinstance(entities, dict):
-        return text, list(_by_surface(entities))
-    return text, [mention for entity in entities for mention in _of_types(entity)]
+        mentions = list(_by_surface(entities))
+    else:
+        mentions = [mention for entity in entities for mention in _of_types(entity)]
+    check_characters(text, *(mention.label for mention in mentions))
+    return text, mentions
 
 
 def _task(task: dict[str, Any]) -> dict[str, Any]:

@@ -29,12 +29,11 @@ from spacy.vocab import Vocab
 from ..errors import Errors
 from ..similarity.pairs import DIFFERENT, SAME, SEPARATOR, SIMILARITY, join_pair, mark_pair, pair_of
 from ..util.files import read_text_lines
-from ..util.plural import counted
-from .cells import comma_lines, tab_lines
+from .cells import comma_lines, count_other_columns, tab_lines
 from .columns import SAMPLE, has_tags
-from .offsets import has_objects, load, read_records
-from .sentence import Repairs
-from .tables import ConvertOptions, Format
+from .records import check_characters, first_record, has_objects, parsed_records
+from .repairs import Repairs
+from .tables import ConvertOptions, CorpusFormat
 from .tokens import split_off_spaces
 
 # How files call the two texts and the label, in any case.
@@ -55,6 +54,7 @@ MANY = 20  # pairs from which on labels must return
 
 LAYOUT = '{"sentence1": "…", "sentence2": "…", "label": …}'
 Name = str | int  # of a column: in JSON its key, in a table its number
+Cells = tuple[int, Sequence[str]]  # line, and two texts and label
 
 
 class Columns(NamedTuple):
@@ -65,7 +65,7 @@ class Columns(NamedTuple):
     label: Name
 
 
-class Row(NamedTuple):
+class RawPair(NamedTuple):
     """A pair as its file has it, from the line `line` on."""
 
     line: int
@@ -85,21 +85,14 @@ class PairReader:
     repairs: Repairs
     scores: bool = False
 
-    def rows(self, cells: Iterator[tuple[int, Sequence[str] | None]]) -> list[Row]:
-        """The pairs of (line, two texts and label), or None in place of a line that was dropped.
+    def rows(self, cells: Iterator[Cells]) -> list[RawPair]:
+        """The pairs of cells. Raises ValueError (F151, F153)."""
+        rows = (
+            RawPair(line, *(text.replace("\ufeff", "") for text in texts)) for line, texts in cells
+        )
+        return [RawPair(row.line, *map(str.strip, row[1:])) for row in rows if self._is_whole(row)]
 
-        Raises ValueError (F153, F151).
-        """
-        found = []
-        for line, texts in cells:
-            self.repairs.n_lines += 1
-            if texts is not None:
-                row = Row(line, *(text.replace("\ufeff", "") for text in texts))
-                if self._is_whole(row):
-                    found.append(Row(line, *(text.strip() for text in row[1:])))
-        return found
-
-    def _is_whole(self, row: Row) -> bool:
+    def _is_whole(self, row: RawPair) -> bool:
         where = {"path": self.path, "line": row.line}
         for side, text in (("left", row.left), ("right", row.right)):
             if SEPARATOR in text:  # before it is stripped as white space
@@ -119,7 +112,7 @@ class PairReader:
             return False
         return True
 
-    def cats(self, rows: Sequence[Row]) -> Iterator[dict[str, float]]:
+    def cats(self, rows: Sequence[RawPair]) -> Iterator[dict[str, float]]:
         """Yield the categories of each pair. Raises ValueError (F155, F157, F159)."""
         if self.scores:
             yield from ({SIMILARITY: float(row.label)} for row in rows)
@@ -133,7 +126,7 @@ class PairReader:
         for row in rows:
             yield {label: float(label == names[row.label]) for label in labels}
 
-    def _check_labels(self, rows: Sequence[Row]) -> None:
+    def _check_labels(self, rows: Sequence[RawPair]) -> None:
         numbers = [is_number(row.label) for row in rows]
         if len(rows) > 1 and not numbers[0] and all(numbers[1:]):
             first = rows[0]
@@ -146,10 +139,10 @@ class PairReader:
                 raise ValueError(Errors.F157.format(path=self.path, line=row.line, found=row.label))
 
 
-Cut = Callable[[PairReader], Iterator[tuple[int, Sequence[str] | None]]]
+Cut = Callable[[PairReader], Iterator[Cells]]
 
 
-def pairs(cut: Cut) -> Format:
+def pairs(cut: Cut) -> CorpusFormat:
     """The format of files that `cut` makes texts and labels of."""
 
     def read(path: Path, options: ConvertOptions, repairs: Repairs, vocab: Vocab) -> Iterator[Doc]:
@@ -158,7 +151,7 @@ def pairs(cut: Cut) -> Format:
         for row, cats in zip(rows, reader.cats(rows), strict=True):
             yield make_pair(vocab, row.left, row.right, cats)
 
-    return Format(read, count_labels, show_pair, "pair", ("scores",), "pair", key_of)
+    return CorpusFormat(read, count_labels, show_pair, "pair", ("scores",), "pair", key_of)
 
 
 def make_pair(vocab: Vocab, left: str, right: str, cats: Mapping[str, float]) -> Doc:
@@ -211,40 +204,30 @@ def is_number(text: str) -> bool:
 # Tables
 
 
-def tab_cells(reader: PairReader) -> Iterator[tuple[int, Sequence[str] | None]]:
+def tab_cells(reader: PairReader) -> Iterator[Cells]:
     """Cut lines at TABs; quotes are text. Raises ValueError (F004, F151)."""
-    return pick_columns(reader, tab_lines(reader.path))
+    return pick_columns(reader, tab_lines(reader.path, reader.repairs))
 
 
-def comma_cells(reader: PairReader) -> Iterator[tuple[int, Sequence[str] | None]]:
+def comma_cells(reader: PairReader) -> Iterator[Cells]:
     """Cut lines at commas that are not within quotes. Raises ValueError (F004, F151, F152)."""
     return pick_columns(reader, comma_lines(reader.path, reader.repairs))
 
 
-def pick_columns(
-    reader: PairReader, lines: Iterator[tuple[int, list[str] | None]]
-) -> Iterator[tuple[int, Sequence[str] | None]]:
-    """Yield texts and label of each line, whose columns the first one tells."""
+def pick_columns(reader: PairReader, lines: Iterator[tuple[int, list[str]]]) -> Iterator[Cells]:
+    """Yield texts and label of each line, in the columns that the first line tells."""
     columns, size = None, 0
     for line, cells in lines:
-        if cells is None:
-            yield line, None
-            continue
         if columns is None:
             columns, size = find_columns(cells), len(cells)
             if is_header(cells):
+                reader.repairs.n_lines -= 1
                 continue
         if columns is not None and len(cells) == size:
             yield line, [cells[int(name)] for name in columns]
-            continue
-        error = Errors.F151.format(
-            path=reader.path,
-            line=line,
-            found=counted(len(cells), "column"),
-            wanted=f"{size} as before" if columns else "two texts and a label",
-        )
-        reader.repairs.count_line("line with other columns dropped", error)
-        yield line, None
+        else:
+            wanted = f"{size} as before" if columns else "two texts and a label"
+            count_other_columns(reader.path, line, len(cells), wanted, reader.repairs)
 
 
 def find_columns(cells: Sequence[str]) -> Columns | None:
@@ -276,32 +259,24 @@ def named_columns(names: Mapping[str, Name]) -> Columns | None:
 # JSON
 
 
-def json_cells(reader: PairReader) -> Iterator[tuple[int, Sequence[str] | None]]:
+def json_cells(reader: PairReader) -> Iterator[Cells]:
     """Take texts and label of each record. Raises ValueError (F004, F119, F156)."""
-    for line, raw in read_records(reader.path):
-        try:
-            yield line, parse_record(load(raw))
-        except ValueError as problem:
-            error = Errors.F156.format(path=reader.path, line=line, layout=LAYOUT, problem=problem)
-            reader.repairs.count_line("malformed record dropped", error)
-            yield line, None
+    return parsed_records(reader.path, reader.repairs, parse_record, LAYOUT)
 
 
 def parse_record(record: Any) -> list[str]:
     """Return texts and label of an object. Raises ValueError that says what is wrong with it."""
     if not isinstance(record, dict):
-        raise ValueError("it is no JSON object")
+        raise ValueError("it is not a JSON object")
     columns = named_columns({name: name for name in record})
     if columns is None:
         raise ValueError("it has no two texts and a label under the usual names")
     left, right, label = (record[str(name)] for name in columns)
     if not isinstance(left, str) or not isinstance(right, str):
-        raise ValueError("its texts are no strings")
+        raise ValueError("its texts are not strings")
     if not isinstance(label, str | int | float | None):
         raise ValueError("its label is neither a string nor a number")
-    for text in (left, right, str(label)):
-        if any("\ud800" <= char <= "\udfff" for char in text):
-            raise ValueError("it has a surrogate without its other half")
+    check_characters(left, right, str(label))
     return [left, right, written(label)]
 
 
@@ -312,7 +287,7 @@ def written(label: str | int | float | None) -> str:
     return str(int(label)) if isinstance(label, bool) else str(label)
 
 
-FORMATS: dict[str, Format] = {
+FORMATS: dict[str, CorpusFormat] = {
     "pairs-tsv": pairs(tab_cells),
     "pairs-csv": pairs(comma_cells),
     "pairs-jsonl": pairs(json_cells),
@@ -325,28 +300,19 @@ FORMATS: dict[str, Format] = {
 def detect_format(path: Path) -> str | None:
     """Tell the format of a file by how it begins; None where it looks like none of pairs."""
     if has_objects(path):
-        return "pairs-jsonl" if _names_pairs(path) else None
+        return "pairs-jsonl" if named_columns(dict.fromkeys(first_record(path) or (), "")) else None
     if has_tags(path):
         return None
     _, first = next((line, text) for line, text in read_text_lines(path) if text.strip())
     if "\t" in first:
-        return "pairs-tsv" if _is_table(tab_lines(path)) else None
+        return "pairs-tsv" if _is_table(tab_lines(path, Repairs())) else None
     return "pairs-csv" if _is_table(comma_lines(path, Repairs(enabled=True))) else None
 
 
-def _names_pairs(path: Path) -> bool:
-    _, raw = next(read_records(path))
-    try:
-        record = load(raw)
-    except ValueError:
-        return False
-    return named_columns(dict.fromkeys(record, "")) is not None
-
-
-def _is_table(lines: Iterator[tuple[int, list[str] | None]]) -> bool:
+def _is_table(lines: Iterator[tuple[int, list[str]]]) -> bool:
     """Whether the first line names columns of pairs, or has as many as they have, and those of the
     labels are such: numbers, or few that return."""
-    rows = [cells for _, cells in islice(lines, SAMPLE) if cells]
+    rows = [cells for _, cells in islice(lines, SAMPLE)]
     columns = find_columns(rows[0]) if rows else None
     if columns is None:
         return False

@@ -25,12 +25,12 @@ from spacy.vocab import Vocab
 from ..errors import Errors, Warnings
 from ..translator import annotations as extensions  # noqa: F401  (doc._.translation)
 from ..util.files import read_text_lines
-from ..util.plural import counted
+from .cells import count_other_columns, tab_lines
 from .columns import SAMPLE, has_tags
-from .offsets import has_objects
 from .poems import make_text
-from .sentence import Repairs
-from .tables import ConvertOptions, Format
+from .records import has_objects
+from .repairs import Repairs
+from .tables import ConvertOptions, CorpusFormat
 
 LENGTHS = (5, 10, 20, 40)  # words of a translation, up to which they are counted together
 
@@ -43,7 +43,7 @@ Cut = Callable[[Path, ConvertOptions, Repairs], Iterator[Pair]]
 # Formats
 
 
-def parallel(cut: Cut, *takes: str) -> Format:
+def parallel(cut: Cut, *takes: str) -> CorpusFormat:
     """The format of files that `cut` makes pairs of. Warns (W405) where text and translation seem
     to be swapped."""
 
@@ -61,7 +61,7 @@ def parallel(cut: Cut, *takes: str) -> Format:
             warnings.warn(warning, stacklevel=2)
 
     takes = ("max_length", *takes)
-    return Format(read, count_length, show_pair, "translation", takes, "pair", key_of)
+    return CorpusFormat(read, count_length, show_pair, "translation", takes, "pair", key_of)
 
 
 def is_whole(
@@ -117,18 +117,13 @@ def key_of(doc: Doc) -> tuple[str, str]:
 
 
 def tab_pairs(path: Path, options: ConvertOptions, repairs: Repairs) -> Iterator[Pair]:
-    """Cut lines at their TAB; blank lines are passed over. Raises ValueError (F004, F151)."""
-    for line, text in read_text_lines(path):
-        if not text.strip():
-            continue
-        repairs.n_lines += 1
-        cells = text.split("\t")
+    """Cut lines at their TAB. Raises ValueError (F004, F151)."""
+    for line, cells in tab_lines(path, repairs):
         if len(cells) == 2:
             yield line, cells[0], cells[1]
-            continue
-        words = {"found": counted(len(cells), "column"), "wanted": "a text, a TAB, its translation"}
-        error = Errors.F151.format(path=path, line=line, **words)
-        repairs.count_line("line with other columns dropped", error)
+        else:
+            wanted = "a text, a TAB and its translation"
+            count_other_columns(path, line, len(cells), wanted, repairs)
 
 
 def aligned_pairs(path: Path, options: ConvertOptions, repairs: Repairs) -> Iterator[Pair]:
@@ -156,7 +151,7 @@ def aligned_pairs(path: Path, options: ConvertOptions, repairs: Repairs) -> Iter
         yield line, source, translation
 
 
-FORMATS: dict[str, Format] = {
+FORMATS: dict[str, CorpusFormat] = {
     "parallel-tsv": parallel(tab_pairs),
     "parallel": parallel(aligned_pairs, "target"),
 }

@@ -14,13 +14,13 @@ from ..util.files import replacing
 from .convert import FORMATS, Summary, find_format, new_docs, read_file
 from .fetch import corpus_files
 from .sources import get_source
-from .tables import ConvertOptions, Format
+from .tables import ConvertOptions, CorpusFormat
 
 
-class Part:
+class PartWriter:
     """A part of a corpus in the making."""
 
-    def __init__(self, form: Format, path: Path):
+    def __init__(self, form: CorpusFormat, path: Path):
         self.form = form
         self.path = path
         self.docs = new_docs()
@@ -55,12 +55,12 @@ def convert_corpus(name: str, data_dir: Path, out_dir: Path) -> Iterator[tuple[P
     known = {form.key(doc) for doc in read(source.left_out, Counter())}
     for kind, files in made_of.items():
         if kind != "train":
-            part = Part(form, out_dir / f"{kind}.spacy")
+            part = PartWriter(form, out_dir / f"{kind}.spacy")
             for doc in read(files, part.summary.repairs):
                 part.add(doc)
                 known.add(form.key(doc))
             yield part.write()
-    train, dev = (Part(form, out_dir / f"{name}.spacy") for name in ("train", "dev"))
+    train, dev = (PartWriter(form, out_dir / f"{name}.spacy") for name in ("train", "dev"))
     docs = read(made_of["train"], train.summary.repairs)
     if source.distinct:
         docs = without(docs, known, train)
@@ -82,7 +82,7 @@ def read_files(
         repairs += summary.repairs
 
 
-def without(docs: Iterable[Doc], known: set[Hashable], part: Part) -> Iterator[Doc]:
+def without(docs: Iterable[Doc], known: set[Hashable], part: PartWriter) -> Iterator[Doc]:
     """Yield the Docs that are not known, each once, and count the others in the part."""
     for doc in docs:
         key = part.form.key(doc)

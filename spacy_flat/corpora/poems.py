@@ -31,9 +31,9 @@ from ..errors import Errors
 from ..generator.forms import FORMS, Form
 from ..util.files import read_text_lines
 from .columns import SAMPLE
-from .offsets import check_characters, has_objects, load, read_records
-from .sentence import Repairs
-from .tables import ConvertOptions, Format
+from .records import check_characters, first_record, has_objects, parsed_records
+from .repairs import Repairs
+from .tables import ConvertOptions, CorpusFormat
 from .tokens import split_off_spaces
 
 KEYS = ("lines", "paragraphs")  # of the list of lines
@@ -48,22 +48,22 @@ _SUPPLIED = re.compile(r"\[([^\[\]]*)\]")
 _LINE_END = re.compile(f"[{LINE_ENDS}]+")
 _DOUBLED = re.compile(f"(^|[{LINE_ENDS}])[{LINE_ENDS}]+")
 
-Raw = tuple[int, Sequence[str] | None]  # line of the file, and the lines of a poem
+Raw = tuple[int, Sequence[str]]  # line of the file, and the lines of a poem
 
 
 # Formats
 
 
-def poems(cut: Callable[[Path, Repairs], Iterator[Raw]]) -> Format:
-    """The format of files that `cut` makes lines of poems of, or None for one that was dropped."""
+def poems(cut: Callable[[Path, Repairs], Iterator[Raw]]) -> CorpusFormat:
+    """The format of files that `cut` cuts into lines of poems."""
 
     def read(path: Path, options: ConvertOptions, repairs: Repairs, vocab: Vocab) -> Iterator[Doc]:
         for line, lines in cut(path, repairs):
-            text = None if lines is None else join_lines(lines)
-            if text is not None and is_whole(path, line, text, repairs):
+            text = join_lines(lines)
+            if is_whole(path, line, text, repairs):
                 yield make_text(vocab, text)
 
-    return Format(read, count_form, show_text, "poem", doc="poem")
+    return CorpusFormat(read, count_form, show_text, "poem", doc="poem")
 
 
 def read_texts(
@@ -108,7 +108,7 @@ def join_lines(lines: Sequence[str]) -> str:
     """The text of a poem, without white space and the notes of its editors.
 
     Notes stand in round brackets; what stands in square ones was supplied and is kept. Where no
-    line has punctuation it is put behind them, a comma and a full stop in turn.
+    line has punctuation it is appended, a comma and a full stop in turn.
     """
     lines = [without_notes("".join(lines))] if any(map(_has_bracket, lines)) else lines
     lines = ["".join(line.replace("\ufeff", "").split()) for line in lines]
@@ -150,7 +150,7 @@ def is_whole(path: Path, line: int, text: str, repairs: Repairs) -> bool:
 
 
 def odd_character(text: str) -> str | None:
-    """The first character that is no part of a poem."""
+    """The first character that can't be part of a poem."""
     return next((c for c in text if unicodedata.category(c) != "Lo" and c not in PUNCTUATION), None)
 
 
@@ -165,30 +165,24 @@ def blank_line_poems(path: Path, repairs: Repairs) -> Iterator[Raw]:
 
 def json_poems(path: Path, repairs: Repairs) -> Iterator[Raw]:
     """Take the lines of each record. Raises ValueError (F004, F119, F156)."""
-    for line, raw in read_records(path):
-        repairs.n_lines += 1
-        try:
-            yield line, lines_of(load(raw))
-        except ValueError as problem:
-            error = Errors.F156.format(path=path, line=line, layout=LAYOUT, problem=problem)
-            repairs.count_line("malformed record dropped", error)
+    return parsed_records(path, repairs, lines_of, LAYOUT)
 
 
 def lines_of(record: Any) -> list[str]:
     """The lines of an object. Raises ValueError that says what is wrong with it."""
     if not isinstance(record, dict):
-        raise ValueError("it is no JSON object")
+        raise ValueError("it is not a JSON object")
     lines = next((record[key] for key in KEYS if key in record), None)
     if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
         raise ValueError('it has no list "lines" or "paragraphs" of strings')
-    check_characters("".join(lines), [])
+    check_characters("".join(lines))
     return lines
 
 
-FORMATS: dict[str, Format] = {
+FORMATS: dict[str, CorpusFormat] = {
     "poems": poems(blank_line_poems),
     "poems-jsonl": poems(json_poems),
-    "lines": Format(read_texts, count_form, show_text, "text", doc="text"),
+    "lines": CorpusFormat(read_texts, count_form, show_text, "text", doc="text"),
 }
 
 
@@ -204,17 +198,15 @@ def detect_format(path: Path) -> str | None:
 
 
 def _has_lines(path: Path) -> bool:
-    _, raw = next(read_records(path))
     try:
-        lines_of(load(raw))
+        return bool(lines_of(first_record(path)))
     except ValueError:
         return False
-    return True
 
 
 def _has_verses(path: Path) -> bool:
-    """Whether some lines are blank, and nine tenths of the others are short and of characters and
-    punctuation alone."""
+    """Whether some lines are blank, and nine tenths of the others are short and contain only
+    characters and punctuation."""
     sample = [text.strip() for _, text in islice(read_text_lines(path), SAMPLE)]
     verses = [text for text in sample if text]
     fitting = sum(len(text) <= LONGEST_LINE and odd_character(text) is None for text in verses)

@@ -36,7 +36,7 @@ class Coverage:
 
 
 @dataclass
-class Part:
+class PartStatistics:
     """What a file of Docs holds.
 
     labels: entities by label, the most frequent first.
@@ -72,12 +72,14 @@ class Shared:
     new_labels: list[str] = field(default_factory=list)
 
 
-def describe(examples: Sequence[Example], max_length: int, lexicon: Lexicon | None = None) -> Part:
+def describe(
+    examples: Sequence[Example], max_length: int, lexicon: Lexicon | None = None
+) -> PartStatistics:
     """Count what a part of a corpus holds.
 
     examples: gold Docs as references, and as predicted Docs those of the pipeline's tokenizer.
     """
-    part = Part(docs=len(examples))
+    part = PartStatistics(docs=len(examples))
     for example in examples:
         gold = example.reference
         part.characters += len(gold.text)
@@ -95,7 +97,7 @@ def describe(examples: Sequence[Example], max_length: int, lexicon: Lexicon | No
     return part
 
 
-def count_missing(part: Part, gold: Doc) -> None:
+def count_missing(part: PartStatistics, gold: Doc) -> None:
     """Count what says nothing about entities: the whole Doc, or some of its tokens."""
     if not gold.has_annotation("ENT_IOB"):
         part.unannotated += 1
@@ -103,8 +105,8 @@ def count_missing(part: Part, gold: Doc) -> None:
     part.missing += sum(token.ent_iob == 0 for token in gold)
 
 
-def count_misaligned(part: Part, example: Example) -> None:
-    """Count the entities whose ends are no ends of tokens."""
+def count_misaligned(part: PartStatistics, example: Example) -> None:
+    """Count the entities that cut tokens."""
     gold, predicted = example.reference, example.predicted
     if gold.text != predicted.text:
         return

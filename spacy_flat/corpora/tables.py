@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass, field
-from fractions import Fraction
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from .sentence import Repairs
+from .repairs import Repairs
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ class ConvertOptions:
 
 
 @dataclass(frozen=True)
-class Format:
+class CorpusFormat:
     """A format of corpus files.
 
     read: yields the Docs of a file.
@@ -59,41 +57,3 @@ class Format:
     takes: tuple[str, ...] = ()
     doc: str = "sentence"
     key: Callable[[Doc], Hashable] = lambda doc: doc.text
-
-
-@dataclass(frozen=True)
-class SourceFile:
-    """A file of a corpus. `url` is empty where no public file is this one, `sha256` where the file
-    comes with the project."""
-
-    name: str
-    sha256: str = ""
-    url: str = ""
-
-
-@dataclass(frozen=True)
-class Source:
-    """A corpus.
-
-    task: what its annotation is for, which says what models can be trained on it.
-    files: by names of our own: those of the parts train, dev, test, or those that `made_of` uses.
-    no_download: why its files have no URL.
-    embedded: its folder is in this project's own folder, where commands are run.
-    made_of: the files that each part is made of, one after the other; empty: each is a part.
-    left_out: files whose Docs are left out of the training part.
-    distinct: the training part has each Doc once, and none of another part.
-    dev_share: of the training part, at even distances, which becomes the development part.
-    """
-
-    task: Literal["ner", "pairs", "poems", "parallel"]
-    lang: str
-    folder: str
-    homepage: str
-    files: dict[str, SourceFile]
-    options: ConvertOptions
-    no_download: str = ""
-    embedded: bool = False
-    made_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    left_out: tuple[str, ...] = ()
-    distinct: bool = False
-    dev_share: Fraction = Fraction(0)

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spacy_flat.corpora.columns import ColumnReader, Scheme, detect_scheme, split_columns
-from spacy_flat.corpora.sentence import Repairs, Sentence
+from spacy_flat.corpora.repairs import AnnotatedUnits, Repairs
 from spacy_flat.text.units import EntitySpan
 
 SCHEMES: list[Scheme] = ["bio", "iob1", "bmes", "bioes", "biluo"]
@@ -50,7 +50,7 @@ def encode(length: int, entities: list[EntitySpan], scheme: Scheme) -> list[str]
 
 
 @st.composite
-def sentences(draw: st.DrawFn) -> Sentence:
+def sentences(draw: st.DrawFn) -> AnnotatedUnits:
     alphabet = st.characters(exclude_categories=["Cs"], exclude_characters="\r\n\t\ufeff ")
     units = draw(st.lists(st.text(alphabet, min_size=1, max_size=3), min_size=1, max_size=20))
     # U+0085 and others are white space for Python, but may be a unit of one character.
@@ -61,7 +61,7 @@ def sentences(draw: st.DrawFn) -> Sentence:
         label = draw(st.sampled_from(["", "PER", "creative-work", "PER.NOM"]))
         if label:
             entities.append(EntitySpan(start, end, label))
-    return Sentence(units, entities, 1)
+    return AnnotatedUnits(units, entities, 1)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -69,7 +69,7 @@ def sentences(draw: st.DrawFn) -> Sentence:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(corpus=st.lists(sentences(), min_size=1, max_size=4))
 def test_entities_survive_every_scheme(
-    tmp_path: Path, scheme: Scheme, separator: str, corpus: list[Sentence]
+    tmp_path: Path, scheme: Scheme, separator: str, corpus: list[AnnotatedUnits]
 ) -> None:
     blocks = []
     for sentence in corpus:
@@ -108,7 +108,7 @@ def test_comments_are_no_units(tmp_path: Path) -> None:
 
 def test_windows_line_ends_and_byte_order_marks_are_no_content(tmp_path: Path) -> None:
     found, _ = read(write(tmp_path / "c", "\ufeffa B-X\r\nb I-X\r\n\r\n\ufeff\r\n"))
-    assert found == [Sentence(["a", "b"], [EntitySpan(0, 2, "X")], 1)]
+    assert found == [AnnotatedUnits(["a", "b"], [EntitySpan(0, 2, "X")], 1)]
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ from spacy.vocab import Vocab
 from spacy_flat.corpora import ConvertOptions, Summary, convert_file
 from spacy_flat.corpora.convert import FORMATS, detect_format
 from spacy_flat.corpora.ner import make_doc, show_entities
-from spacy_flat.corpora.sentence import Repairs, Sentence
-from spacy_flat.corpora.tables import Format
+from spacy_flat.corpora.repairs import AnnotatedUnits, Repairs
+from spacy_flat.corpora.tables import CorpusFormat
 from spacy_flat.corpora.tokens import split_off_spaces
 from spacy_flat.text.units import EntitySpan
 
@@ -121,7 +121,7 @@ def test_a_doc_has_the_exact_text_and_entities(text: str, data: st.DataObject) -
     spans = (
         [] if text[start].isspace() or text[end - 1].isspace() else [EntitySpan(start, end, "X")]
     )
-    doc = make_doc(Vocab(), Sentence(list(text), spans, 1))
+    doc = make_doc(Vocab(), AnnotatedUnits(list(text), spans, 1))
     assert doc.text == text
     assert [(e.start_char, e.end_char, e.label_) for e in doc.ents] == spans
 
@@ -179,7 +179,7 @@ def test_a_file_without_blank_lines_is_read_in_linear_time(tmp_path: Path) -> No
 
 def test_a_doc_of_many_entities_is_shown_in_linear_time() -> None:
     entities = [EntitySpan(2 * i, 2 * i + 1, "X") for i in range(4_000)]
-    doc = make_doc(Vocab(), Sentence(["好"] * 8_000, entities, 1))
+    doc = make_doc(Vocab(), AnnotatedUnits(["好"] * 8_000, entities, 1))
     start = process_time()
     assert show_entities(doc) == "[好](X)好" * 4_000
     assert process_time() - start < 2  # 8 s where the text is joined for each
@@ -315,7 +315,7 @@ def test_a_task_adds_a_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             doc.cats = {"POEM": float(line[0])}
             yield doc
 
-    poems = Format(read, lambda doc: doc.cats, lambda doc: doc.text, "poem")
+    poems = CorpusFormat(read, lambda doc: doc.cats, lambda doc: doc.text, "poem")
     monkeypatch.setitem(FORMATS, "poems", poems)
     docs, summary = convert(tmp_path, "1床前明月光\n0好\n", format="poems")
     assert [doc.cats for doc in docs] == [{"POEM": 1.0}, {"POEM": 0.0}]

@@ -12,17 +12,16 @@ from urllib.error import URLError
 import pytest
 
 from spacy_flat.corpora.fetch import corpus_files, fetch_corpus
-from spacy_flat.corpora.sources import SOURCES, get_source
-from spacy_flat.corpora.tables import Source, SourceFile
+from spacy_flat.corpora.sources import SOURCES, CorpusFile, CorpusSource, get_source
 
 CONTENT = "甲 O\n".encode()
 
 
 @pytest.fixture
-def toy(monkeypatch: pytest.MonkeyPatch) -> Source:
+def toy(monkeypatch: pytest.MonkeyPatch) -> CorpusSource:
     """A corpus of one file with an address."""
     digest = hashlib.sha256(CONTENT).hexdigest()
-    file = SourceFile("train.txt", digest, "https://example.org/train.txt")
+    file = CorpusFile("train.txt", digest, "https://example.org/train.txt")
     source = replace(SOURCES["resume"], folder="ner_zh/toy", files={"train": file})
     monkeypatch.setitem(SOURCES, "toy", source)
     return source
@@ -48,14 +47,16 @@ def answer(monkeypatch: pytest.MonkeyPatch, result: bytes | Exception) -> list[s
     return asked
 
 
-def test_from_a_local_folder(tmp_path: Path, toy: Source) -> None:
+def test_from_a_local_folder(tmp_path: Path, toy: CorpusSource) -> None:
     paths = fetch_corpus("toy", tmp_path / "data", local(tmp_path / "source"))
     assert paths == [tmp_path / "data" / "toy" / "train.txt"]
     assert paths[0].read_bytes() == CONTENT
     assert corpus_files("toy", tmp_path / "data") == {"train": paths[0]}
 
 
-def test_from_its_address(tmp_path: Path, toy: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_from_its_address(
+    tmp_path: Path, toy: CorpusSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = answer(monkeypatch, CONTENT)
     (path,) = fetch_corpus("toy", tmp_path)
     assert path.read_bytes() == CONTENT
@@ -63,7 +64,7 @@ def test_from_its_address(tmp_path: Path, toy: Source, monkeypatch: pytest.Monke
     assert asked == ["https://example.org/train.txt"]  # what is there already is not asked for
 
 
-def test_a_wrong_checksum_writes_nothing(tmp_path: Path, toy: Source) -> None:
+def test_a_wrong_checksum_writes_nothing(tmp_path: Path, toy: CorpusSource) -> None:
     with pytest.raises(
         ValueError, match=r"F122.*train\.txt: the SHA-256 checksum is [0-9a-f]{64}, expected"
     ):
@@ -71,7 +72,7 @@ def test_a_wrong_checksum_writes_nothing(tmp_path: Path, toy: Source) -> None:
     assert list((tmp_path / "data" / "toy").iterdir()) == []
 
 
-def test_a_damaged_file_is_fetched_again(tmp_path: Path, toy: Source) -> None:
+def test_a_damaged_file_is_fetched_again(tmp_path: Path, toy: CorpusSource) -> None:
     source = local(tmp_path / "source")
     (path,) = fetch_corpus("toy", tmp_path, source)
     path.write_bytes(b"damaged")
@@ -81,19 +82,19 @@ def test_a_damaged_file_is_fetched_again(tmp_path: Path, toy: Source) -> None:
 
 @pytest.mark.parametrize("reason", [URLError("no host"), TimeoutError("too slow")])
 def test_a_failed_download(
-    tmp_path: Path, toy: Source, monkeypatch: pytest.MonkeyPatch, reason: Exception
+    tmp_path: Path, toy: CorpusSource, monkeypatch: pytest.MonkeyPatch, reason: Exception
 ) -> None:
     answer(monkeypatch, reason)
     with pytest.raises(ValueError, match=r"F123.*example\.org.*DIR/ner_zh/toy/train\.txt"):
         fetch_corpus("toy", tmp_path)
 
 
-def test_a_missing_local_file(tmp_path: Path, toy: Source) -> None:
+def test_a_missing_local_file(tmp_path: Path, toy: CorpusSource) -> None:
     with pytest.raises(ValueError, match=r"F121.*train\.txt does not exist.*correct --source"):
         fetch_corpus("toy", tmp_path, tmp_path)
 
 
-def test_a_missing_local_folder(tmp_path: Path, toy: Source) -> None:
+def test_a_missing_local_folder(tmp_path: Path, toy: CorpusSource) -> None:
     """Also where the files were fetched before."""
     fetch_corpus("toy", tmp_path, local(tmp_path / "local"))
     with pytest.raises(ValueError, match=r"F121.*nowhere does not exist.*--source"):

@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spacy_flat.corpora.offsets import OffsetReader, detect_layout
-from spacy_flat.corpora.sentence import Repairs, Sentence
+from spacy_flat.corpora.repairs import AnnotatedUnits, Repairs
 from spacy_flat.text.units import EntitySpan
 
 Labels = dict[str, dict[str, list[list[int]]]]
 
 
-def read(path: Path, repair: bool = False) -> tuple[list[Sentence], dict[str, int]]:
+def read(path: Path, repair: bool = False) -> tuple[list[AnnotatedUnits], dict[str, int]]:
     repairs = Repairs(repair)
     return list(OffsetReader(path, repairs)), dict(repairs.counts)
 
@@ -43,13 +43,13 @@ def test_entities_survive(tmp_path: Path, text: str, data: st.DataObject) -> Non
         spans = labels.setdefault(label, {}).setdefault(text[start:end], [])
         spans.append([start, end - 1])
     found, _ = read(write(tmp_path / "c.json", text, labels))
-    assert found == [Sentence(list(text), entities, 1)]
+    assert found == [AnnotatedUnits(list(text), entities, 1)]
 
 
 def test_blank_lines_are_skipped_and_lines_counted(tmp_path: Path) -> None:
     path = tmp_path / "c.json"
     path.write_text('\ufeff{"text": "a", "label": {}}\n\n{"text": "b", "label": {}}\n', "utf-8")
-    assert read(path)[0] == [Sentence(["a"], [], 1), Sentence(["b"], [], 3)]
+    assert read(path)[0] == [AnnotatedUnits(["a"], [], 1), AnnotatedUnits(["b"], [], 3)]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_malformed_line_is_an_error_or_dropped(tmp_path: Path, raw: str, probl
     assert problem in str(error.value)
     found, counts = read(path, repair=True)
     assert [sentence.units for sentence in found] == [["好"]]
-    assert counts == {"malformed line dropped": 1}
+    assert counts == {"malformed record dropped": 1}
 
 
 @pytest.mark.parametrize(
@@ -188,8 +188,8 @@ def test_pairs(tmp_path: Path, array: bool) -> None:
     assert detect_layout(path) == "spacy"
     found, _ = read(path)
     assert found == [
-        Sentence(list("重庆开业"), [EntitySpan(0, 2, "LOC")], 1),
-        Sentence(["好"], [], 2),
+        AnnotatedUnits(list("重庆开业"), [EntitySpan(0, 2, "LOC")], 1),
+        AnnotatedUnits(["好"], [], 2),
     ]
 
 
@@ -200,8 +200,8 @@ def test_doccano(tmp_path: Path, key: str) -> None:
     path.write_text("\n".join(json.dumps(record) for record in records), "utf-8")
     found, _ = read(path)
     assert found == [
-        Sentence(list("重庆开业"), [EntitySpan(0, 2, "LOC")], 1),
-        Sentence(["好"], [], 2),
+        AnnotatedUnits(list("重庆开业"), [EntitySpan(0, 2, "LOC")], 1),
+        AnnotatedUnits(["好"], [], 2),
     ]
 
 

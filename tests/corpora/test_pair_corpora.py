@@ -15,8 +15,7 @@ from spacy_flat.cli import app
 from spacy_flat.corpora import ConvertOptions, Summary, convert_file
 from spacy_flat.corpora.convert import FORMATS, detect_format
 from spacy_flat.corpora.parts import convert_corpus
-from spacy_flat.corpora.sources import SOURCES
-from spacy_flat.corpora.tables import Source, SourceFile
+from spacy_flat.corpora.sources import SOURCES, CorpusFile, CorpusSource
 from spacy_flat.similarity.pairs import pair_of
 
 PAIRS = ["pairs-tsv", "pairs-csv", "pairs-jsonl"]
@@ -200,14 +199,14 @@ DEFECTS = [
         r"F151.*line 2: '', but expected a label",
     ),
     ("pairs-jsonl", '{"sentence1": "丙", "label": 1}\n', r"F156.*line 2: .*no two texts"),
-    ("pairs-jsonl", '{"sentence1": "丙", "sentence2": 1, "label": 1}\n', "F156.*no strings"),
+    ("pairs-jsonl", '{"sentence1": "丙", "sentence2": 1, "label": 1}\n', "F156.*not strings"),
     ("pairs-jsonl", '{"sentence1": "丙", "sentence2": "丁", "label": []}\n', "F156.*its label"),
     (
         "pairs-jsonl",
         '{"sentence1": "\\ud800", "sentence2": "丁", "label": 1}\n',
         "F156.*a surrogate",
     ),
-    ("pairs-jsonl", "[1]\n", r"F156.*line 2: .*no JSON object"),
+    ("pairs-jsonl", "[1]\n", r"F156.*line 2: .*not a JSON object"),
     ("pairs-jsonl", "{\n", r"F156.*line 2: .*it is not JSON"),
 ]
 
@@ -266,14 +265,14 @@ def test_options_of_entities_have_no_effect(tmp_path: Path, form: str) -> None:
 
 
 @pytest.fixture
-def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Source:
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CorpusSource:
     """A corpus of three fetched files."""
-    source = Source(
+    source = CorpusSource(
         task="pairs",
         lang="zh",
         folder="toy",
         homepage="",
-        files={name: SourceFile(name) for name in ("a", "b", "c", "d")},
+        files={name: CorpusFile(name) for name in ("a", "b", "c", "d")},
         options=ConvertOptions(),
         made_of={"train": ("a", "b"), "test": ("c",)},
         left_out=("d",),
@@ -289,7 +288,9 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Source:
     return source
 
 
-def test_a_part_of_several_files_without_the_pairs_of_others(tmp_path: Path, toy: Source) -> None:
+def test_a_part_of_several_files_without_the_pairs_of_others(
+    tmp_path: Path, toy: CorpusSource
+) -> None:
     made = dict(convert_corpus("toy", tmp_path, tmp_path / "out"))
     train, test = (tmp_path / f"out/{part}.spacy" for part in ("train", "test"))
     assert set(made) == {train, test}
@@ -299,7 +300,7 @@ def test_a_part_of_several_files_without_the_pairs_of_others(tmp_path: Path, toy
 
 
 def test_repairs_of_several_files_add_up(
-    tmp_path: Path, toy: Source, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, toy: CorpusSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = ConvertOptions(repair=True, max_repairs=0.5)
     monkeypatch.setitem(SOURCES, "toy", replace(toy, options=options))
@@ -312,7 +313,7 @@ def test_repairs_of_several_files_add_up(
     assert counts == {"train": 2, "test": 0}
 
 
-def test_a_file_that_was_not_fetched(tmp_path: Path, toy: Source) -> None:
+def test_a_file_that_was_not_fetched(tmp_path: Path, toy: CorpusSource) -> None:
     (tmp_path / "toy/d").unlink()
     with pytest.raises(ValueError, match="F121"):
         list(convert_corpus("toy", tmp_path, tmp_path / "out"))
@@ -321,8 +322,8 @@ def test_a_file_that_was_not_fetched(tmp_path: Path, toy: Source) -> None:
 def test_a_share_is_held_out_at_even_distances(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = Source(
-        "pairs", "zh", "toy", "", {"all": SourceFile("all")}, ConvertOptions(),
+    source = CorpusSource(
+        "pairs", "zh", "toy", "", {"all": CorpusFile("all")}, ConvertOptions(),
         made_of={"train": ("all",)}, dev_share=SOURCES["lcqmc"].dev_share * 3,
     )  # fmt: skip
     monkeypatch.setitem(SOURCES, "toy", source)
@@ -339,7 +340,7 @@ def test_a_share_is_held_out_at_even_distances(
 # The command
 
 
-def test_the_command_counts_pairs(tmp_path: Path, toy: Source) -> None:
+def test_the_command_counts_pairs(tmp_path: Path, toy: CorpusSource) -> None:
     arguments = ["convert", "--corpus", "toy", str(tmp_path), str(tmp_path / "out")]
     output = " ".join(CliRunner().invoke(app, arguments).output.split())
     assert "train.spacy: 2 pairs, 6 characters" in output

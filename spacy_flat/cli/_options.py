@@ -1,4 +1,4 @@
-"""What a command is to compute on."""
+"""Arguments and options that several commands have."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ import typer
 
 from ..errors import Errors
 
+Pipeline = Annotated[str, typer.Argument(metavar="PIPELINE", help="Pipeline package or folder")]
+Component = Annotated[
+    str, typer.Option("--component", "-c", help="Component to use, if several would do")
+]
+GpuId = Annotated[int, typer.Option("--gpu-id", "-g", help="GPU, or -1 for the CPU")]
 Device = Annotated[
     str,
     typer.Option(

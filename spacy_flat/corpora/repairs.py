@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ..text.units import EntitySpan
 
 
-class Sentence(NamedTuple):
+class AnnotatedUnits(NamedTuple):
     """An annotated sentence: characters or words, and entities that do not overlap.
 
     `line` is the line of the file where the sentence begins, from 1.
