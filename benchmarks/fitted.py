@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spacy_flat.similarity.calibration import fit_temperature, log_softmax
+from spacy_flat.similarity.calibration import fit_temperature
 from spacy_flat.similarity.scores import calibration_error
+from spacy_flat.util.softmax import log_softmax
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]

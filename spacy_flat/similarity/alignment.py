@@ -1,4 +1,4 @@
-"""`doc._.alignment`: which units of two texts RE2 compares with which."""
+"""`doc._.alignment`: which units of two texts RE2 aligns."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -14,16 +14,12 @@ Weights = NDArray[np.float32]
 
 MOST_WEIGHTS = 1 << 22  # of one direction of a block, if every character is a unit
 
-# Where spaCy itself would keep the value of an extension, so that it treats it as one.
+# The key that spaCy itself uses for the value of an extension.
 _KEY: Any = ("._.", "alignment", None, None)  # in doc.user_data
 
 
 class BlockAlignment(NamedTuple):
-    """How much each unit of one text attends to each of the other, in one block of the network.
-    Rows sum to 1.
-
-    L units of the left text, L' of the right one.
-    """
+    """The attention between a text of L units and one of L' units in one block. Rows sum to 1."""
 
     left_to_right: Weights  # [L, L']
     right_to_left: Weights  # [L', L]
@@ -31,10 +27,10 @@ class BlockAlignment(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
-    """What RE2 aligns in two texts (Yang et al., 2019, section 2.2): the attention of each block.
+    """What RE2 aligns in two texts (Yang et al., 2019, section 2.2).
 
-    left, right: the units of the texts, characters or tokens; one that is "" for an empty text.
-    blocks: the attention, from the first block to the last.
+    left, right: the units of the texts, characters or tokens; [""] for an empty text.
+    blocks: the attention of each block, first to last.
     """
 
     left: list[str]
@@ -42,17 +38,15 @@ class Alignment:
     blocks: list[BlockAlignment]
 
     def to_svg(self) -> str:
-        """A heat map as the text of an SVG, with the left text from top to bottom and the right one
-        from left to right. Of each text it has the first 40 units."""
+        """Draw a heat map as an SVG, of the first 40 units of each text, with the left text from
+        top to bottom."""
         return draw(self.left, self.right, self.blocks)
 
-    def _repr_svg_(self) -> str:
-        """For notebooks."""
-        return self.to_svg()
+    _repr_svg_ = to_svg  # for notebooks
 
 
 def get_alignment(doc: Doc) -> Alignment | None:
-    """`doc._.alignment`: the alignment of a pair, where `keep_alignment` is set."""
+    """The getter of `doc._.alignment`, set if the component has `keep_alignment`."""
     data = doc.user_data.get(_KEY)
     if data is None:
         return None
@@ -60,18 +54,12 @@ def get_alignment(doc: Doc) -> Alignment | None:
     return Alignment(list(data["left"]), list(data["right"]), blocks)
 
 
-def keep_alignment(doc: Doc, alignment: Alignment) -> None:
-    """Let a Doc have an alignment, as plain data that is saved with it."""
-    doc.user_data[_KEY] = {
-        "left": alignment.left,
-        "right": alignment.right,
-        "blocks": [list(block) for block in alignment.blocks],
-    }
-
-
-def drop_alignment(doc: Doc) -> None:
-    """Let a Doc have none."""
+def set_alignment(doc: Doc, alignment: Alignment | None) -> None:
+    """Store an alignment as plain data that is saved with the Doc; None drops the old one."""
     doc.user_data.pop(_KEY, None)
+    if alignment is not None:
+        blocks = [list(block) for block in alignment.blocks]
+        doc.user_data[_KEY] = {"left": alignment.left, "right": alignment.right, "blocks": blocks}
 
 
 def is_too_large(pair: Pair) -> bool:

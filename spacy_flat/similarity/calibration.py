@@ -1,4 +1,4 @@
-"""Probabilities that are right: the temperature of Guo et al. (2017).
+"""Temperature scaling (Guo et al., 2017).
 
 Shapes: N pairs, K classes.
 """
@@ -9,22 +9,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..util.softmax import Floats, log_softmax
 from .scores import calibration_error
 
-Floats = NDArray[np.floating]
 Ints = NDArray[np.int64]
 
-# A few pairs that are all right, or no better than chance, call for 0 or for infinity.
+# The best temperature for a few pairs may be 0 or infinite.
 LEAST, MOST = 0.05, 20.0
 HALVINGS = 50
-DIGITS = 6  # which survive the JSON of a saved pipeline
+DIGITS = 6  # survive the JSON of a saved pipeline
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """What a temperature changes for some pairs.
+    """The effect of a new temperature on some pairs.
 
-    ece: the expected calibration error, as `pairs_ece`.
+    ece: the expected calibration error, as in `pairs_ece`.
     nll: the mean negative log-likelihood of the gold classes, in nats.
     """
 
@@ -47,15 +47,15 @@ class Calibration:
 
     @property
     def is_at_limit(self) -> bool:
-        """Whether the pairs call for a temperature beyond what is allowed."""
+        """Whether the best temperature is out of bounds."""
         return not LEAST * 1.001 < self.temperature_after < MOST / 1.001
 
 
 def fit_temperature(logits: Floats, gold: Ints) -> float:
-    """The temperature, from 0.05 to 20, at which the gold classes are likeliest.
+    """Find the temperature from 0.05 to 20 with the highest likelihood of the gold classes.
 
     logits: [N, K]; gold: [N] numbers of classes. The negative log-likelihood is convex in the
-    inverse of the temperature, so that its slope has one zero, which halving finds.
+    inverse of the temperature: bisection finds the zero of its slope.
     """
     logits = logits.astype(np.float64)
     reached = float(_of_gold(logits, gold).mean())
@@ -65,17 +65,10 @@ def fit_temperature(logits: Floats, gold: Ints) -> float:
         probabilities = np.exp(log_softmax(logits / math.exp(middle)))
         # The slope by 1/T: the expected logit less that of the gold class.
         if (probabilities * logits).sum(axis=1).mean() > reached:
-            low = middle  # too sure
+            low = middle  # overconfident
         else:
             high = middle
     return round(math.exp((low + high) / 2), DIGITS)
-
-
-def log_softmax(logits: Floats) -> Floats:
-    """[N, K] → [N, K]"""
-    shifted = logits - logits.max(axis=1, keepdims=True)
-    normalised: Floats = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
-    return normalised
 
 
 def _of_gold(values: Floats, gold: Ints) -> Floats:

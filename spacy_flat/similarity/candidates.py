@@ -1,4 +1,4 @@
-"""What a search ranks: the texts that have most in common with the query, by BM25."""
+"""The texts with most in common with a query, by BM25."""
 
 import re
 import unicodedata
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # bm25s is imported where it is used: every `Language()` imports the components.
 
-# Han and kana, which are written without spaces.
+# Han and kana, written without spaces.
 _UNSPACED = "\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _TERM = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])\w)+")
 
@@ -24,20 +24,20 @@ ARRAYS = ("data", "indices", "indptr")  # of bm25s, a sparse matrix of texts and
 
 
 def terms_of(text: str) -> list[str]:
-    """The characters of a Chinese text, and its words in other scripts. Case and width do not
-    matter; punctuation is left out. A text that has nothing else has the term ""."""
+    """The characters of a Chinese text and its words in other scripts, without punctuation, case
+    and width; [""] for a text without any."""
     return _TERM.findall(unicodedata.normalize("NFKC", text).casefold()) or [""]
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """Texts by their terms, for BM25 (Robertson & Zaragoza, 2009) in the form of Lucene."""
+    """Texts by their terms, for BM25 (Robertson & Zaragoza, 2009) as in Lucene."""
 
     bm25: "BM25"
 
     @classmethod
     def of(cls, texts: Iterable[Sequence[str]]) -> "Candidates":
-        """texts: the terms of each, at least one; there is at least one text."""
+        """texts: the terms of each, at least one; at least one text."""
         from bm25s import BM25
 
         vocabulary: dict[str, int] = {}
@@ -50,7 +50,7 @@ class Candidates:
     def restore(
         cls, terms: Sequence[str], arrays: Mapping[str, NDArray[Any]], n_texts: int
     ) -> "Candidates":
-        """From `terms` and `arrays`, for so many texts."""
+        """From `terms` and `arrays` of this many texts."""
         from bm25s import BM25
 
         bm25 = BM25()
@@ -61,20 +61,18 @@ class Candidates:
 
     @property
     def terms(self) -> list[str]:
-        """The terms of all texts."""
         return list(self.bm25.vocab_dict)
 
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The texts that have each term, and how much it counts in them."""
+        """The weight of each term in each text."""
         return {name: self.bm25.scores[name] for name in ARRAYS}
 
     def best(self, terms: Sequence[str], n: int) -> Ints:
-        """[n] numbers of the texts that have most in common with a query, or of all where there are
-        fewer, ascending. Of texts with equal scores the first are taken."""
+        """[n] numbers of the texts with the highest scores for a query, in ascending order, or of
+        all if there are fewer. Of equal scores the first count."""
         scores = self.bm25.get_scores_from_ids(self.bm25.get_tokens_ids(terms))
         n = min(n, len(scores))
-        least = np.partition(scores, -n)[-n]
-        chosen = np.flatnonzero(scores >= least)
+        chosen = np.flatnonzero(scores >= np.partition(scores, -n)[-n])
         best: Ints = np.sort(chosen[np.argsort(-scores[chosen], kind="stable")[:n]])
         return best

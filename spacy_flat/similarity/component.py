@@ -1,4 +1,4 @@
-"""`re2_similarity`: what spaCy sees of the comparison of two texts."""
+"""`re2_similarity`: a spaCy component that compares two texts."""
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -20,12 +20,12 @@ from ..nn.model import shim_of, tok2vec_of
 from ..pipe import LabelledPipe, is_bool, is_number, mean_loss, setting
 from ..text.tok2vec import ReadOnce, Tok2VecFeatures, backprop_zeros
 from ..util.arguments import require_count
+from ..util.softmax import log_softmax
 from ..vectors import VectorSource, check_sources
-from .alignment import Alignment, drop_alignment, is_too_large, keep_alignment
-from .calibration import Calibration, fit_temperature, log_softmax
-from .hooks import SimilarityHook
+from .alignment import Alignment, is_too_large, set_alignment
+from .calibration import Calibration, fit_temperature
 from .index import TextIndex
-from .model import Outputs, PairModel, align, initialise, network_of
+from .model import PairModel, PairOutputs, align, initialise, network_of
 from .pairs import Pair, Text, mark_pair, pair_of, two_texts
 from .reading import PairTexts, SpanPairs, build_vocabulary, docs_of
 from .scores import gold_of, score_pairs
@@ -91,7 +91,7 @@ def make_re2_similarity(
     keep_alignment: bool,
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> "PairClassifier":
-    """Build the comparison of two texts; the settings are those of `PairClassifier`."""
+    """Create a `PairClassifier`, with its settings."""
     return PairClassifier(
         nlp.vocab,
         model,
@@ -119,23 +119,42 @@ def _is_above_zero(value: object) -> bool:
     return is_number(value, 1e-6, sys.float_info.max)
 
 
+class SimilarityHook:
+    """The `similarity` hook of Docs and spans. A pickled Doc leaves the component behind."""
+
+    def __init__(self, compare: Callable[[Any, Any], float]) -> None:
+        self.compare = compare
+
+    def attach(self, doc: Doc) -> None:
+        doc.user_hooks["similarity"] = doc.user_span_hooks["similarity"] = self
+
+    def __call__(self, left: Any, right: Any) -> float:
+        return self.compare(left, right)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SimilarityHook, (_without_component,)
+
+
+def _without_component(left: Any, right: Any) -> float:
+    raise ValueError(Errors.F326)
+
+
 class PairClassifier(LabelledPipe):
-    """Compares two texts: their classes, such as "same" and "different", or a score.
+    """Compares two texts: predicts a class, such as "same" or "different", or a score.
 
-    A pair is a Doc with two spans in `doc.spans["pair"]`, or one whose text is two texts with
-    U+001F between them. Other Docs are left as they are.
+    A pair is a Doc with two spans in `doc.spans["pair"]`, or one whose text is two texts joined by
+    U+001F. Other Docs stay unchanged.
 
-    model: what reads the texts, a registered architecture.
-    device: what the network computes on: "auto" (the CPU, or the GPU that `spacy.prefer_gpu` or
-        `--gpu-id` asked for), "cpu", "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
-    positive_label: the class whose probability is the similarity of two texts; of two classes the
-        last where not given.
-    threshold: the probability of the positive label from which an evaluation counts a pair as such.
-    temperature: what logits are divided by, so that the probabilities are right; see `calibrate`.
-    similarity_hooks: let `doc.similarity` and `span.similarity` of all Docs be the network's.
-    keep_alignment: let `doc._.alignment` of pairs be what the network aligns in them, see `align`,
-        for which it reads them a second time.
-    scorer: what gives the scores of an evaluation.
+    model: a registered architecture.
+    device: "auto" (the CPU, or the GPU that `spacy.prefer_gpu` or `--gpu-id` asked for), "cpu",
+        "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
+    positive_label: the class whose probability is the similarity of two texts; by default the last
+        of two classes.
+    threshold: the probability from which an evaluation counts a pair as the positive label.
+    temperature: divides the logits, to calibrate the probabilities; see `calibrate`.
+    similarity_hooks: use the network for `doc.similarity` and `span.similarity` of all Docs.
+    keep_alignment: set `doc._.alignment` of pairs, see `align`, at the cost of a second pass.
+    scorer: the scoring function of an evaluation.
     """
 
     def __init__(
@@ -177,7 +196,7 @@ class PairClassifier(LabelledPipe):
     def positive(self) -> str:
         """The label whose probability, or score, is the similarity of two texts.
 
-        Raises ValueError (F322) where `positive_label` is not among the labels, or is needed.
+        Raises ValueError (F322) if `positive_label` isn't a label, or is needed and missing.
         """
         if self.positive_label in self.labels:
             return str(self.positive_label)
@@ -188,11 +207,11 @@ class PairClassifier(LabelledPipe):
 
     @property
     def is_regression(self) -> bool:
-        """Whether the network gives a score."""
+        """Whether the network predicts a score."""
         return bool(self.model.attrs["options"].objective == "score")
 
     def predict(self, docs: Iterable[Doc]) -> list[Probabilities | None]:
-        """[K] probabilities of the classes, or [1] the score, of each Doc that is a pair."""
+        """[K] probabilities of the classes, or [1] the score, for each Doc that is a pair."""
         docs = list(docs)
         self.require_initialised()
         pairs = [pair_of(doc) for doc in docs]
@@ -201,14 +220,10 @@ class PairClassifier(LabelledPipe):
         return [next(found) if pair is not None else None for pair in pairs]
 
     def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Probabilities | None]) -> None:
-        """Write the probabilities to `doc.cats` and the texts to `doc.spans["pair"]`; by request
-        also what is aligned to `doc._.alignment`, which otherwise is None, whatever an earlier run
-        kept there."""
+        """Set `doc.cats`, `doc.spans["pair"]`, and `doc._.alignment` if `keep_alignment` is set (it
+        is None otherwise)."""
         docs = list(docs)
-        for doc in docs:
-            drop_alignment(doc)
-        if self.keep_alignment:
-            self._keep_alignments(docs)
+        self._set_alignments(docs)
         hook = SimilarityHook(self.similarity)
         for doc, found in zip(docs, scores, strict=True):
             if self.similarity_hooks:
@@ -217,17 +232,18 @@ class PairClassifier(LabelledPipe):
                 mark_pair(doc, pair)
                 doc.cats.update(zip(self.labels, found.tolist(), strict=True))
 
-    def _keep_alignments(self, docs: Sequence[Doc]) -> None:
-        """Pairs that are too long (F327) get none."""
+    def _set_alignments(self, docs: Sequence[Doc]) -> None:
+        """Pairs that are too long get None."""
+        for doc in docs:
+            set_alignment(doc, None)
         pairs = {doc: pair for doc in docs if (pair := pair_of(doc)) and not is_too_large(pair)}
-        if not pairs:
-            return
-        found = align(self.model, SpanPairs(list(pairs), list(pairs.values())))
-        for doc, alignment in zip(pairs, found, strict=True):
-            keep_alignment(doc, alignment)
+        if pairs and self.keep_alignment:
+            found = align(self.model, SpanPairs(list(pairs), list(pairs.values())))
+            for doc, alignment in zip(pairs, found, strict=True):
+                set_alignment(doc, alignment)
 
     def align(self, left: Text, right: Text) -> Alignment:
-        """What the network aligns in two texts, Docs or spans.
+        """Align two texts, Docs or spans.
 
         Raises ValueError (F327) for texts that are too long.
         """
@@ -242,13 +258,13 @@ class PairClassifier(LabelledPipe):
     def predict_pairs(
         self, pairs: Iterable[tuple[Text, Text]], *, batch_size: int = 1000
     ) -> Probabilities:
-        """Compare texts, Docs or spans.
+        """Compare pairs of texts, Docs or spans.
 
         batch_size: pairs in memory at once.
         Returns [N, K] probabilities of the classes, or [N, 1] scores.
 
-        Raises TypeError for what is no pair of texts (F311, F312), ValueError (F341) for a wrong
-        batch size.
+        Raises TypeError for anything but pairs of texts (F311, F312), ValueError (F341) for a
+        wrong batch size.
         """
         self.require_initialised()
         require_count("batch_size", batch_size)
@@ -263,7 +279,7 @@ class PairClassifier(LabelledPipe):
     def similarity(self, left: Text, right: Text) -> float:
         """The probability of the positive label, or the score, of two texts.
 
-        Raises TypeError (F311) for what is no text.
+        Raises TypeError (F311) for anything but a text.
         """
         probabilities = self.predict_pairs([(left, right)])
         return float(self.similarities(probabilities)[0])
@@ -279,19 +295,19 @@ class PairClassifier(LabelledPipe):
         return SpanPairs(docs, known, upstream.token_vectors(docs))
 
     def index(self, texts: Iterable[Text]) -> TextIndex:
-        """An index to `search` for the texts that are most like another one.
+        """Build an index to `search` for the most similar texts.
 
         texts: at least one. Each is encoded once, up to its first alignment.
 
-        Raises TypeError for a single string (F026) and ValueError where there is no text (F330).
+        Raises TypeError for a single string (F026), ValueError without texts (F330).
         """
         return TextIndex.of(self, texts)
 
     def load_index(self, path: str | Path) -> TextIndex:
-        """An index as `TextIndex.save` wrote it.
+        """Load an index written by `TextIndex.save`.
 
-        Raises FileNotFoundError where there is none (F331); ValueError for damaged data (F332),
-        another version's format (F333), and other weights than those of this component (F334).
+        Raises FileNotFoundError (F331), and ValueError for damaged data (F332), another version's
+        format (F333) or another component's weights (F334).
         """
         return TextIndex.load(self, Path(path))
 
@@ -302,8 +318,7 @@ class PairClassifier(LabelledPipe):
         return [_span(text, docs) for text in texts]
 
     def make_docs(self, texts: Sequence[str]) -> list[Doc]:
-        """Docs of texts, as this component gets them in the pipeline that it was added to: a
-        tok2vec may need those components that stand before it."""
+        """Docs of texts, after the components before this one if a tok2vec may need them."""
         return self._prepared(map(self.nlp.make_doc, texts))
 
     def _prepared(self, docs: Iterable[Doc]) -> list[Doc]:
@@ -313,19 +328,19 @@ class PairClassifier(LabelledPipe):
         return list(docs)
 
     def components_before(self) -> list[Any]:
-        """Those that stand before this one in its pipeline and are not disabled."""
+        """The enabled components before this one in its pipeline."""
         known = takewhile(lambda named: named[1] is not self, self.nlp.components)
         return [component for name, component in known if name in self.nlp.pipe_names]
 
     def probabilities(self, logits: NDArray[np.float32]) -> Probabilities:
-        """[N, K] probabilities of the classes; scores are what they are."""
+        """[N, K] probabilities of the classes, or the scores unchanged."""
         if self.is_regression:
             return logits
         found: Probabilities = np.exp(log_softmax(logits / np.float32(self.temperature)))
         return found
 
     def logits(self, pairs: SpanPairs) -> NDArray[np.float32]:
-        """[N, K] what the network says of pairs of spans, before any softmax."""
+        """[N, K] the network's outputs, before any softmax."""
         logits = np.zeros((len(pairs.pairs), len(self.labels)), dtype=np.float32)
         if pairs.pairs:
             for numbers, outputs in self.model.predict(pairs).batches:
@@ -333,13 +348,11 @@ class PairClassifier(LabelledPipe):
         return logits
 
     def calibrate(self, examples: Iterable[Example]) -> Calibration:
-        """Set the temperature by which the probabilities of examples that the network has not
-        learnt from are right (Guo et al., 2017), and tell what it changes. The order of pairs by
-        probability changes only where there are more than two classes; a `threshold` other than
-        0.5 means something else afterwards. Training calls for a new temperature: `initialize`
-        takes back what was set here.
+        """Fit the temperature on held-out examples (Guo et al., 2017), and report its effect. With
+        two classes the order of pairs by probability stays. Check a `threshold` other than 0.5
+        afterwards. `initialize` resets the temperature.
 
-        Raises ValueError for a network that gives a score (F328), and where no example is a pair
+        Raises ValueError for a network that predicts a score (F328), and if no example is a pair
         with a gold class (F329).
         """
         self.require_initialised()
@@ -365,10 +378,8 @@ class PairClassifier(LabelledPipe):
         sgd: Optimizer | None = None,
         losses: dict[str, float] | None = None,
     ) -> dict[str, float]:
-        """Learn from examples. The network has dropouts of its own: `drop` is for a tok2vec.
-
-        Examples that are no pairs, or whose reference has none of the labels, teach nothing.
-        """
+        """Learn from examples, except those without a pair or a gold label. `drop` only applies to
+        a tok2vec; the network has its own dropouts."""
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
         examples = list(examples)
@@ -394,12 +405,12 @@ class PairClassifier(LabelledPipe):
         return losses
 
     def get_loss(
-        self, examples: Iterable[Example], scores: Outputs
+        self, examples: Iterable[Example], scores: PairOutputs
     ) -> tuple[float, list["Tensor"]]:
-        """The mean loss over the pairs, and its gradient for the outputs of each batch. Nothing
-        else changes.
+        """The mean loss over pairs, and its gradient for the outputs of each batch. Changes
+        nothing.
 
-        scores: of those examples that are pairs with gold classes.
+        scores: of the examples that are pairs with gold labels.
         """
         _, gold = self._gold(list(examples))
         network = network_of(self.model)
@@ -409,7 +420,7 @@ class PairClassifier(LabelledPipe):
         return mean_loss(found, len(gold))
 
     def _gold(self, examples: Sequence[Example]) -> tuple[SpanPairs, NDArray[Any]]:
-        """The pairs of which something is known, and their numbers of classes, or their scores."""
+        """The pairs with gold labels, and their numbers of classes, or their scores."""
         docs = [example.predicted for example in examples]
         pairs, gold = [], []
         for example in examples:
@@ -432,14 +443,14 @@ class PairClassifier(LabelledPipe):
     ) -> None:
         """Build the network for the training data.
 
-        labels: classes, or the one label of a score; those of the pairs where not given.
+        labels: classes, or the one label of a score; by default those of the pairs.
         char_vectors, bigram_vectors: pretrained vectors of characters and of pairs of neighbouring
             characters (inputs = "chars" or "both").
         word_vectors: pretrained vectors of words (inputs = "tokens" or "both").
 
-        Raises ValueError where no example is a pair (F323), for too few or too many labels (F324)
-        and for vectors of what the component does not read (F325); TypeError for vectors of another
-        type (F040) and for labels that are one string (F026).
+        Raises ValueError without pairs (F323), for too few or too many labels (F324) and for
+        vectors that the component doesn't read (F325); TypeError for vectors of another type (F040)
+        and for labels in one string (F026).
         """
         vectors = {
             "char_vectors": char_vectors,
@@ -454,16 +465,15 @@ class PairClassifier(LabelledPipe):
         if not pairs:
             raise ValueError(Errors.F323.format(name=self.name))
         self.cfg["labels"] = self._settled(examples, labels)
-        self.cfg["changed"].pop("temperature", None)  # it was fitted to another network
-        vocabulary = build_vocabulary(self.model.attrs["featuriser"], pairs, **vectors)
-        initialise(
-            self.model, SpanPairs(docs_of(pairs), pairs), self.cfg["labels"], vocabulary, self.name
-        )
+        self.cfg["changed"].pop("temperature", None)  # fitted to another network
+        featuriser, columns = build_vocabulary(self.model.attrs["featuriser"], pairs, **vectors)
+        spans, labels = SpanPairs(docs_of(pairs), pairs), self.cfg["labels"]
+        initialise(self.model, spans, labels, featuriser, columns, self.name)
 
     def add_label(self, label: str) -> int:
-        """Add a class, also to a trained network. Returns 0 if it is there already.
+        """Add a class, also to a trained network. Returns 0 for a known class.
 
-        Raises ValueError for what is no label (F302), and where a score has one already (F324).
+        Raises ValueError for a wrong label (F302), and a second label of a score (F324).
         """
         if self.is_regression and self.labels and label not in self.labels:
             labels = [*self.labels, label]
@@ -471,7 +481,7 @@ class PairClassifier(LabelledPipe):
         return super().add_label(label)
 
     def _settled(self, examples: Sequence[Example], labels: Sequence[str] | None) -> list[str]:
-        """The labels, those of the examples where not given, and those that were added before."""
+        """The labels given, or those of the examples, and those added before."""
         pairs = (example for example in examples if predicted_pair(example) is not None)
         found = sorted({label for example in pairs for label in example.reference.cats})
         known = self.merged_labels(found, labels)
@@ -491,19 +501,19 @@ class PairClassifier(LabelledPipe):
                 raise ValueError(Errors.F325.format(**words))
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
-        """As the scorer does; `cats_score` is `pairs_score`."""
+        """Call the scorer. `cats_score` is `pairs_score`."""
         positive = self.positive if len(self.labels) == 2 else None
         settings = {"positive": positive, "threshold": self.threshold, **kwargs}
         scores: dict[str, Any] = super().score(examples, **settings)
-        # The one that `spacy evaluate` prints of components that write `doc.cats`.
+        # `spacy evaluate` prints this score of components that set `doc.cats`.
         described = {"cats_score_desc": "pairs", "cats_score": scores.get("pairs_score")}
         return {**described, **scores} if "pairs_score" in scores else scores
 
 
 def predicted_pair(example: Example) -> Pair | None:
-    """The texts of an example's predicted Doc.
+    """The pair of an example's predicted Doc.
 
-    Raises ValueError (F314) where the reference alone tells what they are.
+    Raises ValueError (F314) if only the reference has one.
     """
     pair = pair_of(example.predicted)
     if pair is None and pair_of(example.reference) is not None:

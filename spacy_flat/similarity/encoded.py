@@ -1,4 +1,4 @@
-"""Texts that stay, as far as the network reads each by itself: up to the first alignment."""
+"""Texts as far as the network reads each by itself: up to the first alignment."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -20,25 +20,24 @@ from .reading import PairFeaturiser, PairTexts, SpanPairs, docs_of
 if TYPE_CHECKING:
     from torch import Tensor
 
-
 HALF_MOST = float(np.finfo(np.float16).max)
 
 
 @dataclass(frozen=True)
 class EncodedTexts:
-    """N texts with U units in all; a text without units has one that is unknown.
+    """N texts with U units in all; a text without units has an unknown one.
 
-    Of the embeddings there are only the keys: vectors are found quickly, but weigh much.
+    Stores the keys of the embeddings instead of their vectors, which take much more memory.
     """
 
     lengths: Ints  # [N] units of each text
     keys: NDArray[np.int32]  # [U, 3] of characters, bigrams and words
     upstream: Halves  # [U, W] vectors of a tok2vec; W is 0 without one
-    encoded: Halves  # [U, hidden] what the first featuriser makes of a text
+    encoded: Halves  # [U, hidden] outputs of the first encoder
 
     @classmethod
     def of(cls, model: PairModel, spans: Sequence[Span], upstream: ReadOnce) -> "EncodedTexts":
-        """Encode texts that differ, all at once."""
+        """Encode distinct texts, all at once."""
         rows, vectors = read_texts(model, spans, upstream)
         with shim_of(model).predicting():
             encoded = network_of(model).first_encoding(rows, vectors).cpu().numpy()
@@ -47,13 +46,12 @@ class EncodedTexts:
             np.array([max(1, part.end - part.start) for part in rows.segments], dtype=np.int64),
             np.stack([rows.chars, rows.bigrams, rows.words], 1)[rows.filled].astype(np.int32),
             known.astype(np.float16),
-            # Out of all bounds, it would be infinite, and all that is compared with it no number.
+            # An infinite value would make every comparison NaN.
             encoded.clip(-HALF_MOST, HALF_MOST).astype(np.float16),
         )
 
     @classmethod
     def join(cls, parts: Sequence["EncodedTexts"]) -> "EncodedTexts":
-        """The texts of all parts."""
         names = [field.name for field in fields(cls)]
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
@@ -64,7 +62,6 @@ class EncodedTexts:
 
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """All of it, by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
@@ -73,10 +70,7 @@ class EncodedTexts:
         return np.cumsum(self.lengths) - self.lengths
 
     def compare(self, model: PairModel, query: Span, numbers: Ints) -> NDArray[np.float32]:
-        """[B] numbers of texts → [B, K] the network's outputs for the query beside each of them.
-
-        The query is encoded once.
-        """
+        """Compare the query, encoded once, with texts [B]. Returns the outputs [B, K]."""
         featuriser: PairFeaturiser = model.attrs["featuriser"]
         network, most = network_of(model), featuriser.options.batch_nodes
         rows, vectors = read_texts(model, [query], ReadOnce(tok2vec_of(model)))
@@ -94,7 +88,7 @@ class EncodedTexts:
         return in_order
 
     def known(self, numbers: Ints) -> KnownRows:
-        """Some of the texts."""
+        """The rows of some texts."""
         units = places_of(self.starts[numbers], self.lengths[numbers])
         keys = self.keys[units].T.astype(np.int64)
         return KnownRows(
@@ -107,7 +101,7 @@ class EncodedTexts:
 def read_texts(
     model: PairModel, spans: Sequence[Span], upstream: ReadOnce
 ) -> tuple[TextRows, "Tensor | None"]:
-    """Texts that differ as rows, and the vectors of their units that come from a tok2vec."""
+    """The rows of distinct texts, and the vectors of their units from a tok2vec."""
     featuriser: PairFeaturiser = model.attrs["featuriser"]
     pairs = [(span, span) for span in spans]
     texts = PairTexts.of(SpanPairs(docs_of(pairs), pairs), featuriser.unit)

@@ -1,60 +1,121 @@
-"""The attention between two texts as a heat map: a row of panels a block, a panel a direction."""
+"""The attention between two texts as a heat map: a row of panels for each block, a panel for each
+direction."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
+from jinja2 import Environment
 from numpy.typing import NDArray
 
-from ..viz.svg import box, group, picture, polyline, text, text_width, visible
+from ..viz.svg import picture, text_width, visible
 
 Weights = NDArray[np.float32]
-Block = tuple[Weights, Weights]
 
-MOST_UNITS = 40  # of each text that are drawn
+MOST_UNITS = 40  # drawn of each text
 MOST_CHARS = 14  # of a unit
+FAINT = 0.01  # cells with a smaller share of the largest weight stay blank
 
 # Pixels
-MARGIN = 20
-GAP = 40  # between panels
-PANEL = 420  # the longer side of a panel, as far as the size of the cells allows it
-LEAST_PANEL = 170  # room for its heading
+MARGIN, GAP, HEADING, NOTE = 20, 40, 46, 20
+PANEL, LEAST_PANEL = 420, 170  # the longer side as far as cells allow, and room for a heading
 LARGEST_CELL, LEAST_CELL = 28, 16
-HEADING, LEGEND, NOTE = 46, 34, 20
 
-COLOUR = "blue"
-FAINT = 0.01  # the share of the largest weight below which a cell stays blank
-SWATCHES = 10  # of the scale of colours
-DIRECTIONS = (
-    ("left → right", "each row sums to 1"),
-    ("right → left", "each column sums to 1"),
-)
+DIRECTIONS = (("left → right", "each row sums to 1"), ("right → left", "each column sums to 1"))
+
+# Within a panel, a cell is one unit wide.
+_TEMPLATE = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string("""\
+<g font-size="11"><text class="ink" x="20" y="30" font-size="12">attention</text>
+<text class="muted" x="80" y="30">0</text>
+{% for share in range(10) %}
+<rect class="soft" x="{{ 92 + 14 * share }}" y="20" width="14" height="12"/>
+<rect class="blue" x="{{ 92 + 14 * share }}" y="20" width="14" height="12"
+ opacity="{{ (share / 9) | round(2) }}"/>
+{% endfor %}
+<text class="muted" x="238" y="30">{{ "%.2f" | format(largest) }}</text>
+{% for title, sums, x, y, cells in panels %}
+<text class="ink" x="{{ x }}" y="{{ y + 12 }}" font-size="12" font-weight="bold">{{ title }}</text>
+<text class="muted" x="{{ x }}" y="{{ y + 28 }}">{{ sums }}</text>
+<g font-size="0.6" transform="translate({{ x + left }} {{ y + top }}) scale({{ cell }})">
+{% for row in rows %}
+<text class="ink" x="-0.2" y="{{ loop.index0 + 0.72 }}" text-anchor="end">{{ row }}</text>
+{% endfor %}
+{% for column in columns %}
+{% if turned %}
+<text class="ink" transform="translate({{ loop.index0 + 0.72 }} -0.2) rotate(-90)">
+{{- column }}</text>
+{% else %}
+<text class="ink" x="{{ loop.index0 + 0.5 }}" y="-0.25" text-anchor="middle">{{ column }}</text>
+{% endif %}
+{% endfor %}
+<rect class="soft" width="{{ columns | length }}" height="{{ rows | length }}"/>
+{% for row, column, share, title in cells %}
+<rect class="blue" x="{{ column }}" y="{{ row }}" width="1" height="1" opacity="{{ share }}">
+<title>{{ title }}</title></rect>
+{% endfor %}
+<path class="line page" stroke-width="0.04" d="
+{%- for _ in columns[1:] %}M{{ loop.index }} 0v{{ rows | length }}{% endfor %}
+{%- for _ in rows[1:] %}M0 {{ loop.index }}h{{ columns | length }}{% endfor %}"/>
+</g>
+{% endfor %}
+{% for note in notes %}
+<text class="muted" x="20" y="{{ bottom + 20 * loop.index0 + 8 }}">{{ note }}</text>
+{% endfor %}
+</g>""")
 
 
-def draw(left: Sequence[str], right: Sequence[str], blocks: Sequence[Block]) -> str:
-    """The heat map as the text of an SVG: units of the left text as rows, those of the right text
-    as columns. Both directions have the same axes, and all panels one scale of colours.
+def draw(
+    left: Sequence[str], right: Sequence[str], blocks: Sequence[tuple[Weights, Weights]]
+) -> str:
+    """Draw an SVG: units of the left text as rows, units of the right text as columns. All panels
+    share their axes and their scale of colours.
 
-    blocks: the attention [L, L'] of the left units, and [L', L] of the right ones.
+    blocks: the attention [L, L'] of the left units, and [L', L] of the right units.
     """
-    grid = Grid(*([label(unit) for unit in units[:MOST_UNITS]] for units in (left, right)))
-    panels = [[grid.part(there), grid.part(back.T)] for there, back in blocks]
-    largest = max(float(weights.max()) for block in panels for weights in block) or 1.0
-    parts = list(draw_legend(largest))
-    y: float = MARGIN + LEGEND
-    for number, block in enumerate(panels, 1):
+    rows, columns = ([label(unit) for unit in units[:MOST_UNITS]] for units in (left, right))
+    shown = [
+        [np.nan_to_num(weights[: len(rows), : len(columns)]) for weights in (there, back.T)]
+        for there, back in blocks
+    ]
+    largest = max(float(weights.max()) for block in shown for weights in block) or 1.0
+    cell = min(LARGEST_CELL, max(LEAST_CELL, PANEL / max(len(rows), len(columns))))
+    turned = any(len(column) > 1 for column in columns)
+    labels = max(text_width(column, 0.6) for column in columns) if turned else 0.6
+    left_room = cell * (max(text_width(row, 0.6) for row in rows) + 0.4)
+    top_room = HEADING + cell * (labels + 0.4)
+    width = max(LEAST_PANEL, left_room + cell * len(columns))
+    height = top_room + cell * len(rows) + MARGIN
+    panels = []
+    for number, block in enumerate(shown):
         for place, weights in enumerate(block):
-            x = MARGIN + place * (grid.width + GAP)
             direction, sums = DIRECTIONS[place]
-            parts.append(text(x, y + 12, f"block {number}: {direction}", bold=True, anchor="start"))
-            parts.append(text(x, y + 28, sums, "muted", size=11, anchor="start"))
-            parts += grid.draw(x, y + HEADING, weights / largest, largest, mirrored=place == 1)
-        y += HEADING + grid.height + MARGIN
-    for note in notes(left, right):
-        parts.append(text(MARGIN, y + 8, note, "muted", size=11, anchor="start"))
-        y += NOTE
-    width = 2 * MARGIN + 2 * grid.width + GAP
-    return picture(width, y + MARGIN / 2, "Alignment of two texts", parts)
+            cells = []
+            for row, column in np.argwhere(weights >= FAINT * largest).tolist():
+                weight = float(weights[row, column])
+                pair = (rows[row], columns[column])[:: 1 - 2 * place]
+                title = f"{' → '.join(pair)}: {weight:.2f}"
+                cells.append((row, column, round(weight / largest, 2), title))
+            x, y = MARGIN + place * (width + GAP), MARGIN + 34 + number * height
+            panels.append((f"block {number + 1}: {direction}", sums, x, y, cells))
+    notes = ["Rows: the left text. Columns: the right text."] + [
+        f"Shows the first {MOST_UNITS} of {len(units):,} units of the {name} text."
+        for name, units in (("left", left), ("right", right))
+        if len(units) > MOST_UNITS
+    ]
+    bottom = MARGIN + 34 + len(shown) * height
+    drawn = _TEMPLATE.render(
+        rows=rows,
+        columns=columns,
+        panels=panels,
+        notes=notes,
+        largest=largest,
+        turned=turned,
+        cell=cell,
+        left=left_room,
+        top=top_room,
+        bottom=bottom,
+    )
+    size = 2 * MARGIN + 2 * width + GAP, bottom + NOTE * len(notes) + MARGIN / 2
+    return picture(*size, "Alignment of two texts", [drawn])
 
 
 def label(unit: str) -> str:
@@ -62,114 +123,3 @@ def label(unit: str) -> str:
     if not unit:
         return "(empty)"
     return visible(unit if len(unit) <= MOST_CHARS else f"{unit[: MOST_CHARS - 1]}…")
-
-
-def draw_legend(largest: float) -> Iterator[str]:
-    """Yield the scale of colours, from 0 to the largest weight."""
-    x, y = MARGIN, MARGIN
-    yield text(x, y + 10, "attention", size=12, anchor="start")
-    x += 66
-    yield text(x, y + 10, "0", "muted", size=11, anchor="end")
-    x += 6
-    for number in range(SWATCHES):
-        yield box(x, y, 14, 12, "soft")
-        yield box(x, y, 14, 12, COLOUR, opacity=number / (SWATCHES - 1))
-        x += 14
-    yield text(x + 6, y + 10, f"{largest:.2f}", "muted", size=11, anchor="start")
-
-
-def notes(left: Sequence[str], right: Sequence[str]) -> Iterator[str]:
-    """Yield what the axes are, and of each text that is too long how much of it is drawn."""
-    yield "Rows: the left text. Columns: the right text."
-    for name, units in (("left", left), ("right", right)):
-        if len(units) > MOST_UNITS:
-            yield f"Of the {name} text the first {MOST_UNITS} of {len(units):,} units are drawn."
-
-
-@dataclass(frozen=True)
-class Grid:
-    """The axes that all panels have. rows, columns: labels of units."""
-
-    rows: Sequence[str]
-    columns: Sequence[str]
-
-    @property
-    def cell(self) -> float:
-        """The side of a cell."""
-        longer = max(len(self.rows), len(self.columns))
-        return min(LARGEST_CELL, max(LEAST_CELL, PANEL / longer))
-
-    @property
-    def size(self) -> float:
-        """The size of the labels' type."""
-        return self.cell * 0.6
-
-    @property
-    def is_turned(self) -> bool:
-        """Whether the labels of the columns read upwards, as they are not all single characters."""
-        return any(len(column) > 1 for column in self.columns)
-
-    @property
-    def left(self) -> float:
-        """The room for the labels of the rows."""
-        return max(text_width(row, self.size) for row in self.rows) + 8
-
-    @property
-    def top(self) -> float:
-        """The room for the labels of the columns."""
-        if not self.is_turned:
-            return self.size + 8
-        return max(text_width(column, self.size) for column in self.columns) + 8
-
-    @property
-    def width(self) -> float:
-        return max(LEAST_PANEL, self.left + self.cell * len(self.columns))
-
-    @property
-    def height(self) -> float:
-        return self.top + self.cell * len(self.rows)
-
-    def part(self, weights: Weights) -> Weights:
-        """[L, L'] → [rows, columns] what is drawn; those that are no numbers as 0."""
-        return np.nan_to_num(weights[: len(self.rows), : len(self.columns)])
-
-    def draw(
-        self, x: float, y: float, shares: Weights, largest: float, *, mirrored: bool
-    ) -> Iterator[str]:
-        """Yield a panel.
-
-        shares: [rows, columns] of the largest weight.
-        mirrored: the columns attend to the rows.
-        """
-        yield from self._draw_labels(x, y)
-        x, y, side = x + self.left, y + self.top, self.cell
-        width, height = side * len(self.columns), side * len(self.rows)
-        yield box(x, y, width, height, "soft")
-        for row, column in np.argwhere(shares >= FAINT).tolist():
-            share = float(shares[row, column])
-            units = (self.rows[row], self.columns[column])
-            pair = " → ".join(reversed(units) if mirrored else units)
-            filled = box(x + side * column, y + side * row, side, side, COLOUR, opacity=share)
-            yield group(f"{pair}: {share * largest:.2f}", [filled])
-        for column in range(1, len(self.columns)):
-            yield polyline([(x + side * column, y), (x + side * column, y + height)], "page")
-        for row in range(1, len(self.rows)):
-            yield polyline([(x, y + side * row), (x + width, y + side * row)], "page")
-
-    def _draw_labels(self, x: float, y: float) -> Iterator[str]:
-        middle, base = (
-            self.cell / 2,
-            self.size * 0.36,
-        )  # from the middle of a letter to its base line
-        for number, row in enumerate(self.rows):
-            at = y + self.top + self.cell * number + middle + base
-            yield text(x + self.left - 6, at, row, size=self.size, anchor="end")
-        for number, column in enumerate(self.columns):
-            at = x + self.left + self.cell * number + middle
-            if self.is_turned:
-                at += base
-                yield text(
-                    at, y + self.top - 6, column, size=self.size, anchor="start", turned=True
-                )
-            else:
-                yield text(at, y + self.top - 7, column, size=self.size)

@@ -1,17 +1,19 @@
-"""Texts that stay, to be searched for those that are most like another one."""
+"""An index of texts to search for the most similar ones."""
 
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import nsmallest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from spacy.language import Language
+from spacy.tokens import Span
 from thinc.api import Model
 from thinc.backends import get_array_ops
 
@@ -22,24 +24,36 @@ from ..util.arguments import require_count
 from ..util.files import replacing
 from .candidates import Candidates, terms_of
 from .encoded import EncodedTexts
+from .model import PairModel
 from .pairs import Text, string_of
-
-if TYPE_CHECKING:
-    from .component import PairClassifier
 
 FORMAT = 1
 FILE = "index.safetensors"
 HEADER = "spacy-flat.index"  # the one metadata entry
-CHARACTERS = 8000  # of texts that are encoded at once
+CHARACTERS = 8000  # of texts encoded at once
 
 Arrays = Mapping[str, NDArray[Any]]
 
 # safetensors is imported where it is used: every `Language()` imports the components.
 
 
+class PairScorer(Protocol):
+    """The component that an index belongs to."""
+
+    name: str
+    model: PairModel
+    nlp: Language
+
+    def require_initialised(self) -> None: ...
+    def components_before(self) -> list[Any]: ...
+    def spans_of(self, texts: Sequence[Text]) -> list[Span]: ...
+    def probabilities(self, logits: NDArray[np.float32]) -> NDArray[np.float32]: ...
+    def similarities(self, probabilities: NDArray[np.float32]) -> NDArray[np.float32]: ...
+
+
 class Match(NamedTuple):
-    """A text that was found: its number among those of the index, and how like the query it is, the
-    probability of the positive label, or the score."""
+    """A text found: its number in the index, and its similarity, which is the probability of the
+    positive label, or the score."""
 
     number: int
     text: str
@@ -48,21 +62,21 @@ class Match(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TextIndex:
-    """Texts in which a `re2_similarity` searches, each encoded once, up to its first alignment.
+    """Texts that a `re2_similarity` searches, each encoded once, up to its first alignment.
 
-    An index belongs to the weights that it was made with: make it again after further training.
-    Several threads may search at once.
+    An index belongs to the weights that encoded it: rebuild it after further training. Several
+    threads may search at once.
     """
 
-    pipe: "PairClassifier"
+    pipe: PairScorer
     weights: str  # a checksum
-    numbers: dict[str, list[int]]  # of each distinct text: where it stands
+    numbers: dict[str, list[int]]  # the places of each distinct text
     encoded: EncodedTexts  # of each distinct text
-    candidates: Candidates  # the same
+    candidates: Candidates  # of each distinct text
 
     @classmethod
-    def of(cls, pipe: "PairClassifier", texts: Iterable[Text]) -> "TextIndex":
-        """As `PairClassifier.index`."""
+    def of(cls, pipe: PairScorer, texts: Iterable[Text]) -> "TextIndex":
+        """See `PairClassifier.index`."""
         if isinstance(texts, str):
             raise TypeError(Errors.F026.format(value=repr(texts)))
         pipe.require_initialised()
@@ -78,7 +92,6 @@ class TextIndex:
         return cls(pipe, weights_of(pipe), numbers, encoded, Candidates.of(map(terms_of, numbers)))
 
     def __len__(self) -> int:
-        """The number of texts."""
         return sum(map(len, self.numbers.values()))
 
     def __repr__(self) -> str:
@@ -86,20 +99,19 @@ class TextIndex:
 
     @property
     def texts(self) -> list[str]:
-        """All texts, in the order in which they were given."""
+        """All texts, in their original order."""
         places = [(number, text) for text, own in self.numbers.items() for number in own]
         return [text for _, text in sorted(places)]
 
     def search(self, query: Text, top_k: int = 5, candidates: int = 50) -> list[Match]:
-        """The texts that are most like the query, the best first; of those that are equally like
-        it, the first.
+        """Find the most similar texts, best first; of equally similar ones the first.
 
-        candidates: distinct texts that the network compares with the query: those that have most
-            characters (of Chinese) or words in common with it. At least `top_k`.
+        candidates: distinct texts that the network compares with the query: those that share most
+            characters (of Chinese) or words with it. At least `top_k`.
 
-        Returns `top_k` matches, or as many as there are texts.
+        Returns `top_k` matches, or fewer if the index has fewer texts.
 
-        Raises ValueError for less than one (F341), TypeError for what is no text (F311).
+        Raises ValueError for less than one (F341), TypeError for anything but a text (F311).
         """
         require_count("top_k", top_k)
         require_count("candidates", candidates)
@@ -119,7 +131,7 @@ class TextIndex:
         return np.array(list(self.numbers), dtype=np.object_)
 
     def save(self, path: str | Path) -> None:
-        """Write a folder with one file: an index that is there is replaced wholly or kept."""
+        """Write a folder with one file, replacing an older index in one step."""
         from safetensors.numpy import save
 
         arrays = {
@@ -134,22 +146,21 @@ class TextIndex:
             temporary.write_bytes(save(arrays, {HEADER: json.dumps(fields)}))
 
     @classmethod
-    def load(cls, pipe: "PairClassifier", path: Path) -> "TextIndex":
-        """As `PairClassifier.load_index`."""
+    def load(cls, pipe: PairScorer, path: Path) -> "TextIndex":
+        """See `PairClassifier.load_index`."""
         pipe.require_initialised()
         weights, arrays = read_arrays(path / FILE)
         if weights != weights_of(pipe):
             raise ValueError(Errors.F334.format(path=path, name=pipe.name))
         numbers: dict[str, list[int]] = {}
-        for _ in distinct(unpack(arrays["texts"]), numbers):
-            pass
+        list(distinct(unpack(arrays["texts"]), numbers))
         encoded = EncodedTexts.restore(arrays)
         candidates = Candidates.restore(unpack(arrays["terms"]), arrays, len(numbers))
         return cls(pipe, weights, numbers, encoded, candidates)
 
 
 def distinct(texts: Iterable[Text], numbers: dict[str, list[int]]) -> Iterator[Text]:
-    """Yield the texts without those that were there before. `numbers` gets where each stands."""
+    """Yield each text once. Adds the places of each to `numbers`."""
     for number, text in enumerate(texts):
         own = numbers.setdefault(string_of(text), [])
         own.append(number)
@@ -158,32 +169,31 @@ def distinct(texts: Iterable[Text], numbers: dict[str, list[int]]) -> Iterator[T
 
 
 def batches_of(texts: Iterable[Text]) -> Iterator[list[Text]]:
-    """Texts of at most so many characters in all that they can be encoded at once, or one."""
+    """Batches of at most `CHARACTERS` characters, or of one text."""
     batch: list[Text] = []
     size = 0
     for text in texts:
-        length = len(string_of(text))
-        if batch and size + length > CHARACTERS:
+        size += len(string_of(text))
+        if batch and size > CHARACTERS:
             yield batch
-            batch, size = [], 0
+            batch, size = [], len(string_of(text))
         batch.append(text)
-        size += length
     if batch:
         yield batch
 
 
-def weights_of(pipe: "PairClassifier") -> str:
-    """A checksum of all that an encoded text depends on."""
+def weights_of(pipe: PairScorer) -> str:
+    """A checksum of everything that an encoded text depends on."""
     found = hashlib.blake2b(digest_size=16)
-    found.update(pipe.model.attrs["featuriser"].to_bytes())
+    featuriser = pipe.model.attrs["featuriser"]
+    found.update(featuriser.to_bytes())
     models = [pipe.model]
     has_tok2vec = tok2vec_of(pipe.model) is not None
     if has_tok2vec:
         before = (getattr(component, "model", None) for component in pipe.components_before())
         models += [model for model in before if isinstance(model, Model)]
-        vectors = pipe.nlp.vocab.vectors
-        found.update(to_bytes(vectors.data))
-    if pipe.model.attrs["featuriser"].options.inputs != "chars" or has_tok2vec:
+        found.update(to_bytes(pipe.nlp.vocab.vectors.data))
+    if featuriser.options.inputs != "chars" or has_tok2vec:
         tokenizer = pipe.nlp.tokenizer
         if hasattr(tokenizer, "to_bytes"):
             found.update(tokenizer.to_bytes(exclude=["vocab"]))
@@ -194,7 +204,7 @@ def weights_of(pipe: "PairClassifier") -> str:
 
 
 def parameters_of(model: Model[Any, Any]) -> Iterator[bytes]:
-    """What a model and the layers below it have learnt, without their settings."""
+    """The weights of a model and its layers, without their settings."""
     for node in model.walk():
         for name in node.param_names:
             if node.has_param(name):
@@ -209,7 +219,7 @@ def to_bytes(array: Any) -> bytes:
 
 
 def read_arrays(path: Path) -> tuple[str, Arrays]:
-    """The checksum of the weights, and the arrays, in the file of an index.
+    """The checksum of the weights, and the arrays, from the file of an index.
 
     Errors as in `PairClassifier.load_index`.
     """
@@ -232,7 +242,6 @@ def read_arrays(path: Path) -> tuple[str, Arrays]:
 
 
 def checksum_of(weights: str, arrays: Arrays) -> int:
-    """Of all that an index saves."""
     checksum = zlib.crc32(weights.encode())
     for name in sorted(arrays):
         checksum = zlib.crc32(np.ascontiguousarray(arrays[name]).data, checksum)
@@ -245,6 +254,5 @@ def pack(texts: list[str]) -> NDArray[np.uint8]:
 
 
 def unpack(data: NDArray[np.uint8]) -> list[str]:
-    """What `pack` packed."""
     texts: list[str] = json.loads(data.tobytes())
     return texts

@@ -1,6 +1,6 @@
 """The registered architecture `spacy-flat.RE2.v1`: pairs → rows → torch → logits."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -11,9 +11,10 @@ from ..nn.model import shim_of, tok2vec_of
 from ..text.initialise import initialise_network
 from ..text.tok2vec import Tok2Vec, Tok2VecFeatures, ask_for
 from ..text.units import Ints
+from ..text.vocabulary import Column
 from .alignment import Alignment, BlockAlignment
 from .options import PairTextOptions, RE2Options
-from .reading import PairFeaturiser, PairTexts, SpanPairs, Vocabulary
+from .reading import PairFeaturiser, PairTexts, SpanPairs
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -29,23 +30,23 @@ class BatchOutputs(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Outputs:
-    """The network's outputs for pairs. Each batch is computed when its turn comes, once."""
+class PairOutputs:
+    """The network's outputs for pairs, computed batch by batch, once."""
 
     n_pairs: int
     batches: Iterator[BatchOutputs]
 
 
-PairModel = Model[SpanPairs, Outputs]
+PairModel = Model[SpanPairs, PairOutputs]
 
 
 def build_re2_model(
     network: RE2Options, text: PairTextOptions, tok2vec: Tok2Vec | None = None
 ) -> PairModel:
-    """Build RE2 (Yang et al., ACL 2019), without a network as yet.
+    """Build RE2 (Yang et al., ACL 2019). `initialise` builds the network.
 
-    network, text: options; see there.
-    tok2vec: its vector of a unit, or of the token that a character is in, joins the unit's own.
+    network, text: see the options.
+    tok2vec: its vector of a unit, or of the token of a character, joins the unit's embeddings.
     """
     from ..nn.model import make_model
     from .network import RE2
@@ -56,14 +57,10 @@ def build_re2_model(
     return make_model("re2", predict, network, featuriser, build, tok2vec)
 
 
-def predict(model: PairModel, pairs: SpanPairs) -> Outputs:
-    """Each batch is computed when its turn comes, so that only one is in memory."""
-    featuriser: PairFeaturiser = model.attrs["featuriser"]
+def predict(model: PairModel, pairs: SpanPairs) -> PairOutputs:
+    """Compute batches lazily, so that only one is in memory."""
+    featuriser, texts, upstream = _read(model, pairs)
     shim = shim_of(model)
-    upstream = Tok2VecFeatures(
-        tok2vec_of(model), featuriser.unit, pairs.docs, False, shim.device, pairs.token_vectors
-    )
-    texts = PairTexts.of(pairs, featuriser.unit)
 
     def batches() -> Iterator[BatchOutputs]:
         for batch in featuriser.batches(texts):
@@ -71,17 +68,12 @@ def predict(model: PairModel, pairs: SpanPairs) -> Outputs:
                 outputs = network(batch, upstream.of_texts(batch.texts.segments))
             yield BatchOutputs(batch.pairs, outputs)
 
-    return Outputs(len(pairs.pairs), batches())
+    return PairOutputs(len(pairs.pairs), batches())
 
 
 def align(model: PairModel, pairs: SpanPairs) -> list[Alignment]:
-    """What the network aligns in pairs."""
-    featuriser: PairFeaturiser = model.attrs["featuriser"]
-    device = shim_of(model).device
-    upstream = Tok2VecFeatures(
-        tok2vec_of(model), featuriser.unit, pairs.docs, False, device, pairs.token_vectors
-    )
-    texts = PairTexts.of(pairs, featuriser.unit)
+    """The alignment of each pair."""
+    featuriser, texts, upstream = _read(model, pairs)
     found: dict[int, Alignment] = {}
     for batch in featuriser.batches(texts):
         with shim_of(model).predicting():
@@ -91,19 +83,23 @@ def align(model: PairModel, pairs: SpanPairs) -> list[Alignment]:
         arrays = [(there.cpu().numpy(), back.cpu().numpy()) for there, back in blocks]
         for row, pair in enumerate(batch.pairs.tolist()):
             left, right = (texts.strings(side[pair]) for side in (texts.left, texts.right))
-            # Without the padding, and without keeping the batch in memory.
-            found[pair] = Alignment(
-                left,
-                right,
-                [
-                    BlockAlignment(
-                        there[row, : len(left), : len(right)].copy(),
-                        back[row, : len(right), : len(left)].copy(),
-                    )
-                    for there, back in arrays
-                ],
-            )
+            L, R = len(left), len(right)
+            # Copies don't keep the padded batch in memory.
+            own = [
+                BlockAlignment(there[row, :L, :R].copy(), back[row, :R, :L].copy())
+                for there, back in arrays
+            ]
+            found[pair] = Alignment(left, right, own)
     return [found[pair] for pair in range(len(found))]
+
+
+def _read(model: PairModel, pairs: SpanPairs) -> tuple[PairFeaturiser, PairTexts, Tok2VecFeatures]:
+    featuriser: PairFeaturiser = model.attrs["featuriser"]
+    unit, device = featuriser.unit, shim_of(model).device
+    upstream = Tok2VecFeatures(
+        tok2vec_of(model), unit, pairs.docs, False, device, pairs.token_vectors
+    )
+    return featuriser, PairTexts.of(pairs, unit), upstream
 
 
 def network_of(model: PairModel) -> "RE2":
@@ -111,9 +107,13 @@ def network_of(model: PairModel) -> "RE2":
 
 
 def initialise(
-    model: PairModel, pairs: SpanPairs, labels: Sequence[str], vocabulary: Vocabulary, name: str
+    model: PairModel,
+    pairs: SpanPairs,
+    labels: Sequence[str],
+    featuriser: PairFeaturiser,
+    columns: Mapping[str, Column],
+    name: str,
 ) -> None:
-    """Build the network for some labels and what the training pairs taught."""
-    featuriser, columns = vocabulary
+    """Build the network for these labels and vocabularies."""
     sizes = {"labels": list(labels)}
     initialise_network(model, pairs.docs, featuriser, featuriser.options, columns, sizes, name)

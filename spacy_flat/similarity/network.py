@@ -1,7 +1,7 @@
 """RE2 (Yang et al., ACL 2019) as a plain torch module.
 
 Units of texts are rows, see `batch.py`: linear layers and convolutions compute all units of all
-texts at once, and none for padding.
+texts at once, without padding.
 
 Shapes: T rows of texts, B pairs, R rows of pairs, L units of the longest text, D width, K classes.
 """
@@ -25,14 +25,14 @@ from ..nn.network import EmbeddingNetwork
 from .batch import Comparison, KnownRows, PairBatch, TextRows
 from .options import RE2Options
 
-LEAST = -1e4  # below all that a unit can have, for the maximum over units
-MOST_WEIGHTS = 1 << 22  # of attention that are computed at once
+LEAST = -1e4  # below any value of a unit, for the maximum over units
+MOST_WEIGHTS = 1 << 22  # attention weights computed at once
 
 
 @dataclass(frozen=True)
 class RE2Sizes:
-    """What the data decides: tables, classes (none for a score), and the width of the vectors that
-    come from a tok2vec (0 without one)."""
+    """Sizes that the data decides: tables, classes (none for a score), and the width of a tok2vec's
+    vectors (0 without one)."""
 
     labels: Sequence[str]
     chars: Table = NO_TABLE
@@ -68,28 +68,27 @@ class RE2(EmbeddingNetwork):
         self.predict = Prediction(options, n_outputs)
 
     def forward(self, batch: PairBatch, upstream: Tensor | None = None) -> Tensor:
-        """upstream: [units, W] other vectors of all units of the texts, such as a tok2vec's.
-        Returns [B, K] logits, or [B, 1] scores.
+        """Compare pairs: [B, K] logits, or [B, 1] scores.
+
+        upstream: [units, W] other vectors of all units of the texts, such as a tok2vec's.
         """
         return self.compare(self.encode(batch.texts, upstream), batch.comparison)
 
     def encode(self, texts: TextRows, upstream: Tensor | None = None) -> Tensor:
-        """What is the same of a text whatever it is compared with: [T, D] embeddings, and beside
-        them what the first encoder makes of these. Empty rows are 0."""
+        """Encode texts independently of each other: [T, D] embeddings, and outputs of the first
+        encoder. Empty rows are 0."""
         filled = self.to_tensor(texts.filled)[:, None]
         embedded = self.embed(texts, filled, upstream)
         return self.first.beside_encoding(embedded, filled)
 
     def first_encoding(self, texts: TextRows, upstream: Tensor | None) -> Tensor:
-        """[units, hidden] what the first encoder makes of the texts."""
+        """[units, hidden] outputs of the first encoder."""
         return self.encode(texts, upstream)[self.to_tensor(texts.filled), self.embed_width :]
 
     def compare_known(self, query: Tensor, known: KnownRows, comparison: Comparison) -> Tensor:
-        """Compare a text, [T, D] as `encode` returns, with others that were encoded before.
+        """Compare a text, [T, D] as `encode` returns, with texts encoded before: [B, K].
 
-        comparison: of the rows of the query and, behind these, of the others.
-
-        Returns [B, K].
+        comparison: of the rows of the query, followed by those of the others.
         """
         vectors = None if known.upstream is None else self.to_tensor(known.upstream).float()
         embedded = self.embed(known.texts, self.to_tensor(known.texts.filled)[:, None], vectors)
@@ -98,12 +97,13 @@ class RE2(EmbeddingNetwork):
 
     def embed(self, texts: TextRows, filled: Tensor, upstream: Tensor | None) -> Tensor:
         """[T, D] embeddings. Empty rows are 0."""
-        columns = (
-            (self.chars, texts.chars),
-            (self.bigrams, texts.bigrams),
-            (self.words, texts.words),
-        )
-        parts = [table(self.keys(keys)) for table, keys in columns if table is not None]
+        tables = (self.chars, self.bigrams, self.words)
+        columns = (texts.chars, texts.bigrams, texts.words)
+        parts = [
+            table(self.keys(keys))
+            for table, keys in zip(tables, columns, strict=True)
+            if table is not None
+        ]
         if upstream is not None:
             places = filled[:, 0].cumsum(0).sub(1).clamp(min=0)
             parts.append(upstream[places])
@@ -118,8 +118,8 @@ class RE2(EmbeddingNetwork):
         return logits
 
     def alignments(self, encoded: Tensor, comparison: Comparison) -> list[tuple[Tensor, Tensor]]:
-        """How much of each unit every block aligns with each of the other text: for each block
-        [B, L, L'] of the left texts' units, and [B, L', L] of the right ones'."""
+        """The attention of each block: [B, L, L'] of the left texts' units, and [B, L', L] of the
+        right texts'."""
         pairs = self.pairs(comparison)
         found: list[tuple[Tensor, Tensor]] = []
         self.read(nn.functional.embedding(pairs.sources, encoded), pairs, found)
@@ -131,10 +131,9 @@ class RE2(EmbeddingNetwork):
         pairs: "Pairs",
         alignments: list[tuple[Tensor, Tensor]] | None = None,
     ) -> Tensor:
-        """x: [R, D] what `encode` says of the rows of pairs. Returns [R, D] what the last block
-        makes of it.
+        """Apply the blocks: [R, D] encoded rows of pairs → [R, D].
 
-        alignments: gets those of each block.
+        alignments: collects those of each block.
         """
         embedded = entering = x[:, : self.embed_width]
         outputs: list[Tensor] = []
@@ -167,7 +166,7 @@ class RE2(EmbeddingNetwork):
     def pairs(self, comparison: Comparison) -> "Pairs":
         """A comparison on the device of the network."""
         sides = (
-            SideRows(self.to_tensor(side.rows), self.to_tensor(side.present))
+            SideTensors(self.to_tensor(side.rows), self.to_tensor(side.present))
             for side in (comparison.left, comparison.right)
         )
         arrays = (comparison.sources, comparison.filled[:, None], comparison.places)
@@ -181,8 +180,8 @@ class RE2(EmbeddingNetwork):
         return block
 
     def loss(self, outputs: Tensor, gold: NDArray[Any]) -> Tensor:
-        """The sum over the pairs of what is wrong with the outputs [B, K]: cross-entropy with the
-        numbers of the classes [B], or the squared distance from the scores [B]."""
+        """Sum over pairs: cross-entropy of logits [B, K] and numbers of classes [B], or squared
+        distance of scores [B, 1] and [B]."""
         target = self.to_tensor(gold)
         if self.options.objective == "score":
             return nn.functional.mse_loss(outputs[:, 0], target, reduction="sum")
@@ -190,33 +189,31 @@ class RE2(EmbeddingNetwork):
 
 
 @dataclass(frozen=True)
-class SideRows:
-    """The left or the right texts of pairs: rows of their units [B, L], and whether there are any
-    [B, L]; see `Side`."""
+class SideTensors:
+    """`SideRows` on the network's device."""
 
     rows: Tensor
     present: Tensor
 
     def pad(self, x: Tensor) -> Tensor:
-        """[R, D] → [B, L, D], each text in a row of its own; padding is an empty row."""
-        # Backward, it adds rows up faster than an index does.
+        """[R, D] → [B, L, D], a row for each text; padding is an empty row."""
+        # Its backward pass is faster than that of indexing.
         return nn.functional.embedding(self.rows, x, padding_idx=0)
 
     def largest(self, x: Tensor) -> Tensor:
-        """[R, D] → [B, D], the largest of each text's units in each dimension."""
+        """[R, D] → [B, D], the maximum over the units of each text."""
         return self.pad(x).masked_fill(~self.present[:, :, None], LEAST).amax(dim=1)
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Rows of pairs: [R] their sources, [R, 1] whether they are filled, and [R] their places; see
-    `Comparison`."""
+    """`Comparison` on the network's device: [R] sources, [R, 1] filled, [R] places."""
 
     sources: Tensor
     filled: Tensor
     places: Tensor
-    left: SideRows
-    right: SideRows
+    left: SideTensors
+    right: SideTensors
 
 
 class Block(nn.Module):
@@ -224,19 +221,18 @@ class Block(nn.Module):
 
     def __init__(self, options: RE2Options, width: int) -> None:
         super().__init__()
-        self.encoder = Encoder(options, width)
+        self.encoder = ConvolutionEncoder(options, width)
         both = width + options.hidden
-        self.alignment = Alignment(options, both)
+        self.alignment = AlignmentLayer(options, both)
         fusion = FullFusion if options.fusion == "full" else SimpleFusion
         self.fusion = fusion(both, options.hidden, options.dropout)
 
     def beside_encoding(self, x: Tensor, filled: Tensor) -> Tensor:
-        """[R, D] → [R, D + hidden], the input and what the encoder makes of it; empty rows are 0
-        and stay so."""
+        """[R, D] → [R, D + hidden], input and output of the encoder; empty rows stay 0."""
         return torch.cat([x, self.encoder(x, filled)], dim=1)
 
 
-class Encoder(nn.Module):
+class ConvolutionEncoder(nn.Module):
     """Convolutions over the units of each text, of one or more kernel sizes in each layer."""
 
     def __init__(self, options: RE2Options, width: int) -> None:
@@ -250,7 +246,7 @@ class Encoder(nn.Module):
         self.dropout = Dropout(options.dropout)
 
     def forward(self, x: Tensor, filled: Tensor) -> Tensor:
-        """x: [R, D], empty rows are 0; filled: [R, 1]. Returns [R, hidden], empty rows are 0."""
+        """[R, D] → [R, hidden]; empty rows stay 0. filled: [R, 1]."""
         for number, layer in enumerate(self.layers):
             assert isinstance(layer, nn.ModuleList)
             columns = (self.dropout(x) if number else x).T
@@ -261,9 +257,8 @@ class Encoder(nn.Module):
         return out
 
 
-class Alignment(nn.Module):
-    """The units of the other text, weighted by how much each unit attends to them (equations 1 to
-    3)."""
+class AlignmentLayer(nn.Module):
+    """The units of the other text, weighted by attention (equations 1 to 3)."""
 
     def __init__(self, options: RE2Options, width: int) -> None:
         super().__init__()
@@ -275,7 +270,7 @@ class Alignment(nn.Module):
             )
 
     def forward(self, x: Tensor, pairs: Pairs) -> Tensor:
-        """[R, D] → [R, D] what each row is aligned with; empty rows are undefined."""
+        """[R, D] → [R, D] aligned vectors; empty rows are undefined."""
         left, right = pairs.left.pad(x), pairs.right.pad(x)
         left_keys, right_keys = self._keys(x, left, right, pairs)
         found = (
@@ -294,24 +289,20 @@ class Alignment(nn.Module):
         )
 
     def _keys(self, x: Tensor, left: Tensor, right: Tensor, pairs: Pairs) -> tuple[Tensor, Tensor]:
-        """Vectors of the units of both sides whose dot products are the attention's scores.
-
-        x: [R, D]; left, right: [B, L, D] the same, padded.
-        """
+        """[B, L, D] of both sides, to compute the scores. left, right: x [R, D], padded."""
         if self.project is None:
             return left, right
         keys = self.project(x)
         return pairs.left.pad(keys), pairs.right.pad(keys)
 
     def attention(self, queries: Tensor, keys: Tensor, present: Tensor) -> Tensor:
-        """queries: [B, L, D]; keys: [B, L', D]; present: [B, L'] False for padding.
-        Returns [B, L, L'], each row of which sums to 1."""
+        """[B, L, D] and [B, L', D] → [B, L, L'], whose rows sum to 1. present: [B, L']."""
         scores = queries @ keys.transpose(1, 2) * self.temperature
         return scores.masked_fill(~present[:, None], -math.inf).softmax(dim=2)
 
     def _attend(self, queries: Tensor, keys: Tensor, present: Tensor, values: Tensor) -> Tensor:
-        """The values [B, L', D], weighted by attention: [B, L, D]. At most `MOST_WEIGHTS` of these
-        are in memory, or those of one unit, in training, too."""
+        """Weighted sums [B, L, D] of values [B, L', D], with at most `MOST_WEIGHTS` weights in
+        memory (or those of one unit), in training too."""
         L = queries.shape[1]
         step = max(1, MOST_WEIGHTS // present.numel())
         if step >= L:
@@ -325,7 +316,7 @@ class Alignment(nn.Module):
 
 
 class SimpleFusion(nn.Module):
-    """A unit beside what it is aligned with."""
+    """A unit and its aligned vector, concatenated."""
 
     def __init__(self, width: int, hidden: int, dropout: float) -> None:
         super().__init__()
@@ -337,8 +328,8 @@ class SimpleFusion(nn.Module):
 
 
 class FullFusion(nn.Module):
-    """A unit compared with what it is aligned with in three ways (equation 4):
-    G₁([x; a]), G₂([x; x − a]) and G₃([x; x ∘ a]), and a layer over them."""
+    """Three comparisons of a unit and its aligned vector (equation 4): G₁([x; a]), G₂([x; x − a])
+    and G₃([x; x ∘ a]), and a layer over them."""
 
     def __init__(self, width: int, hidden: int, dropout: float) -> None:
         super().__init__()
@@ -351,7 +342,7 @@ class FullFusion(nn.Module):
     def forward(self, x: Tensor, aligned: Tensor) -> Tensor:
         """Each [R, D] → [R, hidden]."""
         difference, aside = self.difference.weight.chunk(2, dim=1)
-        # [x; x − a] times (U, V) is x (U + V) − a V: no vectors need to be joined or subtracted.
+        # [x; x − a] times (U, V) is x (U + V) − a V: no need to concatenate or subtract vectors.
         compared = (
             self._compare(x, aligned, self.beside.weight.chunk(2, dim=1), self.beside.bias),
             self._compare(x, aligned, (difference + aside, -aside), self.difference.bias),
@@ -364,7 +355,7 @@ class FullFusion(nn.Module):
         return gelu(first + second + third + self.join.bias)
 
     def _compare(self, x: Tensor, other: Tensor, weights: Sequence[Tensor], bias: Tensor) -> Tensor:
-        """Gᵢ([x; other]), as the next layer sees it."""
+        """Gᵢ([x; other]), with dropout."""
         compared: Tensor = self.dropout(
             gelu(linear(x, weights[0], bias) + linear(other, weights[1]))
         )
@@ -407,8 +398,8 @@ def make_linear(n_in: int, n_out: int, *, activated: bool = True) -> Linear:
 
 
 def make_convolution(n_in: int, n_out: int, size: int) -> nn.Conv1d:
-    """A convolution of columns [n_in, R] with weight normalisation. The last R columns that come
-    out are of the same units; with an even size they see one more behind than before."""
+    """A convolution of columns [n_in, R] with weight normalisation. Its last R outputs belong to
+    the same units; an even size sees one unit more after than before."""
     convolution = nn.Conv1d(n_in, n_out, size, padding=size // 2)
     _initialise(convolution, n_in * size, activated=True)
     weight_norm(convolution)

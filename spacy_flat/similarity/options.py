@@ -14,7 +14,7 @@ from ..text.options import (
 from ..text.units import Unit
 from ..util.options import Options, option
 
-Alignment = Literal["identity", "linear"]
+AlignmentKind = Literal["identity", "linear"]
 Fusion = Literal["full", "simple"]
 Connection = Literal["aug", "residual", "none"]
 Prediction = Literal["symmetric", "full", "simple"]
@@ -44,7 +44,7 @@ class RE2Options(Options):
     kernel_sizes: Sequence[int] = option(
         (3,), "units that the convolutions see at once; the width is shared among them", fixed=True
     )
-    alignment: Alignment = option(
+    alignment: AlignmentKind = option(
         "linear",
         "compare units by themselves (identity), or by a projection of them (linear)",
         fixed=True,

@@ -1,4 +1,4 @@
-"""Two texts as one Doc, which so passes through corpora, training and evaluation like any other."""
+"""Two texts as one Doc: corpora, training and evaluation treat a pair like any other Doc."""
 
 from collections.abc import Sequence
 
@@ -6,11 +6,11 @@ from spacy.tokens import Doc, Span, Token
 
 from ..errors import Errors
 
-# ASCII's unit separator stands between the texts, because `spacy.Corpus.v1` and `nlp` hand on
+# ASCII's unit separator stands between the texts, because `spacy.Corpus.v1` and `nlp` pass on
 # nothing but a text.
 SEPARATOR = "\x1f"
 PAIR = "pair"  # in doc.spans
-# Names in doc.cats: the classes of pairs that are labelled 0 and 1, and of a score.
+# Names in doc.cats: the classes of pairs labelled 0 and 1, and a score.
 DIFFERENT, SAME = "different", "same"
 SIMILARITY = "similarity"
 
@@ -21,7 +21,7 @@ Text = str | Doc | Span | Token
 def join_pair(left: str, right: str) -> str:
     """The text of a pair: "LEFT\\x1fRIGHT".
 
-    Raises ValueError (F320) where one of the texts itself contains the separator.
+    Raises ValueError (F320) if a text contains the separator.
     """
     for text in (left, right):
         if SEPARATOR in text:
@@ -30,11 +30,11 @@ def join_pair(left: str, right: str) -> str:
 
 
 def pair_of(doc: Doc) -> Pair | None:
-    """The two texts of a Doc: those of `doc.spans["pair"]`, or else what is on either side of the
-    one separator in its text. None where it has neither.
+    """The two texts of a Doc: `doc.spans["pair"]`, or else both sides of the one separator in its
+    text. None for other Docs.
 
-    Raises ValueError where `doc.spans["pair"]` does not hold two spans (F321), and where the
-    tokenizer did not tell the separator from the texts (F313).
+    Raises ValueError if `doc.spans["pair"]` does not hold two spans (F321), or the tokenizer left
+    the separator in a word (F313).
     """
     spans = doc.spans.get(PAIR)
     if spans is not None and len(spans) > 0:
@@ -43,7 +43,7 @@ def pair_of(doc: Doc) -> Pair | None:
         return spans[0], spans[1]
     if doc.text.count(SEPARATOR) != 1:
         return None
-    # White space beside the separator may be one token with it.
+    # The token may also contain white space beside the separator.
     (separator,) = (token for token in doc if SEPARATOR in token.text)
     if separator.text.strip():
         raise ValueError(Errors.F313.format(token=separator.text))
@@ -51,21 +51,21 @@ def pair_of(doc: Doc) -> Pair | None:
 
 
 def mark_pair(doc: Doc, pair: Pair) -> None:
-    """Keep the pair in `doc.spans["pair"]`, which is saved with the Doc."""
+    """Store the pair in `doc.spans["pair"]`, which is saved with the Doc."""
     doc.spans[PAIR] = list(pair)
 
 
 def string_of(text: Text) -> str:
-    """Raises TypeError (F311) for anything else than a text."""
+    """Raises TypeError (F311) for anything but a text."""
     if not isinstance(text, Text):
         raise TypeError(Errors.F311.format(value=f"{text!r:.60}", type=type(text).__name__))
     return text if isinstance(text, str) else str(text.text)
 
 
 def two_texts(number: int, pair: object) -> tuple[Text, Text]:
-    """A pair of texts, the one with this number.
+    """Check pair number `number`.
 
-    Raises TypeError where it is something else (F312), or one of the two is (F311).
+    Raises TypeError for anything but a pair (F312) of texts (F311).
     """
     if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
         raise TypeError(Errors.F312.format(number=number, value=f"{pair!r:.60}"))

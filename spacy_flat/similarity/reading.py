@@ -1,8 +1,7 @@
-"""Pairs of texts → batches of rows of numbers, and what is learnt of the training texts."""
+"""Pairs of texts → batches of rows of numbers; vocabularies from training texts."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 import srsly
@@ -28,10 +27,10 @@ from .pairs import Pair
 
 @dataclass(frozen=True)
 class SpanPairs:
-    """Pairs of spans, of whatever Docs.
+    """Pairs of spans of any Docs.
 
-    docs: those that the spans are of, and possibly others.
-    token_vectors: those of a tok2vec for the tokens of each Doc, where it has read them before.
+    docs: their Docs, and possibly others.
+    token_vectors: of a tok2vec for the tokens of each Doc, if it has read them before.
     """
 
     docs: list[Doc]
@@ -41,7 +40,7 @@ class SpanPairs:
 
 @dataclass(frozen=True)
 class PairTexts:
-    """Pairs as numbers of distinct texts, which are stretches of Docs."""
+    """Pairs as numbers of distinct texts."""
 
     docs: list[Doc]
     units: list[Units]  # of each Doc
@@ -51,7 +50,6 @@ class PairTexts:
 
     @classmethod
     def of(cls, pairs: SpanPairs, unit: Unit) -> "PairTexts":
-        """The texts of pairs of spans."""
         docs = {id(doc): number for number, doc in enumerate(pairs.docs)}
         texts: dict[Segment, int] = {}
         numbers = [
@@ -65,13 +63,13 @@ class PairTexts:
         )
 
     def strings(self, number: int) -> list[str]:
-        """The units of a text; one that is "" where it has none, as the network sees it."""
+        """The units of a text; [""] if it has none, as the network sees it."""
         text = self.texts[number]
         return self.units[text.text].strings(text.start, text.end) or [""]
 
 
 def trimmed(span: Span) -> Span:
-    """A span without white space at its ends, which says nothing."""
+    """A span without white space at its ends."""
     start, end = span.start, span.end
     while start < end and span.doc[start].is_space:
         start += 1
@@ -88,13 +86,13 @@ def _segment(span: Span, doc: int, unit: Unit) -> Segment:
 
 
 def docs_of(pairs: Sequence[Pair]) -> list[Doc]:
-    """The Docs that spans are of, each once."""
+    """The Docs of the spans, each once."""
     return list({id(span.doc): span.doc for pair in pairs for span in pair}.values())
 
 
 @dataclass(frozen=True)
 class PairFeaturiser(TextFeaturiser):
-    """Turns pairs of texts into batches. Knows what the network's numbers mean.
+    """Turns pairs of texts into batches.
 
     gap: empty rows between texts, half of the units that a convolution sees.
     """
@@ -110,8 +108,8 @@ class PairFeaturiser(TextFeaturiser):
         return self.options.unit
 
     def batches(self, texts: PairTexts) -> Iterator[PairBatch]:
-        """Batches of pairs of like length, each of at most `batch_nodes` units with padding (or of
-        one pair)."""
+        """Batches of pairs of similar length, of at most `batch_nodes` units with padding, or of
+        one pair."""
         lengths = np.array([max(1, text.end - text.start) for text in texts.texts], dtype=np.int64)
         n_left, n_right = lengths[texts.left], lengths[texts.right]
         order = np.argsort(n_left + n_right, kind="stable")
@@ -139,7 +137,7 @@ class PairFeaturiser(TextFeaturiser):
         return TextRows(segments, filled, *columns)
 
     def _keys(self, texts: PairTexts, segments: Sequence[Segment], lengths: Ints) -> Ints:
-        """[3, units] keys of characters, bigrams and words; 0 for those that are not read."""
+        """[3, units] keys of characters, bigrams and words; 0 for those not read."""
         keys = np.zeros((3, int(lengths.sum())), dtype=np.int64)
         if self.unit == "char":
             pieces = (texts.units[part.text].text[part.start : part.end] for part in segments)
@@ -152,7 +150,7 @@ class PairFeaturiser(TextFeaturiser):
         return keys
 
     def _words(self, texts: PairTexts, segments: Sequence[Segment]) -> list[str]:
-        """The word of each unit; "" for a character that is in none."""
+        """The word of each unit; "" for a character in none."""
         if self.unit == "token":
             return [
                 word
@@ -177,16 +175,9 @@ class PairFeaturiser(TextFeaturiser):
 
 
 def words_of_characters(doc: Doc) -> list[str]:
-    """The token that each character of a text is in; "" for spaces between tokens."""
+    """The token of each character of a text; "" for spaces between tokens."""
     words = ["", *(token.text for token in doc)]
     return [words[number] for number in token_of_unit(doc, 1, "char").tolist()]
-
-
-class Vocabulary(NamedTuple):
-    """An featuriser, and the tables that its network needs."""
-
-    featuriser: PairFeaturiser
-    columns: dict[str, Column]
 
 
 def build_vocabulary(
@@ -196,11 +187,8 @@ def build_vocabulary(
     char_vectors: VectorSource | None = None,
     bigram_vectors: VectorSource | None = None,
     word_vectors: VectorSource | None = None,
-) -> Vocabulary:
-    """Take stock of the training pairs.
-
-    vectors: of characters and bigrams, or of words.
-    """
+) -> tuple[PairFeaturiser, dict[str, Column]]:
+    """Build the featuriser and the tables of its network from training pairs."""
     options = featuriser.options
     spans = [trimmed(span) for pair in pairs for span in pair]
     texts = [span.text for span in spans]
@@ -213,4 +201,4 @@ def build_vocabulary(
         words = (token.text for span in spans for token in span)
         columns["words"] = Column.of_words(words, word_vectors, options)
     indexes = {name: column.index for name, column in columns.items()}
-    return Vocabulary(PairFeaturiser(options, featuriser.gap, **indexes), columns)
+    return PairFeaturiser(options, featuriser.gap, **indexes), columns

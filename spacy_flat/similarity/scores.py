@@ -1,4 +1,4 @@
-"""How good predictions of pairs are."""
+"""Scores of predictions for pairs."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -22,14 +22,13 @@ def score_pairs(
     threshold: float = 0.5,
     **_: Any,
 ) -> dict[str, Any]:
-    """Scores of `doc.cats` for examples whose reference has one of the labels.
+    """Score `doc.cats` for examples whose reference has one of the labels.
 
-    labels: of the classes; a single one is that of a score.
-    positive: the class of which there are precision, recall, F1 and AUC, where there are two.
-    threshold: the probability from which a pair is `positive`.
+    labels: the classes, or the one label of a score.
+    positive: the class, of two, to give precision, recall, F1 and AUC for.
+    threshold: the probability from which a pair counts as `positive`.
 
-    `pairs_score` stands for the rest: the accuracy, or Spearman's correlation of scores. Only what
-    applies is there; None where there is nothing to score.
+    `pairs_score` is the accuracy, or Spearman's correlation of scores; None without gold pairs.
     """
     rows = [
         (value, [example.predicted.cats.get(label, 0.0) for label in labels])
@@ -56,10 +55,9 @@ def score_pairs(
 
 
 def gold_of(example: Example, labels: Sequence[str]) -> float | int | None:
-    """The number of the class that an example's reference has, or its score where there is one
-    label; None where it says nothing.
+    """The number of the gold class, or the gold score if there is one label; None without gold.
 
-    `doc.cats` need not have all labels: of two, one below 0.5 says that it is the other.
+    `doc.cats` may lack labels: of two, a value below 0.5 stands for the other.
     """
     cats = example.reference.cats
     known = {
@@ -97,7 +95,7 @@ def class_scores(
 
 
 def area_under_curve(gold: NDArray[np.bool_], found: Floats) -> float | None:
-    """The area under the ROC curve; None where all pairs are of one class."""
+    """The area under the ROC curve; None if all pairs have the same class."""
     counts = ROCAUCScore()
     for is_positive, probability in zip(gold.tolist(), found.tolist(), strict=True):
         counts.score_set(probability, int(is_positive))
@@ -105,8 +103,8 @@ def area_under_curve(gold: NDArray[np.bool_], found: Floats) -> float | None:
 
 
 def calibration_error(confidence: Floats, is_right: NDArray[np.bool_]) -> float:
-    """The expected calibration error (Guo et al., 2017): how far in each bin of confidences their
-    mean is from the share that is right, as a mean over all pairs."""
+    """The expected calibration error (Guo et al., 2017): the distance between mean confidence and
+    accuracy in each bin, averaged over all pairs."""
     confidence = np.nan_to_num(confidence)
     bins = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
     gaps = np.bincount(bins, confidence - is_right, BINS)
@@ -114,7 +112,7 @@ def calibration_error(confidence: Floats, is_right: NDArray[np.bool_]) -> float:
 
 
 def regression_scores(gold: Floats, found: Floats) -> dict[str, Any]:
-    """Correlations of scores [N], None where either is constant, and the mean squared error."""
+    """Correlations of scores [N], None if either is constant, and the mean squared error."""
     spearman = correlation(ranks(gold), ranks(found))
     return {
         "pairs_score": spearman,
@@ -132,13 +130,12 @@ def correlation(first: Floats, second: Floats) -> float | None:
 
 
 def ranks(values: Floats) -> Floats:
-    """[N] → [N] ranks; equal values share the mean of theirs."""
+    """[N] → [N] ranks; equal values share their mean rank."""
     _, numbers, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    means: Floats = (last - (counts - 1) / 2)[numbers]
+    means: Floats = (np.cumsum(counts) - (counts - 1) / 2)[numbers]
     return means
 
 
 def make_scorer() -> Callable[..., dict[str, Any]]:
-    """`spacy-flat.pair_scorer.v1`: scores of pairs; see `score_pairs`."""
+    """`spacy-flat.pair_scorer.v1`: see `score_pairs`."""
     return score_pairs

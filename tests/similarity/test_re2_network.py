@@ -277,13 +277,13 @@ def test_attention_in_parts_is_computed_again_for_the_gradient(
     """So that training, too, never has all of it in memory."""
     network = make(replace(TINY, blocks=1))
     computed: list[int] = []
-    attention = module.Alignment.attention
+    attention = module.AlignmentLayer.attention
 
     def counting(self: Any, queries: Tensor, *args: Tensor) -> Tensor:
         computed.append(queries.shape[1])
         return attention(self, queries, *args)
 
-    monkeypatch.setattr(module.Alignment, "attention", counting)
+    monkeypatch.setattr(module.AlignmentLayer, "attention", counting)
     monkeypatch.setattr(module, "MOST_WEIGHTS", 1)
     outputs = network(batch_of(TEXTS, PAIRS))
     forward = len(computed)

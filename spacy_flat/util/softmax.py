@@ -1,0 +1,15 @@
+"""Log-softmax of arrays, without torch."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating[Any]]
+
+
+def log_softmax(logits: Floats) -> Floats:
+    """[N, K] → [N, K]"""
+    shifted = logits - logits.max(axis=1, keepdims=True)
+    normalised: Floats = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    return normalised
