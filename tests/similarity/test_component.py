@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock, patch
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -21,7 +21,6 @@ from spacy.cli.evaluate import evaluate as spacy_evaluate
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Corpus, Example
-from thinc.api import ConfigValidationError
 
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.similarity import reading
@@ -65,12 +64,13 @@ def close(first: Any, second: Any) -> bool:
 # Training
 
 
-@pytest.mark.parametrize("segmenter", ["char", "jieba"])
-@pytest.mark.parametrize("inputs", ["chars", "tokens", "both"])
+@pytest.mark.parametrize(
+    ("segmenter", "inputs"), [("char", "chars"), ("jieba", "tokens"), ("jieba", "both")]
+)
 def test_learns_pairs_by_heart(segmenter: str, inputs: str) -> None:
     nlp = blank(segmenter)
     pipe = add_re2(nlp, text={"inputs": inputs})
-    losses = train(nlp, steps=60)
+    losses = train(nlp, steps=30)
     assert losses[-1] < 0.1 < losses[0]
     assert knows_by_heart(nlp)
     assert pipe.labels == pipe.label_data == ("different", "same")
@@ -78,18 +78,6 @@ def test_learns_pairs_by_heart(segmenter: str, inputs: str) -> None:
     network = pipe.model.shims[0].module  # type: ignore[attr-defined]
     known = {name for name in ("chars", "bigrams", "words") if getattr(network, name) is not None}
     assert known == tables.get(inputs, {"chars", "bigrams", "words"})
-
-
-def test_english_by_tokens() -> None:
-    nlp = spacy.blank("en")
-    pipe = add_re2(nlp, text={"inputs": "tokens"})
-    pairs = [
-        ("How can I get my money back?", "how do I get a refund", "same"),
-        ("How can I get my money back?", "How can I get my parcel?", "different"),
-    ]
-    train(nlp, examples_of(nlp, pairs))
-    assert pipe.similarity("How do I get a refund", "how can I get my money back?") > 0.5
-    assert pipe.similarity("How can I get my parcel?", "HOW can I get my money back?") < 0.5
 
 
 def test_more_than_two_classes() -> None:
@@ -123,13 +111,11 @@ def test_a_score_is_learnt_by_regression() -> None:
         example(nlp, left, right, {"similarity": score})
         for (left, right), score in zip(TEXTS, wanted, strict=False)
     ]
-    train(nlp, examples, steps=80)
+    train(nlp, examples, steps=40)
     assert pipe.labels == ("similarity",)
     assert pipe.predict_pairs(TEXTS[:4])[:, 0] == pytest.approx(wanted, abs=0.3)
     assert pipe.similarity(*TEXTS[0]) == pytest.approx(4, abs=0.3)
     assert nlp.evaluate(examples)["pairs_spearman"] == 1.0
-    with pytest.raises(ValueError, match="F324"):
-        pipe.add_label("another")
 
 
 def test_examples_that_teach_nothing_change_nothing() -> None:
@@ -271,13 +257,16 @@ def check_alone_as_in_a_pair(nlp: Language) -> None:
     assert found.mean() >= 0.8
 
 
-@pytest.mark.parametrize("unit", ["chars", "tokens"])
-def test_tok2vec_within(unit: str) -> None:
+def test_tok2vec_within() -> None:
     nlp = blank("jieba")
     nlp.add_pipe(
         "re2_similarity",
         config={
-            "model": {"tok2vec": HASH_EMBED, "network": {"hidden": 16}, "text": {"inputs": unit}}
+            "model": {
+                "tok2vec": HASH_EMBED,
+                "network": {"hidden": 16},
+                "text": {"inputs": "tokens"},
+            }
         },
     )
     before, *_, after = train(nlp, steps=40)
@@ -313,14 +302,6 @@ def test_frozen_and_annotating(trained_pairs: Language) -> None:
     assert close(cats_of(nlp), before)
 
 
-def test_resume_training(trained_pairs: Language) -> None:
-    nlp = copy.deepcopy(trained_pairs)
-    optimizer = nlp.resume_training(sgd=AdamW(0.001))
-    for _ in range(3):
-        nlp.update(examples_of(nlp), sgd=optimizer)
-    assert knows_by_heart(nlp)
-
-
 def test_labels_can_be_added(trained_pairs: Language) -> None:
     nlp = copy.deepcopy(trained_pairs)
     before = re2(nlp).logits(re2(nlp)._gold(examples_of(nlp))[0])
@@ -334,70 +315,67 @@ def test_labels_can_be_added(trained_pairs: Language) -> None:
         re2(loaded).add_label("")
 
 
+def test_errors(trained_pairs: Language) -> None:
+    nlp = blank()
+    pipe, ready = add_re2(nlp), re2(copy.deepcopy(trained_pairs))
+    examples = examples_of(nlp)
+    no_pair = Example(nlp.make_doc("文本"), nlp.make_doc("文本"))
+    no_pair.reference.cats = {"a": 1.0, "b": 0.0}
+    one_class = example(nlp, "退款", "付款", {"same": 1.0})
+    vectors = TextVectors(["退款"], np.ones((1, 4), dtype=np.float32))
+    score = add_re2(blank(), network={"objective": "score"})
+    score.add_label("similarity")
+    hidden = Doc(nlp.vocab, words=["how", "are", "you\x1fwhat", "is"])
+    one_span = nlp.make_doc("三个文本")
+    one_span.spans[PAIR] = [one_span[:1]]
+
+    def init(found: list[Example], **arguments: Any) -> Callable[[], object]:
+        return lambda: pipe.initialize(lambda: found, **arguments)
+
+    def change(setting: str, value: object) -> Callable[[], object]:
+        return lambda: setattr(ready, setting, value)
+
+    def predict(pairs: Any, **arguments: Any) -> Callable[[], object]:
+        return lambda: ready.predict_pairs(pairs, **arguments)
+
+    calls: list[tuple[str, Callable[[], object]]] = [
+        ("F026", init(examples, labels="same")),
+        ("F302", init(examples, labels=["same", ""])),
+        ("F323", init([no_pair])),
+        ("F324", init([one_class])),
+        ("F324", lambda: score.add_label("another")),
+        ("F325.*word_vectors", init(examples, word_vectors=vectors)),
+        ("F040", init(examples, char_vectors="vectors.vec")),
+        ("F310.*threshold", change("threshold", 1.5)),
+        ("F310.*temperature", change("temperature", 0)),
+        ("F310.*similarity_hooks", change("similarity_hooks", 1)),
+        ("F310.*positive_label", change("positive_label", "")),
+        ("F305", lambda: RE2Options(kernel_sizes=[3, 5], hidden=7)),
+        ("F305", lambda: RE2Options(kernel_sizes=[])),
+        ("F312.*number 0", predict(("退款", "付款"))),
+        ("F312.*number 1", predict([("退", "付"), "退款"])),
+        ("F311.*None", predict([("退", "付"), ("退", None)])),
+        ("F341.*batch_size", predict(TEXTS, batch_size=0)),
+        ("F313", lambda: trained_pairs(hidden)),
+        ("F321", lambda: trained_pairs(one_span)),
+        ("F320", lambda: join_pair("退\x1f款", "付款")),
+    ]
+    for code, call in calls:
+        with pytest.raises((ValueError, TypeError), match=code):
+            call()
+
+
 def test_labels_may_be_given() -> None:
     nlp = blank()
     pipe = add_re2(nlp)
     pipe.initialize(lambda: examples_of(nlp), labels=["same", "different"])
     assert pipe.labels == ("same", "different")
     assert pipe.positive == "different"
-    with pytest.raises(TypeError, match="F026"):
-        pipe.initialize(lambda: examples_of(nlp), labels="same")
-    with pytest.raises(ValueError, match="F302"):
-        pipe.initialize(lambda: examples_of(nlp), labels=["same", ""])
-
-
-def test_what_cannot_be_initialised() -> None:
-    nlp = blank()
-    pipe = add_re2(nlp)
-    no_pair = Example(nlp.make_doc("文本"), nlp.make_doc("文本"))
-    no_pair.reference.cats = {"a": 1.0, "b": 0.0}
-    with pytest.raises(ValueError, match="F323"):
-        pipe.initialize(lambda: [no_pair])
-    with pytest.raises(ValueError, match=r"F324.*'same'"):
-        pipe.initialize(lambda: [example(nlp, "退款", "付款", {"same": 1.0})])
-    vectors = TextVectors(["退款"], np.ones((1, 4), dtype=np.float32))
-    with pytest.raises(ValueError, match=r"F325.*word_vectors"):
-        pipe.initialize(lambda: examples_of(nlp), word_vectors=vectors)
-    with pytest.raises(TypeError, match="F040"):
-        pipe.initialize(lambda: examples_of(nlp), char_vectors="vectors.vec")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("setting", "value"),
-    [
-        ("threshold", 1.5),
-        ("threshold", "high"),
-        ("temperature", 0),
-        ("temperature", float("inf")),
-        ("similarity_hooks", 1),
-        ("positive_label", ""),
-    ],
-)
-def test_wrong_settings(trained_pairs: Language, setting: str, value: object) -> None:
-    pipe = re2(copy.deepcopy(trained_pairs))
-    with pytest.raises(ValueError, match=f"F310.*{setting}"):
-        setattr(pipe, setting, value)
-
-
-@pytest.mark.parametrize(
-    ("options", "error"),
-    [
-        ({"kernel_sizes": [3, 5], "hidden": 7}, "F305"),
-        ({"kernel_sizes": []}, "F305"),
-        ({"kernel_sizes": [0]}, "F305"),
-        ({"dropout": 1.0}, "F305"),
-        ({"alignment": "cosine"}, "alignment"),
-    ],
-)
-def test_wrong_options(options: dict[str, Any], error: str) -> None:
-    with pytest.raises((ValueError, ConfigValidationError), match=error):
-        blank().add_pipe("re2_similarity", config={"model": {"network": options}})
-
-
-@pytest.mark.parametrize("sizes", [3, "3", [2.5], [True]])
-def test_wrong_lists_in_python(sizes: Any) -> None:
-    with pytest.raises(ValueError, match=r"F305.*must be a list, each a whole number"):
-        RE2Options(kernel_sizes=sizes)
+    other = Example(nlp.make_doc("文本"), nlp.make_doc("文本"))
+    other.reference.cats = {"topic": 1.0}
+    pipe = add_re2(blank())
+    pipe.initialize(lambda: [other, *examples_of(nlp)])
+    assert pipe.labels == ("different", "same")
 
 
 def test_pretrained_vectors() -> None:
@@ -436,7 +414,7 @@ def test_very_long_texts(trained_pairs: Language) -> None:
 
 
 @settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
     texts=st.lists(
@@ -454,14 +432,6 @@ def test_one_by_one_as_in_any_batch(trained_pairs: Language, texts: list[tuple[s
     assert close(pipe.predict_pairs(texts, batch_size=3), alone)
     swapped = pipe.predict_pairs([(right, left) for left, right in texts])
     assert close(swapped, alone)
-
-
-@pytest.mark.parametrize("batch_nodes", [1, 20, 10_000])
-def test_batches_of_any_size(trained_pairs: Language, batch_nodes: int, tmp_path: Path) -> None:
-    config = trained_pairs.config.copy()
-    config["components"]["re2_similarity"]["model"]["text"]["batch_nodes"] = batch_nodes
-    nlp = spacy.util.load_model_from_config(config).from_bytes(trained_pairs.to_bytes())
-    assert close(cats_of(nlp, TEXTS + MIXED), cats_of(trained_pairs, TEXTS + MIXED))
 
 
 @pytest.mark.parametrize("kernel_sizes", [[5], [4, 1], [7, 3]])
@@ -510,33 +480,6 @@ def test_texts_docs_and_spans_are_the_same(trained_pairs: Language) -> None:
     assert pipe.predict_pairs(iter(TEXTS)).shape == (len(TEXTS), 2)
 
 
-@pytest.mark.parametrize(
-    ("pairs", "error"),
-    [
-        (("退款", "付款"), r"F312.*number 0.*'退款'"),
-        ([("退", "付"), "退款"], r"F312.*number 1"),
-        ([("退", "付", "款")], "F312"),
-        ([("退", "付"), ("退", None)], "F311.*None"),
-        ([(1, 2)], "F311.*1 of type int"),
-    ],
-)
-def test_what_is_no_pair_of_texts(trained_pairs: Language, pairs: Any, error: str) -> None:
-    with pytest.raises(TypeError, match=error):
-        re2(trained_pairs).predict_pairs(pairs)
-
-
-@pytest.mark.parametrize("size", [0, -1, None, 1.5, True])
-def test_wrong_batch_sizes(trained_pairs: Language, size: Any) -> None:
-    with pytest.raises(ValueError, match=r"F341.*batch_size"):
-        re2(trained_pairs).predict_pairs(TEXTS, batch_size=size)
-
-
-def test_a_tokenizer_that_hides_the_separator(trained_pairs: Language) -> None:
-    doc = Doc(trained_pairs.vocab, words=["how", "are", "you\x1fwhat", "is"])
-    with pytest.raises(ValueError, match=r"F313.*you\\x1fwhat"):
-        trained_pairs(doc)
-
-
 def test_components_behind_and_disabled_ones_do_not_run() -> None:
     nlp = blank("jieba")
     nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
@@ -551,36 +494,6 @@ def test_components_behind_and_disabled_ones_do_not_run() -> None:
     pipe = re2(nlp)
     nlp.disable_pipe("re2_similarity")
     assert pipe.components_before() == [nlp.get_pipe("tok2vec")]
-
-
-def test_labels_are_those_of_pairs() -> None:
-    nlp = blank()
-    pipe = add_re2(nlp)
-    other = Example(nlp.make_doc("文本"), nlp.make_doc("文本"))
-    other.reference.cats = {"topic": 1.0}
-    pipe.initialize(lambda: [other, *examples_of(nlp)])
-    assert pipe.labels == ("different", "same")
-
-
-def test_settings_of_an_evaluation(trained_pairs: Language) -> None:
-    examples = [
-        Example(trained_pairs(eg.predicted), eg.reference) for eg in examples_of(trained_pairs)
-    ]
-    pipe = re2(trained_pairs)
-    assert pipe.score(examples)["pairs_f"] == pipe.score(examples, positive="same")["pairs_f"] == 1
-    assert pipe.score(examples, threshold=1.1)["pairs_r"] == 0.0
-
-
-def test_many_spans_of_one_doc(trained_pairs: Language) -> None:
-    """Characters that know their tokens: each Doc's are found once."""
-    nlp = blank("jieba")
-    add_re2(nlp, text={"inputs": "both"})
-    train(nlp, steps=1)
-    doc = nlp.make_doc("快递几天到，能开发票吗。" * 300)
-    calls = Mock(side_effect=reading.words_of_characters)
-    with patch.object(reading, "words_of_characters", calls):
-        re2(nlp).predict_pairs([(doc[i : i + 3], doc[i + 3 : i + 6]) for i in range(0, 300, 6)])
-    assert calls.call_count < 5
 
 
 def docs_read(pipe: PairClassifier, use: Callable[[], object]) -> int:
@@ -673,19 +586,6 @@ def test_pairs_survive_a_docbin(trained_pairs: Language) -> None:
         pair = pair_of(doc)
         assert pair is not None
         assert (pair[0].text, pair[1].text) == (left, right)
-
-
-@pytest.mark.parametrize("count", [1, 3])
-def test_a_pair_has_two_spans(trained_pairs: Language, count: int) -> None:
-    doc = trained_pairs.make_doc("三个文本")
-    doc.spans[PAIR] = [doc[:1]] * count
-    with pytest.raises(ValueError, match=rf"F321.*{count} spans"):
-        trained_pairs(doc)
-
-
-def test_the_separator_is_no_text() -> None:
-    with pytest.raises(ValueError, match=r"F320.*退"):
-        join_pair("退\x1f款", "付款")
 
 
 @pytest.mark.parametrize("text", ["退 \x1f 付 款", "a b\x1f c ", "\x1f", " \x1f", "a\x1f", "\x1fa"])

@@ -3,7 +3,6 @@
 import copy
 import json
 import os
-import re
 import subprocess
 import sys
 import threading
@@ -22,11 +21,10 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 from spacy.language import Language
 from spacy.tokens import Doc
-from thinc.api import fix_random_seed
 
 from spacy_flat.similarity.candidates import Candidates, terms_of
 from spacy_flat.similarity.component import PairClassifier
-from spacy_flat.similarity.index import FILE, HEADER, Match, TextIndex, batches_of, weights_of
+from spacy_flat.similarity.index import FILE, HEADER, Match, TextIndex, weights_of
 
 from .conftest import HASH_EMBED, LISTENER, PAIRS, add_re2, blank, examples_of, re2, train
 
@@ -82,25 +80,20 @@ def test_as_comparing_all_pairs(pipe: PairClassifier, index: TextIndex, query: s
     assert_like_pairs(pipe, TEXTS, query, index.search(query, top_k=100))
 
 
-@pytest.mark.parametrize("segmenter", ["char", "jieba"])
-@pytest.mark.parametrize("inputs", ["tokens", "both"])
-def test_as_comparing_all_pairs_by_tokens(inputs: str, segmenter: str) -> None:
-    nlp = blank(segmenter)
-    pipe = add_re2(nlp, text={"inputs": inputs})
-    train(nlp, steps=3)
-    index = pipe.index(TEXTS)
-    for query in QUERIES:
-        assert_like_pairs(pipe, TEXTS, query, index.search(query, top_k=100))
-
-
 @pytest.mark.parametrize(
-    "network",
-    [{"prediction": "full"}, {"connection": "residual"}, {"kernel_sizes": [1, 4]}],
+    ("segmenter", "options"),
+    [
+        ("jieba", {"text": {"inputs": "tokens"}}),
+        ("jieba", {"text": {"inputs": "both"}, "network": {"prediction": "full"}}),
+        ("char", {"network": {"connection": "residual", "kernel_sizes": [1, 4]}}),
+    ],
     ids=str,
 )
-def test_as_comparing_all_pairs_by_other_networks(network: dict[str, Any]) -> None:
-    """With "full", it matters which of the texts is the query."""
-    pipe = made(3, network=network)
+def test_as_comparing_all_pairs_by_other_networks(segmenter: str, options: dict[str, Any]) -> None:
+    """With "full", the order of the texts matters."""
+    nlp = blank(segmenter)
+    pipe = add_re2(nlp, **options)
+    train(nlp, steps=3)
     index = pipe.index(TEXTS)
     for query in QUERIES:
         assert_like_pairs(pipe, TEXTS, query, index.search(query, top_k=100))
@@ -180,11 +173,6 @@ def test_of_texts_that_are_equally_alike_the_first_stands_first(pipe: PairClassi
     assert [match.number for match in found] == [0, 1, 2]
 
 
-def test_texts_of_an_index(pipe: PairClassifier) -> None:
-    texts = ["b", "a", "b", "", "a"]
-    assert pipe.index(iter(texts)).texts == texts
-
-
 def test_many_texts_in_several_batches(
     trained: Callable[[], Language], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,12 +181,6 @@ def test_many_texts_in_several_batches(
     pipe.nlp.from_bytes(trained().to_bytes())
     monkeypatch.setattr("spacy_flat.similarity.index.CHARACTERS", 20)
     assert_like_pairs(pipe, texts, "怎么退款", pipe.index(texts).search("怎么退款", top_k=100))
-
-
-def test_so_many_texts_are_encoded_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spacy_flat.similarity.index.CHARACTERS", 6)
-    texts = ["abc", "def", "g", "", "abcdefgh", "ijk"]
-    assert list(batches_of(texts)) == [["abc", "def"], ["g", ""], ["abcdefgh"], ["ijk"]]
 
 
 def test_threads_find_the_same(index: TextIndex) -> None:
@@ -220,7 +202,7 @@ def test_threads_find_the_same(index: TextIndex) -> None:
 ODD = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=8), min_size=1)
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(texts=ODD, query=st.text(st.characters(exclude_categories=["Cs"]), max_size=8))
 def test_odd_texts(texts: list[str], query: str) -> None:
     pipe = shared_pipe()
@@ -237,7 +219,8 @@ def shared_pipe() -> PairClassifier:
 
 
 def test_terms() -> None:
-    assert terms_of("花呗ＡＢＣ 3天, Don't カ😀") == [
+    terms = terms_of("花呗ＡＢＣ 3天, Don't カ😀")
+    assert terms == ["花", "呗", "abc", "3", "天", "don", "t", "カ"]
         "花",
         "呗",
         "abc",
@@ -326,12 +309,7 @@ def test_settings_may_change(pipe: PairClassifier, index: TextIndex, tmp_path: P
     assert_like_pairs(pipe, TEXTS, "退款", pipe.load_index(tmp_path).search("退款", top_k=100))
 
 
-def test_no_index(pipe: PairClassifier, tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"\[F331\]"):
-        pipe.load_index(tmp_path)
-
-
-@pytest.mark.parametrize("place", [0.0, 0.05, 0.2, 0.5, 0.95])
+@pytest.mark.parametrize("place", [0.0, 0.05, 0.95])
 def test_flipped_bits(pipe: PairClassifier, index: TextIndex, tmp_path: Path, place: float) -> None:
     index.save(tmp_path)
     data = bytearray((tmp_path / FILE).read_bytes())
@@ -341,7 +319,7 @@ def test_flipped_bits(pipe: PairClassifier, index: TextIndex, tmp_path: Path, pl
         pipe.load_index(tmp_path)
 
 
-@pytest.mark.parametrize("length", [0, 5, 300, -1])
+@pytest.mark.parametrize("length", [0, 300, -1])
 def test_cut_short(pipe: PairClassifier, index: TextIndex, tmp_path: Path, length: int) -> None:
     index.save(tmp_path)
     (tmp_path / FILE).write_bytes((tmp_path / FILE).read_bytes()[:length])
@@ -391,67 +369,28 @@ def test_a_save_that_fails_leaves_the_old_index(
 # Bad input
 
 
-def test_nothing_to_search_in(pipe: PairClassifier) -> None:
-    with pytest.raises(ValueError, match=r"\[F330\]"):
-        pipe.index([])
-
-
-def test_a_single_string(pipe: PairClassifier) -> None:
-    with pytest.raises(TypeError, match=r"\[F026\]"):
-        pipe.index("怎么退款")
-
-
-@pytest.mark.parametrize("text", [None, 3, ["a"]])
-def test_no_text(pipe: PairClassifier, index: TextIndex, text: Any) -> None:
-    with pytest.raises(TypeError, match=r"\[F311\]"):
-        pipe.index(["a", text])
-    with pytest.raises(TypeError, match=r"\[F311\]"):
-        index.search(text)
-
-
-@pytest.mark.parametrize("numbers", [{"top_k": 0}, {"candidates": 0}, {"top_k": -1}])
-def test_numbers_out_of_range(index: TextIndex, numbers: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match=r"\[F341\]"):
-        index.search("a", **numbers)
-
-
-def test_without_network(tmp_path: Path) -> None:
-    pipe = made()
-    with pytest.raises(ValueError, match=r"\[F303\]"):
-        pipe.index(["a"])
-    with pytest.raises(ValueError, match=r"\[F303\]"):
-        pipe.load_index(tmp_path)
+def test_errors(pipe: PairClassifier, index: TextIndex, tmp_path: Path) -> None:
+    assert len(index) == len(TEXTS)
+    assert repr(index) == f"<TextIndex of {len(TEXTS)} texts>"
+    calls: list[tuple[str, type[Exception], Callable[[], object]]] = [
+        ("F330", ValueError, lambda: pipe.index([])),
+        ("F026", TypeError, lambda: pipe.index("怎么退款")),
+        ("F311", TypeError, lambda: pipe.index(["a", ["b"]])),  # type: ignore[list-item]
+        ("F311", TypeError, lambda: index.search(None)),  # type: ignore[arg-type]
+        ("F341", ValueError, lambda: index.search("a", top_k=0)),
+        ("F341", ValueError, lambda: index.search("a", top_k=1.5)),  # type: ignore[arg-type]
+        ("F341", ValueError, lambda: index.search("a", candidates=0)),
+        ("F331", FileNotFoundError, lambda: pipe.load_index(tmp_path)),
+        ("F303", ValueError, lambda: made().index(["a"])),
+        ("F303", ValueError, lambda: made().load_index(tmp_path)),
+    ]
+    for code, kind, call in calls:
+        with pytest.raises(kind, match=code):
+            call()
 
 
 def test_an_empty_doc(pipe: PairClassifier, index: TextIndex) -> None:
     assert_like_pairs(pipe, TEXTS, "", index.search(Doc(pipe.vocab), top_k=100))
-
-
-# Docs
-
-
-def test_docs_show_what_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    fix_random_seed(0)
-    monkeypatch.chdir(tmp_path)
-    page = (Path(__file__).parents[2] / "docs/similarity.md").read_text("utf-8")
-    section = page[page.index("## Search") :]
-    blocks = re.findall(r"^```(?:python|text)\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
-    code, shown = blocks[:2]
-    exec(compile(code, "snippet", "exec"), {})
-    assert capsys.readouterr().out == shown
-
-
-def test_its_size_and_how_it_is_shown(index: TextIndex) -> None:
-    assert len(index) == len(TEXTS)
-    assert repr(index) == f"<TextIndex of {len(TEXTS)} texts>"
-
-
-@pytest.mark.parametrize("value", [1.5, "2", None, True])
-def test_counts_are_whole_numbers(index: TextIndex, value: Any) -> None:
-    with pytest.raises(ValueError, match="F341"):
-        index.search("退款", top_k=value)
 
 
 def test_encodings_out_of_bounds_stay_numbers(pipe: PairClassifier) -> None:
@@ -474,11 +413,10 @@ def test_an_index_of_a_tok2vec_loads_in_another_process(tmp_path: Path) -> None:
         "import spacy; nlp = spacy.load('nlp');"
         "print(len(nlp.get_pipe('re2_similarity').load_index('index')))"
     )
-    for seed in ("1", "2"):
-        environment = {**os.environ, "PYTHONHASHSEED": seed}
-        run = [sys.executable, "-c", code]
-        done = subprocess.run(run, cwd=tmp_path, env=environment, capture_output=True, text=True)
-        assert done.stdout.strip() == str(len(TEXTS)), done.stderr
+    environment = {**os.environ, "PYTHONHASHSEED": "1"}
+    run = [sys.executable, "-c", code]
+    done = subprocess.run(run, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.stdout.strip() == str(len(TEXTS)), done.stderr
 
 
 @pytest.mark.parametrize("options", [{"text": {"inputs": "tokens"}}, {"tok2vec": HASH_EMBED}])

@@ -18,7 +18,7 @@ from torch.nn.functional import gelu
 from spacy_flat.nn.dropout import Dropout
 from spacy_flat.nn.embedding import Table
 from spacy_flat.similarity import network as module
-from spacy_flat.similarity.batch import MULTIPLE, PairBatch, TextRows, compare, place_texts
+from spacy_flat.similarity.batch import PairBatch, TextRows, compare, place_texts
 from spacy_flat.similarity.network import RE2, Block, FullFusion, RE2Sizes
 from spacy_flat.similarity.options import RE2Options
 
@@ -245,16 +245,6 @@ def test_alignments_are_the_attention_of_each_block() -> None:
         assert not right[number, :m, n:].any()
 
 
-def test_later_blocks_have_alignments_too() -> None:
-    network = make(replace(TINY, blocks=3))
-    batch = batch_of(TEXTS, PAIRS)
-    found = network.alignments(network.encode(batch.texts), batch.comparison)
-    assert len(found) == 3
-    for left, right in found:
-        torch.testing.assert_close(left.sum(2), torch.ones_like(left[:, :, 0]))
-        torch.testing.assert_close(right.sum(2), torch.ones_like(right[:, :, 0]))
-
-
 @pytest.mark.parametrize("is_train", [False, True])
 def test_attention_in_parts_is_the_same(monkeypatch: pytest.MonkeyPatch, is_train: bool) -> None:
     """What a long text needs, so that its attention is never in memory as a whole."""
@@ -269,35 +259,6 @@ def test_attention_in_parts_is_the_same(monkeypatch: pytest.MonkeyPatch, is_trai
     if is_train:
         gradient = torch.autograd.grad(parts.sum(), network.first.alignment.temperature)
         torch.testing.assert_close(gradient, whole_gradient)
-
-
-def test_attention_in_parts_is_computed_again_for_the_gradient(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """So that training, too, never has all of it in memory."""
-    network = make(replace(TINY, blocks=1))
-    computed: list[int] = []
-    attention = module.AlignmentLayer.attention
-
-    def counting(self: Any, queries: Tensor, *args: Tensor) -> Tensor:
-        computed.append(queries.shape[1])
-        return attention(self, queries, *args)
-
-    monkeypatch.setattr(module.AlignmentLayer, "attention", counting)
-    monkeypatch.setattr(module, "MOST_WEIGHTS", 1)
-    outputs = network(batch_of(TEXTS, PAIRS))
-    forward = len(computed)
-    assert set(computed) == {1}  # units of a text, however few weights there may be
-    outputs.sum().backward()
-    assert len(computed) == 2 * forward
-
-
-@pytest.mark.parametrize("n_units", [[1], [62], [63], [5, 9, 30], [40, 40, 40]])
-def test_the_number_of_rows_is_one_of_few(n_units: list[int]) -> None:
-    starts, n_rows = place_texts(np.array(n_units), 1)
-    used = int(starts[-1]) + n_units[-1] + 1
-    assert n_rows % MULTIPLE == 0
-    assert used <= n_rows < used + MULTIPLE
 
 
 def test_what_is_encoded_once_serves_any_comparison() -> None:
@@ -357,13 +318,6 @@ def test_each_dropout_has_an_effect(name: str) -> None:
     for other, dropout in dropouts_of(network).items():
         if other != name:
             dropout.threshold = 0
-    batch = batch_of(TEXTS, PAIRS)
-    assert not torch.equal(network(batch), network(batch))
-
-
-def test_keys_are_dropped_in_training() -> None:
-    rates = {"dropout": 0.0, "embed_dropout": 0.0, "key_dropout": 0.5}
-    network = make(replace(TINY, **rates)).float().train()
     batch = batch_of(TEXTS, PAIRS)
     assert not torch.equal(network(batch), network(batch))
 
