@@ -259,16 +259,7 @@ def check_alone_as_in_a_pair(nlp: Language) -> None:
 
 def test_tok2vec_within() -> None:
     nlp = blank("jieba")
-    nlp.add_pipe(
-        "re2_similarity",
-        config={
-            "model": {
-                "tok2vec": HASH_EMBED,
-                "network": {"hidden": 16},
-                "text": {"inputs": "tokens"},
-            }
-        },
-    )
+    add_re2(nlp, tok2vec=HASH_EMBED, text={"inputs": "tokens"})
     before, *_, after = train(nlp, steps=40)
     assert after < before / 3
     check_alone_as_in_a_pair(nlp)
