@@ -273,9 +273,9 @@ def test_a_coded_error_ends_the_command(
 def test_any_terminal_shows_any_text(project: Path) -> None:
     (project / "words.txt").write_text("重庆\n", "utf-8")
     runner = CliRunner(charset="ascii")
-    result = runner.invoke(app, ["lattice", "words.txt", "重庆", "重庆.svg"])
+    result = runner.invoke(app, ["lattice", "words.txt", "重庆", "重庆.html"])
     assert (result.exit_code, result.exception) == (0, None)
-    assert r"\u91cd\u5e86.svg: characters 2, words 1" in result.output
+    assert r"\u91cd\u5e86.html: characters 2, words 1" in result.output
     spacy.blank("zh").to_disk(project / "blank")
     assert "[F162]" in failure("show", "blank", "重\udce5")
 
