@@ -2,10 +2,11 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, TypeVar
 
+from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from spacy.training import Example
 from spacy.vocab import Vocab
@@ -23,42 +24,24 @@ Self = TypeVar("Self", bound="NetworkPipe")
 _DEVICE = re.compile(r"auto|cpu|cuda(:[0-9]+)?|mps")
 
 
-def setting(name: str, wanted: str, is_right: Callable[[object], bool]) -> Any:
-    """A setting of the config that may be changed at run time, as a property of a pipe. A change is
-    saved with the component. It counts until the config says something else than it said then.
+class Check(NamedTuple):
+    """What a setting must be, in words, and as a test."""
 
-    What `pipe.cfg` itself has comes first: there `spacy find-threshold` puts what it tries.
-
-    wanted: what it must be, in words. Raises ValueError (F310) where `is_right` says that it isn't.
-    """
-
-    def get(pipe: "NetworkPipe") -> Any:
-        if name in pipe.cfg:
-            return pipe.cfg[name]
-        before, value = pipe.cfg["changed"].get(name, (None, None))
-        current = value if before == pipe.given[name] else pipe.given[name]
-        # Not to be changed in place, which would not be saved.
-        return tuple(current) if isinstance(current, list) else current
-
-    def change(pipe: "NetworkPipe", value: Any) -> None:
-        if not is_right(value):
-            words = {"name": pipe.name, "setting": name, "value": value, "wanted": wanted}
-            raise ValueError(Errors.F310.format(**words))
-        pipe.cfg.pop(name, None)
-        plain = list(value) if isinstance(value, tuple) else value
-        pipe.cfg["changed"][name] = [pipe.given[name], plain]
-
-    return property(get, change)
+    wanted: str
+    accepts: Callable[[object], bool]
 
 
 def is_bool(value: object) -> bool:
-    """For a setting that is on or off: 0 and 1 are neither."""
+    """For a switch; 0 and 1 are not accepted."""
     return isinstance(value, bool)
 
 
 def is_number(value: object, least: float, most: float) -> bool:
-    """For a setting that is a number within bounds; true and false are none."""
+    """For a number within bounds; true and false are not accepted."""
     return isinstance(value, int | float) and not is_bool(value) and least <= value <= most
+
+
+SWITCH = Check("true or false", is_bool)
 
 
 def mean_loss(
@@ -75,10 +58,13 @@ def mean_loss(
 class NetworkPipe(TrainablePipe):  # type: ignore[misc]
     """A component whose model has a torch network, which `initialize` builds.
 
-    settings: as given by the config; those that may change are properties made by `setting`.
+    settings: those of the config. They are ordinary attributes; a change is checked and saved with
+        the component, and lasts until the configured value changes.
     device: what the network computes on: "auto" (the CPU, or the GPU that `spacy.prefer_gpu` or
         `--gpu-id` asked for), "cpu", "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
     """
+
+    checks: ClassVar[Mapping[str, Check]] = {}
 
     def __init__(
         self,
@@ -86,6 +72,8 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         model: Model[Any, Any],
         name: str,
         scorer: Callable[..., dict[str, Any]] | None,
+        *,
+        device: str,
         **settings: Any,
     ) -> None:
         self.vocab = vocab
@@ -94,26 +82,47 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         self.scorer = scorer
         self.given = settings
         self.cfg: dict[str, Any] = {"changed": {}}
-        for each, value in settings.items():
-            setattr(self, each, value)  # which checks it
-        self.cfg["changed"].clear()
+        self.device = device
+        self._apply_settings()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Raises ValueError (F310) for a setting that is not what it must be."""
+        if name in self.checks:
+            if not self.checks[name].accepts(value):
+                self._reject(name, value, self.checks[name].wanted)
+            # Changing a list in place would not be saved.
+            value = tuple(value) if isinstance(value, list) else value
+        super().__setattr__(name, value)
+        if name in self.checks:
+            self.cfg.pop(name, None)
+            self.cfg["changed"][name] = [_plain(self.given[name]), _plain(value)]
+
+    def _apply_settings(self) -> None:
+        """Set what the config gives, and the changes of a saved component that still count."""
+        changed = dict(self.cfg["changed"])
+        for name, given in self.given.items():
+            before, value = changed.get(name, (None, given))
+            setattr(self, name, value if before == _plain(given) else given)
+        self.cfg["changed"] = changed
+
+    def _reject(self, setting: str, value: object, wanted: str) -> NoReturn:
+        words = {"name": self.name, "setting": setting, "value": value, "wanted": wanted}
+        raise ValueError(Errors.F310.format(**words))
 
     @property
     def device(self) -> str:
-        """What was chosen as the network's device, and that of an encoder that is its own. A change
-        moves them, and is not saved: the next machine may have another.
+        """The chosen device of the network and of its own encoder. A change moves them. It is not
+        saved: the next machine may have another device.
 
-        Raises ValueError for what is no name of a device (F310), and where there is a network but
-        no such device (F350).
+        Raises ValueError for an unknown name (F310), and if there is a network but no such device
+        (F350).
         """
         return shim_of(self.model).placement
 
     @device.setter
     def device(self, value: str) -> None:
         if not (isinstance(value, str) and _DEVICE.fullmatch(value)):
-            wanted = 'one of "auto", "cpu", "cuda", "cuda:0" and so on, or "mps"'
-            words = {"name": self.name, "setting": "device", "value": value, "wanted": wanted}
-            raise ValueError(Errors.F310.format(**words))
+            self._reject("device", value, 'one of "auto", "cpu", "cuda", "cuda:0" ..., or "mps"')
         for shim in shims_of(self.model):
             shim.place(value)
 
@@ -161,7 +170,23 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
             super().from_disk(path, exclude=exclude)
         except (ValueError, KeyError, TypeError, OSError) as error:
             raise ValueError(Errors.F309.format(path=path, reason=error)) from error
+        self._apply_settings()
         return self
+
+    def from_bytes(self: Self, data: bytes, *, exclude: Iterable[str] = ()) -> Self:
+        """Load what `to_bytes` gave."""
+        super().from_bytes(data, exclude=exclude)
+        self._apply_settings()
+        return self
+
+
+def _plain(value: object) -> object:
+    """As JSON has it; a pipeline is not saved."""
+    if isinstance(value, Language):
+        return None
+    if isinstance(value, Path):
+        return str(value)
+    return list(value) if isinstance(value, tuple) else value
 
 
 class LabelledPipe(NetworkPipe):

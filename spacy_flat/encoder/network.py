@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from ..nn.attention import dot_product_attention
-from ..nn.dropout import Dropout
+from ..nn.layers import Dropout
 from ..nn.windows import read_windows
 from ..text.units import Ints
 from .recipes import Network

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -12,7 +12,7 @@ from thinc.api import Config, Optimizer
 
 from ..errors import Errors, Warnings
 from ..nn.model import shim_of
-from ..pipe import NetworkPipe, is_bool, mean_loss, setting
+from ..pipe import SWITCH, NetworkPipe, mean_loss
 from ..util.arguments import require_count, require_switch
 from ..vectors import VectorSource, check_sources
 from .annotations import perplexity, set_scores
@@ -132,7 +132,8 @@ class CharGenerator(NetworkPipe):
     ) -> None:
         super().__init__(vocab, model, name, scorer, device=device, count_end=count_end)
 
-    count_end = setting("count_end", "true or false", is_bool)
+    count_end: bool
+    checks: ClassVar = {"count_end": SWITCH}
 
     # Scoring
 

@@ -9,8 +9,8 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from ..nn.dropout import Dropout
 from ..nn.embedding import Table, make_embedding
+from ..nn.layers import Dropout
 from ..nn.network import EmbeddingNetwork
 from ..text.units import Ints
 from .batch import Piece

@@ -1,7 +1,7 @@
 """What spaCy sees of an entity recogniser: what `flat_ner` and `tener_ner` share."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from spacy.scorer import PRFScore, get_ner_prf
 from spacy.tokens import Doc
@@ -11,7 +11,7 @@ from thinc.api import Optimizer, set_dropout_rate
 
 from ..errors import Errors
 from ..nn.model import shim_of, tok2vec_of
-from ..pipe import LabelledPipe, is_bool, setting
+from ..pipe import SWITCH, Check, LabelledPipe
 from ..text.tok2vec import Tok2VecFeatures, backprop_zeros
 from ..text.units import EntitySpan
 from .emissions import Emissions, Gold, find_entities
@@ -83,10 +83,6 @@ SCORE_WEIGHTS = {
 }
 
 
-def _is_on_misaligned(value: object) -> bool:
-    return value in get_args(OnMisaligned)
-
-
 def _is_labels(value: object) -> bool:
     return isinstance(value, (list, tuple)) and all(isinstance(label, str) for label in value)
 
@@ -134,10 +130,18 @@ class CRFEntityRecognizer(LabelledPipe):
             unannotated_labels=list(unannotated_labels),
         )
 
-    on_misaligned = setting("on_misaligned", "one of expand, contract, drop", _is_on_misaligned)
-    overwrite = setting("overwrite", "true or false", is_bool)
-    constrained_decoding = setting("constrained_decoding", "true or false", is_bool)
-    unannotated_labels = setting("unannotated_labels", "a list of labels", _is_labels)
+    on_misaligned: OnMisaligned
+    overwrite: bool
+    constrained_decoding: bool
+    unannotated_labels: Sequence[str]
+    checks: ClassVar = {
+        "on_misaligned": Check(
+            "one of expand, contract, drop", lambda value: value in get_args(OnMisaligned)
+        ),
+        "overwrite": SWITCH,
+        "constrained_decoding": SWITCH,
+        "unannotated_labels": Check("a list of labels", _is_labels),
+    }
 
     @property
     def tags(self) -> TagSet:

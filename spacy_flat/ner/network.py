@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from ..nn.crf import CRF
-from ..nn.dropout import Dropout
+from ..nn.layers import Dropout
 from ..nn.network import EmbeddingNetwork
 from ..text.units import Ints
 from .options import NetworkOptions

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from .dropout import Dropout
+from .layers import Dropout
 
 # Queries meet all encodings a few at a time: this many scores, so that they stay in the
 # processor's cache and memory does not grow with the batch.

@@ -6,9 +6,9 @@ from typing import Any
 from thinc.api import Optimizer
 from torch import Tensor, nn
 
-from . import steps
 from .devices import AUTO
-from .optimizers import UPSTREAM
+from .optimizers import update_network
+from .rule import UPSTREAM
 from .shim import Build, TorchShim
 
 
@@ -103,7 +103,7 @@ class EncoderShim(TorchShim):
             self._asked = optimizer
             return
         if self.is_initialised:
-            steps.update(self.module, self.id, optimizer, group=UPSTREAM, scale=self._share())
+            update_network(self.module, self.id, optimizer, group=UPSTREAM, scale=self._share())
         self.steps += 1
         self._asked = None
 

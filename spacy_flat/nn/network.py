@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from ..util.options import Options
 from .embedding import PretrainedEmbedding, Table, drop_keys
-from .transformer import linears
+from .layers import linears
 
 Self = TypeVar("Self", bound="EmbeddingNetwork")
 

@@ -1,60 +1,32 @@
 """Optimizers and learning rate schedules for `[training.optimizer]`.
 
-An optimizer here holds hyper-parameters and state. What one step does is in `steps.py`, for torch
-networks, which their shim hands over, and for the parameters of thinc layers, such as those of
-spaCy's components and tok2vecs, which arrive through `__call__`, one array at a time.
-This module imports no torch: configs are read and checked without it.
+An optimizer holds hyper-parameters and state; `steps.py` makes the step. Torch networks arrive
+through `update_network`, the parameters of thinc layers, such as spaCy's tok2vecs, through
+`__call__`, one array at a time. Importing this imports no torch: configs are checked without it.
 """
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import Dict, Literal  # noqa: UP035  (thinc validates configs by these)
+from dataclasses import replace
+from typing import TYPE_CHECKING, Dict, Literal  # noqa: UP035  (thinc validates configs by these)
 
 from thinc.config import registry
 from thinc.optimizers import FloatOrSeq, KeyT, Optimizer
 from thinc.types import FloatsXd
 
 from ..errors import Errors
+from .rule import EMBEDDINGS, STOCK_AVERAGE_DECAY, UPSTREAM, Rule
 
-# The decay of thinc's own weight averages.
-STOCK_AVERAGE_DECAY = 0.9999
-
-# Groups that every optimizer knows, whether or not a network has them.
-EMBEDDINGS = "embeddings"
-UPSTREAM = "upstream"
-
-
-@dataclass(frozen=True)
-class Rule:
-    """What one step does, with the schedules' values of this step.
-
-    It is Adam's with `beta2` above 0, else that of SGD. `weight_decay` is added to the gradient
-    (L2), or shrinks the weights where it is `decoupled` (Loshchilov & Hutter 2019). `clip_each`
-    clips every tensor by its own norm, as thinc does, instead of all by their common norm. 0
-    switches a clipping off.
-    """
-
-    learn_rate: float
-    weight_decay: float
-    decoupled: bool
-    beta1: float
-    beta2: float
-    eps: float
-    clip_norm: float
-    clip_each: bool = True
-    clip_value: float = 0.0
-    momentum: float = 0.0
-    average_decay: float = STOCK_AVERAGE_DECAY
-    multipliers: dict[str, float] = field(default_factory=dict)
+if TYPE_CHECKING:
+    from torch import nn
 
 
 def rule_of(optimizer: Optimizer) -> Rule:
-    """The step that an optimizer asks for, one of ours or thinc's own Adam.v1 or SGD.v1.
+    """The step of one of our optimizers, or of thinc's Adam.v1 or SGD.v1.
 
-    thinc's rules are followed but for three orders of things: L2 that is not weight decay is added
-    after clipping, weight decay comes before the step, as in torch, and eps joins the second
-    moment's root after, not before, its bias correction.
+    Three operations come in another order than in thinc: L2 is added after clipping, weight decay
+    comes before the step, as in torch, and eps is added to the second moment's root after its bias
+    correction.
 
     Raises:
         TypeError: the optimizer is not one of thinc's or ours (F204).
@@ -83,6 +55,37 @@ def rule_of(optimizer: Optimizer) -> Rule:
         average_decay=optimizer.average_decay,
         multipliers=optimizer.multipliers,
     )
+
+
+def update_network(
+    network: "nn.Module",
+    shim: int,
+    optimizer: Optimizer,
+    *,
+    group: str | None = None,
+    scale: float = 1.0,
+) -> None:
+    """Update a network's parameters by their gradients, and remove these.
+
+    group: of all parameters, instead of that of `grouped_parameters`.
+    scale: of the learning rate.
+
+    A step whose gradient is not finite is skipped, with warning W200.
+
+    Raises:
+        TypeError: the optimizer is not one of thinc's or ours (F204).
+        ValueError: it is RAdam.v1 (F207); no network has a multiplier's group (F205); too many
+            steps in a row were skipped (F208).
+    """
+    from . import steps
+
+    parameters = steps.grouped_parameters(network, group)
+    if isinstance(optimizer, GroupedOptimizer):
+        optimizer.check_groups(shim, {own for _, own, _ in parameters})
+        optimizer.begin_step(steps.key(shim, ""))
+    rule = rule_of(optimizer)
+    rule = replace(rule, learn_rate=rule.learn_rate * scale)
+    steps.update(parameters, shim, optimizer, rule, f"{type(network).__name__} ({shim})")
 
 
 class GroupedOptimizer(Optimizer):
@@ -139,24 +142,26 @@ class GroupedOptimizer(Optimizer):
         *,
         lr_scale: float = 1.0,
     ) -> tuple[FloatsXd, FloatsXd]:
-        """Update an upstream array in place, its gradient to zero; see `steps.update_array`."""
+        """Update an array of a thinc layer in place, and set its gradient to zero."""
         from . import steps
 
         self.begin_step(key)
-        steps.update_array(self, key, weights, gradient, lr_scale)
+        rule = rule_of(self)
+        rate = rule.learn_rate * lr_scale * rule.multipliers.get(UPSTREAM, 1.0)
+        steps.update_array(self, key, weights, gradient, replace(rule, learn_rate=rate))
         return weights, gradient
 
     def step_schedules(self) -> None:
-        """Go on to the schedules' next values. Call it after every step, or never."""
+        """Advance the schedules. Call it after every step, or never."""
         self._warmup = None
         super().step_schedules()  # type: ignore[no-untyped-call]
 
     def begin_step(self, key: KeyT) -> None:
-        """Leave a warm-up that nobody steps, before a parameter or network is updated.
+        """End a warm-up that nobody steps, before a parameter or network is updated.
 
         `spacy train` steps the schedules after each update. Loops that only call `nlp.update`, as
-        those in spaCy's docs, do not: there a key comes a second time before the first
-        `step_schedules`, and the rate would stay at the warm-up's first.
+        in spaCy's docs, don't: a key comes a second time before the first `step_schedules`, and the
+        rate would stay at the warm-up's first.
         """
         if self._warmup is None:
             return
@@ -166,9 +171,9 @@ class GroupedOptimizer(Optimizer):
         self._updated.add(key)
 
     def check_groups(self, shim: int, groups: set[str]) -> None:
-        """Take note of a network's parameter groups.
+        """Register a network's parameter groups.
 
-        When a network comes a second time all have come once, so every group is known.
+        When a network comes a second time, all have come once, so every group is known.
 
         Raises:
             ValueError: a multiplier is named after a group that no network has (F205).

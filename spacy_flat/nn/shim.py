@@ -13,6 +13,7 @@ from torch import nn
 from ..errors import Errors
 from . import steps, weights
 from .devices import AUTO, find_device
+from .optimizers import update_network
 
 Build = Callable[[dict[str, Any]], nn.Module]
 
@@ -129,9 +130,9 @@ class TorchShim(Shim):
             yield self.module
 
     def finish_update(self, optimizer: Optimizer) -> None:
-        """One optimizer step by the gradients gathered since the last; see `steps.update`."""
+        """One optimizer step by the gradients gathered since the last; see `update_network`."""
         if self.is_initialised:
-            steps.update(self.module, self.id, optimizer)
+            update_network(self.module, self.id, optimizer)
 
     @contextlib.contextmanager
     def use_params(self, params: dict[Any, Any]) -> Iterator[None]:

@@ -11,8 +11,8 @@ rest in the steps that do not touch it.
 
 import math
 import warnings
-from collections.abc import Iterator, MutableMapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import MutableMapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.utils.dlpack import from_dlpack
 
 from ..errors import Errors, Warnings
-from .optimizers import EMBEDDINGS, UPSTREAM, GroupedOptimizer, Rule, rule_of
+from .rule import EMBEDDINGS, Rule
 
 # thinc counts shims and models apart: the prefix keeps their keys from meeting.
 PREFIX = "torch."
@@ -130,41 +130,20 @@ class Part:
     rate: float
 
 
+Parameters = Sequence[tuple[str, str, nn.Parameter]]  # name, group, parameter
+
+
 @torch.no_grad()
-def update(
-    network: nn.Module,
-    shim: int,
-    optimizer: Optimizer,
-    *,
-    group: str | None = None,
-    scale: float = 1.0,
-) -> None:
-    """Update a network's parameters by their gradients, which it removes.
+def update(parameters: Parameters, shim: int, optimizer: Optimizer, rule: Rule, where: str) -> None:
+    """Update parameters by their gradients, and remove these.
 
-    group: of all parameters, where it is not that of `grouped_parameters`.
-    scale: of the learning rate.
-
-    A step with a gradient that is not finite is left out, with warning W200.
-
-    Raises:
-        TypeError: the optimizer is not one of thinc's or ours (F204).
-        ValueError: it is RAdam.v1 (F207); a multiplier's group is in no network (F205); too many
-            steps in a row were left out (F208).
+    where: the network, for W200 and F208.
     """
-    parameters = [
-        (name, group or own, parameter) for name, own, parameter in grouped_parameters(network)
-    ]
-    clock = key(shim, "")
-    if isinstance(optimizer, GroupedOptimizer):
-        optimizer.check_groups(shim, {own for _, own, _ in parameters})
-        optimizer.begin_step(clock)
-    rule = rule_of(optimizer)
-    rule = replace(rule, learn_rate=rule.learn_rate * scale)
     targets = _take_gradients(parameters, shim, rule, optimizer)
     averages: dict[KeyT, Any] | None = optimizer.averages
     if averages is not None:
         _start_averages(averages, targets)
-    where = f"{type(network).__name__} ({shim})"
+    clock = key(shim, "")
     if not targets or not _step(targets, rule, optimizer, clock, where):
         return
     optimizer.nr_update[clock] += 1
@@ -175,24 +154,19 @@ def update(
 
 @torch.no_grad()
 def update_array(
-    optimizer: GroupedOptimizer, key: KeyT, weights: FloatsXd, gradient: FloatsXd, scale: float
+    optimizer: Optimizer, key: KeyT, weights: FloatsXd, gradient: FloatsXd, rule: Rule
 ) -> None:
-    """Update an upstream array in place, its gradient to zero; it is clipped by its own norm.
+    """Update an array in place, and set its gradient to zero. It is clipped by its own norm.
 
-    scale: of the learning rate.
-
-    Raises:
-        ValueError: too many steps in a row were left out (F208).
+    Raises ValueError if too many steps in a row were skipped (F208).
     """
-    rule = rule_of(optimizer)
-    scale *= rule.multipliers.get(UPSTREAM, 1.0)
     # These share memory with the arrays.
     tensor, values = from_dlpack(weights), from_dlpack(gradient)
-    target = Target(key, tensor, values, rule.learn_rate * scale)
+    target = Target(key, tensor, values, rule.learn_rate)
     averages = optimizer.averages
     if averages is not None and key not in averages:
         averages[key] = weights.copy()
-    if scale > 0.0 and _step([target], rule, optimizer, key, str(key)):
+    if rule.learn_rate > 0.0 and _step([target], rule, optimizer, key, str(key)):
         optimizer.nr_update[key] += 1
         if averages is not None:
             decay = _average_decay(optimizer.nr_update[key], rule)
@@ -201,19 +175,19 @@ def update_array(
     values.zero_()
 
 
-def grouped_parameters(network: nn.Module) -> Iterator[tuple[str, str, nn.Parameter]]:
+def grouped_parameters(network: nn.Module, group: str | None = None) -> Parameters:
     """Name, group and parameter, each parameter once.
 
-    The group is "embeddings" in a torch.nn.Embedding, else the first part of the dotted name.
+    group: of all of them. By default it is "embeddings" in a torch.nn.Embedding, otherwise the
+        first part of the dotted name.
     """
-    met: set[int] = set()
+    found: dict[int, tuple[str, str, nn.Parameter]] = {}
     for path, module in network.named_modules():
         for leaf, parameter in module.named_parameters(recurse=False):
-            if id(parameter) not in met:
-                met.add(id(parameter))
-                name = f"{path}.{leaf}" if path else leaf
-                embedded = isinstance(module, nn.Embedding)
-                yield name, EMBEDDINGS if embedded else name.partition(".")[0], parameter
+            name = f"{path}.{leaf}" if path else leaf
+            own = EMBEDDINGS if isinstance(module, nn.Embedding) else name.partition(".")[0]
+            found.setdefault(id(parameter), (name, group or own, parameter))
+    return list(found.values())
 
 
 @torch.no_grad()
@@ -238,7 +212,7 @@ def copy_block(old: Tensor, new: Tensor) -> Tensor:
 
 
 def _take_gradients(
-    parameters: list[tuple[str, str, nn.Parameter]], shim: int, rule: Rule, optimizer: Optimizer
+    parameters: Parameters, shim: int, rule: Rule, optimizer: Optimizer
 ) -> list[Target]:
     targets = []
     for name, group, parameter in parameters:
@@ -280,7 +254,7 @@ def _step(
         optimizer.nr_update[left_out] += 1
         if optimizer.nr_update[left_out] >= MAX_LEFT_OUT:
             raise ValueError(Errors.F208.format(key=where, steps=MAX_LEFT_OUT))
-        warnings.warn(Warnings.W200.format(key=where), stacklevel=4)
+        warnings.warn(Warnings.W200.format(key=where), stacklevel=5)
         return False
     optimizer.nr_update.pop(left_out, None)
     parts = [_part(target, _state(target, rule, optimizer)) for target in targets]

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from thinc.api import Config, Optimizer, set_dropout_rate
 
 from ..errors import Errors
 from ..nn.model import shim_of, tok2vec_of
-from ..pipe import LabelledPipe, is_bool, is_number, mean_loss, setting
+from ..pipe import SWITCH, Check, LabelledPipe, is_number, mean_loss
 from ..text.tok2vec import ReadOnce, Tok2VecFeatures, backprop_zeros
 from ..util.arguments import require_count
 from ..util.softmax import log_softmax
@@ -107,18 +107,6 @@ def make_re2_similarity(
     )
 
 
-def _is_label_or_none(value: object) -> bool:
-    return value is None or (isinstance(value, str) and bool(value))
-
-
-def _is_share(value: object) -> bool:
-    return is_number(value, 0, 1)
-
-
-def _is_above_zero(value: object) -> bool:
-    return is_number(value, 1e-6, sys.float_info.max)
-
-
 class SimilarityHook:
     """The `similarity` hook of Docs and spans. A pickled Doc leaves the component behind."""
 
@@ -186,11 +174,23 @@ class PairClassifier(LabelledPipe):
         )
         self.nlp = nlp
 
-    positive_label = setting("positive_label", "a label or null", _is_label_or_none)
-    threshold = setting("threshold", "from 0 to 1", _is_share)
-    temperature = setting("temperature", "a number from 0.000001", _is_above_zero)
-    similarity_hooks = setting("similarity_hooks", "true or false", is_bool)
-    keep_alignment = setting("keep_alignment", "true or false", is_bool)
+    positive_label: str | None
+    threshold: float
+    temperature: float
+    similarity_hooks: bool
+    keep_alignment: bool
+    checks: ClassVar = {
+        "positive_label": Check(
+            "a label or null",
+            lambda value: value is None or (isinstance(value, str) and value != ""),
+        ),
+        "threshold": Check("from 0 to 1", lambda value: is_number(value, 0, 1)),
+        "temperature": Check(
+            "a number from 0.000001", lambda value: is_number(value, 1e-6, sys.float_info.max)
+        ),
+        "similarity_hooks": SWITCH,
+        "keep_alignment": SWITCH,
+    }
 
     @property
     def positive(self) -> str:
@@ -465,7 +465,7 @@ class PairClassifier(LabelledPipe):
         if not pairs:
             raise ValueError(Errors.F323.format(name=self.name))
         self.cfg["labels"] = self._settled(examples, labels)
-        self.cfg["changed"].pop("temperature", None)  # fitted to another network
+        self.temperature = self.given["temperature"]  # it was fitted to another network
         featuriser, columns = build_vocabulary(self.model.attrs["featuriser"], pairs, **vectors)
         spans, labels = SpanPairs(docs_of(pairs), pairs), self.cfg["labels"]
         initialise(self.model, spans, labels, featuriser, columns, self.name)
@@ -503,7 +503,11 @@ class PairClassifier(LabelledPipe):
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """Call the scorer. `cats_score` is `pairs_score`."""
         positive = self.positive if len(self.labels) == 2 else None
-        settings = {"positive": positive, "threshold": self.threshold, **kwargs}
+        settings = {
+            "positive": positive,
+            "threshold": self.cfg.get("threshold", self.threshold),
+            **kwargs,
+        }
         scores: dict[str, Any] = super().score(examples, **settings)
         # `spacy evaluate` prints this score of components that set `doc.cats`.
         described = {"cats_score_desc": "pairs", "cats_score": scores.get("pairs_score")}

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -15,7 +15,7 @@ from thinc.api import Config, Optimizer
 
 from ..errors import Errors, Warnings
 from ..nn.model import shim_of
-from ..pipe import NetworkPipe, is_bool, is_number, mean_loss, setting
+from ..pipe import SWITCH, Check, NetworkPipe, is_bool, is_number, mean_loss
 from ..util.arguments import require, require_count
 from ..util.log import logger
 from .corpus import is_scored_only, translated
@@ -170,52 +170,62 @@ class Seq2SeqTranslator(NetworkPipe):
             pinyin=pinyin,
             placeholder_rate=placeholder_rate,
             join_rate=join_rate,
-            entities=_source_of(entities),
+            entities=None if isinstance(entities, Language) else entities,
         )
+        if isinstance(entities, Language):
+            self.entities = entities
         self.cfg["names"] = {}
         self._table: tuple[dict[str, str], bool, NameTable] | None = None
-        self._reader: Language | None = entities if isinstance(entities, Language) else None
         self._loaded: tuple[str, Language] | None = None
 
-    beam = setting(
-        "beam",
-        f"a whole number from 1 to {MAX_BEAM}",
-        lambda value: _is_count(value, 1) and is_number(value, 1, MAX_BEAM),
-    )
-    length_penalty = setting(
-        "length_penalty", f"0 to {MAX_PENALTY:g}", lambda value: is_number(value, 0, MAX_PENALTY)
-    )
-    max_ratio = setting(
-        "max_ratio",
-        f"{MIN_RATIO:g} to {MAX_RATIO:g}",
-        lambda value: is_number(value, MIN_RATIO, MAX_RATIO),
-    )
-    no_repeat_ngram = setting(
-        "no_repeat_ngram", "a whole number, 0 or more", lambda value: _is_count(value, 0)
-    )
-    carry_names = setting("carry_names", "true or false", is_bool)
-    pinyin = setting("pinyin", "true or false", is_bool)
-    placeholder_rate = setting("placeholder_rate", "0 to 1", lambda value: is_number(value, 0, 1))
-    join_rate = setting("join_rate", "0 to 1", lambda value: is_number(value, 0, 1))
-    _source = setting(
-        "entities",
-        "a pipeline, or its name or path",
-        lambda value: value is None or (isinstance(value, str) and bool(value.strip())),
-    )
+    beam: int
+    length_penalty: float
+    max_ratio: float
+    no_repeat_ngram: int
+    carry_names: bool
+    pinyin: bool
+    placeholder_rate: float
+    join_rate: float
+    checks: ClassVar = {
+        "beam": Check(
+            f"a whole number from 1 to {MAX_BEAM}",
+            lambda value: _is_count(value, 1) and is_number(value, 1, MAX_BEAM),
+        ),
+        "length_penalty": Check(
+            f"0 to {MAX_PENALTY:g}", lambda value: is_number(value, 0, MAX_PENALTY)
+        ),
+        "max_ratio": Check(
+            f"{MIN_RATIO:g} to {MAX_RATIO:g}",
+            lambda value: is_number(value, MIN_RATIO, MAX_RATIO),
+        ),
+        "no_repeat_ngram": Check("a whole number, 0 or more", lambda value: _is_count(value, 0)),
+        "carry_names": SWITCH,
+        "pinyin": SWITCH,
+        "placeholder_rate": Check("0 to 1", lambda value: is_number(value, 0, 1)),
+        "join_rate": Check("0 to 1", lambda value: is_number(value, 0, 1)),
+        "entities": Check(
+            "a pipeline, or its name or path",
+            lambda value: (
+                value is None
+                or isinstance(value, Path | Language)
+                or (isinstance(value, str) and bool(value.strip()))
+            ),
+        ),
+    }
 
     @property
     def entities(self) -> str | Language | None:
-        """The pipeline that finds the entities of translations, or its name or path. Raises
-        ValueError for anything else (F310), and for a pipeline that translates itself (F405)."""
-        source: str | None = self._source
-        return source if source is not None else self._reader
+        """The pipeline that finds the entities of translations, or its name or path.
+
+        Raises ValueError for anything else (F310) and for a pipeline that translates (F405).
+        """
+        return self._entities
 
     @entities.setter
     def entities(self, value: str | Path | Language | None) -> None:
-        reader = value if isinstance(value, Language) else None
-        self._check_reader(reader)
-        self._source = _source_of(value)
-        self._reader = reader
+        if isinstance(value, Language):
+            self._check_reader(value)
+        self._entities = str(value) if isinstance(value, Path) else value
 
     @property
     def names(self) -> Mapping[str, str]:
@@ -316,17 +326,18 @@ class Seq2SeqTranslator(NetworkPipe):
         return known[2]
 
     def _entity_reader(self) -> Language | None:
-        reader, source = self._reader, self._source
-        if source is not None:
-            if self._loaded is None or self._loaded[0] != source:
-                self._loaded = source, load_reader(source, self.name)
+        reader = self._entities
+        if isinstance(reader, str):
+            if self._loaded is None or self._loaded[0] != reader:
+                self._loaded = reader, load_reader(reader, self.name)
             reader = self._loaded[1]
-        self._check_reader(reader)
+        if reader is not None:
+            self._check_reader(reader)
         return reader
 
-    def _check_reader(self, reader: Language | None) -> None:
+    def _check_reader(self, reader: Language) -> None:
         """Raises ValueError (F405) for a pipeline that translates: it may be this very one."""
-        for name, pipe in reader.pipeline if reader is not None else ():
+        for name, pipe in reader.pipeline:
             if isinstance(pipe, Seq2SeqTranslator):
                 raise ValueError(Errors.F405.format(name=self.name, component=name))
 
@@ -453,13 +464,6 @@ class Seq2SeqTranslator(NetworkPipe):
             unit,
             f"{len(featuriser.target):,}",
         )
-
-
-def _source_of(entities: object) -> object:
-    """What the config has of `entities`: a path as a string, and nothing of a pipeline itself."""
-    if isinstance(entities, Language):
-        return None
-    return str(entities) if isinstance(entities, Path) else entities
 
 
 def _with_entities(

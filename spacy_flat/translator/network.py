@@ -20,11 +20,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ..nn.dropout import Dropout
-from ..nn.linear import Linear, linear
+from ..nn.layers import Dropout, Linear, Positions, linear, linears
 from ..nn.network import EmbeddingNetwork
-from ..nn.positions import Positions
-from ..nn.transformer import linears
 from ..text.units import Ints
 from .batch import PairBatch, Side
 from .keys import END, NAMES

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from spacy_flat.nn.dropout import Dropout
+from spacy_flat.nn.layers import Dropout
 
 N = 40_000
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from spacy_flat.nn import linear as module
-from spacy_flat.nn.linear import Linear, linear
+from spacy_flat.nn.layers import Linear, linear
 
 needs_onednn = pytest.mark.skipif(not module._ONEDNN, reason="this torch has no oneDNN")
 

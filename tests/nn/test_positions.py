@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from spacy_flat.nn.positions import Positions, sinusoids
+from spacy_flat.nn.layers import Positions, sinusoids
 
 WIDTH = 6
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from spacy_flat.nn.positions import sinusoids
+from spacy_flat.nn.layers import sinusoids
 from spacy_flat.text.units import Ints
 from spacy_flat.translator.batch import PairBatch, Side, like_lengths
 from spacy_flat.translator.decoding import Decoding, Hypothesis, Source, decode, search

@@ -11,10 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from ...nn.attention import PickedTerm, Relation, RelativeAttention
-from ...nn.dropout import Dropout
 from ...nn.embedding import NO_TABLE, Table, make_embedding
-from ...nn.positions import Positions
-from ...nn.transformer import TransformerLayer
+from ...nn.layers import Dropout, Positions, TransformerLayer
 from ...text.units import Ints
 from ..network import Sizes, TaggingNetwork
 from .batch import LatticeBatch

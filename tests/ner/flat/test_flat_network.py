@@ -11,7 +11,7 @@ from spacy_flat.ner.flat.batch import LatticeBatch
 from spacy_flat.ner.flat.network import FLAT, FLATSizes, FourDistances
 from spacy_flat.ner.flat.options import FLATOptions
 from spacy_flat.nn.embedding import Table
-from spacy_flat.nn.positions import sinusoids
+from spacy_flat.nn.layers import sinusoids
 
 from ..initial import check_initial_maps
 
