@@ -11,12 +11,12 @@ from spacy.tokens import Doc
 from thinc.api import Model
 
 from ..nn.model import shim_of
-from ..text.initialise import initialise_network
+from ..text.initialise import Vocabulary, initialise_network
 from ..text.segments import Segment
 from ..text.units import Units
 from .batch import Piece, TextBatch
 from .options import CharLMOptions, TextOptions
-from .vocabulary import UNKNOWN, CharFeaturiser, Vocabulary
+from .vocabulary import UNKNOWN, CharFeaturiser
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -63,9 +63,7 @@ def build_char_lm(network: CharLMOptions, text: TextOptions) -> CharLMModel:
 
 def initialise(model: CharLMModel, docs: list[Doc], vocabulary: Vocabulary, name: str) -> None:
     """Build the network for what the training Docs taught."""
-    featuriser, column = vocabulary
-    sizes = {"start": featuriser.marks[0]}
-    initialise_network(model, docs, featuriser, featuriser.options, {"chars": column}, sizes, name)
+    initialise_network(model, docs, vocabulary, {"start": vocabulary.featuriser.marks[0]}, name)
 
 
 def predict(model: CharLMModel, docs: list[Doc]) -> Predictions:

@@ -7,7 +7,6 @@ padding has none: it is never predicted, and nothing reads it before something t
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import srsly
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..text.batches import TextFeaturiser
 from ..text.hashing import hash_characters
+from ..text.initialise import Vocabulary
 from ..text.padding import padding, take
 from ..text.segments import Segment
 from ..text.units import Ints, Unit, Units
@@ -99,13 +99,6 @@ class CharFeaturiser(TextFeaturiser):
         return CharFeaturiser(self.options, **unpack(srsly.msgpack_loads(data), self.options))
 
 
-class Vocabulary(NamedTuple):
-    """An featuriser, and the table that its network needs."""
-
-    featuriser: CharFeaturiser
-    column: Column
-
-
 def build_vocabulary(
     options: TextOptions, texts: Sequence[str], char_vectors: VectorSource | None = None
 ) -> Vocabulary:
@@ -122,4 +115,4 @@ def build_vocabulary(
     useful = np.isin(found.codes, np.array(known, dtype=np.uint64))
     pretrained = Pretrained(found.codes[useful], found.vectors[useful])
     column = Column.build(counts, options.char_min_freq, pretrained, options)
-    return Vocabulary(CharFeaturiser(options, column.index), column)
+    return Vocabulary(CharFeaturiser(options, column.index), {"chars": column})

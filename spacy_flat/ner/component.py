@@ -3,17 +3,20 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
+from spacy.language import Language
 from spacy.scorer import PRFScore, get_ner_prf
 from spacy.tokens import Doc
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
-from thinc.api import Optimizer, set_dropout_rate
+from thinc.api import Config, Optimizer, set_dropout_rate
 
 from ..errors import Errors
 from ..nn.model import shim_of, tok2vec_of
 from ..pipe import SWITCH, Check, LabelledPipe
+from ..text.initialise import Vocabulary, initialise_network
 from ..text.tok2vec import Tok2VecFeatures, backprop_zeros
 from ..text.units import EntitySpan
+from ..vectors import VectorSource, check_sources
 from .emissions import Emissions, Gold, find_entities
 from .model import TaggingModel, network_of
 from .scores import prf_scores
@@ -61,26 +64,6 @@ def make_scorer() -> Callable[..., dict[str, Any]]:
     """`spacy-flat.entity_scorer.v1`: scores of entities as tokens and as characters; see
     `score_entities`."""
     return score_entities
-
-
-ASSIGNS = ["doc.ents", "token.ent_iob", "token.ent_type", "doc._.char_ents"]
-SETTINGS = {
-    "device": "auto",
-    "on_misaligned": "expand",
-    "overwrite": False,
-    "constrained_decoding": True,
-    "unannotated_labels": [],
-    "scorer": {"@scorers": "spacy-flat.entity_scorer.v1"},
-}
-SCORE_WEIGHTS = {
-    "ents_f": 1.0,
-    "ents_p": 0.0,
-    "ents_r": 0.0,
-    "ents_per_type": None,
-    "chars_f": 0.0,
-    "chars_p": 0.0,
-    "chars_r": 0.0,
-}
 
 
 def _is_labels(value: object) -> bool:
@@ -236,14 +219,19 @@ class CRFEntityRecognizer(LabelledPipe):
         return scores
 
     def settle_labels(
-        self, get_examples: Callable[[], Iterable[Example]], labels: Sequence[str] | None
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        labels: Sequence[str] | None,
+        **vectors: VectorSource | None,
     ) -> list[Example]:
-        """Set the labels, those of the examples where not given; those that were added before
-        stay. Returns the examples.
+        """Set the labels, those of the examples if not given; labels added before stay. Check the
+        vectors. Returns the examples.
 
-        Raises ValueError where there is no label at all (F301), a wrong one (F302), or one that is
-        unannotated and not among them (F242), TypeError (F026) for labels that are one string.
+        Raises ValueError if there is no label (F301), for a wrong label (F302) and for an
+        unannotated one that is not among them (F242); TypeError for labels that are one string
+        (F026) and for vectors of another type (F040).
         """
+        check_sources(**vectors)
         validate_get_examples(get_examples, f"{type(self).__name__}.initialize")
         examples = list(get_examples())
         labels = self.merged_labels(sorted(_labels_of(examples)), labels)
@@ -252,6 +240,12 @@ class CRFEntityRecognizer(LabelledPipe):
         self.cfg["labels"] = labels
         self._check_unannotated(labels)
         return examples
+
+    def build_network(self, examples: Sequence[Example], vocabulary: Vocabulary) -> None:
+        """Build the network for the labels and what the training texts gave."""
+        docs = [example.predicted for example in examples]
+        sizes = {"labels": self.cfg["labels"], **vocabulary.featuriser.sizes}
+        initialise_network(self.model, docs, vocabulary, sizes, self.name)
 
     def _check_unannotated(self, labels: Sequence[str]) -> None:
         """Raises ValueError (F242) for an unannotated label that is not one of the labels."""
@@ -262,3 +256,60 @@ class CRFEntityRecognizer(LabelledPipe):
 
 def _labels_of(examples: Iterable[Example]) -> set[str]:
     return {ent.label_ for example in examples for ent in example.reference.ents}
+
+
+def ner_factory(
+    name: str, model: str, pipe: type[CRFEntityRecognizer]
+) -> Callable[..., CRFEntityRecognizer]:
+    """Register the factory of an entity recogniser.
+
+    model: its default config.
+    """
+
+    @Language.factory(
+        name,
+        assigns=["doc.ents", "token.ent_iob", "token.ent_type", "doc._.char_ents"],
+        default_config={
+            **Config().from_str(model),
+            "device": "auto",
+            "on_misaligned": "expand",
+            "overwrite": False,
+            "constrained_decoding": True,
+            "unannotated_labels": [],
+            "scorer": {"@scorers": "spacy-flat.entity_scorer.v1"},
+        },
+        default_score_weights={
+            "ents_f": 1.0,
+            "ents_p": 0.0,
+            "ents_r": 0.0,
+            "ents_per_type": None,
+            "chars_f": 0.0,
+            "chars_p": 0.0,
+            "chars_r": 0.0,
+        },
+    )
+    def make(
+        nlp: Language,
+        name: str,
+        model: TaggingModel,
+        device: str,
+        on_misaligned: OnMisaligned,
+        overwrite: bool,
+        constrained_decoding: bool,
+        unannotated_labels: list[str],
+        scorer: Callable[..., dict[str, Any]] | None,
+    ) -> CRFEntityRecognizer:
+        return pipe(
+            nlp.vocab,
+            model,
+            name,
+            device=device,
+            on_misaligned=on_misaligned,
+            overwrite=overwrite,
+            constrained_decoding=constrained_decoding,
+            unannotated_labels=unannotated_labels,
+            scorer=scorer,
+        )
+
+    factory: Callable[..., CRFEntityRecognizer] = make
+    return factory

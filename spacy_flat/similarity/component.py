@@ -466,9 +466,9 @@ class PairClassifier(LabelledPipe):
             raise ValueError(Errors.F323.format(name=self.name))
         self.cfg["labels"] = self._settled(examples, labels)
         self.temperature = self.given["temperature"]  # it was fitted to another network
-        featuriser, columns = build_vocabulary(self.model.attrs["featuriser"], pairs, **vectors)
-        spans, labels = SpanPairs(docs_of(pairs), pairs), self.cfg["labels"]
-        initialise(self.model, spans, labels, featuriser, columns, self.name)
+        vocabulary = build_vocabulary(self.model.attrs["featuriser"], pairs, **vectors)
+        spans = SpanPairs(docs_of(pairs), pairs)
+        initialise(self.model, spans, self.cfg["labels"], vocabulary, self.name)
 
     def add_label(self, label: str) -> int:
         """Add a class, also to a trained network. Returns 0 for a known class.

@@ -1,6 +1,6 @@
 """The registered architecture `spacy-flat.RE2.v1`: pairs → rows → torch → logits."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from thinc.api import Model
 
 from ..nn.model import shim_of, tok2vec_of
-from ..text.initialise import initialise_network
+from ..text.initialise import Vocabulary, initialise_network
 from ..text.tok2vec import Tok2Vec, Tok2VecFeatures, ask_for
 from ..text.units import Ints
-from ..text.vocabulary import Column
 from .alignment import Alignment, BlockAlignment
 from .options import PairTextOptions, RE2Options
 from .reading import PairFeaturiser, PairTexts, SpanPairs
@@ -107,13 +106,7 @@ def network_of(model: PairModel) -> "RE2":
 
 
 def initialise(
-    model: PairModel,
-    pairs: SpanPairs,
-    labels: Sequence[str],
-    featuriser: PairFeaturiser,
-    columns: Mapping[str, Column],
-    name: str,
+    model: PairModel, pairs: SpanPairs, labels: Sequence[str], vocabulary: Vocabulary, name: str
 ) -> None:
     """Build the network for these labels and vocabularies."""
-    sizes = {"labels": list(labels)}
-    initialise_network(model, pairs.docs, featuriser, featuriser.options, columns, sizes, name)
+    initialise_network(model, pairs.docs, vocabulary, {"labels": list(labels)}, name)

@@ -10,6 +10,7 @@ from thinc.types import Floats2d
 
 from ..text.batches import TextFeaturiser, group_by_cost
 from ..text.hashing import hash_bigrams, hash_characters, hash_words
+from ..text.initialise import Vocabulary
 from ..text.segments import Segment
 from ..text.tok2vec import token_of_unit
 from ..text.units import Ints, Unit, Units
@@ -187,7 +188,7 @@ def build_vocabulary(
     char_vectors: VectorSource | None = None,
     bigram_vectors: VectorSource | None = None,
     word_vectors: VectorSource | None = None,
-) -> tuple[PairFeaturiser, dict[str, Column]]:
+) -> Vocabulary:
     """Build the featuriser and the tables of its network from training pairs."""
     options = featuriser.options
     spans = [trimmed(span) for pair in pairs for span in pair]
@@ -195,10 +196,10 @@ def build_vocabulary(
     columns: dict[str, Column] = {}
     if options.inputs != "tokens":
         columns["chars"] = Column.of_characters(texts, char_vectors, options)
-    if options.inputs != "tokens" and options.bigrams:
-        columns["bigrams"] = Column.of_bigrams(texts, bigram_vectors, options)
+        if options.bigrams:
+            columns["bigrams"] = Column.of_bigrams(texts, bigram_vectors, options)
     if options.inputs != "chars":
         words = (token.text for span in spans for token in span)
         columns["words"] = Column.of_words(words, word_vectors, options)
     indexes = {name: column.index for name, column in columns.items()}
-    return PairFeaturiser(options, featuriser.gap, **indexes), columns
+    return Vocabulary(PairFeaturiser(options, featuriser.gap, **indexes), columns)

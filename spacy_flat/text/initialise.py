@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from spacy.tokens import Doc
 from thinc.api import Model
@@ -11,8 +11,6 @@ from thinc.api import Model
 from ..errors import Warnings
 from ..nn.model import shim_of, tok2vec_of
 from ..util.log import logger
-from .batches import TextFeaturiser
-from .options import TableOptions
 from .vocabulary import Column
 
 if TYPE_CHECKING:
@@ -20,6 +18,14 @@ if TYPE_CHECKING:
 
 SAMPLE = 10  # Docs from which a tok2vec infers its shapes
 FEW = 0.05  # a share of the training texts that is suspiciously low
+
+
+class Vocabulary(NamedTuple):
+    """What the training texts gave: a featuriser, and the tables that its network embeds, by the
+    network's names."""
+
+    featuriser: Any  # with options
+    columns: dict[str, Column]
 
 
 def report_coverage(name: str, columns: Mapping[str, Column]) -> None:
@@ -42,22 +48,19 @@ def report_coverage(name: str, columns: Mapping[str, Column]) -> None:
 def initialise_network(
     model: Model[Any, Any],
     docs: list[Doc],
-    featuriser: TextFeaturiser,
-    options: TableOptions,
-    columns: Mapping[str, Column],
+    vocabulary: Vocabulary,
     sizes: Mapping[str, Any],
     name: str,
 ) -> None:
     """Build a model's network, and its tok2vec where it has one.
 
     docs: of the training corpus.
-    featuriser: what the network's numbers mean.
-    columns: the tables that it embeds, under the names that it knows them by.
     sizes: what else it is built by, beside its options: `upstream_width` comes from the tok2vec.
     name: of the component, for what is logged.
 
     Warns (W300) of pretrained vectors that hardly any training text has a use for.
     """
+    featuriser, columns = vocabulary
     report_coverage(name, columns)
     tok2vec = tok2vec_of(model)
     if tok2vec is not None:
@@ -69,7 +72,7 @@ def initialise_network(
             "keys": len(column.index),
             "trained": column.index.n_trained,
             "width": column.pretrained.vectors.shape[1],
-            "float16": options.float16_vectors,
+            "float16": featuriser.options.float16_vectors,
         }
         for name, column in columns.items()
     }

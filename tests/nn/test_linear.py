@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from spacy_flat.nn import linear as module
+from spacy_flat.nn import layers as module
 from spacy_flat.nn.layers import Linear, linear
 
 needs_onednn = pytest.mark.skipif(not module._ONEDNN, reason="this torch has no oneDNN")

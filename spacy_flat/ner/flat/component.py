@@ -2,11 +2,9 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 from spacy.language import Language
 from spacy.training import Example
-from thinc.api import Config
 
 from ...errors import Errors, Warnings
 from ...lexicon import Lexicon, check_lexicon
@@ -14,15 +12,12 @@ from ...lexicon.coverage import character_coverage
 from ...lexicon.readers import jieba_lexicon
 from ...text.initialise import FEW
 from ...util.log import logger
-from ...vectors import VectorSource, check_sources
-from ..component import ASSIGNS, SCORE_WEIGHTS, SETTINGS, CRFEntityRecognizer
-from ..model import TaggingModel
-from ..spans import OnMisaligned
+from ...vectors import VectorSource
+from ..component import CRFEntityRecognizer, ner_factory
 from .lattice import LatticeFeaturiser
-from .model import initialise
 from .vocabulary import build_vocabulary
 
-DEFAULT_CONFIG = """
+DEFAULT_MODEL = """
 [model]
 @architectures = "spacy-flat.FLAT.v1"
 tok2vec = null
@@ -33,39 +28,6 @@ tok2vec = null
 [model.lattice]
 @misc = "spacy-flat.LatticeOptions.v1"
 """
-DEFAULT_MODEL = Config().from_str(DEFAULT_CONFIG)["model"]
-
-
-@Language.factory(
-    "flat_ner",
-    assigns=ASSIGNS,
-    default_config={"model": DEFAULT_MODEL, **SETTINGS},
-    default_score_weights=SCORE_WEIGHTS,
-)
-def make_flat_ner(
-    nlp: Language,
-    name: str,
-    model: TaggingModel,
-    device: str,
-    on_misaligned: OnMisaligned,
-    overwrite: bool,
-    constrained_decoding: bool,
-    unannotated_labels: list[str],
-    scorer: Callable[..., dict[str, Any]] | None,
-) -> "FlatEntityRecognizer":
-    """Build the entity recogniser with a lexicon; the settings are those of
-    `CRFEntityRecognizer`."""
-    return FlatEntityRecognizer(
-        nlp.vocab,
-        model,
-        name,
-        device=device,
-        on_misaligned=on_misaligned,
-        overwrite=overwrite,
-        constrained_decoding=constrained_decoding,
-        unannotated_labels=unannotated_labels,
-        scorer=scorer,
-    )
 
 
 class FlatEntityRecognizer(CRFEntityRecognizer):
@@ -73,7 +35,7 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
 
     @property
     def lexicon(self) -> Lexicon:
-        """The words that the lattice is made of. It takes new words of known types alone.
+        """The words of the lattice. New words must have known types.
 
         Raises ValueError (F308) before `initialize` has made it.
         """
@@ -96,9 +58,9 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
     ) -> None:
         """Build the network for the training data.
 
-        labels: entity types; those of the examples where not given.
-        lexicon: words of the lattice; jieba's dictionary where not given. It takes the place of an
-            earlier one, whatever was added there.
+        labels: entity types; by default those of the examples.
+        lexicon: words of the lattice; by default jieba's dictionary. It replaces an earlier one and
+            all that was added to it.
         char_vectors, bigram_vectors, word_vectors: pretrained vectors of characters, of pairs of
             neighbouring characters and of words.
 
@@ -106,30 +68,25 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         `settle_labels`.
         """
         check_lexicon(lexicon)
-        check_sources(
-            char_vectors=char_vectors, bigram_vectors=bigram_vectors, word_vectors=word_vectors
-        )
-        examples = self.settle_labels(get_examples, labels)
+        vectors = {
+            "char_vectors": char_vectors,
+            "bigram_vectors": bigram_vectors,
+            "word_vectors": word_vectors,
+        }
+        examples = self.settle_labels(get_examples, labels, **vectors)
         lexicon = jieba_lexicon() if lexicon is None else lexicon
-        mentions = [
-            (ent.text, ent.label_) for example in examples for ent in example.reference.ents
-        ]
-        docs = [example.predicted for example in examples]
-        self._report(lexicon, [doc.text for doc in docs])
+        ents = (ent for example in examples for ent in example.reference.ents)
+        texts = [example.predicted.text for example in examples]
+        self._report(lexicon, texts)
+        options = self.model.attrs["featuriser"].options
+        mentions = [(ent.text, ent.label_) for ent in ents]
         vocabulary = build_vocabulary(
-            self.model.attrs["featuriser"].options,
-            [doc.text for doc in docs],
-            lexicon,
-            labels=self.cfg["labels"],
-            mentions=mentions,
-            char_vectors=char_vectors,
-            bigram_vectors=bigram_vectors,
-            word_vectors=word_vectors,
+            options, texts, lexicon, labels=self.cfg["labels"], mentions=mentions, **vectors
         )
-        initialise(self.model, docs, self.cfg["labels"], vocabulary, self.name)
+        self.build_network(examples, vocabulary)
 
     def _report(self, lexicon: Lexicon, texts: Sequence[str]) -> None:
-        """Log how much of the texts the lexicon knows; warn (W301) where it is next to nothing."""
+        """Log how much of the texts the lexicon knows; warn (W301) if it is next to nothing."""
         share = character_coverage(lexicon, texts)
         logger.info(
             "%s: %s words; %.1f %% of the texts' characters are in one",
@@ -139,3 +96,6 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         )
         if share < FEW:
             warnings.warn(Warnings.W301.format(name=self.name, share=share), stacklevel=2)
+
+
+make_flat_ner = ner_factory("flat_ner", DEFAULT_MODEL, FlatEntityRecognizer)

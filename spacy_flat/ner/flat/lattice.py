@@ -26,6 +26,7 @@ from .gazetteer import Gazetteer, WordNodes
 from .options import LatticeOptions
 
 N_BANDS = 8  # of word frequency
+N_LENGTHS = 10  # words of this many characters less one, and longer, are one class
 
 
 @dataclass
@@ -57,6 +58,11 @@ class LatticeFeaturiser(SegmentFeaturiser):
     @property
     def unit(self) -> Literal["char"]:
         return "char"
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Sizes of the network, apart from its tables."""
+        return {"n_types": max(1, self.n_types), "n_lengths": N_LENGTHS, "n_bands": N_BANDS}
 
     def batches(
         self, texts: Sequence[Units], segments: Sequence[Segment], is_train: bool = False

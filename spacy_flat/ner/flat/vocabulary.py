@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from ...lexicon import Lexicon
+from ...text.initialise import Vocabulary
 from ...text.vocabulary import (
     Column,
     Pretrained,
@@ -17,13 +17,6 @@ from ...vectors import VectorSource
 from .gazetteer import Gazetteer
 from .lattice import LatticeFeaturiser
 from .options import LatticeOptions
-
-
-class Vocabulary(NamedTuple):
-    """An featuriser, and the tables that its network needs."""
-
-    featuriser: LatticeFeaturiser
-    columns: dict[str, Column]
 
 
 def build_vocabulary(
@@ -37,7 +30,7 @@ def build_vocabulary(
     bigram_vectors: VectorSource | None = None,
     word_vectors: VectorSource | None = None,
 ) -> Vocabulary:
-    """Take stock of the training texts.
+    """Build the vocabulary from training texts.
 
     labels, mentions: entity types, and text and label of each entity of the training corpus.
     vectors: their keys are characters, bigrams and words of the lexicon.
@@ -55,16 +48,9 @@ def build_vocabulary(
         _pretrained_words(word_vectors, lexicon, options),
         options,
     )
-    featuriser = LatticeFeaturiser(
-        options,
-        lexicon,
-        chars.index,
-        bigrams.index,
-        words.index,
-        len(lexicon.type_names),
-        name_types,
-        gazetteer,
-    )
+    indexes = (chars.index, bigrams.index, words.index)
+    n_types = len(lexicon.type_names)
+    featuriser = LatticeFeaturiser(options, lexicon, *indexes, n_types, name_types, gazetteer)
     columns = {"chars": chars, "bigrams": bigrams, "words": words}
     if not options.bigrams:
         del columns["bigrams"]

@@ -44,6 +44,11 @@ class SequenceFeaturiser(SegmentFeaturiser):
     def unit(self) -> Unit:
         return self.options.unit
 
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Sizes of the network, apart from its tables."""
+        return {"n_spelling": len(self.chars) if self.unit == "token" else 0}
+
     def batches(
         self, texts: Sequence[Units], segments: Sequence[Segment], is_train: bool = False
     ) -> Iterator[CharacterBatch | WordBatch]:

@@ -1,23 +1,13 @@
 """From training texts and pretrained vectors to what a network knows."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from ...text.initialise import Vocabulary
 from ...text.units import Units
-from ...text.vocabulary import (
-    Column,
-    KeyIndex,
-)
+from ...text.vocabulary import Column, KeyIndex
 from ...vectors import VectorSource
 from .options import SequenceOptions
 from .sequence import SequenceFeaturiser
-
-
-class Vocabulary(NamedTuple):
-    """An featuriser, and the tables that its network needs."""
-
-    featuriser: SequenceFeaturiser
-    columns: dict[str, Column]
 
 
 def build_vocabulary(
@@ -28,7 +18,7 @@ def build_vocabulary(
     bigram_vectors: VectorSource | None = None,
     word_vectors: VectorSource | None = None,
 ) -> Vocabulary:
-    """Take stock of the training texts.
+    """Build the vocabulary from training texts.
 
     vectors: of characters and bigrams, or of words.
     """
