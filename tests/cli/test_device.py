@@ -104,7 +104,7 @@ def test_annotation(mini_project: Path, on_a_gpu: Saved) -> None:
 def test_a_lexicon_needs_no_device(mini_project: Path, on_a_gpu: Saved) -> None:
     pipeline = on_a_gpu(mini_project / MODEL)
     run("lexicon", pipeline)
-    run("lattice", pipeline, "重庆的药店", "out.svg")
+    run("lattice", pipeline, "重庆的药店", "out.html")
     run("debug-data", mini_project / DEV, "--lexicon", pipeline)
 
 

@@ -73,39 +73,9 @@ def test_the_best_question_with_its_answer(pipeline: Path, faq: Path) -> None:
     assert result.exit_code == 0, result.output
     assert rows(result) == [("怎么退款", "在订单里"), ("可以开发票吗",)]
     assert result.output.index("如何退款") < result.output.index("能开发票吗")
-
-
-def test_further_columns_belong_to_the_answer(pipeline: Path, faq: Path) -> None:
-    result = run(pipeline, faq, "快递几天到")
-
-    assert ("快递几天到", "三天", "最多五天") in rows(result)
-    assert len(rows(result)) == 3
-
-
-def test_only_candidates_are_compared(pipeline: Path, faq: Path) -> None:
+    # Further columns belong to the answer; only candidates are compared.
     result = run(pipeline, faq, "快递", "--top-k", "1", "--candidates", "1")
-
     assert rows(result) == [("快递几天到", "三天", "最多五天")]
-
-
-def test_without_answers(pipeline: Path, tmp_path: Path) -> None:
-    (tmp_path / "faq.txt").write_text("怎么退款\n", "utf-8")
-
-    result = run(pipeline, tmp_path / "faq.txt", "如何退款")
-
-    assert rows(result) == [("怎么退款",)]
-    assert "answer" not in said(result)
-
-
-def test_json_lines(pipeline: Path, tmp_path: Path) -> None:
-    path = tmp_path / "faq.jsonl"
-    path.write_text(
-        '{"question": "怎么退款", "answer": "在订单里"}\n{"question": "能退货吗"}\n', "utf-8"
-    )
-
-    result = run(pipeline, path, "怎么退款")
-
-    assert sorted(rows(result)) == [("怎么退款", "在订单里"), ("能退货吗",)]
 
 
 TABLE = "编号,问题,说明,答案\n1,怎么退款,x,在订单里\n2,快递几天到,y,三天\n"
@@ -114,7 +84,9 @@ TABLE = "编号,问题,说明,答案\n1,怎么退款,x,在订单里\n2,快递几
 @pytest.mark.parametrize(
     ("name", "content", "options", "expected"),
     [
-        # Without a header: the first column, and what is behind it.
+        # Without a header: the first column, and all after it.
+        ("faq.txt", "怎么退款\n快递几天到\n", [], []),
+        ("faq.jsonl", '{"question": "怎么退款"}\n{"question": "快递几天到"}\n', [], []),
         ("faq.csv", "怎么退款,在订单里\n快递几天到,三天\n", [], ["在订单里", "三天"]),
         ("faq.csv", '\ufeff"怎么退款","在""订单"",里"\n"快递几天到"\n', [], ['在"订单",里']),
         ("faq.csv", '怎么退款,"先看\n订单"\n快递几天到,三天\n', [], ["先看 订单", "三天"]),
@@ -176,142 +148,88 @@ def test_an_index_is_kept(pipeline: Path, faq: Path, tmp_path: Path) -> None:
     assert (folder / FILE).stat().st_mtime_ns == saved.st_mtime_ns
 
 
-def test_an_index_of_other_questions_is_made_again(
-    pipeline: Path, faq: Path, tmp_path: Path
+@pytest.mark.parametrize("change", ["fewer questions", "other questions", "pipeline", "damage"])
+def test_an_index_that_does_not_fit_is_made_again(
+    pipeline: Path, faq: Path, tmp_path: Path, change: str
 ) -> None:
-    run(pipeline, faq, "如何退款", "--index", tmp_path / "index")
-    faq.write_text("可以开发票吗\n", "utf-8")
+    folder = tmp_path / "index"
+    run(pipeline, faq, "如何退款", "--index", folder)
+    message, found = "of other questions", 3
+    if change == "pipeline":
+        nlp = spacy.load(pipeline)
+        pipeline = tmp_path / "other"
+        train(nlp, steps=2).to_disk(pipeline)
+        message = "[F334]"
+    elif change == "damage":
+        (folder / FILE).write_bytes(b"damaged")
+        message = "[F332]"
+    elif change == "fewer questions":
+        faq.write_text("可以开发票吗\n", "utf-8")
+        found = 1
+    else:
+        faq.write_text("快递几天到\n如何退款呢\n可以开发票吗\n", "utf-8")
 
-    result = run(pipeline, faq, "如何退款", "--index", tmp_path / "index")
+    result = run(pipeline, faq, "如何退款", "--index", folder)
 
-    assert "of other questions" in said(result)
-    assert rows(result) == [("可以开发票吗",)]
-    assert "other" not in said(run(pipeline, faq, "如何退款", "--index", tmp_path / "index"))
-
-
-def test_an_index_of_another_pipeline_is_made_again(
-    pipeline: Path, faq: Path, tmp_path: Path
-) -> None:
-    run(pipeline, faq, "如何退款", "--index", tmp_path / "index")
-    nlp = spacy.load(pipeline)
-    train(nlp, steps=2).to_disk(tmp_path / "other")
-
-    result = run(tmp_path / "other", faq, "如何退款", "--index", tmp_path / "index")
-
-    assert "[F334]" in said(result)
     assert result.exit_code == 0
-    again = run(tmp_path / "other", faq, "如何退款", "--index", tmp_path / "index")
-    assert "[F334]" not in said(again)
+    assert message in said(result)
+    assert len(rows(result)) == found
+    assert message not in said(run(pipeline, faq, "如何退款", "--index", folder))
 
 
-def test_a_damaged_index_is_made_again(pipeline: Path, faq: Path, tmp_path: Path) -> None:
-    run(pipeline, faq, "如何退款", "--index", tmp_path)
-    (tmp_path / FILE).write_bytes(b"damaged")
-
-    result = run(pipeline, faq, "如何退款", "--index", tmp_path)
-
-    assert "[F332]" in said(result)
-    assert result.exit_code == 0
-    assert len(rows(result)) == 3
+def test_an_index_goes_into_no_other_folder(pipeline: Path, faq: Path) -> None:
+    before = sorted(pipeline.iterdir())
+    assert "[F148]" in said(run(pipeline, faq, "如何退款", "--index", pipeline))
+    assert sorted(pipeline.iterdir()) == before
+    assert "[F148]" in said(run(pipeline, faq, "如何退款", "--index", faq))
 
 
 # Bad input
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("name", "content", "options", "message"),
     [
-        ("faq.tsv", "怎么退款\n\t在订单里\n", r"\[F336\].*faq\.tsv, line 2"),
-        ("faq.jsonl", '{"question": "a"}\n{"frage": "b"}\n', r"\[F337\].*faq\.jsonl, line 2"),
-        ("faq.jsonl", '{"question": 3}\n', r"\[F337\].*line 1"),
-        ("faq.jsonl", '{"question": "a", "answer": 3}\n', r"\[F337\].*line 1"),
-        ("faq.jsonl", '["a"]\n', r"\[F337\].*line 1"),
-        ("faq.jsonl", "\n怎么退款\n", r"\[F337\].*line 2"),
-        ("faq.tsv", "\n \n", r"\[F010\].*faq\.tsv"),
-        ("faq.csv", "question,answer\n", r"\[F010\].*faq\.csv"),
-        ("faq.csv", "answer,question\na,b\nc\n", r"\[F336\].*line 3.*column 2.*commas"),
-        ("faq.csv", 'a,b\n"c,d\n', r"\[F152\].*faq\.csv, line 2"),
-        ("faq.jsonl", '{"question": "a", "answer": 0}\n', r"\[F337\].*line 1"),
+        ("faq.tsv", "怎么退款\n\t在订单里\n", [], r"F336\].*faq\.tsv, line 2"),
+        ("faq.jsonl", '{"question": "a"}\n{"frage": "b"}\n', [], r"F337\].*faq\.jsonl, line 2"),
+        ("faq.jsonl", '{"question": 3}\n', [], r"F337\].*line 1"),
+        ("faq.jsonl", '{"question": "a", "answer": 3}\n', [], r"F337\].*line 1"),
+        ("faq.jsonl", '{"question": "a", "answer": 0}\n', [], r"F337\].*line 1"),
+        ("faq.jsonl", '["a"]\n', [], r"F337\].*line 1"),
+        ("faq.jsonl", "\n怎么退款\n", [], r"F337\].*line 2"),
+        ("faq.tsv", "\n \n", [], r"F010\].*faq\.tsv"),
+        ("faq.csv", "question,answer\n", [], r"F010\].*faq\.csv"),
+        ("faq.csv", "answer,question\na,b\nc\n", [], r"F336\].*line 3.*column 2.*commas"),
+        ("faq.csv", 'a,b\n"c,d\n', [], r"F152\].*faq\.csv, line 2"),
+        ("faq.csv", "q,a\nb,c\n", ["--question", "f"], r"F390.*'f', but 'q', 'a'\..*--question"),
+        ("faq.csv", "q,a\nb,c\n", ["--question", "q", "--answer", "w"], r"F390.*'w'.*--answer"),
+        ("faq.csv", "q,a\nb,c\n", ["--answer", "a"], r"F390.*line 1.*'question'.*--question"),
+        ("faq.csv", None, [], "F001"),
     ],
 )
 def test_bad_questions(
-    pipeline: Path, tmp_path: Path, name: str, content: str, message: str
+    pipeline: Path,
+    tmp_path: Path,
+    name: str,
+    content: str | None,
+    options: list[str],
+    message: str,
 ) -> None:
-    (tmp_path / name).write_text(content, "utf-8")
+    if content is not None:
+        (tmp_path / name).write_text(content, "utf-8")
 
-    result = run(pipeline, tmp_path / name, "如何退款")
+    result = run(pipeline, tmp_path / name, "如何退款", *options)
 
     assert result.exit_code == 1
     assert re.search(message, said(result))
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--question", "Frage"], r"no column 'Frage', but 'q', 'a'\..*--question"),
-        (["--question", "q", "--answer", "Antwort"], r"no column 'Antwort'.*--answer"),
-        (["--answer", "a"], r"no column 'question'.*--question"),
-    ],
-)
-def test_columns_that_are_not_there(
-    pipeline: Path, tmp_path: Path, options: list[str], message: str
-) -> None:
-    (tmp_path / "faq.csv").write_text("q,a\n怎么退款,在订单里\n", "utf-8")
-
-    result = run(pipeline, tmp_path / "faq.csv", "如何退款", *options)
-
-    assert result.exit_code == 1
-    assert re.search(rf"\[F390\].*line 1.*{message}", said(result))
-
-
-def test_no_such_file(pipeline: Path, tmp_path: Path) -> None:
-    result = run(pipeline, tmp_path / "faq.tsv", "如何退款")
-
-    assert result.exit_code == 1
-    assert "[F001]" in said(result)
-
-
-def test_numbers_out_of_range(pipeline: Path, faq: Path) -> None:
-    result = run(pipeline, faq, "如何退款", "--top-k", "0")
-
-    assert result.exit_code == 2
-    assert "--top-k" in said(result)
-
-
-def test_a_pipeline_that_compares_nothing(faq: Path, tmp_path: Path) -> None:
+def test_which_component(faq: Path, pipeline: Path, tmp_path: Path) -> None:
     spacy.blank("zh").to_disk(tmp_path / "blank")
-
-    result = run(tmp_path / "blank", faq, "如何退款")
-
-    assert result.exit_code == 1
-    assert "[F136]" in said(result)
-
-
-def test_several_components(faq: Path, pipeline: Path, tmp_path: Path) -> None:
+    assert "[F136]" in said(run(tmp_path / "blank", faq, "如何退款"))
     nlp = spacy.load(pipeline)
     nlp.add_pipe("re2_similarity", "second", source=spacy.load(pipeline))
     nlp.to_disk(tmp_path / "two")
-
     assert "[F136]" in said(run(tmp_path / "two", faq, "如何退款"))
     result = run(tmp_path / "two", faq, "如何退款", "--component", "re2_similarity", "-k", "1")
     assert rows(result) == [("怎么退款", "在订单里")]
-
-
-def test_an_index_of_as_many_other_questions_is_made_again(
-    pipeline: Path, faq: Path, tmp_path: Path
-) -> None:
-    run(pipeline, faq, "如何退款", "--index", tmp_path / "index")
-    faq.write_text("快递几天到\n如何退款呢\n可以开发票吗\n", "utf-8")
-    result = run(pipeline, faq, "如何退款", "--index", tmp_path / "index", "--top-k", "3")
-    assert "index is of other questions" in said(result)
-    assert "如何退款呢" in said(result)
-    assert "怎么退款" not in said(result)
-
-
-def test_an_index_goes_into_no_other_folder(pipeline: Path, faq: Path) -> None:
-    before = sorted(pipeline.iterdir())
-    result = run(pipeline, faq, "如何退款", "--index", pipeline)
-    assert result.exit_code == 1
-    assert "[F148]" in said(result)
-    assert sorted(pipeline.iterdir()) == before
-    assert "[F148]" in said(run(pipeline, faq, "如何退款", "--index", faq))

@@ -68,6 +68,24 @@ def test_blank_lines_are_skipped_and_lines_counted(tmp_path: Path) -> None:
         ('{"text": "a", "label": {"name": {"a": [0, 0]}}}', "0 is not a pair of offsets"),
         ('{"text": "a", "label": {"name": {"a": [[0]]}}}', "[0] is not a pair of offsets"),
         ('{"text": "a", "label": {"name": {"a": [[0, true]]}}}', "is not a pair of offsets"),
+        *(
+            (record, "CLUENER, doccano, Label Studio")
+            for record in (
+                '["甲"]',
+                '["甲", []]',
+                '["甲", {}]',
+                '[1, {"entities": []}]',
+                '["甲", {"entities": [[0, 1]]}]',
+                '["甲", {"entities": [[0, 1, ""]]}]',
+                '{"text": "甲", "label": [{"start": 0, "label": "X"}]}',
+                '{"text": "甲", "label": [{"start": 0, "end": 1, "labels": "X"}]}',
+                '{"text": "甲", "label": [{"start": "/p[1]", "end": "/p[1]", "labels": ["X"]}]}',
+                '{"data": 1, "annotations": [{}]}',
+                '{"data": {"text": "甲"}, "annotations": [{"result": 1}]}',
+                '{"data": {"audio": "甲"}, "annotations": [{"result": []}]}',
+                '{"text": "甲"}',
+            )
+        ),
     ],
 )
 def test_a_malformed_line_is_an_error_or_dropped(tmp_path: Path, raw: str, problem: str) -> None:
@@ -259,31 +277,6 @@ def test_what_annotation_tools_export(
     found = [sentence.entities for sentence in OffsetReader(path, repairs)]
     assert found == ([] if entities is None else [entities])
     assert repairs.n_skipped == (entities is None)
-
-
-@pytest.mark.parametrize(
-    "record",
-    [
-        '["甲"]',
-        '["甲", []]',
-        '["甲", {}]',
-        '[1, {"entities": []}]',
-        '["甲", {"entities": [[0, 1]]}]',
-        '["甲", {"entities": [[0, 1, ""]]}]',
-        '{"text": "甲", "label": [{"start": 0, "label": "X"}]}',
-        '{"text": "甲", "label": [{"start": 0, "end": 1, "labels": "X"}]}',
-        '{"text": "甲", "label": [{"start": "/p[1]", "end": "/p[1]", "labels": ["X"]}]}',
-        '{"data": 1, "annotations": [{}]}',
-        '{"data": {"text": "甲"}, "annotations": [{"result": 1}]}',
-        '{"data": {"audio": "甲"}, "annotations": [{"result": []}]}',
-        '{"text": "甲"}',
-    ],
-)
-def test_a_malformed_record(tmp_path: Path, record: str) -> None:
-    path = tmp_path / "c.json"
-    path.write_text(record, "utf-8")
-    with pytest.raises(ValueError, match=r"F156.*line 1: expected .* of CLUENER, doccano, La"):
-        read(path)
 
 
 def test_a_pair_with_an_entity_outside_its_text(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +14,7 @@ from typer.testing import CliRunner
 
 from spacy_flat.cli import app
 from spacy_flat.corpora import ConvertOptions, Summary, convert_file
-from spacy_flat.corpora.convert import FORMATS, detect_format
+from spacy_flat.corpora.convert import detect_format
 from spacy_flat.corpora.parts import convert_corpus
 from spacy_flat.corpora.sources import SOURCES, CorpusFile, CorpusSource
 from spacy_flat.similarity.pairs import pair_of
@@ -72,31 +73,23 @@ def test_tokens_are_those_of_spacys_characters(tmp_path: Path) -> None:
     assert [span.text for span in pair_of(again) or ()] == ["我 用A4纸", "两  张"]
 
 
-def test_other_labels_stay_and_are_on_every_doc(tmp_path: Path) -> None:
-    text = "a\tb\tneutral\nc\td\tentailment\ne\tf\tneutral\n"
-    docs, _ = convert(tmp_path, text, format="pairs-tsv")
-    assert [doc.cats for doc in docs] == [
-        {"entailment": 0.0, "neutral": 1.0},
-        {"entailment": 1.0, "neutral": 0.0},
-        {"entailment": 0.0, "neutral": 1.0},
-    ]
-
-
-def test_numbers_of_more_classes_stay(tmp_path: Path) -> None:
-    docs, _ = convert(tmp_path, "a\tb\t0\nc\td\t1\ne\tf\t2\n")
-    assert docs[1].cats == {"0": 0.0, "1": 1.0, "2": 0.0}
-
-
-def test_a_file_of_one_class_has_both(tmp_path: Path) -> None:
-    docs, _ = convert(tmp_path, "a\tb\t1\n")
-    assert docs[0].cats == {"different": 0.0, "same": 1.0}
-
-
-def test_scores(tmp_path: Path) -> None:
-    docs, summary = convert(tmp_path, "a\tb\t3.8\nc\td\t0\n", scores=True)
-    assert [doc.cats for doc in docs] == [{"similarity": 3.8}, {"similarity": 0.0}]
-    assert summary.labels == {"similarity": 2}
-    assert summary.sample[0] == "3.8: a | b"
+@pytest.mark.parametrize(
+    ("labels", "scores", "expected"),
+    [
+        ("1", False, [{"different": 0.0, "same": 1.0}]),
+        ("021", False, [{k: float(k == n) for k in "012"} for n in "021"]),
+        ("ABA", False, [{k: float(k == n) for k in "AB"} for n in "ABA"]),
+        (["3.8", "0"], True, [{"similarity": 3.8}, {"similarity": 0.0}]),
+    ],
+)  # fmt: skip
+def test_labels(
+    tmp_path: Path, labels: Sequence[str], scores: bool, expected: list[dict[str, float]]
+) -> None:
+    """Each Doc has all labels of the file; 0 and 1 alone are classes."""
+    text = "".join(f"{number}\tx\t{label}\n" for number, label in enumerate(labels))
+    docs, summary = convert(tmp_path, text, format="pairs-tsv", scores=scores)
+    assert [doc.cats for doc in docs] == expected
+    assert sum(summary.labels.values()) == len(labels)
 
 
 # Formats
@@ -221,36 +214,23 @@ def test_defects(tmp_path: Path, form: str, line: str, code: str) -> None:
     assert sum(summary.repairs.values()) == 1
 
 
-def test_many_repairs_are_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"F116.*: 1 of 3 lines needed repair"):
-        convert(tmp_path, "甲\t乙\t1\n丙\t丁\n戊\t己\t1\n", repair=True)
-
-
-def test_a_table_without_labels(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"F151.*line 1: 2 columns.*two texts and a label"):
-        convert(tmp_path, "甲\t乙\n", format="pairs-tsv")
-
-
-def test_a_table_of_four_columns_without_number_or_header(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"F151.*line 1: 4 columns"):
-        convert(tmp_path, "甲\t乙\t丙\t1\n", format="pairs-tsv")
-
-
-@pytest.mark.parametrize("label", ["high", "nan", "inf"])
-def test_a_score_that_is_no_number(tmp_path: Path, label: str) -> None:
-    text = f"甲\t乙\t0.5\n丙\t丁\t{label}\n"
-    with pytest.raises(ValueError, match=rf"F151.*line 2: '{label}', but expected a number"):
-        convert(tmp_path, text, format="pairs-tsv", scores=True)
-
-
-def test_scores_without_the_option(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"F157.*line 2: the label 3\.8 .*--scores"):
-        convert(tmp_path, "甲\t乙\t5\n丙\t丁\t3.8\n")
-
-
-def test_a_header_with_unknown_names(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"F155.*line 1: .*'gleich'"):
-        convert(tmp_path, "erster,zweiter,gleich\n甲,乙,1\n丙,丁,0\n", format="pairs-csv")
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("甲\t乙\t1\n丙\t丁\n戊\t己\t1\n", {"repair": True}, "F116.*: 1 of 3 lines needed repair"),
+        ("甲\t乙\n", {"format": "pairs-tsv"}, "F151.*line 1: 2 columns.*two texts and a label"),
+        ("甲\t乙\t丙\t1\n", {"format": "pairs-tsv"}, "F151.*line 1: 4 columns"),
+        *(
+            (f"甲\t乙\t0.5\n丙\t丁\t{label}\n", {"scores": True}, f"F151.*line 2: '{label}'")
+            for label in ("high", "nan", "inf")
+        ),
+        ("甲\t乙\t5\n丙\t丁\t3.8\n", {}, r"F157.*line 2: the label 3\.8 "),
+        ("erster,zweiter,gleich\n甲,乙,1\n丙,丁,0\n", {"format": "pairs-csv"}, "F155.*line 1: "),
+    ],
+)
+def test_errors(tmp_path: Path, text: str, options: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        convert(tmp_path, text, **{"format": "pairs-tsv", **options})
 
 
 @pytest.mark.parametrize("form", PAIRS)
@@ -346,15 +326,3 @@ def test_the_command_counts_pairs(tmp_path: Path, toy: CorpusSource) -> None:
     assert "train.spacy: 2 pairs, 6 characters" in output
     assert "2 pairs: same 1, different 1" in output
     assert "4 pairs left out" in output
-
-
-def test_the_command_takes_scores(tmp_path: Path) -> None:
-    (tmp_path / "sts.tsv").write_text("甲\t乙\t3.8\n", "utf-8")
-    target = tmp_path / "sts.spacy"
-    arguments = ["convert", str(tmp_path / "sts.tsv"), str(target), "--scores"]
-    assert CliRunner().invoke(app, arguments).exit_code == 0
-    assert load(target)[0].cats == {"similarity": 3.8}
-
-
-def test_all_formats_of_pairs_are_in_the_table() -> None:
-    assert set(PAIRS) <= set(FORMATS)
