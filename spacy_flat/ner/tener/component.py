@@ -58,7 +58,8 @@ class TenerEntityRecognizer(CRFEntityRecognizer):
         unused = ["word_vectors"] if unit == "char" else ["char_vectors", "bigram_vectors"]
         for given in unused:
             if vectors[given] is not None:
-                raise ValueError(Errors.F306.format(name=self.name, unit=unit, given=given))
+                words = {"name": self.name, "given": given, "setting": f"unit = {unit!r}"}
+                raise ValueError(Errors.F325.format(**words))
         texts = [Units.of(example.predicted, unit) for example in examples]
         vocabulary = build_vocabulary(options, texts, **vectors)
         if not vocabulary.columns and tok2vec_of(self.model) is None:
