@@ -1,4 +1,4 @@
-"""A character language model that scores texts and writes them: `char_generator`."""
+"""A character language model that scores and writes texts: `char_generator`."""
 
 from .forms import FORMS, Form
 from .novelty import Novelty, measure_novelty

@@ -1,7 +1,7 @@
-"""What the component writes to Docs and tokens.
+"""The extension attributes of Docs and tokens.
 
-`doc._.char_surprisal` is what the others are made of: it goes by characters, so that it holds
-whatever becomes of the tokens, and it is saved with the Doc's user data.
+The others derive from `doc._.char_surprisal`, which goes by characters, whatever becomes of the
+tokens, and is saved with the Doc's user data.
 """
 
 import math
@@ -13,9 +13,9 @@ from .model import TextScore
 
 
 def set_scores(doc: Doc, score: TextScore, count_end: bool) -> None:
-    """Write how surprising a Doc's text is; there is nothing to say of an empty one.
+    """Set the scores of a Doc, unless it is empty.
 
-    count_end: whether the end of the text is one of the predicted characters.
+    count_end: count the end of the text as one of its characters.
     """
     n_chars = len(score.surprisals) - 1
     if not n_chars:
@@ -29,13 +29,12 @@ def set_scores(doc: Doc, score: TextScore, count_end: bool) -> None:
 
 
 def perplexity(char_log_prob: float) -> float:
-    """P(c₁ … c_N)^(−1/N), from the mean of the logarithms; infinite where that is no number."""
+    """P(c₁ … c_N)^(−1/N), from the mean logarithm; infinite on overflow."""
     return math.inf if char_log_prob < -700 else math.exp(-char_log_prob)
 
 
 def token_surprisal(token: Token) -> float | None:
-    """Bits of a token's characters and of the space behind it. None where the text was not
-    scored."""
+    """Bits of a token's characters and of the space after it; None if the text has no scores."""
     bits = token.doc._.char_surprisal
     if bits is None:
         return None

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..text.segments import Segment
 from ..text.units import Ints
 
 
@@ -16,7 +15,6 @@ from ..text.units import Ints
 class TextBatch:
     """Some whole texts as numbers, the longest first, without padding."""
 
-    segments: tuple[Segment, ...]
     n_units: Ints  # [B] characters, descending
     starts: Ints  # [B] where the texts begin in `keys`
     keys: Ints  # [N] of all texts, each between a start and an end mark
@@ -24,10 +22,10 @@ class TextBatch:
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece of some texts, padded at the right. In each row the next character is predicted from
-    those before it."""
+    """A piece of some texts, padded on the right. Each row predicts the next character from those
+    before it."""
 
-    inputs: Ints  # [B, C] keys, 0 unknown or padding
+    inputs: Ints  # [B, C] keys, 0 for unknown characters and padding
     present: NDArray[np.bool_]  # [B, C] False for padding
     targets: Ints  # [M] keys of the characters that follow, row by row
-    places: Ints  # [M] where these are among all numbers
+    places: Ints  # [M] of these among all numbers

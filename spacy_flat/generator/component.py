@@ -1,4 +1,4 @@
-"""`char_generator`: what spaCy sees of the character language model."""
+"""`char_generator`: a spaCy component that scores and writes texts."""
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,14 +19,13 @@ from .annotations import perplexity, set_scores
 from .forms import Form, Tones, form_of
 from .model import (
     CharLMModel,
-    Predictions,
+    CharPredictions,
     TextScore,
     initialise,
     network_of,
     score_texts,
-    whole_texts,
 )
-from .poems import Place, Poem, Task, compose, signs
+from .poems import Place, Poem, PoemTask, compose, signs
 from .sampling import Draws, Sampling, Seed, seeds_of_texts
 from .vocabulary import build_vocabulary
 from .writing import side_by_side, write
@@ -50,14 +49,13 @@ DEFAULT_MODEL = Config().from_str(DEFAULT_CONFIG)["model"]
 def score_perplexity(
     examples: Iterable[Example], count_end: bool = True, **kwargs: Any
 ) -> dict[str, Any]:
-    """Scores of all texts as one: each character counts the same, whatever the length of its text.
+    """Score all texts together, so that each character counts the same.
 
-    `char_log_prob` is the mean natural logarithm of a character's probability. It rises as the
-    model gets better: training chooses the best pipeline by it. `perplexity` is
-    exp(−char_log_prob), `oov_rate` the share of unknown characters, the ends of texts not counted.
-    All are None where there is no text, which is warned of (W340).
+    `char_log_prob` is the mean natural logarithm of a character's probability, by which training
+    chooses the best pipeline, `perplexity` is exp(−char_log_prob), and `oov_rate` the share of
+    unknown characters. All are None, with a warning (W340), without texts.
 
-    count_end: whether the end of a text is one of its characters.
+    count_end: count the end of a text as one of its characters.
     """
     docs = [example.predicted for example in examples]
     docs = [doc for doc in docs if doc._.log_prob is not None]
@@ -74,8 +72,7 @@ def score_perplexity(
 
 
 def make_scorer() -> Callable[..., dict[str, Any]]:
-    """`spacy-flat.perplexity_scorer.v1`: perplexity over all characters of a corpus; see
-    `score_perplexity`."""
+    """`spacy-flat.perplexity_scorer.v1`: see `score_perplexity`."""
     return score_perplexity
 
 
@@ -105,19 +102,19 @@ def make_char_generator(
     count_end: bool,
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> "CharGenerator":
-    """Build the character language model; the settings are those of `CharGenerator`."""
+    """Create a `CharGenerator`, with its settings."""
     return CharGenerator(nlp.vocab, model, name, device=device, count_end=count_end, scorer=scorer)
 
 
 class CharGenerator(NetworkPipe):
-    """Scores texts, and writes them, a character at a time.
+    """Scores and writes texts, a character at a time.
 
-    model: what predicts the next character, a registered architecture.
-    device: what the network computes on: "auto" (the CPU, or the GPU that `spacy.prefer_gpu` or
-        `--gpu-id` asked for), "cpu", "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
-    count_end: whether the end of a text is one of its characters in `doc._.log_prob`,
+    model: a registered architecture.
+    device: "auto" (the CPU, or the GPU that `spacy.prefer_gpu` or `--gpu-id` asked for), "cpu",
+        "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
+    count_end: count the end of a text as one of its characters in `doc._.log_prob`,
         `doc._.perplexity` and the scores of an evaluation.
-    scorer: what gives the scores of an evaluation.
+    scorer: the scoring function of an evaluation.
     """
 
     def __init__(
@@ -138,17 +135,17 @@ class CharGenerator(NetworkPipe):
     # Scoring
 
     def predict(self, docs: Iterable[Doc]) -> list[TextScore]:
-        """How surprising each character of each Doc's text is."""
+        """Score each character of each Doc's text."""
         self.require_initialised()
         return score_texts(self.model, list(docs))
 
     def set_annotations(self, docs: Iterable[Doc], scores: Sequence[TextScore]) -> None:
-        """Write what `predict` found; nothing to a Doc without text."""
+        """Set the extension attributes, except for empty Docs."""
         for doc, score in zip(docs, scores, strict=True):
             set_scores(doc, score, self.count_end)
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
-        """As the scorer does."""
+        """Call the scorer."""
         scores: dict[str, Any] = super().score(examples, count_end=self.count_end, **kwargs)
         return scores
 
@@ -166,15 +163,15 @@ class CharGenerator(NetworkPipe):
         top_p: float = 1.0,
         repetition_penalty: float = 1.0,
     ) -> list[str]:
-        """Write n texts, which are computed side by side. Each begins with the prompt, and ends
-        where the network ends it, or after `max_length` further characters.
+        """Write n texts that begin with the prompt, and end where the network ends them, or after
+        `max_length` further characters.
 
-        seed: with the same seed the same texts on the same machine, of which the first ones are
-            the same for any n; None for others every time.
-        temperature, top_k, top_p, repetition_penalty: how characters are chosen; see `Sampling`.
+        seed: gives the same texts on the same machine, and the same first ones for any n; None for
+            different texts every time.
+        temperature, top_k, top_p, repetition_penalty: see `Sampling`.
 
-        Raises ValueError (F303) without a network, (F341) for an argument that is out of range,
-        TypeError (F028) for a prompt that is not a string.
+        Raises ValueError (F303) without a network, (F341) for an argument out of range, TypeError
+        (F028) for a prompt that isn't a string.
         """
         sampling = Sampling(temperature, top_k, top_p, repetition_penalty)
         texts: list[str] = []
@@ -194,8 +191,8 @@ class CharGenerator(NetworkPipe):
         top_p: float = 1.0,
         repetition_penalty: float = 1.0,
     ) -> Iterator[str]:
-        """The characters behind the prompt, each as soon as it is written: those that `generate`
-        gives. Arguments and errors are as there."""
+        """Yield the characters after the prompt one by one, as in `generate`, with the same
+        arguments and errors."""
         sampling = Sampling(temperature, top_k, top_p, repetition_penalty)
         draws = Draws(self._seeds(prompt, 1, max_length, seed))
         return (str(step[0]) for step in write(self.model, prompt, max_length, sampling, draws))
@@ -215,16 +212,16 @@ class CharGenerator(NetworkPipe):
         """Write n poems of a form that begin with the prompt.
 
         form: "五绝", "七绝", "五律", "七律", or a `Form`.
-        rhyme: the even lines end on different characters of one rhyme (needs pypinyin).
+        rhyme: end the even lines on different characters of one rhyme (needs pypinyin).
         tones: "平起" or "仄起", the pattern of level and oblique tones, by the second character
             (needs pypinyin).
-        candidates: each poem is the most probable one of so many.
-        seed: as of `generate`.
+        candidates: write this many, and keep the most probable one.
+        seed: as in `generate`.
         sampling: temperature, top_k, top_p, repetition_penalty; see `Sampling`.
 
-        Raises ValueError for a form that there is not (F343), one whose lines have no tone pattern
-        (F345), a prompt that is longer than the form (F346), a vocabulary without characters for
-        lines (F347) and as `generate`, ImportError (F030) without pypinyin.
+        Raises ValueError for an unknown form (F343) or one without a tone pattern (F345), a prompt
+        longer than the form (F346), a vocabulary without characters for lines (F347), and as
+        `generate`, ImportError (F030) without pypinyin.
         """
         form, given = form_of(form), signs(_checked(prompt))
         room = form.lines * form.characters
@@ -246,10 +243,10 @@ class CharGenerator(NetworkPipe):
         seed: int | None = None,
         **sampling: float,
     ) -> list[Poem]:
-        """Write n poems of a form whose lines begin with these characters (藏头诗), also with such
-        as the network has never seen. Other arguments and errors are as of `poem`.
+        """Write n poems whose lines begin with these characters (藏头诗), known or unknown. Other
+        arguments and errors are as in `poem`.
 
-        Raises ValueError (F344) where there are not as many characters as lines.
+        Raises ValueError (F344) unless there are as many characters as lines.
         """
         form, given = form_of(form), signs(_checked(heads))
         if len(given) != form.lines:
@@ -259,7 +256,7 @@ class CharGenerator(NetworkPipe):
         return self._compose(form, places, n, rhyme, tones, candidates, seed, sampling)
 
     def _seeds(self, prompt: str, n: int, max_length: int, seed: int | None) -> list[Seed]:
-        """The seeds of n texts, where all else is right, too."""
+        """Check the arguments, and return the seeds of n texts."""
         self.require_initialised()
         _checked(prompt)
         require_count("n", n)
@@ -281,7 +278,7 @@ class CharGenerator(NetworkPipe):
         require_switch("rhyme", rhyme)
         require_count("n", n)
         require_count("candidates", candidates)
-        task = Task(form, given, rhyme, None if tones is None else form.tones(tones))
+        task = PoemTask(form, given, rhyme, None if tones is None else form.tones(tones))
         return compose(self.model, self.name, task, n, candidates, Sampling(**sampling), seed)
 
     # Training
@@ -294,8 +291,8 @@ class CharGenerator(NetworkPipe):
         sgd: Optimizer | None = None,
         losses: dict[str, float] | None = None,
     ) -> dict[str, float]:
-        """Learn from the texts of examples. The network has dropouts of its own: `drop` has no
-        effect."""
+        """Learn from the texts of examples. `drop` has no effect: the network has its own
+        dropouts."""
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
         examples = list(examples)
@@ -310,7 +307,7 @@ class CharGenerator(NetworkPipe):
         featuriser = self.model.attrs["featuriser"]
         with shim_of(self.model).training():
             network = network_of(self.model)
-            for batch in whole_texts(featuriser, texts, is_train=True):
+            for batch in featuriser.batches(texts):
                 state = None
                 for piece in featuriser.pieces(batch):
                     scores, state = network(piece, state)
@@ -320,10 +317,10 @@ class CharGenerator(NetworkPipe):
         return losses
 
     def get_loss(
-        self, examples: Iterable[Example], scores: Predictions
+        self, examples: Iterable[Example], scores: CharPredictions
     ) -> tuple[float, list["Tensor"]]:
-        """Mean negative log-likelihood of a character of the texts, their ends among them, and its
-        gradient for the scores of each piece. Nothing else changes."""
+        """The mean negative log-likelihood of the texts' characters and ends, and its gradient for
+        the scores of each piece. Changes nothing."""
         network = network_of(self.model)
         found = [network.loss_gradient(part.scores, part.piece.targets) for part in scores.pieces]
         return mean_loss(found, scores.n_predicted)
@@ -339,8 +336,7 @@ class CharGenerator(NetworkPipe):
 
         char_vectors: pretrained vectors of characters.
 
-        Raises ValueError (F340) where there is no text, TypeError (F040) for vectors of another
-        type.
+        Raises ValueError (F340) without texts, TypeError (F040) for vectors of another type.
         """
         check_sources(char_vectors=char_vectors)
         validate_get_examples(get_examples, "CharGenerator.initialize")
@@ -353,7 +349,7 @@ class CharGenerator(NetworkPipe):
 
 
 def _checked(text: str) -> str:
-    """Raises TypeError (F028) for what is not a string."""
+    """Raises TypeError (F028) for anything but a string."""
     if not isinstance(text, str):
         raise TypeError(Errors.F028.format(value=repr(text), type=type(text).__name__))
     return text

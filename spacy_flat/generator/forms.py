@@ -11,17 +11,17 @@ Tones = Literal["平起", "仄起"]
 
 LEVEL, OBLIQUE = "平", "仄"
 
-# Regulated verse has four kinds of lines, which follow one another in this order (Wang Li, 1977,
-# chapter 2). "中" is either tone: more freedom would let a line end on three equal tones (三平尾,
-# 三仄尾), or leave a level tone alone in it (孤平). Lines of seven characters have two more in
-# front: either, and the tone that the second character of the line has not.
+# The four kinds of lines of regulated verse, in their order (Wang Li, 1977, chapter 2). "中" is
+# either tone: more freedom would allow three equal tones at the end (三平尾, 三仄尾), or an
+# isolated level tone (孤平). Lines of seven characters start with two more: either tone, and the
+# opposite of the next second tone.
 _LINES = ("中仄平平仄", "平平仄仄平", "中平平仄仄", "中仄仄平平")
 
 
 @dataclass(frozen=True)
 class Form:
-    """Lines of so many characters. Behind them are the marks of `punctuation`, in turn, and behind
-    the last its last one.
+    """A number of lines and characters. The marks of `punctuation` follow the lines in turn, and
+    its last mark the last line.
 
     Raises ValueError (F341) for a form without lines, characters or punctuation.
     """
@@ -40,15 +40,15 @@ class Form:
 
     @property
     def marks(self) -> str:
-        """The mark behind each line."""
+        """The mark after each line."""
         return "".join(islice(cycle(self.punctuation), self.lines - 1)) + self.punctuation[-1]
 
     def tones(self, start: Tones) -> list[str]:
-        """The tone of each character of each line, "平", "仄" or "中" for either.
+        """The tone of each character of each line: "平", "仄", or "中" for either.
 
         start: "平起" or "仄起", by the second character of the first line.
 
-        Raises ValueError (F345) where lines have not 5 or 7 characters, (F341) for another start.
+        Raises ValueError (F345) unless lines have 5 or 7 characters, (F341) for another start.
         """
         require("tones", start, lambda: start in ("平起", "仄起"), "平起, 仄起 or None")
         if self.characters not in (5, 7):
@@ -67,10 +67,7 @@ FORMS = {"五绝": Form(4, 5), "七绝": Form(4, 7), "五律": Form(8, 5), "七�
 
 
 def form_of(form: str | Form) -> Form:
-    """A form by its name, or as it is.
-
-    Raises ValueError (F343) for a name that there is not.
-    """
+    """Look up a form by its name. Raises ValueError (F343) for an unknown name."""
     if isinstance(form, Form):
         return form
     if not isinstance(form, str) or form not in FORMS:

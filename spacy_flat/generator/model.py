@@ -12,9 +12,7 @@ from thinc.api import Model
 
 from ..nn.model import shim_of
 from ..text.initialise import Vocabulary, initialise_network
-from ..text.segments import Segment
-from ..text.units import Units
-from .batch import Piece, TextBatch
+from .batch import Piece
 from .options import CharLMOptions, TextOptions
 from .vocabulary import UNKNOWN, CharFeaturiser
 
@@ -26,33 +24,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PieceScores:
-    """Scores [M, K] of each key to be the next one, in a piece of some texts."""
+    """Scores [M, K] of each key to come next in a piece of some texts."""
 
     piece: Piece
     scores: "Tensor"
 
 
 @dataclass(frozen=True)
-class Predictions:
-    """What a model says of some texts; each piece is computed when its turn comes."""
+class CharPredictions:
+    """Predictions for some texts, computed piece by piece, once."""
 
     texts: list[str]
     pieces: Iterator[PieceScores]
 
     @property
     def n_predicted(self) -> int:
-        """Characters that are predicted, with one end mark a text."""
+        """Predicted characters, with an end mark for each text."""
         return sum(len(text) + 1 for text in self.texts)
 
 
-CharLMModel = Model[list[Doc], Predictions]
+CharLMModel = Model[list[Doc], CharPredictions]
 
 
 def build_char_lm(network: CharLMOptions, text: TextOptions) -> CharLMModel:
     """Build a character language model with LSTM or GRU layers (Mikolov et al., 2010; Merity et
-    al., 2018), without a network as yet.
+    al., 2018). `initialise` builds the network.
 
-    network, text: options; see there.
+    network, text: see the options.
     """
     from ..nn.model import make_model
     from .network import CharLM
@@ -66,29 +64,20 @@ def initialise(model: CharLMModel, docs: list[Doc], vocabulary: Vocabulary, name
     initialise_network(model, docs, vocabulary, {"start": vocabulary.featuriser.marks[0]}, name)
 
 
-def predict(model: CharLMModel, docs: list[Doc]) -> Predictions:
-    """Each piece is computed when its turn comes, so that only one is in memory."""
+def predict(model: CharLMModel, docs: list[Doc]) -> CharPredictions:
+    """Compute pieces lazily, so that only one is in memory."""
     featuriser: CharFeaturiser = model.attrs["featuriser"]
     texts = [doc.text for doc in docs]
 
     def pieces() -> Iterator[PieceScores]:
-        for batch in whole_texts(featuriser, texts):
+        for batch in featuriser.batches(texts):
             state = None
             for piece in featuriser.pieces(batch):
                 with shim_of(model).predicting() as network:
                     scores, state = network(piece, state)
                 yield PieceScores(piece, scores)
 
-    return Predictions(texts, pieces())
-
-
-def whole_texts(
-    featuriser: CharFeaturiser, texts: Sequence[str], is_train: bool = False
-) -> Iterator[TextBatch]:
-    """Batches of texts."""
-    units = [Units.characters(text) for text in texts]
-    whole = [Segment(number, 0, len(text)) for number, text in enumerate(texts)]
-    return featuriser.batches(units, whole, is_train)
+    return CharPredictions(texts, pieces())
 
 
 def network_of(model: CharLMModel) -> "CharLM":
@@ -97,7 +86,7 @@ def network_of(model: CharLMModel) -> "CharLM":
 
 @dataclass(frozen=True)
 class TextScore:
-    """How surprising a text is.
+    """The scores of a text.
 
     surprisals: [C + 1] −ln P of each character given those before it, and of the end of the text.
     n_unknown: its unknown characters.
@@ -108,10 +97,10 @@ class TextScore:
 
 
 def score_texts(model: CharLMModel, docs: Sequence[Doc]) -> list[TextScore]:
-    """The surprisals of the characters of some Docs' texts."""
+    """Score the texts of some Docs."""
     predictions = model.predict(list(docs))
     network = network_of(model)
-    # All texts one after the other, each between two marks, as in a batch.
+    # Texts follow one another, each between two marks, as in a batch.
     starts = np.cumsum([0, *(len(text) + 2 for text in predictions.texts)])
     surprisals = np.zeros(starts[-1], dtype=np.float32)
     is_unknown = np.zeros(starts[-1], dtype=np.bool_)

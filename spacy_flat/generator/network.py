@@ -25,10 +25,10 @@ State = list[LayerState]
 
 @dataclass(frozen=True)
 class CharLMSizes:
-    """What the data decides of the network.
+    """Sizes that the data decides.
 
-    start: the key of the start mark, which is read and never predicted.
-    upstream_width: 0, for nothing comes from a tok2vec.
+    start: the key of the start mark, which is never predicted.
+    upstream_width: 0, since the network takes no tok2vec.
     """
 
     chars: Table
@@ -66,17 +66,17 @@ class CharLM(EmbeddingNetwork):
         self.register_buffer("never", never, persistent=False)
 
     def forward(self, piece: Piece, state: State | None = None) -> tuple[Tensor, State]:
-        """Scores [M, K] of each key to be the next, and the state behind the piece.
+        """Scores [M, K] of each key to come next, and the state after the piece.
 
-        state: that behind the piece before, also of texts that have ended since.
+        state: after the previous piece, which may have had more texts.
         """
         hidden, state = self.read(piece.inputs, state)
         return self.scores(hidden[self.to_tensor(piece.present)]), state
 
     def read(self, keys: Ints, state: State | None = None) -> tuple[Tensor, State]:
-        """keys: [B, C]; state: of the first B texts. Returns [B, C, D], and the state behind them.
+        """[B, C] keys → [B, C, D], and the state after them.
 
-        Nothing flows back into `state`: backpropagation through time is truncated there.
+        state: its first B rows count; backpropagation through time is truncated there.
         """
         x = self._dropped(self.chars(self.keys(keys)), self.embed_dropout)
         after: State = []
@@ -91,7 +91,7 @@ class CharLM(EmbeddingNetwork):
         return self._dropped(x, self.output_dropout), after
 
     def scores(self, hidden: Tensor, weights: Tensor | None = None) -> Tensor:
-        """[..., D] → [..., K] logits. weights: those of `output_weights`, where at hand."""
+        """[..., D] → [..., K] logits. weights: `output_weights`, if at hand."""
         weights = self.output_weights() if weights is None else weights
         return nn.functional.linear(self.project(hidden), weights, self.bias + self.never)
 
@@ -111,14 +111,14 @@ class CharLM(EmbeddingNetwork):
         return self.surprisals(scores, targets).sum()
 
     def _dropped(self, x: Tensor, dropout: Dropout) -> Tensor:
-        """[B, C, ·] after a dropout; a variational one has one mask [B, 1, ·] for all of a text."""
+        """[B, C, ·] after dropout; if variational, with one mask [B, 1, ·] for a text."""
         if not self.variational:
             return dropout(x)  # type: ignore[no-any-return]
         return x * dropout(x.new_ones(len(x), 1, x.shape[2]))  # type: ignore[no-any-return]
 
 
 def run_layer(layer: nn.RNNBase, x: Tensor, before: LayerState | None) -> tuple[Tensor, LayerState]:
-    """[B, C, ·] → [B, C, D] and the state behind it."""
+    """[B, C, ·] → [B, C, D] and the state after it."""
     if before is not None and x.shape[1] == 1:
         return run_cell(layer, x[:, 0], before)
     if isinstance(layer, nn.LSTM):
@@ -129,10 +129,10 @@ def run_layer(layer: nn.RNNBase, x: Tensor, before: LayerState | None) -> tuple[
 
 
 def run_cell(layer: nn.RNNBase, x: Tensor, before: LayerState) -> tuple[Tensor, LayerState]:
-    """A single character, [B, ·] → [B, 1, D] and the state behind it.
+    """A single character: [B, ·] → [B, 1, D] and the state after it.
 
-    On a CPU, torch's LSTM lays out its weights anew in each call, which takes many times as long
-    as one step.
+    On a CPU, each call of torch's LSTM rearranges its weights, which takes many times as long as
+    the step itself.
     """
     (weights,), states = layer.all_weights, [part[0] for part in before]
     after: LayerState

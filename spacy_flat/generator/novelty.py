@@ -1,4 +1,4 @@
-"""How much of what was written stands in the training text."""
+"""How much of the written text is copied from the training text."""
 
 import re
 from collections.abc import Iterable
@@ -11,9 +11,9 @@ _BETWEEN_LINES = re.compile(r"[\W_]+")
 
 
 class Novelty(NamedTuple):
-    """Shares, from 0 to 1, of what stands in the training text; None where there is nothing.
+    """Shares from 0 to 1 that occur in the training text; None for empty texts.
 
-    ngrams: of the n-grams of characters within the lines, each occurrence counted.
+    ngrams: of the occurrences of character n-grams within lines.
     lines: of the whole lines.
     """
 
@@ -22,17 +22,15 @@ class Novelty(NamedTuple):
 
 
 def measure_novelty(texts: Iterable[str], training_texts: Iterable[str], n: int = 4) -> Novelty:
-    """How much of texts is copied. Lines end at white space and punctuation.
+    """Measure how much of texts is copied. Lines end at white space and punctuation.
 
-    Raises ValueError (F341) for an n below 1, TypeError (F026) for one string.
+    Raises ValueError (F341) for n below 1, TypeError (F026) for a single string.
     """
     require_count("n", n)
     written, known = _lines(texts), _lines(training_texts)
+    ngrams = [ngram for line in written for ngram in _ngrams(line, n)]
     known_ngrams = {ngram for line in set(known) for ngram in _ngrams(line, n)}
-    return Novelty(
-        _share([ngram for line in written for ngram in _ngrams(line, n)], known_ngrams),
-        _share(written, set(known)),
-    )
+    return Novelty(_share(ngrams, known_ngrams), _share(written, set(known)))
 
 
 def _lines(texts: Iterable[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Poems: lines of a form, with given characters, rhymes and tones, and what was met of these.
+"""Poems: lines of a form, with given characters, rhymes and tones.
 
 Shapes: N poems, K keys.
 """
@@ -11,10 +11,11 @@ import numpy as np
 
 from ..errors import Errors
 from ..text.units import Ints
+from ..util.softmax import log_softmax
 from .forms import Form
 from .model import CharLMModel
 from .prosody import reading
-from .sampling import Draws, Floats, Mask, Sampling, seeds_of_texts
+from .sampling import Draws, Mask, Sampling, seeds_of_texts
 from .vocabulary import CharFeaturiser
 from .writing import Continuation, Strings, side_by_side
 
@@ -23,13 +24,13 @@ Place = tuple[int, int]  # line and character in it, from 0 on
 
 @dataclass(frozen=True)
 class Poem:
-    """A poem, and what it meets of what was asked for.
+    """A poem, and which requirements it meets.
 
-    lines: without the marks behind them.
-    log_prob: natural logarithm of its probability, the mean over its characters with the marks.
-    rhymes: whether its even lines end on different characters of one rhyme; None where not asked.
-    misplaced: (line, character in it), from 0 on, of each character that has not the tone that
-        its place asks for, or no reading; None where no tones were asked for.
+    lines: without the marks after them.
+    log_prob: the mean natural logarithm of the probability of its characters and marks.
+    rhymes: whether its even lines end on different characters of one rhyme; None if not required.
+    misplaced: (line, character in it), from 0, of each character without the required tone; None
+        if tones weren't required.
     """
 
     form: Form
@@ -40,12 +41,12 @@ class Poem:
 
     @property
     def text(self) -> str:
-        """The lines with their marks, as a training text has them."""
+        """The lines with their marks, as in training texts."""
         return "".join(self._marked())
 
     @property
     def meets_all(self) -> bool:
-        """Whether it meets all that was asked for."""
+        """Whether it meets all requirements."""
         return self.rhymes is not False and not self.misplaced
 
     def __str__(self) -> str:
@@ -56,11 +57,11 @@ class Poem:
 
 
 @dataclass(frozen=True)
-class Task:
-    """What a poem shall be.
+class PoemTask:
+    """The requirements of a poem.
 
-    given: characters that stand at places.
-    tones: of each character of each line, as `Form.tones` has them; None for any.
+    given: characters at their places.
+    tones: of each character of each line, as in `Form.tones`; None for any.
     """
 
     form: Form
@@ -69,8 +70,7 @@ class Task:
     tones: Sequence[str] | None
 
     def places(self) -> Iterator[Place]:
-        """The places of all characters in the order in which they are written; that behind the
-        last one of a line is its mark's."""
+        """The places of all characters in writing order; the place after a line is its mark's."""
         for line in range(self.form.lines):
             for character in range(self.form.characters + 1):
                 yield line, character
@@ -91,8 +91,8 @@ class Task:
 
 
 def signs(text: str) -> str:
-    """A text without its white space, punctuation, control characters, and what other characters
-    are combined with: accents, and the selectors and skin colours of emoji."""
+    """A text without white space, punctuation, control and combining characters, and the selectors
+    and skin colours of emoji."""
     left_out = ("P", "Z", "Cc", "Cf", "Cs", "M", "Sk")
     return "".join(sign for sign in text if not unicodedata.category(sign).startswith(left_out))
 
@@ -100,15 +100,15 @@ def signs(text: str) -> str:
 def compose(
     model: CharLMModel,
     name: str,
-    task: Task,
+    task: PoemTask,
     n: int,
     candidates: int,
     sampling: Sampling,
     seed: int | None,
 ) -> list[Poem]:
-    """n poems, each the most probable one of some candidates.
+    """Write n poems, each the most probable of some candidates.
 
-    Raises ValueError (F347) for a vocabulary without a character that can stand in a line.
+    Raises ValueError (F347) for a vocabulary without characters for lines.
     """
     poems = [
         poem
@@ -122,7 +122,7 @@ def compose(
 
 
 def _write(
-    model: CharLMModel, name: str, task: Task, sampling: Sampling, draws: Draws
+    model: CharLMModel, name: str, task: PoemTask, sampling: Sampling, draws: Draws
 ) -> Iterator[Poem]:
     """N poems, side by side."""
     featuriser: CharFeaturiser = model.attrs["featuriser"]
@@ -144,28 +144,21 @@ def _write(
             column = featuriser.strings[keys]
         if task.rhyme and place in task.rhyming:
             choices.note_rhymes(column, keys)
-        log_prob += _log_softmax(texts.scores)[np.arange(n), keys]
+        log_prob += log_softmax(texts.scores)[np.arange(n), keys]
         columns.append(column)
         texts.read(keys)
     for *characters, total in zip(*columns, log_prob.tolist(), strict=True):
         yield judge(task, characters, total / len(columns))
 
 
-def _log_softmax(scores: Floats) -> Floats:
-    scores = scores - scores.max(axis=1, keepdims=True)
-    normalised: Floats = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
-    return normalised
-
-
 class Choices:
-    """Which keys may stand where in N poems that are written side by side.
+    """The allowed keys at each place of N poems written side by side.
 
-    words: [K] keys of characters that can stand in a line: letters of scripts that have no upper
-        and lower case.
-    rhyme: [N] the rhyme on which each poem's last even line ended; "" before.
+    words: [K] keys of characters for lines: letters of scripts without case.
+    rhyme: [N] the rhyme of each poem's last even line; "" before.
     """
 
-    def __init__(self, featuriser: CharFeaturiser, task: Task, n: int) -> None:
+    def __init__(self, featuriser: CharFeaturiser, task: PoemTask, n: int) -> None:
         self.task = task
         strings = featuriser.strings.tolist()
         self.words: Mask = np.array([bool(s) and unicodedata.category(s) == "Lo" for s in strings])
@@ -180,8 +173,8 @@ class Choices:
         self.taken: Mask = np.zeros((n, len(strings)), dtype=np.bool_)  # by a rhyme
 
     def allowed(self, place: Place) -> Mask:
-        """[N, K] keys that may stand at a place. Where rhyme and tone leave none, the tone is given
-        up, and then the rhyme."""
+        """[N, K] allowed keys at a place. If none meets rhyme and tone, drop the tone, then the
+        rhyme."""
         found = np.broadcast_to(self.words, self.taken.shape)
         for mask in (self._rhyming(place), self._toned(place)):
             both = found & mask
@@ -189,7 +182,7 @@ class Choices:
         return found
 
     def note_rhymes(self, characters: Strings, keys: Ints) -> None:
-        """The characters [N] at the end of an even line, and their keys."""
+        """Record the characters [N] at the end of an even line, and their keys."""
         for row, character in enumerate(characters.tolist()):
             known = reading(character)
             if known is not None:
@@ -204,8 +197,8 @@ class Choices:
         return rhymes
 
     def _common(self, place: Place) -> Mask:
-        """[K] of rhymes that have a character for each even line: in the tone that is asked for,
-        or in any where that leaves none."""
+        """[K] of rhymes with enough characters for all even lines, in the required tone if
+        possible."""
         known: Mask = self.rhymes != ""
         toned = self._of_frequent_rhymes(known & self._toned(place))
         return toned if toned.any() else self._of_frequent_rhymes(known)
@@ -221,8 +214,8 @@ class Choices:
         return toned
 
 
-def judge(task: Task, characters: Sequence[str], log_prob: float) -> Poem:
-    """A poem of the characters at all places, and what it meets."""
+def judge(task: PoemTask, characters: Sequence[str], log_prob: float) -> Poem:
+    """A poem of the characters at all places, checked."""
     at = dict(zip(task.places(), characters, strict=True))
     lines = tuple(
         "".join(at[line, character] for character in range(task.form.characters))

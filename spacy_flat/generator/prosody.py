@@ -1,8 +1,8 @@
-"""How characters are read in modern Mandarin: their rhyme and their tone.
+"""The rhymes and tones of characters in modern Mandarin.
 
-Rhymes are the 14 classes of 中华新韵 (Chinese Poetry Society, 2005), which take near finals
-together: en, in, un and ün, for example. Level are tones 1 and 2, oblique tones 3 and 4. A Tang
-poet's rhymes and tones were others: the entering tone is gone, and its characters have all four.
+Rhymes are the 14 classes of 中华新韵 (Chinese Poetry Society, 2005), which group near finals such
+as en, in, un and ün. Tones 1 and 2 are level, 3 and 4 oblique. Those of Tang poets differed:
+characters of the lost entering tone now have any of the four.
 """
 
 from functools import cache
@@ -40,9 +40,7 @@ class Reading(NamedTuple):
 
 @cache
 def reading(character: str) -> Reading | None:
-    """How a character is usually read; None for what has no reading.
-
-    Of several readings it is the most frequent one with a tone.
+    """The most frequent reading of a character with a tone, if there is one.
 
     Raises ImportError (F030) without pypinyin.
     """

@@ -1,6 +1,6 @@
-"""Choosing the next characters from their scores.
+"""Sampling the next characters from their scores.
 
-Shapes: N texts that are written side by side, K keys.
+Shapes: N texts written side by side, K keys.
 """
 
 from collections.abc import Sequence
@@ -19,22 +19,21 @@ Mask = NDArray[np.bool_]
 Seed = np.random.SeedSequence
 
 _DRAWN_AT_ONCE = 256
-_GREEDY = 1e-6  # below, all but the best have no probability, and float32 has no such numbers
+_GREEDY = 1e-6  # below it, only the best has a probability, and float32 underflows
 
 
 @dataclass(frozen=True)
 class Sampling:
     """How the next character is chosen.
 
-    temperature: scores are divided by it, up to 1000; 0 takes the most probable character
-        ("greedy").
-    top_k: only the k most probable characters; 0 for all.
-    top_p: only the most probable characters that together have this probability (nucleus sampling,
+    temperature: divides the scores, up to 1000; 0 takes the most probable character ("greedy").
+    top_k: keep the k most probable characters; 0 for all.
+    top_p: keep the most probable characters that together have this probability (nucleus sampling,
         Holtzman et al., 2020); 1 for all.
-    repetition_penalty: scores of characters that the text already has are divided by it where they
-        are positive, else multiplied by it (Keskar et al., 2019), 0.001 to 1000; 1 for none.
+    repetition_penalty: divides positive scores of characters in the text so far, and multiplies
+        negative ones (Keskar et al., 2019), 0.001 to 1000; 1 for none.
 
-    Raises ValueError (F341) for what is out of range.
+    Raises ValueError (F341) for a value out of range.
     """
 
     temperature: float = 1.0
@@ -43,26 +42,22 @@ class Sampling:
     repetition_penalty: float = 1.0
 
     def __post_init__(self) -> None:
-        t, p, penalty = self.temperature, self.top_p, self.repetition_penalty
+        t, p, r = self.temperature, self.top_p, self.repetition_penalty
+        wanted = "a number from 0.001 to 1000"
         require("temperature", t, lambda: 0 <= t <= 1000, "a number from 0 to 1000")
         require_count("top_k", self.top_k, 0)
         require("top_p", p, lambda: 0 < p <= 1, "above 0, and 1 at most")
-        require(
-            "repetition_penalty",
-            penalty,
-            lambda: 0.001 <= penalty <= 1000,
-            "a number from 0.001 to 1000",
-        )
+        require("repetition_penalty", r, lambda: 0.001 <= r <= 1000, wanted)
 
     def choose(self, scores: Floats, seen: Mask, allowed: Mask, draws: Floats) -> Ints:
         """[N] keys.
 
         scores: [N, K] logits.
-        seen: [N, K] keys that the texts have.
-        allowed: [N, K] or [K] keys that may be chosen, at least one a text.
+        seen: [N, K] keys in the texts.
+        allowed: [N, K] or [K] keys to choose from, at least one for each text.
         draws: [N] random numbers in [0, 1).
 
-        Raises ValueError (F240) for scores that are not numbers.
+        Raises ValueError (F240) for scores that aren't numbers.
         """
         if np.isnan(scores).any():
             raise ValueError(Errors.F240.format(what="scores of the next characters"))
@@ -88,10 +83,10 @@ class Sampling:
         return np.where(scores >= least, scores, -np.inf)
 
     def _top_p(self, probs: Floats) -> Floats:
-        """[N, K] → [N, K], 0 outside of the nucleus; neither is normalised."""
+        """[N, K] → [N, K], 0 outside of the nucleus; not normalised."""
         if self.top_p == 1:
             return probs
-        # Sorting the numbers alone is many times as fast as sorting their places.
+        # Sorting the values is many times as fast as argsort.
         ordered = np.sort(probs, axis=1)[:, ::-1]
         reached = ordered.cumsum(axis=1, dtype=np.float64)
         size = 1 + (reached < self.top_p * reached[:, -1:]).sum(axis=1)
@@ -100,7 +95,7 @@ class Sampling:
 
 
 def _draw(probs: Floats, draws: Floats) -> Ints:
-    """[N] keys by the inverse of their distribution: one random number a text."""
+    """[N] keys by inverse transform sampling: one random number for each text."""
     reached = probs.cumsum(axis=1, dtype=np.float64)
     total = reached[:, -1]
     points = np.minimum(draws * total, np.nextafter(total, 0))
@@ -109,11 +104,11 @@ def _draw(probs: Floats, draws: Floats) -> Ints:
 
 
 def seeds_of_texts(seed: int | None, n: int) -> list[Seed]:
-    """The seeds of n texts. That of text i depends on the seed and on i, not on n.
+    """The seeds of n texts. The seed of text i doesn't depend on n.
 
-    seed: None for another one every time.
+    seed: None for a different one every time.
 
-    Raises ValueError (F341) for a seed that is not a whole number of 0 or more.
+    Raises ValueError (F341) for a negative seed or one that isn't an integer.
     """
     if seed is not None:
         require_count("seed", seed, 0)
@@ -121,7 +116,7 @@ def seeds_of_texts(seed: int | None, n: int) -> list[Seed]:
 
 
 class Draws:
-    """Random numbers for texts that are written side by side, by the seeds of each."""
+    """Random numbers for texts written side by side, from the seed of each."""
 
     def __init__(self, seeds: Sequence[Seed]) -> None:
         self.generators = [np.random.default_rng(seed) for seed in seeds]

@@ -1,7 +1,7 @@
 """Characters as numbers and back.
 
-Key 0 is every unknown character. The marks before and behind a text have keys of their own, and
-padding has none: it is never predicted, and nothing reads it before something that is.
+Key 0 stands for all unknown characters. The marks before and after a text have their own keys.
+Padding has none: it is never predicted, and nothing that is predicted comes after it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,15 +16,14 @@ from ..text.batches import TextFeaturiser
 from ..text.hashing import hash_characters
 from ..text.initialise import Vocabulary
 from ..text.padding import padding, take
-from ..text.segments import Segment
-from ..text.units import Ints, Unit, Units
+from ..text.units import Ints, Unit
 from ..text.vocabulary import Column, KeyIndex, Pretrained, count_characters, pack, unpack
 from ..vectors import VectorSource
 from .batch import Piece, TextBatch
 from .options import TextOptions
 
 UNKNOWN = 0  # key of all unknown characters
-START, END = 0x110000, 0x110001  # codes of the marks, behind all of Unicode
+START, END = 0x110000, 0x110001  # codes of the marks, after all of Unicode
 
 
 @dataclass(frozen=True)
@@ -60,15 +59,13 @@ class CharFeaturiser(TextFeaturiser):
         """[C] keys of the characters of a text."""
         return self.chars.look_up(hash_characters(text, normalise_numbers=False))
 
-    def batches(
-        self, texts: Sequence[Units], segments: Sequence[Segment], is_train: bool = False
-    ) -> Iterator[TextBatch]:
-        """Batches of whole texts, the longest ones first. A piece of a batch has at most
-        `batch_characters` characters with padding (or is of one text)."""
-        if not segments:
+    def batches(self, texts: Sequence[str]) -> Iterator[TextBatch]:
+        """Batches of whole texts, longest first. A piece of a batch has at most `batch_characters`
+        characters with padding, or is of one text."""
+        if not texts:
             return
         start, end = self.marks
-        parts = [self.keys(texts[segment.text].text) for segment in segments]
+        parts = [self.keys(text) for text in texts]
         keys = np.concatenate([each for part in parts for each in ([start], part, [end])])
         n_units = np.array([len(part) for part in parts], dtype=np.int64)
         starts = np.cumsum(n_units + 2) - n_units - 2
@@ -77,11 +74,11 @@ class CharFeaturiser(TextFeaturiser):
             longest = min(int(n_units[order[0]]) + 1, self.options.piece_length)
             n_rows = max(1, self.options.batch_characters // longest)
             rows, order = order[:n_rows], order[n_rows:]
-            yield TextBatch(tuple(segments[row] for row in rows), n_units[rows], starts[rows], keys)
+            yield TextBatch(n_units[rows], starts[rows], keys)
 
     def pieces(self, batch: TextBatch) -> Iterator[Piece]:
-        """Pieces of at most `piece_length` characters. Texts that have ended are in no further
-        piece, so that row b is of text b in all of them."""
+        """Pieces of at most `piece_length` characters. A text leaves when it ends, so that row b is
+        always of text b."""
         length = self.options.piece_length
         for start in range(0, int(batch.n_units[0]) + 1, length):
             counts = np.minimum(batch.n_units + 1 - start, length)
@@ -102,10 +99,9 @@ class CharFeaturiser(TextFeaturiser):
 def build_vocabulary(
     options: TextOptions, texts: Sequence[str], char_vectors: VectorSource | None = None
 ) -> Vocabulary:
-    """Take stock of the training texts.
+    """Build the featuriser and the table of its network from training texts.
 
-    A character that is in the vectors alone stays unknown: the network has no reason ever to
-    predict it.
+    A character that only the vectors have stays unknown: the network would never predict it.
     """
     counts = count_characters(texts)
     for mark in (START, END):

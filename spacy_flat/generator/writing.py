@@ -1,4 +1,4 @@
-"""Writing texts side by side, a character of each at a time, with the state kept in between.
+"""Writing texts side by side, a character of each at a time.
 
 Shapes: N texts, K keys.
 """
@@ -24,11 +24,11 @@ Strings = NDArray[np.object_]
 
 
 class Continuation:
-    """N texts that begin alike, what the network remembers of them, and what it expects next.
+    """N texts with the same beginning.
 
-    scores: [N, K] logits of each key to be the next one.
+    scores: [N, K] logits of each key to come next.
     state: of the network.
-    seen: [N, K] the keys that the texts have so far.
+    seen: [N, K] the keys in the texts so far.
     """
 
     scores: Floats
@@ -51,12 +51,12 @@ class Continuation:
         self.seen[:, keys[1:]] = True
 
     def read(self, keys: Ints) -> None:
-        """[N] keys: the next character of each text."""
+        """Append keys [N]."""
         self.seen[np.arange(len(keys)), keys] = True
         self._read(keys[:, None])
 
     def keep(self, rows: Mask) -> None:
-        """Go on with some of the texts only."""
+        """Drop the other texts."""
         if rows.all():
             return
         self.scores, self.seen = self.scores[rows], self.seen[rows]
@@ -71,7 +71,7 @@ class Continuation:
 
 
 def side_by_side(seeds: Sequence[Seed]) -> Iterator[Draws]:
-    """The random numbers of texts, as many at a time as are written at once."""
+    """The random numbers of at most `TEXTS_AT_ONCE` texts at a time."""
     for start in range(0, len(seeds), TEXTS_AT_ONCE):
         yield Draws(seeds[start : start + TEXTS_AT_ONCE])
 
@@ -79,7 +79,7 @@ def side_by_side(seeds: Sequence[Seed]) -> Iterator[Draws]:
 def write(
     model: CharLMModel, prompt: str, max_length: int, sampling: Sampling, draws: Draws
 ) -> Iterator[Strings]:
-    """[N] the next character of each text behind the prompt, "" where it has ended, until all have
+    """[N] the next character of each text after the prompt, "" if it has ended, until all have
     ended or have `max_length` characters."""
     featuriser: CharFeaturiser = model.attrs["featuriser"]
     start, end = featuriser.marks

