@@ -1,4 +1,1 @@
-"""Annotating more texts than one process can: shards of the input, and actors that annotate them.
-
-These modules import pyarrow, and `run` imports Ray. They are imported where a command runs.
-"""
+"""Annotation of large corpora in shards, in this process or with Ray. Imports pyarrow."""

@@ -1,4 +1,4 @@
-"""A pipeline that annotates one shard after the other, in this process or an actor's."""
+"""A pipeline that annotates shards, in this process or in an actor."""
 
 from __future__ import annotations
 
@@ -23,11 +23,10 @@ MAX_ROWS = 1000  # of a batch
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a shard.
+    """The result for a shard.
 
-    rows: how many were written. failed: how many were not. unread: why the file could not be read.
-    unwritten: why the output could not be written. Either is "" where all is well. given_up:
-    whether it was not tried again, since processes died of it.
+    rows, failed: numbers of rows. unread, unwritten: why reading or writing failed, or "".
+    given_up: whether too many processes have died of it.
     """
 
     name: str
@@ -39,30 +38,24 @@ class Outcome:
 
 
 class UnreadError(Exception):
-    """A file can't be read."""
+    """An input file can't be read."""
 
 
 class Annotator:
-    """Annotates shards. In Ray, each actor has one, which lives as long as the run."""
+    """Annotates shards."""
 
     def __init__(self, settings: Settings, out: str) -> None:
-        """Load the pipeline.
+        """Load the pipeline. out: address of the output folder.
 
-        out: address of the folder to write to.
-
-        Raises ValueError for an attribute that no component of the pipeline has (F468), for a GPU
-        that can't be used (F135), and for code that can't be imported (F487); otherwise as
-        `spacy.load`.
+        Raises ValueError for an unknown attribute (F468), a GPU that can't be used (F135), and code
+        that can't be imported (F487); otherwise as `spacy.load`.
         """
         self.settings = settings
         self.folder = Folder(out)
         self.nlp = load_pipeline(settings)
 
     def annotate(self, shard: Shard) -> Outcome:
-        """Annotate and write a shard.
-
-        What its texts add to the vocabulary is forgotten at its end, so that memory stays level.
-        """
+        """Annotate and write a shard, in a memory zone of its own."""
         try:
             attempt = Attempt.begin(self.folder, shard.name)
             if attempt is None:
@@ -71,7 +64,7 @@ class Annotator:
                 with self.nlp.memory_zone():
                     outcome = self.write(shard, attempt)
             except (Exception, KeyboardInterrupt):
-                attempt.end()  # since the process did not die of it
+                attempt.end()  # the process did not die of it
                 raise
             attempt.end()
             return outcome
@@ -98,7 +91,7 @@ class Annotator:
                             raise doc
                         output.add(row.id, doc)
                         done += 1
-                    except Exception as error:  # whatever a component or a value of it may raise
+                    except Exception as error:  # components may raise anything
                         reason = f"{type(error).__name__}: {error}"
                         failures.append(Failure(row.id, shard.file.name, row.line, reason))
                 output.flush()
@@ -107,7 +100,7 @@ class Annotator:
 
 
 def load_pipeline(settings: Settings) -> Language:
-    """The pipeline, on the GPU where that is asked for. Errors as in `Annotator`."""
+    """Errors as in `Annotator`."""
     from spacy.cli._util import import_code
     from spacy.tokens import Doc
     from spacy.util import raise_error
@@ -117,16 +110,16 @@ def load_pipeline(settings: Settings) -> Language:
 
     if settings.gpu:
         try:
-            require_gpu(0)  # of those that Ray lets the actor see
+            require_gpu(0)  # among those that Ray shows the actor
         except (ValueError, RuntimeError) as error:
             raise ValueError(Errors.F135.format(gpu=0, reason=error)) from error
     for path in settings.code:
         try:
             import_code(Path(path))
-        except SystemExit as error:  # spaCy's way to say so, which would end the actor
+        except SystemExit as error:  # it would end the actor
             raise ValueError(Errors.F487.format(path=path)) from error
     nlp = load_on_device(settings.pipeline, settings.device)
-    nlp.set_error_handler(raise_error)  # another one might pass over rows without a word
+    nlp.set_error_handler(raise_error)  # others may skip rows silently
     for attribute in parse_attributes(settings.attributes):
         if not Doc.has_extension(attribute.name):
             raise ValueError(Errors.F468.format(name=attribute.name, pipeline=settings.pipeline))
@@ -134,7 +127,7 @@ def load_pipeline(settings: Settings) -> Language:
 
 
 def readable(rows: Iterable[Row | Failure]) -> Iterator[Row | Failure]:
-    """Raise UnreadError where reading fails, whatever the libraries of the formats raise."""
+    """Raises UnreadError for any error of the formats' libraries."""
     try:
         yield from rows
     except Exception as error:
@@ -142,7 +135,7 @@ def readable(rows: Iterable[Row | Failure]) -> Iterator[Row | Failure]:
 
 
 def require_unchanged(file: File) -> None:
-    """Raises UnreadError (F486) for a file that is not what was cut into shards."""
+    """Raises UnreadError (F486) for a file that has changed since it was cut into shards."""
     try:
         fs, path = file.open()
         info = fs.get_file_info(path)
@@ -155,8 +148,7 @@ def require_unchanged(file: File) -> None:
 def valid(
     rows: Iterable[Row | Failure], failures: list[Failure], deadly: frozenset[str], name: str
 ) -> Iterator[Row]:
-    """The rows; what could not be read as one is added to the failures, and so is a row on which
-    processes died. name: of the file."""
+    """The rows. Unreadable rows, and those that killed processes, are added to the failures."""
     for row in rows:
         if isinstance(row, Failure):
             failures.append(row)
@@ -167,8 +159,7 @@ def valid(
 
 
 def cut_batches(rows: Iterable[Row], size: int, most: int = MAX_ROWS) -> Iterator[list[Row]]:
-    """Rows that are annotated at once: so many characters, or a single row of more, and so many
-    rows at most."""
+    """Batches of at most so many rows and characters, or of one longer row."""
     batch: list[Row] = []
     characters = 0
     for row in rows:
@@ -182,12 +173,12 @@ def cut_batches(rows: Iterable[Row], size: int, most: int = MAX_ROWS) -> Iterato
 
 
 def annotate_batch(nlp: Language, rows: Sequence[Row]) -> list[Doc | Exception]:
-    """The Doc of each row, or why it has none. Where the batch fails, its rows go one by one."""
+    """The Doc or the error of each row. The rows of a failed batch are annotated one by one."""
     try:
         docs: list[Doc | Exception] = list(nlp.pipe([row.content() for row in rows]))
     except Exception:
         docs = []
-    if len(docs) == len(rows):  # a component may have left some out
+    if len(docs) == len(rows):  # a component may omit some
         return docs
     return [annotate_alone(nlp, row) for row in rows]
 
@@ -196,4 +187,4 @@ def annotate_alone(nlp: Language, row: Row) -> Doc | Exception:
     try:
         return nlp(row.content())
     except Exception as error:
-        return error.with_traceback(None)  # which would hold the Doc
+        return error.with_traceback(None)  # it would keep the Doc alive

@@ -1,4 +1,4 @@
-"""Files and folders on this machine, and at any address that pyarrow's filesystems know."""
+"""Local files and folders, and those of pyarrow's filesystems."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ..util.files import locked, move
 
 
 def open_address(address: str) -> tuple[FileSystem, str]:
-    """The filesystem of a path or an address such as s3://bucket/folder, and the path in it.
+    """The filesystem and path of a local path or an address such as s3://bucket/folder.
 
-    Raises ValueError (F477) for an address that pyarrow does not know.
+    Raises ValueError (F477) for an address that pyarrow doesn't know.
     """
     if "://" not in address:
-        # Links stay: what a file holds is told by the name that was given.
+        # Keep links: the given name tells the format.
         return LocalFileSystem(), Path(os.path.abspath(address)).as_posix()
     try:
         fs, path = FileSystem.from_uri(address)
@@ -32,7 +32,7 @@ def open_address(address: str) -> tuple[FileSystem, str]:
 
 
 class Folder:
-    """A folder to write to, on any filesystem. A file in it is whole or not there."""
+    """An output folder on any filesystem. Its files are complete or missing."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -40,7 +40,7 @@ class Folder:
 
     @property
     def absolute(self) -> str:
-        """The address, as other processes know it too."""
+        """The address for other processes."""
         return self.address if "://" in self.address else self.path
 
     @property
@@ -48,7 +48,7 @@ class Folder:
         return isinstance(self.fs, LocalFileSystem)
 
     def names(self, within: str = "") -> list[str]:
-        """The names in the folder, or in a folder within; none where there is no such folder."""
+        """The names in the folder or a subfolder; none if it is missing."""
         selector = FileSelector(posixpath.join(self.path, within), allow_not_found=True)
         return sorted(info.base_name for info in self.fs.get_file_info(selector))
 
@@ -56,13 +56,13 @@ class Folder:
         self.fs.create_dir(posixpath.join(self.path, within), recursive=True)
 
     def delete(self, name: str) -> None:
-        """Delete a file, if there is one."""
+        """Delete a file if it exists."""
         path = posixpath.join(self.path, name)
         if self.fs.get_file_info(path).type != FileType.NotFound:
             self.fs.delete_file(path)
 
     def clear(self, within: str) -> None:
-        """Delete the files of a folder within."""
+        """Delete the files of a subfolder."""
         for name in self.names(within):
             self.delete(posixpath.join(within, name))
 
@@ -71,17 +71,16 @@ class Folder:
             return bytes(file.read())
 
     def locked(self) -> AbstractContextManager[None]:
-        """As `files.locked`. A folder at an address such as s3://bucket/folder can't be locked."""
+        """As `files.locked`. Remote folders can't be locked."""
         return locked(Path(self.path)) if self.is_local else nullcontext()
 
     @contextmanager
     def replacing(self, name: str, sync: bool = True) -> Iterator[NativeFile]:
-        """A file to write to, which gets its name where nothing is raised.
+        """A file to write to, renamed to its name unless something is raised.
 
-        sync: wait until it is on the disk, so that it survives a power cut.
+        sync: wait until it is on the disk.
 
-        Until then its name begins with a dot. It is one of its own, since a shard may be written
-        twice at once, where a node was taken for lost.
+        The temporary name starts with a dot and is unique: Ray may write a shard twice at once.
         """
         folder, base = posixpath.split(name)
         temporary = posixpath.join(self.path, folder, f".{base}.{uuid.uuid4().hex}")
@@ -100,11 +99,8 @@ class Folder:
 
 
 def walk(fs: FileSystem, path: str) -> list[FileInfo]:
-    """A file, or the files in a folder and the folders within, by path.
-
-    Those whose names begin with a dot or an underscore are left out, as is usual: other programs
-    keep notes in them.
-    """
+    """A file, or the files in a folder and its subfolders, except names with a leading dot or
+    underscore."""
     info = fs.get_file_info(path)
     if info.type != FileType.Directory:
         return [info] if info.type == FileType.File else []

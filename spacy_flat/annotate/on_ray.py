@@ -1,4 +1,4 @@
-"""Ray's actors, which annotate shards on this machine or on a cluster."""
+"""Ray's actors that annotate shards on this machine or a cluster."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
-# Ray reads these where it is imported: it reports its use to nobody, and its own messages stay out
-# of ours.
+# Ray reads these on import: no usage reports, no messages of its own.
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
-os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")  # 60 are too few on a busy machine
+os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")
 
 import ray
 import ray.data
@@ -32,11 +31,10 @@ OBJECT_STORE = 150 << 20  # bytes; only descriptions of shards go through it
 
 @dataclass(frozen=True)
 class Cluster:
-    """Where a run takes place.
+    """Where to run.
 
-    address: of a cluster to join; "" to start Ray on this machine. actors: how many; 0 for one a
-    CPU, or as many as the GPUs allow. gpus: of each actor, also a part of one. verbose: whether
-    Ray shows its own messages and progress.
+    address: of a cluster; "" starts Ray on this machine. actors: number; 0 for one per CPU, or as
+    many as the GPUs allow. gpus: per actor, may be a fraction. verbose: show Ray's messages.
     """
 
     address: str = ""
@@ -47,9 +45,9 @@ class Cluster:
 
 @contextmanager
 def started(cluster: Cluster) -> Iterator[None]:
-    """Ray on this machine, or a cluster that is joined; its messages are kept back.
+    """Start Ray or join a cluster.
 
-    Raises ConnectionError where the cluster can't be joined (F470) or Ray does not start (F489).
+    Raises ConnectionError if the cluster can't be joined (F470) or Ray doesn't start (F489).
     """
     level = "INFO" if cluster.verbose else "ERROR"
     options: dict[str, Any] = {
@@ -63,7 +61,7 @@ def started(cluster: Cluster) -> Iterator[None]:
         options["include_dashboard"] = False
     try:
         ray.init(cluster.address or "local", **options)
-    except Exception as error:  # Ray raises bare ones too
+    except Exception as error:
         text = Errors.F470 if cluster.address else Errors.F489
         message = text.format(address=cluster.address, reason=error)
         raise ConnectionError(message) from error
@@ -78,7 +76,7 @@ def started(cluster: Cluster) -> Iterator[None]:
 
 
 class ShardActor(Annotator):
-    """An annotator of the shards that Ray hands it."""
+    """An annotator as Ray calls it."""
 
     def __call__(self, record: dict[str, str]) -> dict[str, str]:
         return {"outcome": json.dumps(asdict(self.annotate(Shard.from_json(record["shard"]))))}
@@ -87,10 +85,10 @@ class ShardActor(Annotator):
 def outcomes(
     shards: Sequence[Shard], folder: Folder, settings: Settings, cluster: Cluster
 ) -> Iterator[Outcome]:
-    """Let actors annotate shards, and yield what came of each as soon as it is known.
+    """Annotate shards with actors; yields their results as they come.
 
-    Raises as `started` and `possible_actors` do, and RuntimeError where no actor can load the
-    pipeline (F471).
+    Raises as `started` and `possible_actors`, and RuntimeError (F471) if no actor can load the
+    pipeline.
     """
     with started(cluster):
         records = [{"shard": shard.to_json()} for shard in shards]
@@ -111,16 +109,15 @@ def outcomes(
 
 
 def cause_of(error: Exception) -> str:
-    """What an actor raised where it was made: the end of Ray's report, with a code (F471) where it
-    has none."""
+    """The error of an actor's constructor, with a code (F471) if it has none."""
     message = re.split(r"^[A-Za-z_.]+: ", str(error), flags=re.MULTILINE)[-1].strip()
     return message if re.match(r"\[[EF]\d+\] ", message) else Errors.F471.format(reason=message)
 
 
 def possible_actors(cluster: Cluster) -> int:
-    """One actor a CPU, or as many as there are GPUs for.
+    """One actor per CPU, or as many as the GPUs allow.
 
-    Raises ValueError (F484) where there is no GPU, or less than an actor is to have.
+    Raises ValueError (F484) without GPUs, or with less than an actor needs.
     """
     resources = ray.cluster_resources()
     if not cluster.gpus:

@@ -1,4 +1,4 @@
-"""Rows of the input, rows of the output, and rows that failed."""
+"""Rows of input and output, and failed rows."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ ENTITY = pa.struct(
 class Row:
     """A row of the input.
 
-    id: its own, or its file and line. line: its number in the file, from 1.
-    doc: where the input has a Doc and not only a text.
+    id: given, or made of file and line. line: from 1. doc: if the input has Docs.
     """
 
     id: str
@@ -35,16 +34,13 @@ class Row:
     doc: Doc | None = None
 
     def content(self) -> str | Doc:
-        """What a pipeline annotates. A Doc is copied, since the pipeline may fail half way."""
+        """What to annotate: a copy of a Doc, as the pipeline may fail."""
         return self.text if self.doc is None else self.doc.copy()
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A row that was not annotated.
-
-    id: None where it could not be read. file, line: where it is in the input. reason: why.
-    """
+    """A row that was not annotated. id: None if it was unreadable."""
 
     id: str | None
     file: str
@@ -57,7 +53,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Attribute:
-    """A `doc._` attribute and the type of its column."""
+    """A `doc._` attribute with the type of its column."""
 
     name: str
     type: str
@@ -78,9 +74,7 @@ class Attribute:
         return cls(name, type or "text")
 
     def value(self, doc: Doc) -> Any:
-        """Its value for a column.
-
-        In a column of text, text is as it is, and anything else is JSON.
+        """The value for the column. Columns of text hold other values as JSON.
 
         Raises ValueError (F478) for a value that the column can't hold.
         """
@@ -100,7 +94,7 @@ class Attribute:
 
 
 def parse_attributes(texts: Sequence[str]) -> list[Attribute]:
-    """Errors as in `Attribute.parse`, also of two attributes of one name."""
+    """Errors as in `Attribute.parse`, and for repeated names."""
     attributes = {}
     for attribute in map(Attribute.parse, texts):
         if attribute.name in attributes:
@@ -110,7 +104,7 @@ def parse_attributes(texts: Sequence[str]) -> list[Attribute]:
 
 
 def schema_of(attributes: Sequence[Attribute]) -> pa.Schema:
-    """The columns of the output. They depend on no row, so that all shards have the same."""
+    """The columns of all shards."""
     return pa.schema(
         [
             ("id", pa.string()),
@@ -123,10 +117,7 @@ def schema_of(attributes: Sequence[Attribute]) -> pa.Schema:
 
 
 def record_of(id: str, doc: Doc, attributes: Sequence[Attribute]) -> dict[str, Any]:
-    """A row of the output. Offsets of entities count characters of the text.
-
-    Raises ValueError (F478) for an attribute that its column can't hold.
-    """
+    """A row of the output, with character offsets. Raises ValueError (F478) as `value`."""
     return {
         "id": id,
         "text": doc.text,

@@ -1,4 +1,4 @@
-"""A run: the shards of the input, annotated in this process or by a pool of Ray's actors."""
+"""A run over the input, in this process or with Ray."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ READERS = 4  # of files that are cut into shards
 
 @dataclass(frozen=True)
 class Summary:
-    """What came of a run.
+    """The result of a run.
 
-    rows, failed: of this run. shards: of all runs with this folder. unread: files that can't be
-    read (further), and why. unfinished: names of the shards that are still to be done.
-    has_failures: whether rows failed in this run or one before.
+    rows, failed: in this run. shards: in all runs with this folder. unread: files that can't be
+    read to their end, and why. unfinished: names of shards that are left. has_failures: of this run
+    or an earlier one.
     """
 
     rows: int
@@ -50,15 +50,15 @@ def run(
     shard_rows: int = 0,
     watch: Watch = lambda done, total: None,
 ) -> Summary:
-    """Annotate files, or go on where an earlier run of the same was stopped.
+    """Annotate files, or resume an earlier run.
 
-    inputs: addresses of files and folders. out: address of the folder to write to. cluster: of
-    Ray, or None to annotate in this process. shard_rows: rows of a shard; 0 for those of the
-    earlier run, or 2,000. watch: is told how many rows are done, and of how many, after each shard.
+    inputs: addresses of files and folders. out: address of the output folder. cluster: of Ray; None
+    for this process. shard_rows: 0 for those of the earlier run, or 2,000. watch: called after each
+    shard with the numbers of rows done and of all rows.
 
-    Raises as `parse_attributes`, `find_files`, `Plan.load`, `Plan.check`, `Settings.identity`,
-    `Folder.locked`, `Annotator` and `on_ray.outcomes` do, and OSError where the output can't be
-    written (F480).
+    Raises OSError (F480) if the output can't be written; otherwise as `parse_attributes`,
+    `find_files`, `Plan.load`, `Plan.check`, `Settings.identity`, `Folder.locked`, `Annotator` and
+    `on_ray.outcomes`.
     """
     parse_attributes(settings.attributes)
     folder = Folder(out)
@@ -66,17 +66,17 @@ def run(
     identity = settings.identity()
     if shard_rows:
         identity["shard_rows"] = shard_rows
-    Plan.load(folder)  # a folder of something else stays as it is, without a lock
+    Plan.load(folder)  # leave a folder with other content alone, without a lock
     with folder.locked():
         plan = Plan.load(folder)
         if plan is not None and plan.finished(folder):
             plan.check(identity, files, folder)
-        else:  # also after a run that could not begin
+        else:
             folder.clear(FAILED)
             rows = shard_rows or SHARD_ROWS
             before, plan = plan, make_plan(files, rows, settings, {**identity, "shard_rows": rows})
             if plan != before:
-                folder.clear(ATTEMPTS)  # at other rows
+                folder.clear(ATTEMPTS)  # of other rows
             try:
                 plan.save(folder)
             except OSError as error:
@@ -88,7 +88,7 @@ def run(
 def make_plan(
     files: Sequence[File], rows: int, settings: Settings, identity: dict[str, Any]
 ) -> Plan:
-    """Cut files into shards, some at once. Each is read once for this, of Parquet its end."""
+    """Cut files into shards, reading several at once."""
 
     def cut_file(number: int) -> tuple[list[Shard], str]:
         return cut(files[number], number, rows, settings)
@@ -103,7 +103,7 @@ def make_plan(
 def annotate(
     plan: Plan, folder: Folder, settings: Settings, cluster: Cluster | None, watch: Watch
 ) -> Summary:
-    """Annotate those shards that are not finished."""
+    """Annotate unfinished shards."""
     prepare(folder, keep_attempts=cluster is None)
     write_unread(plan, folder)
     finished = plan.finished(folder)
@@ -131,7 +131,7 @@ def annotate(
 
 
 def write_unread(plan: Plan, folder: Folder) -> None:
-    """Write a failure for each file that can't be read (further)."""
+    """Write a failure for each file that can't be read to its end."""
     for number, reason in plan.unread.items():
         file = plan.files[number]
         line = 1 + sum(shard.rows for shard in plan.shards if shard.file == file)
@@ -141,7 +141,7 @@ def write_unread(plan: Plan, folder: Folder) -> None:
 def outcomes(
     shards: Sequence[Shard], folder: Folder, settings: Settings, cluster: Cluster | None
 ) -> Iterator[Outcome]:
-    """Annotate shards, and yield what came of each as soon as it is known."""
+    """Annotate shards; yields their results."""
     if not shards:
         return
     if cluster is None:

@@ -1,4 +1,4 @@
-"""What a run is asked for, and how a later run knows that it is asked for the same."""
+"""The settings of a run."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ Format = Literal["parquet", "spacy"]
 
 @dataclass(frozen=True)
 class Settings:
-    """What an actor needs to know.
+    """The settings of actors.
 
-    pipeline: name of a package, or path of a folder, absolute since actors have another place.
-    code: Python files with registered functions of the pipeline.
+    pipeline: name of a package, or absolute path of a folder.
+    code: Python files with registered functions.
     text, id: keys or columns of the input.
     attributes: "NAME" or "NAME:TYPE" of the `doc._` attributes to write.
-    format: of what is written.
-    batch_size: characters that are annotated at once.
-    gpu: whether spaCy is to compute on a GPU.
-    device: what the pipeline's networks are to compute on; "" for what its config says.
+    format: of the output.
+    batch_size: in characters.
+    gpu: run spaCy on a GPU.
+    device: of the pipeline's networks; "" for their config's.
     """
 
     pipeline: str
@@ -38,10 +38,7 @@ class Settings:
     device: str = ""
 
     def identity(self) -> dict[str, object]:
-        """What the content of the output depends on.
-
-        Raises ValueError (F467) where the pipeline is not found.
-        """
+        """What the output depends on. Raises ValueError (F467) if the pipeline isn't found."""
         return {
             "pipeline": digest(files_within(find_pipeline(self.pipeline))),
             "code": digest(map(Path, self.code)),
@@ -53,10 +50,7 @@ class Settings:
 
 
 def find_pipeline(name: str) -> Path:
-    """The folder of a pipeline: that of an installed package, or the path of a folder.
-
-    Raises ValueError (F467) where there is neither.
-    """
+    """The folder of a pipeline. Raises ValueError (F467) unless it is a package or a folder."""
     from spacy.util import get_package_path, is_package
 
     if is_package(name):
@@ -67,14 +61,14 @@ def find_pipeline(name: str) -> Path:
 
 
 def files_within(folder: Path) -> list[Path]:
-    """The files of a pipeline, in order. What Python caches beside a package is left out."""
+    """The sorted files of a pipeline, without Python's caches."""
     return sorted(
         path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts
     )
 
 
 def digest(paths: Iterable[Path]) -> str:
-    """SHA-256 of the names and contents of files."""
+    """SHA-256 of names and contents."""
     content = hashlib.sha256()
     for path in paths:
         content.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())

@@ -1,4 +1,4 @@
-"""The output: a file of each shard, and the manifest by which a run goes on."""
+"""The output: a file per shard, and the manifest for resuming."""
 
 from __future__ import annotations
 
@@ -26,21 +26,14 @@ if TYPE_CHECKING:
 
 MANIFEST = "manifest.json"
 ROWS, FAILED, ATTEMPTS = "rows", "failed", "attempts"
-# At a shard of which processes die; two more for each row that is found deadly, up to so many.
+# Attempts at a shard that kills processes, and rows that add two attempts each.
 MAX_ATTEMPTS, MAX_DEADLY = 10, 100
 SUFFIXES: dict[Format, str] = {"parquet": ".parquet", "spacy": ".spacy"}
 
 
-# The manifest
-
-
 @dataclass(frozen=True)
 class Plan:
-    """What a run reads.
-
-    identity: of the settings. files: of the input. shards: of all files. unread: why files can't
-    be read (further), by number.
-    """
+    """The input of a run. unread: why files can't be read to their end, by number."""
 
     identity: dict[str, Any]
     files: list[File]
@@ -53,11 +46,8 @@ class Plan:
             "settings": self.identity,
             "files": [asdict(file) for file in self.files],
             "shards": [
-                [
-                    *(shard.name, numbers[shard.file], shard.offset, shard.first),
-                    *(shard.rows, shard.empty),
-                ]
-                for shard in self.shards
+                [each.name, numbers[each.file], each.offset, each.first, each.rows, each.empty]
+                for each in self.shards
             ],
             "unread": self.unread,
         }
@@ -67,9 +57,9 @@ class Plan:
 
     @classmethod
     def load(cls, folder: Folder) -> Plan | None:
-        """The plan of the run whose output a folder holds, None where it is empty or missing.
+        """The plan of the run in a folder; None if it is empty or missing.
 
-        Raises ValueError (F395) for a folder that holds something else.
+        Raises ValueError (F395) for a folder with other content.
         """
         names = folder.names()
         if MANIFEST not in names:
@@ -89,7 +79,7 @@ class Plan:
     def check(self, identity: dict[str, Any], files: Sequence[File], folder: Folder) -> None:
         """Raise ValueError (F447) if settings or files have changed."""
         for name, value in identity.items():
-            if self.identity.get(name, value) != value:  # older runs have fewer
+            if self.identity.get(name, value) != value:
                 raise ValueError(Errors.F447.format(path=folder.address, name=name))
         before, now = ({file.path: file for file in each} for each in (self.files, files))
         changed = [path for path in {**before, **now} if before.get(path) != now.get(path)]
@@ -97,7 +87,7 @@ class Plan:
             raise ValueError(Errors.F447.format(path=folder.address, name=listed(changed)))
 
     def finished(self, folder: Folder) -> set[str]:
-        """Names of the shards whose file is there."""
+        """Names of the finished shards."""
         suffix = SUFFIXES[self.identity["format"]]
         return {name.removesuffix(suffix) for name in folder.names(ROWS) if name.endswith(suffix)}
 
@@ -107,21 +97,15 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + " …" * (len(names) > 3)
 
 
-# A shard
-
-
 def prepare(folder: Folder, keep_attempts: bool = False) -> None:
-    """Make the folders within.
-
-    keep_attempts: of an earlier run, which may have died of a row in this very process.
-    """
+    """Make the subfolders. keep_attempts: of an earlier run, which a row may have killed."""
     for within in (ROWS, FAILED, ATTEMPTS):
         folder.make(within)
     tidy(folder, keep_attempts)
 
 
 def tidy(folder: Folder, keep_attempts: bool = False) -> None:
-    """Delete what processes that died have left half done."""
+    """Delete unfinished files of killed processes."""
     for within in (ROWS, FAILED, ATTEMPTS):
         for name in folder.names(within):
             if name.startswith(".") or (within == ATTEMPTS and not keep_attempts):
@@ -130,12 +114,12 @@ def tidy(folder: Folder, keep_attempts: bool = False) -> None:
 
 @dataclass(frozen=True)
 class Attempt:
-    """An attempt at a shard, of which a file is there until it is finished.
+    """An attempt at a shard, with a file until it is finished.
 
-    Ray gives a shard to another process, for ever, where one dies. So after the first time rows
-    are annotated one by one and noted before, and one that was noted twice is not tried again.
+    If a process dies, Ray gives its shard to another, for ever. So later attempts note each row
+    before they annotate it, and skip rows that were noted twice.
 
-    number: from 0. deadly: lines of the rows on which processes died.
+    number: from 0. deadly: lines of the rows that killed processes.
     """
 
     folder: Folder
@@ -145,7 +129,7 @@ class Attempt:
 
     @classmethod
     def begin(cls, folder: Folder, name: str) -> Attempt | None:
-        """A new attempt at a shard, None where there were too many."""
+        """A new attempt, None after too many."""
         before = [each for each in folder.names(ATTEMPTS) if each.startswith(f"{name}.")]
         lines = Counter(folder.read(f"{ATTEMPTS}/{each}").decode() for each in before)
         deadly = frozenset(line for line, count in lines.items() if line and count > 1)
@@ -156,19 +140,18 @@ class Attempt:
         return attempt
 
     def note(self, line: str) -> None:
-        """Note the line that is annotated now."""
-        # Written for each row. It must survive the process, but not the machine.
+        """Note the line that is annotated next. The note must survive the process only."""
         with self.folder.replacing(f"{ATTEMPTS}/{self.name}.{self.number}", sync=False) as file:
             file.write(line.encode())
 
     def end(self) -> None:
-        """Forget this attempt and those before."""
+        """Delete the notes of all attempts."""
         for number in range(self.number + 1):
             self.folder.delete(f"{ATTEMPTS}/{self.name}.{number}")
 
 
 class ParquetShard:
-    """Docs that are written as rows of a Parquet file."""
+    """Writes Docs as rows of a Parquet file."""
 
     def __init__(self, file: NativeFile, settings: Settings) -> None:
         self.attributes = parse_attributes(settings.attributes)
@@ -178,14 +161,14 @@ class ParquetShard:
         self.records: list[dict[str, Any]] = []
 
     def add(self, id: str, doc: Doc) -> None:
-        """Raises ValueError (F478) for an attribute that its column can't hold, and whatever
-        pyarrow raises for categories that are no names with numbers."""
+        """Raises ValueError (F478) for an attribute that its column can't hold, and pyarrow's
+        errors for bad categories."""
         record = record_of(id, doc, self.attributes)
-        pa.array([record], self.record)  # now, while it is known whose it is
+        pa.array([record], self.record)  # raises errors of this row
         self.records.append(record)
 
     def flush(self) -> None:
-        """Write what was added as a row group."""
+        """Write the added rows as a row group."""
         if self.records:
             self.writer.write_table(pa.Table.from_pylist(self.records, self.schema))
             self.records.clear()
@@ -195,7 +178,7 @@ class ParquetShard:
 
 
 class DocsShard:
-    """Docs that are written as a .spacy file, with their ids in `doc.user_data["id"]`."""
+    """Writes Docs as a .spacy file, with their ids in `doc.user_data["id"]`."""
 
     def __init__(self, file: NativeFile, settings: Settings) -> None:
         from spacy.tokens import DocBin
@@ -205,14 +188,13 @@ class DocsShard:
         self.docs = DocBin(store_user_data=True)
 
     def add(self, id: str, doc: Doc) -> None:
-        """Raises what msgpack raises for user data and categories that can't be written: before
-        they are added, since the DocBin would be damaged."""
+        """Raises msgpack's errors before they can damage the DocBin."""
         doc.user_data["id"] = id
         srsly.msgpack_dumps([doc.user_data, doc.cats])
         self.docs.add(doc)
 
     def flush(self) -> None:
-        """Nothing: a DocBin is written whole."""
+        """A DocBin is written at once."""
 
     def close(self) -> None:
         self.file.write(self.docs.to_bytes())
@@ -222,8 +204,7 @@ class DocsShard:
 def writing(
     folder: Folder, name: str, failures: Sequence[Failure], settings: Settings
 ) -> Iterator[ParquetShard | DocsShard]:
-    """A shard to add Docs to. It is there, and by this finished, where nothing is raised, and so
-    are the failures that there are by then."""
+    """A shard to add Docs to; it and its failures are finished unless something is raised."""
     with folder.replacing(f"{ROWS}/{name}{SUFFIXES[settings.format]}") as file:
         shard = (ParquetShard if settings.format == "parquet" else DocsShard)(file, settings)
         try:
@@ -234,7 +215,7 @@ def writing(
 
 
 def write_failures(folder: Folder, name: str, failures: Sequence[Failure]) -> None:
-    """Write rows that failed as JSON lines. Where none did, those of an earlier attempt go."""
+    """Write failed rows as JSON lines, replacing those of an earlier attempt."""
     path = f"{FAILED}/{name}.jsonl"
     if not failures:
         folder.delete(path)

@@ -1,4 +1,4 @@
-"""Files of the input: which there are, how they are cut into shards, and the rows of a shard."""
+"""Input files, their shards, and their rows."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ CHUNK_ROWS = 4096  # of Parquet
 class File:
     """A file of the input.
 
-    address: as it was given, of the file or of a folder that holds it. path: in its filesystem.
-    name: short, and of no other file. size: in bytes. modified: nanoseconds since 1970.
+    address: as given, of the file or its folder. path: in its filesystem. name: short and unique.
+    size: bytes. modified: nanoseconds since 1970.
     """
 
     address: str
@@ -63,8 +63,8 @@ class File:
 class Shard:
     """Rows of a file that are annotated and written together.
 
-    name: of the output. offset: of the first row, in bytes of the (unpacked) file of lines.
-    first: number of rows before it. rows: how many lines, records or Docs. empty: lines of them.
+    name: of the output. offset: of the first row, in bytes of an unpacked file of lines. first:
+    number of rows before. rows: lines, records or Docs. empty: number of empty lines.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Shard:
 
     @property
     def filled(self) -> int:
-        """How many rows are not empty lines."""
+        """Rows without empty lines."""
         return self.rows - self.empty
 
     def to_json(self) -> str:
@@ -88,15 +88,12 @@ class Shard:
         return cls(**{**fields, "file": File(**fields["file"])})
 
 
-# Which files there are
-
-
 def find_files(inputs: Sequence[str]) -> list[File]:
-    """The files at addresses of files and folders, each once. Warns (W460) of those in folders
-    that are of no known kind, and leaves them out.
+    """The files at addresses of files and folders, each once. Warns (W460) of files of unknown
+    formats in folders.
 
-    Raises FileNotFoundError (F001) where nothing is at an address, and ValueError for a file of
-    no known kind (F462), an unknown address (F477), and where there is no file at all (F466).
+    Raises FileNotFoundError (F001) for a missing address, and ValueError for a file of unknown
+    format (F462), an unknown address (F477), and without any file (F466).
     """
     found: dict[tuple[str, str], File] = {}
     unknown = []
@@ -125,7 +122,7 @@ def find_files(inputs: Sequence[str]) -> list[File]:
 
 
 def with_names_of_their_own(files: Sequence[File]) -> list[File]:
-    """Name by their whole path those files whose short name others have too."""
+    """Files with the same short name are named by their path."""
     count = Counter(file.name for file in files)
     return [
         file if count[file.name] == 1 else replace(file, name=file.path.lstrip("/"))
@@ -134,7 +131,7 @@ def with_names_of_their_own(files: Sequence[File]) -> list[File]:
 
 
 def kind_of(path: str) -> Kind | None:
-    """What a file holds, by its name; None where the name does not say so."""
+    """The format of a file by its name, if it is known."""
     stem, suffix = posixpath.splitext(path.lower())
     if suffix not in PACKED:
         return KINDS.get(suffix)
@@ -142,19 +139,13 @@ def kind_of(path: str) -> Kind | None:
     return kind if kind in ("json", "text") else None
 
 
-# Shards
-
-
 def cut(file: File, number: int, rows: int, settings: Settings) -> tuple[list[Shard], str]:
-    """The shards of so many rows of a file, and why it can't be read further, "" where it can.
-
-    number: of the file, which with the number of the shard makes the shard's name.
-    """
+    """The shards of so many rows of a file, and why it can't be read to its end, or ""."""
     shards: list[Shard] = []
     try:
         for place in CUTS[kind_of(file.path) or "text"](file, rows, settings):
             shards.append(Shard(f"{number:05d}-{len(shards):05d}", file, *place))
-    except Exception as error:  # whatever pyarrow, msgpack and zlib raise on a damaged file
+    except Exception as error:  # of pyarrow, msgpack, zlib
         return shards, str(error)
     return shards, ""
 
@@ -163,7 +154,7 @@ Cut = tuple[int, int, int, int]  # offset, first, rows and empty lines of a shar
 
 
 def cut_lines(file: File, rows: int, settings: Settings) -> Iterator[Cut]:
-    """So many lines each. Where reading fails, the lines before that are a shard too."""
+    """Shards of lines, up to where reading fails."""
     offset = end = first = count = empty = 0
     failure: Exception | None = None
     try:
@@ -183,10 +174,7 @@ def cut_lines(file: File, rows: int, settings: Settings) -> Iterator[Cut]:
 
 
 def cut_parquet(file: File, rows: int, settings: Settings) -> Iterator[Cut]:
-    """So many rows each.
-
-    Raises ValueError (F476) where there is no column of texts.
-    """
+    """Shards of rows. Raises ValueError (F476) without a column of texts."""
     with open_parquet(file) as table:
         columns = table.schema_arrow.names
         if settings.text not in columns:
@@ -197,7 +185,7 @@ def cut_parquet(file: File, rows: int, settings: Settings) -> Iterator[Cut]:
 
 
 def cut_docs(file: File, rows: int, settings: Settings) -> Iterator[Cut]:
-    """All Docs: the file is read whole anyway."""
+    """One shard, as the file is read at once."""
     yield 0, 0, len(open_docs(file)), 0
 
 
@@ -209,13 +197,10 @@ CUTS: dict[Kind, Callable[[File, int, Settings], Iterator[Cut]]] = {
 }
 
 
-# Rows
-
-
 def read_rows(shard: Shard, settings: Settings, vocab: Vocab) -> Iterator[Row | Failure]:
-    """The rows of a shard, and those of which no row can be made. Empty lines are no rows.
+    """The rows and unreadable rows of a shard, without empty lines.
 
-    Raises OSError or ValueError where the file can't be read.
+    Raises OSError or ValueError if the file can't be read.
     """
     kind = kind_of(shard.file.path)
     if kind == "docs":
@@ -232,9 +217,9 @@ def read_rows(shard: Shard, settings: Settings, vocab: Vocab) -> Iterator[Row | 
 
 
 def row_of(record: Mapping[str, Any], line: int, shard: Shard, settings: Settings) -> Row:
-    """A row from its text and id. Without an id of its own, it has the file's name and the line.
+    """A row; the default id is made of file and line.
 
-    Raises ValueError for what is no text (F474) and for text that is no Unicode (F475).
+    Raises ValueError for a text that isn't a string (F474) or invalid Unicode (F475).
     """
     text, id = record.get(settings.text), record.get(settings.id)
     if not isinstance(text, str):
@@ -248,10 +233,8 @@ def row_of(record: Mapping[str, Any], line: int, shard: Shard, settings: Setting
 
 
 def parse_line(raw: bytes, is_json: bool, settings: Settings) -> Mapping[str, Any]:
-    """The record of a line.
-
-    Raises ValueError for a line that is not UTF-8 (F472) or no JSON object (F473).
-    """
+    """The record of a line. Raises ValueError unless it is UTF-8 (F472) and, if `is_json`, a JSON
+    object (F473)."""
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -268,7 +251,7 @@ def parse_line(raw: bytes, is_json: bool, settings: Settings) -> Mapping[str, An
 
 
 def read_raw(shard: Shard) -> Iterator[tuple[int, bytes]]:
-    """Number and content of the lines of a shard that are not empty."""
+    """Number and content of a shard's non-empty lines."""
     lines = read_lines(shard.file, shard.offset, shard.first)
     for line, raw in enumerate(islice(lines, shard.rows), shard.first + 1):
         if not is_empty(raw):
@@ -276,15 +259,12 @@ def read_raw(shard: Shard) -> Iterator[tuple[int, bytes]]:
 
 
 def is_empty(line: bytes) -> bool:
-    # Files that were joined have marks within.
+    # Concatenated files have marks within.
     return not line.removeprefix(BYTE_ORDER_MARK).strip()
 
 
 def read_lines(file: File, offset: int = 0, first: int = 0) -> Iterator[bytes]:
-    """The lines of a file from the one at an offset on, which comes after so many others.
-
-    A packed file is unpacked from its beginning.
-    """
+    """The lines of a file from an offset on, or, if it is packed, after the first so many."""
     fs, path = file.open()
     packing = PACKED.get(posixpath.splitext(path.lower())[1])
     if packing is not None:
@@ -297,7 +277,7 @@ def read_lines(file: File, offset: int = 0, first: int = 0) -> Iterator[bytes]:
 
 
 def read_parquet(shard: Shard, settings: Settings) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Number and values of the rows of a shard, from those row groups that hold some of them."""
+    """Number and values of a shard's rows, reading only their row groups."""
     end = shard.first + shard.rows
     with open_parquet(shard.file) as table:
         sizes = [table.metadata.row_group(i).num_rows for i in range(table.num_row_groups)]
@@ -317,7 +297,7 @@ def read_parquet(shard: Shard, settings: Settings) -> Iterator[tuple[int, Mappin
 
 
 def read_docs(shard: Shard, vocab: Vocab) -> Iterator[Row]:
-    """The Docs of a .spacy file. Their ids are in `doc.user_data`, as `annotate` writes them."""
+    """The Docs of a .spacy file, with ids from `doc.user_data`, where `annotate` writes them."""
     for line, doc in enumerate(open_docs(shard.file).get_docs(vocab), 1):
         id = doc.user_data.get("id", f"{shard.file.name}:{line}")
         yield Row(str(id), line, doc.text, doc)

@@ -11,11 +11,9 @@ from hypothesis import strategies as st
 from spacy_flat.lexicon import (
     Entry,
     Lexicon,
-    Matches,
     WordList,
     fold_full_width,
     jieba_words,
-    read_words,
 )
 from spacy_flat.lexicon.automaton import PIECE
 
@@ -76,15 +74,6 @@ def test_overlapping_words_in_order_with_offsets():
     ]
 
 
-def test_matches_are_int32_arrays():
-    matches = lexicon_of("重庆").match(["在重庆"])
-    assert isinstance(matches, Matches)
-    assert len(matches) == 1
-    for column in (matches.texts, matches.starts, matches.ends, matches.words):
-        assert column.dtype == np.int32
-        assert column.shape == (1,)
-
-
 @given(words, texts, st.booleans())
 def test_match_equals_the_search_of_all_substrings(given_words, given_texts, fold):
     lexicon = lexicon_of(*given_words, full_width=fold)
@@ -117,9 +106,6 @@ def test_no_match_spans_two_texts():
 @pytest.mark.parametrize("given_texts", [[], [""], ["", ""]])
 def test_nothing_to_search(given_texts):
     assert len(lexicon_of("北京").match(given_texts)) == 0
-
-
-def test_an_empty_lexicon_matches_nothing():
     assert len(Lexicon().match(["北京"])) == 0
 
 
@@ -146,13 +132,6 @@ def test_words_across_the_pieces_of_a_long_text_are_found_once(shift):
     ]
 
 
-def test_longest_words_allowed():
-    word = "长" * PIECE
-    lexicon = lexicon_of(word)
-    for offset in (0, 1, PIECE - 1, PIECE):
-        assert found(lexicon, ["。" * offset + word]) == [(0, offset, offset + PIECE, word)]
-
-
 @pytest.mark.parametrize("length", [17, PIECE])
 def test_added_words_may_be_longer_than_any_before(length: int, tmp_path: Path):
     one, other = "长" * length, "大" * length
@@ -170,45 +149,51 @@ CALLS = ("match", "add", "remove", "declare_types")
 
 
 @pytest.mark.parametrize("call", CALLS)
-@pytest.mark.parametrize("value", ["重庆", None, 3, {"重庆": 1}, "长" * 1000])
-def test_anything_but_a_list_is_refused(call: str, value: object):
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [
+        ("重庆", "F026"),
+        (None, "F026"),
+        ({"重庆": 1}, "F026"),
+        (["上海", 3], "F028"),
+        ([b""], "F028"),
+    ],
+)
+def test_anything_but_lists_of_strings_is_refused(call: str, value: object, code: str):
     lexicon = lexicon_of("重庆")
-    with pytest.raises(TypeError, match=r"F026.* got ('重庆'|None|3|{'重庆': 1}|'长{58}…)\."):
+    with pytest.raises(TypeError, match=code):
         getattr(lexicon, call)(value)
     assert list(lexicon) == ["重庆"]
 
 
-@pytest.mark.parametrize("call", CALLS)
-@pytest.mark.parametrize("value", [None, 3, b"\xe9", ["重庆"]])
-def test_anything_but_strings_is_refused(call: str, value: object):
+WRONG = [
+    *(("F029", lambda each, entry=entry: Lexicon([entry])) for entry in ("重庆", Entry(None))),
+    ("F029", lambda each: Lexicon([Entry("重庆", origin=1)])),
+    ("F038", lambda each: each.add(["上海"], type=None)),
+    ("F038", lambda each: each.add(["上海"], origin=1)),
+    *(("F039", lambda each, path=path: each.update(path)) for path in (3, None, ["重庆"])),
+    *(("F341", lambda each, n=n: Lexicon(min_length=n)) for n in (0, PIECE + 1, "2", True)),
+    *(
+        ("F021", lambda each, n=n: each.add(["上海"], frequency=n))
+        for n in (-2, float("nan"), 1e39, "7", np.array([1, 2]))
+    ),
+    *(("F341", lambda each, n=n: each.frequency_bands(n)) for n in (1, 128, 8.0)),
+    *(("F027", lambda each, n=n: each.word(n)) for n in (-1, 1, 0.0, "重庆")),
+    ("F028", lambda each: each.index(3)),
+    ("read-only", lambda each: each.types.fill(1)),
+]
+
+
+@pytest.mark.parametrize(("code", "call"), WRONG)
+def test_wrong_arguments_change_nothing(code, call):
     lexicon = lexicon_of("重庆")
-    with pytest.raises(TypeError, match=rf"F028.* got .* of type {type(value).__name__}\."):
-        getattr(lexicon, call)(["上海", value])
+    with pytest.raises((TypeError, ValueError, IndexError), match=code):
+        call(lexicon)
     assert list(lexicon) == ["重庆"]
-    with pytest.raises(TypeError, match="F028"):
-        lexicon.index(value)  # type: ignore[arg-type]
-    assert value not in lexicon
-
-
-@pytest.mark.parametrize(
-    "entry",
-    ["重庆", Entry(None), Entry("重庆", type=None), Entry("重庆", origin=1)],  # type: ignore
-)
-def test_entries_that_are_none(entry):
-    with pytest.raises(TypeError, match=r"F029.*Lexicon\(\)\.add"):
-        Lexicon([entry])
 
 
 def test_nothing_matches_a_surrogate():
     assert found(lexicon_of("重庆", "庆?"), ["\ud800重庆\udfff", "重庆"]) == [
-        (0, 1, 3, "重庆"),
-        (1, 0, 2, "重庆"),
-    ]
-
-
-def test_texts_from_any_iterable():
-    lexicon = lexicon_of("重庆")
-    assert found(lexicon, (text for text in ["在重庆", "重庆"])) == [
         (0, 1, 3, "重庆"),
         (1, 0, 2, "重庆"),
     ]
@@ -288,61 +273,11 @@ def test_frequency_bands():
     assert lexicon.frequency_bands(8)[:-1].tolist() == bands.tolist()
 
 
-def test_types_and_origins_that_are_no_strings(tmp_path: Path):
-    (tmp_path / "words.txt").write_text("上海\n", "utf-8")
-    lexicon = lexicon_of("重庆")
-    with pytest.raises(TypeError, match=r"F038.*type is None, but must be a string"):
-        lexicon.add(["上海"], type=None)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"F038.*origin is 1, but must be a string"):
-        lexicon.add(["上海"], origin=1)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"F038.*type is None, but must be a string"):
-        lexicon.update(tmp_path / "words.txt", type=None)  # type: ignore[arg-type]
-    assert list(lexicon) == ["重庆"]
-
-
-@pytest.mark.parametrize("path", [3, None, ["重庆"]])
-def test_update_from_what_is_no_path(path):
-    with pytest.raises(TypeError, match=r"F039.*use add"):
-        lexicon_of("重庆").update(path)
-
-
-@pytest.mark.parametrize("lexicon", [["陈志远"], "words.txt", [Entry("陈志远")], 3])
+@pytest.mark.parametrize("lexicon", [["陈志远"], 3])
 def test_a_component_takes_no_other_lexicon(lexicon):
     ner = spacy.blank("zh").add_pipe("flat_ner")
-    with pytest.raises(TypeError, match=r"F041.*must be a Lexicon"):
+    with pytest.raises(TypeError, match="F041"):
         ner.initialize(list, lexicon=lexicon)
-
-
-def test_columns_cannot_be_written_to():
-    lexicon = lexicon_of("重庆")
-    with pytest.raises(ValueError, match="read-only"):
-        lexicon.types[0] = 1
-
-
-@pytest.mark.parametrize("shortest", [0, -1, PIECE + 1, "2", None, True])
-def test_impossible_lengths(shortest):
-    with pytest.raises(ValueError, match=rf"F341.* = {shortest!r} "):
-        Lexicon(min_length=shortest)
-
-
-@pytest.mark.parametrize("frequency", [-2, float("nan"), float("inf"), 1e39, "7", np.array([1, 2])])
-def test_impossible_frequencies_change_nothing(frequency):
-    lexicon = lexicon_of("重庆")
-    with pytest.raises(ValueError, match=r"F021.*上海"):
-        lexicon.add(["上海"], frequency=frequency)
-    assert list(lexicon) == ["重庆"]
-
-
-@pytest.mark.parametrize("bands", [1, 128, 8.0])
-def test_impossible_bands(bands):
-    with pytest.raises(ValueError, match=f"F341.*{bands}"):
-        lexicon_of("重庆").frequency_bands(bands)
-
-
-@pytest.mark.parametrize("id", [-1, 1, 0.0, "重庆"])
-def test_impossible_ids(id):
-    with pytest.raises(IndexError, match=f"F027.*{id}"):
-        lexicon_of("重庆").word(id)
 
 
 # Changes
@@ -488,12 +423,3 @@ def test_jieba_on_disk_is_compact(jieba: Lexicon, tmp_path: Path):
     loaded = Lexicon.from_disk(tmp_path)
     assert loaded.size == jieba.size
     assert found(loaded, ["在重庆"]) == [(0, 1, 3, "重庆")]
-
-
-def test_a_word_list_beside_jieba(jieba_list: WordList, tmp_path: Path):
-    path = tmp_path / "mine.txt"
-    path.write_text("人和药店\n重庆\n", "utf-8")
-    lexicon = Lexicon(chain(jieba_list.entries[:1000], read_words(path, type="company")))
-    id = lexicon.index("人和药店")
-    assert lexicon.origin_names[lexicon.origins[id]] == "mine.txt"
-    assert lexicon.type_names[lexicon.types[id]] == "company"

@@ -22,8 +22,6 @@ from spacy_flat.lexicon import (
 from spacy_flat.lexicon.readers import jieba_lexicon
 from spacy_flat.lexicon.readers import lexicon as read_lexicon
 
-THUOCL = Path(__file__).parents[3] / "shared" / "data" / "lexicon" / "thuocl"
-
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
@@ -42,13 +40,6 @@ def test_any_prefix_of_word_frequency_type(path: Path):
     assert list(words) == words.entries
     assert len(words) == 4
     assert words.skipped == ()
-
-
-def test_type_and_origin_of_a_file(path: Path):
-    path.write_text("重庆\n药店\t7\tshop\n", "utf-8")
-    words = read_words(str(path), type="place", origin="mine")
-    assert [entry.type for entry in words] == ["place", "shop"]
-    assert {entry.origin for entry in words} == {"mine"}
 
 
 def test_words_with_spaces_and_other_separators(path: Path):
@@ -87,13 +78,6 @@ def test_a_user_dictionary_with_many_spaces_takes_no_longer(path: Path):
     assert time.perf_counter() - start < 1
 
 
-def test_a_tab_in_a_user_dictionary(path: Path):
-    path.write_text("人和药店 10 nt\n云计算 5\n药店\t7\n", "utf-8")
-    with pytest.raises(ValueError, match=r"F036.*line 3: a TAB"):
-        read_words(path)
-    assert read_words(path, skip_bad=True).skipped == (3,)
-
-
 @pytest.mark.parametrize("line", ["iPhone 15", "人和药店 10 nt"])
 def test_a_line_that_may_be_a_word_or_columns(path: Path, line: str):
     path.write_text(f"重庆\n{line}\n", "utf-8")
@@ -123,23 +107,39 @@ def test_lines_are_cut_at_newlines_only(tmp_path_factory: pytest.TempPathFactory
 
 
 BAD_LINES = {
-    "重庆\tmany": "F007.*line 2.*'many'",
-    "重庆\t-1": "F007.*line 2.*'-1'",
-    "重庆\tnan": "F007.*line 2.*'nan'",
-    "重庆\t1e999": "F007.*line 2.*'1e999'",
-    "重庆\t1\tplace\tmore": "F008.*line 2: 4 columns",
-    "\t1": "F006.*line 2",
+    "重庆\tmany": "F007",
+    "重庆\t-1": "F007",
+    "重庆\tnan": "F007",
+    "重庆\t1e999": "F007",
+    "重庆\t1\tplace\tmore": "F008",
+    "\t1": "F006",
 }
 
 
-@pytest.mark.parametrize(("line", "message"), BAD_LINES.items())
-def test_bad_lines_are_named_or_left_out(path: Path, line: str, message: str):
+@pytest.mark.parametrize(("line", "code"), BAD_LINES.items())
+def test_bad_lines_are_named_or_left_out(path: Path, line: str, code: str):
     path.write_text(f"药店\n{line}\n北京\n", "utf-8")
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=rf"{code}.*words\.txt, line 2"):
         read_words(path)
     words = read_words(path, skip_bad=True)
     assert [entry.word for entry in words] == ["药店", "北京"]
     assert words.skipped == (2,)
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "code"),
+    [
+        (read_words, "人和药店 10 nt\n云计算 5\n药店\t7\n", "F036"),
+        (read_thuocl, "字符串\t1\n条例\n\t2\n", "F006"),
+    ],
+)
+def test_bad_lines_of_other_forms(path: Path, read, text: str, code: str):
+    path.write_text(text, "utf-8")
+    with pytest.raises(ValueError, match=f"{code}.*line 3"):
+        read(path)
+    assert read(path, skip_bad=True).skipped == (3,)
+    path.write_text("", "utf-8")
+    assert len(read(path)) == 0
 
 
 @pytest.mark.parametrize("read", [read_words, read_thuocl])
@@ -169,11 +169,6 @@ def test_packed_file_that_is_cut_short(tmp_path: Path, suffix: str, compress):
     path.write_bytes(data[: len(data) // 2])
     with pytest.raises(ValueError, match="F003"):
         read_words(path, skip_bad=True)
-
-
-def test_empty_file(path: Path):
-    path.write_text("", "utf-8")
-    assert len(read_words(path)) == 0
 
 
 def test_jieba_dictionary():
@@ -228,24 +223,8 @@ def test_thuocl_lines_with_odd_frequencies(path: Path):
     assert {entry.type for entry in words} == {"it"}
 
 
-def test_thuocl_line_without_a_word(path: Path):
-    path.write_text("字符串\t1\n\t2\n", "utf-8")
-    with pytest.raises(ValueError, match=r"F006.*line 2"):
-        read_thuocl(path)
-    assert read_thuocl(path, skip_bad=True).skipped == (2,)
-
-
-@pytest.mark.skipif(not THUOCL.is_dir(), reason="THUOCL is not in ../shared/data")
-def test_all_of_thuocl():
-    lists = {path.stem: read_thuocl(path, type=path.stem) for path in sorted(THUOCL.glob("*.txt"))}
-    assert len(lists) == 11
-    assert sum(map(len, lists.values())) > 157_000
-    lexicon = Lexicon(entry for words in lists.values() for entry in words)
-    assert lexicon.type_names[lexicon.types[lexicon.index("北京")]] == "THUOCL_diming"
-
-
 def test_keys_of_vectors_as_words(path: Path):
-    path.write_text("重庆 1 2\n北京 3 4\n上海 5\n", "utf-8")
+    path.write_text("重庆 1 2\n北京 3 nan\n上海 5\n", "utf-8")
     with pytest.raises(ValueError, match="F011"):
         vector_words(path)
     words = vector_words(path, type="place", skip_bad=True)
@@ -253,22 +232,16 @@ def test_keys_of_vectors_as_words(path: Path):
     assert words.skipped == (3,)
 
 
-def test_vectors_are_not_looked_at_for_their_words(path: Path):
-    path.write_text("重庆 1 2\n北京 3 nan\n", "utf-8")
-    assert [entry.word for entry in vector_words(path)] == ["重庆", "北京"]
-
-
 def test_a_weight_multiplies_known_frequencies(path: Path):
     path.write_text("重庆\t200\n药店\n", "utf-8")
-    words = read_words(path).weighted(0.5)
-    assert [(entry.word, entry.frequency) for entry in words] == [("重庆", 100), ("药店", -1)]
-
-
-@pytest.mark.parametrize("weight", [0.0, -1.0, float("nan"), float("inf")])
-def test_a_weight_is_a_positive_number(path: Path, weight: float):
-    path.write_text("重庆\t200\n", "utf-8")
-    with pytest.raises(ValueError, match="F341"):
-        read_words(path).weighted(weight)
+    words = read_words(str(path), type="place", origin="mine").weighted(0.5)
+    assert words.entries == [
+        Entry("重庆", 100, "place", "mine"),
+        Entry("药店", -1, "place", "mine"),
+    ]
+    for weight in (0.0, -1.0, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="F341"):
+            words.weighted(weight)
 
 
 def test_sources_of_a_config_have_types_weights_and_origins(path: Path):
@@ -304,9 +277,3 @@ def test_a_source_without_words_of_its_own_is_reported(entries: list[Entry], cou
     with pytest.warns(UserWarning, match=rf"W002.*'mine'.*all of its {count} entries"):
         lexicon = read_lexicon(sources)
     assert list(lexicon) == ["重庆"]
-
-
-def test_long_words_of_a_list_are_taken(path: Path, recwarn: pytest.WarningsRecorder):
-    path.write_text("很" * 40 + "\n重庆\n", "utf-8")
-    assert list(read_lexicon({"mine": read_words(path)})) == ["很" * 40, "重庆"]
-    assert not recwarn

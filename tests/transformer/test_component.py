@@ -18,7 +18,6 @@ from spacy.language import Language
 from spacy.training import Example
 
 from spacy_flat.nn.model import shim_of
-from spacy_flat.nn.optimizers import AdamW
 
 from .conftest import (
     LISTENER,
@@ -79,23 +78,6 @@ def test_ten_sentences_are_learnt(tiny_bert: Path, segmenter: str) -> None:
     assert changed(nlp, before)
 
 
-def test_a_step_uses_its_own_gradient(tiny_bert: Path) -> None:
-    """`nlp.update` with an optimizer does what `spacy train` does."""
-    ways = []
-    for at_once in (True, False):
-        nlp = make(tiny_bert)
-        sgd = start(nlp)
-        if at_once:
-            torch.manual_seed(0)
-            nlp.update(examples_of(nlp), sgd=sgd)
-        else:
-            torch.manual_seed(0)
-            learn(nlp, sgd, 1)
-        ways.append(weights(nlp))
-    for name, weight in ways[0].items():
-        torch.testing.assert_close(weight, ways[1][name])
-
-
 def test_gradient_of_the_vectors(tiny_bert: Path) -> None:
     """What flows into the encoder is the derivative of the loss."""
     nlp = make(tiny_bert, "jieba")
@@ -125,35 +107,6 @@ def test_gradient_of_the_vectors(tiny_bert: Path) -> None:
     assert (higher - lower) / 2 == pytest.approx(slope, rel=0.05)
 
 
-def test_rest_and_warm_up(tiny_bert: Path) -> None:
-    """The encoder learns nothing for two steps; over the next four its rate rises to 0.1 of the
-    learning rate. Adam's first step moves a weight by its rate."""
-    nlp = make(tiny_bert, frozen_steps=2, warmup_steps=4)
-    sgd = start(nlp, eps=1e-12)
-    before = weights(nlp)
-    learn(nlp, sgd, 2)
-    assert not changed(nlp, before)
-    assert not any(p.grad is not None for p in encoder(nlp).module.parameters())
-    assert not encoder(nlp).module.training
-    learn(nlp, sgd, 1)
-    assert encoder(nlp).module.training
-    moved = max(float((w - before[name]).abs().max()) for name, w in weights(nlp).items())
-    assert moved == pytest.approx(0.02 * 0.1 / 4, rel=0.05)
-    assert encoder(nlp).steps == 3
-    shares = []
-    for encoder(nlp).steps in range(2, 8):
-        shares.append(encoder(nlp)._share())
-    assert shares == [0.25, 0.5, 0.75, 1.0, 1.0, 1.0]
-
-
-def test_a_new_training_rests_again(tiny_bert: Path) -> None:
-    nlp = make(tiny_bert, frozen_steps=2)
-    learn(nlp, start(nlp), 3)
-    assert encoder(nlp).learns
-    start(nlp)
-    assert not encoder(nlp).learns
-
-
 def test_a_new_training_begins_with_what_was_pretrained(tiny_bert: Path) -> None:
     nlp = make(tiny_bert)
     sgd = start(nlp)
@@ -176,17 +129,6 @@ def test_another_encoder_of_another_width(tmp_path: Path) -> None:
     assert not changed(nlp, before)
 
 
-def test_learning_may_end(tiny_bert: Path, tmp_path: Path) -> None:
-    """Whether an encoder learns is no part of what was trained."""
-    nlp = make(tiny_bert)
-    learn(nlp, start(nlp), 1)
-    nlp.to_disk(tmp_path)
-    again = spacy.load(tmp_path, config={"components.transformer.model.network.tuned": False})
-    assert not changed(again, weights(nlp))
-    learn(again, again.resume_training(sgd=AdamW(0.02)), 2)  # type: ignore[arg-type]
-    assert not changed(again, weights(nlp))
-
-
 def test_an_encoder_that_never_learns(tiny_bert: Path) -> None:
     """What is above it does."""
     nlp = make(tiny_bert, tuned=False)
@@ -197,27 +139,6 @@ def test_an_encoder_that_never_learns(tiny_bert: Path) -> None:
     assert not changed(nlp, before)
     assert not encoder(nlp).module.training
     assert not any(p.grad is not None for p in encoder(nlp).module.parameters())
-
-
-def test_multiplier_of_zero_freezes(tiny_bert: Path) -> None:
-    nlp = make(tiny_bert)
-    sgd = start(nlp, multipliers={"upstream": 0.0})
-    before = weights(nlp)
-    learn(nlp, sgd, 2)
-    assert not changed(nlp, before)
-
-
-def test_averages_are_the_encoders_too(tiny_bert: Path) -> None:
-    nlp = make(tiny_bert)
-    sgd = start(nlp, use_averages=True)
-    first = vectors(nlp, "上海")
-    learn(nlp, sgd, 3)
-    last = vectors(nlp, "上海")
-    with nlp.use_params(sgd.averages):  # type: ignore[arg-type]
-        averaged = vectors(nlp, "上海")
-    assert not np.allclose(averaged, last)
-    assert not np.allclose(averaged, first)
-    assert np.array_equal(vectors(nlp, "上海"), last)
 
 
 def test_frozen_transformer(tiny_bert: Path) -> None:
@@ -381,19 +302,6 @@ def test_what_is_saved(trained: Language, tmp_path: Path, monkeypatch: pytest.Mo
     nlp = spacy.load(tmp_path, config={"components": config["components"]})
     assert found(nlp) == GOLD
     assert np.array_equal(vectors(nlp, TEXTS[0]), expected)
-
-
-def test_bytes_and_pickle(trained: Language) -> None:
-    again = spacy.util.load_model_from_config(trained.config).from_bytes(trained.to_bytes())
-    assert found(again) == GOLD
-    assert found(pickle.loads(pickle.dumps(trained))) == GOLD
-
-
-def test_damage_is_noticed(trained: Language) -> None:
-    transformer = trained.get_pipe("transformer")
-    saved = transformer.model.to_bytes()  # type: ignore[attr-defined]
-    with pytest.raises(ValueError, match="F200"):
-        transformer.model.copy().from_bytes(saved[:-1] + b"x")  # type: ignore[attr-defined]
 
 
 def test_processes_and_batches(trained: Language) -> None:

@@ -122,7 +122,7 @@ def test_a_failure_leaves_the_old_file(text: Path, tmp_path: Path) -> None:
     target = tmp_path / "char.vec"
     target.write_text("old")
 
-    with pytest.raises(ValueError, match=r"\[F031\] No char occurs 100000 times"):
+    with pytest.raises(ValueError, match="F031"):
         train("char", text, target, min_count=100_000)
 
     assert target.read_text() == "old"

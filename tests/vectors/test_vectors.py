@@ -184,7 +184,7 @@ def test_last_line_cut_short(path: Path):
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_header_that_promises_another_count(path: Path, count: int):
     path.write_text(f"{count} 2\n重庆 1 2\n北京 3 4\n", "utf-8")
-    with pytest.raises(ValueError, match=f"F014.*says {count} vectors.* are 2"):
+    with pytest.raises(ValueError, match=f"F014.*{count}.*2"):
         read_vectors(path)
     assert len(read_vectors(path, skip_bad=True).keys) == 2
 
