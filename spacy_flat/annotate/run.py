@@ -23,7 +23,7 @@ READERS = 4  # of files that are cut into shards
 
 
 @dataclass(frozen=True)
-class Summary:
+class RunSummary:
     """The result of a run.
 
     rows, failed: in this run. shards: in all runs with this folder. unread: files that can't be
@@ -49,7 +49,7 @@ def run(
     cluster: Cluster | None,
     shard_rows: int = 0,
     watch: Watch = lambda done, total: None,
-) -> Summary:
+) -> RunSummary:
     """Annotate files, or resume an earlier run.
 
     inputs: addresses of files and folders. out: address of the output folder. cluster: of Ray; None
@@ -102,7 +102,7 @@ def make_plan(
 
 def annotate(
     plan: Plan, folder: Folder, settings: Settings, cluster: Cluster | None, watch: Watch
-) -> Summary:
+) -> RunSummary:
     """Annotate unfinished shards."""
     prepare(folder, keep_attempts=cluster is None)
     write_unread(plan, folder)
@@ -127,7 +127,7 @@ def annotate(
         watch(done, total)
     tidy(folder)
     has_failures = bool(folder.names(FAILED))
-    return Summary(rows, failed, len(plan.shards), unread, list(todo), has_failures)
+    return RunSummary(rows, failed, len(plan.shards), unread, list(todo), has_failures)
 
 
 def write_unread(plan: Plan, folder: Folder) -> None:

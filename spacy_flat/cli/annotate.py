@@ -19,7 +19,7 @@ from ._options import Device, Pipeline
 
 if TYPE_CHECKING:
     from ..annotate.on_ray import Cluster
-    from ..annotate.run import Summary
+    from ..annotate.run import RunSummary
 
 
 class Format(str, Enum):
@@ -153,7 +153,7 @@ def show(bar: tqdm, done: int, total: int) -> None:
     bar.refresh()
 
 
-def report(out: str, summary: Summary) -> None:
+def report(out: str, summary: RunSummary) -> None:
     """Say what came of a run, and exit with 1 where something was left."""
     msg.good(f"{out}: {counted(summary.rows, 'row')} annotated in this run")
     for name, reason in summary.unread.items():

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..text.units import Ints
 from .options import PretrainOptions
-from .vocabulary import END, MARKS, MASK, START, Characters
+from .vocabulary import END, MARKS, MASK, START, CharacterFeaturiser
 
 if TYPE_CHECKING:
     from ..lexicon import Lexicon
@@ -23,7 +23,7 @@ TO_MASK, TO_OTHER = 0.8, 0.1  # of the characters that BERT is to tell; the rest
 class Masking:
     """Makes batches of blocks. `words`: those whose characters are masked together."""
 
-    characters: Characters
+    characters: CharacterFeaturiser
     options: PretrainOptions
     words: "Lexicon | None" = None
 

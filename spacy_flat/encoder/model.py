@@ -22,7 +22,7 @@ from ..text.tok2vec import Tok2Vec, character_of_unit, token_of_unit
 from ..text.units import Ints, Unit, Units
 from ..text.windows import make_windows
 from .options import Combine, EncoderOptions
-from .vocabulary import MARKS, Characters
+from .vocabulary import MARKS, CharacterFeaturiser
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -81,7 +81,7 @@ def build_encoder(
         forward,
         init=partial(initialise, path=path),
         dims={"nO": None},
-        attrs={"options": options, "featuriser": Characters(MARKS), "unit": "token"},
+        attrs={"options": options, "featuriser": CharacterFeaturiser(MARKS), "unit": "token"},
         shims=[shim],
     )
 
@@ -132,7 +132,7 @@ def forward(
     from .network import mean_of_units
 
     options: EncoderOptions = model.attrs["options"]
-    featuriser: Characters = model.attrs["featuriser"]
+    featuriser: CharacterFeaturiser = model.attrs["featuriser"]
     texts = [Units.of(doc, "char") for doc in docs]
     starts = np.cumsum([0, *map(len, texts)]).tolist()
     spans = [

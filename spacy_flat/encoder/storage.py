@@ -17,7 +17,7 @@ from ..util.files import replacing
 from ..util.options import is_a
 from .network import EPSILON, EncoderSizes
 from .recipes import NETWORKS, Recipe
-from .vocabulary import MARKS, Characters
+from .vocabulary import MARKS, CharacterFeaturiser
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -33,13 +33,17 @@ OLD_NAMES = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm
 class StoredEncoder:
     """What a folder holds: the characters, the sizes, and the weights of the encoder alone."""
 
-    characters: Characters
+    characters: CharacterFeaturiser
     sizes: EncoderSizes
     weights: dict[str, "Tensor"]
 
 
 def write_encoder(
-    folder: Path, recipe: Recipe, network: "nn.Module", sizes: EncoderSizes, characters: Characters
+    folder: Path,
+    recipe: Recipe,
+    network: "nn.Module",
+    sizes: EncoderSizes,
+    characters: CharacterFeaturiser,
 ) -> None:
     """Write the files of a pretrained network; each is the old one or the whole new one."""
     from safetensors.torch import save
@@ -74,7 +78,7 @@ def read_encoder(folder: Path | str) -> StoredEncoder:
     from safetensors.torch import load_file
 
     try:
-        characters = Characters.from_text((folder / VOCABULARY).read_text("utf-8"))
+        characters = CharacterFeaturiser.from_text((folder / VOCABULARY).read_text("utf-8"))
         config = json.loads((folder / CONFIG).read_text("utf-8"))
         sizes = _sizes(config)
         for mark in MARKS:
@@ -116,7 +120,7 @@ def _named(recipe: Recipe, state: Mapping[str, "Tensor"]) -> dict[str, "Tensor"]
     return own | head
 
 
-def _config(recipe: Recipe, sizes: EncoderSizes, characters: Characters) -> dict[str, Any]:
+def _config(recipe: Recipe, sizes: EncoderSizes, characters: CharacterFeaturiser) -> dict[str, Any]:
     shared = {
         "model_type": recipe.model_type,
         "architectures": [recipe.architecture],

@@ -25,7 +25,7 @@ from .network import EncoderSizes
 from .objectives import OBJECTIVES, PretrainBatch
 from .options import Budget, PretrainOptions
 from .storage import write_encoder
-from .vocabulary import Characters
+from .vocabulary import CharacterFeaturiser
 
 if TYPE_CHECKING:
     from ..lexicon import Lexicon
@@ -104,7 +104,7 @@ def pretrain(
         saved = _saved_run(out, run)
         held_out = raw.held_out()
         run["characters"] = saved["characters"] if saved else _counted_characters(raw, options)
-        masking = Masking(Characters.from_text(run["characters"]), options, words)
+        masking = Masking(CharacterFeaturiser.from_text(run["characters"]), options, words)
         trainer = EncoderTrainer(out, run, masking, held_out, budget, torch.device(device), clock)
         if not saved:  # only now: a failure before leaves no run
             trainer.write_run()
@@ -186,7 +186,7 @@ def _changes(before: dict[str, Any], now: dict[str, Any]) -> str:
 def _counted_characters(raw: RawText, options: PretrainOptions) -> str:
     """The vocabulary of the texts, a line per character."""
     counts = raw.count()
-    characters = Characters.counted(counts, options.vocabulary, options.min_count)
+    characters = CharacterFeaturiser.counted(counts, options.vocabulary, options.min_count)
     known = sum(int(counts[ord(piece)]) for piece in characters.pieces if len(piece) == 1)
     share = 100 * (1 - known / max(1, int(counts.sum())))
     logger.info("%s characters are known; %.2f %% of the text's are not", len(characters), share)

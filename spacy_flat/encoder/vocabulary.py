@@ -19,7 +19,7 @@ LINE_END = "\n"  # in raw text that is packed into blocks
 CODE_POINTS = 0x110000
 
 
-class Characters(WindowFeaturiser):
+class CharacterFeaturiser(WindowFeaturiser):
     """Keys of characters: places in the vocabulary, as BERT's `vocab.txt` has them a line each.
 
     Every white-space character has the key of the space. A vocabulary without capital letters
@@ -30,7 +30,7 @@ class Characters(WindowFeaturiser):
         self.pieces = list(pieces)
 
     @classmethod
-    def counted(cls, counts: Ints, most: int, min_count: int) -> "Characters":
+    def counted(cls, counts: Ints, most: int, min_count: int) -> "CharacterFeaturiser":
         """Those with the highest of the counts [code points], the most frequent first."""
         known = np.flatnonzero(counts >= min_count)
         order = known[np.argsort(-counts[known], kind="stable")][:most]
@@ -77,15 +77,15 @@ class Characters(WindowFeaturiser):
     def to_bytes(self) -> bytes:
         return self.to_text().encode("utf-8")
 
-    def from_bytes(self, data: bytes) -> "Characters":
-        return Characters.from_text(data.decode("utf-8"))
+    def from_bytes(self, data: bytes) -> "CharacterFeaturiser":
+        return CharacterFeaturiser.from_text(data.decode("utf-8"))
 
     def to_text(self) -> str:
         """A line for each key."""
         return "".join(piece + "\n" for piece in self.pieces)
 
     @classmethod
-    def from_text(cls, text: str) -> "Characters":
+    def from_text(cls, text: str) -> "CharacterFeaturiser":
         return cls(text.removesuffix("\n").split("\n"))
 
     def tokenizer(self) -> dict[str, Any]:

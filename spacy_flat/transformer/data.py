@@ -17,7 +17,7 @@ from ..text.units import Ints
 from .pieces import PieceFeaturiser
 
 
-class CharacterBatch(FullTransformerBatch):
+class CharacterOutput(FullTransformerBatch):
     """The vectors of some Docs' characters, all N of them as one window."""
 
     def unsplit_by_doc(self, arrays: Sequence[Sequence[Any]]) -> FullTransformerBatch:
@@ -30,7 +30,7 @@ class CharacterBatch(FullTransformerBatch):
 
 def character_batch(
     docs: Sequence[Doc], texts: Sequence[str], featuriser: PieceFeaturiser, vectors: Any
-) -> CharacterBatch:
+) -> CharacterOutput:
     """vectors: [N, D] of the characters of the texts, which are those of the Docs' tokens."""
     ends = np.cumsum([len(text) for text in texts]).tolist()
     datas = [
@@ -38,7 +38,7 @@ def character_batch(
         _data(doc, text, featuriser, vectors[None, end - len(text) : end].copy())
         for doc, text, end in zip(docs, texts, ends, strict=True)
     ]
-    return CharacterBatch(
+    return CharacterOutput(
         spans=[[doc[:]] if len(doc) else [] for doc in docs],
         wordpieces=_pieces("".join(texts), featuriser),
         model_output=_output(xp2torch(vectors[None])),

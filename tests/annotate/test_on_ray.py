@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("ray", reason="ray is not installed")
 
 from spacy_flat.annotate.on_ray import Cluster, cause_of
-from spacy_flat.annotate.run import Summary, run
+from spacy_flat.annotate.run import RunSummary, run
 from spacy_flat.annotate.settings import Settings
 
 from .conftest import CODE, Annotate, failed, make_pipeline, table, write_lines
@@ -93,7 +93,7 @@ def test_an_actor_and_a_node_die(nodes: Any, slow_pipeline: Path, tmp_path: Path
     cluster = Cluster(nodes.address, actors=2)
     summary = run([str(path)], str(tmp_path / "out"), settings, cluster, 20, watch)
     assert happened == ["actor", "node"]
-    assert summary == Summary(ROWS, 0, ROWS // 20, {}, [], False)
+    assert summary == RunSummary(ROWS, 0, ROWS // 20, {}, [], False)
     assert set(table(tmp_path / "out")) == {str(n) for n in range(ROWS)}
     assert len(processes(tmp_path)) > 2  # one at least took the place of another
 

@@ -14,7 +14,7 @@ from spacy_flat.encoder.model import build_encoder
 from spacy_flat.encoder.network import EPSILON
 from spacy_flat.encoder.recipes import Objective
 from spacy_flat.encoder.storage import read_encoder
-from spacy_flat.encoder.vocabulary import MARKS, Characters
+from spacy_flat.encoder.vocabulary import MARKS, CharacterFeaturiser
 
 from .conftest import Pretrained
 
@@ -109,7 +109,7 @@ def layer_of(folder: Path) -> Any:
 @pytest.mark.parametrize("letters", ["nba", "nbaN"], ids=["small", "both"])
 def test_tokenizer_reads_as_the_encoder_does(letters: str) -> None:
     """Without capital letters in the vocabulary, those of a text are read as small ones."""
-    characters = Characters([*MARKS, " ", *letters, *"上海é"])
+    characters = CharacterFeaturiser([*MARKS, " ", *letters, *"上海é"])
     tokenizer = Tokenizer.from_str(json.dumps(characters.tokenizer()))
     spaces = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
     for text in ("NBA上海É", "nBa\n上", spaces):

@@ -29,7 +29,7 @@ from spacy_flat.encoder.options import Budget, PretrainOptions
 from spacy_flat.encoder.recipes import Objective
 from spacy_flat.encoder.storage import WEIGHTS
 from spacy_flat.encoder.training import CHECKPOINTS, RUN, TENSORS, Report, pretrain, rate_share
-from spacy_flat.encoder.vocabulary import END, MARKS, MASK, START, UNKNOWN, Characters
+from spacy_flat.encoder.vocabulary import END, MARKS, MASK, START, UNKNOWN, CharacterFeaturiser
 from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.util.files import locked
 
@@ -405,31 +405,31 @@ def test_texts_that_are_too_short(tmp_path: Path) -> None:
     run(path, tmp_path / "out", options("mlm"), 1)  # what failed is not in its way
 
 
-# Characters and masks
+# Masks
 
 
 def test_the_vocabulary_is_sorted_by_frequency() -> None:
     counts = np.bincount([ord(char) for char in "乙乙乙甲甲丙   "], minlength=0x110000)
-    characters = Characters.counted(counts, 10, 2)
+    characters = CharacterFeaturiser.counted(counts, 10, 2)
     assert characters.pieces == [*MARKS, " ", "乙", "甲"]
     keys = characters.keys("甲 丙\n\u3000")
     assert [characters.pieces[key] for key in keys] == ["甲", " ", UNKNOWN, " ", " "]
     packed = characters.block_keys("甲\n乙")
     assert [characters.pieces[key] for key in packed] == ["甲", END, "乙"]
-    assert Characters.from_text(characters.to_text()).pieces == characters.pieces
+    assert CharacterFeaturiser.from_text(characters.to_text()).pieces == characters.pieces
 
 
 def test_capital_letters() -> None:
     """An uncased vocabulary reads them as small ones, a cased one does not."""
-    small = Characters([*MARKS, " ", "a", "b"])
+    small = CharacterFeaturiser([*MARKS, " ", "a", "b"])
     assert small.keys("AbC").tolist() == [6, 7, 1]
-    assert Characters([*MARKS, " ", "a", "B"]).keys("AbB").tolist() == [1, 1, 7]
+    assert CharacterFeaturiser([*MARKS, " ", "a", "B"]).keys("AbB").tolist() == [1, 1, 7]
 
 
 def masking(objective: Objective = "mlm", masked: float = 0.3) -> tuple[Masking, list[str]]:
     text = "\n".join(sentences(300))
     counts = np.bincount([ord(char) for char in text], minlength=0x110000)
-    characters = Characters.counted(counts, 1000, 1)
+    characters = CharacterFeaturiser.counted(counts, 1000, 1)
     blocks = [text[start : start + 30] for start in range(0, len(text) - 30, 30)]
     return Masking(characters, options(objective, masked=masked), WORDS), blocks
 
@@ -472,7 +472,7 @@ def test_what_is_read_instead() -> None:
 
 def test_no_mark_is_another_character() -> None:
     """With a vocabulary of two, a mark would be drawn most of the time."""
-    characters = Characters([*MARKS, " ", "甲"])
+    characters = CharacterFeaturiser([*MARKS, " ", "甲"])
     made = Masking(characters, options("mlm", masked=0.9))
     keys, places, _ = made.arrays(["甲" * 20_000], np.random.default_rng(1))
     counts = np.bincount(keys.ravel()[places], minlength=len(characters))
