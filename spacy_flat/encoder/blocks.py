@@ -1,4 +1,4 @@
-"""Raw text, packed into blocks of equal length, shuffled a part at a time."""
+"""Raw text, packed into blocks of equal length and shuffled."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,16 +13,15 @@ from ..text.units import Ints
 from ..util.files import read_text_lines
 from .vocabulary import CODE_POINTS, LINE_END
 
-HELD_OUT_EVERY = 200  # one line of so many, the first of all included
+HELD_OUT_EVERY = 200  # lines, the first included
 HELD_OUT_BLOCKS = 200
 SHUFFLED = 4096  # blocks in memory
-COUNTED = 1_000_000  # characters at once
-LONGEST = 10_000  # characters of a line: what is longer is several
+LONGEST = 10_000  # characters of a line; longer ones are split
 
 
 @dataclass(frozen=True)
 class Place:
-    """How far the texts have been read: batches of a pass over them, passes from 0."""
+    """How far the texts have been read: passes, and batches of the current pass."""
 
     epoch: int = 0
     batches: int = 0
@@ -32,8 +31,8 @@ class Place:
 class RawText:
     """Text files (plain, .gz or .xz, UTF-8), read a line at a time.
 
-    size: characters of a block. A block is cut from lines joined by their ends, where white space
-        is one space; what is left at the end of all is not read.
+    size: characters of a block. Blocks are cut from lines joined by their ends, with white space
+        as single spaces, without the remainder at the end.
     """
 
     paths: Sequence[Path]
@@ -41,32 +40,24 @@ class RawText:
     seed: int
 
     def count(self) -> Ints:
-        """[code points] how often each occurs.
-
-        File errors as in `read_lines`, encoding errors as in `decode`.
-        """
+        """[code points] counts. Errors as in `read_text_lines`."""
         counts = np.zeros(CODE_POINTS, dtype=np.int64)
-        for part in _parts(self._lines(), COUNTED):
-            counts += np.bincount(
-                hash_characters(part, False).astype(np.int64), minlength=CODE_POINTS
-            )
+        lines = self._lines()
+        while some := "".join(islice(lines, SHUFFLED)):
+            codes = hash_characters(some, False).astype(np.int64)
+            counts += np.bincount(codes, minlength=CODE_POINTS)
         return counts
 
     def held_out(self) -> list[str]:
-        """Blocks of lines that are not trained on.
-
-        Raises ValueError (F381) where the texts are shorter than that.
-        """
-        lines = (line for number, line in enumerate(self._lines()) if _is_held_out(number))
-        found = list(islice(self._blocks(lines), HELD_OUT_BLOCKS))
+        """Held-out blocks. Raises ValueError (F381) for texts that are too short."""
+        found = list(islice(self._blocks(self._part(held_out=True)), HELD_OUT_BLOCKS))
         if not found or next(self._epoch(0, 1), None) is None:
             names = ", ".join(map(str, self.paths)) or "(none)"
             raise ValueError(Errors.F381.format(paths=names, size=self.size, n=HELD_OUT_EVERY))
         return found
 
     def batches(self, n: int, start: Place) -> Iterator[tuple[Place, list[str]]]:
-        """Batches of n blocks without end, each with the place behind it, as from the beginning;
-        those up to `start` are left out."""
+        """Endless batches of n blocks after `start`, each with the place that it reaches."""
         epoch, done = start.epoch, start.batches
         while True:
             for number, batch in enumerate(self._epoch(epoch, n), 1):
@@ -75,8 +66,7 @@ class RawText:
             epoch, done = epoch + 1, 0
 
     def _epoch(self, epoch: int, n: int) -> Iterator[list[str]]:
-        lines = (line for number, line in enumerate(self._lines()) if not _is_held_out(number))
-        blocks = self._blocks(lines)
+        blocks = self._blocks(self._part(held_out=False))
         rng = np.random.default_rng([self.seed, epoch])
         while some := list(islice(blocks, SHUFFLED)):
             order = rng.permutation(len(some)).tolist()
@@ -91,26 +81,13 @@ class RawText:
             yield from (rest[place : place + self.size] for place in range(0, whole, self.size))
             rest = rest[whole:]
 
+    def _part(self, held_out: bool) -> Iterator[str]:
+        numbered = enumerate(self._lines())
+        return (line for n, line in numbered if (n % HELD_OUT_EVERY == 0) is held_out)
+
     def _lines(self) -> Iterator[str]:
-        """Lines that are not empty, with plain spaces alone."""
+        """Non-empty lines with plain spaces."""
         for path in self.paths:
             for _, text in read_text_lines(path):
                 line = " ".join(text.split())
                 yield from (line[n : n + LONGEST] for n in range(0, len(line), LONGEST))
-
-
-def _is_held_out(number: int) -> bool:
-    return number % HELD_OUT_EVERY == 0
-
-
-def _parts(lines: Iterable[str], size: int) -> Iterator[str]:
-    """Lines joined to parts of some size."""
-    part: list[str] = []
-    length = 0
-    for line in lines:
-        part.append(line)
-        length += len(line)
-        if length >= size:
-            yield "".join(part)
-            part, length = [], 0
-    yield "".join(part)

@@ -1,4 +1,4 @@
-"""Blocks of raw text as numbers, some of their words masked.
+"""Blocks of raw text as keys, with masked words.
 
 Shapes: B blocks, C characters with marks, M masked characters.
 """
@@ -16,19 +16,19 @@ from .vocabulary import END, MARKS, MASK, START, CharacterFeaturiser
 if TYPE_CHECKING:
     from ..lexicon import Lexicon
 
-TO_MASK, TO_OTHER = 0.8, 0.1  # of the characters that BERT is to tell; the rest stay as they are
+TO_MASK, TO_OTHER = 0.8, 0.1  # shares of BERT's masked characters; the rest stay
 
 
 @dataclass(frozen=True)
 class Masking:
-    """Makes batches of blocks. `words`: those whose characters are masked together."""
+    """Makes batches of blocks. words: their characters are masked together."""
 
     characters: CharacterFeaturiser
     options: PretrainOptions
     words: "Lexicon | None" = None
 
     def arrays(self, blocks: Sequence[str], rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
-        """What a `PretrainBatch` is made of: keys [B, C], places [M], originals [M]."""
+        """The arrays of a `PretrainBatch`: keys [B, C], places [M], originals [M]."""
         characters = self.characters
         keys = np.stack([characters.block_keys(block) for block in blocks])
         marks = [np.full((len(blocks), 1), characters.mark(name)) for name in (START, END)]
@@ -42,7 +42,7 @@ class Masking:
         return keys, places, originals
 
     def _places(self, blocks: Sequence[str], keys: Ints, rng: np.random.Generator) -> Ints:
-        """[M] characters of the words that are drawn; at least one character."""
+        """[M] characters of drawn words, at least one."""
         words = self._words(blocks)
         inner = np.ones(keys.shape, dtype=np.bool_)
         inner[:, [0, -1]] = False
@@ -53,15 +53,15 @@ class Masking:
         return places
 
     def _words(self, blocks: Sequence[str]) -> Ints:
-        """[characters of all blocks] the number of the word that each is in. Words are cut by
-        longest match from left to right; no word goes beyond its block."""
+        """[characters of all blocks] each character's word, cut by longest match from left to right
+        within blocks."""
         total = sum(map(len, blocks))
         is_start = np.ones(total, dtype=np.bool_)
         if self.words is not None:
             matches = self.words.match(blocks)
             firsts = np.cumsum([0, *map(len, blocks)])[matches.texts]
             starts, ends = (firsts + matches.starts).tolist(), (firsts + matches.ends).tolist()
-            longest = dict(zip(starts, ends, strict=True))  # the longest of a start comes last
+            longest = dict(zip(starts, ends, strict=True))
             place = 0
             for start, end in longest.items():
                 if start >= place:
@@ -70,7 +70,7 @@ class Masking:
         return np.cumsum(is_start) - 1
 
     def _masked(self, originals: Ints, rng: np.random.Generator) -> Ints:
-        """[M] what is read instead: BERT's mixture, or masks alone for ELECTRA's generator."""
+        """[M] replacements: BERT's mixture, or masks for ELECTRA's generator."""
         mask = self.characters.mark(MASK)
         if self.options.recipe.masks == "all":
             return np.full_like(originals, mask)

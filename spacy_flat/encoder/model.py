@@ -43,16 +43,15 @@ def build_encoder(
     overlap: int = 40,
     batch_characters: int = 8000,
 ) -> Tok2Vec:
-    """Build a tok2vec from an encoder that `python -m spacy flat pretrain` wrote, or from another
-    BERT of characters in the same form. It gives one vector a token, the mean of its characters';
-    to this package's components whose units are characters, one vector a character.
+    """Build a tok2vec from an encoder of `python -m spacy flat pretrain`, or from another BERT of
+    characters in the same form. It gives the mean of each token's characters; this package's
+    components get one vector per character if their units are characters.
 
-    path: the encoder's folder. It is read when a pipeline is initialised; the trained pipeline has
-        the weights itself.
+    path: the encoder's folder, read by `initialize`; trained pipelines contain the weights.
     The other arguments are those of `EncoderOptions`.
 
-    Warns (W381) where the folder is there and its encoder reads fewer characters at once than
-    `max_length`: a training would fail (F305), but only after it has read corpus and lexicon.
+    Warns (W381) if the encoder reads fewer than `max_length` characters at once: training would
+    fail (F305), but only after reading corpus and lexicon.
     """
     from ..nn.encoder_shim import EncoderShim
     from ..nn.model import CheckedModel
@@ -87,10 +86,7 @@ def build_encoder(
 
 
 def from_config(options: EncoderOptions, config: dict[str, Any]) -> "Encoder":
-    """Build the network from plain data.
-
-    Raises ValueError (F307) where the options differ from those that it was trained with.
-    """
+    """Build the network. Raises ValueError (F307) if the options differ from the trained ones."""
     from .network import Encoder, EncoderSizes
 
     options.check_fixed(config["options"])
@@ -103,8 +99,8 @@ def initialise(
 ) -> None:
     """Read the encoder's folder.
 
-    Raises ValueError where there is no path (F389), or where the encoder can't give what the
-    options ask for (F305); otherwise as `read_encoder`.
+    Raises ValueError without a path (F389), or if the encoder doesn't fit the options (F305);
+    otherwise as `read_encoder`.
     """
     from .storage import read_encoder
 

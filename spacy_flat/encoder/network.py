@@ -26,11 +26,9 @@ WIDEST_EMBEDDING = 192  # that LSTMs read
 
 @dataclass(frozen=True)
 class EncoderSizes:
-    """What an encoder is built by.
-
-    positions: the longest block, with its marks.
-    heads, ff: of a Transformer's attention, and the width of its feed-forward layers.
-    epsilon: of a Transformer's normalisations.
+    """positions: the longest block, with its marks.
+    heads, ff, epsilon: of a Transformer: attention heads, width of the feed-forward layers, epsilon
+        of the normalisations.
     """
 
     network: Network
@@ -47,12 +45,11 @@ class EncoderSizes:
 
     @property
     def output_width(self) -> int:
-        """Of a layer's vectors."""
         return self.width if self.network == "transformer" else 2 * self.width
 
 
 class Embeddings(nn.Module):
-    """Vectors of characters and positions, normalised; BERT's, of one type of text."""
+    """BERT's embeddings, with one token type."""
 
     def __init__(self, sizes: EncoderSizes, dropout: float) -> None:
         super().__init__()
@@ -88,7 +85,7 @@ class SelfAttention(nn.Module):
 
 
 class Sum(nn.Module):
-    """A linear map, added to what went around it, and normalised."""
+    """A linear map with residual connection and normalisation."""
 
     def __init__(self, sizes: EncoderSizes, inner: int, dropout: float) -> None:
         super().__init__()
@@ -102,7 +99,7 @@ class Sum(nn.Module):
 
 
 class BertLayer(nn.Module):
-    """Attention and feed-forward, normalised after each; modules are named as BERT's are."""
+    """BERT's layer, under its names."""
 
     def __init__(self, sizes: EncoderSizes, dropout: float) -> None:
         super().__init__()
@@ -120,7 +117,7 @@ class BertLayer(nn.Module):
 
 
 class Bert(nn.Module):
-    """BERT's encoder (Devlin et al., 2019), under the names that its weights have."""
+    """BERT's encoder (Devlin et al., 2019), under its names."""
 
     def __init__(self, sizes: EncoderSizes, dropout: float) -> None:
         super().__init__()
@@ -129,14 +126,9 @@ class Bert(nn.Module):
         self.encoder.layer = nn.ModuleList(BertLayer(sizes, dropout) for _ in range(sizes.layers))
 
     def forward(self, keys: Tensor, present: Tensor | None = None) -> list[Tensor]:
-        """keys: [B, C]; present: [B, C] what is not padding, if there is some.
-        Returns [B, C, D] for each layer."""
-        return self.contextualise(self.embeddings(keys), present)
-
-    def contextualise(self, x: Tensor, present: Tensor | None = None) -> list[Tensor]:
-        """As `forward`, from embeddings [B, C, D]."""
+        """keys: [B, C]; present: [B, C] false for padding. Returns [B, C, D] for each layer."""
+        x, outputs = self.embeddings(keys), []
         visible = None if present is None else present[:, None]
-        outputs = []
         for layer in cast("nn.ModuleList", self.encoder.layer):
             x = layer(x, visible)
             outputs.append(x)
@@ -144,8 +136,7 @@ class Bert(nn.Module):
 
 
 class TwoWayLSTM(nn.Module):
-    """LSTMs over the characters from the left and from the right, which know nothing of each other
-    (Peters et al., 2018; Akbik et al., 2018)."""
+    """Independent LSTMs in two directions (Peters et al., 2018; Akbik et al., 2018)."""
 
     def __init__(self, sizes: EncoderSizes, dropout: float) -> None:
         super().__init__()
@@ -156,13 +147,12 @@ class TwoWayLSTM(nn.Module):
         self.backwards = make_lstms(sizes, width)
 
     def forward(self, keys: Tensor, present: Tensor | None = None) -> list[Tensor]:
-        """keys: [B, C]; present: [B, C] what is not padding, if there is some.
-        Returns [B, C, 2·D] for each layer: what the left says of a character, and the right."""
+        """keys: [B, C]; present: [B, C] false for padding. Returns [B, C, 2·D] for each layer."""
         places = torch.arange(keys.shape[1], device=keys.device).expand(keys.shape)
         lengths = torch.full_like(keys[:, :1], keys.shape[1])
         if present is not None:
             lengths = present.sum(1, keepdim=True)
-        # The mirror image of each text; padding stays behind.
+        # Reverse each text, but not its padding.
         mirrored = torch.where(places < lengths, lengths - 1 - places, places)[:, :, None]
         left = right = self.dropout(self.embeddings(keys))
         right = take_along(right, mirrored)
@@ -175,10 +165,7 @@ class TwoWayLSTM(nn.Module):
 
 
 class Encoder(nn.Module):
-    """An encoder whose last layers become one vector a character.
-
-    layers: the last so many; combine: their "mean", or "concat" them.
-    """
+    """An encoder with one vector per character: "mean" or "concat" of its last layers."""
 
     def __init__(
         self, sizes: EncoderSizes, *, layers: int = 1, combine: str = "mean", dropout: float = 0.0
@@ -191,11 +178,10 @@ class Encoder(nn.Module):
 
     @property
     def width(self) -> int:
-        """Of the vectors."""
         return self.sizes.output_width * (self.layers if self.combine == "concat" else 1)
 
     def forward(self, keys: Tensor, present: Tensor) -> Tensor:
-        """[B, C] keys, [B, C] what is not padding → [B, C, width]."""
+        """[B, C] keys, [B, C] false for padding → [B, C, width]."""
         outputs = self.encoder(keys, present)[-self.layers :]
         if self.combine == "concat":
             return torch.cat(outputs, dim=2)
@@ -207,8 +193,10 @@ class Encoder(nn.Module):
 
 
 def mean_of_units(vectors: Tensor, units: Ints, n_units: int) -> Tensor:
-    """Of the characters [N, D] of each unit, given the number [N] of each character's unit, from 1;
-    0 where it is in none. Returns [U, D]."""
+    """Means [U, D] of the characters [N, D] of each unit.
+
+    units: [N] number of each character's unit from 1; 0 for none.
+    """
     numbers = torch.from_numpy(units).to(vectors.device)
     sums = vectors.new_zeros(n_units + 1, vectors.shape[1])
     counts = torch.bincount(numbers, minlength=n_units + 1).clamp(min=1)
@@ -221,14 +209,14 @@ def make_encoder(sizes: EncoderSizes, dropout: float) -> Bert | TwoWayLSTM:
 
 
 def make_table(keys: int, width: int) -> nn.Embedding:
-    """Vectors [K, D] that begin as BERT's do."""
+    """Initialised as in BERT."""
     table = nn.Embedding(keys, width)
     nn.init.normal_(table.weight, std=0.02)
     return table
 
 
 def make_linear(width: int, out: int) -> nn.Linear:
-    """A linear map that begins as BERT's do."""
+    """Initialised as in BERT."""
     linear = nn.Linear(width, out)
     nn.init.normal_(linear.weight, std=0.02)
     nn.init.zeros_(linear.bias)
@@ -236,7 +224,7 @@ def make_linear(width: int, out: int) -> nn.Linear:
 
 
 def embedding_width(sizes: EncoderSizes) -> int:
-    """Of the characters that LSTMs read."""
+    """The width of the characters that LSTMs read."""
     return min(sizes.width, WIDEST_EMBEDDING)
 
 

@@ -1,4 +1,4 @@
-"""What an encoder is pretrained to do, as plain torch modules with a loss.
+"""The objectives of pretraining, as torch modules that return their loss.
 
 Shapes: B blocks, C characters with marks, D width, K keys, M masked characters, S samples.
 """
@@ -9,14 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from .network import (
-    EPSILON,
-    Bert,
-    EncoderSizes,
-    TwoWayLSTM,
-    embedding_width,
-    make_linear,
-)
+from .network import EPSILON, Bert, EncoderSizes, TwoWayLSTM, embedding_width, make_linear
 from .options import PretrainOptions
 
 REPLACED_WEIGHT = 50.0  # of the discriminator's loss (Clark et al., 2020)
@@ -24,10 +17,9 @@ REPLACED_WEIGHT = 50.0  # of the discriminator's loss (Clark et al., 2020)
 
 @dataclass(frozen=True)
 class PretrainBatch:
-    """Blocks of raw text; without masks M is 0.
+    """Blocks of raw text.
 
-    keys: [B, C] as an encoder reads them.
-    places: [M] of the masked ones in the flat keys; originals: [M] what stood there.
+    keys: [B, C]. places: [M] of masked characters in the flat keys. originals: [M] their keys.
     """
 
     keys: Tensor
@@ -36,7 +28,7 @@ class PretrainBatch:
 
 
 class MaskedHead(nn.Module):
-    """Scores of all keys for some characters; the embeddings are the output layer's weights."""
+    """Scores of all keys; the embeddings are the output layer's weights."""
 
     def __init__(self, width: int, keys: int) -> None:
         super().__init__()
@@ -52,8 +44,7 @@ class MaskedHead(nn.Module):
 
 
 class MaskedLM(nn.Module):
-    """Masked characters are told from those around them (Devlin et al., 2019). Only what is masked
-    goes through the output layer."""
+    """Predicts masked characters (Devlin et al., 2019)."""
 
     def __init__(self, sizes: EncoderSizes, options: PretrainOptions) -> None:
         super().__init__()
@@ -68,26 +59,21 @@ class MaskedLM(nn.Module):
 
 
 class ReplacedTokens(nn.Module):
-    """Characters that a small generator wrote over the masked ones are found (Clark et al., 2020).
+    """Detects characters that a small generator put in place of masked ones (Clark et al., 2020).
     The two share their embeddings."""
 
     def __init__(self, sizes: EncoderSizes, options: PretrainOptions) -> None:
         super().__init__()
         self.encoder = Bert(sizes, options.dropout)
-        self.head = nn.ModuleDict(
-            {
-                "dense": make_linear(sizes.width, sizes.width),
-                "dense_prediction": make_linear(sizes.width, 1),
-            }
-        )
+        dense, prediction = make_linear(sizes.width, sizes.width), make_linear(sizes.width, 1)
+        self.head = nn.ModuleDict({"dense": dense, "dense_prediction": prediction})
         smaller = EncoderSizes(**{**sizes.to_json(), "layers": options.generator_layers})
         self.generator = Bert(smaller, options.dropout)
         self.generator.embeddings = self.encoder.embeddings
         self.generator_head = MaskedHead(sizes.width, sizes.keys)
 
     def forward(self, batch: PretrainBatch) -> Tensor:
-        """The generator's loss of a masked character, and the weighted one of a character's being
-        its own or not."""
+        """The generator's loss per masked character, plus the weighted loss of detection."""
         table = self.encoder.embeddings.word_embeddings.weight
         hidden = self.generator(batch.keys)[-1].flatten(0, 1)[batch.places]
         scores = self.generator_head(hidden, table).float()
@@ -103,12 +89,10 @@ class ReplacedTokens(nn.Module):
 
 
 class TwoWayLM(nn.Module):
-    """The next character is told from those before, and the one before from those that follow.
+    """Predicts the next and the previous character.
 
-    In training it is told apart from S characters drawn as if frequencies were log-uniform in the
-    order of the keys, which is that of their counts but for the marks. Each is weighed by how
-    rarely it is drawn, so that their sum estimates that of all others (importance sampling: Bengio
-    & Senécal, 2008). Evaluated, it is told from all.
+    In training the softmax is over S samples, log-uniform in the order of the keys, which is that
+    of their counts, with importance weights (Bengio & Senécal, 2008). In evaluation it is over all.
     """
 
     def __init__(self, sizes: EncoderSizes, options: PretrainOptions) -> None:
@@ -121,7 +105,7 @@ class TwoWayLM(nn.Module):
         self.bias = nn.Parameter(torch.zeros(sizes.keys))
 
     def forward(self, batch: PretrainBatch) -> Tensor:
-        """The mean loss of a character, and of both directions."""
+        """The mean loss per character, over both directions."""
         left, right = self.encoder(batch.keys)[-1].split(self.width, dim=2)
         following = self.forward_head(left[:, :-1]).flatten(0, 1)
         previous = self.backward_head(right[:, 1:]).flatten(0, 1)
@@ -144,7 +128,7 @@ class TwoWayLM(nn.Module):
         return (scores.logsumexp(1) - own.float()).mean()
 
     def _log_expected(self, keys: Tensor) -> Tensor:
-        """How often keys are expected among the samples, as logarithms."""
+        """Log of the expected counts among the samples."""
         share = torch.log1p(1 / (keys + 1.0)) / math.log(len(self.bias) + 1)
         return (self.samples * share).log()
 

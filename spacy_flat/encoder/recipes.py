@@ -1,4 +1,4 @@
-"""What the objectives of pretraining differ in, without torch."""
+"""How the objectives of pretraining differ, without torch."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,13 +10,11 @@ Masks = Literal["none", "mixed", "all"]
 
 @dataclass(frozen=True)
 class Recipe:
-    """How an objective is trained, and what its encoder is called in Hugging Face form.
+    """How an objective is trained, and its encoder's names in Hugging Face form.
 
-    width, layers: of the network, where the user chooses none.
-    masks: whether characters are masked, and what is read in their place: BERT's mixture, or masks
-        alone.
-    model_type, architecture: of config.json.
-    head: what the names of the tensors begin with that are not the encoder's.
+    width, layers: defaults of the network.
+    masks: whether masked characters become BERT's mixture, or always masks.
+    model_type, architecture: of config.json. head: prefix of the head's tensors.
     """
 
     network: Network

@@ -1,8 +1,8 @@
-"""An encoder's folder, in Hugging Face form: config.json, model.safetensors, vocab.txt and the
-files of a tokenizer.
+"""An encoder's folder in Hugging Face form: config.json, model.safetensors, vocab.txt and the files
+of a tokenizer.
 
-A Transformer is a BERT or an ELECTRA there, with the head that it was pretrained with, so that
-`transformers` loads it by its own classes. LSTMs have the same files under a model type of our own.
+A Transformer is a BERT or ELECTRA there, with its pretraining head, which `transformers` loads.
+LSTMs have the same files under a model type of this package.
 """
 
 import json
@@ -24,14 +24,21 @@ if TYPE_CHECKING:
 
 CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "vocab.txt"
 PREFIXES = ("", *(f"{name}." for name in NETWORKS))
-# Settings of a BERT that `Bert` computes as if they were these.
+# Settings of a BERT that are fixed in `Bert`, and others that depend on nothing.
 SUPPORTED = {"hidden_act": "gelu", "position_embedding_type": "absolute"}
-OLD_NAMES = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
+DEFAULTS = {
+    **SUPPORTED,
+    "hidden_dropout_prob": 0.1,
+    "attention_probs_dropout_prob": 0.1,
+    "initializer_range": 0.02,
+    "type_vocab_size": 1,
+    "torch_dtype": "float32",
+}
 
 
 @dataclass(frozen=True)
 class StoredEncoder:
-    """What a folder holds: the characters, the sizes, and the weights of the encoder alone."""
+    """The content of a folder; `weights` are those of the encoder without its head."""
 
     characters: CharacterFeaturiser
     sizes: EncoderSizes
@@ -45,16 +52,18 @@ def write_encoder(
     sizes: EncoderSizes,
     characters: CharacterFeaturiser,
 ) -> None:
-    """Write the files of a pretrained network; each is the old one or the whole new one."""
+    """Write the files of a pretrained network, without ELECTRA's generator."""
     from safetensors.torch import save
 
-    tensors = {
-        name: tensor.detach().cpu().float().contiguous()
-        for name, tensor in _named(recipe, network.state_dict()).items()
-    }
+    tensors = {}
+    for name, tensor in network.state_dict().items():
+        part, _, rest = name.partition(".")
+        if part in ("encoder", "head"):
+            prefix = recipe.model_type if part == "encoder" else recipe.head
+            tensors[f"{prefix}.{rest}"] = tensor.detach().cpu().float().contiguous()
     files = {
         CONFIG: _json(_config(recipe, sizes, characters)),
-        VOCABULARY: characters.to_text().encode("utf-8"),
+        VOCABULARY: characters.to_bytes(),
         "tokenizer.json": _json(characters.tokenizer()),
         "tokenizer_config.json": _json(_tokenizer_config(sizes)),
         WEIGHTS: save(tensors, {"format": "pt"}),
@@ -65,10 +74,10 @@ def write_encoder(
 
 
 def read_encoder(folder: Path | str) -> StoredEncoder:
-    """Read what `write_encoder` wrote, or a BERT of the same form that knows characters.
+    """Read what `write_encoder` wrote, or another BERT with a vocabulary of characters.
 
-    Raises FileNotFoundError (F382) where a file is missing, ValueError where one is damaged or not
-    what is expected (F383).
+    Raises FileNotFoundError (F382) for a missing file, ValueError (F383) for a damaged or
+    unsupported one.
     """
     folder = Path(folder)
     for name in (CONFIG, WEIGHTS, VOCABULARY):
@@ -79,14 +88,11 @@ def read_encoder(folder: Path | str) -> StoredEncoder:
 
     try:
         characters = CharacterFeaturiser.from_text((folder / VOCABULARY).read_text("utf-8"))
-        config = json.loads((folder / CONFIG).read_text("utf-8"))
-        sizes = _sizes(config)
+        sizes = _sizes(json.loads((folder / CONFIG).read_text("utf-8")))
         for mark in MARKS:
             characters.mark(mark)
-        if len(characters) > sizes.keys:
-            raise ValueError(
-                f"{VOCABULARY} has {len(characters)} lines, vocab_size is {sizes.keys}"
-            )
+        if (n := len(characters)) > sizes.keys:
+            raise ValueError(f"{VOCABULARY} has {n} lines, vocab_size is {sizes.keys}")
         return StoredEncoder(characters, sizes, _own(load_file(folder / WEIGHTS), sizes))
     except KeyError as error:
         reason = f"{error} is missing in {CONFIG}"
@@ -96,28 +102,12 @@ def read_encoder(folder: Path | str) -> StoredEncoder:
 
 
 def longest_text(folder: Path) -> int:
-    """How many characters the encoder in a folder reads at once; 0 where that is not known."""
+    """How many characters the encoder in a folder reads at once; 0 if that isn't known."""
     try:
         config = json.loads((folder / CONFIG).read_text("utf-8"))
         return _number(config, "max_position_embeddings") - 2
     except (OSError, ValueError, TypeError, KeyError):
-        return 0  # `read_encoder` says what is wrong
-
-
-def _named(recipe: Recipe, state: Mapping[str, "Tensor"]) -> dict[str, "Tensor"]:
-    """A network's tensors under the names that `transformers` gives them; ELECTRA's generator is
-    left out."""
-    own = {
-        f"{recipe.model_type}.{name.removeprefix('encoder.')}": tensor
-        for name, tensor in state.items()
-        if name.startswith("encoder.")
-    }
-    head = {
-        f"{recipe.head}.{name.removeprefix('head.')}": tensor
-        for name, tensor in state.items()
-        if name.startswith("head.")
-    }
-    return own | head
+        return 0  # `read_encoder` reports the error
 
 
 def _config(recipe: Recipe, sizes: EncoderSizes, characters: CharacterFeaturiser) -> dict[str, Any]:
@@ -130,22 +120,14 @@ def _config(recipe: Recipe, sizes: EncoderSizes, characters: CharacterFeaturiser
         "max_position_embeddings": sizes.positions,
         "pad_token_id": characters.mark(MARKS[0]),
     }
-    if recipe.network == "lstm":
-        return shared
-    return {
-        **shared,
+    of_transformer = {
         "embedding_size": sizes.width,
         "num_attention_heads": sizes.heads,
         "intermediate_size": sizes.ff,
-        "hidden_act": "gelu",
-        "hidden_dropout_prob": 0.1,
-        "attention_probs_dropout_prob": 0.1,
-        "initializer_range": 0.02,
         "layer_norm_eps": sizes.epsilon,
-        "position_embedding_type": "absolute",
-        "type_vocab_size": 1,
-        "torch_dtype": "float32",
+        **DEFAULTS,
     }
+    return shared if recipe.network == "lstm" else {**shared, **of_transformer}
 
 
 def _tokenizer_config(sizes: EncoderSizes) -> dict[str, Any]:
@@ -164,24 +146,20 @@ def _sizes(config: Mapping[str, Any]) -> EncoderSizes:
     for name, value in SUPPORTED.items():
         if config.get(name, value) != value:
             raise ValueError(f"its {name} is {config[name]}, not {value}")
-    shared = {
-        "keys": _number(config, "vocab_size"),
-        "width": _number(config, "hidden_size"),
-        "layers": _number(config, "num_hidden_layers"),
-        "positions": _number(config, "max_position_embeddings"),
-    }
+    names = ("vocab_size", "hidden_size", "num_hidden_layers", "max_position_embeddings")
     network = NETWORKS[config["model_type"]]
+    keys, width, layers, positions = (_number(config, name) for name in names)
     if network == "lstm":
-        return EncoderSizes(network, **shared)
-    if config.get("embedding_size", shared["width"]) != shared["width"]:
+        return EncoderSizes(network, keys, width, layers, positions)
+    if config.get("embedding_size", width) != width:
         raise ValueError("its embeddings are narrower than its layers")
     heads, ff = _number(config, "num_attention_heads"), _number(config, "intermediate_size")
-    if shared["width"] % heads:
-        raise ValueError(f"its width is {shared['width']}, no multiple of {heads} heads")
+    if width % heads:
+        raise ValueError(f"its width {width} is not a multiple of {heads} heads")
     epsilon = float(config.get("layer_norm_eps", EPSILON))
     if not 0 < epsilon < math.inf:
         raise ValueError(f"its layer_norm_eps is {epsilon}")
-    return EncoderSizes(network, **shared, heads=heads, ff=ff, epsilon=epsilon)
+    return EncoderSizes(network, keys, width, layers, positions, heads, ff, epsilon)
 
 
 def _number(config: Mapping[str, Any], name: str) -> int:
@@ -192,14 +170,18 @@ def _number(config: Mapping[str, Any], name: str) -> int:
 
 
 def _own(stored: Mapping[str, "Tensor"], sizes: EncoderSizes) -> dict[str, "Tensor"]:
-    """The tensors of the encoder among those stored, under the encoder's own names."""
+    """The encoder's tensors, under its own names."""
     import torch
 
     from .network import make_encoder
 
     with torch.device("meta"):
         expected = make_encoder(sizes, 0.0).state_dict()
-    stored = {_renamed(name): tensor for name, tensor in stored.items()}
+    # BERTs that were converted from TensorFlow have older names.
+    stored = {
+        name.replace("Norm.gamma", "Norm.weight").replace("Norm.beta", "Norm.bias"): tensor
+        for name, tensor in stored.items()
+    }
     found = {}
     for name, wanted in expected.items():
         places = [prefix + name for prefix in PREFIXES if prefix + name in stored]
@@ -207,18 +189,11 @@ def _own(stored: Mapping[str, "Tensor"], sizes: EncoderSizes) -> dict[str, "Tens
             raise ValueError(f"{name} is missing in {WEIGHTS}")
         tensor = stored[places[0]]
         if "token_type" in name:
-            tensor = tensor[:1]  # BERT knows a second type
+            tensor = tensor[:1]  # BERT has two types
         if tensor.shape != wanted.shape:
             raise ValueError(f"{name} has the shape {list(tensor.shape)}, not {list(wanted.shape)}")
         found[name] = tensor.float()
     return found
-
-
-def _renamed(name: str) -> str:
-    """What a tensor is called today; BERTs that came from TensorFlow have older names."""
-    for old, new in OLD_NAMES.items():
-        name = name.replace(old, new)
-    return name
 
 
 def _json(data: Mapping[str, Any]) -> bytes:

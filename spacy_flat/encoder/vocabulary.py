@@ -1,4 +1,4 @@
-"""The characters that an encoder knows, in the order of its embeddings.
+"""The vocabulary of an encoder of characters.
 
 Shapes: C characters.
 """
@@ -20,10 +20,9 @@ CODE_POINTS = 0x110000
 
 
 class CharacterFeaturiser(WindowFeaturiser):
-    """Keys of characters: places in the vocabulary, as BERT's `vocab.txt` has them a line each.
+    """Keys of characters: their lines in BERT's `vocab.txt`.
 
-    Every white-space character has the key of the space. A vocabulary without capital letters
-    reads these as small ones.
+    White space has the key of the space. A vocabulary without capitals lower-cases.
     """
 
     def __init__(self, pieces: Sequence[str]) -> None:
@@ -31,7 +30,7 @@ class CharacterFeaturiser(WindowFeaturiser):
 
     @classmethod
     def counted(cls, counts: Ints, most: int, min_count: int) -> "CharacterFeaturiser":
-        """Those with the highest of the counts [code points], the most frequent first."""
+        """The most frequent characters first, by counts [code points]."""
         known = np.flatnonzero(counts >= min_count)
         order = known[np.argsort(-counts[known], kind="stable")][:most]
         found = [character for character in map(chr, order.tolist()) if not character.isspace()]
@@ -66,11 +65,10 @@ class CharacterFeaturiser(WindowFeaturiser):
         return table
 
     def keys(self, text: str) -> Ints:
-        """[C] of a text."""
         return self.table[hash_characters(text, False)].astype(np.int64)
 
     def block_keys(self, text: str) -> Ints:
-        """[C] of packed raw text, in which the lines' ends are marks."""
+        """[C] keys of packed raw text, with marks for line ends."""
         codes = hash_characters(text, False)
         return np.where(codes == ord(LINE_END), self.mark(END), self.table[codes]).astype(np.int64)
 
@@ -81,7 +79,6 @@ class CharacterFeaturiser(WindowFeaturiser):
         return CharacterFeaturiser.from_text(data.decode("utf-8"))
 
     def to_text(self) -> str:
-        """A line for each key."""
         return "".join(piece + "\n" for piece in self.pieces)
 
     @classmethod
@@ -89,44 +86,39 @@ class CharacterFeaturiser(WindowFeaturiser):
         return cls(text.removesuffix("\n").split("\n"))
 
     def tokenizer(self) -> dict[str, Any]:
-        """The `tokenizer.json` of a Hugging Face tokenizer that does the same."""
-        keys = {name: self.mark(name) for name in MARKS}
-        special = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
-        start, text, end = ({"SpecialToken": {"id": START, "type_id": 0}}, "A", END)
-        whole = [start, {"Sequence": {"id": text, "type_id": 0}}]
-        whole.append({"SpecialToken": {"id": end, "type_id": 0}})
-        second = [{"Sequence": {"id": "B", "type_id": 0}}, whole[-1]]
-        marks = {name: {"id": name, "ids": [keys[name]], "tokens": [name]} for name in (START, END)}
+        """The `tokenizer.json` of the equivalent Hugging Face tokenizer."""
+
+        def mark(name: str) -> dict[str, Any]:
+            return {"SpecialToken": {"id": name, "type_id": 0}}
+
+        def sequence(name: str) -> dict[str, Any]:
+            return {"Sequence": {"id": name, "type_id": 0}}
+
+        plain = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+        added = [{"id": self.mark(m), "content": m, "special": True, **plain} for m in MARKS]
+        special = {m: {"id": m, "ids": [self.mark(m)], "tokens": [m]} for m in (START, END)}
+        whole = [mark(START), sequence("A"), mark(END)]
+        pair = [*whole, sequence("B"), mark(END)]
+        post = {"type": "TemplateProcessing", "single": whole, "pair": pair}
         normalizers = [{"type": "Replace", "pattern": {"Regex": r"[\s\x1c-\x1f]"}, "content": " "}]
         if not self.has_capitals:
             normalizers.append({"type": "Lowercase"})
+        split = {
+            "type": "Split",
+            "pattern": {"Regex": "."},
+            "behavior": "Isolated",
+            "invert": False,
+        }
+        model = {"type": "WordPiece", "unk_token": UNKNOWN, "max_input_chars_per_word": 100}
+        vocab = {piece: key for key, piece in enumerate(self.pieces)}
         return {
             "version": "1.0",
             "truncation": None,
             "padding": None,
-            "added_tokens": [
-                {"id": key, "content": name, "special": True, **special}
-                for name, key in keys.items()
-            ],
+            "added_tokens": added,
             "normalizer": {"type": "Sequence", "normalizers": normalizers},
-            "pre_tokenizer": {
-                "type": "Split",
-                "pattern": {"Regex": "."},
-                "behavior": "Isolated",
-                "invert": False,
-            },
-            "post_processor": {
-                "type": "TemplateProcessing",
-                "single": whole,
-                "pair": [*whole, *second],
-                "special_tokens": marks,
-            },
+            "pre_tokenizer": {"type": "Split", **split},
+            "post_processor": {**post, "special_tokens": special},
             "decoder": None,
-            "model": {
-                "type": "WordPiece",
-                "unk_token": UNKNOWN,
-                "continuing_subword_prefix": "##",
-                "max_input_chars_per_word": 100,
-                "vocab": {piece: key for key, piece in enumerate(self.pieces)},
-            },
+            "model": {**model, "continuing_subword_prefix": "##", "vocab": vocab},
         }
