@@ -55,7 +55,7 @@ class Annotator:
         self.nlp = load_pipeline(settings)
 
     def annotate(self, shard: Shard) -> Outcome:
-        """Annotate and write a shard, in a memory zone of its own."""
+        """Annotate and write a shard, in its own memory zone."""
         try:
             attempt = Attempt.begin(self.folder, shard.name)
             if attempt is None:

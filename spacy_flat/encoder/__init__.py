@@ -1,1 +1,1 @@
-"""Encoders of characters: pretrained on raw text, and as a tok2vec beneath other components."""
+"""Encoders of characters, pretrained on raw text, as tok2vec of components."""

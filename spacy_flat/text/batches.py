@@ -1,4 +1,4 @@
-"""From texts to padded batches of numbers: what every featuriser here shares.
+"""Featurisers turn texts into padded batches of numbers.
 
 Shapes: B segments.
 """
@@ -15,7 +15,7 @@ from .segments import Segment, split_texts
 from .units import Ints, Unit, Units
 from .vocabulary import KeyIndex
 
-BATCH_PAIRS = 50_000  # pairs of nodes whose attention takes as long as a batch does anyway
+BATCH_PAIRS = 50_000  # pairs of nodes that cost as much as the overhead of a batch
 
 Self = TypeVar("Self", bound="TextFeaturiser")
 Compacted = TypeVar("Compacted", bound="SegmentFeaturiser")
@@ -33,10 +33,7 @@ class Batch(Protocol):
 
 
 class TextFeaturiser(ABC):
-    """Turns texts into batches. Knows what the network's numbers mean.
-
-    It is an attribute of a thinc `Model`, with which it is saved.
-    """
+    """Turns texts into batches. An attribute of a thinc `Model`, saved with it."""
 
     @property
     @abstractmethod
@@ -45,7 +42,7 @@ class TextFeaturiser(ABC):
 
     @abstractmethod
     def to_bytes(self) -> bytes:
-        """All but the options, which are the config's."""
+        """Without the options, which are in the config."""
 
     @abstractmethod
     def from_bytes(self: Self, data: bytes) -> Self:
@@ -64,22 +61,19 @@ class SegmentFeaturiser(TextFeaturiser):
     def batches(
         self, texts: Sequence[Units], segments: Sequence[Segment], is_train: bool = False
     ) -> Iterator[Batch]:
-        """Batches of segments of like size, each of at most `batch_nodes` nodes with padding (or
-        of one segment)."""
+        """Batches of segments of similar size, of at most `batch_nodes` nodes with padding, or of
+        one segment."""
 
     def compact(self: Compacted, indexes: Mapping[str, KeyIndex], known_words: bool) -> Compacted:
-        """The same with smaller indexes, by the names of its own.
-
-        known_words: for an featuriser with a lexicon.
-        """
+        """The same with smaller indexes. known_words: for a featuriser with a lexicon."""
         return cast(Compacted, replace(cast(Any, self), **indexes))
 
 
 def group_by_cost(order: Ints, n_units: Ints, n_words: Ints, max_nodes: int) -> Iterator[Ints]:
-    """Divide the segments, in this order, into batches: a new one begins where the padded batch
-    would pass `max_nodes`, or where computing its padding would cost more than another batch.
+    """Divide segments, in this order, into batches of at most `max_nodes` nodes with padding, and
+    where computing the padding would cost more than another batch.
 
-    n_words: [B] nodes beside the units.
+    n_words: [B] nodes in addition to the units.
     """
     start = 0
     units = words = pairs = 0

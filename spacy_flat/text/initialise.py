@@ -1,4 +1,4 @@
-"""Building a network: from the vocabulary of the training texts to tables of the right sizes."""
+"""Initialising a network from the vocabulary of the training texts."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..nn.network import EmbeddingNetwork
 
 SAMPLE = 10  # Docs from which a tok2vec infers its shapes
-FEW = 0.05  # a share of the training texts that is suspiciously low
+FEW = 0.05  # of the training texts
 
 
 class Vocabulary(NamedTuple):
@@ -29,8 +29,7 @@ class Vocabulary(NamedTuple):
 
 
 def report_coverage(name: str, columns: Mapping[str, Column]) -> None:
-    """Log how many keys each table has, and how much of the training texts has a pretrained
-    vector. Warns (W300) where it is next to nothing."""
+    """Log the size of each table and its coverage. Warns (W300) of low coverage."""
     for kind, column in columns.items():
         known = f"{name}: {len(column.index):,} {kind}, {column.index.n_trained:,} of them trained"
         if column.coverage is None:
@@ -88,6 +87,6 @@ def initialise_network(
 
 
 def extend_labels(model: Model[Any, Any], labels: Sequence[str]) -> None:
-    """Rebuild the network for more labels at the end; all that it knew stays."""
+    """Extend the network by more labels at the end, keeping its weights."""
     shim = shim_of(model)
     shim.grow({**shim.config, "sizes": {**shim.config["sizes"], "labels": list(labels)}})

@@ -1,4 +1,4 @@
-"""From arrays of all texts, one after the other, to arrays with a row for each.
+"""From concatenated texts to arrays with a row for each.
 
 Shapes: B texts or segments.
 """
@@ -10,15 +10,15 @@ from .units import Ints
 
 
 def padding(counts: Ints, starts: Ints) -> tuple[Ints, NDArray[np.bool_]]:
-    """[B] counts and starts of rows in a flat array → [B, longest] places in it, and which of them
-    are not padding."""
+    """[B] lengths and starts of rows in a flat array → [B, longest] places in it, and false for
+    padding."""
     columns = np.arange(counts.max(initial=0))
     present = columns < counts[:, None]
     return np.where(present, starts[:, None] + columns, 0), present
 
 
 def take(flat: Ints, places: Ints, present: NDArray[np.bool_]) -> Ints:
-    """The values at places of a flat array; 0 for padding."""
+    """Values of a flat array; 0 for padding."""
     if not len(flat):
         return np.zeros(places.shape, dtype=np.int64)
     return np.where(present, flat[places], 0)

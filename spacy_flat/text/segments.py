@@ -1,10 +1,8 @@
-"""Long texts in pieces that fit into one attention, and back.
+"""Long texts in segments that fit into one attention, and back.
 
-A text is split after the last sentence end that fits, else after a comma, else anywhere. What is
-not a sentence end may lie within an entity, so there the two segments share an overlap, and what
-was found in it decides where one ends and the other starts.
-
-What is counted are units: characters, or tokens.
+A text is split after the last sentence end that fits, else after a comma, else anywhere. A comma
+may be within an entity, so there the segments overlap, and the entities found in the overlap decide
+where one segment ends and the other starts. Lengths count units: characters or tokens.
 """
 
 import re
@@ -19,7 +17,7 @@ from .units import EntitySpan, Units
 SENTENCE_END = re.compile(r"""[。！？!?；;\n][”’」』）)"']*""")
 COMMA = re.compile(r"[，、,：:\s]")
 
-# Of tokens, which are such a mark alone: "U.S." and "J." end no sentence
+# Of whole tokens: "U.S." and "J." end no sentence
 END_TOKENS = re.compile(r"[.!?。！？…;；]+|\s*\n\s*")
 CLOSING_TOKENS = re.compile(r"[”’»」』）)\]\"']+")
 COMMA_TOKENS = re.compile(r"[,:，、：–—-]+")
@@ -35,7 +33,7 @@ class Segment:
 
 
 def split_texts(texts: Sequence[Units], options: SegmentOptions) -> list[Segment]:
-    """Split texts into segments. White space alone is in none, since nothing can be there."""
+    """Split texts into segments, except those of white space only."""
     return [
         segment
         for number, text in enumerate(texts)
@@ -45,10 +43,7 @@ def split_texts(texts: Sequence[Units], options: SegmentOptions) -> list[Segment
 
 
 def split_units(number: int, units: Units, max_length: int, overlap: int) -> list[Segment]:
-    """Split one text into segments of at most `max_length` units; none for an empty text.
-
-    overlap: at most half of `max_length`.
-    """
+    """Split a text into segments of at most `max_length` units. overlap: at most half of that."""
     segments = []
     start = 0
     sentence_ends = commas = None
@@ -70,7 +65,7 @@ def split_units(number: int, units: Units, max_length: int, overlap: int) -> lis
 
 
 def _boundaries(units: Units) -> tuple[list[int], list[int]]:
-    """Where sentences have ended, and where commas stand just before: numbers of units."""
+    """The units that follow sentence ends, and those that follow commas."""
     if units.unit == "char":
         ends, commas = (mark.finditer(units.text) for mark in (SENTENCE_END, COMMA))
         return [match.end() for match in ends], [match.end() for match in commas]
@@ -94,10 +89,10 @@ def _last(places: list[int], start: int, limit: int) -> int:
 def join_segments(
     segments: Sequence[Segment], found: Sequence[Sequence[EntitySpan]]
 ) -> list[EntitySpan]:
-    """Put together what was found in the segments of one text, in order.
+    """Join the entities of a text's segments.
 
-    Where two segments overlap, the text is divided at the place nearest the overlap's middle at
-    which no entity found by either is cut; if there is none, the left segment decides.
+    An overlap is divided where no entity of either segment is cut, as near its middle as possible;
+    otherwise the left segment decides.
     """
     entities: list[EntitySpan] = []
     start = 0
@@ -119,13 +114,13 @@ def _division(start: int, end: int, spans: Sequence[EntitySpan]) -> int:
 
 
 def spans_in(spans: Sequence[EntitySpan], segment: Segment) -> Sequence[EntitySpan]:
-    """Those of sorted, non-overlapping spans of a text that lie in a segment, wholly or in part."""
+    """The sorted, non-overlapping spans that lie in a segment, wholly or in part."""
     first = bisect_right(spans, segment.start, key=lambda span: span.end)
     last = bisect_left(spans, segment.end, key=lambda span: span.start)
     return spans[first:last]
 
 
 def part_in(span: EntitySpan, segment: Segment) -> EntitySpan:
-    """The part of a span that lies in a segment, counted from the segment's start."""
+    """The part of a span in a segment, with offsets from the segment's start."""
     start, end = max(span.start, segment.start), min(span.end, segment.end)
     return EntitySpan(start - segment.start, end - segment.start, span.label)

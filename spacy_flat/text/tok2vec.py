@@ -1,4 +1,4 @@
-"""Vectors from upstream: those that a tok2vec makes of tokens or characters, for a text's units."""
+"""Features of a tok2vec for the units of texts."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -22,16 +22,16 @@ Tok2Vec = Model[list[Doc], list[Floats2d]]
 
 
 class Tok2VecFeatures:
-    """The vectors of some Docs, and the gradient's way back. Without a tok2vec there are none.
+    """The tok2vec features of some Docs, and their backprop.
 
-    tok2vec: gives a vector a token; or, where its attribute "unit" is "char", one for each of the
-        tokens' characters.
-    device: of the network that reads them, which need not be the tok2vec's.
-    vectors: those of each Doc, where the tok2vec has read them before; in prediction alone.
+    tok2vec: gives one vector per token or, if its attribute "unit" is "char", one per character of
+        the tokens; None for no features.
+    device: of the network that reads them.
+    vectors: of each Doc, if the tok2vec has read them before; in prediction only.
 
-    Raises ValueError where it gives vectors of characters, but the units are tokens (F367), where
-    it listens to another whose vectors have another width than the config says (F369), and in
-    prediction where that one has not read the Docs (F366).
+    Raises ValueError if it gives vectors of characters, but the units are tokens (F367), if it
+    listens to a tok2vec of another width than in the config (F369), and in prediction if that one
+    hasn't read the Docs (F366).
     """
 
     def __init__(
@@ -51,11 +51,11 @@ class Tok2VecFeatures:
         if vectors is None:
             vectors, self._backprop = tok2vec(docs, is_train)
         xp = tok2vec.ops.xp
-        # Of a Doc without tokens spacy-transformers' listener gives vectors of no width.
+        # spacy-transformers' listener gives empty Docs vectors of no width.
         width = max(each.shape[1] for each in vectors)
         _check_width(tok2vec, width)
         filled = [each for each in vectors if len(each)]
-        # The first row is for characters that are in no token: single spaces between words.
+        # The first row is for characters in no token, such as single spaces between words.
         rows = xp.concatenate([xp.zeros((1, width), dtype="f"), *filled])
         self.vectors = xp2torch(rows, requires_grad=is_train, device=device)
         self._lengths = [len(rows) for rows in vectors]
@@ -74,7 +74,7 @@ class Tok2VecFeatures:
         return character_of_unit
 
     def of(self, batch: Batch) -> "Tensor | None":
-        """[B, C, D] vectors of a batch's units, or None where there is no tok2vec."""
+        """[B, C, D] features of a batch's units; None without a tok2vec."""
         if self.tok2vec is None:
             return None
         rows = np.zeros((len(batch.segments), int(batch.n_units.max())), dtype=np.int64)
@@ -84,8 +84,8 @@ class Tok2VecFeatures:
         return self.vectors[rows]
 
     def of_texts(self, segments: Sequence[Segment]) -> "Tensor | None":
-        """[units, D] vectors of the units of segments, one after the other, or None where there is
-        no tok2vec. One without units has one vector, of zeros."""
+        """[units, D] features of segments, concatenated; None without a tok2vec. An empty segment
+        has one vector of zeros."""
         if self.tok2vec is None:
             return None
         nothing = np.zeros(1, dtype=np.int64)
@@ -98,11 +98,8 @@ class Tok2VecFeatures:
         return self.vectors[np.concatenate(rows)]
 
     def backprop(self) -> None:
-        """Pass the gradients that have gathered in the vectors on to the tok2vec.
-
-        Zeros where there are none: a shared tok2vec learns when the last of its listeners calls it,
-        from what all have passed on.
-        """
+        """Pass the accumulated gradients to the tok2vec, or zeros, since a shared tok2vec waits for
+        all of its listeners."""
         if self.tok2vec is None:
             return
         gathered = self.vectors.grad
@@ -116,9 +113,8 @@ class Tok2VecFeatures:
 
 
 def ask_for(unit: Unit, tok2vec: Tok2Vec | None) -> None:
-    """Choose what a component's tok2vec, if it has one, gives vectors of, where there is a choice:
-    `spacy-flat.Encoder.v1`, whose attribute "unit" is "token" at first, has those of characters
-    too."""
+    """Choose the unit of a component's tok2vec, if it has a choice, as `spacy-flat.Encoder.v1`
+    has."""
     if tok2vec is not None and tok2vec.attrs.get("unit") == "token":
         tok2vec.attrs["unit"] = unit
 
@@ -130,13 +126,9 @@ def _check_width(tok2vec: Tok2Vec, width: int) -> None:
 
 
 def backprop_zeros(tok2vec: Tok2Vec | None, docs: list[Doc]) -> None:
-    """Answer a shared tok2vec that has read Docs from which a component learns nothing.
-
-    It adds up the gradients that its listeners pass back, and learns when the last of them has:
-    one that stayed silent would lose those of the others. Where nothing is listened to, or there
-    are no tokens, nothing happens.
-    """
-    # Not all tok2vecs of spaCy's can backpropagate through nothing.
+    """Pass zeros to a shared tok2vec for Docs that a component skips. Otherwise the gradients of
+    its other listeners would be lost. Does nothing without a listener, or without tokens."""
+    # Not all of spaCy's tok2vecs can backpropagate without tokens.
     if tok2vec is None or not any(len(doc) for doc in docs) or not _is_awaited(tok2vec, docs):
         return
     vectors, backprop = tok2vec.begin_update(docs)
@@ -144,14 +136,13 @@ def backprop_zeros(tok2vec: Tok2Vec | None, docs: list[Doc]) -> None:
 
 
 def _is_awaited(tok2vec: Tok2Vec, docs: list[Doc]) -> bool:
-    """Whether a listener in it has been given the vectors of these Docs. By what spaCy's and
-    spacy-transformers' have in common, as the latter need not be installed."""
+    """Whether a listener, of spaCy or spacy-transformers, has the vectors of these Docs."""
     return any(node._batch_id == node.get_batch_id(docs) for node in _listeners(tok2vec))
 
 
 def require_read(tok2vec: Tok2Vec, docs: Sequence[Doc]) -> None:
-    """Raises ValueError (F366) for a Doc without the vectors that a listener takes from it in
-    prediction: the listeners of spaCy and spacy-transformers would return zeros."""
+    """Raises ValueError (F366) for a Doc without the vectors that a listener reads in prediction,
+    for which it would return zeros."""
     for node in _listeners(tok2vec):
         is_spacys = isinstance(node, Tok2VecListener)
         for doc in docs:
@@ -164,18 +155,18 @@ def _listeners(tok2vec: Tok2Vec) -> list[Any]:
 
 
 class ReadOnce:
-    """Lets a tok2vec read a Doc once that several batches, one after the other, have in common.
+    """Lets a tok2vec read a Doc once if consecutive batches share it.
 
-    It keeps the vectors of the last batch's Docs, and belongs to one task, such as the encoding of
-    an index: what a Doc or the tok2vec has become since then it does not notice.
+    Keeps the vectors of the last batch. Use it for one task, such as encoding an index: it doesn't
+    notice changes of Docs or the tok2vec.
     """
 
     def __init__(self, tok2vec: Tok2Vec | None) -> None:
         self.tok2vec = tok2vec
-        self._known: dict[int, tuple[Doc, Floats2d]] = {}  # by the id of the Doc
+        self._known: dict[int, tuple[Doc, Floats2d]] = {}
 
     def token_vectors(self, docs: list[Doc]) -> list[Floats2d] | None:
-        """The vectors of the tokens of each Doc, or None where there is no tok2vec."""
+        """The vectors of each Doc's tokens; None without a tok2vec."""
         if self.tok2vec is None:
             return None
         new = [doc for doc in docs if id(doc) not in self._known]
@@ -186,7 +177,7 @@ class ReadOnce:
 
 
 def token_of_unit(doc: Doc, first: int, unit: Unit) -> Ints:
-    """[units] `first` + the number of each unit's token; 0 where it has none."""
+    """[units] `first` + the number of each unit's token; 0 for none."""
     if unit == "token":
         return first + np.arange(len(doc))
     starts, ends = token_ends(doc)
@@ -196,6 +187,6 @@ def token_of_unit(doc: Doc, first: int, unit: Unit) -> Ints:
 
 
 def character_of_unit(doc: Doc, first: int, unit: Unit = "char") -> Ints:
-    """[characters] `first` + the number of each one among those of tokens; 0 if it is in none."""
+    """[characters] `first` + their numbers among those of tokens; 0 for those in none."""
     inside = token_of_unit(doc, 1, "char") > 0
     return np.where(inside, first - 1 + np.cumsum(inside), 0)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:  # networks use the arrays alone, without spaCy
+if TYPE_CHECKING:  # networks use only the arrays
     from spacy.tokens import Doc
 
 Unit = Literal["char", "token"]
@@ -17,8 +17,7 @@ Ints = NDArray[np.int64]
 
 
 class EntitySpan(NamedTuple):
-    """Units [start, end) of a text are an entity of this label. Units are characters where nothing
-    else is said."""
+    """Units [start, end) of a text are an entity. Units are characters unless stated otherwise."""
 
     start: int
     end: int
@@ -27,7 +26,7 @@ class EntitySpan(NamedTuple):
 
 @dataclass(frozen=True)
 class Units:
-    """A text in N units; unit i is the characters from starts[i] up to, without, ends[i]."""
+    """A text in N units; unit i has the characters [starts[i], ends[i])."""
 
     unit: Unit
     text: str
@@ -55,12 +54,11 @@ class Units:
         return [self.text[first:last] for first, last in places]
 
     def is_blank(self, start: int, end: int) -> bool:
-        """Whether units [start, end), at least one, are white space alone."""
+        """Whether units [start, end), at least one, are white space."""
         return self.text[int(self.starts[start]) : int(self.ends[end - 1])].isspace()
 
     def to_characters(self, spans: Sequence[EntitySpan]) -> list[EntitySpan]:
-        """Spans of units as spans of characters, without white space at their ends, which no
-        entity of spaCy's has; those of white space alone are left out."""
+        """Spans of units as spans of characters, stripped of white space, as spaCy requires."""
         return [
             EntitySpan(start, end, span.label)
             for span in spans
@@ -68,8 +66,8 @@ class Units:
         ]
 
     def from_characters(self, spans: Sequence[EntitySpan]) -> list[EntitySpan]:
-        """Sorted spans of characters as spans of the units that they touch. Where two touch the
-        same unit, the first has it, and the second goes without it, or is left out."""
+        """Sorted spans of characters as spans of the units that they touch. The first of two spans
+        gets a shared unit; the second is shortened or omitted."""
         found = []
         taken = 0
         for start, end, label in self.touched(spans):
@@ -100,8 +98,8 @@ def _trimmed(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 
 def token_ends(doc: Doc) -> tuple[Ints, Ints]:
-    """[tokens] where each starts in the text, and where it ends."""
-    # An array of attributes costs a fraction of a loop over tokens, each of which is an object.
+    """[tokens] starts and ends in the text."""
+    # Much faster than a loop over tokens.
     lengths, spaces = doc.to_array(["LENGTH", "SPACY"]).astype(np.int64).reshape(-1, 2).T
     starts = np.cumsum(lengths + spaces) - lengths - spaces
     return starts, starts + lengths

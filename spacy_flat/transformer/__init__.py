@@ -1,1 +1,1 @@
-"""A BERT beneath components: one vector a character, through spacy-transformers."""
+"""A BERT with one vector per character, through spacy-transformers."""

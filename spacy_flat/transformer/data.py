@@ -1,4 +1,4 @@
-"""Vectors of characters in the form in which spacy-transformers hands them on.
+"""Vectors of characters in spacy-transformers' data classes.
 
 Shapes: N characters of all Docs, n of one, D width. Arrays are NumPy's or CuPy's.
 """
@@ -18,10 +18,10 @@ from .pieces import PieceFeaturiser
 
 
 class CharacterOutput(FullTransformerBatch):
-    """The vectors of some Docs' characters, all N of them as one window."""
+    """The vectors of all N characters as one window."""
 
     def unsplit_by_doc(self, arrays: Sequence[Sequence[Any]]) -> FullTransformerBatch:
-        """The gradients [1, n, D] of each Doc that is not empty, as one of [1, N, D]."""
+        """The gradients [1, n, D] of non-empty Docs as one [1, N, D]."""
         parts = [array for (array,) in arrays]
         xp: Any = get_array_module(parts[0])  # type: ignore[no-untyped-call]
         output = _output(xp2torch(xp.concatenate(parts, axis=1)))
@@ -31,10 +31,10 @@ class CharacterOutput(FullTransformerBatch):
 def character_batch(
     docs: Sequence[Doc], texts: Sequence[str], featuriser: PieceFeaturiser, vectors: Any
 ) -> CharacterOutput:
-    """vectors: [N, D] of the characters of the texts, which are those of the Docs' tokens."""
+    """texts: of the Docs' tokens. vectors: [N, D]."""
     ends = np.cumsum([len(text) for text in texts]).tolist()
     datas = [
-        # A copy, for a Doc that is kept is not to keep the whole batch.
+        # A copy, so that a Doc doesn't keep the whole batch alive.
         _data(doc, text, featuriser, vectors[None, end - len(text) : end].copy())
         for doc, text, end in zip(docs, texts, ends, strict=True)
     ]
@@ -48,7 +48,7 @@ def character_batch(
 
 
 def data_of_gradient(gradient: Any, data: TransformerData) -> TransformerData:
-    """The gradient [n, D] of a Doc's vectors."""
+    """gradient: [n, D] of a Doc."""
     return TransformerData(data.wordpieces, _output(gradient[None]), data.align)
 
 

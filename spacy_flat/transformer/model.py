@@ -1,5 +1,5 @@
-"""The registered architectures: a BERT for the component `transformer` of spacy-transformers, and
-the layers that give its vectors of characters to our components."""
+"""The registered architectures: an encoder for spacy-transformers' component `transformer`, and the
+layers that pass its vectors of characters to this package's components."""
 
 from collections.abc import Callable
 from functools import partial
@@ -33,11 +33,10 @@ def build_character_transformer(
     tokenizer_config: Settings = {},  # noqa: B006
     transformer_config: Settings = {},  # noqa: B006
 ) -> TransformerModel:
-    """Build an encoder such as BERT that gives one vector a character, for the component
-    `transformer` of spacy-transformers.
+    """Build an encoder such as BERT with one vector per character, for the component `transformer`
+    of spacy-transformers.
 
-    name: of a model of Hugging Face's, or the path of a folder. Only `initialize` reads it.
-    network: options, as above.
+    name: of a Hugging Face model, or the path of a folder. Only `initialize` reads it.
     tokenizer_config: settings of the tokenizer, such as `do_lower_case`.
     transformer_config: settings of the encoder, such as `hidden_dropout_prob`.
 
@@ -72,11 +71,10 @@ def build_character_transformer(
 
 
 def build_character_listener(upstream: str = "*", grad_factor: float = 1.0) -> Tok2Vec:
-    """Build a layer that gives a component the vectors of characters that a transformer of the
-    pipeline has made, and passes the gradients back.
+    """Build a layer that listens to the pipeline's transformer for vectors of characters.
 
-    upstream: the name of that transformer, or "*" for any.
-    grad_factor: the gradients are multiplied by this.
+    upstream: the name of the transformer, or "*" for any.
+    grad_factor: factor of the gradients.
 
     Raises ImportError (F030) where spacy-transformers is not installed.
     """
@@ -94,14 +92,10 @@ def build_character_tok2vec(
     grad_factor: float = 1.0,
     pooling: Model[Ragged, Floats2d] | None = None,
 ) -> Tok2Vec:
-    """Build an encoder that belongs to one component alone, as `nlp.replace_listeners` does.
+    """Build an encoder of a single component, as `nlp.replace_listeners` does.
 
-    name: of a model of Hugging Face's, or the path of a folder. Only `initialize` reads it.
-    network: options, as above.
-    tokenizer_config: settings of the tokenizer, such as `do_lower_case`.
-    transformer_config: settings of the encoder, such as `hidden_dropout_prob`.
-    grad_factor: the gradients are multiplied by this.
-    pooling: makes one vector a token of its characters'; none leaves one vector a character.
+    pooling: combines the vectors of each token's characters; None for one vector per character.
+    The other arguments are those of the transformer and the listener.
 
     Raises ImportError (F030) where spacy-transformers is not installed.
     """
@@ -114,27 +108,23 @@ def build_character_tok2vec(
 
 
 def with_data(transformer: TransformerModel) -> DataModel:
-    """What takes a listener's place."""
+    """The replacement of a listener."""
     from spacy_transformers.layers import split_trf_batch
 
     return chain(transformer, split_trf_batch())
 
 
 def replaced_config(transformer: Settings, listener: Settings) -> Settings:
-    """The config of the layer of which `with_data` has taken the listener's place."""
+    """The config of the replacement."""
     own = {"grad_factor": listener.get("grad_factor", 1.0), "pooling": listener.get("pooling")}
     return {**transformer, "@architectures": TOK2VEC, **own}
-
-
-# The encoder
 
 
 def load_encoder(model: TransformerModel, X: object = None, Y: object = None) -> None:
     """Load weights and tokenizer.
 
-    Raises OSError (F364) where they can't be loaded, ValueError (F362) for a tokenizer that can't
-    be used, (F363) for windows that the encoder is too short for, or (F377) for an encoder of
-    another width than the one before.
+    Raises OSError (F364) if they can't be loaded, ValueError for an unsupported tokenizer (F362),
+    windows that are too long for the encoder (F363), or another width than before (F377).
     """
     from transformers import AutoConfig, AutoModel, AutoTokenizer
 
@@ -146,13 +136,13 @@ def load_encoder(model: TransformerModel, X: object = None, Y: object = None) ->
         tokenizer = loaded(name, **model.attrs["tokenizer_config"])  # type: ignore[no-untyped-call]
         config = AutoConfig.from_pretrained(name, **model.attrs["transformer_config"])
         encoder = AutoModel.from_pretrained(name, config=config).float()
-    except Exception as error:  # of whatever kind the libraries that read it have
+    except Exception as error:
         raise OSError(Errors.F364.format(name=name, reason=error)) from error
     places = min(places_of(encoder), tokenizer.model_max_length)
     if options.window + 2 > places:
         raise ValueError(Errors.F363.format(name=name, places=places, window=options.window))
     width = config.hidden_size
-    if model.has_dim("nO") and width != model.get_dim("nO"):  # to which others have adapted
+    if model.has_dim("nO") and width != model.get_dim("nO"):
         words = {"name": name, "width": width, "wanted": model.get_dim("nO")}
         raise ValueError(Errors.F377.format(**words))
     model.attrs["featuriser"] = PieceFeaturiser.of(tokenizer, name)
@@ -166,8 +156,7 @@ def load_encoder(model: TransformerModel, X: object = None, Y: object = None) ->
 
 
 def places_of(encoder: Any) -> int:
-    """How many pieces an encoder reads at most. RoBERTa's positions begin behind the number of its
-    padding, and those before are never used."""
+    """How many pieces an encoder reads. RoBERTa doesn't use the positions up to its padding's."""
     tables = [m for name, m in encoder.named_modules() if name.endswith("position_embeddings")]
     paddings = [table.padding_idx for table in tables]
     unused = max([int(padding) + 1 for padding in paddings if padding is not None], default=0)
@@ -200,7 +189,7 @@ def read_characters(
 
 
 def characters_of(doc: Doc) -> str:
-    """The text without what is in no token: single spaces between words."""
+    """The text without characters in no token, such as single spaces between words."""
     return "".join(compress(doc.text, token_of_unit(doc, 1, "char")))
 
 
@@ -208,11 +197,8 @@ def _shim(model: TransformerModel) -> "EncoderShim":
     return cast("EncoderShim", model.shims[0])
 
 
-# The layer of a component
-
-
 def character_vectors(source: DataModel, grad_factor: float) -> Tok2Vec:
-    """One vector a character of the tokens, from a listener or from an encoder of its own."""
+    """One vector per character, from a listener or an encoder."""
     return Model(
         "character_vectors",
         take_vectors,
@@ -224,7 +210,7 @@ def character_vectors(source: DataModel, grad_factor: float) -> Tok2Vec:
 
 
 def take_width(model: Tok2Vec, X: object = None, Y: object = None) -> None:
-    """Raises ValueError (F365) for a listener without a transformer in the pipeline before it."""
+    """Raises ValueError (F365) for a listener without a transformer before it."""
     source = model.layers[0]
     transformer = source.layers[0] if source.layers else source
     transformer.initialize()
@@ -236,7 +222,7 @@ def take_width(model: Tok2Vec, X: object = None, Y: object = None) -> None:
 def take_vectors(
     model: Tok2Vec, docs: list[Doc], is_train: bool
 ) -> tuple[list[Floats2d], Callable[[list[Floats2d]], Any]]:
-    """Raises ValueError (F366) for a Doc that no `spacy-flat.CharacterTransformer.v1` has read."""
+    """Raises ValueError (F366) for a Doc without vectors of characters."""
     from .data import data_of_gradient
 
     source, factor = model.layers[0], model.attrs["grad_factor"]

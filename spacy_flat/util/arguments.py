@@ -18,7 +18,7 @@ def require(name: str, value: object, right: Callable[[], bool], wanted: str) ->
 
 
 def require_count(name: str, value: object, least: int = 1) -> None:
-    """Raises ValueError (F341) for what is no whole number of at least `least`."""
+    """Raises ValueError (F341) unless the value is a whole number of at least `least`."""
 
     def right() -> bool:  # for numpy's integers, too
         return isinstance(value, SupportsIndex) and operator.index(value) >= least

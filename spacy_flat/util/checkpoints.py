@@ -1,5 +1,4 @@
-"""Checkpoints of a training: folders that are written aside and renamed, with a checksum of each
-file. The last two that are whole are kept."""
+"""Checkpoints of a training: folders with a checksum of each file."""
 
 import json
 import os
@@ -26,8 +25,8 @@ T = TypeVar("T")
 
 
 def write_checkpoint(folder: Path, step: int, write: Callable[[Path], object]) -> None:
-    """Keep what `write` puts into an empty folder as that of a step, and the last whole one before;
-    remove the others, and what a killed training had begun to write.
+    """Write the checkpoint of a step, by `write` into an empty folder. Keeps the last intact one
+    before, and removes others and unfinished ones.
 
     Raises OSError (F042) for a full disk.
     """
@@ -45,7 +44,7 @@ def write_checkpoint(folder: Path, step: int, write: Callable[[Path], object]) -
         if path == written:
             continue
         fault = _fault(path) if kept < KEPT else None
-        # Other errors may pass, as those of a network drive do.
+        # Other errors, such as those of a network drive, may be temporary.
         if kept == KEPT or isinstance(fault, ValueError | FileNotFoundError):
             shutil.rmtree(path)
         elif fault is None:
@@ -53,11 +52,7 @@ def write_checkpoint(folder: Path, step: int, write: Callable[[Path], object]) -
 
 
 def save_tensors(tensors: dict[str, Tensor], path: Path) -> None:
-    """Write a safetensors file.
-
-    Raises OSError where it can't be written, as other files do. safetensors raises an error of its
-    own, which only its message tells from others.
-    """
+    """Write a safetensors file. Raises OSError, where safetensors raises another error."""
     try:
         save_file(tensors, path)
     except SafetensorError as error:
@@ -65,15 +60,15 @@ def save_tensors(tensors: dict[str, Tensor], path: Path) -> None:
         if found is None:
             raise
         number, text = int(found[1]), str(error)
-        # On Windows the number is its own, from which Python makes an errno.
+        # On Windows Python makes an errno of the system's number.
         arguments = (0, text, None, number) if os.name == "nt" else (number, text)
         raise OSError(*arguments) from error
 
 
 def read_checkpoint(folder: Path, read: Callable[[Path], T]) -> T | None:
-    """What `read` makes of the last that is whole, or None where there is none at all.
+    """The result of `read` for the last intact checkpoint, or None without any.
 
-    Warns (W380) of each that is damaged. Raises ValueError (F384) where all are.
+    A damaged checkpoint triggers a warning (W380). Raises ValueError (F384) if all are damaged.
     """
     paths = _checkpoints(folder)
     for path in paths:
@@ -87,12 +82,11 @@ def read_checkpoint(folder: Path, read: Callable[[Path], T]) -> T | None:
 
 
 def has_checkpoint(folder: Path) -> bool:
-    """Whether there is one, damaged or not."""
+    """Whether there is a checkpoint, damaged or not."""
     return bool(_checkpoints(folder))
 
 
 def _checkpoints(folder: Path) -> list[Path]:
-    """The last first."""
     return sorted(folder.glob("[0-9]*"), reverse=True)
 
 
@@ -101,7 +95,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _fault(path: Path) -> OSError | ValueError | None:
-    """Why a checkpoint is not what was written; None where it is."""
+    """Why a checkpoint is damaged, if it is."""
     try:
         checksums = json.loads((path / CHECKSUMS).read_text("utf-8"))
         for name, expected in checksums.items():
@@ -113,7 +107,7 @@ def _fault(path: Path) -> OSError | ValueError | None:
 
 
 def checksum(path: Path) -> int:
-    """Of a file's content, or of the names and contents of a folder's files."""
+    """The CRC-32 of a file, or of the names and contents of a folder's files."""
     value = 0
     for file in _files(path) if path.is_dir() else [path]:
         if file != path:

@@ -26,13 +26,13 @@ DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield (number from 1, raw line with its newline) of a file, one line in memory at a time.
+    """Yield (number from 1, raw line with its newline), one line in memory at a time.
 
-    Lines stay bytes, cut at "\\n" only: words may hold other characters that `str` takes for line
-    breaks, and a line in a wrong encoding can be named by its number. A byte order mark is dropped.
+    Lines are bytes, cut at "\\n" only, since words may contain other line breaks. Drops a byte
+    order mark.
 
     Raises FileNotFoundError (F001), IsADirectoryError (F002), and ValueError (F003) for a file that
-    cannot be read or unpacked to its end.
+    can't be read or unpacked to its end.
     """
     number = 0
     with reading(path, lambda: number), open_file(path) as stream:
@@ -41,11 +41,10 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def read_text_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield (number from 1, text without its line end) of each line of a UTF-8 file.
+    """Yield (number from 1, text without its line end) of each line of a UTF-8 file. Drops byte
+    order marks, also within concatenated files.
 
-    A byte order mark is dropped on any line, since files that were joined have some within.
-
-    Raises ValueError (F004) at the first byte that is not UTF-8; otherwise as `read_lines`.
+    Raises ValueError (F004) for other encodings; otherwise as `read_lines`.
     """
     for number, raw in read_lines(path):
         yield number, decode(raw, path, number).rstrip("\r\n").lstrip("\ufeff")
@@ -53,10 +52,7 @@ def read_text_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 @contextmanager
 def reading(path: Path, done: Callable[[], int]) -> Iterator[None]:
-    """Check that a file is there, and name it and what was `done` of it where reading fails.
-
-    Errors as in `read_lines`.
-    """
+    """Raise errors as in `read_lines`; done: gives the number of lines read."""
     require_exists(path)
     if path.is_dir():
         raise IsADirectoryError(Errors.F002.format(path=path))
@@ -67,14 +63,14 @@ def reading(path: Path, done: Callable[[], int]) -> Iterator[None]:
 
 
 def require_exists(*paths: Path) -> None:
-    """Raises FileNotFoundError (F001) for the first that is not there."""
+    """Raises FileNotFoundError (F001) for the first missing path."""
     for path in paths:
         if not path.exists():
             raise FileNotFoundError(Errors.F001.format(path=path))
 
 
 def decode(raw: bytes, path: Path, line: int) -> str:
-    """UTF-8 to text, or ValueError (F004) that names file and line."""
+    """Decode UTF-8. Raises ValueError (F004) with file and line."""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -99,12 +95,10 @@ def open_file(path: Path) -> ByteStream:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary path to write to, which becomes `path` where nothing is raised.
+    """Give a temporary path to write to, which becomes `path` unless something is raised.
 
-    So `path` is always the old file or the whole new one, also where several write it at once, and
-    after a power cut. Its folder is made where it is missing.
-
-    Raises OSError (F042) for a full disk.
+    So `path` is always the old or the complete new file, even if several write at once, or after a
+    power cut. Makes missing folders. Raises OSError (F042) for a full disk.
     """
     with _unfinished(path) as folder:
         temporary = folder / path.name
@@ -114,10 +108,10 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_folder(path: Path) -> Iterator[Path]:
-    """As `replacing`, of a folder to be made.
+    """As `replacing`, for a folder.
 
-    No system replaces one folder by another in a single step. So the old one is moved aside. If a
-    kill leaves its place empty, the next `replacing_folder` or `remove_unfinished` puts it back.
+    No system replaces a folder in one step, so the old one is moved away. If the process is killed
+    before the new one is in place, the next `replacing_folder` or `remove_unfinished` restores it.
     """
     for unfinished in path.parent.glob(UNFINISHED):
         _put_back(unfinished, path.name)
@@ -126,7 +120,7 @@ def replacing_folder(path: Path) -> Iterator[Path]:
         new.parent.mkdir()
         old.parent.mkdir()
         yield new
-        _sync_all(new)  # which takes long: `path` must not be missing meanwhile
+        _sync_all(new)  # slow: before `path` is missing
         try:
             if path.exists():
                 os.replace(path, old)
@@ -137,8 +131,8 @@ def replacing_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def _unfinished(path: Path) -> Iterator[Path]:
-    """A temporary folder beside `path`: a temporary file would be readable by its owner only, and
-    so would `path`. Errors as in `replacing`."""
+    """A temporary folder next to `path`: only its owner could read a temporary file. Errors as in
+    `replacing`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent, suffix=".tmp") as folder:
@@ -147,12 +141,12 @@ def _unfinished(path: Path) -> Iterator[Path]:
         if error.errno is None or error.errno not in DISK_FULL:
             raise
         full = OSError(Errors.F042.format(path=path, reason=os.strerror(error.errno)))
-        full.errno = error.errno  # where one path is written within another, the outer is named
+        full.errno = error.errno
         raise full from error
 
 
 def _put_back(unfinished: Path, name: str | None = None) -> None:
-    """Move an old folder, of one name or any, back where the new one did not take its place."""
+    """Restore an old folder, of one name or any, if the new one did not take its place."""
     for old in (unfinished / OLD).glob("*"):
         if name not in (None, old.name):
             continue
@@ -161,7 +155,7 @@ def _put_back(unfinished: Path, name: str | None = None) -> None:
 
 
 def move(temporary: Path, path: Path) -> None:
-    """Rename a file or folder. It is on the disk before, and its new name after that."""
+    """Rename a file or folder; syncs its content before and its name after."""
     _sync_all(temporary)
     _rename(temporary, path)
 
@@ -177,25 +171,25 @@ def _rename(temporary: Path, path: Path) -> None:
 
 
 def _sync(path: Path) -> None:
-    """Wait until a file, or the list of names in a folder, is on the disk."""
+    """Wait until a file, or the names in a folder, are on the disk."""
     is_folder = path.is_dir()
     with suppress(OSError) if is_folder else nullcontext():  # not every system syncs folders
         # Windows syncs what can be written to; elsewhere a file may be read-only.
         number = os.open(path, os.O_RDWR if os.name == "nt" and not is_folder else os.O_RDONLY)
         try:
             os.fsync(number)
-            if sys.platform == "darwin":  # there fsync leaves data in the drive's cache
+            if sys.platform == "darwin":  # fsync leaves data in the drive's cache
                 import fcntl
 
-                with suppress(OSError):  # not every file system can
+                with suppress(OSError):
                     fcntl.fcntl(number, fcntl.F_FULLFSYNC)
         finally:
             os.close(number)
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove what processes that were killed had begun to write by `replacing` and
-    `replacing_folder`. Nobody else may be writing to the folder."""
+    """Remove what killed processes left of `replacing` and `replacing_folder`. No other process may
+    be writing to the folder."""
     for unfinished in folder.glob(UNFINISHED):
         _put_back(unfinished)
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -203,11 +197,10 @@ def remove_unfinished(folder: Path) -> None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Keep other processes from writing to a folder. It is made where it is missing.
+    """Lock a folder for writing, and make it if it's missing. The system releases the lock of a
+    process that dies.
 
-    The system releases the lock of a process that dies.
-
-    Raises BlockingIOError (F043) where another process has the lock.
+    Raises BlockingIOError (F043) if another process has the lock.
     """
     from filelock import FileLock, Timeout
 

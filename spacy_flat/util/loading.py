@@ -13,7 +13,7 @@ def load_on_device(source: str, device: str = "") -> Language:
     device: what the networks of its components compute on, where they have this setting; "" for
         what its config says.
 
-    Raises ValueError (F350) where there is no such device; otherwise as `spacy.load`.
+    Raises ValueError (F350) for a missing device; otherwise as `spacy.load`.
     """
     if not device:
         return spacy.load(source)
@@ -27,7 +27,7 @@ def load_on_device(source: str, device: str = "") -> Language:
 def components_with_device(source: str) -> list[str]:
     """The names of a pipeline's components that have a setting `device`, as this package's have."""
     folder = get_package_path(source) if is_package(source) else Path(source)
-    # A package has the pipeline in a folder of its own. Of what is no pipeline spaCy says so.
+    # A package has the pipeline in a subfolder. For other folders spaCy raises an error.
     for path in (*folder.glob("config.cfg"), *folder.glob("*/config.cfg")):
         components = load_config(path).get("components", {})
         return [name for name, block in components.items() if isinstance(block.get("device"), str)]

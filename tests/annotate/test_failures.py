@@ -86,12 +86,6 @@ def test_values_that_can_not_be_written(annotate: Annotate, output: str) -> None
         assert [doc.user_data["id"] for doc in docs] == ["a"]
 
 
-def test_a_type_that_does_not_fit(annotate: Annotate) -> None:
-    write_lines(Path("a.jsonl"), [{"id": "a", "text": "一"}])
-    assert annotate("a.jsonl", "--attribute", "parts:int").exit_code == 1
-    assert "[F478] The value of doc._.parts can't be written as int" in failed()[0]["reason"]
-
-
 def test_files_that_can_not_be_read(annotate: Annotate) -> None:
     """What comes before the damage is there; the damage is named in every run."""
     Path("in").mkdir()
@@ -198,40 +192,33 @@ def prepared(pipeline: Path, texts: list[str]) -> tuple[Annotator, Shard]:
     return Annotator(settings, "out"), shard
 
 
-def test_a_row_on_which_processes_die(
-    pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("n", [1, 8])
+def test_rows_on_which_processes_die(
+    n: int, pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is found, and costs no other row."""
+    """They are found, and cost no other row."""
     monkeypatch.chdir(tmp_path)
-    annotator, shard = prepared(pipeline, ["一", "二", "死", "三"])
-    for _ in range(3):  # with others, and twice alone
+    annotator, shard = prepared(pipeline, ["一", *["死"] * n, "三"])
+    for _ in range(1 + 2 * n):  # with others, and twice alone
         with pytest.raises(Death):
             annotator.annotate(shard)
-    assert annotator.annotate(shard).failed == 1
-    assert set(table()) == {"a.txt:1", "a.txt:2", "a.txt:4"}
-    (deadly,) = failed()
-    assert (deadly["id"], deadly["reason"][:6]) == ("a.txt:3", "[F485]")
+    assert annotator.annotate(shard).failed == n
+    assert set(table()) == {"a.txt:1", f"a.txt:{n + 2}"}
+    assert {each["reason"][:6] for each in failed()} == {"[F485]"}
     assert not list(Path("out/attempts").iterdir())
 
 
 def test_a_row_on_which_the_only_process_dies(annotate: Annotate) -> None:
-    """The same command finds it in the end; with other texts it begins anew."""
-    Path("a.txt").write_text("一\n死\n", "utf-8")
-    for _ in range(3):
-        with pytest.raises(Death):
-            annotate("a.txt")
-    Path("a.txt").write_text("一\n二\n", "utf-8")
-    assert annotate("a.txt").exit_code == 0
-
-
-def test_what_the_only_process_died_of(annotate: Annotate) -> None:
+    """The same command finds it in the end; with other texts it starts again."""
     Path("a.txt").write_text("一\n死\n三\n", "utf-8")
     for _ in range(3):
         with pytest.raises(Death):
             annotate("a.txt")
+    shutil.copytree("out", "other")
     assert annotate("a.txt").exit_code == 1
     assert set(table()) == {"a.txt:1", "a.txt:3"}
-    assert [each["reason"][:6] for each in failed()] == ["[F485]"]
+    Path("a.txt").write_text("一\n二\n", "utf-8")
+    assert annotate("a.txt", out="other").exit_code == 0
 
 
 def test_an_interrupted_row_is_not_deadly(annotate: Annotate, monkeypatch: Any) -> None:
@@ -271,25 +258,15 @@ def test_categories_that_can_not_be_written(annotate: Annotate, output: str) -> 
     assert [each["id"] for each in failed()] == ["a.txt:2", "a.txt:3"]
 
 
-def test_numbers_that_are_not_whole(annotate: Annotate) -> None:
+def test_values_that_do_not_fit_their_type(annotate: Annotate, pipeline: Path) -> None:
     Path("a.txt").write_text("一\n一二\n", "utf-8")
-    assert annotate("a.txt", "--attribute", "half:int").exit_code == 1
+    options = ["--attribute", "half:int", "--attribute", "parts"]
+    assert annotate("a.txt", *options).exit_code == 1
     assert table()["a.txt:2"]["half"] == 1
     (broken,) = failed()
     assert (broken["id"], broken["reason"].count("F478")) == ("a.txt:1", 1)
-
-
-def test_many_rows_on_which_processes_die(
-    pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """All others come out."""
-    monkeypatch.chdir(tmp_path)
-    annotator, shard = prepared(pipeline, ["一", *["死"] * 8, "二"])
-    for _ in range(1 + 2 * 8):
-        with pytest.raises(Death):
-            annotator.annotate(shard)
-    assert annotator.annotate(shard).failed == 8
-    assert set(table()) == {"a.txt:1", "a.txt:10"}
+    with pytest.raises(ValueError, match=r"F487.*none\.py"):
+        Annotator(Settings(str(pipeline), code=("none.py",)), "out")
 
 
 @pytest.mark.parametrize("text", ["一\n", "三\n四\n五\n六\n七\n"])
@@ -301,9 +278,3 @@ def test_a_file_that_changes_meanwhile(
     Path("a.txt").write_text(text, "utf-8")
     assert annotator.annotate(shard).unread.startswith("[F486]")
     assert not list(Path("out/rows").iterdir())
-
-
-def test_code_that_can_not_be_imported(pipeline: Path, tmp_path: Path) -> None:
-    settings = Settings(str(pipeline), code=(str(tmp_path / "none.py"),))
-    with pytest.raises(ValueError, match=r"F487.*none\.py"):
-        Annotator(settings, str(tmp_path))

@@ -69,6 +69,7 @@ def test_segments_cover_the_text_and_fit(text: str, limits: tuple[int, int]) -> 
         assert left.end - right.start in (0, overlap)
 
 
+@example("一二三四，五六七八九十" * 6, (12, 5))
 @given(texts, limits())
 def test_no_character_is_in_three_segments(text: str, limits: tuple[int, int]) -> None:
     segments = split_units(0, Units.characters(text), *limits)
@@ -83,30 +84,20 @@ def pieces(text: str, max_length: int, overlap: int = 0) -> list[str]:
     ]
 
 
-def test_a_text_that_fits_stays_whole() -> None:
-    assert pieces("一。二。三。", 6) == ["一。二。三。"]
-
-
-def test_cuts_at_the_last_sentence_end_that_fits() -> None:
-    assert pieces("他说：“好。”我，不去。再见", 9) == ["他说：“好。”", "我，不去。再见"]
-
-
-def test_cuts_at_commas_where_no_sentence_ends() -> None:
-    assert pieces("一二三，四五，六七八九，十", 8) == ["一二三，四五，", "六七八九，十"]
-
-
-def test_pieces_overlap_at_commas() -> None:
-    """A comma, or a space in English, may lie within an entity; a sentence end does not."""
-    assert pieces("一二三四，五六七八九，十。十一", 8, 2) == [
-        "一二三四，",
-        "四，五六七八九，",
-        "九，十。十一",
-    ]
-    assert pieces("一二三，四五六。七八九", 8, 2) == ["一二三，四五六。", "七八九"]
-
-
-def test_cuts_by_force_with_an_overlap() -> None:
-    assert pieces("一二三四五六七八九十", 6, 2) == ["一二三四五六", "五六七八九十"]
+@pytest.mark.parametrize(
+    ("text", "limits", "expected"),
+    [
+        ("一。二。三。", (6,), "一。二。三。"),
+        ("他说：“好。”我，不去。再见", (9,), "他说：“好。”|我，不去。再见"),
+        ("一二三，四五，六七八九，十", (8,), "一二三，四五，|六七八九，十"),
+        # A comma may be within an entity, a sentence end may not.
+        ("一二三四，五六七八九，十。十一", (8, 2), "一二三四，|四，五六七八九，|九，十。十一"),
+        ("一二三，四五六。七八九", (8, 2), "一二三，四五六。|七八九"),
+        ("一二三四五六七八九十", (6, 2), "一二三四五六|五六七八九十"),
+    ],
+)
+def test_where_texts_are_cut(text: str, limits: tuple[int, ...], expected: str) -> None:
+    assert pieces(text, *limits) == expected.split("|")
 
 
 def test_entities_in_an_overlap_stay_whole() -> None:
@@ -154,24 +145,21 @@ def test_entities_stay_whole_at_spaces(offset: int) -> None:
     assert join_segments(segments, [found_in(part, [span]) for part in segments]) == [span]
 
 
-def test_two_segments_meet_in_the_middle_of_their_overlap() -> None:
-    """Near its end a segment sees least of what follows: there the other one is right."""
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    [
+        ([(4, 6), (8, 10)], [(4, 6), (8, 10)], [("L", 4, 6), ("R", 8, 10)]),  # in the middle
+        ([(6, 10)], [(6, 12)], [("R", 6, 12)]),  # whole over the middle
+        ([(1, 10)], [(4, 13)], [("L", 1, 10)]),  # no place is free
+    ],
+)
+def test_where_two_segments_meet(
+    left: list[tuple[int, int]], right: list[tuple[int, int]], expected: list[tuple[str, int, int]]
+) -> None:
     segments = [Segment(0, 0, 10), Segment(0, 4, 14)]
-    left = [EntitySpan(4, 6, "LOC"), EntitySpan(8, 10, "LOC")]
-    right = [EntitySpan(4, 6, "PER"), EntitySpan(8, 10, "PER")]
-    assert join_segments(segments, [left, right]) == [left[0], right[1]]
-
-
-def test_an_entity_over_the_middle_of_an_overlap_stays_whole() -> None:
-    segments = [Segment(0, 0, 10), Segment(0, 4, 14)]
-    left, right = [EntitySpan(6, 10, "LOC")], [EntitySpan(6, 12, "LOC")]
-    assert join_segments(segments, [left, right]) == right
-
-
-def test_where_every_place_of_an_overlap_is_in_an_entity() -> None:
-    segments = [Segment(0, 0, 6), Segment(0, 4, 10)]
-    found = [[EntitySpan(1, 6, "LOC")], [EntitySpan(4, 9, "LOC")]]
-    assert join_segments(segments, found) == [EntitySpan(1, 6, "LOC")]
+    found = [[EntitySpan(*each, "L") for each in left], [EntitySpan(*each, "R") for each in right]]
+    joined = [(label, start, end) for start, end, label in join_segments(segments, found)]
+    assert joined == expected
 
 
 @given(st.lists(st.lists(st.tuples(st.integers(0, 12), st.integers(1, 8)), max_size=3), max_size=4))
@@ -203,11 +191,6 @@ def test_parts_of_spans_in_a_segment(
         for begin, end, label in found_in(segment, spans)
     ]
     assert [part_in(span, segment) for span in spans_in(spans, segment)] == expected
-
-
-def test_spans_that_end_where_a_segment_starts_are_not_in_it() -> None:
-    spans = [EntitySpan(0, 3, "LOC"), EntitySpan(3, 5, "PER"), EntitySpan(5, 8, "LOC")]
-    assert list(spans_in(spans, Segment(0, 3, 5))) == [spans[1]]
 
 
 class TestTokens:
@@ -256,12 +239,3 @@ def test_all_that_is_not_white_space_is_in_a_segment(text: str) -> None:
     segments = split_texts([Units.characters(text)], SegmentOptions(max_length=7, overlap=2))
     places = {place for part in segments for place in range(part.start, part.end)}
     assert {place for place, char in enumerate(text) if not char.isspace()} <= places
-
-
-def test_commas_before_twice_the_overlap_do_not_count() -> None:
-    """No unit is in three segments, also where commas are close together."""
-    text = "一二三四，五六七八九十" * 6
-    segments = split_units(0, Units.characters(text), 12, 5)
-    for first, third in zip(segments, segments[2:], strict=False):
-        assert first.end <= third.start
-    assert all(left.start + 10 <= left.end for left in segments[:-1])

@@ -110,26 +110,24 @@ def test_bad_vectors_are_named_or_skipped(
 def test_a_file_cut_short_is_named_or_taken_as_it_is(path: Path) -> None:
     path.write_bytes(pack([key.encode() for key in KEYS], ROWS)[:-3])
 
-    with pytest.raises(ValueError, match=r"F014.*says 3 vectors.* has 2"):
+    with pytest.raises(ValueError, match="F014"):
         read_vectors(path)
 
     vectors = read_vectors(path, skip_bad=True)
     assert (vectors.keys, vectors.skipped) == (KEYS[:2], (3,))
 
 
-@pytest.mark.parametrize("data", [b"", b"\x00\x01\x02", b"3\n", "重庆 0.1 0.2\n".encode()])
-def test_no_header(path: Path, data: bytes) -> None:
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        *((data, "F015") for data in (b"", b"\x00\x01\x02", b"3\n", "重庆 0.1 0.2\n".encode())),
+        *((data, "F010") for data in (b"0 4\n", pack([b""], ROWS[:1]))),
+    ],
+)
+def test_no_vectors(path: Path, data: bytes, code: str) -> None:
     path.write_bytes(data)
-
-    with pytest.raises(ValueError, match="F015"):
+    with pytest.raises(ValueError, match=code):
         read_vectors(path, skip_bad=True)
-
-
-def test_no_vectors(path: Path) -> None:
-    for data in (b"0 4\n", pack([b""], ROWS[:1])):
-        path.write_bytes(data)
-        with pytest.raises(ValueError, match="F010"):
-            read_vectors(path, skip_bad=True)
 
 
 @pytest.mark.parametrize("folder", ["", "vocab"])
@@ -148,24 +146,13 @@ def test_vectors_of_a_pipeline(tmp_path: Path, folder: str) -> None:
     assert some.keys == ["😀"]
 
 
-def test_a_pipeline_without_vectors(tmp_path: Path) -> None:
-    spacy.blank("zh").to_disk(tmp_path)
-
+def test_pipelines_without_vectors_of_words(tmp_path: Path) -> None:
+    nlp = spacy.blank("zh")
+    nlp.to_disk(tmp_path)
     with pytest.raises(ValueError, match="F010"):
         read_vectors(tmp_path)
-
-
-def test_floret_vectors_name_no_words(tmp_path: Path) -> None:
-    nlp = spacy.blank("zh")
-    nlp.vocab.vectors = Vectors(
-        strings=nlp.vocab.strings,
-        mode="floret",
-        data=ROWS,
-        hash_count=1,
-        minn=1,
-        maxn=2,
-    )
+    settings = {"mode": "floret", "hash_count": 1, "minn": 1, "maxn": 2}
+    nlp.vocab.vectors = Vectors(strings=nlp.vocab.strings, data=ROWS, **settings)
     nlp.to_disk(tmp_path)
-
     with pytest.raises(ValueError, match="F018"):
         read_vectors(tmp_path)
