@@ -7,7 +7,7 @@ bert-base-chinese is (12 layers of 768, 21,128 pieces, 102 million parameters): 
 depend on the weights. Four systems, one thread, a process for each:
 
 - "none": no BERT;
-- "frozen": the BERT only reads (`tuned = false`);
+- "frozen": the BERT only reads (`fine_tune = false`);
 - "tuned": it learns;
 - "stock": it learns in spacy-transformers' own TransformerModel, whose optimizer step goes over the
   parameters one by one.
@@ -65,7 +65,7 @@ def build_pipeline(system: str, encoder: str) -> Language:
     config = load_config(CONFIG, overrides={"paths.transformer": encoder})
     components = config["components"]
     network = components["transformer"]["model"]["network"]
-    network |= {"frozen_steps": 0, "tuned": system != "frozen"}
+    network |= {"frozen_steps": 0, "fine_tune": system != "frozen"}
     if system == "none":
         config["nlp"]["pipeline"] = ["flat_ner"]
         del components["transformer"]

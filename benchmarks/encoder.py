@@ -97,7 +97,7 @@ def overrides_for(mode: str, folder: Path, rate: float) -> list[str]:
     """Those of WITH for an encoder that is frozen or tuned."""
     overrides = ["--paths.encoder", str(folder)]
     if mode == "tuned":
-        overrides += ["--components.flat_ner.model.tok2vec.tuned", "true"]
+        overrides += ["--components.flat_ner.model.tok2vec.fine_tune", "true"]
         overrides += ["--training.optimizer.multipliers.upstream", str(rate)]
     return overrides
 

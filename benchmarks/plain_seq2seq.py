@@ -36,7 +36,7 @@ class PlainTransformer(nn.Module):
             nn.init.normal_(table.weight, std=D**-0.5)
         self.transformer = nn.Transformer(
             D,
-            options.heads,
+            options.num_heads,
             options.encoder_layers,
             options.decoder_layers,
             options.ff_width,

@@ -212,7 +212,7 @@ class Bench:
 
     def _whole_batch(self, texts: Sequence[str]) -> Any:
         """One batch of all texts, none cut."""
-        options: Any = replace(self.encoder.options, batch_nodes=sys.maxsize)
+        options: Any = replace(self.encoder.options, batch_size=sys.maxsize)
         segments = [Segment(number, 0, len(text)) for number, text in enumerate(texts)]
         (batch,) = replace(self.encoder, options=options).batches(
             list(map(Units.characters, texts)), segments

@@ -2,7 +2,7 @@
 
 A part stands between two comments, of which the first says what it is:
 
-    <!-- options: spacy-flat.FLATOptions.v1 -->        a block of options of the config
+    <!-- options: spacy-flat.FLATOptions.v2 -->        a block of options of the config
     <!-- settings: flat_ner tener_ner -->              what a factory takes from the config
     <!-- arguments: spacy-flat.SGD.v1 … -->            arguments of functions, in one table
     <!-- registered -->                                all registered names, by registry

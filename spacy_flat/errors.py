@@ -425,6 +425,7 @@ class Errors(metaclass=_Coded):
         "{text!r} has neither these spans nor U+001F between two texts, so it can't be predicted. "
         "Make its text with spacy_flat.similarity.pairs.join_pair."
     )
+    F315 = "{block}: variant has no option {name!r}. Its options: {others}."
 
     # F32x, F33x: pairs of texts; search
     F320 = (
@@ -539,7 +540,7 @@ class Errors(metaclass=_Coded):
         "No initialised transformer precedes the component that listens to one. Add a component "
         "`transformer` with the architecture spacy-flat.CharacterTransformer.v1 before it. spaCy "
         "does not initialise [training.frozen_components] unless they are sourced from a trained "
-        "pipeline: to keep the encoder fixed, unfreeze it and set tuned = false."
+        "pipeline: to keep the encoder fixed, unfreeze it and set fine_tune = false."
     )
     F366 = (
         "A component listens to a shared `tok2vec` or `transformer`, which has computed no vectors "
@@ -620,7 +621,7 @@ class Errors(metaclass=_Coded):
         "rate below {rate}."
     )
     F389 = (
-        "spacy-flat.Encoder.v1 has no path. Set it to the folder of an encoder that `python -m "
+        "spacy-flat.Encoder.v2 has no path. Set it to the folder of an encoder that `python -m "
         "spacy flat pretrain` wrote."
     )
     F390 = (
@@ -803,9 +804,10 @@ class Warnings(metaclass=_Coded):
         "as 0, which no model can beat: check the dev corpus."
     )
     W380 = "{path}: this checkpoint is damaged ({reason}); using the previous one."
+    W303 = "The config has settings under the names of version 0.1. Rename them: {names}."
     W381 = (
         "The encoder in {path} reads {longest} characters at once, but max_length = {max_length}. "
-        "Before you train with it, set max_length = {longest}, and overlap = {half} or less."
+        "Before you train with it, set max_length = {longest}."
     )
     W400 = (
         "{name}: ignoring {left_out} of {n} training pairs: a side has more than {longest} "

@@ -287,17 +287,17 @@ def test_what_is_made_from_the_code_is_current(page: Path) -> None:
 
 
 def test_a_part_is_made_anew() -> None:
-    part = "<!-- options: spacy-flat.LatticeOptions.v1 -->\n{}<!-- end -->\nbehind <!-- end -->"
+    part = "<!-- options: spacy-flat.LatticeOptions.v2 -->\n{}<!-- end -->\nbehind <!-- end -->"
     found = MAKE["filled"]("before\n" + part.format("old\n"))
     assert "old" not in found
-    assert found.startswith("before\n<!-- options: spacy-flat.LatticeOptions.v1 -->\n\n| Option |")
+    assert found.startswith("before\n<!-- options: spacy-flat.LatticeOptions.v2 -->\n\n| Option |")
     assert found.endswith("\n\n<!-- end -->\nbehind <!-- end -->")
     for name in signature(LatticeOptions).parameters:
         assert f"\n| `{name}` | " in found
 
 
 def test_an_option_says_what_it_may_be() -> None:
-    rows = list(MAKE["make_options"](["spacy-flat.LatticeOptions.v1"]))
+    rows = list(MAKE["make_options"](["spacy-flat.LatticeOptions.v2"]))
     assert any(
         row.startswith("| `gazetteer_rate` | `0.3` | number, from 0 to 1 |  |") for row in rows
     )

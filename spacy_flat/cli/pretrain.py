@@ -63,7 +63,9 @@ def pretrain(
         int, typer.Option(help="Of the layers; 0: 192, and 320 of each LSTM", min=0)
     ] = 0,
     layers: Annotated[int, typer.Option(help="0: 3, and 1 of LSTMs", min=0)] = 0,
-    heads: Annotated[int, typer.Option(help="Of a Transformer's attention", min=1)] = 6,
+    num_heads: Annotated[
+        int, typer.Option("--num-heads", "--heads", help="Of a Transformer's attention", min=1)
+    ] = 6,
     length: Annotated[int, typer.Option(help="Characters read at once", min=8)] = 128,
     batch: Annotated[int, typer.Option(help="Such blocks of characters a step", min=1)] = 16,
     masked: Annotated[float, typer.Option(help="Share of characters that are masked")] = 0.15,
@@ -84,7 +86,7 @@ def pretrain(
         bool, typer.Option("--resume", help="Go on at the last checkpoint in the folder")
     ] = False,
 ) -> None:
-    """Pretrain an encoder of characters on raw text, for `spacy-flat.Encoder.v1` in a config.
+    """Pretrain an encoder of characters on raw text, for `spacy-flat.Encoder.v2` in a config.
 
     The folder is in Hugging Face form. It has an encoder from the first checkpoint on, and can be
     resumed where the training was stopped; the last two checkpoints are kept. Texts are read a line
@@ -107,7 +109,7 @@ def pretrain(
         objective=objective.value,
         width=width,
         layers=layers,
-        heads=heads,
+        num_heads=num_heads,
         length=length,
         batch=batch,
         masked=masked,
@@ -138,8 +140,8 @@ def pretrain(
     longest = length - 2
     if longest < EncoderOptions().max_length:
         msg.info(
-            f"It reads {longest} characters at once: set max_length = {longest}, and overlap = "
-            f"{longest // 2} or less, where a config uses it."
+            f"It reads {longest} characters at once: set max_length = {longest} where a config "
+            "uses it."
         )
     msg.good(
         f"{out}: {done.step:,} steps, {done.characters:,} characters in {done.seconds:,.0f} s, "

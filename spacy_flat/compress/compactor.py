@@ -60,7 +60,7 @@ class Compactor:
     them.
 
     Such an encoder is a component's own or that of a pipe to which it listens, and one of this
-    package's: a `spacy-flat.Encoder.v1` or a BERT of characters. Everything else is kept untouched.
+    package's: a `spacy-flat.Encoder.v2` or a BERT of characters. Everything else is kept untouched.
     The pipeline itself is changed, by `apply`.
 
     Raises ValueError (F370) where no component can be made compact, (F303) for one that is not

@@ -1,4 +1,4 @@
-"""The registered architecture `spacy-flat.Encoder.v1`: Docs → windows of characters → torch →
+"""The registered architecture `spacy-flat.Encoder.v2`: Docs → windows of characters → torch →
 vectors of tokens, or of characters.
 
 Shapes: N characters of all texts, U units (tokens, or the characters of tokens), D width.
@@ -21,6 +21,7 @@ from ..text.segments import split_texts
 from ..text.tok2vec import Tok2Vec, character_of_unit, token_of_unit
 from ..text.units import Ints, Unit, Units
 from ..text.windows import make_windows
+from ..util.options import renamed
 from .options import Combine, EncoderOptions
 from .vocabulary import MARKS, CharacterFeaturiser
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 def build_encoder(
     path: Optional[Path],  # noqa: UP045  (thinc validates configs by it)
-    tuned: bool = True,
+    fine_tune: bool = True,
     frozen_steps: int = 0,
     warmup_steps: int = 0,
     layers: int = 1,
@@ -41,7 +42,7 @@ def build_encoder(
     dropout: float = 0.1,
     max_length: int = 126,
     overlap: int = 40,
-    batch_characters: int = 8000,
+    batch_size: int = 8000,
 ) -> Tok2Vec:
     """Build a tok2vec from an encoder of `python -m spacy flat pretrain`, or from another BERT of
     characters in the same form. It gives the mean of each token's characters; this package's
@@ -60,17 +61,17 @@ def build_encoder(
     options = EncoderOptions(
         max_length=max_length,
         overlap=overlap,
-        tuned=tuned,
+        fine_tune=fine_tune,
         frozen_steps=frozen_steps,
         warmup_steps=warmup_steps,
         layers=layers,
         combine=combine,
         dropout=dropout,
-        batch_characters=batch_characters,
+        batch_size=batch_size,
     )
     longest = longest_text(path) if path and path != Path() else 0
     if longest and max_length > longest:
-        words = {"path": path, "longest": longest, "half": longest // 2, "max_length": max_length}
+        words = {"path": path, "longest": longest, "max_length": max_length}
         warnings.warn(Warnings.W381.format(**words), stacklevel=2)
     shim = EncoderShim(
         partial(from_config, options), frozen_steps=frozen_steps, warmup_steps=warmup_steps
@@ -83,6 +84,9 @@ def build_encoder(
         attrs={"options": options, "featuriser": CharacterFeaturiser(MARKS), "unit": "token"},
         shims=[shim],
     )
+
+
+build_encoder_v1 = renamed(build_encoder, batch_size="batch_size", tuned="fine_tune")
 
 
 def from_config(options: EncoderOptions, config: dict[str, Any]) -> "Encoder":
@@ -137,13 +141,13 @@ def forward(
     ]
     units, lengths = number_units(docs, model.attrs["unit"])
     text = "".join(each.text for each in texts)
-    batches = featuriser.batches(text, make_windows(spans), options.batch_characters)
+    batches = featuriser.batches(text, make_windows(spans), options.batch_size)
 
     def read(network: "Encoder") -> "Tensor":
         return mean_of_units(network.of_characters(batches, len(text)), units, sum(lengths))
 
     shim = cast("EncoderShim", model.shims[0])
-    vectors, passed_back = shim.compute(read, trains=is_train, tuned=options.tuned)
+    vectors, passed_back = shim.compute(read, trains=is_train, fine_tune=options.fine_tune)
 
     def backprop(gradients: list[Floats2d]) -> list[Doc]:
         if gradients:

@@ -15,12 +15,9 @@ LARGEST_SEED = 2**64 - 1  # that torch takes
 
 @dataclass(frozen=True)
 class EncoderOptions(SegmentOptions):
-    """Options of an encoder beneath a component.
+    """Options of an encoder that a component uses."""
 
-    Raises ValueError as `SegmentOptions`.
-    """
-
-    block: ClassVar[str] = "spacy-flat.Encoder.v1"
+    block: ClassVar[str] = "spacy-flat.Encoder.v2"
 
     max_length: int = option(
         126,
@@ -30,9 +27,10 @@ class EncoderOptions(SegmentOptions):
     overlap: int = option(
         40,
         "characters that two pieces share where a text had to be split within a sentence, so that "
-        "those near the split have a context; from 0 to half of max_length",
+        "those near the split have a context; at most half of max_length",
+        least=0,
     )
-    tuned: bool = option(True, "train the encoder with the component; false: it never learns")
+    fine_tune: bool = option(True, "train the encoder with the component; false: it never learns")
     frozen_steps: int = option(
         0, "first steps of a training in which a tuned encoder does not learn yet", least=0
     )
@@ -44,7 +42,7 @@ class EncoderOptions(SegmentOptions):
     dropout: float = option(
         0.1, "dropout in the encoder while it is trained with the component", least=0, below=1
     )
-    batch_characters: int = option(
+    batch_size: int = option(
         8000, "characters, with padding, that are computed at once in prediction", least=1
     )
 
@@ -60,7 +58,7 @@ class PretrainOptions(Options):
     objective: Objective = option("lm", "what is learnt")
     width: int = option(0, "width of the layers; 0: 192, and 320 of each LSTM", least=0)
     layers: int = option(0, "layers; 0: 3, and 1 of LSTMs", least=0)
-    heads: int = option(6, "heads of a Transformer's attention", least=1)
+    num_heads: int = option(6, "heads of a Transformer's attention", least=1)
     ff: int = option(4, "the feed-forward layers are so many times as wide", least=1)
     generator_layers: int = option(1, "layers of ELECTRA's generator", least=1)
     samples: int = option(
@@ -85,8 +83,8 @@ class PretrainOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        fits = self.recipe.network == "lstm" or not self.sizes()[0] % self.heads
-        self.require("width", fits, f"a multiple of the {self.heads} heads")
+        fits = self.recipe.network == "lstm" or not self.sizes()[0] % self.num_heads
+        self.require("width", fits, f"a multiple of the {self.num_heads} heads")
 
     @property
     def recipe(self) -> Recipe:

@@ -355,7 +355,7 @@ class EncoderTrainer(Trainer[tuple[Place, list[str]], Report]):
 def sizes_of(options: PretrainOptions, keys: int) -> EncoderSizes:
     width, layers = options.sizes()
     network = options.recipe.network
-    of_transformer = () if network == "lstm" else (options.heads, options.ff * width)
+    of_transformer = () if network == "lstm" else (options.num_heads, options.ff * width)
     return EncoderSizes(network, keys, width, layers, options.length, *of_transformer)
 
 

@@ -38,10 +38,10 @@ DEFAULT_CONFIG = """
 @architectures = "spacy-flat.CharLM.v1"
 
 [model.network]
-@misc = "spacy-flat.CharLMOptions.v1"
+@misc = "spacy-flat.CharLMOptions.v2"
 
 [model.text]
-@misc = "spacy-flat.TextOptions.v1"
+@misc = "spacy-flat.TextOptions.v2"
 """
 DEFAULT_MODEL = Config().from_str(DEFAULT_CONFIG)["model"]
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ..text.options import TableOptions
-from ..util.options import Options, option
+from ..util.options import Options, option, renamed, surface
 
 Cell = Literal["lstm", "gru"]
 
@@ -59,6 +59,11 @@ class TextOptions(TableOptions):
         "the piece before left, through which no gradient flows back",
         least=1,
     )
-    batch_characters: int = option(
-        3000, "characters, with padding, that are computed at once", least=1
-    )
+    batch_size: int = option(3000, "characters, with padding, that are computed at once", least=1)
+
+
+char_lm_options = surface(
+    CharLMOptions, "cell", "layers", "width", "embed_dropout", "hidden_dropout", "output_dropout"
+)
+text_options = surface(TextOptions, "embed_width", "min_freq", "piece_length", "batch_size")
+text_options_v1 = renamed(TextOptions, batch_characters="batch_size")

@@ -60,7 +60,7 @@ class CharFeaturiser(TextFeaturiser):
         return self.chars.look_up(hash_characters(text, normalise_numbers=False))
 
     def batches(self, texts: Sequence[str]) -> Iterator[TextBatch]:
-        """Batches of whole texts, longest first. A piece of a batch has at most `batch_characters`
+        """Batches of whole texts, longest first. A piece of a batch has at most `batch_size`
         characters with padding, or is of one text."""
         if not texts:
             return
@@ -72,7 +72,7 @@ class CharFeaturiser(TextFeaturiser):
         order = np.argsort(-n_units, kind="stable")
         while len(order):
             longest = min(int(n_units[order[0]]) + 1, self.options.piece_length)
-            n_rows = max(1, self.options.batch_characters // longest)
+            n_rows = max(1, self.options.batch_size // longest)
             rows, order = order[:n_rows], order[n_rows:]
             yield TextBatch(n_units[rows], starts[rows], keys)
 

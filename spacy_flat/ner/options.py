@@ -35,7 +35,7 @@ class NetworkOptions(Options):
     )
     output_dropout: float = option(0.3, "dropout before the last layer", least=0, below=1)
     ff_dropout: float = option(0.15, "dropout in the feed-forward layers", least=0, below=1)
-    attn_dropout: float = option(0.0, "dropout of attention weights", least=0, below=1)
+    attention_dropout: float = option(0.0, "dropout of attention weights", least=0, below=1)
     key_dropout: float = option(
         0.01,
         "share of characters, bigrams and words made unknown in training",

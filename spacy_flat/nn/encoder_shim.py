@@ -48,15 +48,15 @@ class EncoderShim(TorchShim):
         return self.steps >= self.frozen_steps
 
     def compute(
-        self, read: Callable[[Any], Tensor], *, trains: bool, tuned: bool
+        self, read: Callable[[Any], Tensor], *, trains: bool, fine_tune: bool
     ) -> tuple[Tensor, Callable[[Any], None]]:
         """Compute an output from the network; returns it with its backprop callback.
 
-        trains: whether this is a training step. tuned: whether the encoder is trained in it.
+        trains: whether this is a training step. fine_tune: whether the encoder is trained in it.
         """
         if trains:
             self.settle()
-        learns = trains and tuned and self.learns
+        learns = trains and fine_tune and self.learns
         with self.training() if learns else self.predicting() as network:
             output = read(network)
         awaits = output.requires_grad  # false if all texts are empty

@@ -206,7 +206,7 @@ class SGD(GroupedOptimizer):
     clip_value: the largest absolute value of a gradient's element, before clip_norm; 0: off.
     multipliers: of the learning rate, by parameter group: "embeddings" (every torch.nn.Embedding
         of the networks but those of "upstream"), "upstream" (an encoder beneath, such as
-        spacy-flat.Encoder.v1 or a BERT, and every thinc layer that is not one of our networks, such
+        spacy-flat.Encoder.v2 or a BERT, and every thinc layer that is not one of our networks, such
         as spaCy's tok2vecs), or the first part of a parameter's dotted name in its network, such as
         "crf". 0 freezes a group.
     use_averages: evaluate and save an exponential moving average of the weights,

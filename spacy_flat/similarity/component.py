@@ -39,10 +39,10 @@ DEFAULT_CONFIG = """
 tok2vec = null
 
 [model.network]
-@misc = "spacy-flat.RE2Options.v1"
+@misc = "spacy-flat.RE2Options.v2"
 
 [model.text]
-@misc = "spacy-flat.PairTextOptions.v1"
+@misc = "spacy-flat.PairTextOptions.v2"
 """
 DEFAULT_MODEL = Config().from_str(DEFAULT_CONFIG)["model"]
 

@@ -72,7 +72,7 @@ class EncodedTexts:
     def compare(self, model: PairModel, query: Span, numbers: Ints) -> NDArray[np.float32]:
         """Compare the query, encoded once, with texts [B]. Returns the outputs [B, K]."""
         featuriser: PairFeaturiser = model.attrs["featuriser"]
-        network, most = network_of(model), featuriser.options.batch_nodes
+        network, most = network_of(model), featuriser.options.batch_size
         rows, vectors = read_texts(model, [query], ReadOnce(tok2vec_of(model)))
         n_query, lengths = int(rows.filled.sum()), self.lengths[numbers]
         order = np.argsort(lengths, kind="stable")

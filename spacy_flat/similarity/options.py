@@ -12,7 +12,7 @@ from ..text.options import (
     WordOptions,
 )
 from ..text.units import Unit
-from ..util.options import Options, option
+from ..util.options import Options, option, renamed, surface
 
 AlignmentKind = Literal["identity", "linear"]
 Fusion = Literal["full", "simple"]
@@ -102,7 +102,7 @@ class PairTextOptions(BatchOptions, WordOptions, BigramOptions, CharacterOptions
     )
     lower_case: bool = option(True, "look words up in lower case", fixed=True)
     normalise_numbers: bool = option(False, "read every digit as 0", fixed=True)
-    batch_nodes: int = option(
+    batch_size: int = option(
         4000, "units of both texts, with padding, that are computed at once", least=1
     )
 
@@ -110,3 +110,10 @@ class PairTextOptions(BatchOptions, WordOptions, BigramOptions, CharacterOptions
     def unit(self) -> Unit:
         """What the texts are made of."""
         return "token" if self.inputs == "tokens" else "char"
+
+
+re2_options = surface(RE2Options, "objective", "blocks", "hidden", "dropout", "embed_dropout")
+pair_text_options = surface(
+    PairTextOptions, "inputs", "lower_case", "min_freq", "fine_tune", "batch_size"
+)
+pair_text_options_v1 = renamed(PairTextOptions, batch_nodes="batch_size")

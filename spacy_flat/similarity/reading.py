@@ -109,12 +109,12 @@ class PairFeaturiser(TextFeaturiser):
         return self.options.unit
 
     def batches(self, texts: PairTexts) -> Iterator[PairBatch]:
-        """Batches of pairs of similar length, of at most `batch_nodes` units with padding, or of
+        """Batches of pairs of similar length, of at most `batch_size` units with padding, or of
         one pair."""
         lengths = np.array([max(1, text.end - text.start) for text in texts.texts], dtype=np.int64)
         n_left, n_right = lengths[texts.left], lengths[texts.right]
         order = np.argsort(n_left + n_right, kind="stable")
-        for pairs in group_by_cost(order, n_left, n_right, self.options.batch_nodes):
+        for pairs in group_by_cost(order, n_left, n_right, self.options.batch_size):
             left, right = texts.left[pairs], texts.right[pairs]
             distinct, numbers = np.unique(np.concatenate([left, right]), return_inverse=True)
             n_units = lengths[distinct]

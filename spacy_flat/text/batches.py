@@ -61,7 +61,7 @@ class SegmentFeaturiser(TextFeaturiser):
     def batches(
         self, texts: Sequence[Units], segments: Sequence[Segment], is_train: bool = False
     ) -> Iterator[Batch]:
-        """Batches of segments of similar size, of at most `batch_nodes` nodes with padding, or of
+        """Batches of segments of similar size, of at most `batch_size` nodes with padding, or of
         one segment."""
 
     def compact(self: Compacted, indexes: Mapping[str, KeyIndex], known_words: bool) -> Compacted:

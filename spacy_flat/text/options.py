@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from ..errors import Errors
 from ..util.options import Options, option
 
 
@@ -59,10 +58,7 @@ class BigramOptions(Options):
 
 @dataclass(frozen=True)
 class SegmentOptions(Options):
-    """Options of splitting long texts into segments.
-
-    Raises ValueError (F305) for an overlap outside 0 to max_length / 2.
-    """
+    """Options of splitting long texts into segments."""
 
     max_length: int = option(
         200,
@@ -71,22 +67,16 @@ class SegmentOptions(Options):
     )
     overlap: int = option(
         40,
-        "units that two pieces share where a text had to be split within a sentence; from 0 to "
-        "half of max_length",
+        "units that two pieces share where a text had to be split within a sentence; at most half "
+        "of max_length",
+        least=0,
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 <= self.overlap <= self.max_length // 2:
-            wanted = f"from 0 to half of max_length = {self.max_length}"
-            words = {"block": self.block, "name": "overlap", "value": self.overlap}
-            raise ValueError(Errors.F305.format(**words, wanted=wanted))
 
 
 @dataclass(frozen=True)
 class BatchOptions(Options):
     """Options of computing in batches."""
 
-    batch_nodes: int = option(
+    batch_size: int = option(
         3000, "nodes of the attention, with padding, that are computed at once", least=1
     )

@@ -174,9 +174,9 @@ def read_characters(
     texts = [characters_of(doc) for doc in docs]
     text = "".join(texts)
     windows = spread_windows([len(each) for each in texts], options.window, options.overlap)
-    batches = featuriser.batches(text, windows, options.batch_pieces)
+    batches = featuriser.batches(text, windows, options.batch_size)
     vectors, passed_back = _shim(model).compute(
-        lambda network: network(batches, len(text)), trains=is_train, tuned=options.tuned
+        lambda network: network(batches, len(text)), trains=is_train, fine_tune=options.fine_tune
     )
 
     def backprop(gradient: "FullTransformerBatch") -> list[Doc]:

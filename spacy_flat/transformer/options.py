@@ -3,18 +3,14 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ..errors import Errors
-from ..util.options import Options, option
+from ..util.options import Options, option, renamed
 
 Layers = Literal["last", "mean_of_last_four"]
 
 
 @dataclass(frozen=True)
 class CharacterTransformerOptions(Options):
-    """Options of an encoder that gives one vector a character.
-
-    Raises ValueError as `Options`, and (F305) for an overlap above half of the window.
-    """
+    """Options of an encoder that gives one vector a character."""
 
     block: ClassVar[str] = "transformer, model.network"
 
@@ -31,13 +27,13 @@ class CharacterTransformerOptions(Options):
     overlap: int = option(
         128,
         "characters that two windows of a longer text share at least; each is taken from the "
-        "window in which it is further from the border; from 0 to half of window",
+        "window in which it is further from the border; at most half of window",
         least=0,
     )
-    batch_pieces: int = option(
+    batch_size: int = option(
         4096, "characters, with padding, that are computed at once in prediction", least=1
     )
-    tuned: bool = option(
+    fine_tune: bool = option(
         True, "train the encoder with the components that listen; false: it never learns"
     )
     frozen_steps: int = option(
@@ -47,9 +43,7 @@ class CharacterTransformerOptions(Options):
         0, "steps behind these over which the encoder's learning rate rises to its full", least=0
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.overlap > self.window // 2:
-            wanted = f"from 0 to half of window = {self.window}"
-            words = {"block": self.block, "name": "overlap", "value": self.overlap}
-            raise ValueError(Errors.F305.format(**words, wanted=wanted))
+
+character_transformer_options_v1 = renamed(
+    CharacterTransformerOptions, batch_pieces="batch_size", tuned="fine_tune"
+)

@@ -24,6 +24,7 @@ SPACE = "▁"  # SentencePiece's piece for the start of a word
 
 def spread_windows(lengths: Sequence[int], width: int, overlap: int) -> list[Window]:
     """Windows spread evenly over texts of these lengths."""
+    overlap = min(overlap, width // 2)
     spans: list[tuple[int, int]] = []
     for offset, length in zip(accumulate(lengths, initial=0), lengths, strict=False):
         count = max(1, -(-(length - overlap) // (width - overlap))) if length else 0

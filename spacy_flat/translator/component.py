@@ -45,10 +45,10 @@ DEFAULT_CONFIG = """
 @architectures = "spacy-flat.Seq2Seq.v1"
 
 [model.network]
-@misc = "spacy-flat.Seq2SeqOptions.v1"
+@misc = "spacy-flat.Seq2SeqOptions.v2"
 
 [model.text]
-@misc = "spacy-flat.TranslationOptions.v1"
+@misc = "spacy-flat.TranslationOptions.v2"
 """
 DEFAULT_MODEL = Config().from_str(DEFAULT_CONFIG)["model"]
 
@@ -382,7 +382,7 @@ class Seq2SeqTranslator(NetworkPipe):
         share = self.share_of_step(n_predicted) / n_predicted
         with shim_of(self.model).training():
             network = network_of(self.model)
-            for batch in batches(pairs, encoder_of(self.model).options.batch_tokens):
+            for batch in batches(pairs, encoder_of(self.model).options.batch_size):
                 self.backward(network.loss(network(batch), batch.targets) * share, losses)
         if sgd is not None:
             self.finish_update(sgd)

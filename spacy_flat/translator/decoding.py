@@ -232,13 +232,13 @@ def decode(
     sources: Sequence[Source],
     how: Decoding,
     n_placeholders: int,
-    batch_tokens: int,
+    batch_size: int,
 ) -> Iterator[tuple[int, list[Hypothesis]]]:
     """The number of each sentence and its hypotheses; like lengths together, long ones first.
 
-    batch_tokens: characters and pieces of all hypotheses, with padding, that are computed at once.
+    batch_size: characters and pieces of all hypotheses, with padding, that are computed at once.
     """
     lengths = np.array([[len(source.keys)] for source in sources], dtype=np.int64).reshape(-1, 1)
-    for rows in like_lengths(lengths, batch_tokens // how.beam):
+    for rows in like_lengths(lengths, batch_size // how.beam):
         found = search(network, [sources[row] for row in rows], how, n_placeholders)
         yield from zip(rows.tolist(), found, strict=True)

@@ -74,7 +74,7 @@ def predict(model: Seq2SeqModel, pairs: list[Pair]) -> Predictions:
     """Each batch is computed when its turn comes, so that only one is in memory."""
 
     def scores() -> Iterator[BatchScores]:
-        for batch in batches(pairs, encoder_of(model).options.batch_tokens):
+        for batch in batches(pairs, encoder_of(model).options.batch_size):
             with shim_of(model).predicting() as network:
                 found = network(batch)
             yield BatchScores(batch, found)
@@ -82,11 +82,11 @@ def predict(model: Seq2SeqModel, pairs: list[Pair]) -> Predictions:
     return Predictions(scores(), sum(len(pair.target) - 1 for pair in pairs))
 
 
-def batches(pairs: Sequence[Pair], batch_tokens: int) -> Iterator[PairBatch]:
+def batches(pairs: Sequence[Pair], batch_size: int) -> Iterator[PairBatch]:
     """Batches of pairs of similar lengths."""
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
     lengths = np.array([[len(s), len(t)] for s, t in pairs], dtype=np.int64).reshape(-1, 2)
-    for rows in like_lengths(lengths, batch_tokens):
+    for rows in like_lengths(lengths, batch_size):
         yield PairBatch.of(rows, sources, targets)
 
 
@@ -104,7 +104,7 @@ def write(model: Seq2SeqModel, sources: Sequence[Source], how: Decoding) -> list
     found: list[list[Hypothesis]] = [[] for _ in sources]
     with shim_of(model).predicting():
         network = network_of(model)
-        batches = decode(network, sources, how, options.placeholders, options.batch_tokens)
+        batches = decode(network, sources, how, options.placeholders, options.batch_size)
         for number, hypotheses in batches:
             found[number] = hypotheses
     return found

@@ -51,7 +51,7 @@ class Seq2Seq(EmbeddingNetwork):
         width = options.width
         self.scale = math.sqrt(width)
         self.label_smoothing = options.label_smoothing
-        self.n_heads = options.heads
+        self.n_heads = options.num_heads
         self.target = nn.Embedding(sizes.target, width)
         self.source = self.target if sizes.shared else nn.Embedding(sizes.source, width)
         self.places = make_places(options)
@@ -333,7 +333,7 @@ class Attention(nn.Module):
 
     def __init__(self, options: Seq2SeqOptions) -> None:
         super().__init__()
-        self.heads = options.heads
+        self.heads = options.num_heads
         self.dropout = options.attention_dropout
         self.to_queries = Linear(options.width, options.width)
         self.to_keys_values = Linear(options.width, 2 * options.width)
@@ -380,7 +380,7 @@ class DistanceBias(nn.Module):
         self.both_ways = both_ways
         self.table: nn.Parameter | None = None
         if options.positions == "relative":
-            self.table = nn.Parameter(torch.zeros(options.heads, (1 + both_ways) * BUCKETS))
+            self.table = nn.Parameter(torch.zeros(options.num_heads, (1 + both_ways) * BUCKETS))
 
     def forward(self, n_queries: int, n_keys: int) -> Tensor | None:
         """[1, H, Q, L] for the last Q of L places; −∞ for keys behind a query where the attention

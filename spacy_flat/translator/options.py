@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ..util.options import Options, option
+from ..util.options import Options, option, renamed, surface
 
 Norm = Literal["pre", "post"]
 PositionKind = Literal["sinusoidal", "learned", "relative"]
@@ -19,8 +19,8 @@ class Seq2SeqOptions(Options):
 
     encoder_layers: int = option(4, "layers that read the source", least=1, fixed=True)
     decoder_layers: int = option(2, "layers that write the translation", least=1, fixed=True)
-    width: int = option(256, "width of the network; a multiple of heads", least=1, fixed=True)
-    heads: int = option(4, "heads of each attention", least=1, fixed=True)
+    width: int = option(256, "width of the network; a multiple of num_heads", least=1, fixed=True)
+    num_heads: int = option(4, "heads of each attention", least=1, fixed=True)
     ff_width: int = option(1024, "width of the feed-forward layers", least=1, fixed=True)
     norm: Norm = option(
         "pre",
@@ -56,7 +56,9 @@ class Seq2SeqOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.require("heads", self.width % self.heads == 0, f"a divisor of width = {self.width}")
+        self.require(
+            "num_heads", self.width % self.num_heads == 0, f"a divisor of width = {self.width}"
+        )
 
 
 @dataclass(frozen=True)
@@ -99,10 +101,26 @@ class TranslationOptions(Options):
     longest_pair: int = option(
         200, "training pairs with a side of more characters or pieces are left out", least=1
     )
-    batch_tokens: int = option(
+    batch_size: int = option(
         1500, "characters and pieces, with padding, that are computed at once", least=1
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require("shared", not self.shared or self.source == "bpe", 'false, or source "bpe"')
+
+
+seq2seq_options = surface(
+    Seq2SeqOptions,
+    "encoder_layers",
+    "decoder_layers",
+    "width",
+    "num_heads",
+    "dropout",
+    "label_smoothing",
+)
+translation_options = surface(
+    TranslationOptions, "source", "target_pieces", "min_freq", "max_length", "batch_size"
+)
+seq2seq_options_v1 = renamed(Seq2SeqOptions, heads="num_heads")
+translation_options_v1 = renamed(TranslationOptions, batch_tokens="batch_size")

@@ -2,11 +2,17 @@
 checked as a whole."""
 
 import sys
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
-from typing import Any, ClassVar, Literal, get_args, get_origin
+from inspect import Parameter, Signature, signature
+from typing import Any, ClassVar, Literal, TypeVar, get_args, get_origin
 
-from ..errors import Errors
+from ..errors import Errors, Warnings
+
+T = TypeVar("T")
+# One setting for several options.
+TOGETHER = {"min_freq": ("char_min_freq", "bigram_min_freq", "word_min_freq")}
 
 
 def option(
@@ -66,6 +72,62 @@ class Options:
             if name in saved and _plain(saved[name]) != _plain(value):
                 words = {"block": self.block, "name": name, "value": value, "saved": saved[name]}
                 raise ValueError(Errors.F307.format(**words))
+
+
+OptionsT = TypeVar("OptionsT", bound=Options)
+
+
+def surface(options: type[OptionsT], *names: str) -> Callable[..., OptionsT]:
+    """The function that a config calls for a block of options: `names` are its settings, and
+    `variant`, null by default, takes the others.
+
+    Raises ValueError (F315) for a variant with an unknown name, otherwise as the options.
+    """
+    known = {each.name: each for each in fields(options)}
+    targets = {
+        name: [each for each in TOGETHER.get(name, (name,)) if each in known] for name in names
+    }
+
+    def build(variant: dict[str, Any] | None = None, **settings: Any) -> OptionsT:
+        variant = variant or {}
+        for name in variant:
+            if name not in known or name in settings:
+                others = ", ".join(each for each in known if each not in settings)
+                words = {"block": options.block, "name": name, "others": others}
+                raise ValueError(Errors.F315.format(**words))
+        values = {each: value for name, value in settings.items() for each in targets[name]}
+        return options(**values | variant)
+
+    parameters = []
+    for name in names:
+        first = known[targets[name][0]]
+        kind = Parameter.KEYWORD_ONLY
+        parameters.append(Parameter(name, kind, default=first.default, annotation=first.type))
+    variant = signature(build).parameters["variant"].replace(kind=Parameter.KEYWORD_ONLY)
+    build.__signature__ = Signature([*parameters, variant])  # type: ignore[attr-defined]
+    return build
+
+
+def renamed(build: Callable[..., T], **names: str) -> Callable[..., T]:
+    """A function under the old names of its arguments, for configs written for version 0.1.
+
+    names: old names and today's.
+
+    Warns (W303) of a config that has them.
+    """
+
+    def call(**arguments: Any) -> T:
+        listed = ", ".join(f"{old} → {new}" for old, new in names.items())
+        warnings.warn(Warnings.W303.format(names=listed), DeprecationWarning, stacklevel=2)
+        return build(**{names.get(name, name): value for name, value in arguments.items()})
+
+    old_names = {new: old for old, new in names.items()}
+    parameters = [
+        each.replace(name=old_names.get(each.name, each.name))
+        for each in signature(build).parameters.values()
+    ]
+    call.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return call
 
 
 def kind_of(kind: Any) -> str:

@@ -93,7 +93,7 @@ def test_a_config(mini_project: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(mini_project)
     paths = ["--paths.train", "corpus/demo/train.spacy", "--paths.dev", "corpus/demo/dev.spacy"]
     length = ["--components.flat_ner.model.lattice.max_length", 30]
-    length += ["--components.flat_ner.model.lattice.overlap", 5]
+    length += ["--components.flat_ner.model.lattice.min_freq", 1]
     output = run("configs/mini.cfg", *paths, *length, "--output", tmp_path / "counts.json")
     assert "= train and dev =" in output
     counts = json.loads((tmp_path / "counts.json").read_text("utf-8"))

@@ -18,7 +18,7 @@ from spacy_flat.lexicon import Entry, Lexicon
 
 SURNAMES, PLACES = "王李张刘陈", ["重庆", "上海", "南京市", "北京", "长江大桥"]
 WORDS = Lexicon(Entry(word) for word in [*PLACES, "昨天", "开会", "药店", "今天"])
-SIZES = {"width": 16, "layers": 2, "heads": 2, "length": 20, "batch": 4, "min_count": 1}
+SIZES = {"width": 16, "layers": 2, "num_heads": 2, "length": 20, "batch": 4, "min_count": 1}
 OBJECTIVES: list[Objective] = list(RECIPES)
 
 Pretrained = Callable[[Objective], Path]

@@ -1,4 +1,4 @@
-"""`spacy-flat.Encoder.v1` beneath components that are made compact."""
+"""`spacy-flat.Encoder.v2` beneath components that are made compact."""
 
 from pathlib import Path
 from typing import Any
@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import spacy
 import torch
+from blocks import flat_options
 from ner.conftest import TEXTS, TINY, examples_of, found
 from spacy.language import Language
 
@@ -21,7 +22,7 @@ SHARED = "tok2vec/model"
 
 
 def encoder(path: Path) -> dict[str, Any]:
-    block = {"@architectures": "spacy-flat.Encoder.v1", "path": str(path)}
+    block = {"@architectures": "spacy-flat.Encoder.v2", "path": str(path)}
     return {**block, "max_length": 18, "overlap": 6}
 
 
@@ -30,14 +31,16 @@ def shared(pretrained: Pretrained) -> Language:
     """Two components that listen to an encoder, and a tagger that does so as well."""
     nlp = spacy.blank("zh")
     nlp.add_pipe("tok2vec", config={"model": encoder(pretrained("lm"))})
-    nlp.add_pipe("flat_ner", config={"model": {**TINY["model"], "tok2vec": LISTENER}})
-    nlp.add_pipe("tener_ner", config={"model": {"tok2vec": LISTENER}})
+    nlp.add_pipe(
+        "flat_ner", config=flat_options("flat_ner", {**TINY["model"], "tok2vec": LISTENER})
+    )
+    nlp.add_pipe("tener_ner", config=flat_options("tener_ner", {"tok2vec": LISTENER}))
     return initialised(nlp)
 
 
 def with_its_own(encoder: dict[str, Any]) -> Language:
     nlp = spacy.blank("zh")
-    nlp.add_pipe("flat_ner", config={"model": {**TINY["model"], "tok2vec": encoder}})
+    nlp.add_pipe("flat_ner", config=flat_options("flat_ner", {**TINY["model"], "tok2vec": encoder}))
     return initialised(nlp)
 
 
@@ -73,7 +76,7 @@ def test_a_shared_encoder_is_rounded(shared: Language, tmp_path: Path) -> None:
 def test_encoders_of_other_components_stay(pretrained: Pretrained, shared: Language) -> None:
     """Neither one of a component that can't be made compact, nor one that none listens to."""
     other = encoder(pretrained("lm"))
-    shared.add_pipe("re2_similarity", config={"model": {"tok2vec": other}})
+    shared.add_pipe("re2_similarity", config=flat_options("re2_similarity", {"tok2vec": other}))
     shared.add_pipe("tok2vec", name="alone", config={"model": other})
     for name in ("re2_similarity", "alone"):
         model = shared.get_pipe(name).model  # type: ignore[attr-defined]
@@ -122,7 +125,7 @@ def encoder_weights(nlp: Language) -> list[torch.Tensor]:
 @pytest.mark.parametrize("bits", [32, 16])
 def test_what_is_learnt_between_two_calls_is_lost(bits: Bits, pretrained: Pretrained) -> None:
     """Of the encoder, too, so that it and the component still belong together."""
-    nlp = with_its_own({**encoder(pretrained("lm")), "tuned": True})
+    nlp = with_its_own({**encoder(pretrained("lm")), "fine_tune": True})
     compactor = Compactor(nlp)
     compactor.apply(Amount(bits=bits))
     before = nlp.to_bytes()

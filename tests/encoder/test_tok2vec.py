@@ -1,4 +1,4 @@
-"""`spacy-flat.Encoder.v1` beneath components, and by itself."""
+"""`spacy-flat.Encoder.v2` beneath components, and by itself."""
 
 import inspect
 import pickle
@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import spacy
 import torch
+from blocks import flat_options
 from learning import settle
 from ner.conftest import GOLD, NETWORK, TEXTS, TINY, blank, check_known, examples_of, found
 from similarity.conftest import examples_of as pair_examples
@@ -37,7 +38,7 @@ WINDOW = {"max_length": 18, "overlap": 6}
 
 
 def encoder(path: Path | None, **options: Any) -> dict[str, Any]:
-    block = {"@architectures": "spacy-flat.Encoder.v1", "path": path and str(path)}
+    block = {"@architectures": "spacy-flat.Encoder.v2", "path": path and str(path)}
     return {**block, **WINDOW, **options}
 
 
@@ -50,7 +51,7 @@ def layer(path: Path, **options: Any) -> Any:
 
 def with_flat(tok2vec: dict[str, Any]) -> Language:
     nlp = spacy.blank("zh")
-    nlp.add_pipe("flat_ner", config={"model": {**TINY["model"], "tok2vec": tok2vec}})
+    nlp.add_pipe("flat_ner", config=flat_options("flat_ner", {**TINY["model"], "tok2vec": tok2vec}))
     return nlp
 
 
@@ -67,9 +68,11 @@ def with_shared(path: Path, segmenter: str = "char", **options: Any) -> Language
     still = {name: value for name, value in NETWORK.items() if name[:4] not in ("latt", "word")}
     nlp = blank(segmenter)
     nlp.add_pipe("tok2vec", config={"model": encoder(path, dropout=0.0, **options)})
-    nlp.add_pipe("tener_ner", config={"model": {"network": still, "tok2vec": LISTENER}})
+    nlp.add_pipe(
+        "tener_ner", config=flat_options("tener_ner", {"network": still, "tok2vec": LISTENER})
+    )
     flat = {**TINY["model"], "tok2vec": LISTENER}
-    nlp.add_pipe("flat_ner", config={"model": flat, "overwrite": True})
+    nlp.add_pipe("flat_ner", config=flat_options("flat_ner", flat, overwrite=True))
     return nlp
 
 
@@ -99,9 +102,9 @@ def weights_of(tok2vec: Any) -> bytes:
 # Beneath components
 
 
-@pytest.mark.parametrize("tuned", [True, False], ids=["tuned", "frozen"])
-def test_beneath_flat(tuned: bool, pretrained: Pretrained, tmp_path: Path) -> None:
-    nlp = with_flat(encoder(pretrained("mlm"), tuned=tuned))
+@pytest.mark.parametrize("fine_tune", [True, False], ids=["fine_tune", "frozen"])
+def test_beneath_flat(fine_tune: bool, pretrained: Pretrained, tmp_path: Path) -> None:
+    nlp = with_flat(encoder(pretrained("mlm"), fine_tune=fine_tune))
     train(nlp, 0)
     tok2vec = nlp.get_pipe("flat_ner").model.get_ref("tok2vec")  # type: ignore[attr-defined]
     assert weights_of(tok2vec) == weights_of(layer(pretrained("mlm")))
@@ -109,7 +112,7 @@ def test_beneath_flat(tuned: bool, pretrained: Pretrained, tmp_path: Path) -> No
     sgd = AdamW(0.02)
     settle(nlp, examples_of(nlp), sgd, 30)
     check_known(nlp)
-    assert (weights_of(tok2vec) != before) is tuned
+    assert (weights_of(tok2vec) != before) is fine_tune
     assert found(nlp) == GOLD
     nlp.to_disk(tmp_path)
     (tmp_path / "config.cfg").write_text(
@@ -125,8 +128,12 @@ def test_beneath_flat(tuned: bool, pretrained: Pretrained, tmp_path: Path) -> No
 def test_a_shared_encoder(pretrained: Pretrained, tmp_path: Path) -> None:
     nlp = spacy.blank("zh")
     nlp.add_pipe("tok2vec", config={"model": encoder(pretrained("mlm"))})
-    nlp.add_pipe("flat_ner", config={"model": {**TINY["model"], "tok2vec": LISTENER}})
-    nlp.add_pipe("tener_ner", config={"model": {"tok2vec": LISTENER}, "overwrite": True})
+    nlp.add_pipe(
+        "flat_ner", config=flat_options("flat_ner", {**TINY["model"], "tok2vec": LISTENER})
+    )
+    nlp.add_pipe(
+        "tener_ner", config=flat_options("tener_ner", {"tok2vec": LISTENER}, overwrite=True)
+    )
     optimizer = train(nlp, 0)
     tok2vec = nlp.get_pipe("tok2vec").model  # type: ignore[attr-defined]
     before = weights_of(tok2vec)
@@ -147,7 +154,7 @@ def test_another_width_than_that_of_what_is_listened_to(pretrained: Pretrained) 
     nlp = spacy.blank("zh")
     nlp.add_pipe("tok2vec", config={"model": encoder(pretrained("mlm"))})
     tok2vec = {**LISTENER, "width": 192}
-    nlp.add_pipe("flat_ner", config={"model": {**TINY["model"], "tok2vec": tok2vec}})
+    nlp.add_pipe("flat_ner", config=flat_options("flat_ner", {**TINY["model"], "tok2vec": tok2vec}))
     train(nlp, 0)
     with pytest.raises(ValueError, match=r"F369.* width 16, not 192\."):
         nlp("上海")
@@ -196,7 +203,7 @@ def test_beneath_others(factory: str, pretrained: Pretrained) -> None:
     nlp = spacy.blank("zh")
     is_pair = factory == "re2_similarity"
     model = {"tok2vec": encoder(pretrained("lm"))}
-    pipe: Any = nlp.add_pipe(factory, config={"model": model})
+    pipe: Any = nlp.add_pipe(factory, config=flat_options(factory, model))
     examples = pair_examples(nlp) if is_pair else examples_of(nlp)
     sgd = nlp.initialize(lambda: examples, sgd=AdamW(0.002))
     before = weights_of(pipe.model.get_ref("tok2vec"))
@@ -389,7 +396,7 @@ def read_by(pipe: Any, segmenter: str, text: str) -> torch.Tensor:
 def test_a_character_has_its_own_vector(factory: str, pretrained: Pretrained) -> None:
     """Also where jieba makes words of the text."""
     pipe: Any = blank("jieba").add_pipe(
-        factory, config={"model": {"tok2vec": encoder(pretrained("mlm"))}}
+        factory, config=flat_options(factory, {"tok2vec": encoder(pretrained("mlm"))})
     )
     pipe.model.layers[0].initialize()
     assert len(blank("jieba").make_doc(TEXT)) < len(TEXT) == 9
@@ -402,7 +409,7 @@ def test_a_character_has_its_own_vector(factory: str, pretrained: Pretrained) ->
 
 def test_a_component_that_tags_words_reads_vectors_of_words(pretrained: Pretrained) -> None:
     model = {"sequence": {"unit": "token"}, "tok2vec": encoder(pretrained("mlm"))}
-    pipe: Any = blank("jieba").add_pipe("tener_ner", config={"model": model})
+    pipe: Any = blank("jieba").add_pipe("tener_ner", config=flat_options("tener_ner", model))
     pipe.model.layers[0].initialize()
     words = read_by(pipe, "jieba", TEXT)
     chars = torch.tensor(layer(pretrained("mlm")).predict([blank().make_doc(TEXT)])[0])
@@ -434,7 +441,7 @@ def test_listeners_read_vectors_of_words(pretrained: Pretrained, tmp_path: Path)
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_batches_and_padding_change_nothing(objective: Objective, pretrained: Pretrained) -> None:
-    made = layer(pretrained(objective), batch_characters=60)
+    made = layer(pretrained(objective), batch_size=60)
     nlp = spacy.blank("zh")
     texts = [*TEXTS, "", " ", "长江" * 40, "重庆，" * 9]
     docs = [nlp.make_doc(text) for text in texts]
@@ -449,7 +456,7 @@ def test_batches_and_padding_change_nothing(objective: Objective, pretrained: Pr
 @pytest.mark.parametrize("most", [1, 40, 1000])
 def test_batches_are_as_large_as_asked_for(most: int, pretrained: Pretrained) -> None:
     """But for the two marks of each window, and a window that is larger alone."""
-    made = layer(pretrained("mlm"), batch_characters=most)
+    made = layer(pretrained("mlm"), batch_size=most)
     sizes = []
     network = made.shims[0].module
     network.register_forward_hook(lambda _, given, __: sizes.append(given[0].shape))
@@ -534,7 +541,7 @@ def test_dropout_in_training_only(objective: Objective, pretrained: Pretrained) 
     assert same(False)
     assert not same(True)
     assert same(True, dropout=0.0)
-    assert same(True, tuned=False)
+    assert same(True, fine_tune=False)
 
 
 # What is wrong
@@ -555,12 +562,12 @@ def test_wrong_settings(pretrained: Pretrained, tmp_path: Path) -> None:
     folder = pretrained("mlm")
     refused("F389", lambda: build_encoder(None).initialize())
     refused("F382", lambda: layer(tmp_path))
-    refused(r"F305.*Encoder.v1: layers = 3 .* from 1 to 2", lambda: layer(folder, layers=3))
-    with pytest.warns(UserWarning, match=r"W381.* max_length = 18, and overlap = 9 or less"):
+    refused(r"F305.*Encoder.v2: layers = 3 .* from 1 to 2", lambda: layer(folder, layers=3))
+    with pytest.warns(UserWarning, match=r"W381.* max_length = 18\."):
         refused(r"F305.*max_length = 19 .* to 18", lambda: layer(folder, max_length=19))
     saved = layer(folder).to_bytes()
     refused("F307", lambda: build_encoder(folder, layers=2).from_bytes(saved))
-    loaded = build_encoder(None, tuned=False).from_bytes(saved)
+    loaded = build_encoder(None, fine_tune=False).from_bytes(saved)
     assert loaded.get_dim("nO") == 16
     with pytest.raises(ValueError, match="F200"):
         build_encoder(None).from_bytes(saved[:-1] + b"x")

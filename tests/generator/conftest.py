@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import spacy
 import torch
+from blocks import flat_options, variant
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -41,7 +42,9 @@ def add(
 ) -> CharGenerator:
     """Add the component, not initialised, to a pipeline."""
     model = {"network": {**NETWORK, **(network or {})}, "text": {**TEXT, **(text or {})}}
-    pipe = nlp.add_pipe("char_generator", name=name, config={"model": model, **settings})
+    pipe = nlp.add_pipe(
+        "char_generator", name=name, config=flat_options("char_generator", model, **settings)
+    )
     assert isinstance(pipe, CharGenerator)
     return pipe
 
@@ -108,7 +111,9 @@ def copy_of() -> Copy:
 
     def copy(nlp: Language, **text: int) -> Language:
         config = nlp.config.copy()
-        config["components"]["char_generator"]["model"]["text"].update(text)
+        config["components"]["char_generator"]["model"]["text"] |= variant(
+            "spacy-flat.TextOptions.v2", text
+        )
         return spacy.util.load_model_from_config(config).from_bytes(nlp.to_bytes())
 
     return copy

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import spacy
 import torch
+from blocks import blocks
 from spacy.cli.init_config import fill_config
 from spacy.language import Language
 from spacy.tokens import DocBin
@@ -146,9 +147,9 @@ def test_what_the_weights_rely_on_cannot_be_changed(
     trained: Language, tmp_path: Path, block: str, option: str, value: Any
 ) -> None:
     trained.to_disk(tmp_path)
-    model = {"components": {"char_generator": {"model": {block: {option: value}}}}}
+    model = blocks("char_generator", {block: {option: value}})
     with pytest.raises(ValueError, match=rf"F309.*F307.*model.{block}: .* {option} = "):
-        spacy.load(tmp_path, config=model)
+        spacy.load(tmp_path, config={"components": {"char_generator": {"model": model}}})
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.999])
@@ -215,8 +216,8 @@ def test_filled_config(tmp_path: Path) -> None:
     filled = tmp_path / "config.cfg"
     fill_config(filled, tmp_path / "base.cfg")
     text = filled.read_text()
-    assert '@misc = "spacy-flat.CharLMOptions.v1"' in text
-    assert '@misc = "spacy-flat.TextOptions.v1"' in text
+    assert '@misc = "spacy-flat.CharLMOptions.v2"' in text
+    assert '@misc = "spacy-flat.TextOptions.v2"' in text
     assert "char_log_prob = 1.0" in text
     fill_config(tmp_path / "again.cfg", filled)
     assert (tmp_path / "again.cfg").read_text() == text

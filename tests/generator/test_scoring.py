@@ -196,14 +196,14 @@ def test_any_text(trained: Language, text: str) -> None:
     texts=st.lists(st.one_of(st.sampled_from([*TEXTS, "", " "]), st.text("春月，龘", max_size=9))),
     batch_size=st.integers(1, 12),
     piece_length=st.integers(1, 40),
-    batch_characters=st.integers(1, 300),
+    cost=st.integers(1, 300),
 )
 def test_pipe_is_one_by_one(
-    trained: Language, texts: list[str], batch_size: int, piece_length: int, batch_characters: int
+    trained: Language, texts: list[str], batch_size: int, piece_length: int, cost: int
 ) -> None:
     encoder = generator(trained).model.attrs["featuriser"]
     expected = [found(trained, [text])[0] for text in texts]
-    changes = {"piece_length": piece_length, "batch_characters": batch_characters}
+    changes = {"piece_length": piece_length, "batch_size": cost}
     model = generator(trained).model
     model.attrs["featuriser"] = replace(encoder, options=replace(encoder.options, **changes))
     try:
@@ -216,7 +216,7 @@ def test_pipe_is_one_by_one(
 def test_a_piece_has_no_more_characters_than_asked_for(trained: Language) -> None:
     """Long texts are computed side by side, too, and hardly anything for padding."""
     encoder = generator(trained).model.attrs["featuriser"]
-    options = replace(encoder.options, piece_length=10, batch_characters=30)
+    options = replace(encoder.options, piece_length=10, batch_size=30)
     model = generator(trained).model
     model.attrs["featuriser"] = replace(encoder, options=options)
     long = [trained.make_doc("春" * 300)] * 3

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import spacy
 import torch
+from blocks import blocks, variant
 from learning import settle
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -21,7 +22,7 @@ from spacy_flat.nn.optimizers import AdamW
 Span = tuple[int, int, str]
 Copy = Callable[..., Language]
 
-DROPOUTS = ("embed", "lattice", "output", "ff", "attn", "key", "word")
+DROPOUTS = ("embed", "lattice", "output", "ff", "attention", "key", "word")
 NETWORK = {"num_heads": 2, "head_dim": 8, **{f"{name}_dropout": 0.0 for name in DROPOUTS}}
 TINY = {"model": {"network": NETWORK, "lattice": {"embed_width": 16, "gazetteer_rate": 0.0}}}
 
@@ -115,7 +116,9 @@ def blank(segmenter: str = "char") -> Language:
 
 def add_flat(nlp: Language, config: dict[str, Any] = TINY, **options: Any) -> CRFEntityRecognizer:
     """Add the component, not initialised, to a pipeline."""
-    ner = nlp.add_pipe("flat_ner", config={**config, **options})
+    config = {**config, **options}
+    config["model"] = blocks("flat_ner", config.get("model", {}))
+    ner = nlp.add_pipe("flat_ner", config=config)
     assert isinstance(ner, CRFEntityRecognizer)
     return ner
 
@@ -207,7 +210,9 @@ def copy_of() -> Copy:
 
     def copy(nlp: Language, **lattice: int) -> Language:
         config = nlp.config.copy()
-        config["components"]["flat_ner"]["model"]["lattice"].update(lattice)
+        config["components"]["flat_ner"]["model"]["lattice"] |= variant(
+            "spacy-flat.LatticeOptions.v2", lattice
+        )
         return spacy.util.load_model_from_config(config).from_bytes(nlp.to_bytes())
 
     return copy

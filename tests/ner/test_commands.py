@@ -108,9 +108,9 @@ def test_fill_and_debug_config(workplace: Path, tmp_path: Path) -> None:
     spacy_command("init", "fill-config", base, filled)
     config = spacy.util.load_config(filled)
     model = config["components"]["flat_ner"]["model"]
-    assert model["network"]["fusion"] == FLATOptions().fusion
-    assert model["network"]["word_features"] == list(FLATOptions().word_features)
+    assert model["network"]["head_dim"] == FLATOptions().head_dim
     assert model["lattice"]["max_length"] == 200
+    assert model["lattice"]["variant"] is None
     assert config["training"]["score_weights"]["ents_f"] == 1.0
     spacy_command("debug", "config", workplace / "config.cfg")
 

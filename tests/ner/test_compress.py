@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import spacy
 import torch
+from blocks import flat_options
 from spacy.language import Language
 
 from spacy_flat.compress import compactor as module
@@ -182,7 +183,7 @@ def test_occurrences_are_counted(
 
 def test_texts_leave_no_trace() -> None:
     nlp = spacy.blank("en")
-    nlp.add_pipe("tener_ner", config={"model": {"sequence": {"unit": "token"}}})
+    nlp.add_pipe("tener_ner", config=flat_options("tener_ner", {"sequence": {"unit": "token"}}))
     nlp.initialize(lambda: examples_of(nlp))
     assert Compactor(nlp).count(["zyxw zyxw", *TEXTS]) > 0
     assert "zyxw" not in nlp.vocab.strings

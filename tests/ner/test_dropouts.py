@@ -23,7 +23,7 @@ Batch = LatticeBatch | CharacterBatch | WordBatch
 B, C, M = 24, 50, 40
 KEYS = 50
 TABLE = Table(KEYS, KEYS, 8)
-ALL = ("embed", "output", "ff", "attn", "key")
+ALL = ("embed", "output", "ff", "attention", "key")
 
 
 def known(*shape: int) -> Any:
@@ -187,7 +187,7 @@ def test_each_dropout_acts_in_training_and_none_in_prediction(
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        ("attn", {"attention": "absolute"}),
+        ("attention", {"attention": "absolute"}),
         ("ff", {"encoder": "bilstm", "layers": 2, "head_dim": 8, "num_heads": 2}),
     ],
 )

@@ -33,7 +33,7 @@ def test_not_initialised() -> None:
         ({"lattice_dropout": -0.1}, "F305.*lattice_dropout"),
         ({"output_dropout": 2}, "F305.*output_dropout"),
         ({"ff_dropout": 1.5}, "F305.*ff_dropout"),
-        ({"attn_dropout": 1}, "F305.*attn_dropout"),
+        ({"attention_dropout": 1}, "F305.*attention_dropout"),
         ({"key_dropout": 1}, "F305.*key_dropout"),
         ({"word_dropout": 1}, "F305.*word_dropout"),
         ({"word_features": ["type", "type"]}, "F305.*word_features.*repetitions"),
@@ -48,7 +48,7 @@ def test_impossible_options(options: dict[str, Any], message: str) -> None:
 
 def test_options_of_the_config_are_checked() -> None:
     with pytest.raises(ValueError, match="F305"):
-        add_flat(blank(), {"model": {"lattice": {"max_length": 50, "overlap": 30}}})
+        add_flat(blank(), {"model": {"lattice": {"overlap": -1}}})
     for wrong in ({"fusion": "no"}, {"layers": "many"}, {"no_such_option": 1}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             add_flat(blank(), {"model": {"network": wrong}})

@@ -130,7 +130,7 @@ def test_pipe_is_one_by_one(
     encoder = flat(trained).model.attrs["featuriser"]
     before = encoder.options
     expected = [(entities(doc), doc._.char_ents) for doc in map(trained, texts)]
-    encoder.options = replace(before, batch_nodes=nodes)
+    encoder.options = replace(before, batch_size=nodes)
     try:
         docs = list(trained.pipe(texts, batch_size=batch_size))
     finally:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+from blocks import blocks
 from learning import settle
 from spacy.language import Language
 from thinc.api import fix_random_seed
@@ -126,7 +127,12 @@ def test_a_step_that_is_no_number_is_left_out() -> None:
 def test_tener_has_it_too() -> None:
     nlp = blank()
     ner = nlp.add_pipe(
-        "tener_ner", config={"model": {"network": {"num_heads": 2, "head_dim": 8, "r_drop": 1.0}}}
+        "tener_ner",
+        config={
+            "model": blocks(
+                "tener_ner", {"network": {"num_heads": 2, "head_dim": 8, "r_drop": 1.0}}
+            )
+        },
     )
     sgd = nlp.initialize(lambda: examples_of(nlp), sgd=AdamW(0.01))
     heard: list[Tensor] = []

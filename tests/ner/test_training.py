@@ -98,7 +98,7 @@ def test_losses_add_up_over_updates_and_batches(trained: Language, copy_of: Copy
     flat(nlp).update(examples, losses=losses)  # no optimizer, no step
     assert losses["flat_ner"] == pytest.approx(2 * once, rel=1e-4)
     assert once > 1
-    one_by_one = flat(copy_of(trained, batch_nodes=1))  # a batch for each
+    one_by_one = flat(copy_of(trained, batch_size=1))  # a batch for each
     assert one_by_one.update(examples)["flat_ner"] == pytest.approx(once, rel=1e-4)
 
 
@@ -287,7 +287,7 @@ def test_an_update_that_fails_leaves_no_gradients(trained: Language, copy_of: Co
 
     network.loss = fails_later
     ner.model.attrs["featuriser"].options = replace(
-        ner.model.attrs["featuriser"].options, batch_nodes=1
+        ner.model.attrs["featuriser"].options, batch_size=1
     )
     with pytest.raises(KeyboardInterrupt):
         nlp.update(examples_of(nlp), sgd=AdamW(0.01))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import spacy
 import torch
+from blocks import flat_options
 from numpy.typing import NDArray
 from spacy.language import Language
 from spacy.training import Example
@@ -65,7 +66,9 @@ def add_re2(
         "text": {"embed_width": 16, **(text or {})},
         "tok2vec": tok2vec,
     }
-    pipe = nlp.add_pipe("re2_similarity", name=name, config={"model": model, **options})
+    pipe = nlp.add_pipe(
+        "re2_similarity", name=name, config=flat_options("re2_similarity", model, **options)
+    )
     assert isinstance(pipe, PairClassifier)
     return pipe
 

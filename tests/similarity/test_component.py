@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import spacy
 import torch
+from blocks import blocks
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from spacy.cli.evaluate import evaluate as spacy_evaluate
@@ -225,7 +226,7 @@ def test_loading_executes_nothing(
 def test_another_config_is_refused(trained_pairs: Language, tmp_path: Path) -> None:
     trained_pairs.to_disk(tmp_path)
     config = trained_pairs.config.copy()
-    config["components"]["re2_similarity"]["model"]["network"]["kernel_sizes"] = [5]
+    config["components"]["re2_similarity"]["model"]["network"]["variant"] = {"kernel_sizes": [5]}
     with pytest.raises(ValueError, match=r"F307.*kernel_sizes"):
         spacy.util.load_model_from_config(config).from_disk(tmp_path)
 
@@ -269,7 +270,10 @@ def test_listener() -> None:
     nlp = blank("jieba")
     nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
     nlp.add_pipe(
-        "re2_similarity", config={"model": {"tok2vec": LISTENER, "network": {"hidden": 16}}}
+        "re2_similarity",
+        config={
+            "model": blocks("re2_similarity", {"tok2vec": LISTENER, "network": {"hidden": 16}})
+        },
     )
     tok2vec = nlp.get_pipe("tok2vec")
     examples = [*examples_of(nlp), Example(nlp.make_doc("一个文本"), nlp.make_doc("一个文本"))]
@@ -447,7 +451,7 @@ def test_dropouts_are_not_for_prediction() -> None:
 
 def test_batches_are_of_pairs_of_like_length(trained_pairs: Language) -> None:
     encoder = replace(
-        re2(trained_pairs).model.attrs["featuriser"], options=PairTextOptions(batch_nodes=60)
+        re2(trained_pairs).model.attrs["featuriser"], options=PairTextOptions(batch_size=60)
     )
     docs = [trained_pairs.make_doc("退" * n) for n in (2, 20, 3, 19, 2, 20, 3, 19)]
     pairs = reading.SpanPairs(docs, [(doc[:], doc[:]) for doc in docs])
@@ -476,7 +480,10 @@ def test_components_behind_and_disabled_ones_do_not_run() -> None:
     nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
     nlp.add_pipe("sentencizer", name="disabled")
     nlp.add_pipe(
-        "re2_similarity", config={"model": {"tok2vec": LISTENER, "network": {"hidden": 16}}}
+        "re2_similarity",
+        config={
+            "model": blocks("re2_similarity", {"tok2vec": LISTENER, "network": {"hidden": 16}})
+        },
     )
     nlp.add_pipe("sentencizer", name="behind")
     train(nlp, steps=1)

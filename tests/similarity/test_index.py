@@ -177,7 +177,7 @@ def test_many_texts_in_several_batches(
     trained: Callable[[], Language], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = [text * n for n in (1, 5, 2) for text in TEXTS]
-    pipe = made(text={"batch_nodes": 50})
+    pipe = made(text={"batch_size": 50})
     pipe.nlp.from_bytes(trained().to_bytes())
     monkeypatch.setattr("spacy_flat.similarity.index.CHARACTERS", 20)
     assert_like_pairs(pipe, texts, "怎么退款", pipe.index(texts).search("怎么退款", top_k=100))

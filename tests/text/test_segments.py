@@ -100,6 +100,10 @@ def test_where_texts_are_cut(text: str, limits: tuple[int, ...], expected: str) 
     assert pieces(text, *limits) == expected.split("|")
 
 
+def test_an_overlap_is_at_most_half_of_a_segment() -> None:
+    assert pieces("字" * 35, 10, 40) == pieces("字" * 35, 10, 5)
+
+
 def test_entities_in_an_overlap_stay_whole() -> None:
     """An entity at the end of a segment that was cut by force is the next one's to find."""
     spans = [EntitySpan(0, 2, "PER"), EntitySpan(4, 8, "LOC")]

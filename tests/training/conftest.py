@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import spacy
 import torch
+from blocks import flat_options
 from generator.conftest import POEMS
 from ner.conftest import GOLD, HASH_EMBED, LISTENER, TEXTS
 from safetensors.torch import load_file, save_file
@@ -40,7 +41,7 @@ SIZES = {
     "translations": {
         "network": {
             "width": 16,
-            "heads": 2,
+            "num_heads": 2,
             "ff_width": 16,
             "encoder_layers": 1,
             "decoder_layers": 1,
@@ -86,7 +87,7 @@ def make_config(folder: Path, kind: str, **training: Any) -> Config:
         nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
         nlp.add_pipe("tagger", config={"model": {"tok2vec": LISTENER}})
         model["tok2vec"] = LISTENER
-    nlp.add_pipe(FACTORIES[kind], config={"model": model})
+    nlp.add_pipe(FACTORIES[kind], config=flat_options(FACTORIES[kind], model))
     return config_of(folder, nlp, docs_of(kind), **training)
 
 

@@ -6,12 +6,15 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import spacy
 import torch
+from blocks import flat_options
 from ner.conftest import HASH_EMBED, LISTENER
 from spacy.training import Example
+from spacy.util import registry
 from thinc.api import Config
 from torch import Tensor
 
@@ -49,7 +52,11 @@ def plain(folder: Path, kind: str, **training: object) -> Config:
     return config
 
 
-def switch_off(block: dict[str, object], name: str) -> None:
+def switch_off(block: dict[str, Any], name: str) -> None:
+    if "variant" in block:
+        options = vars(registry.misc.get(block["@misc"])(variant=block["variant"]))
+        hidden = {key: value for key, value in options.items() if key not in block}
+        block["variant"] = hidden
     for key, value in block.items():
         if isinstance(value, dict):
             switch_off(value, key)
@@ -90,7 +97,10 @@ def test_part_without_gold_lets_the_encoder_learn(encoder: str, tmp_path: Path) 
     if encoder == "tok2vec":
         nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
         nlp.add_pipe("tagger", config={"model": {"tok2vec": LISTENER}})
-        nlp.add_pipe("tener_ner", config={"model": {**SIZES["tener"], "tok2vec": LISTENER}})
+        nlp.add_pipe(
+            "tener_ner",
+            config=flat_options("tener_ner", {**SIZES["tener"], "tok2vec": LISTENER}),
+        )
     else:
         bert = pytest.importorskip("transformer.conftest")
         still = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
@@ -253,6 +263,7 @@ DIES_ONCE = """
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import spacy
 

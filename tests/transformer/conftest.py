@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from blocks import flat_options
 from learning import falling
 from ner.conftest import NETWORK, TEXTS, blank, examples_of, lexicon
 from spacy.language import Language
@@ -78,7 +79,7 @@ def add_transformer(nlp: Language, name: str | Path, **network: Any) -> Any:
     model = {
         "@architectures": "spacy-flat.CharacterTransformer.v1",
         "name": str(name),
-        "network": {"@misc": "spacy-flat.CharacterTransformerOptions.v1", **network},
+        "network": {"@misc": "spacy-flat.CharacterTransformerOptions.v2", **network},
         "tokenizer_config": {},
         "transformer_config": {},
     }
@@ -87,21 +88,12 @@ def add_transformer(nlp: Language, name: str | Path, **network: Any) -> Any:
 
 def add_ner(nlp: Language, factory: str = "flat_ner", tok2vec: Any = LISTENER) -> Any:
     """Add a small recogniser of entities above."""
-    block = {"lattice": {"gazetteer_rate": 0.0}} if factory == "flat_ner" else {"sequence": {}}
-    dropouts = ("lattice_dropout", "word_dropout")
-    shared = {name: value for name, value in NETWORK.items() if name not in dropouts}
-    network = NETWORK if factory == "flat_ner" else shared
-    (texts,) = block.values()
-    return nlp.add_pipe(
-        factory,
-        config={
-            "model": {
-                "network": network,
-                **{k: {**SEQUENCE, **texts} for k in block},
-                "tok2vec": tok2vec,
-            }
-        },
-    )
+    flat = factory == "flat_ner"
+    only_flat = () if flat else ("lattice_dropout", "word_dropout")
+    network = {name: value for name, value in NETWORK.items() if name not in only_flat}
+    texts = {"lattice": {**SEQUENCE, "gazetteer_rate": 0.0}} if flat else {"sequence": SEQUENCE}
+    model = {"network": network, **texts, "tok2vec": tok2vec}
+    return nlp.add_pipe(factory, config=flat_options(factory, model))
 
 
 def make(name: str | Path, segmenter: str = "char", **network: Any) -> Language:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import spacy
 import torch
+from blocks import blocks, flat_options
 from learning import settle
 from ner.conftest import GOLD, TEXTS, blank, check_known, examples_of, found
 from spacy.language import Language
@@ -131,7 +132,7 @@ def test_another_encoder_of_another_width(tmp_path: Path) -> None:
 
 def test_an_encoder_that_never_learns(tiny_bert: Path) -> None:
     """What is above it does."""
-    nlp = make(tiny_bert, tuned=False)
+    nlp = make(tiny_bert, fine_tune=False)
     sgd = start(nlp)
     before = weights(nlp)
     learn(nlp, sgd, 25)
@@ -395,7 +396,7 @@ def test_bert_alone(tiny_bert: Path) -> None:
     config["network"] = {**config["network"], "encoder": "none", "transitions": False}
     config["sequence"] = {**config["sequence"], "characters": False, "bigrams": False}
     nlp.remove_pipe("tener_ner")
-    ner = nlp.add_pipe("tener_ner", config={"model": config})
+    ner = nlp.add_pipe("tener_ner", config=flat_options("tener_ner", config))
     sgd = start(nlp)
     learn(nlp, sgd, 40)
     check_known(nlp, "tener_ner")
@@ -414,7 +415,11 @@ def test_nothing_to_read() -> None:
     nlp = blank()
     nlp.add_pipe(
         "tener_ner",
-        config={"model": {"sequence": {"characters": False, "bigrams": False}, "tok2vec": None}},
+        config={
+            "model": blocks(
+                "tener_ner", {"sequence": {"characters": False, "bigrams": False}, "tok2vec": None}
+            )
+        },
     )
     with pytest.raises(ValueError, match=r"F368.*'tener_ner'"):
         start(nlp)
@@ -440,7 +445,7 @@ def test_spacys_own_components(tiny_bert: Path, factory: str) -> None:
     """They want vectors of tokens, and the error names the listener that gives them."""
     nlp = blank()
     add_transformer(nlp, tiny_bert)
-    nlp.add_pipe(factory, config={"model": {"tok2vec": LISTENER}})
+    nlp.add_pipe(factory, config=flat_options(factory, {"tok2vec": LISTENER}))
     with pytest.raises(ValueError, match=r"F366.*spacy-transformers\.TransformerListener\.v1"):
         nlp.initialize(lambda: tagged(nlp))
 
@@ -466,7 +471,7 @@ def test_characters_for_words(tiny_bert: Path) -> None:
     nlp = blank("jieba")
     add_transformer(nlp, tiny_bert)
     ner = {"sequence": {"unit": "token"}, "tok2vec": LISTENER}
-    nlp.add_pipe("tener_ner", config={"model": ner})
+    nlp.add_pipe("tener_ner", config=flat_options("tener_ner", ner))
     sgd = start(nlp)
     with pytest.raises(ValueError, match="F367"):
         nlp.update(examples_of(nlp), sgd=sgd)

@@ -41,7 +41,7 @@ def pretrained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("pretrained")
     (folder / "text.txt").write_text("\n".join(sentences(400)), "utf-8")
     run(folder / "text.txt", folder / "encoder", options("mlm"), 4)
-    architecture = {"@architectures": "spacy-flat.Encoder.v1", "path": str(folder / "encoder")}
+    architecture = {"@architectures": "spacy-flat.Encoder.v2", "path": str(folder / "encoder")}
     return {**architecture, "max_length": 18, "overlap": 6}
 
 

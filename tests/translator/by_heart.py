@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import spacy
+from blocks import flat_options
 from learning import settle
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -15,16 +16,16 @@ from spacy.util import fix_random_seed
 
 DEMO = Path(__file__).parents[2] / "assets" / "demo_parallel"
 NETWORK = {
-    "@misc": "spacy-flat.Seq2SeqOptions.v1",
+    "@misc": "spacy-flat.Seq2SeqOptions.v2",
     "encoder_layers": 1,
     "decoder_layers": 1,
     "width": 64,
-    "heads": 4,
+    "num_heads": 4,
     "ff_width": 128,
     "dropout": 0.0,
     "label_smoothing": 0.0,
 }
-TEXT = {"@misc": "spacy-flat.TranslationOptions.v1", "char_min_freq": 1, "placeholders": 4}
+TEXT = {"@misc": "spacy-flat.TranslationOptions.v2", "char_min_freq": 1, "placeholders": 4}
 FEW = (
     ("王小明住在上海。", "Wang Xiaoming lives in Shanghai."),
     ("李华住在北京。", "Li Hua lives in Beijing."),
@@ -57,7 +58,10 @@ def by_heart(pairs: Sequence[tuple[str, str]], steps: int = 120) -> Language:
     """A Chinese pipeline that has learnt pairs by heart, and the demo corpus's names."""
     fix_random_seed(1)
     nlp = spacy.blank("zh")
-    nlp.add_pipe("seq2seq_translator", config={"model": {"network": NETWORK, "text": TEXT}})
+    nlp.add_pipe(
+        "seq2seq_translator",
+        config=flat_options("seq2seq_translator", {"network": NETWORK, "text": TEXT}),
+    )
     names = {"@readers": "spacy-flat.NameList.v1", "path": str(DEMO / "names.tsv")}
     nlp.config["initialize"]["components"]["seq2seq_translator"] = {"names": names}
     examples = examples_of(nlp, pairs)

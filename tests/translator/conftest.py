@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import spacy
 import torch
+from blocks import flat_options
 from learning import settle
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -32,7 +33,7 @@ NAMES = {"王芳": "Wang Fang", "北京": "Beijing"}
 DROPOUTS = ("dropout", "attention_dropout", "ff_dropout", "label_smoothing")
 NETWORK = {
     "width": 32,
-    "heads": 2,
+    "num_heads": 2,
     "ff_width": 64,
     "encoder_layers": 1,
     "decoder_layers": 1,
@@ -54,7 +55,11 @@ def add(
 ) -> Seq2SeqTranslator:
     """Add the component, not initialised, to a pipeline."""
     model = {"network": {**NETWORK, **(network or {})}, "text": {**TEXT, **(text or {})}}
-    pipe = nlp.add_pipe("seq2seq_translator", name=name, config={"model": model, **settings})
+    pipe = nlp.add_pipe(
+        "seq2seq_translator",
+        name=name,
+        config=flat_options("seq2seq_translator", model, **settings),
+    )
     assert isinstance(pipe, Seq2SeqTranslator)
     return pipe
 

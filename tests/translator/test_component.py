@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import spacy
 import torch
+from blocks import blocks
 from spacy.language import Language
 from spacy.tokens import DocBin
 
@@ -67,7 +68,7 @@ def test_not_initialised() -> None:
         ({"encoder_layers": 0}, r"F305.*network: encoder_layers = 0 .*1 or more"),
         ({"decoder_layers": 0}, "F305.*decoder_layers"),
         ({"ff_width": 0}, "F305.*ff_width"),
-        ({"width": 30, "heads": 4}, r"F305.*heads = 4 .*a divisor of width = 30"),
+        ({"width": 30, "num_heads": 4}, r"F305.*num_heads = 4 .*a divisor of width = 30"),
         ({"dropout": 1.0}, r"F305.*dropout = 1\.0 .*below 1"),
         ({"attention_dropout": -0.1}, "F305.*attention_dropout"),
         ({"ff_dropout": 1}, "F305.*ff_dropout"),
@@ -82,7 +83,7 @@ def test_impossible_options_of_the_network(options: dict[str, Any], message: str
 
 
 def test_impossible_options_of_the_text() -> None:
-    for name in ("char_min_freq", "placeholders", "max_length", "longest_pair", "batch_tokens"):
+    for name in ("char_min_freq", "placeholders", "max_length", "longest_pair", "batch_size"):
         with pytest.raises(ValueError, match=f"F305.*text: {name} = 0 .*1 or more"):
             TranslationOptions(**{name: 0})
     for name in ("source_pieces", "target_pieces"):
@@ -204,9 +205,9 @@ def test_what_the_weights_rely_on_cannot_be_changed(
     trained: Language, tmp_path: Path, block: str, option: str, value: Any
 ) -> None:
     trained.to_disk(tmp_path)
-    model = {"components": {"seq2seq_translator": {"model": {block: {option: value}}}}}
+    model = blocks("seq2seq_translator", {block: {option: value}})
     with pytest.raises(ValueError, match=rf"F309.*F307.*model.{block}: .* {option} = "):
-        spacy.load(tmp_path, config=model)
+        spacy.load(tmp_path, config={"components": {"seq2seq_translator": {"model": model}}})
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.999])

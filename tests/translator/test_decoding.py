@@ -25,7 +25,7 @@ from spacy_flat.translator.options import Seq2SeqOptions
 
 N_PLACEHOLDERS = 2
 FIRST = NAMES + N_PLACEHOLDERS  # key of the first piece
-SMALL = {"width": 16, "heads": 2, "ff_width": 32, "encoder_layers": 2, "decoder_layers": 2}
+SMALL = {"width": 16, "num_heads": 2, "ff_width": 32, "encoder_layers": 2, "decoder_layers": 2}
 KINDS = [
     {"positions": positions, "norm": norm}
     for positions in ("sinusoidal", "learned", "relative")
@@ -299,8 +299,8 @@ def test_batches_change_nothing(beam: int) -> None:
     sources = [Source(keys, i % 3) for i, keys in enumerate(sentences(9, 2, 14, 5, 5, 1, 30))]
     how = Decoding(beam)
     alone = [search(net, [source], how, N_PLACEHOLDERS)[0] for source in sources]
-    for batch_tokens in (1, 40, 10_000):
-        found = dict(decode(net, sources, how, N_PLACEHOLDERS, batch_tokens))
+    for batch_size in (1, 40, 10_000):
+        found = dict(decode(net, sources, how, N_PLACEHOLDERS, batch_size))
         for number, expected in enumerate(alone):
             assert [each.keys for each in found[number]] == [each.keys for each in expected]
             scores = [each.score for each in expected]
@@ -418,7 +418,7 @@ def test_buckets_of_distances() -> None:
 @pytest.mark.parametrize("both_ways", [True, False])
 def test_biases_of_distances(both_ways: bool) -> None:
     """Those to the left have other numbers than those to the right, or there are none."""
-    bias = DistanceBias(Seq2SeqOptions(heads=2, width=4, positions="relative"), both_ways)
+    bias = DistanceBias(Seq2SeqOptions(num_heads=2, width=4, positions="relative"), both_ways)
     assert bias.table is not None
     table = nn.init.normal_(bias.table).detach()
     found = bias(3, 40)

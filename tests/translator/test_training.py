@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import torch
+from blocks import flat_options
 from spacy.language import Language
 from spacy.tokens import DocBin
 from thinc.api import fix_random_seed
@@ -70,10 +71,10 @@ def gradients(nlp: Language) -> dict[str, torch.Tensor]:
     return {name: each.grad.clone() for name, each in network.named_parameters()}
 
 
-@pytest.mark.parametrize("batch_tokens", [1, 60])
-def test_gradient_is_the_same_in_any_batches(batch_tokens: int) -> None:
+@pytest.mark.parametrize("batch_size", [1, 60])
+def test_gradient_is_the_same_in_any_batches(batch_size: int) -> None:
     expected = gradients(make())
-    for name, gradient in gradients(make(None, {"batch_tokens": batch_tokens})).items():
+    for name, gradient in gradients(make(None, {"batch_size": batch_size})).items():
         assert torch.allclose(gradient, expected[name], atol=1e-5), name
 
 
@@ -116,7 +117,7 @@ def test_pairs_that_teach_nothing() -> None:
 
 
 def test_an_update_that_fails_is_none() -> None:
-    nlp = make(None, {"batch_tokens": 1})
+    nlp = make(None, {"batch_size": 1})
     network = translator(nlp).model.shims[0].module
     calls = iter(range(9))
     loss = network.loss
@@ -215,7 +216,10 @@ def test_labels_are_smoothed_in_training_alone() -> None:
 
 def test_the_default_dropouts() -> None:
     nlp = blank()
-    nlp.add_pipe("seq2seq_translator", config={"model": {"text": {"target_pieces": 300}}})
+    nlp.add_pipe(
+        "seq2seq_translator",
+        config=flat_options("seq2seq_translator", {"text": {"target_pieces": 300}}),
+    )
     nlp.initialize(lambda: examples_of(nlp))
     losses = {
         translator(nlp).update(examples_of(nlp), losses={})["seq2seq_translator"] for _ in range(3)

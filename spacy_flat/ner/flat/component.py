@@ -23,10 +23,10 @@ DEFAULT_MODEL = """
 tok2vec = null
 
 [model.network]
-@misc = "spacy-flat.FLATOptions.v1"
+@misc = "spacy-flat.FLATOptions.v2"
 
 [model.lattice]
-@misc = "spacy-flat.LatticeOptions.v1"
+@misc = "spacy-flat.LatticeOptions.v2"
 """
 
 

@@ -73,7 +73,7 @@ class LatticeFeaturiser(SegmentFeaturiser):
         pieces = [texts[segment.text].text[segment.start : segment.end] for segment in segments]
         flat = _FlatLattice(self, pieces, self.gazetteer if is_train else None)
         order = np.lexsort((flat.n_words, flat.n_chars))
-        for rows in group_by_cost(order, flat.n_chars, flat.n_words, self.options.batch_nodes):
+        for rows in group_by_cost(order, flat.n_chars, flat.n_words, self.options.batch_size):
             yield flat.pad(rows, tuple(segments[row] for row in rows))
 
     def words_in(self, texts: Sequence[str]) -> WordNodes:

@@ -274,7 +274,7 @@ def make_layer(options: FLATOptions) -> TransformerLayer:
         v_proj=options.v_proj,
         scaled=options.scaled,
         attn_ff=options.attn_ff,
-        dropout=options.attn_dropout,
+        dropout=options.attention_dropout,
     )
     return TransformerLayer(
         attention,

@@ -18,10 +18,10 @@ DEFAULT_MODEL = """
 tok2vec = null
 
 [model.network]
-@misc = "spacy-flat.TENEROptions.v1"
+@misc = "spacy-flat.TENEROptions.v2"
 
 [model.sequence]
-@misc = "spacy-flat.SequenceOptions.v1"
+@misc = "spacy-flat.SequenceOptions.v2"
 """
 
 

@@ -234,7 +234,7 @@ def make_attention(options: TENEROptions) -> nn.Module:
     """The attention of one layer, as the options have it."""
     if options.attention == "absolute":
         return DotProductAttention(
-            options.num_heads, options.head_dim, dropout=options.attn_dropout
+            options.num_heads, options.head_dim, dropout=options.attention_dropout
         )
     return RelativeAttention(
         options.num_heads,
@@ -242,5 +242,5 @@ def make_attention(options: TENEROptions) -> nn.Module:
         k_proj=options.k_proj,
         scaled=options.scaled,
         key_positions=options.key_positions,
-        dropout=options.attn_dropout,
+        dropout=options.attention_dropout,
     )

@@ -12,7 +12,7 @@ from ...text.options import (
     WordOptions,
 )
 from ...text.units import Unit
-from ...util.options import option
+from ...util.options import option, renamed, surface
 from ..options import NetworkOptions
 
 Encoder = Literal["transformer", "bilstm", "none"]
@@ -108,3 +108,11 @@ class SequenceOptions(
         fixed=True,
     )
     normalise_numbers: bool = option(True, "read every digit as 0", fixed=True)
+
+
+tener_options = surface(
+    TENEROptions, "layers", "num_heads", "head_dim", "embed_dropout", "output_dropout", "r_drop"
+)
+sequence_options = surface(SequenceOptions, "unit", "min_freq", "max_length", "batch_size")
+tener_options_v1 = renamed(TENEROptions, attn_dropout="attention_dropout")
+sequence_options_v1 = renamed(SequenceOptions, batch_nodes="batch_size")

@@ -57,7 +57,7 @@ class SequenceFeaturiser(SegmentFeaturiser):
         flat = (_FlatCharacters if self.unit == "char" else _FlatWords)(self, texts, segments)
         order = np.argsort(flat.n_units, kind="stable")
         nothing = np.zeros_like(flat.n_units)
-        for rows in group_by_cost(order, flat.n_units, nothing, self.options.batch_nodes):
+        for rows in group_by_cost(order, flat.n_units, nothing, self.options.batch_size):
             yield flat.pad(rows, tuple(segments[row] for row in rows))
 
     def to_bytes(self) -> bytes:

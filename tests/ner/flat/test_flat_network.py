@@ -16,7 +16,8 @@ from spacy_flat.nn.layers import sinusoids
 from ..initial import check_initial_maps
 
 QUIET = {
-    f"{name}_dropout": 0.0 for name in ("embed", "lattice", "output", "ff", "attn", "key", "word")
+    f"{name}_dropout": 0.0
+    for name in ("embed", "lattice", "output", "ff", "attention", "key", "word")
 }
 SIZES = FLATSizes(
     labels=["PER", "LOC"],

@@ -121,9 +121,9 @@ def test_padding_is_zero(texts: list[str]) -> None:
 
 
 @given(st.lists(st.text("Ann 1é😀.", max_size=12), max_size=5), st.integers(1, 30))
-def test_batches_are_the_texts_one_by_one(texts: list[str], batch_nodes: int) -> None:
+def test_batches_are_the_texts_one_by_one(texts: list[str], batch_size: int) -> None:
     for unit in ("char", "token"):
-        whole = encoder(unit, batch_nodes=batch_nodes).featuriser
+        whole = encoder(unit, batch_size=batch_size).featuriser
         together = {segment.text: row for segment, row in rows_of(batches_of(whole, texts))}
         for number, text in enumerate(texts):
             alone = [row for _, row in rows_of(batches_of(whole, [text]))]
@@ -170,8 +170,3 @@ def test_options_that_a_network_relies_on_stay(options: dict[str, Any], message:
     other = SequenceOptions(**{"unit": "token", **options})
     with pytest.raises(ValueError, match=message):
         SequenceFeaturiser.empty(other).from_bytes(saved)
-
-
-def test_impossible_options() -> None:
-    with pytest.raises(ValueError, match=r"F305.*model.sequence: overlap = 9 .*max_length = 10"):
-        SequenceOptions(max_length=10, overlap=9)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import spacy
 import torch
+from blocks import flat_options
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from learning import settle
@@ -27,7 +28,7 @@ from spacy_flat.vectors import TextVectors
 
 from ..conftest import GOLD, TEXTS, Span, blank, char_example, check_known, examples_of, spans_of
 
-DROPOUTS = ("embed", "output", "ff", "attn", "key")
+DROPOUTS = ("embed", "output", "ff", "attention", "key")
 NETWORK = {"num_heads": 2, "head_dim": 8, **{f"{name}_dropout": 0.0 for name in DROPOUTS}}
 
 ENGLISH = [
@@ -72,7 +73,7 @@ def make(kind: str = "characters", **sequence: Any) -> Language:
     unit = "token" if english else "char"
     options = {"unit": unit, "embed_width": 16, **sequence}
     model = {"network": {**NETWORK, **KINDS[kind]}, "sequence": options}
-    nlp.add_pipe("tener_ner", config={"model": model})
+    nlp.add_pipe("tener_ner", config=flat_options("tener_ner", model))
     return nlp
 
 
@@ -183,7 +184,7 @@ def test_characters_whatever_the_tokens_are() -> None:
     """南京 and 江大桥 cut jieba's tokens."""
     nlp = blank("jieba")
     model = {"network": NETWORK, "sequence": {"embed_width": 16}}
-    nlp.add_pipe("tener_ner", config={"model": model})
+    nlp.add_pipe("tener_ner", config=flat_options("tener_ner", model))
     train(nlp)
     assert found(nlp, TEXTS) == GOLD
 
@@ -192,7 +193,7 @@ def test_gold_that_cuts_tokens_is_of_the_tokens() -> None:
     """A word that holds a part of an entity is of it."""
     nlp = blank("jieba")
     options = {"network": NETWORK, "sequence": {"unit": "token", "embed_width": 16}}
-    nlp.add_pipe("tener_ner", config={"model": options})
+    nlp.add_pipe("tener_ner", config=flat_options("tener_ner", options))
     text = "南京市长江大桥来了。"
     train(nlp, examples=[char_example(nlp, text, [(0, 2, "LOC"), (4, 7, "PER")])])
     assert [(ent.text, ent.label_) for ent in nlp(text).ents] == [
@@ -212,7 +213,10 @@ def test_words_in_the_vectors_are_known_though_no_training_has_them() -> None:
     network = {**NETWORK, "char_encoder": "none", "case_features": False}
     sequence = {"unit": "token", "fine_tune": False}
     nlp = spacy.blank("en")
-    nlp.add_pipe("tener_ner", config={"model": {"network": network, "sequence": sequence}})
+    nlp.add_pipe(
+        "tener_ner",
+        config=flat_options("tener_ner", {"network": network, "sequence": sequence}),
+    )
     examples = [
         Example.from_dict(
             nlp.make_doc("Ann went to Geneva"), {"entities": [(0, 3, "PER"), (12, 18, "LOC")]}
@@ -296,7 +300,7 @@ def test_tok2vec(kind: str, shared: bool) -> None:
     if shared:
         nlp.add_pipe("tok2vec", config={"model": tok2vec})
         tok2vec = {"@architectures": "spacy.Tok2VecListener.v1", "width": 16, "upstream": "*"}
-    nlp.add_pipe("tener_ner", config={"model": {**config, "tok2vec": tok2vec}})
+    nlp.add_pipe("tener_ner", config=flat_options("tener_ner", {**config, "tok2vec": tok2vec}))
     train(nlp)
     texts, gold = data_of(nlp)
     copied = spacy.util.load_model_from_config(nlp.config).from_bytes(nlp.to_bytes())
@@ -357,7 +361,7 @@ def test_pipe_is_one_by_one(
     model = tener(trained).model
     before = model.attrs["featuriser"]
     expected = [doc._.char_ents for doc in map(trained, texts)]
-    model.attrs["featuriser"] = replace(before, options=replace(before.options, batch_nodes=nodes))
+    model.attrs["featuriser"] = replace(before, options=replace(before.options, batch_size=nodes))
     try:
         docs = list(trained.pipe(texts, batch_size=batch_size))
     finally:

@@ -20,7 +20,7 @@ from spacy_flat.nn.layers import sinusoids
 
 from ..initial import check_initial_maps
 
-QUIET = {f"{name}_dropout": 0.0 for name in ("embed", "output", "ff", "attn", "key")}
+QUIET = {f"{name}_dropout": 0.0 for name in ("embed", "output", "ff", "attention", "key")}
 CHARS = TENERSizes(["PER", "LOC"], chars=Table(30, 25, 6), bigrams=Table(40, 30, 5))
 WORDS = TENERSizes(["PER", "LOC"], words=Table(30, 25, 6), n_spelling=20)
 LENGTHS = [7, 4, 1, 9]
@@ -153,7 +153,7 @@ def test_shifted_scores_and_their_gradient(C: int, H: int, seed: int) -> None:
 )
 def test_what_attention_projects(options: dict[str, Any], projected: set[str]) -> None:
     """By default queries and values, as in the paper (equations 16 and 17)."""
-    for layer in make_network(**options).encoder.layers:
+    for layer in make_network(**options).featuriser.layers:
         parts = layer.attention.named_children()
         maps = {name for name, part in parts if isinstance(part, nn.Linear)}
         assert maps == projected

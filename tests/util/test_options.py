@@ -1,0 +1,47 @@
+"""Blocks of options as a config has them."""
+
+from __future__ import annotations
+
+import pytest
+import spacy
+from spacy.util import registry
+
+from spacy_flat.ner.flat.options import FLATOptions, LatticeOptions
+
+network = registry.misc.get("spacy-flat.FLATOptions.v2")
+lattice = registry.misc.get("spacy-flat.LatticeOptions.v2")
+
+
+def test_a_variant_has_what_is_no_setting() -> None:
+    assert network() == FLATOptions()
+    assert network(layers=2, variant={"fusion": "ff"}) == FLATOptions(layers=2, fusion="ff")
+
+
+def test_one_setting_for_three_options() -> None:
+    minima = ("char_min_freq", "bigram_min_freq", "word_min_freq")
+    assert lattice(min_freq=3) == LatticeOptions(**dict.fromkeys(minima, 3))
+    assert lattice(min_freq=3, variant={"word_min_freq": 1}).word_min_freq == 1
+
+
+@pytest.mark.parametrize("name", ["layers", "fussion"])
+def test_a_variant_of_something_else(name: str) -> None:
+    with pytest.raises(ValueError, match=rf"F315.*'{name}'.*fusion"):
+        network(layers=1, variant={name: 1})
+
+
+def test_few_settings() -> None:
+    shown = spacy.blank("zh")
+    shown.add_pipe("flat_ner")
+    config = shown.config["components"]["flat_ner"]
+    blocks = [config, config["model"]["network"], config["model"]["lattice"]]
+    rest = {"factory", "model", "scorer", "@misc", "variant", "constrained_decoding"}
+    assert sum(len(block.keys() - rest) for block in blocks) <= 15
+
+
+def test_names_of_version_0_1() -> None:
+    with pytest.warns(DeprecationWarning, match=r"W303.*batch_nodes → batch_size"):
+        old = registry.misc.get("spacy-flat.LatticeOptions.v1")(batch_nodes=5, word_min_freq=2)
+    assert old == LatticeOptions(batch_size=5, word_min_freq=2)
+    model = {"lattice": {"@misc": "spacy-flat.LatticeOptions.v1", "batch_nodes": 5}}
+    pipe = spacy.blank("zh").add_pipe("flat_ner", config={"model": model})
+    assert pipe.model.attrs["featuriser"].options.batch_size == 5  # type: ignore[attr-defined]
