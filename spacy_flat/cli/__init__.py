@@ -1,7 +1,6 @@
 """`python -m spacy flat`: the commands of this package within spaCy's command line.
 
-spaCy imports this module on every one of its commands, so that heavy imports stand within the
-commands' functions.
+spaCy imports this module with each of its commands, so heavy imports are inside functions.
 """
 
 import typer
@@ -32,31 +31,16 @@ app = typer.Typer(
     help="Commands of spacy-flat: corpora, vectors, lexicons, scores, search, pictures.",
     no_args_is_help=True,
 )
-app.command("fetch", no_args_is_help=True)(exiting(fetch))
-app.command("alignment", no_args_is_help=True)(exiting(alignment))
-app.command("annotate", no_args_is_help=True)(exiting(annotate))
-app.command("calibrate", no_args_is_help=True)(exiting(calibrate))
-app.command("compact", no_args_is_help=True)(exiting(compact))
-app.command("convert", no_args_is_help=True)(exiting(convert))
-app.command("curve", no_args_is_help=True)(exiting(curve))
-app.command(
-    "debug-data",
-    no_args_is_help=True,
-    context_settings={"ignore_unknown_options": True},  # the config's overrides
-)(exiting(debug_data))
-app.command("evaluate", no_args_is_help=True)(exiting(evaluate))
-app.command("generate", no_args_is_help=True)(exiting(generate))
-app.command("lattice", no_args_is_help=True)(exiting(lattice))
-app.command("lexicon")(exiting(lexicon))
-app.command("pretrain", no_args_is_help=True)(exiting(pretrain))
-app.command("search", no_args_is_help=True)(exiting(search))
-app.command("show", no_args_is_help=True)(exiting(show))
-app.command(
-    "train",
-    no_args_is_help=True,
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
-)(exiting(train))
-app.command("translate", no_args_is_help=True)(exiting(translate))
-app.command("vectors", no_args_is_help=True)(exiting(vectors))
+OVERRIDES = {"ignore_unknown_options": True}  # of a config
+SETTINGS = {debug_data: OVERRIDES, train: {"allow_extra_args": True, **OVERRIDES}}
+for command in (
+    *(fetch, alignment, annotate, calibrate, compact, convert, curve, debug_data, evaluate),
+    *(generate, lattice, lexicon, pretrain, search, show, train, translate, vectors),
+):
+    app.command(
+        command.__name__.replace("_", "-"),
+        no_args_is_help=command is not lexicon,
+        context_settings=SETTINGS.get(command),
+    )(exiting(command))
 
 spacy_app.add_typer(app)

@@ -1,4 +1,4 @@
-"""What `evaluate` shows of each task: each task has a row in `TASKS`."""
+"""The tasks whose scores `evaluate` shows."""
 
 from __future__ import annotations
 
@@ -11,116 +11,97 @@ from ..similarity.pairs import pair_of
 
 
 def percent(score: float) -> str:
-    """A score from 0 to 1 in per cent."""
+    """A share as percentage."""
     return f"{100 * score:.2f}"
 
 
 def decimals(score: float) -> str:
-    """A score with four decimals."""
     return f"{score:.4f}"
 
 
 def plain(score: float) -> str:
-    """A score with two decimals."""
     return f"{score:,.2f}"
 
 
 @dataclass(frozen=True)
 class ScoredTask:
-    """A task whose scores a pipeline may have.
+    """A task.
 
-    score: name of the score that stands for the others. title: what it is called.
-    shown: names of further scores, their titles, and how they are written.
-    per_label: name of the precision, recall and F1 of each label; "" without any.
+    score, title: name and title of its main score.
     label: what is counted of the gold data, in the singular, and `count` how many a Doc has.
+    shown: names of further scores, their titles and formats.
+    per_label: name of the precision, recall and F1 of each label.
     doc: what a Doc is, in the singular.
     signatures: names of the texts that say how the scores were computed.
     """
 
     score: str
     title: str
-    shown: Mapping[str, tuple[str, Callable[[float], str]]]
-    per_label: str
     label: str
     count: Callable[[Doc], int]
+    shown: Mapping[str, tuple[str, Callable[[float], str]]]
+    per_label: str = ""
     doc: str = "sentence"
     signatures: tuple[str, ...] = ()
 
 
 def is_translated(doc: Doc) -> int:
-    """1 for a text with a translation, 0 for any other Doc."""
     return int(doc.has_extension("translation") and doc._.translation is not None)
 
 
 def is_pair(doc: Doc) -> int:
-    """1 for an annotated pair of texts, 0 for any other Doc."""
     return int(bool(doc.cats) and pair_of(doc) is not None)
 
 
+ENTITIES = {
+    "ents_p": ("precision", percent),
+    "ents_r": ("recall", percent),
+    "chars_f": ("F1 by exact characters", percent),
+}
+CLASSES = {
+    "pairs_f": ("F1", percent),
+    "pairs_p": ("precision", percent),
+    "pairs_r": ("recall", percent),
+    "pairs_macro_f": ("macro F1", percent),
+    "pairs_auc": ("AUC", decimals),
+    "pairs_ece": ("expected calibration error", decimals),
+}
+SIMILARITIES = {
+    "pairs_pearson": ("Pearson's correlation", decimals),
+    "pairs_mse": ("mean squared error", decimals),
+}
+CHARACTERS = {
+    "perplexity": ("perplexity", plain),
+    "oov_rate": ("unknown characters, per cent", percent),
+}
+TRANSLATIONS = {
+    "chrf": ("chrF", percent),
+    "translation_log_prob": ("log-probability of a piece of the gold", decimals),
+}
+SIGNATURES = ("bleu_signature", "chrf_signature")
 TASKS = (
     ScoredTask(
-        score="ents_f",
-        title="F1 of entities",
-        shown={
-            "ents_p": ("precision", percent),
-            "ents_r": ("recall", percent),
-            "chars_f": ("F1 by exact characters", percent),
-        },
-        per_label="ents_per_type",
-        label="entity",
-        count=lambda doc: len(doc.ents),
+        "ents_f", "F1 of entities", "entity", lambda doc: len(doc.ents), ENTITIES, "ents_per_type"
+    ),
+    ScoredTask("pairs_acc", "accuracy", "pair", is_pair, CLASSES, "pairs_per_label", "pair"),
+    ScoredTask(
+        "pairs_spearman", "Spearman's correlation", "pair", is_pair, SIMILARITIES, doc="pair"
     ),
     ScoredTask(
-        score="pairs_acc",
-        title="accuracy",
-        shown={
-            "pairs_f": ("F1", percent),
-            "pairs_p": ("precision", percent),
-            "pairs_r": ("recall", percent),
-            "pairs_macro_f": ("macro F1", percent),
-            "pairs_auc": ("AUC", decimals),
-            "pairs_ece": ("expected calibration error", decimals),
-        },
-        per_label="pairs_per_label",
-        label="pair",
-        count=is_pair,
-        doc="pair",
-    ),
-    ScoredTask(
-        score="pairs_spearman",
-        title="Spearman's correlation",
-        shown={
-            "pairs_pearson": ("Pearson's correlation", decimals),
-            "pairs_mse": ("mean squared error", decimals),
-        },
-        per_label="",
-        label="pair",
-        count=is_pair,
-        doc="pair",
-    ),
-    ScoredTask(
-        score="char_log_prob",
-        title="log-probability of a character",
-        shown={
-            "perplexity": ("perplexity", plain),
-            "oov_rate": ("unknown characters, per cent", percent),
-        },
-        per_label="",
-        label="character",
-        count=lambda doc: len(doc.text),
+        "char_log_prob",
+        "log-probability of a character",
+        "character",
+        lambda doc: len(doc.text),
+        CHARACTERS,
         doc="text",
     ),
     ScoredTask(
-        score="bleu",
-        title="BLEU",
-        shown={
-            "chrf": ("chrF", percent),
-            "translation_log_prob": ("log-probability of a piece of the gold", decimals),
-        },
-        per_label="",
-        label="translation",
-        count=is_translated,
+        "bleu",
+        "BLEU",
+        "translation",
+        is_translated,
+        TRANSLATIONS,
         doc="text",
-        signatures=("bleu_signature", "chrf_signature"),
+        signatures=SIGNATURES,
     ),
 )

@@ -165,7 +165,6 @@ def forget_paths(nlp: Language) -> None:
 
 
 def show(before: dict[str, str], after: dict[str, str], amount: Amount) -> None:
-    """Print what was and what is."""
     rows = [(name, value, after[name]) for name, value in before.items()]
     header = ("", "before", "after")
     msg.table(rows, header=header, divider=True, aligns=("l", "r", "r"))

@@ -191,7 +191,6 @@ def files_of(inputs: list[str]) -> list[Path]:
 
 
 def show_part(name: str, part: PartStatistics, max_length: int) -> None:
-    """Print the counts of a part."""
     msg.divider(name)
     shortest, middle, longest = part.lengths
     sizes = (counted(part.docs, "text"), counted(part.characters, "character"))
@@ -221,7 +220,6 @@ def show_part(name: str, part: PartStatistics, max_length: int) -> None:
 
 
 def show_coverage(coverage: Coverage) -> None:
-    """Print how much of the entities the lexicon knows."""
     rows = [
         ("entities that are a word", share(coverage.whole, coverage.mentions)),
         ("entities with a word within", share(coverage.touched, coverage.mentions)),
@@ -232,7 +230,6 @@ def show_coverage(coverage: Coverage) -> None:
 
 
 def show_shared(train: str, name: str, counts: Shared) -> None:
-    """Print what a part has in common with the training part."""
     msg.divider(f"{train} and {name}")
     if counts.texts:
         msg.warn(f"{counted(counts.texts, 'text')} in both: scores on {name} are too high.")

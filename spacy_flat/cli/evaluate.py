@@ -95,19 +95,16 @@ def evaluate(
 
 
 def check_entities(nlp: Language, model: str) -> None:
-    """Raises ValueError (F158) where no component sets entities."""
     if not sets_entities(nlp):
         components = ", ".join(nlp.pipe_names) or "none"
         raise ValueError(Errors.F158.format(name=model, components=components))
 
 
 def sets_entities(nlp: Language) -> bool:
-    """Whether a component sets entities."""
     return any("doc.ents" in nlp.get_pipe_meta(name).assigns for name in nlp.pipe_names)
 
 
 def unannotated_labels(nlp: Language) -> list[str]:
-    """The labels that a component takes for not annotated in corpora."""
     return [label for _, pipe in nlp.pipeline for label in getattr(pipe, "unannotated_labels", ())]
 
 
@@ -123,7 +120,6 @@ def evaluation_file(corpus: Path) -> tuple[str, Path]:
 
 
 def show_scores(task: ScoredTask, scores: Mapping[str, Any], part: str, n_labels: int) -> None:
-    """Print the scores of a task, and those of each label."""
     if not n_labels:
         msg.warn(f"{task.title} on {part}: –. The file has no {task.label}: nothing to score.")
         return
@@ -150,7 +146,6 @@ def show_scores(task: ScoredTask, scores: Mapping[str, Any], part: str, n_labels
 
 
 def show_seen(scores: Mapping[str, Any], train: Path) -> None:
-    """Print the scores of entities that training has seen and has not."""
     msg.info(f"Entities whose text is, and is not, that of an entity in {train}:")
     rows = [
         (
@@ -170,7 +165,6 @@ def written(score: float | None, form: Callable[[float], str]) -> str:
 
 
 def write_errors(path: Path, nlp: Language, examples: list[Example], title: str) -> None:
-    """Write the page of errors."""
     predicted = nlp.pipe(example.predicted for example in examples)
     gold = (example.reference for example in examples)
     found = find_errors(zip(gold, predicted, strict=True))

@@ -121,7 +121,6 @@ def check_options(
 
 
 def load_generator(source: str, component: str, device: str) -> CharGenerator:
-    """The generator of a pipeline, as in `load_component`."""
     from ..generator.component import CharGenerator
 
     return load_component(source, CharGenerator, component, device, "char_generator")[1]

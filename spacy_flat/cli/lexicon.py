@@ -44,7 +44,6 @@ def lexicon(
 
 
 def show_counts(lexicon: Lexicon) -> None:
-    """Print how many words there are, of each source, type and length."""
     alive = lexicon.alive
     removed = int((~alive).sum())
     msg.info(counted(len(lexicon), "word") + (f", {removed:,} removed" if removed else ""))
@@ -74,7 +73,6 @@ def show_table(title: str, counts: dict[str, int]) -> None:
 
 
 def show_words(lexicon: Lexicon, words: Sequence[str]) -> None:
-    """Print what is known of each word."""
     rows = [(word, *properties(lexicon, word)) for word in words]
     header = ("word", "source", "type", "frequency")
     msg.table(rows, header=header, divider=True)
@@ -94,7 +92,6 @@ def properties(lexicon: Lexicon, word: str) -> tuple[str, str, str]:
 
 
 def show_matches(lexicon: Lexicon, text: str) -> None:
-    """Print the words in a text, from left to right."""
     matches = lexicon.match([text])
     msg.divider(text)
     rows = [

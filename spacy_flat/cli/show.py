@@ -96,12 +96,10 @@ def joined(text: str) -> str:
 
 
 def lines_of(path: Path) -> list[str]:
-    """The lines of a file that are not empty."""
     return [line.strip() for _, line in read_text_lines(path) if line.strip()]
 
 
 def show_entities(doc: Doc) -> None:
-    """Print a table of the entities. The text stands last, since it is of uncertain width."""
     if not doc.ents:
         msg.text("no entities")
         return
@@ -110,8 +108,6 @@ def show_entities(doc: Doc) -> None:
 
 
 def show_labels(doc: Doc) -> None:
-    """Print a table of the labels of a pair with their probabilities, the likeliest first, or of
-    the score of one that has no classes."""
     labels = sorted(doc.cats.items(), key=lambda item: -item[1])
     rows = [(label, f"{value:.4f}") for label, value in labels]
     msg.table(rows, header=("label", "score"), divider=True, aligns=("l", "r"))

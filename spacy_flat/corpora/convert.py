@@ -89,7 +89,6 @@ def convert_file(source: Path, target: Path, options: ConvertOptions) -> Summary
 
 
 def new_docs() -> DocBin:
-    """A DocBin for the Docs of any task."""
     look_up_once()
     return DocBin(attrs=["ENT_IOB", "ENT_TYPE"], store_user_data=True)
 
@@ -112,7 +111,6 @@ def read_file(path: Path, name: str, options: ConvertOptions, summary: Summary) 
 
 
 def shortened(line: str) -> str:
-    """The beginning of a line."""
     return line if len(line) <= SHOWN_CHARACTERS else f"{line[:SHOWN_CHARACTERS]}…"
 
 

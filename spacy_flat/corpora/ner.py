@@ -58,7 +58,6 @@ def read_offsets(
 
 
 def count_entities(doc: Doc) -> Counter[str]:
-    """How many entities of each label a Doc has."""
     return Counter(ent.label_ for ent in doc.ents)
 
 

@@ -155,7 +155,6 @@ def pairs(cut: Cut) -> CorpusFormat:
 
 
 def make_pair(vocab: Vocab, left: str, right: str, cats: Mapping[str, float]) -> Doc:
-    """Make a Doc of two texts without white space at their ends; each character is a token."""
     words, spaces = split_off_spaces(list(join_pair(left, right)), "")
     doc = Doc(vocab, words=words, spaces=spaces)
     pair = pair_of(doc)
@@ -166,7 +165,6 @@ def make_pair(vocab: Vocab, left: str, right: str, cats: Mapping[str, float]) ->
 
 
 def texts_of(doc: Doc) -> tuple[str, str]:
-    """The two texts of a Doc that was made of a pair."""
     left, _, right = doc.text.partition(SEPARATOR)
     return left, right
 
@@ -182,7 +180,6 @@ def count_labels(doc: Doc) -> Counter[str]:
 
 
 def label_of(doc: Doc) -> str:
-    """The category with the highest value."""
     return max(doc.cats, key=lambda label: doc.cats[label])
 
 
@@ -194,7 +191,6 @@ def show_pair(doc: Doc) -> str:
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a finite number."""
     try:
         return math.isfinite(float(text))
     except ValueError:
@@ -242,7 +238,6 @@ def find_columns(cells: Sequence[str]) -> Columns | None:
 
 
 def is_header(cells: Sequence[str]) -> bool:
-    """Whether a line names the columns."""
     return named_columns(dict.fromkeys(cells, "")) is not None
 
 

@@ -88,12 +88,10 @@ def is_whole(
 
 
 def has_chinese(text: str) -> bool:
-    """Whether a text has Chinese characters."""
     return _HAN.search(text) is not None
 
 
 def make_pair(vocab: Vocab, source: str, translation: str) -> Doc:
-    """A Doc of the single characters of a text, with its translation."""
     doc = make_text(vocab, source)
     doc._.translation = translation
     return doc
@@ -107,7 +105,6 @@ def count_length(doc: Doc) -> Counter[str]:
 
 
 def show_pair(doc: Doc) -> str:
-    """The text and its translation."""
     return f"{doc.text} | {doc._.translation}"
 
 

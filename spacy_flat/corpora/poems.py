@@ -77,7 +77,6 @@ def read_texts(
 
 
 def make_text(vocab: Vocab, text: str) -> Doc:
-    """A Doc of single characters."""
     words, spaces = split_off_spaces(list(text), "")
     return Doc(vocab, words=words, spaces=spaces)
 
@@ -97,7 +96,6 @@ def form_name(text: str) -> str | None:
 
 
 def show_text(doc: Doc) -> str:
-    """The text."""
     return doc.text
 
 

@@ -151,7 +151,6 @@ def compare(train: Sequence[Example], dev: Sequence[Example]) -> Shared:
 
 
 def texts_of(examples: Iterable[Example]) -> set[str]:
-    """The distinct texts."""
     return {example.reference.text for example in examples}
 
 
