@@ -126,12 +126,9 @@ def test_what_is_not_there(
 ) -> None:
     assert "F137" in failure(str(translation_pipeline))
     assert "F136" in failure(str(pairs_pipeline), TEXT)
-    wrong = failure(str(translation_pipeline), TEXT, "--component", "entity_ruler")
-    assert "F136" in wrong
-    assert "of the name 'entity_ruler', but seq2seq_translator." in wrong
+    assert "F136" in failure(str(translation_pipeline), TEXT, "--component", "entity_ruler")
     (tmp_path / "names.tsv").write_text("王小明\n", "utf-8")
-    wrong = failure(str(translation_pipeline), TEXT, "--names", f"{tmp_path}/names.tsv")
-    assert "F425" in wrong
+    assert "F425" in failure(str(translation_pipeline), TEXT, "--names", f"{tmp_path}/names.tsv")
 
 
 @pytest.mark.parametrize("beam", ["0", "101", "x"])
