@@ -70,24 +70,6 @@ def test_configs_are_complete(path: Path, tmp_path: Path) -> None:
     assert load_config(path) == load_config(tmp_path / "filled.cfg")
 
 
-@pytest.mark.parametrize("name", ["zh_flat_msra", "zh_flat_cluener"])
-def test_configs_of_further_trainings_are_alike(name: str) -> None:
-    """But for how long they take, and how fast they learn."""
-    ours, plain = (load_config(ROOT / f"configs/further/{each}.cfg") for each in (name, "zh_flat"))
-    steps_of_an_epoch = load_config(ROOT / f"configs/{name}.cfg")["training"]["eval_frequency"]
-    assert ours["training"]["max_steps"] == 10 * steps_of_an_epoch
-    assert ours["paths"].pop("pipeline") is None
-    plain["paths"].pop("pipeline")
-    schedule = ours["training"]["optimizer"]["learn_rate"]
-    assert schedule["total_steps"] == "${training.max_steps}"
-    assert (schedule["initial_rate"], schedule["shape"]) == (0.0005, "linear")
-    for setting in ("max_epochs", "max_steps", "eval_frequency"):
-        ours["training"][setting] = plain["training"][setting]
-    for setting in ("average_decay", "learn_rate"):
-        ours["training"]["optimizer"][setting] = plain["training"]["optimizer"][setting]
-    assert ours == plain
-
-
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_pipelines_of_configs_can_be_built(path: Path) -> None:
     nlp = load_model_from_config(load_config(path), auto_fill=False)
@@ -178,13 +160,6 @@ def test_what_commands_run_is_installed_with_the_package() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     modules = set(re.findall(r"python -m (\w+)", (ROOT / "project.yml").read_text("utf-8")))
     assert {*modules, "setuptools"} <= {Requirement(each).name for each in project["dependencies"]}
-
-
-def test_what_is_refined_is_made_compact() -> None:
-    overrides = {"vars.trained": "refined/model-best"}
-    found = load_project_config(ROOT, overrides=overrides)["commands"]
-    commands = {command["name"]: command for command in found}
-    assert commands["refine"]["outputs"] == commands["compact"]["deps"][:1]
 
 
 def test_commands_that_run_others_pass_all_variables_on() -> None:
@@ -410,7 +385,3 @@ def test_every_dependency_is_pinned() -> None:
 def test_make_targets() -> None:
     for target in ("demo", "test", "bench", "lint", "docs", "pictures"):
         subprocess.run(["make", "-n", target], cwd=ROOT, check=True, capture_output=True)
-
-
-def test_ci_script_is_executable() -> None:
-    assert os.access(ROOT / ".ci/run", os.X_OK)

@@ -145,29 +145,26 @@ def test_unequal_lengths_are_never_repaired(tmp_path: Path, repair: bool) -> Non
         convert(tmp_path, "他\n", "he\nshe\n", repair=repair)
 
 
-def test_the_second_file_is_another_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("second", "options", "match"),
+    [
+        (None, {"format": "parallel", "target": "zh.txt"}, "F431"),
+        (None, {"format": "parallel", "target": "x/../zh.txt"}, "F431"),
+        (None, {"format": "parallel"}, "F424.*--target"),
+        (
+            "he\n",
+            {"format": "parallel-tsv"},
+            "F174.*--target has no effect on the format",
+        ),
+    ],
+)
+def test_which_files(
+    tmp_path: Path, second: str | None, options: dict[str, str], match: str
+) -> None:
     (tmp_path / "x").mkdir()
-    for target in (tmp_path / "zh.txt", tmp_path / "x" / ".." / "zh.txt"):
-        with pytest.raises(ValueError, match=r"F431.*zh\.txt: given both as texts and as"):
-            convert(tmp_path, "他\n", format="parallel", target=target)
-
-
-def test_a_second_file_is_needed_and_used(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"F424.*--target"):
-        convert(tmp_path, "他\n", format="parallel")
-    with pytest.raises(
-        ValueError, match=r"F174.*--target has no effect on the format parallel-tsv"
-    ):
-        convert(tmp_path, TABLE, "he\n", format="parallel-tsv")
-
-
-def test_neither_file_is_overwritten(tmp_path: Path) -> None:
-    (tmp_path / "zh.txt").write_text("他", "utf-8")
-    target = tmp_path / "en.spacy"
-    target.write_text("he", "utf-8")
-    with pytest.raises(ValueError, match="F143"):
-        convert_file(tmp_path / "zh.txt", target, ConvertOptions(target=target))
-    assert target.read_text("utf-8") == "he"
+    targets = {"target": tmp_path / options["target"]} if "target" in options else {}
+    with pytest.raises(ValueError, match=match):
+        convert(tmp_path, "他\n", second, **{**options, **targets})
 
 
 # Telling the format
@@ -262,9 +259,3 @@ def test_real_corpora(tmp_path: Path, name: str, sizes: tuple[int, int]) -> None
     dev, train = (set(load(tmp_path / f"{part}.spacy")) for part in ("dev", "train"))
     assert len(train) == parts["train"].sentences
     assert not dev & train
-
-
-def test_both_corpora_together_are_made_of_the_same_files() -> None:
-    both = {file for name in ("tatoeba", "3am") for file in SOURCES[name].files.values()}
-    assert set(SOURCES["parallel"].files.values()) == both
-    assert set(SOURCES["parallel"].made_of) == {"train", "dev"}

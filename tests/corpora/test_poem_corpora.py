@@ -8,14 +8,11 @@ from pathlib import Path
 import pytest
 import spacy
 from spacy.tokens import Doc, DocBin
-from typer.testing import CliRunner
 
-from spacy_flat.cli import app
 from spacy_flat.corpora import ConvertOptions, Summary, convert_file
-from spacy_flat.corpora.convert import FORMATS, detect_format
+from spacy_flat.corpora.convert import detect_format
 from spacy_flat.corpora.parts import convert_corpus
 from spacy_flat.corpora.poems import form_name, join_lines
-from spacy_flat.corpora.sources import SOURCES
 from spacy_flat.generator.forms import FORMS
 
 ROOT = Path(__file__).parents[2]
@@ -66,14 +63,6 @@ def test_any_text_is_taken_line_by_line(tmp_path: Path) -> None:
     texts, summary = convert(tmp_path, text, format="lines")
     assert texts == ["New York, 3 May", "两  个空格", "（注）□"]
     assert (summary.doc, summary.labels) == ("text", {"other": 3})
-
-
-def test_tokens_are_those_of_spacys_characters(tmp_path: Path) -> None:
-    convert(tmp_path, "两  个 空格", format="lines")
-    (doc,) = load(tmp_path / "corpus.spacy")
-    assert [t.text_with_ws for t in doc] == [
-        t.text_with_ws for t in spacy.blank("zh").make_doc(doc.text)
-    ]
 
 
 def test_lines_without_punctuation_get_that_of_a_form(tmp_path: Path) -> None:
@@ -186,25 +175,7 @@ def test_repairs_are_a_share_of_what_was_read(tmp_path: Path) -> None:
         convert(tmp_path, f"{TOWER}\n\n□", format="poems", repair=True)
 
 
-def test_the_command(tmp_path: Path) -> None:
-    (tmp_path / "poems.txt").write_text(BROKEN, "utf-8")
-    result = CliRunner().invoke(
-        app, ["convert", str(tmp_path / "poems.txt"), str(tmp_path / "poems.spacy")]
-    )
-    output = " ".join(result.output.split())
-    assert "2 poems, 48 characters" in output
-    assert "2 poems: 五绝 2" in output
-
-
 # Known corpora
-
-
-@pytest.mark.parametrize("name", ["demo_poems", "tang_small", "tang"])
-def test_sources(name: str) -> None:
-    source = SOURCES[name]
-    assert (source.task, source.lang) == ("poems", "zh")
-    assert source.options.format in FORMATS
-    assert all(file.sha256 for file in source.files.values()) != source.embedded
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the real corpora are not at hand")
