@@ -27,7 +27,7 @@ from report import environment, format_table
 from torch import Tensor, nn
 from torch.nn.functional import gelu
 
-from spacy_flat.nn.embedding import Table
+from spacy_flat.nn.network import Table
 from spacy_flat.similarity.batch import PairBatch, TextRows, compare, place_texts
 from spacy_flat.similarity.network import RE2, Block, FullFusion, RE2Sizes
 from spacy_flat.similarity.options import RE2Options

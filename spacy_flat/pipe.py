@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, TypeVar, cast
 
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
@@ -13,11 +13,13 @@ from spacy.vocab import Vocab
 from thinc.api import Model
 
 from .errors import Errors
-from .nn.model import shim_of, shims_of
+from .nn.model import shims_of
 from .text.initialise import extend_labels
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+    from .nn.shim import TorchShim
 
 Self = TypeVar("Self", bound="NetworkPipe")
 
@@ -110,6 +112,11 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         raise ValueError(Errors.F310.format(**words))
 
     @property
+    def shim(self) -> "TorchShim":
+        """Holds the network."""
+        return cast("TorchShim", self.model.shims[0])
+
+    @property
     def device(self) -> str:
         """The chosen device of the network and of its own encoder. A change moves them. It is not
         saved: the next machine may have another device.
@@ -117,7 +124,7 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         Raises ValueError for an unknown name (F310), and if there is a network but no such device
         (F350).
         """
-        return shim_of(self.model).placement
+        return self.shim.placement
 
     @device.setter
     def device(self, value: str) -> None:
@@ -129,7 +136,7 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
     @property
     def is_initialised(self) -> bool:
         """Whether there is a network."""
-        return shim_of(self.model).is_initialised
+        return self.shim.is_initialised
 
     def require_initialised(self) -> None:
         """Raises ValueError (F303) where there is no network yet."""
@@ -206,9 +213,9 @@ class LabelledPipe(NetworkPipe):
     @property
     def labels(self) -> tuple[str, ...]:
         """The labels, in the order in which the network has them."""
-        # The network's own, where there is one: those of `cfg` are in a file by themselves.
-        known = shim_of(self.model).config["sizes"]["labels"] if self.is_initialised else None
-        return tuple(known or self.cfg["labels"])
+        # The network's own if there is one: `cfg` is a separate file.
+        config = self.shim.config
+        return tuple(config["sizes"]["labels"] if config else self.cfg["labels"])
 
     @property
     def label_data(self) -> tuple[str, ...]:

@@ -26,7 +26,8 @@ from torch.utils._pytree import tree_leaves
 
 from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.nn import crf
-from spacy_flat.nn.devices import find_device, has_float64
+from spacy_flat.nn.crf import has_float64
+from spacy_flat.nn.devices import find_device
 from spacy_flat.nn.model import shim_of
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.nn.steps import RowAverage, State

@@ -11,7 +11,6 @@ from spacy.vocab import Vocab
 from thinc.api import Config, Optimizer
 
 from ..errors import Errors, Warnings
-from ..nn.model import shim_of
 from ..pipe import SWITCH, NetworkPipe, mean_loss
 from ..util.arguments import require_count, require_switch
 from ..vectors import VectorSource, check_sources
@@ -305,7 +304,7 @@ class CharGenerator(NetworkPipe):
         n_predicted = sum(len(text) + 1 for text in texts)  # with their ends
         share = self.share_of_step(n_predicted) / n_predicted
         featuriser = self.model.attrs["featuriser"]
-        with shim_of(self.model).training():
+        with self.shim.training():
             network = network_of(self.model)
             for batch in featuriser.batches(texts):
                 state = None

@@ -9,9 +9,8 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from ..nn.embedding import Table, make_embedding
 from ..nn.layers import Dropout
-from ..nn.network import EmbeddingNetwork
+from ..nn.network import EmbeddingNetwork, Table, make_embedding
 from ..text.units import Ints
 from .batch import Piece
 from .options import CharLMOptions

@@ -11,14 +11,13 @@ from spacy.vocab import Vocab
 from thinc.api import Config, Optimizer, set_dropout_rate
 
 from ..errors import Errors
-from ..nn.model import shim_of, tok2vec_of
+from ..nn.model import tok2vec_of
 from ..pipe import SWITCH, Check, LabelledPipe
 from ..text.initialise import Vocabulary, initialise_network
 from ..text.tok2vec import Tok2VecFeatures, backprop_zeros
 from ..text.units import EntitySpan
 from ..vectors import VectorSource, check_sources
-from .emissions import Emissions, Gold, find_entities
-from .model import TaggingModel, network_of
+from .model import Emissions, Gold, TaggingModel, find_entities, network_of
 from .scores import prf_scores
 from .spans import UNKNOWN, OnMisaligned, get_char_ents, gold_annotation, set_entities
 from .tags import TagSet, tag_set
@@ -174,12 +173,12 @@ class CRFEntityRecognizer(LabelledPipe):
             return self.skip_step(losses)
         self.register_labels(examples)
         set_dropout_rate(self.model, drop)
-        featuriser, shim, tags = self.model.attrs["featuriser"], shim_of(self.model), self.tags
+        featuriser, tags = self.model.attrs["featuriser"], self.tags
         texts, segments = featuriser.read(docs)
         gold = Gold.of(known, texts, segments)
         share = self.share_of_step(gold.n_known)
-        upstream = Tok2VecFeatures(tok2vec, featuriser.unit, docs, True, shim.device)
-        with shim.training():
+        upstream = Tok2VecFeatures(tok2vec, featuriser.unit, docs, True, self.shim.device)
+        with self.shim.training():
             network = network_of(self.model)
             for batch in featuriser.batches(texts, segments, is_train=True):
                 vectors = upstream.of(batch)

@@ -1,18 +1,51 @@
-"""Docs → batches → torch → emissions of tags: what the registered architectures share."""
+"""Docs → batches → emissions → entities, and the gold tags that emissions are compared with.
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, cast
+Shapes: B segments, C units, K tags.
+"""
 
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import numpy as np
 from spacy.tokens import Doc
 from thinc.api import Model
 
 from ..nn.model import shim_of, tok2vec_of
-from ..text.batches import SegmentFeaturiser
+from ..text.batches import Batch, SegmentFeaturiser
+from ..text.segments import Segment, join_segments, part_in, spans_in
 from ..text.tok2vec import Tok2VecFeatures
-from .emissions import BatchEmissions, Emissions
+from ..text.units import EntitySpan, Ints, Units
+from .constraints import Constraints
+from .spans import Annotation
+from .tags import TagSet, Target
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from .network import TaggingNetwork
+
+
+class BatchEmissions(NamedTuple):
+    """Scores [B, C, K] of the tags of a batch's units."""
+
+    batch: Batch
+    scores: "Tensor"
+
+
+@dataclass(frozen=True)
+class Emissions:
+    """The scores of texts, batch by batch.
+
+    segments: of all texts, in any order.
+    batches: each is computed when its turn comes, once.
+    """
+
+    texts: Sequence[Units]
+    segments: Sequence[Segment]
+    batches: Iterator[BatchEmissions]
+
 
 TaggingModel = Model[list[Doc], Emissions]
 
@@ -35,3 +68,126 @@ def predict(model: TaggingModel, docs: list[Doc]) -> Emissions:
 
 def network_of(model: TaggingModel) -> "TaggingNetwork":
     return cast("TaggingNetwork", shim_of(model).module)
+
+
+def find_entities(
+    emissions: Emissions, network: "TaggingNetwork", tags: TagSet, constrained: bool = True
+) -> list[list[EntitySpan]]:
+    """The entities of the most probable tags of each text, as characters of it.
+
+    constrained: of the tags that make no entity which violates `Constraints`. The most probable
+        tags of all are these, too, where they make none: other segments are decoded again.
+    """
+    parts: list[list[tuple[Segment, list[EntitySpan]]]] = [[] for _ in emissions.texts]
+    constraints = Constraints(emissions.texts) if constrained else None
+    for batch, scores in emissions.batches:
+        best = network.best_tags(scores, batch.n_units)
+        found = decode(best, batch, tags)
+        if constraints:
+            pairs = zip(batch.segments, found, strict=True)
+            violated = [constraints.violated_by(each.text, spans) for each, spans in pairs]
+            if any(violated):
+                segments = list(compress(batch.segments, violated))
+                allowed = constraints.of_segments(segments, best.shape[1])
+                states, lengths = tags.letter_states, batch.n_units[violated]
+                best[violated] = network.best_tags_of(
+                    states, states.possible(*allowed), scores[violated], lengths
+                )
+                found = decode(best, batch, tags)
+        for segment, spans in zip(batch.segments, found, strict=True):
+            parts[segment.text].append((segment, spans))
+    return [
+        text.to_characters(_join(some)) for text, some in zip(emissions.texts, parts, strict=True)
+    ]
+
+
+def decode(best: Ints, batch: Batch, tags: TagSet) -> list[list[EntitySpan]]:
+    """Tags [B, C] → the entities of each segment, as units of the text that it is of."""
+    found = tags.decode(best.ravel())
+    rows, starts = np.divmod(found.starts, best.shape[1])
+    starts += np.array([segment.start for segment in batch.segments])[rows]
+    ends = starts + found.ends - found.starts
+    spans: list[list[EntitySpan]] = [[] for _ in batch.segments]
+    columns = (array.tolist() for array in (rows, starts, ends, found.labels))
+    for row, start, end, label in zip(*columns, strict=True):
+        spans[row].append(EntitySpan(start, end, tags.labels[label]))
+    return spans
+
+
+@dataclass(frozen=True)
+class Gold:
+    """What is known of each segment, in units. Something is known of `n_known` of them."""
+
+    annotations: Mapping[Segment, Annotation]
+    n_known: int
+
+    @classmethod
+    def of(
+        cls, characters: Sequence[Annotation], texts: Sequence[Units], segments: Sequence[Segment]
+    ) -> "Gold":
+        """From what is known of the texts' characters."""
+        parts: list[list[Segment]] = [[] for _ in texts]
+        for segment in segments:
+            parts[segment.text].append(segment)
+        annotations: dict[Segment, Annotation] = {}
+        for text, (spans, unknown), own in zip(texts, characters, parts, strict=True):
+            whole = Annotation(text.from_characters(spans), text.touched(unknown))
+            annotations.update(zip(own, split_annotation(whole, own), strict=True))
+        n_known = sum(
+            annotation.says_something(segment.end - segment.start)
+            for segment, annotation in annotations.items()
+        )
+        return cls(annotations, n_known)
+
+    def target(self, batch: Batch, tags: TagSet) -> Target:
+        """The loss is the mean over all segments of which something is known.
+
+        Raises ValueError (F233) for a label that has no tags.
+        """
+        C = int(batch.n_units.max())
+        allowed = np.zeros((len(batch.segments), C, len(tags)), dtype=np.bool_)
+        known = np.zeros(len(batch.segments))
+        for row, segment in enumerate(batch.segments):
+            length = segment.end - segment.start
+            spans, unknown = annotation = self.annotations[segment]
+            known[row] = annotation.says_something(length)
+            allowed[row, :length] = tags.allowed(spans, length, unknown)
+        weights = (known / max(1, self.n_known)).astype(np.float32)
+        return Target(allowed, batch.n_units, weights)
+
+
+def split_annotation(annotation: Annotation, segments: Sequence[Segment]) -> list[Annotation]:
+    """What is known of each segment of a text, counted from its start.
+
+    An entity that is cut by the edge of a segment is unknown there if another segment has the whole
+    of it. Otherwise its parts count as entities.
+    """
+    if len(segments) == 1 and not segments[0].start:
+        return [annotation]
+    whole = {
+        span
+        for segment in segments
+        for span in spans_in(annotation.spans, segment)
+        if segment.start <= span.start and span.end <= segment.end
+    }
+    starts = np.array([span.start for span in annotation.unknown], dtype=np.int64)
+    ends = np.array([span.end for span in annotation.unknown], dtype=np.int64)
+    parts = []
+    for segment in segments:
+        here = np.flatnonzero((starts < segment.end) & (segment.start < ends))
+        unknown = [part_in(annotation.unknown[number], segment) for number in here.tolist()]
+        spans = []
+        for span in spans_in(annotation.spans, segment):
+            part = part_in(span, segment)
+            if span in whole and part.end - part.start < span.end - span.start:
+                unknown.append(part._replace(label=""))
+            else:
+                spans.append(part)
+        parts.append(Annotation(spans, unknown))
+    return parts
+
+
+def _join(parts: list[tuple[Segment, list[EntitySpan]]]) -> list[EntitySpan]:
+    """What was found in the segments of one text, which come in any order."""
+    parts.sort(key=lambda part: part[0].start)
+    return join_segments([segment for segment, _ in parts], [spans for _, spans in parts])

@@ -68,7 +68,7 @@ class TaggingNetwork(EmbeddingNetwork):
         again: the scores of a second pass, with other dropouts. The loss is then half of that of
             R-Drop (Liang et al., 2021, equation 4), whose α is `r_drop`.
         """
-        allowed, lengths, weights = (self.to_tensor(array) for array in target)
+        allowed, lengths, weights = self.to_tensors(*target)
         losses = -self.crf.log_likelihood(scores, allowed, lengths)
         if again is not None:
             second = -self.crf.log_likelihood(again, allowed, lengths)

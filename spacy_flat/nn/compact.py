@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from .embedding import PretrainedEmbedding, Table
+from .network import PretrainedEmbedding, Table
 from .shim import TorchShim
 
 

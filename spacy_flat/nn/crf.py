@@ -18,7 +18,6 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from ..errors import Errors
-from .devices import has_float64
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
@@ -259,7 +258,12 @@ class CRF(nn.Module):
 
 def _where_exact(*tensors: Tensor) -> tuple[Tensor, ...]:
     """The tensors on a device that has float64."""
-    return tuple(tensor if has_float64(tensor.device) else tensor.cpu() for tensor in tensors)
+    return tensors if has_float64(tensors[0].device) else tuple(each.cpu() for each in tensors)
+
+
+def has_float64(device: torch.device) -> bool:
+    """Whether a device has double precision. Apple's GPUs don't."""
+    return device.type != "mps"
 
 
 class _Scores(NamedTuple):

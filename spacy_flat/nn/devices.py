@@ -37,8 +37,3 @@ def find_device(placement: str) -> torch.device:
         words = {"device": placement, "found": ", ".join(["cpu", *found])}
         raise ValueError(Errors.F350.format(**words))
     return device
-
-
-def has_float64(device: torch.device) -> bool:
-    """Whether a device computes in double precision, which Apple's GPUs do not."""
-    return device.type != "mps"

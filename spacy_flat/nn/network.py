@@ -1,5 +1,8 @@
-"""What networks share that embed the keys of a vocabulary."""
+"""Embedding tables with a pretrained part that never changes and a trained part that does, and the
+networks that have them."""
 
+import math
+from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -8,10 +11,114 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ..util.options import Options
-from .embedding import PretrainedEmbedding, Table, drop_keys
 from .layers import linears
 
 Self = TypeVar("Self", bound="EmbeddingNetwork")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Size of an embedding table; a width of 0 means that there is none."""
+
+    keys: int
+    trained: int
+    width: int
+    float16: bool = False
+    int8: bool = False
+
+
+NO_TABLE = Table(0, 0, 0)
+
+
+class PretrainedEmbedding(nn.Module):
+    """The vector of a key is its pretrained vector, where it has one, plus a trained offset.
+
+    Keys are numbered 1 to `n_keys`. The first `n_trained` of them occurred in training and have an
+    offset of their own; the rest are known by their pretrained vectors alone, which so stay usable
+    at prediction. Key 0 is every unknown key: it has an offset only.
+
+    An offset of a key with a pretrained vector starts at zero: training it is fine-tuning. Other
+    offsets start uniform in ±√(3 / d), d the width of a vector.
+
+    float16: keep the pretrained vectors in half precision.
+    int8: keep them as whole numbers from -127 to 127, with a scale for each vector.
+    """
+
+    pretrained: Tensor  # [1 + keys, width]
+    scales: Tensor | None  # [1 + keys, 1] with int8
+
+    def __init__(
+        self,
+        n_keys: int,
+        n_trained: int,
+        width: int,
+        *,
+        float16: bool = False,
+        int8: bool = False,
+    ) -> None:
+        super().__init__()
+        self.n_trained = n_trained
+        self.width = width
+        dtype = torch.int8 if int8 else torch.float16 if float16 else torch.float32
+        self.register_buffer("pretrained", torch.zeros(n_keys + 1, width, dtype=dtype))
+        scales = torch.zeros(n_keys + 1, 1) if int8 else None
+        self.register_buffer("scales", scales)
+        # The last row stays zero: keys that are not trained add nothing to their vectors.
+        self.offsets = nn.Embedding(n_trained + 2, width, padding_idx=n_trained + 1, sparse=True)
+        bound = math.sqrt(3 / width)
+        nn.init.uniform_(self.offsets.weight, -bound, bound)
+        with torch.no_grad():
+            self.offsets.weight[-1] = 0.0
+
+    @torch.no_grad()
+    def set_pretrained(self, keys: Tensor, vectors: Tensor, bits: int = 8) -> None:
+        """keys: [N] numbers of keys; vectors: [N, width]; bits: of a number, with int8."""
+        keys = keys.to(self.pretrained.device)
+        if self.scales is not None:
+            vectors, scales = quantise(vectors, bits)
+            self.scales[keys] = scales.to(self.scales)
+        self.pretrained[keys] = vectors.to(self.pretrained)
+        self.offsets.weight[keys[keys <= self.n_trained]] = 0.0
+
+    @torch.no_grad()
+    def merge(self, other: "PretrainedEmbedding", keys: Tensor, bits: int = 8) -> None:
+        """Take the whole vectors, pretrained part and offset, of some keys [N] of another table as
+        the pretrained vectors of the keys 1 to N here, and its vector of unknown keys.
+
+        bits: of a number, with int8.
+        """
+        self.offsets.weight[0] = other(keys.new_zeros(1))[0]
+        self.set_pretrained(torch.arange(1, len(keys) + 1), other(keys), bits)
+
+    def forward(self, keys: Tensor) -> Tensor:
+        """[...] → [..., width]. In training nothing flows back into the pretrained vectors."""
+        offsets: Tensor = self.offsets(keys.clamp(max=self.n_trained + 1))
+        vectors = nn.functional.embedding(keys, self.pretrained).to(offsets.dtype)
+        if self.scales is not None:
+            vectors = vectors * nn.functional.embedding(keys, self.scales).to(offsets.dtype)
+        return offsets + vectors
+
+
+def quantise(vectors: Tensor, bits: int) -> tuple[Tensor, Tensor]:
+    """[N, d] → whole numbers of so many bits, 2 to 8, in int8 [N, d], and the scales [N, 1] to
+    multiply them with."""
+    most = 2 ** (bits - 1) - 1
+    largest = vectors.abs().amax(dim=1, keepdim=True)
+    # bfloat16 is exact enough, has scales of any size, and its trailing zeros compress to nothing.
+    scales = (largest / most).bfloat16().float()
+    divisors = torch.where(scales > 0, scales, torch.inf)  # a vector of zeros stays one
+    return (vectors / divisors).round().clamp(-most, most).to(torch.int8), scales
+
+
+def drop_keys(keys: Tensor, rate: float) -> Tensor:
+    """Make some keys unknown, so that the unknown key's vector is learnt."""
+    return keys.masked_fill(torch.rand(keys.shape, device=keys.device) < rate, 0)
+
+
+def make_embedding(table: Table) -> PretrainedEmbedding:
+    return PretrainedEmbedding(
+        table.keys, table.trained, table.width, float16=table.float16, int8=table.int8
+    )
 
 
 class EmbeddingNetwork(nn.Module):
@@ -68,6 +175,10 @@ class EmbeddingNetwork(nn.Module):
         return torch.from_numpy(np.ascontiguousarray(array)).to(
             device, non_blocking=device.type == "cuda"
         )
+
+    def to_tensors(self, *arrays: NDArray[Any]) -> list[Tensor]:
+        """Arrays on the device of the network."""
+        return [self.to_tensor(array) for array in arrays]
 
     def initialise_linears(self) -> None:
         """Xavier-uniform matrices, as the code released with FLAT."""

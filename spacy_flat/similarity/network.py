@@ -18,9 +18,8 @@ from torch.nn.functional import gelu
 from torch.nn.utils.parametrizations import weight_norm
 from torch.utils.checkpoint import checkpoint
 
-from ..nn.embedding import NO_TABLE, Table, make_embedding
 from ..nn.layers import Dropout, Linear, linear
-from ..nn.network import EmbeddingNetwork
+from ..nn.network import NO_TABLE, EmbeddingNetwork, Table, make_embedding
 from .batch import Comparison, KnownRows, PairBatch, TextRows
 from .options import RE2Options
 

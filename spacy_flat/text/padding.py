@@ -17,6 +17,11 @@ def padding(counts: Ints, starts: Ints) -> tuple[Ints, NDArray[np.bool_]]:
     return np.where(present, starts[:, None] + columns, 0), present
 
 
+def take_each(places: Ints, present: NDArray[np.bool_], *flats: Ints) -> list[Ints]:
+    """The values at the same places of flat arrays."""
+    return [take(flat, places, present) for flat in flats]
+
+
 def take(flat: Ints, places: Ints, present: NDArray[np.bool_]) -> Ints:
     """Values of a flat array; 0 for padding."""
     if not len(flat):

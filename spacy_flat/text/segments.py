@@ -45,9 +45,9 @@ def split_texts(texts: Sequence[Units], options: SegmentOptions) -> list[Segment
 def split_units(number: int, units: Units, max_length: int, overlap: int) -> list[Segment]:
     """Split a text into segments of at most `max_length` units. overlap: at most half of that."""
     segments = []
-    start = 0
+    start, length = 0, len(units)
     sentence_ends = commas = None
-    while len(units) - start > max_length:
+    while length - start > max_length:
         if sentence_ends is None or commas is None:
             sentence_ends, commas = _boundaries(units)
         limit = start + max_length
@@ -59,8 +59,8 @@ def split_units(number: int, units: Units, max_length: int, overlap: int) -> lis
             following = end - overlap
         segments.append(Segment(number, start, end))
         start = following
-    if start < len(units):
-        segments.append(Segment(number, start, len(units)))
+    if start < length:
+        segments.append(Segment(number, start, length))
     return segments
 
 

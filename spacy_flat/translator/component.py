@@ -14,7 +14,6 @@ from spacy.vocab import Vocab
 from thinc.api import Config, Optimizer
 
 from ..errors import Errors, Warnings
-from ..nn.model import shim_of
 from ..pipe import SWITCH, Check, NetworkPipe, is_bool, is_number, mean_loss
 from ..util.arguments import require, require_count
 from ..util.log import logger
@@ -380,7 +379,7 @@ class Seq2SeqTranslator(NetworkPipe):
             return self.skip_step(losses)
         n_predicted = sum(len(pair.target) - 1 for pair in pairs)
         share = self.share_of_step(n_predicted) / n_predicted
-        with shim_of(self.model).training():
+        with self.shim.training():
             network = network_of(self.model)
             for batch in batches(pairs, encoder_of(self.model).options.batch_size):
                 self.backward(network.loss(network(batch), batch.targets) * share, losses)

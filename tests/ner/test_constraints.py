@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from spacy.tokens import Doc
 
 from spacy_flat.ner.constraints import Constraints
-from spacy_flat.ner.emissions import BatchEmissions, Emissions, find_entities
+from spacy_flat.ner.model import BatchEmissions, Emissions, find_entities
 from spacy_flat.ner.network import TaggingNetwork
 from spacy_flat.ner.options import NetworkOptions
 from spacy_flat.ner.tags import OUTSIDE, Scheme, TagSet, tag_set

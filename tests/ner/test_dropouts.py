@@ -16,7 +16,7 @@ from spacy_flat.ner.network import TaggingNetwork
 from spacy_flat.ner.tener.batch import CharacterBatch, WordBatch
 from spacy_flat.ner.tener.network import TENER, TENERSizes
 from spacy_flat.ner.tener.options import TENEROptions
-from spacy_flat.nn.embedding import Table
+from spacy_flat.nn.network import Table
 
 Batch = LatticeBatch | CharacterBatch | WordBatch
 

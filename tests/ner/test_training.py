@@ -13,7 +13,7 @@ from spacy.language import Language
 from spacy.training import Example
 from thinc.api import Adam, fix_random_seed
 
-from spacy_flat.ner.emissions import split_annotation
+from spacy_flat.ner.model import split_annotation
 from spacy_flat.ner.spans import Annotation
 from spacy_flat.nn.optimizers import SGD, AdamW
 from spacy_flat.text.segments import Segment

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import gelu
 
-from spacy_flat.nn.embedding import Table
 from spacy_flat.nn.layers import Dropout
+from spacy_flat.nn.network import Table
 from spacy_flat.similarity import network as module
 from spacy_flat.similarity.batch import PairBatch, TextRows, compare, place_texts
 from spacy_flat.similarity.network import RE2, Block, FullFusion, RE2Sizes

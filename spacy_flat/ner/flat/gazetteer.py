@@ -81,9 +81,9 @@ class Gazetteer:
         return cls(Lexicon.from_bytes(data["names"]), np.array(data["types"], dtype=np.int64))
 
     def show_some(self, known: WordNodes, pieces: Sequence[str], rate: float) -> WordNodes:
-        """The words with some of the names that occur in the pieces: a share of all names, drawn
-        anew at every call."""
-        shown = np.random.random(self.names.size) < rate
+        """The words and some of the names that occur in the pieces: at each call, another random
+        share of all names."""
+        shown = np.random.random(len(self.types)) < rate
         matches = self.names.match(pieces)
         here = shown[matches.words]
         words = matches.words[here]

@@ -17,7 +17,7 @@ from ...errors import Warnings
 from ...lexicon import Lexicon
 from ...text.batches import SegmentFeaturiser, group_by_cost
 from ...text.hashing import hash_bigrams, hash_characters
-from ...text.padding import padding, take
+from ...text.padding import padding, take_each
 from ...text.segments import Segment
 from ...text.units import Ints, Units
 from ...text.vocabulary import KeyIndex, pack, unpack
@@ -202,19 +202,19 @@ class _FlatLattice:
     def pad(self, rows: Ints, segments: tuple[Segment, ...]) -> LatticeBatch:
         char_places, has_char = padding(self.n_chars[rows], self.char_starts[rows])
         word_places, has_word = padding(self.n_words[rows], self.word_starts[rows])
-        heads = take(self.heads, word_places, has_word)
-        lengths = take(self.lengths, word_places, has_word)
-        C = has_char.shape[1]
-        char_heads = np.broadcast_to(np.arange(C), has_char.shape)
+        chars, bigrams = take_each(char_places, has_char, self.chars, self.bigrams)
+        columns = (self.words, self.types, self.bands, self.heads, self.lengths)
+        words, types, bands, heads, lengths = take_each(word_places, has_word, *columns)
+        char_heads = np.broadcast_to(np.arange(has_char.shape[1]), has_char.shape)
         return LatticeBatch(
             segments=segments,
             n_units=self.n_chars[rows],
-            chars=take(self.chars, char_places, has_char),
-            bigrams=take(self.bigrams, char_places, has_char),
-            words=take(self.words, word_places, has_word),
-            types=take(self.types, word_places, has_word),
+            chars=chars,
+            bigrams=bigrams,
+            words=words,
+            types=types,
             lengths=lengths,
-            bands=take(self.bands, word_places, has_word),
+            bands=bands,
             heads=np.concatenate([char_heads, heads], axis=1),
             tails=np.concatenate([char_heads, heads + np.maximum(lengths - 1, 0)], axis=1),
             present=np.concatenate([has_char, has_word], axis=1),

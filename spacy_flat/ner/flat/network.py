@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from ...nn.attention import PickedTerm, Relation, RelativeAttention
-from ...nn.embedding import NO_TABLE, Table, make_embedding
 from ...nn.layers import Dropout, Positions, TransformerLayer
+from ...nn.network import NO_TABLE, Table, make_embedding
 from ...text.units import Ints
 from ..network import Sizes, TaggingNetwork
 from .batch import LatticeBatch
@@ -190,7 +190,7 @@ class FLAT(TaggingNetwork):
         """
         C = batch.chars.shape[1]
         nodes = torch.cat([self._characters(batch, upstream), self._words(batch)], dim=1)
-        heads, tails, present = map(self.to_tensor, (batch.heads, batch.tails, batch.present))
+        heads, tails, present = self.to_tensors(batch.heads, batch.tails, batch.present)
         if self.absolute is not None:
             nodes = nodes + self._absolute(heads, tails)
         geometry = LatticeGeometry(batch, heads.device)
@@ -219,11 +219,11 @@ class FLAT(TaggingNetwork):
         """[B, M, D]. What an unknown word still says is its type, length and frequency."""
         keys = self.keys(batch.words, self.options.word_dropout)
         nodes: Tensor = self.word_proj(self.lattice_dropout(self.words(keys)))
-        numbers = {"type": batch.types, "length": batch.lengths, "frequency": batch.bands}
-        for name, embedding in zip(self.options.word_features, self.word_features, strict=True):
+        columns = {"type": batch.types, "length": batch.lengths, "frequency": batch.bands}
+        numbers = self.to_tensors(*(columns[name] for name in self.options.word_features))
+        for embedding, each in zip(self.word_features, numbers, strict=True):
             assert isinstance(embedding, nn.Embedding)
-            last = embedding.num_embeddings - 1
-            nodes = nodes + embedding(self.to_tensor(numbers[name]).clamp(max=last))
+            nodes = nodes + embedding(each.clamp(max=embedding.num_embeddings - 1))
         return nodes
 
     def _absolute(self, heads: Tensor, tails: Tensor) -> Tensor:

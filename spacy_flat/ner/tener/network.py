@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ...nn.attention import DotProductAttention, RelativeAttention, ShiftedTerm
-from ...nn.embedding import NO_TABLE, Table, make_embedding
 from ...nn.layers import Dropout, Positions, TransformerLayer
+from ...nn.network import NO_TABLE, Table, make_embedding
 from ..network import Sizes, TaggingNetwork
 from .batch import N_CASES, CharacterBatch, WordBatch
 from .options import TENEROptions

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from spacy_flat.ner.flat.batch import LatticeBatch
 from spacy_flat.ner.flat.network import FLAT, FLATSizes, FourDistances
 from spacy_flat.ner.flat.options import FLATOptions
-from spacy_flat.nn.embedding import Table
 from spacy_flat.nn.layers import sinusoids
+from spacy_flat.nn.network import Table
 
 from ..initial import check_initial_maps
 

@@ -15,8 +15,8 @@ from spacy_flat.ner.tener.batch import N_CASES, CharacterBatch, WordBatch
 from spacy_flat.ner.tener.network import TENER, TENERSizes
 from spacy_flat.ner.tener.options import TENEROptions
 from spacy_flat.nn.attention import SHIFTED, RelativeAttention, ShiftedTerm
-from spacy_flat.nn.embedding import Table
 from spacy_flat.nn.layers import sinusoids
+from spacy_flat.nn.network import Table
 
 from ..initial import check_initial_maps
 
