@@ -7,15 +7,12 @@ import pytest
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 
-from spacy_flat.ner.component import score_entities
-
 from .conftest import (
     GOLD,
     TEXTS,
     Copy,
     add_flat,
     blank,
-    char_example,
     check_known,
     entities,
     examples_of,
@@ -135,10 +132,3 @@ def test_ids_of_replaced_entities_do_not_stay(trained: Language, copy_of: Copy) 
         nlp(doc)
         assert [ent.ent_id_ for ent in doc.ents] == ids
         assert doc[8].ent_id_ == ""
-
-
-def test_chars_score_what_stands_in_the_doc(jieba_trained: Language) -> None:
-    """Whoever put it there."""
-    example = char_example(jieba_trained, "王小明昨天去了上海。", GOLD[1])
-    example.predicted.ents = example.get_aligned_spans_y2x(example.reference.ents)
-    assert score_entities([example])["chars_f"] == 1.0

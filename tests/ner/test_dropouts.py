@@ -197,14 +197,6 @@ def test_dropouts_of_other_encoders(name: str, options: dict[str, Any]) -> None:
     assert not varies(network.eval(), batch)
 
 
-def test_without_dropouts_training_is_as_prediction(make: Callable[..., Any]) -> None:
-    options = only("none", 0.0)
-    if make is make_flat:
-        options |= {"lattice_dropout": 0.0, "word_dropout": 0.0}
-    network, batch = make(**options)
-    assert not varies(network.train(), batch)
-
-
 # Keys
 
 

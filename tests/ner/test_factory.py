@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from spacy.language import Language
 
 from spacy_flat.ner.flat.options import FLATOptions
 
@@ -26,16 +25,7 @@ def test_not_initialised() -> None:
     ("options", "message"),
     [
         ({"layers": 0}, r"F305.* flat_ner, model.network: layers = 0 .*1 or more"),
-        ({"num_heads": 0}, "F305.*num_heads"),
-        ({"head_dim": -2}, "F305.*head_dim"),
-        ({"ff": 0}, "F305.*ff"),
         ({"embed_dropout": 1.0}, r"F305.*embed_dropout = 1\.0 .*below 1"),
-        ({"lattice_dropout": -0.1}, "F305.*lattice_dropout"),
-        ({"output_dropout": 2}, "F305.*output_dropout"),
-        ({"ff_dropout": 1.5}, "F305.*ff_dropout"),
-        ({"attention_dropout": 1}, "F305.*attention_dropout"),
-        ({"key_dropout": 1}, "F305.*key_dropout"),
-        ({"word_dropout": 1}, "F305.*word_dropout"),
         ({"word_features": ["type", "type"]}, "F305.*word_features.*repetitions"),
     ],
 )
@@ -55,8 +45,3 @@ def test_options_of_the_config_are_checked() -> None:
     for wrong in ({"on_misaligned": "keep"}, {"constrained_decoding": "often"}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             add_flat(blank(), **wrong)
-
-
-def test_without_scorer(trained: Language) -> None:
-    nlp = blank()
-    assert add_flat(nlp, scorer=None).scorer is None

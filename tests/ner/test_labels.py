@@ -47,12 +47,6 @@ def test_wrong_labels(label: Any) -> None:
         ner.initialize(lambda: examples_of(nlp), lexicon=lexicon(), labels="LOC")
 
 
-def test_labels_of_the_examples(trained: Language) -> None:
-    assert flat(trained).labels == ("LOC", "ORG", "PER")
-    assert flat(trained).label_data == ("LOC", "ORG", "PER")
-    assert trained.pipe_labels["flat_ner"] == ["LOC", "ORG", "PER"]
-
-
 def test_labels_given_and_added() -> None:
     nlp = blank()
     ner = add_flat(nlp)

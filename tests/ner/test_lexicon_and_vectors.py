@@ -19,7 +19,6 @@ from .conftest import (
     GOLD,
     NETWORK,
     TEXTS,
-    WORDS,
     Copy,
     add_flat,
     blank,
@@ -31,11 +30,6 @@ from .conftest import (
     lexicon,
     train,
 )
-
-
-def test_lexicon_is_the_pipelines(trained: Language) -> None:
-    assert set(flat(trained).lexicon) == {entry.word for entry in WORDS}
-    assert isinstance(WORDS[0], Entry)
 
 
 def test_an_empty_lexicon_is_taken_as_it_is() -> None:
@@ -102,13 +96,6 @@ def test_pretrained_vectors(fine_tune: bool) -> None:
     check_known(nlp)
     assert found(nlp) == GOLD
     assert torch.equal(before, vector()) is not fine_tune
-
-
-def test_there_is_no_lexicon_before_there_is_a_network() -> None:
-    """Words that are added to one would be lost at `initialize`."""
-    ner = add_flat(blank())
-    with pytest.raises(ValueError, match=r"F308.*flat_ner"):
-        ner.lexicon.add(["人和药店"])  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -180,12 +167,3 @@ def test_lengths_from_nine_characters_on_are_one_class(trained: Language) -> Non
 
     assert torch.equal(scores(9), scores(12))
     assert not torch.allclose(scores(8), scores(9))
-
-
-def test_the_share_of_pretrained_vectors_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    nlp = blank()
-    ner = add_flat(nlp)
-    vectors = vectors_of(*sorted(set("".join(TEXTS))))
-    with caplog.at_level("INFO", logger="spacy"), caplog.at_level("INFO", logger="spacy_flat"):
-        ner.initialize(lambda: examples_of(nlp), lexicon=lexicon(), char_vectors=vectors)
-    assert re.search(r"\d+ chars, .*; 100\.0 % of the texts have pretrained vectors", caplog.text)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from spacy.language import Language
-from spacy.tokens import Doc
 
 from spacy_flat.nn.optimizers import AdamW
 
@@ -24,17 +23,6 @@ def test_a_hundred_thousand_characters_without_punctuation(trained: Language) ->
     # Forced cuts, too: at every border between two of them both are found.
     assert len(doc.ents) > 20_000
     assert peak_megabytes() - before < 400
-
-
-def test_a_million_characters(trained: Language, copy_of: Copy) -> None:
-    nlp = copy_of(trained, max_length=30, overlap=10)
-    text = "王小明昨天去了上海。" * 100_000
-    # Not by the pipeline's tokenizer, which takes a minute.
-    doc = Doc(nlp.vocab, list(text), [False] * len(text))
-    before = peak_megabytes()
-    nlp(doc)
-    assert len(doc.ents) == 200_000
-    assert peak_megabytes() - before < 700
 
 
 def peak_megabytes() -> float:

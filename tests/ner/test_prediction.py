@@ -1,14 +1,12 @@
 """Texts of every kind through `flat_ner`, one by one and in batches."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from spacy.language import Language
-from spacy.tokens import Doc
 
 from spacy_flat.nn.optimizers import AdamW
 
@@ -28,7 +26,7 @@ from .conftest import (
 )
 
 CONTEXT = settings(
-    max_examples=30,
+    max_examples=15,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
@@ -39,27 +37,10 @@ def test_learns_ten_sentences_by_heart(trained: Language) -> None:
     assert [entities(doc) for doc in trained.pipe(TEXTS)] == [marked(text) for text in TEXTS]
 
 
-def test_pkuseg() -> None:
-    pytest.importorskip("spacy_pkuseg", reason="spacy-pkuseg is not installed")
-    nlp = blank("pkuseg")
-    nlp.tokenizer.initialize(pkuseg_model="mixed")  # type: ignore[attr-defined]
-    add_flat(nlp)
-    train(nlp)
-    assert found(nlp) == GOLD
-
-
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        " ",
-        "  ",
-        "\n",
-        "\u3000",
-        "a",
-        "京",
-        "。",
-        "😀",
+        *("", " ", "\n", "\u3000", "a", "京", "😀"),
         "👨‍👩‍👧‍👦在北京",
         "𠮷野家在上海",
         "e\u0301cole 學校 школа مدرسة",
@@ -111,12 +92,6 @@ def test_dropouts_rest_in_prediction() -> None:
         ner.model.begin_update(docs)
 
 
-def test_select_pipes(trained: Language) -> None:
-    with trained.select_pipes(disable=["flat_ner"]):
-        assert trained("上海").ents == ()
-    assert entities(trained("上海")) == [("LOC", "上海")]
-
-
 def mixed_texts() -> st.SearchStrategy[list[str]]:
     one = st.sampled_from([*TEXTS, "", " ", "😀"])
     return st.lists(st.one_of(one, st.lists(one, max_size=4).map("".join)), max_size=12)
@@ -137,29 +112,3 @@ def test_pipe_is_one_by_one(
         encoder.options = before
     assert [(entities(doc), doc._.char_ents) for doc in docs] == expected
     assert [doc.text for doc in docs] == texts
-
-
-def test_as_tuples(trained: Language) -> None:
-    pairs = [(text, {"number": number}) for number, text in enumerate(TEXTS)]
-    for number, (doc, context) in enumerate(trained.pipe(pairs, as_tuples=True, batch_size=3)):
-        assert context == {"number": number}
-        assert entities(doc) == marked(TEXTS[number])
-
-
-def test_a_text_that_fails_is_left_to_the_error_handler(
-    trained: Language, copy_of: Copy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    nlp = copy_of(trained)
-    failed: list[str] = []
-    nlp.set_error_handler(lambda name, proc, docs, error: failed.extend(d.text for d in docs))
-    predict = flat(nlp).predict
-
-    def fail(docs: list[Doc]) -> Any:
-        if any("新闻" in doc.text for doc in docs):
-            raise RuntimeError("no")
-        return predict(docs)
-
-    monkeypatch.setattr(flat(nlp), "predict", fail)
-    docs = list(nlp.pipe(TEXTS, batch_size=1))
-    assert failed == ["今天没有新闻。"]
-    assert len(docs) == len(TEXTS) - 1

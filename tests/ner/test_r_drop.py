@@ -15,16 +15,13 @@ from spacy_flat.ner.network import TaggingNetwork
 from spacy_flat.nn.optimizers import AdamW
 
 from .conftest import (
-    GOLD,
     HASH_EMBED,
     NETWORK,
     TINY,
     add_flat,
     blank,
-    check_known,
     examples_of,
     flat,
-    found,
     train,
 )
 
@@ -100,28 +97,6 @@ def test_the_passes_come_closer() -> None:
         nlp.update(examples_of(nlp))
         apart.append(float((heard[0] - heard[1]).abs().mean()))
     assert apart[1] < apart[0] / 1.5
-
-
-def test_ten_sentences_are_learnt() -> None:
-    nlp = make(r_drop=1.0, dropout=0.2)
-    sgd = AdamW(0.02)
-    settle(nlp, examples_of(nlp), sgd, 30)
-    check_known(nlp)
-    heard = outputs(nlp)
-    assert found(nlp, [example.text for example in examples_of(nlp)]) == GOLD
-    assert len(heard) == 1  # once in prediction
-
-
-def test_a_step_that_is_no_number_is_left_out() -> None:
-    """As without it: training goes on."""
-    nlp = make(r_drop=1.0, dropout=0.2)
-    network = network_of(nlp)
-    before = network.classify.weight.detach().clone()
-    with torch.no_grad():
-        network.char_proj.bias += float("nan")  # type: ignore[operator, union-attr]
-    with pytest.warns(UserWarning, match="W200"):
-        nlp.update(examples_of(nlp), sgd=AdamW(0.1))
-    assert torch.equal(network.classify.weight, before)
 
 
 def test_tener_has_it_too() -> None:

@@ -67,21 +67,6 @@ def an_example(text: str, gold: Entities, found: Entities) -> Example:
     return Example(*docs)
 
 
-def test_seen_and_unseen() -> None:
-    """A wrong label is wrong though the text is known; what was found by mistake counts where its
-    own text stands."""
-    gold = [(0, 2, "LOC"), (2, 4, "LOC"), (5, 7, "PER")]
-    found = [(0, 2, "LOC"), (2, 4, "PER"), (4, 6, "LOC")]
-    scores = score_seen([an_example("重庆上海张三丰", gold, found)], {"重庆", "上海"})
-    assert (scores["seen_p"], scores["seen_r"], scores["seen_entities"]) == (0.5, 0.5, 2)
-    assert (scores["unseen_p"], scores["unseen_r"], scores["unseen_entities"]) == (0, 0, 1)
-    scores = score_seen([an_example("重庆上海张三丰", gold, found)], {"张三"})
-    assert (scores["unseen_p"], scores["unseen_f"]) == (0.5, pytest.approx(0.4))
-    assert (scores["seen_p"], scores["seen_entities"]) == (0, 0)
-    scores = score_seen([an_example("重庆上海张三丰", gold, found)], set())
-    assert scores["seen_p"] is scores["seen_r"] is scores["seen_f"] is None
-
-
 def random_entities(chance: random.Random, length: int) -> Entities:
     edges = sorted(chance.sample(range(length + 1), 6))
     pairs = zip(edges[::2], edges[1::2], strict=True)

@@ -12,8 +12,6 @@ import spacy
 import torch
 from spacy.language import Language
 
-from spacy_flat.nn.optimizers import AdamW
-
 from .conftest import (
     GOLD,
     TEXTS,
@@ -21,7 +19,6 @@ from .conftest import (
     add_flat,
     blank,
     entities,
-    examples_of,
     flat,
     found,
     marked,
@@ -72,12 +69,6 @@ def test_copies_find_the_same(trained: Language, tmp_path: Path) -> None:
         assert components_of(nlp) == components_of(trained)
 
 
-def test_copies_can_be_trained_on(trained: Language, tmp_path: Path) -> None:
-    for nlp in copies_of(trained, tmp_path):
-        nlp.update(examples_of(nlp), sgd=AdamW(0.001))
-        assert found(nlp) == GOLD
-
-
 def test_a_copy_is_apart(trained: Language) -> None:
     nlp = copy.deepcopy(trained)
     train(nlp, steps=1)
@@ -100,11 +91,6 @@ def test_loading_executes_nothing_from_the_files(
     assert found(spacy.load(tmp_path)) == GOLD
 
 
-def test_the_vocabulary_is_stored_once(trained: Language, tmp_path: Path) -> None:
-    trained.to_disk(tmp_path)
-    assert sorted(path.name for path in (tmp_path / "flat_ner").iterdir()) == ["cfg", "model"]
-
-
 def test_the_same_pipeline_gives_the_same_files(trained: Language, tmp_path: Path) -> None:
     model = Path("flat_ner", "model")
     trained.to_disk(tmp_path / "a")
@@ -112,36 +98,10 @@ def test_the_same_pipeline_gives_the_same_files(trained: Language, tmp_path: Pat
     assert (tmp_path / "a" / model).read_bytes() == (tmp_path / "b" / model).read_bytes()
 
 
-def test_exclude(trained: Language, tmp_path: Path) -> None:
-    ner = flat(trained)
-    ner.to_disk(tmp_path / "some", exclude=["vocab", "cfg"])
-    assert [path.name for path in (tmp_path / "some").iterdir()] == ["model"]
-    nlp = blank()
-    fresh = add_flat(nlp)
-    fresh.from_bytes(ner.to_bytes(exclude=["vocab"]), exclude=["model"])
-    assert fresh.labels == ner.labels
-    assert not fresh.model.shims[0].is_initialised
-    trained.to_disk(tmp_path / "all", exclude=["flat_ner"])
-    assert not (tmp_path / "all" / "flat_ner").exists()
-
-
 def test_labels_of_a_loaded_pipeline_need_no_vocabulary(trained: Language) -> None:
     nlp = spacy.util.load_model_from_config(trained.config)
     nlp.from_bytes(trained.to_bytes(exclude=["vocab"]), exclude=["vocab"])
     assert [entities(doc) for doc in nlp.pipe(TEXTS)] == [marked(text) for text in TEXTS]
-
-
-def test_damaged_model(trained: Language, tmp_path: Path) -> None:
-    """Another architecture's options than those the weights are of."""
-    trained.to_disk(tmp_path)
-    config = spacy.util.load_config(tmp_path / "config.cfg")
-    assert config["components"]["flat_ner"]["model"]["network"]["layers"] == 1
-    path = tmp_path / "flat_ner" / "model"
-    data = path.read_bytes()
-    place = data.index(b"classify.weight")
-    path.write_bytes(data[:place] + b"classify.wEight" + data[place + 15 :])
-    with pytest.raises(ValueError, match="F20"):
-        spacy.load(tmp_path)
 
 
 def test_settings_changed_at_run_time_are_saved(trained: Language, tmp_path: Path) -> None:
@@ -159,7 +119,7 @@ def test_settings_changed_at_run_time_are_saved(trained: Language, tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("layers", 2), ("num_heads", 4), ("fusion", "ff"), ("scheme", "BIO"), ("residual", False)],
+    [("layers", 2), ("scheme", "BIO")],
 )
 def test_what_the_weights_rely_on_cannot_be_changed(
     trained: Language, tmp_path: Path, option: str, value: Any
@@ -168,17 +128,6 @@ def test_what_the_weights_rely_on_cannot_be_changed(
     network = {"components": {"flat_ner": {"model": {"network": {option: value}}}}}
     with pytest.raises(ValueError, match=rf"F307.*model.network: .* {option} = "):
         spacy.load(tmp_path, config=network)
-
-
-def test_dropouts_can_be_changed(trained: Language, tmp_path: Path) -> None:
-    trained.to_disk(tmp_path / "first")
-    network = {"components": {"flat_ner": {"model": {"network": {"output_dropout": 0.75}}}}}
-    loaded = spacy.load(tmp_path / "first", config=network)
-    assert flat(loaded).model.shims[0].module.output_dropout.rate == 0.75
-    loaded.to_disk(tmp_path / "second")
-    again = spacy.load(tmp_path / "second")
-    assert flat(again).model.shims[0].module.output_dropout.rate == 0.75
-    assert found(again) == found(trained)
 
 
 def test_the_names_of_the_training_corpus_are_saved() -> None:
@@ -193,7 +142,7 @@ def test_the_names_of_the_training_corpus_are_saved() -> None:
         assert {"重庆", "王小明", "北京大学"} <= set(names)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.6, 0.9, 0.999])
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.999])
 def test_damaged_models(trained: Language, tmp_path: Path, share: float) -> None:
     """A flipped bit or a lost end anywhere is noticed, and the folder named."""
     trained.to_disk(tmp_path)
@@ -240,10 +189,3 @@ def test_files_that_are_missing_or_empty(trained: Language, tmp_path: Path, dama
     (tmp_path / "flat_ner" / damage).write_text("")
     with pytest.raises(ValueError, match=r"F309.*flat_ner"):
         spacy.load(tmp_path)
-
-
-def test_files_of_another_component(trained: Language, tmp_path: Path) -> None:
-    trained.to_disk(tmp_path)
-    other = blank().add_pipe("tener_ner")
-    with pytest.raises(ValueError, match=r"F309.*flat_ner"):
-        other.from_disk(tmp_path / "flat_ner", exclude=["vocab"])  # type: ignore[attr-defined]

@@ -128,14 +128,6 @@ def test_a_component_that_learns_nothing_answers_a_shared_tok2vec() -> None:
         assert any(grad.any() for grad in grads) == learns
 
 
-def test_empty_batch_with_a_tok2vec() -> None:
-    nlp, _ = with_upstream("char", shared=False)
-    train(nlp, steps=1)
-    ner = flat(nlp)
-    assert ner.predict([]) == []
-    assert ner.predict([nlp.make_doc("")]) == [[]]
-
-
 def test_copies_of_a_model_with_a_tok2vec() -> None:
     nlp, _ = with_upstream("char", shared=False)
     train(nlp, steps=1)

@@ -160,7 +160,7 @@ def test_marginals_and_best_path_are_those_of_enumeration(scheme: Scheme, n: int
     assert tuple(crf.decode(emissions, lengths)[0].tolist()) == paths[int(scores.argmax())]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     scheme=st.sampled_from(SCHEMES),
     n_labels=st.integers(0, 2),
@@ -194,12 +194,7 @@ def test_exact_where_illegal_paths_dominate(gap: float) -> None:
     assert_equals_slow(crf, emissions, tags, lengths)
 
 
-def test_extreme_transitions_are_exact() -> None:
-    crf = constrained(2, "BIOES", scale=400.0)
-    assert_equals_slow(crf, *batch(crf, [7, 12, 1]))
-
-
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     scheme=st.sampled_from(SCHEMES),
     seed=st.integers(0, 2**16),
@@ -242,16 +237,6 @@ def test_paths_that_lie_several_units_behind_are_counted(spread: float) -> None:
     assert_equals_slow(crf, emissions, tags, lengths)
 
 
-@pytest.mark.parametrize(("spread", "is_scaled"), [(20.0, True), (120.0, True), (1e3, False)])
-def test_usual_scores_take_the_fast_form(
-    spread: float, is_scaled: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    crf = constrained(3, "BIOES", scale=0.0)
-    emissions = spread * torch.rand(2, 9, len(crf.starts)).round()
-    monkeypatch.delattr(crf_module, "_log_posterior" if is_scaled else "_scaled_posterior")
-    crf.marginals(emissions, torch.tensor([9, 4]))
-
-
 def test_an_emission_of_minus_infinity_excludes_a_tag() -> None:
     crf = constrained(1, "BIO")
     emissions, _, lengths = batch(crf, [3])
@@ -266,17 +251,7 @@ def test_an_emission_of_minus_infinity_excludes_a_tag() -> None:
     assert gradient[0, 1, 0] == 0
 
 
-def test_float64_gradcheck() -> None:
-    crf = constrained(1, "BIOES").double()
-    emissions, tags, lengths = batch(crf, [4, 2])
-    emissions.requires_grad_()
-    assert torch.autograd.gradcheck(
-        lambda e, *_: crf.log_likelihood(e, known(crf, tags), lengths),
-        (emissions, *crf.parameters()),
-    )
-
-
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     n_tags=st.integers(1, 7),
     lengths=st.lists(st.integers(1, 12), min_size=1, max_size=5),
@@ -414,7 +389,7 @@ def assert_equals_enumeration(
         torch.testing.assert_close(ours, theirs, rtol=1e-7, atol=1e-9)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     scheme=st.sampled_from(SCHEMES),
     lengths=st.lists(st.integers(0, 4), min_size=1, max_size=4),
@@ -433,7 +408,7 @@ def test_partial_likelihood_and_gradients_equal_enumeration(
     assert_equals_enumeration(crf, emissions, allowed, n)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     seed=st.integers(0, 2**16),
     high=st.sampled_from([5.0, 60.0, 120.0, 500.0]),
@@ -469,51 +444,6 @@ def test_paths_that_a_mask_keeps_apart_are_both_counted() -> None:
         crf.log_likelihood(emissions, allowed, lengths),
         crf.log_likelihood(emissions, known(crf, torch.tensor([gold])), lengths),
     )
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_partial_float64_gradcheck(scheme: Scheme) -> None:
-    crf = constrained(1, scheme).double()
-    emissions, tags, lengths = batch(crf, [4, 2, 3])
-    allowed = partly_known(tags, len(crf.starts), 0.4, seed=1)
-    allowed[1] = known(crf, tags)[1]
-    emissions.requires_grad_()
-    assert torch.autograd.gradcheck(
-        lambda e, *_: crf.log_likelihood(e, allowed, lengths), (emissions, *crf.parameters())
-    )
-
-
-def test_nothing_known_is_certain_and_teaches_nothing() -> None:
-    crf = constrained(2, "BIOES")
-    emissions, _, lengths = batch(crf, [9, 4, 0])
-    emissions.requires_grad_()
-    found = crf.log_likelihood(emissions, torch.ones(emissions.shape, dtype=torch.bool), lengths)
-    torch.testing.assert_close(found, torch.zeros_like(found), rtol=0, atol=1e-12)
-    for gradient in gradients(crf, emissions, found):
-        torch.testing.assert_close(gradient, torch.zeros_like(gradient), rtol=0, atol=1e-6)
-
-
-def test_known_rows_take_the_fast_form_beside_partly_known_ones(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    crf = constrained(2, "BIOES")
-    emissions, tags, lengths = batch(crf, [9, 5, 7])
-    allowed = known(crf, tags)
-    allowed[2, 7:] = False  # padding
-    sizes = []
-    original = crf_module._log_posterior
-
-    def spy(scores: crf_module._Scores) -> crf_module._Posterior:
-        sizes.append(scores.emissions.shape[1])
-        return original(scores)
-
-    monkeypatch.setattr(crf_module, "_log_posterior", spy)
-    before = crf.log_likelihood(emissions, allowed, lengths)
-    assert sizes == []
-    allowed[1, 2:4] = True
-    after = crf.log_likelihood(emissions, allowed, lengths)
-    assert sizes == [1]
-    assert torch.equal(before[[0, 2]], after[[0, 2]])
 
 
 # Padding, lengths, dtypes
@@ -567,14 +497,6 @@ def test_a_row_does_not_depend_on_its_batch(lengths: list[int], seed: int, schem
         assert torch.equal(crf.decode(emissions[one], n[one]), best[one])
 
 
-def test_empty_sequences_are_certain() -> None:
-    crf = constrained(1, "BIOES")
-    emissions, tags, lengths = batch(crf, [0, 0], width=3)
-    assert crf.log_likelihood(emissions, known(crf, tags), lengths).tolist() == [0, 0]
-    assert not crf.marginals(emissions, lengths).any()
-    assert not crf.decode(emissions, lengths).any()
-
-
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
 def test_lower_precision_only_rounds_the_emissions(dtype: torch.dtype) -> None:
     crf = constrained(2, "BIOES")
@@ -605,7 +527,7 @@ def test_autocast_changes_nothing() -> None:
 # Decoding
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     scheme=st.sampled_from(SCHEMES),
     n_labels=st.integers(0, 3),
@@ -629,26 +551,6 @@ def test_decoded_paths_are_always_legal(
         assert not any(tags[n:])
 
 
-def test_one_unit_is_outside_or_an_entity_by_itself() -> None:
-    crf = constrained(3, "BIOES")
-    emissions, _, lengths = batch(crf, [1] * 64, scale=50)
-    names = TagSet(["L0", "L1", "L2"], "BIOES").names
-    found = {names[tag] for tag in crf.decode(emissions, lengths)[:, 0].tolist()}
-    assert found == {"O", "S-L0", "S-L1", "S-L2"}
-
-
-def test_likelihood_can_be_trained_until_gold_is_decoded() -> None:
-    crf = constrained(2, "BIOES")
-    emissions, tags, lengths = batch(crf, [12, 7, 1])
-    emissions = emissions.float().requires_grad_()
-    optimizer = torch.optim.SGD([emissions, *crf.parameters()], lr=1.0)
-    for _ in range(60):
-        optimizer.zero_grad()
-        torch.autograd.backward(-crf.log_likelihood(emissions, known(crf, tags), lengths).sum())
-        optimizer.step()
-    assert torch.equal(crf.decode(emissions, lengths), tags)
-
-
 # Construction and errors
 
 
@@ -661,12 +563,6 @@ def test_parameters_start_at_zero_and_masks_are_not_saved() -> None:
         "ends": (5,),
     }
     assert not any(value.any() for value in crf.state_dict().values())
-
-
-def test_masks_of_other_shapes_are_refused() -> None:
-    tags = TagSet(["PER"])
-    with pytest.raises(ValueError, match=r"F235.*CRF with 9 tags"):
-        CRF(9, tags.allowed_transitions, tags.allowed_starts, tags.allowed_ends)
 
 
 def test_masks_without_legal_sequences_are_refused() -> None:
@@ -740,12 +636,3 @@ def test_nan_is_refused_and_located() -> None:
     for predict in (crf.decode, crf.marginals):
         with pytest.raises(ValueError, match=r"F240.*emissions of row 1 at unit 1 .*diverged"):
             predict(emissions, lengths)
-
-
-@pytest.mark.parametrize("name", ["transitions", "starts", "ends"])
-def test_nan_parameters_are_refused(name: str) -> None:
-    crf = constrained(1, "BIOES")
-    emissions, _, lengths = batch(crf, [3, 2])
-    getattr(crf, name).data[:] = math.nan
-    with pytest.raises(ValueError, match=r"F240.*transitions, starts or ends"):
-        crf.decode(emissions, lengths)

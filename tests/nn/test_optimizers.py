@@ -1,10 +1,8 @@
 """The optimizers' steps, held against torch's and thinc's own, and what configs may say."""
 
-import subprocess
-import sys
 import warnings
 from collections.abc import Callable
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any
 
 import numpy
@@ -117,31 +115,19 @@ class TestAgainstTorch:
             ours, run_torch(lambda p: torch.optim.AdamW(p, 0.1, weight_decay=decay, eps=1e-3))
         )
 
-    def test_clip_value(self, sparse: bool, decay: float) -> None:
-        ours = run(SGD(0.1, weight_decay=decay, clip_value=0.2), size=9.0, sparse=sparse)
-        theirs = run_torch(
-            lambda p: torch.optim.SGD(p, 0.1, momentum=0.9, weight_decay=decay),
-            size=9.0,
-            clip=lambda p: nn.utils.clip_grad_value_(p, 0.2),
-        )
-        assert_same(ours, theirs)
+    @pytest.mark.parametrize(("value", "norm"), [(0.2, 0.0), (0.0, 0.7), (0.2, 0.7)])
+    def test_clipping(self, sparse: bool, decay: float, value: float, norm: float) -> None:
+        """The norm is that of clipped values."""
 
-    def test_clip_norm(self, sparse: bool, decay: float) -> None:
-        optimizer = SGD(0.1, weight_decay=decay, clip_norm=0.7, clip_value=0.0)
-        ours = run(optimizer, size=9.0, sparse=sparse)
-        theirs = run_torch(
-            lambda p: torch.optim.SGD(p, 0.1, momentum=0.9, weight_decay=decay),
-            size=9.0,
-            clip=lambda p: nn.utils.clip_grad_norm_(p, 0.7),
-        )
-        assert_same(ours, theirs)
+        def clip(parameters: Any) -> None:
+            if value:
+                nn.utils.clip_grad_value_(parameters, value)
+            if norm:
+                nn.utils.clip_grad_norm_(parameters, norm)
 
-    def test_clip_norm_is_of_clipped_values(self, sparse: bool, decay: float) -> None:
-        optimizer = SGD(0.1, weight_decay=decay, clip_value=0.2, clip_norm=0.7)
+        optimizer = SGD(0.1, weight_decay=decay, clip_value=value, clip_norm=norm)
         theirs = run_torch(
-            lambda p: torch.optim.SGD(p, 0.1, momentum=0.9, weight_decay=decay),
-            size=9.0,
-            clip=lambda p: (nn.utils.clip_grad_value_(p, 0.2), nn.utils.clip_grad_norm_(p, 0.7)),
+            lambda p: torch.optim.SGD(p, 0.1, momentum=0.9, weight_decay=decay), size=9.0, clip=clip
         )
         assert_same(run(optimizer, size=9.0, sparse=sparse), theirs)
 
@@ -195,7 +181,7 @@ def optimizer_of(name: str, **settings: Any) -> Optimizer:
 
 
 @pytest.mark.parametrize("name", ["SGD", "AdamW"])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(batches=STEPS)
 def test_a_row_is_a_parameter_of_its_own(name: str, batches: list[list[int]]) -> None:
     """The reference gives every row to torch's optimizer as a tensor of its own."""
@@ -214,7 +200,7 @@ def test_a_row_is_a_parameter_of_its_own(name: str, batches: list[list[int]]) ->
 
 
 @pytest.mark.parametrize("name", ["SGD", "AdamW"])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(batches=STEPS, decay=st.sampled_from([0.5, 0.9, 0.9999]))
 def test_averages_are_exact(name: str, batches: list[list[int]], decay: float) -> None:
     """Touched rows or not, the average is a plain one over all weights after each step."""
@@ -276,17 +262,6 @@ def test_stock_averages_are_those_of_thinc() -> None:
         for name, parameter in shim.module.named_parameters():
             expected = torch.from_numpy(theirs.averages[(1, name)]).double()
             assert torch.allclose(parameter, expected, atol=1e-4)
-
-
-@pytest.mark.parametrize("name", ["SGD", "AdamW"])
-def test_rows_without_gradient_stay_bit_by_bit(name: str) -> None:
-    shim = TorchShim(build, {})
-    table = shim.module.table.weight
-    before = table.detach().clone()
-    backward(shim.module, 1, [1, 4, 4])
-    shim.finish_update(optimizer_of(name))
-    changed = (table != before).any(dim=1).nonzero().flatten().tolist()
-    assert changed == [1, 4]
 
 
 def test_a_table_may_get_a_dense_gradient_now_and_then() -> None:
@@ -390,12 +365,6 @@ class TestMultipliers:
         with pytest.raises(ValueError, match=r"F205.*\['decodr'\].*'crf', 'embeddings', 'encoder'"):
             shim.finish_update(optimizer)
 
-    def test_a_group_of_another_network_is_known(self) -> None:
-        optimizer = SGD(multipliers={"crf": 2.0})
-        first, second = TorchShim(lambda config: nn.Linear(2, 2), {}), TorchShim(build, {})
-        for shim in (first, second, first, second):
-            shim.finish_update(optimizer)
-
 
 START = 1.0
 
@@ -440,10 +409,6 @@ class TestUpstream:
             average = decay * average + (1 - decay) * weight
         (found,) = optimizer.averages.values()
         assert float(found[0, 0]) == pytest.approx(average)
-
-    def test_a_gradient_that_is_not_finite_is_left_out(self) -> None:
-        with pytest.warns(UserWarning, match=r"W200.*'W'"):
-            assert thinc_weights(SGD(0.1), (float("nan"),)) == START
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
@@ -532,16 +497,6 @@ def test_only_thincs_optimizers_can_update() -> None:
 
 
 class TestWarmup:
-    @pytest.mark.parametrize("shape", ["linear", "cosine"])
-    @given(steps=st.integers(0, 20), more=st.integers(1, 20))
-    def test_rises_then_falls_to_zero(self, steps: int, more: int, shape: Any) -> None:
-        rates = list(islice(warmup(2.0, steps, steps + more, shape), steps + more + 3))
-        assert all(rate <= later for rate, later in pairwise(rates[:steps]))
-        assert all(rate >= later for rate, later in pairwise(rates[steps:]))
-        assert max(rates) == 2.0
-        assert rates[0] > 0.0
-        assert rates[-3:] == pytest.approx([0.0] * 3)
-
     def test_values(self) -> None:
         assert list(islice(warmup(1.0, 4), 6)) == [0.25, 0.5, 0.75, 1.0, 1.0, 1.0]
         assert list(islice(warmup(1.0, 1, 5, "linear"), 7)) == [1, 1, 0.75, 0.5, 0.25, 0, 0]
@@ -566,13 +521,6 @@ class TestWarmupThatNobodySteps:
             if stepped:
                 optimizer.step_schedules()
         return rates
-
-    def test_is_left(self) -> None:
-        assert self.rates([TorchShim(build, {})], 4, stepped=False) == [0.1, 1.0, 1.0, 1.0]
-
-    def test_is_kept_where_it_is_stepped(self) -> None:
-        rates = self.rates([TorchShim(build, {})], 4, stepped=True)
-        assert rates == pytest.approx([0.1, 0.2, 0.3, 0.4])
 
     def test_several_networks_are_one_step(self) -> None:
         shims = [TorchShim(build, {}), TorchShim(build, {})]
@@ -611,38 +559,13 @@ class TestConfig:
         assert optimizer.learn_rate == pytest.approx(0.0002)
         assert rule_of(optimizer).multipliers == {"embeddings": 0.5}
 
-    def test_is_filled(self) -> None:
-        config = {"optimizer": {"@optimizers": "spacy-flat.AdamW.v1"}}
-        filled = registry.fill(config)["optimizer"]
-        assert filled["learn_rate"] == 0.001
-        assert filled["beta2"] == 0.999
-        assert isinstance(registry.resolve(config)["optimizer"], AdamW)
 
-    @pytest.mark.parametrize(
-        "setting", ['momentum = "fast"', "nesterov = true", 'learn_rate = "slow"']
-    )
-    def test_is_validated(self, setting: str) -> None:
-        text = f'[optimizer]\n@optimizers = "spacy-flat.SGD.v1"\n{setting}\n'
-        with pytest.raises(ValueError, match=setting.split()[0]):
-            registry.resolve(Config().from_str(text))
-
-    def test_reading_a_config_imports_no_torch(self) -> None:
-        # thinc imports torch by itself where it is installed: what counts is who asks for it.
-        code = (
-            "import sys; sys.modules['torch'] = None\n"
-            "from spacy_flat.nn.optimizers import SGD, AdamW\n"
-            "SGD(); AdamW()\n"
-        )
-        subprocess.run([sys.executable, "-c", code], check=True)
-
-
-@pytest.mark.parametrize("name", ["SGD", "AdamW"])
-def test_trains_spacys_own_components(name: str) -> None:
+def test_trains_spacys_own_components() -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("tagger")
     data = [("I like eggs", ["N", "V", "N"]), ("eggs like me", ["N", "V", "N"])]
     examples = [Example.from_dict(nlp.make_doc(text), {"tags": tags}) for text, tags in data]
-    optimizer = SGD(0.1, use_averages=True) if name == "SGD" else AdamW(0.01, use_averages=True)
+    optimizer = AdamW(0.01, use_averages=True)
     nlp.initialize(lambda: examples, sgd=optimizer)
     losses = []
     with warnings.catch_warnings():

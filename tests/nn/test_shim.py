@@ -114,14 +114,6 @@ def test_weights_of_another_precision_are_converted() -> None:
     assert torch.equal(module.weight, half.weight.float())
 
 
-def test_an_empty_shim_round_trips() -> None:
-    model = model_of()
-    loaded = model_of(CONFIG).from_bytes(model.to_bytes())
-    assert not loaded.shims[0].is_initialised
-    assert loaded.shims[0].config == {}
-    assert not copy.deepcopy(model.shims[0]).is_initialised
-
-
 def test_an_empty_shim_says_so_when_used() -> None:
     shim = TorchShim(build)
     with pytest.raises(ValueError, match=r"F202.*nlp.initialize"):
@@ -184,13 +176,6 @@ def test_copies_are_equal_and_independent(duplicate: Any) -> None:
     assert not same_weights(shim, other)
 
 
-def test_models_copy() -> None:
-    model = model_of(CONFIG)
-    other = model.copy()
-    assert same_weights(model.shims[0], other.shims[0])
-    assert other.shims[0].id != model.shims[0].id
-
-
 def test_modes() -> None:
     shim = TorchShim(build, CONFIG)
     with shim.predicting() as module:
@@ -232,23 +217,6 @@ def test_gradients_add_up_until_the_update() -> None:
     once.finish_update(SGD(0.01))
     twice.finish_update(SGD(0.01))
     assert torch.allclose(scores(once), scores(twice), atol=1e-6)
-
-
-def test_averages_are_swapped_in_and_out() -> None:
-    optimizer = SGD(0.05, use_averages=True)
-    model = model_of(CONFIG)
-    shim = model.shims[0]
-    train(shim, optimizer, 5)
-    before = scores(shim)
-    with model.use_params(optimizer.averages):
-        averaged = scores(shim)
-        saved = shim.to_bytes()
-    assert not torch.allclose(averaged, before)
-    assert torch.equal(scores(shim), before)
-    assert torch.equal(scores(TorchShim(build).from_bytes(saved)), averaged)
-    with pytest.raises(KeyError), model.use_params(optimizer.averages):
-        raise KeyError
-    assert torch.equal(scores(shim), before)
 
 
 def test_state_of_an_earlier_network_is_not_applied_to_a_later_one() -> None:

@@ -99,16 +99,6 @@ def test_what_is_shown_is_what_a_user_adds(only_known_words: bool) -> None:
     assert words(small, small.words_in(TEXTS), TEXTS) == training
 
 
-def test_prediction_shows_nothing() -> None:
-    found = encoder(1.0)
-
-    assert {word for word, _, _ in words(found, found.words_in(TEXTS), TEXTS)} == {
-        "药店",
-        "重庆",
-        "开业",
-    }
-
-
 @pytest.mark.parametrize("is_train", [True, False])
 def test_batches_show_names_in_training_only(is_train: bool) -> None:
     found = encoder(1.0)
@@ -136,9 +126,9 @@ def test_by_default_training_shows_three_names_in_ten_and_prediction_none() -> N
         ]
 
     np.random.seed(0)
-    training, predicting = zip(*(words() for _ in range(200)), strict=True)
+    training, predicting = zip(*(words() for _ in range(80)), strict=True)
     assert set(predicting) == {0}
-    assert sum(training) / (2 * 200) == pytest.approx(0.3, abs=0.07)  # of two names
+    assert sum(training) / (2 * 80) == pytest.approx(0.3, abs=0.11)  # of two names
 
 
 def test_a_rate_of_zero_leaves_the_lexicon_alone() -> None:
@@ -190,12 +180,6 @@ def test_joining_agrees_with_a_dictionary_of_spans(texts: list[str], names: set[
 
     assert places == sorted(expected)
     assert [known.type_names[type] for type in nodes.types] == [expected[span] for span in places]
-
-
-@pytest.mark.parametrize("rate", [-0.1, 1.5])
-def test_impossible_rates(rate: float) -> None:
-    with pytest.raises(ValueError, match=r"F305.*gazetteer_rate"):
-        LatticeOptions(gazetteer_rate=rate)
 
 
 def test_only_names_that_the_lexicon_could_hold() -> None:

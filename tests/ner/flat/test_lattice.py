@@ -169,10 +169,6 @@ def test_batches_hold_segments_of_like_length() -> None:
     assert lengths == [[2, 2, 3], [8, 9], [9]]
 
 
-def test_no_text_no_batch() -> None:
-    assert batches_of(ENCODER, []) == []
-
-
 def test_segments_are_parts_of_texts() -> None:
     (batch,) = ENCODER.batches(
         [Units.characters("人和药店在重庆")], [Segment(0, 2, 5), Segment(0, 5, 7)]
@@ -240,13 +236,6 @@ def test_bytes(texts: list[str]) -> None:
     loaded = LatticeFeaturiser.empty(ENCODER.options).from_bytes(ENCODER.to_bytes())
     assert dict(rows_of(batches_of(loaded, texts))) == dict(rows_of(batches_of(ENCODER, texts)))
     assert loaded.to_bytes() == ENCODER.to_bytes()
-
-
-def test_bytes_of_an_empty_encoder() -> None:
-    empty = LatticeFeaturiser.empty(LatticeOptions())
-    row = only_row(empty.from_bytes(empty.to_bytes()), "重庆")
-    assert row["chars"] == row["bigrams"] == [0, 0]
-    assert row["words"] == []
 
 
 @pytest.mark.parametrize(

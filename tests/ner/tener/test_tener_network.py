@@ -269,12 +269,8 @@ def test_the_attention_knows_directions() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"layers": 0}, "F305.* tener_ner, model.network: layers = 0 .*1 or more"),
-        ({"char_heads": 0}, "F305.*char_heads"),
-        ({"embed_dropout": 1.0}, "F305.*embed_dropout = 1.0"),
         ({"char_width": 31}, "F305.*char_width = 31 .*a multiple of 3"),
         ({"char_width": 31, "char_encoder": "lstm"}, "F305.*a multiple of 2"),
-        ({"char_width": 10}, "F305.*char_width = 10 .*a multiple of 3"),
         ({"num_heads": 3, "head_dim": 5, "encoder": "bilstm"}, "F305.*head_dim = 5 .*even"),
     ],
 )
