@@ -19,21 +19,21 @@ from typing import Any
 import spacy
 from report import environment, format_table, write_json
 
-from spacy_flat.compress.compactor import Amount, Compactor, size_of_folder
+from spacy_flat.compress.compactor import Compactor, CompressConfig, size_of_folder
 from spacy_flat.corpora.docs import read_examples, read_texts
 
 # Name of a setting, how much it keeps, and the megabytes into which it is to fit.
-SETTINGS: list[tuple[str, Amount, float | None]] = [
-    ("merged", Amount(32), None),
-    ("16 bits", Amount(16), None),
-    ("8 bits", Amount(8), None),
-    ("5 bits", Amount(5), None),
-    ("4 bits", Amount(4), None),
-    ("8 bits, 14.9 MB", Amount(8), 14.9),
-    ("5 bits, 14.9 MB", Amount(5), 14.9),
-    ("5 bits, 14.9 MB, known words", Amount(5, known_words=True), 14.9),
-    ("4 bits, 14.9 MB", Amount(4), 14.9),
-    ("4 bits, 10 MB, known words", Amount(4, known_words=True), 10.0),
+SETTINGS: list[tuple[str, CompressConfig, float | None]] = [
+    ("merged", CompressConfig(32), None),
+    ("16 bits", CompressConfig(16), None),
+    ("8 bits", CompressConfig(8), None),
+    ("5 bits", CompressConfig(5), None),
+    ("4 bits", CompressConfig(4), None),
+    ("8 bits, 14.9 MB", CompressConfig(8), 14.9),
+    ("5 bits, 14.9 MB", CompressConfig(5), 14.9),
+    ("5 bits, 14.9 MB, known words", CompressConfig(5, known_words=True), 14.9),
+    ("4 bits, 14.9 MB", CompressConfig(4), 14.9),
+    ("4 bits, 10 MB, known words", CompressConfig(4, known_words=True), 10.0),
 ]
 LOAD = """
 import sys, time

@@ -1,4 +1,4 @@
-"""What spaCy sees of every component here: a pipe around a network, and its settings."""
+"""The base of all components: a pipe around a network, and its settings."""
 
 import math
 import re
@@ -27,7 +27,7 @@ _DEVICE = re.compile(r"auto|cpu|cuda(:[0-9]+)?|mps")
 
 
 class Check(NamedTuple):
-    """What a setting must be, in words, and as a test."""
+    """Whether a value suits a setting, and the allowed values in words."""
 
     wanted: str
     accepts: Callable[[object], bool]
@@ -49,8 +49,7 @@ SWITCH = Check("true or false", is_bool)
 def mean_loss(
     found: Sequence[tuple[float, "Tensor"]], n_predicted: int
 ) -> tuple[float, list["Tensor"]]:
-    """What `get_loss` gives, of the sums over some batches, and of their gradients for the scores:
-    a mean over all that was predicted."""
+    """The mean loss over all that was predicted, and its gradients, from the sums of batches."""
     return (
         sum(loss for loss, _ in found) / max(1, n_predicted),
         [gradient / n_predicted for _, gradient in found],
@@ -139,7 +138,7 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         return self.shim.is_initialised
 
     def require_initialised(self) -> None:
-        """Raises ValueError (F303) where there is no network yet."""
+        """Raises ValueError (F303) if there is no network yet."""
         if not self.is_initialised:
             raise ValueError(Errors.F303.format(name=self.name))
 
@@ -219,13 +218,13 @@ class LabelledPipe(NetworkPipe):
 
     @property
     def label_data(self) -> tuple[str, ...]:
-        """What `spacy init labels` writes and `initialize` reads."""
+        """For `spacy init labels`, read by `initialize`."""
         return self.labels
 
     def add_label(self, label: str) -> int:
         """Add a label, also to a trained network. Returns 0 if it is there already.
 
-        Raises ValueError (F302) for what is no label.
+        Raises ValueError (F302) for an invalid label.
         """
         if self._checked(label) in self.labels:
             return 0
@@ -235,7 +234,7 @@ class LabelledPipe(NetworkPipe):
     def add_labels(self, labels: Sequence[str]) -> None:
         """Add new labels, all at once, since the network is rebuilt for them.
 
-        Raises ValueError (F302) for what is no label.
+        Raises ValueError (F302) for an invalid label.
         """
         if labels:
             self.cfg["labels"] = [*self.labels, *map(self._checked, labels)]
@@ -243,8 +242,7 @@ class LabelledPipe(NetworkPipe):
                 extend_labels(self.model, self.cfg["labels"])
 
     def merged_labels(self, found: Iterable[str], given: Sequence[str] | None) -> list[str]:
-        """The labels to initialise with: those given, or else those found, and those that were
-        added before.
+        """The labels to initialise with: those given, or else found, and those added before.
 
         Raises TypeError (F026) for labels that are one string, ValueError (F302) for what is no
         label.

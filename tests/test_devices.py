@@ -30,7 +30,7 @@ from spacy_flat.nn.crf import has_float64
 from spacy_flat.nn.devices import find_device
 from spacy_flat.nn.model import shim_of
 from spacy_flat.nn.optimizers import AdamW
-from spacy_flat.nn.steps import RowAverage, State
+from spacy_flat.nn.steps import OptimizerState, RowAverage
 from spacy_flat.pipe import NetworkPipe
 from spacy_flat.similarity.pairs import join_pair
 from spacy_flat.similarity.reading import SpanPairs
@@ -287,7 +287,7 @@ def test_steps_need_no_float64() -> None:
     optimizer = AdamW(0.01, use_averages=True)
     for _ in range(3):
         nlp.update(examples_of(nlp, "tener_ner"), sgd=optimizer)
-    states = [state for state in optimizer.mom1.values() if isinstance(state, State)]
+    states = [state for state in optimizer.mom1.values() if isinstance(state, OptimizerState)]
     averages = [a for a in optimizer.averages.values() if isinstance(a, RowAverage)]
     counts = [state.steps for state in states if isinstance(state.steps, Tensor)]
     assert counts

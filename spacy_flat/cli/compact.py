@@ -19,7 +19,7 @@ from ._tasks import TASKS, decimals
 if TYPE_CHECKING:
     from spacy.language import Language
 
-    from ..compress.compactor import Amount, Compactor
+    from ..compress.compactor import CompressConfig, Compactor
 
 PREFIXES = "KMG"  # of bytes
 
@@ -78,7 +78,7 @@ def compact(
     tables stay as they are. Components other than flat_ner and tener_ner are kept untouched, but
     for encoders of this package's to which they listen: these are rounded.
     """
-    from ..compress.compactor import Amount, Compactor, size_of_folder, size_on_disk
+    from ..compress.compactor import CompressConfig, Compactor, size_of_folder, size_on_disk
     from ..util.loading import load_on_device
 
     limit = bytes_of(max_size) if max_size else None
@@ -91,7 +91,7 @@ def compact(
     for path in texts:
         count(path, compactor)
     before = state_of(compactor, size_of_folder(nlp.path), dev)
-    wanted = Amount(int(bits.value), min_count, known_words)  # type: ignore[arg-type]
+    wanted = CompressConfig(int(bits.value), min_count, known_words)  # type: ignore[arg-type]
     amount = compactor.apply(wanted, limit)
     after = state_of(compactor, size_on_disk(nlp), dev)
     forget_paths(nlp)
@@ -164,7 +164,7 @@ def forget_paths(nlp: Language) -> None:
     paths.update(dict.fromkeys(unused))
 
 
-def show(before: dict[str, str], after: dict[str, str], amount: Amount) -> None:
+def show(before: dict[str, str], after: dict[str, str], amount: CompressConfig) -> None:
     rows = [(name, value, after[name]) for name, value in before.items()]
     header = ("", "before", "after")
     msg.table(rows, header=header, divider=True, aligns=("l", "r", "r"))

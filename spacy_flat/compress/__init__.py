@@ -1,5 +1,7 @@
 """Small pipelines from trained ones."""
 
-from .compactor import Amount, Compactor
+from .compactor import Compactor, CompressConfig
 
-__all__ = ["Amount", "Compactor"]
+Amount = CompressConfig  # its name in 0.1
+
+__all__ = ["Amount", "Compactor", "CompressConfig"]

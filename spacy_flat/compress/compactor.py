@@ -1,8 +1,8 @@
-"""Making a trained pipeline small: one table for what was pretrained and trained of a vector, only
-the rows that matter, fewer bits a number.
+"""Compressing a trained pipeline: pretrained and trained vectors merged into one table, fewer rows,
+fewer bits a number.
 
-What comes out is an ordinary pipeline. Trained further, the rows of its tables stay as they are,
-but for that of unknown keys; everything else learns.
+The result is an ordinary pipeline. Further training changes all but the rows of its tables, apart
+from that of unknown keys.
 """
 
 import math
@@ -35,7 +35,7 @@ TEXTS_AT_ONCE = 2000  # that are counted
 
 
 @dataclass(frozen=True)
-class Amount(Options):
+class CompressConfig(Options):
     """How much is kept.
 
     Raises ValueError (F341) for a value of another kind, and for one out of its bounds.
@@ -44,33 +44,28 @@ class Amount(Options):
     bits: Bits = option(
         8,
         "bits of a number in a table. Up to 8, each row has a scale. Fewer than 8 save bytes on "
-        "disk alone, in memory a number has 8. With fewer than 32, numbers of an encoder beneath "
+        "disk only, in memory a number has 8. With fewer than 32, numbers of an encoder "
         "have 16 on disk",
     )
     min_count: int = option(
         0, "occurrences in the texts that were counted from which a row is kept", least=0
     )
     known_words: bool = option(
-        False, "keep those words of a lexicon alone that have a row, or a label for a type"
+        False, "keep only words of a lexicon that have a row, or a label as type"
     )
 
 
 class Compactor:
-    """Makes a trained pipeline small: its `flat_ner` and `tener_ner`, and the encoders beneath
-    them.
+    """Compresses a trained pipeline in place: its `flat_ner` and `tener_ner`, and their encoders,
+    `spacy-flat.Encoder.v2` or a BERT of characters, their own or shared. The rest stays as it is.
 
-    Such an encoder is a component's own or that of a pipe to which it listens, and one of this
-    package's: a `spacy-flat.Encoder.v2` or a BERT of characters. Everything else is kept untouched.
-    The pipeline itself is changed, by `apply`.
-
-    Raises ValueError (F370) where no component can be made compact, (F303) for one that is not
-    trained.
+    Raises ValueError if no component can be compressed (F370), and for an untrained one (F303).
     """
 
     def __init__(self, nlp: Language) -> None:
         self.nlp = nlp
         self.components = compactors_of(nlp)
-        self.beneath = encoders_beneath(nlp, self.components)
+        self.encoders = encoders_of(nlp, self.components)
 
     def count(self, texts: Iterable[str]) -> int:
         """Count how often each row of the tables is read in texts. Returns how many times any was.
@@ -84,27 +79,28 @@ class Compactor:
                     component.count(some, self.nlp)
         return self._n_counted() - before
 
-    def apply(self, amount: Amount, limit: float | None = None) -> Amount:
-        """Make the pipeline small. Each call begins with the pipeline as it was at the first one:
-        what it has learnt since is lost, and so are words added to its lexicon. The lexicons of its
-        components are other objects after each call.
+    def apply(self, config: CompressConfig, limit: float | None = None) -> CompressConfig:
+        """Compress the pipeline. Each call starts from the pipeline of the first one: what
+        it has learnt since is lost, and so are words added to its lexicon. The lexicons of its
+        components are new objects.
 
-        limit: bytes on disk. `min_count` becomes the smallest that fits, from that of `amount` on.
+        limit: bytes on disk; the smallest `min_count` that fits is chosen, at least that of
+            `config`.
 
-        Returns the amount. Raises ValueError (F371) where rows are to be dropped but nothing was
-        counted, (F341) for a limit that is no number above 0, (F372) where nothing fits; the
-        pipeline is then as it was at first.
+        Returns the config used. Raises ValueError for rows to drop if nothing was counted (F371),
+        for a limit that is not above 0 (F341), and if nothing fits (F372), which restores the
+        pipeline.
         """
         if limit is not None:
             require("limit", limit, lambda: 0 < limit < math.inf, "bytes, more than 0")
-        if (amount.min_count or limit is not None) and not self._n_counted():
+        if (config.min_count or limit is not None) and not self._n_counted():
             raise ValueError(Errors.F371)
-        for encoder in self.beneath:
-            encoder.apply(amount)
+        for encoder in self.encoders:
+            encoder.apply(config)
         if limit is not None:
-            amount = self._fitting(amount, limit)
-        self._apply_to_components(amount)
-        return amount
+            config = self._fitting(config, limit)
+        self._apply_to_components(config)
+        return config
 
     def rows(self) -> dict[str, int]:
         """How many rows each table has at present, by "COMPONENT: TABLE"."""
@@ -118,30 +114,30 @@ class Compactor:
         counts = (each for one in self.components.values() for each in one.counts.values())
         return sum(int(each[1:].sum()) for each in counts)
 
-    def _apply_to_components(self, amount: Amount) -> None:
+    def _apply_to_components(self, config: CompressConfig) -> None:
         for component in self.components.values():
-            component.apply(amount)
+            component.apply(config)
 
-    def _fitting(self, amount: Amount, limit: float) -> Amount:
+    def _fitting(self, config: CompressConfig, limit: float) -> CompressConfig:
         def size(min_count: int) -> int:
-            self._apply_to_components(replace(amount, min_count=min_count))
+            self._apply_to_components(replace(config, min_count=min_count))
             return size_on_disk(self.nlp)
 
         possible = thresholds(self.components.values())
-        steps = sorted({max(step, amount.min_count) for step in possible})
+        steps = sorted({max(step, config.min_count) for step in possible})
         place = bisect_left(steps, True, key=lambda step: size(step) <= limit)
         if place == len(steps):
             smallest = size(steps[-1])
             for component in self.components.values():
                 component.undo()
-            for encoder in self.beneath:
+            for encoder in self.encoders:
                 encoder.undo()
             raise ValueError(Errors.F372.format(size=smallest / 1e6, limit=limit / 1e6))
-        return replace(amount, min_count=steps[place])
+        return replace(config, min_count=steps[place])
 
 
 class ComponentCompactor:
-    """The model of a trained component, of which `apply` makes smaller ones in its place.
+    """Replaces the featuriser and network of a trained component's model by smaller ones.
 
     model: its featuriser is a `SegmentFeaturiser`.
     """
@@ -179,46 +175,43 @@ class ComponentCompactor:
             for name, counts in self.counts.items():
                 counts += np.bincount(getattr(batch, name).ravel(), minlength=len(counts))
 
-    def apply(self, amount: Amount) -> None:
-        """Give the model a smaller featuriser and network, made of the first ones."""
+    def apply(self, config: CompressConfig) -> None:
+        """Put a smaller featuriser and network, made from the first ones, into the model."""
         from ..nn.compact import compact_network
 
         indexes, rows = {}, {}
         for name in self.tables:
             index = self.index(name)
-            chosen = self.counts[name][index.keys] >= amount.min_count
+            chosen = self.counts[name][index.keys] >= config.min_count
             indexes[name], rows[name] = index.select(chosen), index.keys[chosen]
-        self.model.attrs["featuriser"] = self.featuriser.compact(indexes, amount.known_words)
+        self.model.attrs["featuriser"] = self.featuriser.compact(indexes, config.known_words)
         self.model.attrs["packed"] = True
-        self.model.shims[0] = compact_network(self.shim, rows, amount.bits)
+        self.model.shims[0] = compact_network(self.shim, rows, config.bits)
 
     def undo(self) -> None:
-        """Give the model what it had at first, in a copy."""
+        """Restore copies of the first featuriser and network."""
         self.model.attrs["featuriser"] = deepcopy(self.featuriser)
         self.model.attrs["packed"] = self.packed
         self.model.shims[0] = deepcopy(self.shim)
 
 
-class EncoderBeneath:
-    """A layer with the network of an encoder, which `apply` rounds.
-
-    node: of a component's model, or of that of a pipe to which components listen.
-    """
+class EncoderCompactor:
+    """Rounds the encoder in a layer of a component's model, or of a pipe that it listens to."""
 
     def __init__(self, node: Model[Any, Any]) -> None:
         self.node = node
         self.shim = shim_of(node)
         self.packed: bool = node.attrs.get("packed", False)
 
-    def apply(self, amount: Amount) -> None:
-        """Give the layer a copy of the first network, of 16 bits a number unless all are kept."""
+    def apply(self, config: CompressConfig) -> None:
+        """Put a copy of the first network into the layer, rounded to 16 bits below 32."""
         from ..nn.compact import rounded
 
-        self.node.shims[0] = deepcopy(self.shim) if amount.bits == 32 else rounded(self.shim)
+        self.node.shims[0] = deepcopy(self.shim) if config.bits == 32 else rounded(self.shim)
         self.node.attrs["packed"] = True  # which counts where it is the whole model of a pipe
 
     def undo(self) -> None:
-        """Give the layer what it had at first, in a copy."""
+        """Restore a copy of the first network."""
         self.node.shims[0], self.node.attrs["packed"] = deepcopy(self.shim), self.packed
 
 
@@ -241,8 +234,8 @@ def compactors_of(nlp: Language) -> dict[str, ComponentCompactor]:
     return found
 
 
-def encoders_beneath(nlp: Language, components: Collection[str]) -> list[EncoderBeneath]:
-    """The encoders of this package's beneath some components, their own and shared ones."""
+def encoders_of(nlp: Language, components: Collection[str]) -> list[EncoderCompactor]:
+    """The encoders of this package that components use, their own and shared ones."""
     from ..nn.shim import TorchShim
 
     own = [tok2vec_of(nlp.get_pipe(name).model) for name in components]  # type: ignore[attr-defined]
@@ -253,7 +246,7 @@ def encoders_beneath(nlp: Language, components: Collection[str]) -> list[Encoder
     ]
     nodes = [node for model in (*own, *shared) if model is not None for node in model.walk()]
     return [
-        EncoderBeneath(node)
+        EncoderCompactor(node)
         for node in nodes
         if any(isinstance(shim, TorchShim) for shim in node.shims)
     ]

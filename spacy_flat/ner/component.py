@@ -1,4 +1,4 @@
-"""What spaCy sees of an entity recogniser: what `flat_ner` and `tener_ner` share."""
+"""The component that `flat_ner` and `tener_ner` share."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
@@ -30,9 +30,9 @@ def score_entities(
     examples: Iterable[Example], unannotated_labels: Sequence[str] = (), **kwargs: Any
 ) -> dict[str, Any]:
     """spaCy's scores of entities as tokens, and `chars_p`, `chars_r`, `chars_f` of their exact
-    characters, which differ where an entity crosses token boundaries. None where there is nothing
-    to score. Entities of which it is unknown whether they are right are left out; those of
-    `unannotated_labels` only by `chars_*`."""
+    characters, which differ if an entity crosses token boundaries. None if there is nothing to
+    score. Entities that the annotation can't judge are left out; those of `unannotated_labels` only
+    by `chars_*`."""
     examples = list(examples)
     counts = PRFScore()
     for example in examples:
@@ -44,8 +44,7 @@ def score_entities(
 
 
 def _without_unknown(example: Example) -> Example:
-    """The example with missing annotation where the reference names stretches as unknown, so that
-    spaCy's scores leave them out."""
+    """The example with missing annotation in unknown stretches, which spaCy's scores leave out."""
     stretches = [span for span in example.reference.spans.get(UNKNOWN, ()) if not span.label]
     if not stretches:
         return example
@@ -72,19 +71,18 @@ def _is_labels(value: object) -> bool:
 class CRFEntityRecognizer(LabelledPipe):
     """Finds entities by tagging the units of a text, characters or tokens, with a CRF.
 
-    model: what reads the texts, a registered architecture.
-    device: what the network computes on: "auto" (the CPU, or the GPU that `spacy.prefer_gpu` or
-        `--gpu-id` asked for), "cpu", "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
-    on_misaligned: how an entity that crosses token boundaries is written to `doc.ents`: "expand" it
-        to all tokens that it touches, "contract" it to those that it covers, or "drop" it.
-        `doc._.char_ents` has the exact characters of the entities that are written.
-    unannotated_labels: labels that the training corpus does not annotate: where it has no entity,
-        one of these may be.
+    model: a registered architecture.
+    device: "auto" (the CPU, or the GPU that `spacy.prefer_gpu` or `--gpu-id` asked for), "cpu",
+        "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
+    on_misaligned: "expand" an entity that crosses token boundaries to all tokens that it touches,
+        "contract" it to those that it covers, or "drop" it. `doc._.char_ents` has the exact
+        characters of the entities in `doc.ents`.
+    unannotated_labels: labels that the training corpus does not annotate.
     overwrite: replace entities that the Doc already has; otherwise they stay, and new entities that
-        share a token with them are left out.
-    constrained_decoding: find the most probable tags under which no entity contains a line break,
-        TAB, "|" or a tag of markup, such as `</p>`, or lacks letters and digits.
-    scorer: what gives the scores of an evaluation.
+        share a token with them are dropped.
+    constrained_decoding: exclude entities that contain a line break, TAB, "|" or a markup tag such
+        as `</p>`, or lack letters and digits.
+    scorer: the scoring function of an evaluation.
     """
 
     def __init__(
@@ -141,7 +139,7 @@ class CRFEntityRecognizer(LabelledPipe):
         return find_entities(emissions, network, self.tags, self.constrained_decoding)
 
     def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Sequence[EntitySpan]]) -> None:
-        """Write what `predict` found to `doc.ents`, and its characters for `doc._.char_ents`."""
+        """Set `doc.ents` to what `predict` found, and the characters for `doc._.char_ents`."""
         for doc, spans in zip(docs, scores, strict=True):
             if len(doc):
                 set_entities(doc, spans, self.on_misaligned, self.overwrite)
@@ -154,10 +152,9 @@ class CRFEntityRecognizer(LabelledPipe):
         sgd: Optimizer | None = None,
         losses: dict[str, float] | None = None,
     ) -> dict[str, float]:
-        """Learn from examples. The network has dropouts of its own: `drop` is for a tok2vec.
+        """Learn from examples. `drop` is for a tok2vec: the network's dropouts are options.
 
-        Examples that say nothing about entities teach nothing. Labels that are new are added, as
-        spaCy's `ner` does.
+        Examples without annotation are skipped. New labels are added, as in spaCy's `ner`.
         """
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
@@ -198,8 +195,8 @@ class CRFEntityRecognizer(LabelledPipe):
     def get_loss(
         self, examples: Iterable[Example], scores: Emissions
     ) -> tuple[float, list["Tensor"]]:
-        """Negative log-likelihood of the gold tags, the mean over the segments of which something
-        is known, and its gradient for the scores of each batch. Nothing else changes.
+        """The mean negative log-likelihood of the gold tags of annotated segments, and its gradient
+        for the scores of each batch. Nothing else changes.
 
         Raises ValueError (F233) for a label that the component does not have.
         """

@@ -1,4 +1,4 @@
-"""Which spans of a text are never entities, whatever their score."""
+"""Spans that are never entities, at any score."""
 
 import re
 from collections.abc import Sequence
@@ -21,10 +21,10 @@ BARRED = re.compile(
 
 
 class Allowed(NamedTuple):
-    """Of which units entities consist: [N] for those of a text, [B, C] for a batch.
+    """Constraints on units: [N] of a text, [B, C] of a batch.
 
-    barred: in no entity, as `BARRED` matches a part of it.
-    letters: has a letter or a digit, and each entity has such a unit.
+    barred: `BARRED` matches a part of it, so it can't be in an entity.
+    letters: it has a letter or a digit. Each entity needs such a unit.
     """
 
     barred: BoolArray
@@ -40,7 +40,7 @@ class Constraints:
         self._known: dict[int, Allowed] = {}  # by the number of the text
 
     def violated_by(self, number: int, spans: Sequence[EntitySpan]) -> bool:
-        """Whether one of some spans of a text's units is no entity."""
+        """Whether a span of a text's units violates the constraints."""
         for start, end, _ in spans:
             if not self._is_plain(number, start, end):
                 barred, letters = self._of_text(number)
@@ -58,7 +58,7 @@ class Constraints:
         return padded
 
     def _is_plain(self, number: int, start: int, end: int) -> bool:
-        """Whether nothing but letters and spaces is there: most entities need no more reading."""
+        """Whether a span has only letters and spaces, as most entities."""
         text = self._texts[number]
         piece = text.text[text.starts[start] : text.ends[end - 1]]
         return piece.replace(" ", "").isalnum() and not self._may_have_tags[number]

@@ -19,7 +19,7 @@ from ..text.tok2vec import Tok2VecFeatures
 from ..text.units import EntitySpan, Ints, Units
 from .constraints import Constraints
 from .spans import Annotation
-from .tags import TagSet, Target
+from .tags import TagSet, TagTarget
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -75,8 +75,8 @@ def find_entities(
 ) -> list[list[EntitySpan]]:
     """The entities of the most probable tags of each text, as characters of it.
 
-    constrained: of the tags that make no entity which violates `Constraints`. The most probable
-        tags of all are these, too, where they make none: other segments are decoded again.
+    constrained: only tags without an entity that violates `Constraints`. Segments whose best tags
+        have one are decoded again.
     """
     parts: list[list[tuple[Segment, list[EntitySpan]]]] = [[] for _ in emissions.texts]
     constraints = Constraints(emissions.texts) if constrained else None
@@ -116,7 +116,7 @@ def decode(best: Ints, batch: Batch, tags: TagSet) -> list[list[EntitySpan]]:
 
 @dataclass(frozen=True)
 class Gold:
-    """What is known of each segment, in units. Something is known of `n_known` of them."""
+    """The annotation of each segment, in units; `n_known` of them are not unknown throughout."""
 
     annotations: Mapping[Segment, Annotation]
     n_known: int
@@ -139,8 +139,8 @@ class Gold:
         )
         return cls(annotations, n_known)
 
-    def target(self, batch: Batch, tags: TagSet) -> Target:
-        """The loss is the mean over all segments of which something is known.
+    def target(self, batch: Batch, tags: TagSet) -> TagTarget:
+        """The tags of a batch. The loss is the mean over all `n_known` segments.
 
         Raises ValueError (F233) for a label that has no tags.
         """
@@ -153,14 +153,14 @@ class Gold:
             known[row] = annotation.says_something(length)
             allowed[row, :length] = tags.allowed(spans, length, unknown)
         weights = (known / max(1, self.n_known)).astype(np.float32)
-        return Target(allowed, batch.n_units, weights)
+        return TagTarget(allowed, batch.n_units, weights)
 
 
 def split_annotation(annotation: Annotation, segments: Sequence[Segment]) -> list[Annotation]:
-    """What is known of each segment of a text, counted from its start.
+    """The annotation of each segment of a text, counted from its start.
 
-    An entity that is cut by the edge of a segment is unknown there if another segment has the whole
-    of it. Otherwise its parts count as entities.
+    An entity cut by the edge of a segment is unknown there if another segment has all of it.
+    Otherwise its parts count as entities.
     """
     if len(segments) == 1 and not segments[0].start:
         return [annotation]
@@ -188,6 +188,6 @@ def split_annotation(annotation: Annotation, segments: Sequence[Segment]) -> lis
 
 
 def _join(parts: list[tuple[Segment, list[EntitySpan]]]) -> list[EntitySpan]:
-    """What was found in the segments of one text, which come in any order."""
+    """Join what was found in the segments of a text, given in any order."""
     parts.sort(key=lambda part: part[0].start)
     return join_segments([segment for segment, _ in parts], [spans for _, spans in parts])

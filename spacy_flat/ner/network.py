@@ -1,4 +1,4 @@
-"""What the networks of all entity recognisers here share.
+"""The base of the networks of entity recognisers.
 
 Shapes: B segments, C units, D width, K tags.
 """
@@ -13,12 +13,12 @@ from ..nn.layers import Dropout
 from ..nn.network import EmbeddingNetwork
 from ..text.units import Ints
 from .options import NetworkOptions
-from .tags import BoolArray, LetterStates, TagSet, Target
+from .tags import BoolArray, LetterStates, TagSet, TagTarget
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """What the data decides of every network.
+    """Sizes that depend on the data.
 
     upstream_width: of the vectors that come from a tok2vec; 0 without one.
     """
@@ -62,7 +62,7 @@ class TaggingNetwork(EmbeddingNetwork):
         tags: Ints = states.tags[best.cpu().numpy()]
         return tags
 
-    def loss(self, scores: Tensor, target: Target, again: Tensor | None = None) -> Tensor:
+    def loss(self, scores: Tensor, target: TagTarget, again: Tensor | None = None) -> Tensor:
         """Negative log-likelihood of the target, summed with its weights.
 
         again: the scores of a second pass, with other dropouts. The loss is then half of that of

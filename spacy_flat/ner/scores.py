@@ -11,7 +11,7 @@ from .spans import get_char_ents, gold_annotation
 
 
 def prf_scores(name: str, counts: PRFScore) -> dict[str, float | None]:
-    """`NAME_p`, `NAME_r` and `NAME_f`; None where there is nothing to score."""
+    """`NAME_p`, `NAME_r` and `NAME_f`; None if there is nothing to score."""
     any_scored = len(counts) > 0
     return {
         f"{name}_p": counts.precision if any_scored else None,
@@ -21,8 +21,7 @@ def prf_scores(name: str, counts: PRFScore) -> dict[str, float | None]:
 
 
 class SeenScorer(Scorer):
-    """What `nlp.evaluate` takes as `scorer` to give the scores of `score_seen`, too. (It predicts
-    for copies of the examples that it is given.)"""
+    """A `scorer` for `nlp.evaluate` that adds the scores of `score_seen`."""
 
     def __init__(
         self, nlp: Language, train_texts: Container[str], unannotated_labels: Sequence[str] = ()
@@ -40,15 +39,12 @@ class SeenScorer(Scorer):
 def score_seen(
     examples: Iterable[Example], train_texts: Container[str], unannotated_labels: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Scores of the entities that training has seen, and of those that it has not: `seen_p`,
-    `seen_r`, `seen_f` and `unseen_p`, `unseen_r`, `unseen_f`, and how many gold entities each part
-    has, `seen_entities` and `unseen_entities`.
+    """Scores of entities seen in training, `seen_p`, `seen_r`, `seen_f`, and of others, `unseen_p`,
+    `unseen_r`, `unseen_f`, with the number of gold entities, `seen_entities` and `unseen_entities`.
 
-    An entity is seen where its text, whatever its label, is one of `train_texts`, those of the
-    training part's entities. Gold and predicted entities are divided alike, so that each is in one
-    part, and a predicted entity that is right is in the part of the gold one. The precision of the
-    unseen part is the share of right ones among the predicted entities of unseen text. Entities
-    are compared by exact characters and label, as in `chars_f` (see `score_entities`).
+    An entity, gold or predicted, is seen if its text is among `train_texts`, those of the training
+    part's entities, with any label. Entities are compared by exact characters and label, as in
+    `chars_f` (see `score_entities`).
     """
     parts = {"seen": PRFScore(), "unseen": PRFScore()}
     for example in examples:

@@ -20,11 +20,10 @@ _BEGIN = 3  # ENT_IOB of the first token of an entity; without a type: of a bloc
 
 
 class Annotation(NamedTuple):
-    """What is known of the entities of a text, in characters.
+    """The known entities of a text, in characters, and where others may be.
 
     spans: its entities, in order.
-    unknown: stretches of which nothing but these entities is known; where a stretch has a label,
-        only entities of that label are unknown there.
+    unknown: stretches that may have other entities; of its label only, if a stretch has one.
     """
 
     spans: list[EntitySpan]
@@ -43,7 +42,7 @@ class Annotation(NamedTuple):
         return unknown
 
     def judged(self, found: Iterable[EntitySpan], length: int) -> set[EntitySpan]:
-        """The entities of which it is known whether they are right."""
+        """The entities that the annotation can judge."""
         right, found = set(self.spans), list(found)
         unknown = {label: self.unknown_at(label, length) for label in {s.label for s in found}}
         return {
@@ -54,7 +53,7 @@ class Annotation(NamedTuple):
 
 
 def gold_annotation(example: Example, unannotated: Sequence[str] = ()) -> Annotation:
-    """What the reference says of the entities of the predicted Doc's text.
+    """The reference's entities, as characters of the predicted Doc's text.
 
     Tokens without annotation (spaCy's "-") are unknown, and so is what is in
     `doc.spans["unknown"]`.

@@ -36,10 +36,10 @@ class SpanArrays(NamedTuple):
     labels: IntArray
 
 
-class Target(NamedTuple):
-    """What the tags of a batch of sequences should be: B sequences, C units, K tags.
+class TagTarget(NamedTuple):
+    """Gold tags of a batch: B sequences, C units, K tags.
 
-    allowed: [B, C, K], the tags that agree with what is known. lengths: [B] units.
+    allowed: [B, C, K], the tags that agree with the annotation. lengths: [B] units.
     weights: [B] of the sequences in the loss.
     """
 
@@ -115,7 +115,7 @@ class TagSet:
     def letter_states(self) -> LetterStates:
         """The states to decode by where each entity needs a letter.
 
-        An inner tag has three: no letter yet, a letter here, letters before alone.
+        An inner tag has three: no letter yet, a letter here, letters only before.
         """
         tags, kinds = np.divmod(np.arange(3 * len(self)), 3)
         goes_on = np.bitwise_or.reduce(self.allowed_transitions[:, self._continues], axis=1)
@@ -167,13 +167,12 @@ class TagSet:
         """Tags [length, K] that agree with an annotation that may be incomplete.
 
         spans: the known entities (start, end, label). Their units have exactly their tags.
-        unknown: stretches (start, end, label) of which nothing but `spans` is known: their other
-            units may have any tag; or, where a label is named, of which only that label is
-            unknown. A label that is not one of `labels` has no tags.
+        unknown: stretches (start, end, label) whose units outside `spans` may have any tag, or
+            with a label also its tags. A label that is not among `labels` has no tags.
 
         All other units are "O". No other entity touches a known one: which tags may stand beside
         it follows from the legal transitions, save that BIO's I could make a known entity longer
-        and is excluded after it. The known entities alone are always one of the legal sequences.
+        and is excluded after it. The known entities by themselves are always a legal sequence.
 
         Raises ValueError as `encode`, and for a stretch that is empty or outside the sequence
         (F231).

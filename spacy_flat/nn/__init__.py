@@ -1,1 +1,1 @@
-"""What several networks share, in plain torch: positions, attention, CRF, and the thinc shim."""
+"""Parts of several networks in plain torch: layers, attention, CRF; and the thinc shim."""

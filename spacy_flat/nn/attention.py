@@ -55,7 +55,7 @@ class Relation:
 
 @dataclass(frozen=True)
 class PickedTerm:
-    """Encodings of few distinct relations, of which each pair picks its own; FLAT's.
+    """FLAT's: encodings of few distinct relations, picked by each pair.
 
     relations: together they cover every query that matters.
     """
@@ -218,8 +218,8 @@ def split_heads(x: Tensor, num_heads: int) -> Tensor:
 def pick_scores(queries: Tensor, relation: Relation) -> Tensor:
     """Score queries [H, G, P, d], ordered as in the relation, against the encodings of their pairs.
 
-    A pair's encoding depends on its distances alone, so there are few distinct ones: neighbouring
-    queries meet all that they can need in one matrix product, then each pair picks its score.
+    A pair's encoding depends only on its distances, so few are distinct: neighbouring queries are
+    multiplied with all that they can need at once, then each pair picks its score.
 
     Returns [H, G, P, L].
     """
@@ -240,7 +240,7 @@ class _Chunk:
         """[G, places, L] the number of each pair's encoding among those of the slice."""
         width = self.distances.stop - self.distances.start
         heads = torch.from_numpy(relation.heads[self.places]).to(relation.key_heads.device)
-        # Distance 0 of the first head stands `highest` places behind the slice's start.
+        # Distance 0 of the first head is `highest` places after the slice's start.
         keys = relation.key_kinds * width - relation.key_heads
         highest = (relation.encodings.shape[3] - 1) // 2
         offsets = heads + (highest - self.distances.start)

@@ -37,8 +37,8 @@ def compact_network(shim: TorchShim, rows: Mapping[str, NDArray[np.int64]], bits
 
 @torch.no_grad()
 def rounded(shim: TorchShim) -> TorchShim:
-    """The same network with those 16 bits alone of each number that bfloat16 has: the rest is
-    zeros, which take no room where the file is packed."""
+    """The same network with numbers rounded to bfloat16: a packed file takes no room for the other
+    16 bits."""
     copied = copy.deepcopy(shim)
     for parameter in copied.module.parameters():
         parameter.copy_(parameter.bfloat16())

@@ -33,8 +33,8 @@ class CRF(nn.Module):
     """Scores whole tag sequences by emissions, transitions, and start and end scores.
 
     Illegal sequences have probability zero: they are left out of the partition function in
-    training too, and never decoded. Everything is computed in float64, whatever the dtype of the
-    emissions, and on the CPU where the emissions' device has no float64. Emissions beyond a
+    training too, and never decoded. Everything is computed in float64, for emissions of any
+    dtype, and on the CPU where the emissions' device has no float64. Emissions beyond a
     sequence's length are not read at all.
 
     n_tags: K.
@@ -209,7 +209,7 @@ class CRF(nn.Module):
         return result
 
     def _agreeing(self, scores: _Scores, allowed: Tensor) -> Tensor:
-        """Log-sum [B] of the scores of the legal paths of allowed tags; -inf without such a path.
+        """Log-sum [B] of the scores of the legal paths of allowed tags; -inf if there is none.
 
         Rows with a single path, the usual ones, need no recursion.
         """
@@ -278,7 +278,7 @@ class _Scores(NamedTuple):
 
 
 class _Posterior(NamedTuple):
-    """What the forward-backward algorithm finds.
+    """The results of the forward-backward algorithm.
 
     log_partition: [B]. unary: [T, B, S] marginals of the tags. pairs: [B, S, S] expected counts of
     the transitions.
@@ -324,7 +324,7 @@ def _path_scores(scores: _Scores, path: Tensor) -> Tensor:
 
 
 def _check_numbers(scores: _Scores) -> None:
-    """Refuse NaN, of which any tags could be made (F240)."""
+    """Refuse NaN (F240)."""
     emissions, *parameters = (part.isnan() for part in scores)
     if bool(emissions.any()):
         position, row, _ = emissions.nonzero()[0].tolist()
@@ -429,7 +429,7 @@ def _best_path(scores: _Scores) -> npt.NDArray[np.int64]:
 def _mixing_steps(transitions: BoolArray, starts: BoolArray, ends: BoolArray) -> int:
     """The number of steps in which any tag legally reaches any tag: 1 if everything is allowed.
 
-    Raises ValueError (F236) if there is no such number, or no legal sequence of some length.
+    Raises ValueError (F236) if some tags never reach others, or a length has no legal sequence.
     """
     K = len(starts)
     steps, reached = 1, transitions

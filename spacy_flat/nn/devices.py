@@ -8,13 +8,12 @@ AUTO = "auto"
 
 
 def find_device(placement: str) -> torch.device:
-    """The device that a network is to be on.
+    """The device of a network.
 
-    placement: "auto" for the one that thinc computes on, the CPU unless the GPU was asked for by
-        `spacy.prefer_gpu`, `spacy.require_gpu` or `--gpu-id`; or one of torch's by its name, such
-        as "cpu", "cuda", "cuda:1" or "mps".
+    placement: "auto" for thinc's device, the CPU unless `spacy.prefer_gpu`, `spacy.require_gpu` or
+        `--gpu-id` asked for a GPU; or a name of torch's, such as "cpu", "cuda", "cuda:1" or "mps".
 
-    Raises ValueError (F350) where there is no such device, or no device has such a name.
+    Raises ValueError (F350) if the device does not exist.
     """
     if placement == AUTO:
         from thinc.api import get_torch_default_device  # networks are imported without thinc
@@ -22,7 +21,7 @@ def find_device(placement: str) -> torch.device:
         return get_torch_default_device()
     n_devices = {
         "cpu": 1,
-        "meta": 1,  # shapes alone
+        "meta": 1,  # only shapes
         "cuda": torch.cuda.device_count() if torch.cuda.is_available() else 0,
         "mps": int(torch.backends.mps.is_available()),
     }
@@ -30,7 +29,7 @@ def find_device(placement: str) -> torch.device:
     try:
         is_there = int(number or 0) < n_devices.get(kind, 0)  # torch's own numbers wrap around
         device = torch.device(placement)
-    except (ValueError, RuntimeError):  # it is no name of a device
+    except (ValueError, RuntimeError):  # not the name of a device
         is_there = False
     if not is_there:
         found = [f"{name}:{n}" for name in ("cuda", "mps") for n in range(n_devices[name])]

@@ -34,8 +34,8 @@ class PretrainedEmbedding(nn.Module):
     """The vector of a key is its pretrained vector, where it has one, plus a trained offset.
 
     Keys are numbered 1 to `n_keys`. The first `n_trained` of them occurred in training and have an
-    offset of their own; the rest are known by their pretrained vectors alone, which so stay usable
-    at prediction. Key 0 is every unknown key: it has an offset only.
+    offset; the others have only their pretrained vectors, so that these stay usable at prediction.
+    Key 0 is every unknown key: it has only an offset.
 
     An offset of a key with a pretrained vector starts at zero: training it is fine-tuning. Other
     offsets start uniform in ±√(3 / d), d the width of a vector.

@@ -89,7 +89,7 @@ def update_network(
 
 
 class GroupedOptimizer(Optimizer):
-    """What SGD and AdamW share: multipliers by parameter group, clipping, averages."""
+    """The base of SGD and AdamW: multipliers by parameter group, clipping, averages."""
 
     def __init__(
         self,
@@ -205,7 +205,7 @@ class SGD(GroupedOptimizer):
     clip_norm: the gradient's largest norm over all parameters of a network; 0 switches it off.
     clip_value: the largest absolute value of a gradient's element, before clip_norm; 0: off.
     multipliers: of the learning rate, by parameter group: "embeddings" (every torch.nn.Embedding
-        of the networks but those of "upstream"), "upstream" (an encoder beneath, such as
+        of the networks but those of "upstream"), "upstream" (an encoder, such as
         spacy-flat.Encoder.v2 or a BERT, and every thinc layer that is not one of our networks, such
         as spaCy's tok2vecs), or the first part of a parameter's dotted name in its network, such as
         "crf". 0 freezes a group.
@@ -213,8 +213,8 @@ class SGD(GroupedOptimizer):
         a ← d·a + (1 − d)·w with d = min((1 + t)/(10 + t), average_decay) after step t, a₀ = w₀.
     average_decay: the average's largest d.
 
-    Each row of a sparse embedding table counts as a parameter of its own, untouched by steps that
-    do not use it: its momentum and weight decay rest meanwhile. Averages are exact for them too.
+    Each row of a sparse embedding table counts as a parameter: steps that do not use it leave its
+    weights and momentum as they are. Averages are exact for rows too.
 
     Raises:
         ValueError: a setting out of range (F305); later, in the second step, a multiplier of a

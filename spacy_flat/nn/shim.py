@@ -74,14 +74,14 @@ class TorchShim(Shim):
     def place(self, placement: str) -> None:
         """Choose the device of the network, and of those that are built later.
 
-        Raises ValueError (F350) where there is a network and no such device.
+        Raises ValueError (F350) if there is a network but no such device.
         """
         if self.is_initialised:
             self.module.to(find_device(placement))
         self.placement = placement
 
     def initialise(self, config: dict[str, Any]) -> nn.Module:
-        """Build a network anew. Raises ValueError (F350) where its device is missing."""
+        """Build a new network. Raises ValueError (F350) if its device is missing."""
         return self.adopt(self._built(config), config)
 
     def adopt(self, network: nn.Module, config: dict[str, Any]) -> nn.Module:
@@ -95,9 +95,8 @@ class TorchShim(Shim):
     def grow(self, config: dict[str, Any]) -> nn.Module:
         """Build a larger network, such as one of more labels, and let training go on with it.
 
-        All that the network knew is in the first rows, columns and so on of the new tensors, the
-        rest of which is as `build` made it. No dimension may shrink. Optimizers do the same with
-        their moments and averages.
+        The old values fill the first rows, columns and so on of the new tensors; the rest is as
+        `build` made it. No dimension may shrink. Optimizers treat moments and averages likewise.
         """
         old = self.module.state_dict()
         network = self._built(config)
@@ -154,7 +153,7 @@ class TorchShim(Shim):
             self.module.to(f"cuda:{device_id}" if device_type == "gpu" else device_type)
 
     def to_bytes(self) -> bytes:
-        """Weights and configuration; empty while there is no network."""
+        """Weights and configuration; empty without a network."""
         return weights.to_bytes(self.module, self.cfg) if self.is_initialised else b""
 
     def from_bytes(self, data: bytes) -> "TorchShim":
@@ -189,8 +188,8 @@ class TorchShim(Shim):
 
 
 def _compute_alone_if_forked() -> None:
-    """A forked process has no copies of torch's threads and would wait for them forever: one that
-    `nlp.pipe(n_process=2)` starts computes on its own one.
+    """A forked process, as of `nlp.pipe(n_process=2)`, has no copies of torch's threads and would
+    wait for them forever: let it compute on one thread.
     """
     global _process
     if _process != os.getpid():

@@ -1,12 +1,11 @@
 """One optimizer step, in torch: for a network's parameters, and for one array of a thinc layer.
 
-Gradients are clipped, moments and weights changed in place, averages moved. State lives in the
-thinc optimizer's own dictionaries, and ends with it: `mom1` holds a `State` for each parameter,
-`averages` what `use_params` puts in its place, `nr_update` the counts of steps.
+OptimizerState lives in the thinc optimizer's dictionaries: `mom1` has an `OptimizerState` for each
+parameter, `averages` the averages for `use_params`, `nr_update` the counts of steps.
 
 Sparse gradients (torch.nn.Embedding with sparse=True) update only the rows that they touch. Each
-row is then a parameter of its own: it has its own count of steps, and its moments and weight decay
-rest in the steps that do not touch it.
+row counts as a parameter: with its own count of steps, and without decay of its moments and weights
+in the steps that do not touch it.
 """
 
 import math
@@ -39,8 +38,8 @@ def key(shim: int, name: str) -> KeyT:
 
 
 @dataclass
-class State:
-    """What an optimizer remembers of a parameter.
+class OptimizerState:
+    """An optimizer's state of a parameter.
 
     moments: the velocity (SGD), or the first and second moment (Adam); of the parameter's shape.
     steps: how many were made; [rows, 1], one count a row, for a table with sparse gradients.
@@ -63,7 +62,7 @@ class RowAverage:
 
     An untouched row w does not move, so after steps with decays d₁…dₙ its average is
     w + (a − w)·d₁·…·dₙ. It is enough to keep a − w as it was in the row's last step, and the sum
-    of the decays' logarithms, up to that step and up to now. These sums start anew before they get
+    of the decays' logarithms, up to that step and up to now. These sums are reset before they get
     too large for single precision: there is no double on Apple's GPUs.
     """
 
@@ -109,7 +108,7 @@ class RowAverage:
 
 
 @dataclass
-class Target:
+class ParameterStep:
     """A parameter to change and its gradient: of all of it, or of some `rows` [n, D]."""
 
     key: KeyT
@@ -120,8 +119,8 @@ class Target:
 
 
 @dataclass
-class Part:
-    """What of a target a step changes: all tensors of one shape. `steps` counts from 1."""
+class StepTensors:
+    """The tensors that a step changes, all of one shape. `steps` counts from 1."""
 
     weights: Tensor
     gradient: Tensor
@@ -162,7 +161,7 @@ def update_array(
     """
     # These share memory with the arrays.
     tensor, values = from_dlpack(weights), from_dlpack(gradient)
-    target = Target(key, tensor, values, rule.learn_rate)
+    target = ParameterStep(key, tensor, values, rule.learn_rate)
     averages = optimizer.averages
     if averages is not None and key not in averages:
         averages[key] = weights.copy()
@@ -213,19 +212,19 @@ def copy_block(old: Tensor, new: Tensor) -> Tensor:
 
 def _take_gradients(
     parameters: Parameters, shim: int, rule: Rule, optimizer: Optimizer
-) -> list[Target]:
+) -> list[ParameterStep]:
     targets = []
     for name, group, parameter in parameters:
         gradient, parameter.grad = parameter.grad, None
         multiplier = rule.multipliers.get(group, 1.0)
         if gradient is None or multiplier == 0.0:
             continue
-        state: State | None = optimizer.mom1.get(key(shim, name))  # type: ignore[assignment]
+        state: OptimizerState | None = optimizer.mom1.get(key(shim, name))  # type: ignore[assignment]
         # A table keeps to the form of its first gradient, which its state has.
         by_rows = _is_table(gradient) if state is None else isinstance(state.steps, Tensor)
         rows, values = _rows(gradient) if by_rows else (None, _dense(gradient))
         rate = rule.learn_rate * multiplier
-        targets.append(Target(key(shim, name), parameter.detach(), values, rate, rows))
+        targets.append(ParameterStep(key(shim, name), parameter.detach(), values, rate, rows))
     return targets
 
 
@@ -246,7 +245,7 @@ def _rows(gradient: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _step(
-    targets: Sequence[Target], rule: Rule, optimizer: Optimizer, counted: KeyT, where: str
+    targets: Sequence[ParameterStep], rule: Rule, optimizer: Optimizer, counted: KeyT, where: str
 ) -> bool:
     """Change targets by their gradients; False, and nothing changes, if one is not finite."""
     left_out = (counted[0], counted[1] + LEFT_OUT)
@@ -291,32 +290,32 @@ def _norms(tensors: list[Tensor]) -> list[float]:
     return norms
 
 
-def _state(target: Target, rule: Rule, optimizer: Optimizer) -> State:
+def _state(target: ParameterStep, rule: Rule, optimizer: Optimizer) -> OptimizerState:
     states: dict[KeyT, Any] = optimizer.mom1
-    state: State | None = states.get(target.key)
+    state: OptimizerState | None = states.get(target.key)
     if state is None:
         weights = target.weights
         moments = [torch.zeros_like(weights) for _ in range(2 if rule.beta2 else 1)]
         steps = 0 if target.rows is None else weights.new_zeros(len(weights), 1)
-        state = states[target.key] = State(moments, steps)
+        state = states[target.key] = OptimizerState(moments, steps)
     state.fit(target.weights)
     return state
 
 
-def _part(target: Target, state: State) -> Part:
+def _part(target: ParameterStep, state: OptimizerState) -> StepTensors:
     """The whole of a target, or copies of its rows."""
     if target.rows is None:
         state.steps += 1
-        return Part(target.weights, target.gradient, state.moments, state.steps, target.rate)
+        return StepTensors(target.weights, target.gradient, state.moments, state.steps, target.rate)
     assert isinstance(state.steps, Tensor)
     rows = target.rows
     steps = state.steps.index_select(0, rows) + 1.0
     state.steps.index_copy_(0, rows, steps)
     weights, *moments = (t.index_select(0, rows) for t in (target.weights, *state.moments))
-    return Part(weights, target.gradient, moments, steps, target.rate)
+    return StepTensors(weights, target.gradient, moments, steps, target.rate)
 
 
-def _write_rows(target: Target, part: Part, optimizer: Optimizer) -> None:
+def _write_rows(target: ParameterStep, part: StepTensors, optimizer: Optimizer) -> None:
     """Write the rows of a table back that were copied for the step."""
     if target.rows is None:
         return
@@ -330,7 +329,7 @@ def _write_rows(target: Target, part: Part, optimizer: Optimizer) -> None:
         table.index_copy_(0, target.rows, rows)
 
 
-def _change(parts: Sequence[Part], rule: Rule) -> None:
+def _change(parts: Sequence[StepTensors], rule: Rule) -> None:
     """SGD or Adam (Kingma & Ba 2015), in place; of all parts at once, few calls for a GPU."""
     weights = [part.weights for part in parts]
     gradients = [part.gradient for part in parts]
@@ -355,7 +354,7 @@ def _change(parts: Sequence[Part], rule: Rule) -> None:
     torch._foreach_addcdiv_(weights, first, divisors, [-part.rate for part in parts])
 
 
-def _unbias(beta: float, part: Part) -> Any:
+def _unbias(beta: float, part: StepTensors) -> Any:
     """1 − βᵗ: a number, or one a row."""
     if isinstance(part.steps, Tensor):
         # In single precision 1 - 0.999 would lose three digits.
@@ -367,7 +366,7 @@ def _average_decay(steps: int, rule: Rule) -> float:
     return min((1.0 + steps) / (10.0 + steps), rule.average_decay)
 
 
-def _start_averages(averages: dict[KeyT, Any], targets: Sequence[Target]) -> None:
+def _start_averages(averages: dict[KeyT, Any], targets: Sequence[ParameterStep]) -> None:
     """An average starts at the weights before their first step."""
     for target in targets:
         average = averages.get(target.key)

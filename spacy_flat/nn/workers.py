@@ -76,14 +76,14 @@ class Workers:
         _is_shared = True
 
     def leave(self) -> None:
-        """Part from the others."""
+        """Leave the group."""
         global _is_shared
         _is_shared = False
         if dist.is_initialized():
             dist.destroy_process_group()
 
     def gathered(self, value: T) -> list[T]:
-        """What each has, by rank."""
+        """The value of each worker, by rank."""
         if self.size == 1:
             return [value]
         values: list[T | None] = [None] * self.size
@@ -103,7 +103,7 @@ def together() -> Iterator[None]:
 
 
 def total(n: float) -> float:
-    """The sum over all workers, each of which must ask for it as often as the others."""
+    """The sum over all workers. Each must call it as often as the others."""
     if not _is_shared:
         return n
     number = torch.tensor(n, dtype=torch.float64)
@@ -176,7 +176,7 @@ def _rows(gradient: Tensor | None, like: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _gathered(tensor: Tensor, sizes: Sequence[int]) -> Tensor:
-    """Those of all workers, one behind the other."""
+    """The tensors of all workers, concatenated."""
     padded = tensor.new_zeros(max(1, *sizes), *tensor.shape[1:])
     padded[: len(tensor)] = tensor
     parts = [torch.empty_like(padded) for _ in sizes]

@@ -15,7 +15,7 @@ from torch.utils.dlpack import from_dlpack
 from ..errors import Errors
 from ..nn.encoder_shim import EncoderShim
 from ..nn.shim import TorchShim
-from ..nn.steps import LEFT_OUT, PREFIX, RowAverage, State, key
+from ..nn.steps import LEFT_OUT, PREFIX, OptimizerState, RowAverage, key
 
 TABLES = ("mom1", "mom2", "averages")
 
@@ -142,7 +142,7 @@ def _name(names: dict[KeyT, str], known: KeyT) -> str:
 
 def _parts(value: Any) -> dict[str, Tensor]:
     """The state of one parameter as tensors on the CPU."""
-    if isinstance(value, State):
+    if isinstance(value, OptimizerState):
         moments = {f"moment{number}": each for number, each in enumerate(value.moments)}
         parts = {**moments, "steps": torch.as_tensor(value.steps)}
     elif isinstance(value, RowAverage):
@@ -158,7 +158,7 @@ def _value(parts: dict[str, Tensor], is_ours: bool) -> Any:
     if "steps" in parts:
         moments = [parts[f"moment{number}"] for number in range(len(parts) - 1)]
         steps = parts["steps"]
-        return State(moments, steps if steps.dim() else int(steps))
+        return OptimizerState(moments, steps if steps.dim() else int(steps))
     if "lag" in parts:
         return RowAverage.of(parts["lag"], parts["seen"], float(parts["clock"]))
     return parts["value"] if is_ours else as_array(parts["value"])

@@ -11,7 +11,7 @@ from blocks import flat_options
 from ner.conftest import TEXTS, TINY, examples_of, found
 from spacy.language import Language
 
-from spacy_flat.compress.compactor import Amount, Bits, Compactor, size_on_disk
+from spacy_flat.compress.compactor import Bits, Compactor, CompressConfig, size_on_disk
 from spacy_flat.nn import compact
 
 from .conftest import Pretrained
@@ -59,7 +59,7 @@ def test_a_shared_encoder_is_rounded(shared: Language, tmp_path: Path) -> None:
     before = vectors(shared)
     shared.to_disk(tmp_path / "before")
     compactor = Compactor(shared)
-    compactor.apply(Amount())
+    compactor.apply(CompressConfig())
     after = vectors(shared)
     np.testing.assert_allclose(after, before, atol=0.02)
     assert not np.array_equal(after, before)
@@ -69,7 +69,7 @@ def test_a_shared_encoder_is_rounded(shared: Language, tmp_path: Path) -> None:
     loaded = spacy.load(tmp_path / "after")
     assert np.array_equal(vectors(loaded), after)
     assert found(loaded) == found(shared)
-    compactor.apply(Amount(bits=32))
+    compactor.apply(CompressConfig(bits=32))
     assert np.array_equal(vectors(shared), before)
 
 
@@ -83,7 +83,7 @@ def test_encoders_of_other_components_stay(pretrained: Pretrained, shared: Langu
         node = model.layers[0] if model.layers else model
         node.initialize()
     before = {name: shared.get_pipe(name).to_bytes() for name in ("re2_similarity", "alone")}  # type: ignore[attr-defined]
-    Compactor(shared).apply(Amount())
+    Compactor(shared).apply(CompressConfig())
     for name, data in before.items():
         assert shared.get_pipe(name).to_bytes() == data, name  # type: ignore[attr-defined]
 
@@ -96,7 +96,7 @@ def test_rounded_once(pretrained: Pretrained, monkeypatch: pytest.MonkeyPatch) -
     calls = []
     rounded = compact.rounded
     monkeypatch.setattr(compact, "rounded", lambda shim: calls.append(shim) or rounded(shim))
-    compactor.apply(Amount(), limit=1e6)
+    compactor.apply(CompressConfig(), limit=1e6)
     assert len(calls) == 1
 
 
@@ -106,20 +106,20 @@ def test_sizes_are_those_of_rounded_encoders(pretrained: Pretrained) -> None:
     compactor = Compactor(nlp)
     before = encoder_weights(nlp)
     compactor.count(TEXTS)
-    compactor.apply(Amount())
+    compactor.apply(CompressConfig())
     size, rows = size_on_disk(nlp), compactor.rows()
-    compactor.apply(Amount(bits=32))
-    compactor.apply(Amount(), limit=size)
+    compactor.apply(CompressConfig(bits=32))
+    compactor.apply(CompressConfig(), limit=size)
     assert compactor.rows() == rows
     with pytest.raises(ValueError, match="F372"):
-        compactor.apply(Amount(), limit=1000)
+        compactor.apply(CompressConfig(), limit=1000)
     for now, then in zip(encoder_weights(nlp), before, strict=True):
         assert torch.equal(now, then)
 
 
 def encoder_weights(nlp: Language) -> list[torch.Tensor]:
-    (beneath,) = Compactor(nlp).beneath
-    return [each.detach().clone() for each in beneath.shim.module.parameters()]
+    (found,) = Compactor(nlp).encoders
+    return [each.detach().clone() for each in found.shim.module.parameters()]
 
 
 @pytest.mark.parametrize("bits", [32, 16])
@@ -127,9 +127,9 @@ def test_what_is_learnt_between_two_calls_is_lost(bits: Bits, pretrained: Pretra
     """Of the encoder, too, so that it and the component still belong together."""
     nlp = with_its_own({**encoder(pretrained("lm")), "fine_tune": True})
     compactor = Compactor(nlp)
-    compactor.apply(Amount(bits=bits))
+    compactor.apply(CompressConfig(bits=bits))
     before = nlp.to_bytes()
     nlp.update(examples_of(nlp), sgd=nlp.resume_training())
     assert nlp.to_bytes() != before
-    compactor.apply(Amount(bits=bits))
+    compactor.apply(CompressConfig(bits=bits))
     assert nlp.to_bytes() == before

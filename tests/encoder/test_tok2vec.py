@@ -20,7 +20,7 @@ from spacy.language import Language
 from spacy.training import Example
 from thinc.api import fix_random_seed
 
-from spacy_flat.compress.compactor import Amount, Bits, Compactor
+from spacy_flat.compress.compactor import Bits, Compactor, CompressConfig
 from spacy_flat.encoder.model import build_encoder
 from spacy_flat.encoder.options import EncoderOptions
 from spacy_flat.encoder.recipes import Objective
@@ -188,8 +188,8 @@ def test_made_compact(bits: Bits, pretrained: Pretrained, tmp_path: Path) -> Non
     tok2vec = nlp.get_pipe("flat_ner").model.layers[0]  # type: ignore[attr-defined]
     before = [each.detach().clone() for each in shim_of(tok2vec).module.parameters()]
     compactor = Compactor(nlp)
-    compactor.apply(Amount(bits=4))  # of which nothing is left by another amount
-    compactor.apply(Amount(bits=bits))
+    compactor.apply(CompressConfig(bits=4))  # of which nothing is left by another amount
+    compactor.apply(CompressConfig(bits=bits))
     nlp.to_disk(tmp_path)
     loaded: Any = spacy.load(tmp_path)
     assert found(loaded) == GOLD

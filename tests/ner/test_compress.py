@@ -16,7 +16,7 @@ from blocks import flat_options
 from spacy.language import Language
 
 from spacy_flat.compress import compactor as module
-from spacy_flat.compress.compactor import Amount, Compactor, size_on_disk
+from spacy_flat.compress.compactor import Compactor, CompressConfig, size_on_disk
 from spacy_flat.nn.optimizers import AdamW
 
 from .conftest import GOLD, TEXTS, Copy, blank, examples_of, flat, found
@@ -30,7 +30,7 @@ def pipeline(trained: Language, copy_of: Copy) -> Language:
     return copy_of(trained)
 
 
-def compact(nlp: Language, amount: Amount, texts: list[str] | None = None) -> Language:
+def compact(nlp: Language, amount: CompressConfig, texts: list[str] | None = None) -> Language:
     compactor = Compactor(nlp)
     compactor.count(texts or [])
     compactor.apply(amount)
@@ -48,7 +48,7 @@ def emissions(nlp: Language, text: str) -> torch.Tensor:
 
 
 def test_merging_alone_changes_nothing(trained: Language, pipeline: Language) -> None:
-    compact(pipeline, Amount(bits=32))
+    compact(pipeline, CompressConfig(bits=32))
     for text in [*TEXTS, *NEW]:
         torch.testing.assert_close(emissions(pipeline, text), emissions(trained, text))
     assert len(pipeline.to_bytes()) < 0.8 * len(trained.to_bytes())
@@ -56,7 +56,7 @@ def test_merging_alone_changes_nothing(trained: Language, pipeline: Language) ->
 
 @pytest.mark.parametrize("bits", [8, 16])
 def test_fewer_bits_change_little(trained: Language, pipeline: Language, bits: Any) -> None:
-    compact(pipeline, Amount(bits=bits))
+    compact(pipeline, CompressConfig(bits=bits))
     assert network(pipeline).chars.pretrained.element_size() == bits // 8
     assert found(pipeline) == GOLD
     for text in TEXTS:
@@ -68,7 +68,7 @@ def test_fewer_bits_change_little(trained: Language, pipeline: Language, bits: A
 def test_rows_that_the_texts_do_not_have_are_unknown_afterwards(
     trained: Language, pipeline: Language
 ) -> None:
-    compact(pipeline, Amount(bits=32, min_count=1), TEXTS[:5])
+    compact(pipeline, CompressConfig(bits=32, min_count=1), TEXTS[:5])
     encoder = flat(pipeline).model.attrs["featuriser"]
     known, gone = "人和药店", "李雷韩梅"
     assert (encoder.chars.look_up(np.array([ord(char) for char in known], np.uint64)) > 0).all()
@@ -82,7 +82,7 @@ def test_rows_that_the_texts_do_not_have_are_unknown_afterwards(
 
 def test_rows_below_the_count_are_dropped(pipeline: Language) -> None:
     texts = ["上海上海北京", "北京"]
-    compact(pipeline, Amount(min_count=2), texts)
+    compact(pipeline, CompressConfig(min_count=2), texts)
     encoder = flat(pipeline).model.attrs["featuriser"]
     assert sorted(map(chr, encoder.chars.codes.tolist())) == sorted("上海北京")
     assert [encoder.lexicon.word(int(id)) for id in encoder.words.codes] == ["上海", "北京"]
@@ -94,7 +94,7 @@ def test_known_words_alone(trained: Language, pipeline: Language, copy_of: Copy)
     expected = copy_of(trained, only_known_words=True)
     for nlp in (pipeline, expected):
         flat(nlp).lexicon.add(["昨天", "新闻"], type="n")
-    compact(pipeline, Amount(bits=32, known_words=True))
+    compact(pipeline, CompressConfig(bits=32, known_words=True))
     lexicon, before = flat(pipeline).lexicon, flat(expected).lexicon
     assert set(before) - set(lexicon) == {"昨天", "新闻"}
     assert lexicon.type_names == before.type_names
@@ -108,7 +108,7 @@ def test_known_words_alone(trained: Language, pipeline: Language, copy_of: Copy)
 
 def test_removed_words_stay_removed(pipeline: Language) -> None:
     flat(pipeline).lexicon.remove(["上海"])
-    compact(pipeline, Amount(known_words=True))
+    compact(pipeline, CompressConfig(known_words=True))
     assert "上海" not in flat(pipeline).lexicon
     assert flat(pipeline).lexicon.add(["上海"]) == 1
 
@@ -125,7 +125,7 @@ def copies_of(nlp: Language, folder: Path) -> Iterator[Language]:
 
 
 def test_it_is_an_ordinary_pipeline(pipeline: Language, tmp_path: Path) -> None:
-    compact(pipeline, Amount(known_words=True))
+    compact(pipeline, CompressConfig(known_words=True))
     expected = found(pipeline, [*TEXTS, *NEW])
     for nlp in copies_of(pipeline, tmp_path / "a"):
         assert found(nlp, [*TEXTS, *NEW]) == expected
@@ -135,7 +135,7 @@ def test_it_is_an_ordinary_pipeline(pipeline: Language, tmp_path: Path) -> None:
 
 
 def test_trained_further_its_tables_stay(pipeline: Language) -> None:
-    compact(pipeline, Amount())
+    compact(pipeline, CompressConfig())
     rows = network(pipeline).chars.pretrained.clone()
     before = network(pipeline).classify.weight.clone()
     flat(pipeline).add_label("TIME")
@@ -152,7 +152,7 @@ def test_other_components_are_untouched(pipeline: Language) -> None:
     ruler = pipeline.add_pipe("entity_ruler", before="flat_ner")
     ruler.add_patterns([{"label": "SHOP", "pattern": "人和药店"}])  # type: ignore[attr-defined]
     before = ruler.to_bytes()  # type: ignore[attr-defined]
-    compact(pipeline, Amount())
+    compact(pipeline, CompressConfig())
     assert ruler.to_bytes() == before  # type: ignore[attr-defined]
     assert [ent.label_ for ent in pipeline("人和药店在重庆开业。").ents] == ["SHOP", "LOC"]
 
@@ -167,9 +167,9 @@ def test_occurrences_are_counted(
     assert set(rows) == {"flat_ner: chars", "flat_ner: bigrams", "flat_ner: words"}
     assert compactor.count(["龘"]) == 0
     assert compactor.count(iter(["重庆", "重庆"])) == 8  # 4 characters, 2 bigrams, 2 words
-    compactor.apply(Amount(min_count=2))
+    compactor.apply(CompressConfig(min_count=2))
     assert compactor.rows() == {"flat_ner: chars": 2, "flat_ner: bigrams": 1, "flat_ner: words": 1}
-    compactor.apply(Amount())
+    compactor.apply(CompressConfig())
     assert compactor.rows() == rows
 
 
@@ -184,9 +184,9 @@ def test_texts_leave_no_trace() -> None:
 def test_rows_are_not_dropped_by_no_texts(pipeline: Language) -> None:
     compactor = Compactor(pipeline)
     with pytest.raises(ValueError, match="F371"):
-        compactor.apply(Amount(min_count=1))
+        compactor.apply(CompressConfig(min_count=1))
     with pytest.raises(ValueError, match="F371"):
-        compactor.apply(Amount(), limit=1e6)
+        compactor.apply(CompressConfig(), limit=1e6)
 
 
 def test_wrong_amounts_and_limits(pipeline: Language) -> None:
@@ -195,27 +195,27 @@ def test_wrong_amounts_and_limits(pipeline: Language) -> None:
     wrongs: list[dict[str, Any]] = [{"bits": 9}, {"min_count": True}, {"known_words": 1}]
     for wrong in wrongs:
         with pytest.raises(ValueError, match="F341"):
-            Amount(**wrong)
+            CompressConfig(**wrong)
     for limit in (math.nan, 0, True, "1e6"):
         with pytest.raises(ValueError, match="F341"):
-            compactor.apply(Amount(), limit=limit)  # type: ignore[arg-type]
+            compactor.apply(CompressConfig(), limit=limit)  # type: ignore[arg-type]
 
 
 def test_the_largest_that_fits(pipeline: Language) -> None:
     trained = size_on_disk(pipeline)
     compactor = Compactor(pipeline)
     compactor.count(TEXTS)
-    compactor.apply(Amount())
+    compactor.apply(CompressConfig())
     whole = size_on_disk(pipeline)
-    amount = compactor.apply(Amount(), limit=whole - 500)
+    amount = compactor.apply(CompressConfig(), limit=whole - 500)
     assert size_on_disk(pipeline) <= whole - 500
     larger = replace(amount, min_count=amount.min_count - 1)
     compactor.apply(larger)
     compacted = pipeline.to_bytes()
     assert size_on_disk(pipeline) > whole - 500
-    assert compactor.apply(Amount(min_count=3), limit=2 * whole).min_count == 3
+    assert compactor.apply(CompressConfig(min_count=3), limit=2 * whole).min_count == 3
     with pytest.raises(ValueError, match="F372"):
-        compactor.apply(Amount(), limit=1000)
+        compactor.apply(CompressConfig(), limit=1000)
     assert size_on_disk(pipeline) == trained
     assert found(pipeline) == GOLD
     # What is learnt now is no part of what the next call begins with.
@@ -233,12 +233,12 @@ def test_words_that_are_added_between_two_calls(pipeline: Language, known_words:
     compactor = Compactor(pipeline)
     compactor.count(TEXTS)
     for _ in range(2):
-        compactor.apply(Amount(known_words=known_words))
+        compactor.apply(CompressConfig(known_words=known_words))
         flat(pipeline).lexicon.add(["药店开业"])
-        compactor.apply(Amount(known_words=known_words))
+        compactor.apply(CompressConfig(known_words=known_words))
         assert "药店开业" not in flat(pipeline).lexicon
         with pytest.raises(ValueError, match="F372"):
-            compactor.apply(Amount(known_words=known_words), limit=1000)
+            compactor.apply(CompressConfig(known_words=known_words), limit=1000)
         assert "药店开业" not in flat(pipeline).lexicon
         flat(pipeline).lexicon.add(["药店开业"])
 
@@ -252,7 +252,7 @@ def test_nothing_to_make_compact() -> None:
 
 @pytest.mark.parametrize("cut", [40, -1])
 def test_damage_is_noticed(pipeline: Language, tmp_path: Path, cut: int) -> None:
-    compact(pipeline, Amount()).to_disk(tmp_path)
+    compact(pipeline, CompressConfig()).to_disk(tmp_path)
     path = tmp_path / "flat_ner" / "model"
     data = path.read_bytes()
     path.write_bytes(data[:cut] + bytes([data[cut] ^ 4]) + data[cut:][1:])

@@ -1,4 +1,4 @@
-"""What the network reads: a lattice as padded numbers.
+"""A batch of lattices, as padded numbers.
 
 Shapes: B segments, C characters, M words, L = C + M nodes, characters first.
 """

@@ -31,7 +31,7 @@ tok2vec = null
 
 
 class FlatEntityRecognizer(CRFEntityRecognizer):
-    """Tags characters, whatever the tokens are, with the words of a lexicon beside them."""
+    """Tags characters, with any tokenizer, and reads the words of a lexicon beside them."""
 
     @property
     def lexicon(self) -> Lexicon:

@@ -1,9 +1,9 @@
-"""What teaches the network to trust the words that a user will add.
+"""Teaches the network to trust words that a user adds.
 
-The words of a general lexicon say little of entities: a network trained with those alone makes
-next to nothing of a name added later, however sure the user is of it. So in training some of the
-corpus's own entities stand in the lattice as a user's words would: with their label as their type,
-and with no vector unless the lexicon has one. They do so wherever the name occurs, entity or not.
+A general lexicon hardly tells entities: a network trained only with that ignores names added later.
+In training, some of the corpus's entities are therefore in the lattice as a user's words would be:
+with their label as type, and without a vector unless the lexicon has one; wherever the name occurs,
+entity or not.
 """
 
 from collections import Counter
@@ -22,11 +22,7 @@ _SHIFT = 31  # bits of a place in a text
 
 @dataclass(frozen=True)
 class WordNodes:
-    """Lexicon words in texts, by (text, start, end).
-
-    Fields are [M]: number of the text, first character and the one after the last, and what a
-    lattice says of a word.
-    """
+    """Lexicon words in texts, ordered by (text, start, end), each field [M]."""
 
     texts: Ints
     starts: Ints
@@ -46,7 +42,7 @@ class WordNodes:
 
 @dataclass(frozen=True)
 class Gazetteer:
-    """Names of the training corpus, of which some are shown at a time.
+    """Names of the training corpus; training shows some at a time.
 
     types: [N] of each name, its label's number among the types of the component's lexicon.
     """
@@ -56,9 +52,9 @@ class Gazetteer:
 
     @classmethod
     def build(cls, mentions: Iterable[tuple[str, str]], lexicon: Lexicon) -> "Gazetteer":
-        """mentions: the text and the label of each entity; a name counts as what it is most often.
+        """mentions: text and label of each entity; a name gets its most frequent label.
 
-        The labels become types of `lexicon`, which words may have that are added to it.
+        The labels become types of `lexicon`.
         """
         # Spellings that the lexicon takes for one name count together.
         counts = Counter((lexicon.normalise(name).strip(), label) for name, label in mentions)
@@ -77,7 +73,7 @@ class Gazetteer:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> "Gazetteer":
-        """What `to_data` gave."""
+        """Load what `to_data` gave."""
         return cls(Lexicon.from_bytes(data["names"]), np.array(data["types"], dtype=np.int64))
 
     def show_some(self, known: WordNodes, pieces: Sequence[str], rate: float) -> WordNodes:

@@ -31,10 +31,10 @@ N_LENGTHS = 10  # words of this many characters less one, and longer, are one cl
 
 @dataclass
 class LatticeFeaturiser(SegmentFeaturiser):
-    """Turns texts into batches. Knows what the network's numbers mean.
+    """Turns texts into batches.
 
-    n_types: word types numbered from here on were unknown in training and become 0.
-    name_types: types that say that a word is a name, so that it is always shown.
+    n_types: word types from this number on were unknown in training and become 0.
+    name_types: types of names, which the lattice always shows.
     """
 
     options: LatticeOptions
@@ -94,8 +94,8 @@ class LatticeFeaturiser(SegmentFeaturiser):
         return nodes.select((keys > 0) | np.isin(nodes.types, self.name_types))
 
     def _known_types(self, types: Ints) -> Ints:
-        """Types [M] as the network numbers them: 0 for one that it does not know, of which a user
-        is told once (W302)."""
+        """Types [M] as the network numbers them: 0 for unknown ones, with a warning for each
+        (W302)."""
         if not len(types) or int(types.max()) < self.n_types:
             return types
         new = set(types[types >= self.n_types].tolist()) - self._told
@@ -112,8 +112,8 @@ class LatticeFeaturiser(SegmentFeaturiser):
         return np.where(types < self.n_types, types, 0)
 
     def advised_types(self) -> list[str]:
-        """Types for words that a user adds: the labels, or all known ones where the network was not
-        shown names."""
+        """Types for words that a user adds: the labels, or all known types if the network was
+        trained without names."""
         numbers = self.name_types or range(1, self.n_types)
         return [self.lexicon.type_names[number] for number in numbers]
 
@@ -127,11 +127,10 @@ class LatticeFeaturiser(SegmentFeaturiser):
         return bands[words].astype(np.int64)
 
     def compact(self, indexes: Mapping[str, KeyIndex], known_words: bool) -> "LatticeFeaturiser":
-        """The same with smaller indexes, a lexicon of its own, and without the gazetteer, which
+        """The same with smaller indexes, a copy of the lexicon, and without the gazetteer, which
         only training needs.
 
-        known_words: keep those words of the lexicon alone that have a key, or whose type says that
-            they are names.
+        known_words: keep only words of the lexicon that have a key, or whose type marks names.
         """
         compacted = replace(super().compact(indexes, known_words), gazetteer=None)
         if not known_words:

@@ -134,7 +134,7 @@ class LatticeGeometry:
 
 @dataclass(frozen=True)
 class FLATSizes(Sizes):
-    """What the data decides of a network."""
+    """Sizes that depend on the data."""
 
     chars: Table = NO_TABLE
     bigrams: Table = NO_TABLE

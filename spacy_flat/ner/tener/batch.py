@@ -1,4 +1,4 @@
-"""What the network reads: characters or words as padded numbers.
+"""Batches of characters or words, as padded numbers.
 
 Shapes: B segments, C units, W distinct words, S characters of a word.
 """

@@ -26,7 +26,7 @@ tok2vec = null
 
 
 class TenerEntityRecognizer(CRFEntityRecognizer):
-    """Tags characters, whatever the tokens are, or tokens."""
+    """Tags characters, with any tokenizer, or tokens."""
 
     def initialize(
         self,

@@ -25,8 +25,8 @@ SPELLED_TOGETHER = (8, 16)  # words up to so many characters
 
 @dataclass(frozen=True)
 class TENERSizes(Sizes):
-    """What the data decides of a network: tables of characters and bigrams, or of words; and how
-    many characters spell words."""
+    """Sizes that depend on the data: tables of characters and bigrams, or of words, and the number
+    of characters in spellings."""
 
     chars: Table = NO_TABLE
     bigrams: Table = NO_TABLE
@@ -216,13 +216,13 @@ class Convolution(nn.Module):
 
     def forward(self, units: Tensor, present: Tensor) -> Tensor:
         """units: [B, C, D]; present: [B, C] False for padding. Returns [B, C, D]."""
-        # Behind a word is nothing, however long the longest word of the batch is.
+        # Padding must be zero, however long the longest word of the batch is.
         found: Tensor = self.conv((units * present[:, :, None]).transpose(1, 2))
         return found.transpose(1, 2)
 
 
 def make_encoder(options: TENEROptions) -> nn.Module:
-    """What mixes the units, as the options have it."""
+    """The layers that mix the units."""
     if options.encoder == "none":
         return Unmixed()
     if options.encoder == "bilstm":

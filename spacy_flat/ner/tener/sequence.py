@@ -25,7 +25,7 @@ LOWER, TITLE, UPPER, MIXED, NUMBER, OTHER = range(1, 7)
 
 @dataclass(frozen=True)
 class SequenceFeaturiser(SegmentFeaturiser):
-    """Turns texts into batches. Knows what the network's numbers mean.
+    """Turns texts into batches.
 
     chars: of the text, or of the spellings of words.
     """
@@ -94,8 +94,8 @@ class _FlatCharacters:
 
 
 class _FlatWords:
-    """The words of all segments one after the other, before padding; what is known of a word is
-    found once for all its occurrences."""
+    """The words of all segments one after the other, before padding; each distinct word is looked
+    up once."""
 
     def __init__(
         self, featuriser: SequenceFeaturiser, texts: Sequence[Units], segments: Sequence[Segment]

@@ -21,7 +21,7 @@ from spacy.language import Language
 from spacy.training import Example
 from thinc.api import fix_random_seed
 
-from spacy_flat.compress.compactor import Amount, compactors_of
+from spacy_flat.compress.compactor import CompressConfig, compactors_of
 from spacy_flat.ner.tener.component import TenerEntityRecognizer
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.vectors import TextVectors
@@ -345,7 +345,7 @@ def test_a_compact_one_finds_the_same(kind: str, tmp_path: Path) -> None:
     texts, gold = data_of(nlp)
     (compactor,) = compactors_of(nlp).values()
     compactor.count(texts, nlp)
-    compactor.apply(Amount(min_count=1))
+    compactor.apply(CompressConfig(min_count=1))
     nlp.to_disk(tmp_path)
     loaded = spacy.load(tmp_path)
     assert [doc._.char_ents for doc in loaded.pipe(texts)] == gold
