@@ -19,7 +19,7 @@ from ._tasks import TASKS, decimals
 if TYPE_CHECKING:
     from spacy.language import Language
 
-    from ..compress.compactor import CompressConfig, Compactor
+    from ..compress.compactor import Compactor, CompressConfig
 
 PREFIXES = "KMG"  # of bytes
 
@@ -78,7 +78,7 @@ def compact(
     tables stay as they are. Components other than flat_ner and tener_ner are kept untouched, but
     for encoders of this package's to which they listen: these are rounded.
     """
-    from ..compress.compactor import CompressConfig, Compactor, size_of_folder, size_on_disk
+    from ..compress.compactor import Compactor, CompressConfig, size_of_folder, size_on_disk
     from ..util.loading import load_on_device
 
     limit = bytes_of(max_size) if max_size else None
