@@ -198,15 +198,8 @@ def _plain(value: object) -> object:
 class LabelledPipe(NetworkPipe):
     """A component whose network knows labels: entity types, or classes."""
 
-    def __init__(
-        self,
-        vocab: Vocab,
-        model: Model[Any, Any],
-        name: str,
-        scorer: Callable[..., dict[str, Any]] | None,
-        **settings: Any,
-    ) -> None:
-        super().__init__(vocab, model, name, scorer, **settings)
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
         self.cfg["labels"] = []
 
     @property

@@ -13,12 +13,12 @@ from spacy_flat.ner.flat.batch import LatticeBatch
 from spacy_flat.ner.flat.network import FLAT, FLATSizes
 from spacy_flat.ner.flat.options import FLATOptions
 from spacy_flat.ner.network import TaggingNetwork
-from spacy_flat.ner.tener.batch import CharacterBatch, WordBatch
+from spacy_flat.ner.tener.batch import CharBatch, WordBatch
 from spacy_flat.ner.tener.network import TENER, TENERSizes
 from spacy_flat.ner.tener.options import TENEROptions
 from spacy_flat.nn.network import Table
 
-Batch = LatticeBatch | CharacterBatch | WordBatch
+Batch = LatticeBatch | CharBatch | WordBatch
 
 B, C, M = 24, 50, 40
 KEYS = 50
@@ -50,9 +50,9 @@ def lattice_batch() -> LatticeBatch:
     )
 
 
-def character_batch() -> CharacterBatch:
+def character_batch() -> CharBatch:
     present = np.ones((B, C), dtype=bool)
-    return CharacterBatch((), np.full(B, C), present, known(B, C), known(B, C))
+    return CharBatch((), np.full(B, C), present, known(B, C), known(B, C))
 
 
 def word_batch() -> WordBatch:

@@ -126,19 +126,6 @@ def test_picked_term_equals_a_loop_over_pairs(
         torch.testing.assert_close(ours, theirs)
 
 
-@pytest.mark.parametrize("make", [relation_of_characters, relations_of_nodes])
-def test_picked_term_gradcheck(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attention_module, "CHUNK", 60)
-    C, n_words = 4, 3
-    heads, kinds = make_lattice(C, n_words)
-    n_queries = C if make is relation_of_characters else C + n_words
-    queries = normal(H, B, n_queries, d).requires_grad_()
-    encodings = normal(H, d, 3, 2 * C - 1, seed=1).requires_grad_()
-    assert torch.autograd.gradcheck(
-        lambda q, e: make(e, heads, kinds).scores(q), (queries, encodings)
-    )
-
-
 @pytest.mark.parametrize("C", [1, 2, 3, 4, 6, 7, 11])
 def test_shifted_term_equals_a_loop_over_pairs(C: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attention_module, "SHIFTED", 3)

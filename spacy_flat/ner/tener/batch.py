@@ -15,7 +15,7 @@ N_CASES = 7  # ways to write a word, with 0 for padding
 
 
 @dataclass(frozen=True)
-class CharacterBatch:
+class CharBatch:
     """Some segments of characters as numbers. Keys are 0 where unknown or padding."""
 
     segments: tuple[Segment, ...]

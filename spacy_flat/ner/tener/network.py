@@ -16,7 +16,7 @@ from ...nn.attention import DotProductAttention, RelativeAttention, ShiftedTerm
 from ...nn.layers import Dropout, Positions, TransformerLayer
 from ...nn.network import NO_TABLE, Table, make_embedding
 from ..network import Sizes, TaggingNetwork
-from .batch import N_CASES, CharacterBatch, WordBatch
+from .batch import N_CASES, CharBatch, WordBatch
 from .options import TENEROptions
 
 KERNEL = 3  # characters that a "cnn" sees at once
@@ -61,7 +61,7 @@ class TENER(TaggingNetwork):
             # What the case adds starts small beside the vector.
             nn.init.normal_(self.cases.weight, std=0.02)
 
-    def forward(self, batch: CharacterBatch | WordBatch, upstream: Tensor | None = None) -> Tensor:
+    def forward(self, batch: CharBatch | WordBatch, upstream: Tensor | None = None) -> Tensor:
         """batch: B segments of C units.
         upstream: [B, C, W] other vectors of the units, such as a tok2vec's.
         Returns [B, C, K] emissions.
@@ -74,7 +74,7 @@ class TENER(TaggingNetwork):
             units = units + self.cases(self.to_tensor(batch.cases))
         return self.emissions(self.encoder(units, self.to_tensor(batch.present)))
 
-    def _characters(self, batch: CharacterBatch) -> list[Tensor]:
+    def _characters(self, batch: CharBatch) -> list[Tensor]:
         """Each [B, C, …]."""
         parts = []
         if self.chars is not None:

@@ -15,7 +15,7 @@ from ...text.padding import padding, take
 from ...text.segments import Segment
 from ...text.units import Ints, Unit, Units
 from ...text.vocabulary import KeyIndex, pack, unpack
-from .batch import CharacterBatch, WordBatch
+from .batch import CharBatch, WordBatch
 from .options import SequenceOptions
 
 LONGEST_SPELLING = 40  # characters of a word that are read; of most URLs the beginning
@@ -51,7 +51,7 @@ class SequenceFeaturiser(SegmentFeaturiser):
 
     def batches(
         self, texts: Sequence[Units], segments: Sequence[Segment], is_train: bool = False
-    ) -> Iterator[CharacterBatch | WordBatch]:
+    ) -> Iterator[CharBatch | WordBatch]:
         if not segments:
             return
         flat = (_FlatCharacters if self.unit == "char" else _FlatWords)(self, texts, segments)
@@ -82,9 +82,9 @@ class _FlatCharacters:
         last = self.starts + self.n_units - 1
         self.bigrams = featuriser.bigrams.look_up(hash_bigrams(codes, last))
 
-    def pad(self, rows: Ints, segments: tuple[Segment, ...]) -> CharacterBatch:
+    def pad(self, rows: Ints, segments: tuple[Segment, ...]) -> CharBatch:
         places, present = padding(self.n_units[rows], self.starts[rows])
-        return CharacterBatch(
+        return CharBatch(
             segments=segments,
             n_units=self.n_units[rows],
             present=present,

@@ -152,16 +152,6 @@ def test_padding(texts: list[str]) -> None:
         assert batch.tails.max() < C
 
 
-@given(texts, st.randoms(use_true_random=False))
-def test_order_does_not_matter(texts: list[str], random: Any) -> None:
-    order = list(range(len(texts)))
-    random.shuffle(order)
-    shuffled = [texts[place] for place in order]
-    rows = {segment.text: row for segment, row in rows_of(batches_of(ENCODER, texts))}
-    for segment, row in rows_of(batches_of(ENCODER, shuffled)):
-        assert row == rows[order[segment.text]]
-
-
 def test_batches_hold_segments_of_like_length() -> None:
     texts = ["人" * length for length in (9, 2, 8, 3, 9, 2)]
     encoder = make_encoder(batch_size=20)

@@ -8,7 +8,7 @@ import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_flat.ner.tener.batch import CharacterBatch, WordBatch
+from spacy_flat.ner.tener.batch import CharBatch, WordBatch
 from spacy_flat.ner.tener.options import SequenceOptions
 from spacy_flat.ner.tener.sequence import (
     LONGEST_SPELLING,
@@ -137,7 +137,7 @@ def rows_of(batches: list[Any]) -> list[tuple[Segment, Any]]:
         for row, segment in enumerate(batch.segments):
             n = int(batch.n_units[row])
             assert batch.present[row].sum() == n
-            if isinstance(batch, CharacterBatch):
+            if isinstance(batch, CharBatch):
                 said: Any = [batch.chars[row, :n].tolist(), batch.bigrams[row, :n].tolist()]
             else:
                 spellings = [

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from spacy_flat.ner.tags import OUTSIDE
-from spacy_flat.ner.tener.batch import N_CASES, CharacterBatch, WordBatch
+from spacy_flat.ner.tener.batch import N_CASES, CharBatch, WordBatch
 from spacy_flat.ner.tener.network import TENER, TENERSizes
 from spacy_flat.ner.tener.options import TENEROptions
 from spacy_flat.nn.attention import SHIFTED, RelativeAttention, ShiftedTerm
@@ -37,11 +37,11 @@ def make_network(sizes: TENERSizes = CHARS, **options: Any) -> TENER:
     return network.double().eval()
 
 
-def char_batch(lengths: list[int] = LENGTHS) -> CharacterBatch:
+def char_batch(lengths: list[int] = LENGTHS) -> CharBatch:
     rng = np.random.default_rng(0)
     shape = (len(lengths), max(lengths))
     present = np.arange(shape[1]) < np.array(lengths)[:, None]
-    return CharacterBatch(
+    return CharBatch(
         segments=(),
         n_units=np.array(lengths),
         present=present,
@@ -203,7 +203,7 @@ def test_padding_changes_nothing_for_characters(options: dict[str, Any]) -> None
     network, batch = make_network(**options), char_batch()
     emissions = network(batch)
     for row, length in enumerate(LENGTHS):
-        alone = CharacterBatch(
+        alone = CharBatch(
             (),
             batch.n_units[row : row + 1],
             *(
