@@ -49,8 +49,8 @@ def annotate(
             "--attribute",
             "-a",
             metavar="NAME[:TYPE]",
-            help="doc._ attribute to write to a column of this type: text (JSON unless it is a "
-            "text), float, int or bool. Can be given several times",
+            help="doc._ attribute to write to a column of this type: text (JSON if not a "
+            "string), float, int or bool (may be repeated)",
         ),
     ] = None,
     text: Annotated[str, typer.Option("--text", help="Key or column of the texts")] = "text",
@@ -67,36 +67,32 @@ def annotate(
     actors: Annotated[
         int,
         typer.Option(
-            help="Processes with a pipeline each; 0 for one a CPU (or GPU). 1 needs no Ray, and "
-            "without Ray 0 is 1",
+            help="Processes with one pipeline each; 0 for one per CPU (or GPU). 1 works without "
+            "Ray, and so does 0",
             min=0,
         ),
     ] = 0,
     gpus_per_actor: Annotated[
-        float, typer.Option(help="GPUs of each actor, also a part of one", min=0.0)
+        float, typer.Option(help="GPUs of each actor, may be a fraction", min=0.0)
     ] = 0.0,
     device: Device = "",
     address: Annotated[
         str, typer.Option(help="Ray cluster to join, for example auto or 10.0.0.1:6379")
     ] = "",
-    batch_size: Annotated[
-        int, typer.Option(help="Characters that an actor annotates at once", min=1)
-    ] = 50_000,
+    batch_size: Annotated[int, typer.Option(help="Characters to annotate at once", min=1)] = 50_000,
     shard_rows: Annotated[
         int,
-        typer.Option(help="Rows of a file of the output; 0: 2000, or as the run began", min=0),
+        typer.Option(help="Rows per output file; 0: 2000, or as when the run began", min=0),
     ] = 0,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-V", help="Show Ray's own messages and progress")
     ] = False,
 ) -> None:
-    """Annotate large numbers of texts in one process, or in several on this machine or on a Ray
-    cluster.
+    """Annotate large numbers of texts in one or several processes, or on a Ray cluster.
 
-    DIR/rows gets a file for each shard of the input: id, text, entities, cats and the attributes
-    that are asked for. Rows that fail are written to DIR/failed with the reason, and the exit code
-    is then 1. The same command goes on with a run that was stopped: finished shards stay as they
-    are.
+    OUT/rows gets a file for each shard of the input: id, text, entities, cats and the requested
+    attributes. Rows that fail go to OUT/failed with the reason, and the exit code is 1. The same
+    command continues a stopped run: finished shards are kept.
     """
     if find_spec("pyarrow") is None:
         words = {"what": "Annotating", "module": "pyarrow", "package": "pyarrow"}

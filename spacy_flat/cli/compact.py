@@ -1,4 +1,4 @@
-"""`python -m spacy flat compact`: a trained pipeline in fewer megabytes."""
+"""`python -m spacy flat compact`: make a trained pipeline smaller."""
 
 from __future__ import annotations
 
@@ -44,17 +44,16 @@ def compact(
         typer.Option(
             "--text",
             "-t",
-            help="Text that says which rows matter: .spacy, or UTF-8, plain, .gz or .xz (may be "
-            "repeated)",
+            help="Text to count rows in: .spacy, or UTF-8, plain, .gz or .xz (may be repeated)",
         ),
     ] = [],  # noqa: B006  (typer's way)
     min_count: Annotated[
         int,
-        typer.Option("--min-count", "-m", min=0, help="Drop rows that the texts have less often"),
+        typer.Option("--min-count", "-m", min=0, help="Drop rows that are rarer in the texts"),
     ] = 0,
     max_size: Annotated[
         str,
-        typer.Option("--max-size", "-s", help="Drop as many rows as it takes, such as 15MB"),
+        typer.Option("--max-size", "-s", help="Drop rows to fit this size, such as 15MB"),
     ] = "",
     bits: Annotated[Bits, typer.Option("--bits", "-b", help="Of a number in a table")] = Bits.eight,
     known_words: Annotated[
@@ -71,12 +70,12 @@ def compact(
     ] = None,
     device: Device = "",
 ) -> None:
-    """Make a pipeline small: merge what was pretrained and trained of each vector, drop rows that
-    the texts hardly have, store a number in 8 bits.
+    """Make a pipeline small: merge the pretrained and the trained part of each vector, drop rows
+    that are rare in the texts, store numbers in 8 bits.
 
-    What comes out is an ordinary pipeline. Trained further, its network learns, but the rows of its
-    tables stay as they are. Components other than flat_ner and tener_ner are kept untouched, but
-    for encoders of this package's to which they listen: these are rounded.
+    The result is an ordinary pipeline. In further training, the rows of its tables stay fixed.
+    Components other than flat_ner and tener_ner are not changed, except that shared encoders of
+    this package are rounded.
     """
     from ..compress.compactor import Compactor, CompressConfig, size_of_folder, size_on_disk
     from ..util.loading import load_on_device
@@ -120,10 +119,7 @@ def check_target(out: Path, source: Path) -> None:
 
 
 def count(path: Path, compactor: Compactor) -> None:
-    """Count how often the rows of tables are read in the texts of a file.
-
-    Raises ValueError (F376) where none is.
-    """
+    """Count the rows that the texts of a file read. Raises ValueError (F376) if there are none."""
     from ..corpora.docs import read_texts
 
     texts = tqdm(read_texts(path), desc=path.name, unit=" texts", unit_scale=True)
@@ -132,8 +128,7 @@ def count(path: Path, compactor: Compactor) -> None:
 
 
 def state_of(compactor: Compactor, size: int, dev: Path | None) -> dict[str, str]:
-    """What there is to compare: rows, words, size, scores. The scores go to the pipeline's
-    metadata, too."""
+    """Rows, words, size and scores, to compare. The scores go to the pipeline's metadata, too."""
     from ..corpora.docs import read_examples
 
     nlp = compactor.nlp
@@ -154,8 +149,7 @@ def state_of(compactor: Compactor, size: int, dev: Path | None) -> dict[str, str
 
 
 def forget_paths(nlp: Language) -> None:
-    """Leave out where the files of the training lay, which says nothing elsewhere, but for paths
-    that a component's block names."""
+    """Drop the paths of the training, except those that a component's block refers to."""
     from thinc.api import Config
 
     paths: dict[str, Any] = nlp.config.get("paths", {})

@@ -19,13 +19,15 @@ def convert(
     input_path: Annotated[
         Path,
         typer.Argument(
-            metavar="INPUT", help="Corpus file, or with --corpus the folder of `fetch`", exists=True
+            metavar="INPUT",
+            help="Corpus file, or with --corpus the output folder of `fetch`",
+            exists=True,
         ),
     ],
     output_path: Annotated[
         Path,
         typer.Argument(
-            metavar="OUTPUT", help=".spacy file, or with --corpus the folder for one of each part"
+            metavar="OUTPUT", help=".spacy file, or with --corpus a folder for the parts"
         ),
     ],
     corpus: Annotated[
@@ -40,14 +42,14 @@ def convert(
         ),
     ] = "auto",
     words: Annotated[
-        bool, typer.Option("--words", "-w", help="Units are words with a space between them")
+        bool, typer.Option("--words", "-w", help="Units are words, to be joined by spaces")
     ] = False,
     repair: Annotated[
-        bool, typer.Option("--repair", "-r", help="Repair what is wrong and count it")
+        bool, typer.Option("--repair", "-r", help="Repair and count defects")
     ] = False,
     max_repairs: Annotated[
         float,
-        typer.Option(help="Share of the lines or entities that may be repaired", min=0.0, max=1.0),
+        typer.Option(help="Largest share of lines or entities to repair", min=0.0, max=1.0),
     ] = 0.05,
     strip_position: Annotated[
         bool, typer.Option("--strip-position", help="Strip digits after each unit (Weibo: 科0)")
@@ -56,7 +58,7 @@ def convert(
         str, typer.Option("--strip-prefix", help="Strip this before each unit (WikiANN: en:)")
     ] = "",
     scores: Annotated[
-        bool, typer.Option("--scores", help="The labels of pairs are numbers, not classes")
+        bool, typer.Option("--scores", help="Labels of pairs are scores, not classes")
     ] = False,
     target: Annotated[
         Path | None,
@@ -66,17 +68,13 @@ def convert(
         int, typer.Option(help="Most characters of a text or its translation", min=1)
     ] = 1000,
 ) -> None:
-    """Convert a corpus of entities, pairs of texts, poems, or translations to spaCy's binary
-    format.
+    """Convert corpora of entities, pairs of texts, poems or translations to spaCy's binary format.
 
-    Each sentence, pair or poem becomes a Doc. Entities are read from column files with BIO, IOB1,
-    BMES, BIOES or BILUO tags, and from JSON with character offsets (CLUENER's, arrays of text and
-    entities, or what doccano, Label Studio and Prodigy export); pairs and their labels from TSV,
-    CSV and JSON; poems from text with blank lines between them, and from JSON. JSON has a record a
-    line or all of them in one array. Translations are read from TSV (text TAB translation), or,
-    with --target, from two files line by line. Any texts are read one a line with --format lines.
-    All is UTF-8.
-    Defects end the command with file and line, unless --repair is given.
+    Formats: column files with BIO, IOB1, BMES, BIOES or BILUO tags; JSON with character offsets
+    (CLUENER, spaCy, doccano, Label Studio, Prodigy); pairs in TSV, CSV or JSON; poems separated by
+    blank lines, or in JSON; translations in TSV or, with --target, in two files line by line; any
+    texts, one per line, with --format lines. JSON has one record per line, or one array. All files
+    are UTF-8. Defects are errors that name file and line, unless --repair is given.
     """
     options = ConvertOptions(
         format=format,
@@ -99,13 +97,13 @@ def convert(
 
 
 def report(path: Path, summary: Summary) -> None:
-    """Print what a converted file holds, and after repairs how it begins."""
+    """Print the counts of a converted file, and its beginning after repairs."""
     sizes = counted(summary.sentences, summary.doc), counted(summary.characters, "character")
     msg.good(f"{path}: {', '.join(sizes)}")
     msg.info(counted(sum(summary.labels.values()), summary.label) + listed(summary.labels))
     if summary.left_out:
         left_out = counted(summary.left_out, summary.doc)
-        msg.info(f"{left_out} left out that stand in another part or corpus, or twice")
+        msg.info(f"{left_out} left out: in another part or corpus, or repeated")
     if summary.skipped:
         skipped = counted(summary.skipped, "record")
         msg.info(f"{skipped} skipped: without text, not annotated, or rejected by the annotator")
@@ -117,5 +115,5 @@ def report(path: Path, summary: Summary) -> None:
 
 
 def listed(counts: Counter[str]) -> str:
-    """Return ": A 3, B 1", the most frequent first, or nothing where there are none."""
+    """ ": A 3, B 1", the most frequent first, or nothing."""
     return ": " * bool(counts) + ", ".join(f"{key} {n:,}" for key, n in counts.most_common())

@@ -1,4 +1,4 @@
-"""`python -m spacy flat debug-data`: what is in a training corpus, and what is wrong with it."""
+"""`python -m spacy flat debug-data`: counts and defects of a training corpus."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SHOWN = 15  # labels
 
 
 class Corpus(NamedTuple):
-    """Examples by part, the first of which is trained on, and what reads them."""
+    """Examples by part, the training part first."""
 
     parts: dict[str, list[Example]]
     lexicon: Lexicon | None
@@ -53,18 +53,18 @@ def debug_data(
         typer.Option(
             "--lexicon",
             "-l",
-            help="Word list beside jieba's, or pipeline; else the config's, jieba's for files",
+            help="Word list to add to jieba's, or pipeline (default: the config's or jieba's)",
         ),
     ] = "",
     max_length: Annotated[
-        int, typer.Option(help="Length above which a text is cut (files)", min=1)
+        int, typer.Option(help="Length above which texts are cut (files)", min=1)
     ] = 200,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="JSON file of the counts", dir_okay=False)
     ] = None,
 ) -> None:
-    """Show what a corpus of entities holds: labels, missing annotation, entities that cut tokens,
-    what a lexicon knows of them, lengths, and what train and dev share.
+    """Show counts of a corpus of entities: labels, missing annotation, entities that cut tokens,
+    coverage by a lexicon, lengths, and what train and dev share.
 
     The same for `flat_ner` and `tener_ner` as `spacy debug data` for spaCy's `ner`.
     """
@@ -104,7 +104,7 @@ def debug_data(
 
 
 def corpus_of_config(path: Path, overrides: list[str], lexicon: str) -> Corpus:
-    """The corpora, the tokenizer and the lexicon that a config names.
+    """The corpora of a config, tokenized, with its lexicon.
 
     Raises FileNotFoundError (F001) if the config or a corpus is missing, ValueError (F139) if a
     path to a corpus is empty; otherwise as spaCy for a wrong config.
@@ -141,8 +141,8 @@ def max_lengths(block: Mapping[str, Any]) -> list[int]:
 
 
 def configured_lexicon(nlp: Language, config: Mapping[str, Any]) -> Lexicon | None:
-    """The lexicon that the first component with one gets at `initialize`: the config's, else its
-    own where it was trained before, else jieba's."""
+    """The lexicon of the first component that has one: the config's, else its own if it is
+    trained, else jieba's."""
     from spacy.util import registry
 
     from ..ner.flat.component import FlatEntityRecognizer
@@ -160,8 +160,8 @@ def configured_lexicon(nlp: Language, config: Mapping[str, Any]) -> Lexicon | No
 def corpus_of_files(
     inputs: list[str], lang: str, segmenter: str, lexicon: str, max_length: int
 ) -> Corpus:
-    """The Docs of files, tokenized as a blank pipeline does it. Raises as `read_examples`, and
-    ValueError (F140) for a folder without such files."""
+    """The Docs of files, tokenized by a blank pipeline. Raises as `read_examples`, and
+    ValueError (F140) for a folder without them."""
     import spacy
 
     from ..corpora.docs import read_examples

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.training import Example
 
-PARTS = ("test", "dev")  # the first that there is gets scored
-FEW = 1000  # entities, pairs or characters below which a score is said to be uncertain
+PARTS = ("test", "dev")  # the first existing one is scored
+FEW = 1000  # a score of fewer entities, pairs or characters is uncertain
 
 
 def evaluate(
@@ -43,13 +43,12 @@ def evaluate(
     gpu_id: GpuId = -1,
     device: Device = "",
 ) -> None:
-    """Score a pipeline on a .spacy file; of a folder on the test part, or on the dev part where
-    there is no test part. A file with nothing to score is an error.
+    """Score a pipeline on a .spacy file, or on the test part of a folder (the dev part if there is
+    no test part). A file with nothing to score is an error.
 
-    The scores are those of `spacy evaluate`. The JSON file also tells the part, and how many
-    sentences and entities, pairs of texts, or texts and characters, it has. Where train.spacy
-    stands beside the file that is scored, entities whose text is and is not that of an entity there
-    are also scored apart.
+    The scores are those of `spacy evaluate`. The JSON file also has the part and its counts. If
+    train.spacy is in the same folder, entities that training has and has not seen are also scored
+    separately.
     """
     import srsly
 

@@ -1,4 +1,4 @@
-"""`python -m spacy flat generate`: texts and poems that a trained pipeline writes."""
+"""`python -m spacy flat generate`: write texts and poems."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 def generate(
     model: Pipeline,
-    prompt: Annotated[str, typer.Option("--prompt", "-p", help="How each text begins")] = "",
+    prompt: Annotated[str, typer.Option("--prompt", "-p", help="Beginning of each text")] = "",
     acrostic: Annotated[
         str | None,
-        typer.Option("--acrostic", "-a", help="The characters with which the lines begin"),
+        typer.Option("--acrostic", "-a", help="First characters of the lines"),
     ] = None,
     form: Annotated[
         str | None,
@@ -36,17 +36,17 @@ def generate(
     ] = None,
     n: Annotated[int, typer.Option("-n", help="How many texts")] = 1,
     seed: Annotated[
-        int | None, typer.Option("--seed", "-s", help="With the same seed the same texts")
+        int | None, typer.Option("--seed", "-s", help="The same seed gives the same texts")
     ] = None,
     temperature: Annotated[
         float, typer.Option("--temperature", "-t", help="0: the most probable character")
     ] = 1.0,
     top_k: Annotated[int, typer.Option(help="Only the k most probable characters; 0: all")] = 0,
     top_p: Annotated[
-        float, typer.Option(help="Only the most probable characters of this probability together")
+        float, typer.Option(help="Only the most probable characters, of this total probability")
     ] = 1.0,
     repetition_penalty: Annotated[
-        float, typer.Option(help="Above 1: characters of the text are less probable again")
+        float, typer.Option(help="Above 1: characters are less probable again")
     ] = 1.0,
     max_length: Annotated[
         int | None, typer.Option(help="Most characters of a text without form (default: 200)")
@@ -58,10 +58,10 @@ def generate(
         str, typer.Option("--tones", help="平起 or 仄起: a poem's tone pattern (needs pypinyin)")
     ] = "",
     candidates: Annotated[
-        int | None, typer.Option(help="Each poem is the most probable one of these (default: 4)")
+        int | None, typer.Option(help="Write the most probable of this many poems (default: 4)")
     ] = None,
     report: Annotated[
-        bool, typer.Option("--report", help="Say what each poem meets of rhyme and tones")
+        bool, typer.Option("--report", help="Report whether each poem keeps rhyme and tones")
     ] = False,
     component: Component = "",
     device: Device = "",
@@ -110,8 +110,8 @@ def generate(
 def check_options(
     prompt: str, acrostic: str | None, of_others: dict[str, bool], is_poem: bool
 ) -> None:
-    """Raises ValueError for a prompt of an acrostic (F173), and for options that are not of what
-    shall be written (F174)."""
+    """Raise ValueError for an acrostic with a prompt (F173), and for options without effect
+    (F174)."""
     if prompt and acrostic is not None:
         raise ValueError(Errors.F173)
     for option, is_given in of_others.items():
@@ -136,7 +136,7 @@ def form_named(name: str) -> Form:
 
 
 def show_report(poem: Poem) -> None:
-    """Print what was asked for and is met, and how probable the poem is."""
+    """Print the probability of a poem, and whether it keeps rhyme and tones if asked for."""
     misplaced = poem.misplaced
     rows = [("log-probability of a character", f"{poem.log_prob:.4f}")]
     if poem.rhymes is not None:

@@ -1,4 +1,4 @@
-"""`python -m spacy flat search`: the questions of a file that are most like another one."""
+"""`python -m spacy flat search`: find similar questions in a file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def search(
     candidates: Annotated[
         int,
         typer.Option(
-            "--candidates", "-n", help="Questions that the network compares a query with", min=1
+            "--candidates", "-n", help="Questions to compare with a query by the network", min=1
         ),
     ] = 50,
     question: Annotated[
@@ -45,12 +45,12 @@ def search(
     ] = "",
     index: Annotated[
         Path | None,
-        typer.Option("--index", "-i", help="Folder to keep the index in, for the next call"),
+        typer.Option("--index", "-i", help="Folder to keep the index in for later calls"),
     ] = None,
     component: Component = "",
     device: Device = "",
 ) -> None:
-    """Search questions, such as an FAQ's, for those that are most like another one."""
+    """Find the questions of a file, such as an FAQ, that are most similar to each query."""
     entries = read_faq(faq, question, answer)
     if index is not None:
         check_folder(index)
@@ -66,7 +66,7 @@ def search(
 
 
 def check_folder(path: Path) -> None:
-    """Raises ValueError (F148) where something else than an index is there."""
+    """Raise ValueError (F148) for a folder with other files."""
     from ..similarity.index import FILE
 
     if path.is_file() or (path.is_dir() and any(path.iterdir()) and not (path / FILE).exists()):
@@ -74,8 +74,8 @@ def check_folder(path: Path) -> None:
 
 
 def index_of(pipe: PairClassifier, questions: Sequence[str], folder: Path | None) -> TextIndex:
-    """The index in a folder, if it is of these questions and this pipeline. Otherwise a new one,
-    which is saved there."""
+    """The folder's index, if it fits these questions and this pipeline; otherwise a new one, saved
+    there."""
     found = saved_index(pipe, questions, folder) if folder else None
     if found is not None:
         return found
@@ -87,7 +87,7 @@ def index_of(pipe: PairClassifier, questions: Sequence[str], folder: Path | None
 
 
 def saved_index(pipe: PairClassifier, questions: Sequence[str], folder: Path) -> TextIndex | None:
-    """The index in a folder, if there is one; None, with a warning, where it can't be used."""
+    """The folder's index, or None, with a warning if it can't be used."""
     try:
         found = pipe.load_index(folder)
     except FileNotFoundError:

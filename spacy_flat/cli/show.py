@@ -1,4 +1,4 @@
-"""`python -m spacy flat show`: what a trained pipeline sees in a text, or in a pair of texts."""
+"""`python -m spacy flat show`: show what a pipeline predicts."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
-WRITTEN = 100  # characters of the text that a pipeline writes, at most
-SURPRISING = 3  # characters of a text that are said to be the least expected
+WRITTEN = 100  # most characters of a generated text
+SURPRISING = 3  # characters to list as least expected
 
 
 def show(
     model: Pipeline,
     texts: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[TEXT]...", help="Texts, or pairs of texts with a TAB between"),
+        typer.Argument(metavar="[TEXT]...", help="Texts, or pairs of texts separated by a TAB"),
     ] = None,
     file: Annotated[
-        Path | None, typer.Option("--file", "-f", help="File of texts or pairs, one a line (UTF-8)")
+        Path | None,
+        typer.Option("--file", "-f", help="File with one text or pair per line (UTF-8)"),
     ] = None,
     added: Annotated[
         list[str],
@@ -42,9 +43,8 @@ def show(
     ] = [],  # noqa: B006  (typer's way)
     device: Device = "",
 ) -> None:
-    """Show the entities of texts and the words of the lexicon in them (the lattice), how alike
-    the texts of pairs are, how probable texts are, and one that the pipeline writes, or
-    translations."""
+    """Show what a pipeline predicts: entities and lexicon words of texts, the similarity of pairs,
+    the probability of texts, a generated text, or translations."""
     from ..util.loading import load_on_device
 
     texts = [*(texts or ()), *(lines_of(file) if file else ())]
@@ -90,7 +90,7 @@ def add_words(nlp: Language, model: str, words: list[str]) -> None:
 
 
 def joined(text: str) -> str:
-    """The text of a pair where one TAB stands between two texts; otherwise the text itself."""
+    """Join the two texts around a TAB to a pair; other texts stay as they are."""
     left, *right = (part.strip() for part in text.split("\t"))
     return join_pair(left, right[0]) if left and len(right) == 1 and right[0] else text
 
@@ -114,7 +114,7 @@ def show_labels(doc: Doc) -> None:
 
 
 def show_probability(doc: Doc) -> None:
-    """Print how probable a text is, and which of its characters are the least expected."""
+    """Print the probability of a text and its least expected characters."""
     surprisals = doc._.char_surprisal.tolist()
     order = sorted(range(len(surprisals)), key=lambda place: -surprisals[place])[:SURPRISING]
     odd = ", ".join(f"{doc.text[place]} ({place})" for place in sorted(order))
@@ -127,7 +127,7 @@ def show_probability(doc: Doc) -> None:
 
 
 def show_translation(doc: Doc) -> None:
-    """Print a translation, and a table of its entities with what they are in the text."""
+    """Print a translation, and a table of its entities with their source."""
     typer.echo(doc._.translation)
     text = doc.text
     rows = [

@@ -36,7 +36,7 @@ def translate(
         list[str] | None, typer.Argument(metavar="[TEXT]...", help="Texts to translate")
     ] = None,
     file: Annotated[
-        Path | None, typer.Option("--file", "-f", help="File of texts, one a line (UTF-8)")
+        Path | None, typer.Option("--file", "-f", help="File with one text per line (UTF-8)")
     ] = None,
     output: Annotated[
         Path | None,
@@ -59,19 +59,17 @@ def translate(
     ] = 1,
     beam: Annotated[
         int | None,
-        typer.Option(help="Translations that are followed side by side", min=1, max=100),
+        typer.Option(help="Beam width", min=1, max=100),
     ] = None,
     batch_size: Annotated[
-        int, typer.Option("--batch-size", help="Texts that are translated at once", min=1)
+        int, typer.Option("--batch-size", help="Texts to translate at once", min=1)
     ] = 256,
     names: Annotated[
         Path | None, typer.Option(help="List of names: name TAB translation", exists=True)
     ] = None,
     glossary: Annotated[
         Path | None,
-        typer.Option(
-            help="List of terms that any text may have: term TAB translation", exists=True
-        ),
+        typer.Option(help="List of terms: term TAB translation", exists=True),
     ] = None,
     entities: Annotated[
         str, typer.Option(help="Pipeline that finds the entities of the translations")
@@ -82,8 +80,8 @@ def translate(
 ) -> None:
     """Translate texts, and list the entities of the translations.
 
-    What is not given is as the pipeline has it. A name of the list is used where a component
-    before the translator finds it as an entity, a term of the glossary wherever a text has it.
+    Defaults are the pipeline's settings. Names apply to entities that a component before the
+    translator finds, terms of the glossary everywhere.
     """
     from spacy.util import minibatch
 
@@ -92,7 +90,7 @@ def translate(
 
     if output is not None:
         check_output(output, n_best)
-    # A file that can't be read to its end is refused now, and not after all lines before.
+    # Fail now, not after translating, if the file can't be read to its end.
     total = None
     if file and file.is_file():
         total = len(texts or ()) + sum(1 for _ in read_text_lines(file))
@@ -134,7 +132,7 @@ def translate(
 
 
 def check_output(path: Path, n_best: int) -> None:
-    """Raises ValueError for a name of no known kind (F432), and for several translations a line
+    """Raise ValueError for an unknown kind of file (F432), and for several translations per line
     (F174)."""
     if path.suffix not in LINES:
         raise ValueError(Errors.F432.format(path=path))
@@ -160,8 +158,8 @@ def annotated(
     n_best: int,
     glossary: Mapping[str, str],
 ) -> Iterator[tuple[Doc, Sequence[Translation]]]:
-    """The Docs of texts, and their best translations, the first of which is what the components
-    after the translator make of it."""
+    """The Docs of texts and their best translations, the first as the components after the
+    translator have changed it."""
     place = [pipe for _, pipe in nlp.pipeline].index(translator)
     docs = list(nlp.pipe(texts, disable=nlp.pipe_names[place:]))
     found = translator.translate(docs, n_best=n_best, glossary=glossary)
@@ -176,8 +174,7 @@ def annotated(
 
 @contextmanager
 def writing(output: Path | None) -> Iterator[Write]:
-    """A function that shows a text and its translations, or writes a line of a file, or several for
-    several translations. The file is there in the end, where nothing is raised."""
+    """A function that shows a text and its translations, or writes them to the file."""
     if output is None:
         yield show
         return
