@@ -12,11 +12,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from spacy_flat.translator.batch import PairBatch, Side, like_lengths
+from spacy_flat.translator.batch import PaddedKeys, TranslationBatch, like_lengths
 from spacy_flat.translator.keys import END, START
-from spacy_flat.translator.model import Pair
+from spacy_flat.translator.model import KeyPair
 from spacy_flat.translator.options import Seq2SeqOptions
-from spacy_flat.translator.vocabulary import PairFeaturiser
+from spacy_flat.translator.vocabulary import TranslationFeaturiser
 
 WARMUP = 400  # steps
 RATE = 1e-3  # after them
@@ -27,7 +27,7 @@ MAX_RATIO, MARGIN = 2.0, 10  # of the longest translation, as the component's de
 class PlainTransformer(nn.Module):
     """`nn.Transformer` between two tables of embeddings, with sinusoids and tied output weights."""
 
-    def __init__(self, options: Seq2SeqOptions, encoder: PairFeaturiser) -> None:
+    def __init__(self, options: Seq2SeqOptions, encoder: TranslationFeaturiser) -> None:
         super().__init__()
         D = options.width
         self.source = nn.Embedding(encoder.sizes["source"], D)
@@ -46,7 +46,7 @@ class PlainTransformer(nn.Module):
         )
         self.dropout = nn.Dropout(options.dropout)
 
-    def forward(self, source: Side, target: Tensor, present: Tensor) -> Tensor:
+    def forward(self, source: PaddedKeys, target: Tensor, present: Tensor) -> Tensor:
         """[B, T, keys] scores of what follows each place of the target."""
         reads = torch.from_numpy(source.keys)
         absent = torch.from_numpy(~source.present)
@@ -69,7 +69,10 @@ class PlainTransformer(nn.Module):
 
 
 def train(
-    options: Seq2SeqOptions, encoder: PairFeaturiser, pairs: Sequence[Pair], seconds: float
+    options: Seq2SeqOptions,
+    encoder: TranslationFeaturiser,
+    pairs: Sequence[KeyPair],
+    seconds: float,
 ) -> tuple[PlainTransformer, int]:
     """Train for so many seconds. Returns the network and the number of steps."""
     torch.manual_seed(1)
@@ -96,7 +99,7 @@ def train(
     return network.eval(), steps
 
 
-def batches(pairs: Sequence[Pair]) -> Iterator[PairBatch]:
+def batches(pairs: Sequence[KeyPair]) -> Iterator[TranslationBatch]:
     """Pairs of like lengths together, in another order each time, without end."""
     chance = Random(1)
     lengths = np.array([[len(pair.source), len(pair.target)] for pair in pairs])
@@ -104,19 +107,19 @@ def batches(pairs: Sequence[Pair]) -> Iterator[PairBatch]:
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
     while True:
         chance.shuffle(rows)
-        yield from (PairBatch.of(own, sources, targets) for own in rows)
+        yield from (TranslationBatch.of(own, sources, targets) for own in rows)
 
 
 @torch.inference_mode()
 def translate(
-    network: PlainTransformer, encoder: PairFeaturiser, texts: Sequence[str]
+    network: PlainTransformer, encoder: TranslationFeaturiser, texts: Sequence[str]
 ) -> list[str]:
     """The most probable piece each time, without a cache."""
     sources = [encoder.source_keys(text) for text in texts]
     lengths = np.array([[len(source)] for source in sources])
     found = [""] * len(texts)
     for rows in like_lengths(lengths, BATCH):
-        source = Side.of([sources[row] for row in rows])
+        source = PaddedKeys.of([sources[row] for row in rows])
         keys = torch.full((len(rows), 1), START)
         for _ in range(int(MAX_RATIO * source.keys.shape[1]) + MARGIN):
             scores = network(source, keys, torch.ones_like(keys).bool())[:, -1]

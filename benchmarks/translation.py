@@ -40,7 +40,7 @@ from spacy.vocab import Vocab
 
 from spacy_flat.corpora.docs import read_docs
 from spacy_flat.translator.component import Seq2SeqTranslator
-from spacy_flat.translator.model import encoder_of
+from spacy_flat.translator.model import featuriser_of
 from spacy_flat.translator.names import NameTable, Protected, common_names, name_list, places
 from spacy_flat.translator.scores import score_translations
 from spacy_flat.translator.training import all_texts, encode
@@ -176,7 +176,7 @@ def baseline(
 ) -> Table:
     """Scores of torch's own Transformer."""
     model = next(iter(pipelines.values())).model
-    encoder, options = encoder_of(model), model.attrs["options"]
+    encoder, options = featuriser_of(model), model.attrs["options"]
     gold = read_docs(arguments.corpus / "train.spacy", Vocab())
     pairs = [encode(texts, encoder) for texts in all_texts(Example(doc, doc) for doc in gold)]
     network, steps = plain_seq2seq.train(options, encoder, pairs, 60 * arguments.minutes)

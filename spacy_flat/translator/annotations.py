@@ -1,7 +1,7 @@
-"""What the component writes to Docs: the translation, its sentences, and the entities in it.
+"""The extension attributes of Docs: the translation, its sentences and its entities.
 
-All are kept in `doc.user_data` as plain strings and numbers, so that a DocBin with
-`store_user_data=True`, pickling and worker processes keep them.
+`doc.user_data` holds them as plain strings and numbers, which a DocBin with `store_user_data=True`,
+pickle and worker processes keep.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class TranslationEnt(NamedTuple):
     """An entity of the translation.
 
     start, end: characters of `doc._.translation`.
-    source: (start, end) of the entity of the source that it translates, characters of `doc.text`.
+    source: (start, end) of the source entity that it translates, characters of `doc.text`.
     """
 
     text: str
@@ -30,7 +30,7 @@ class TranslationEnt(NamedTuple):
     source: tuple[int, int] | None = None
 
 
-class Sentence(NamedTuple):
+class SentencePair(NamedTuple):
     """A part of a text and its translation, in characters of both."""
 
     source: tuple[int, int]
@@ -38,7 +38,7 @@ class Sentence(NamedTuple):
 
 
 def translation_ents(doc: Doc) -> tuple[TranslationEnt, ...]:
-    """The entities of a Doc's translation, in their order."""
+    """The entities of a Doc's translation, in order."""
     return tuple(
         TranslationEnt(text, label, start, end, None if source is None else (source[0], source[1]))
         for text, label, start, end, source in doc.user_data.get(_KEY, ())
@@ -46,24 +46,24 @@ def translation_ents(doc: Doc) -> tuple[TranslationEnt, ...]:
 
 
 def set_translation_ents(doc: Doc, ents: Iterable[TranslationEnt]) -> None:
-    """Write the entities of a Doc's translation. They are sorted by where they stand."""
+    """Set the entities of a Doc's translation, in order of position."""
     in_order = sorted(ents, key=lambda ent: (ent.start, ent.end))
     doc.user_data[_KEY] = tuple(tuple(ent) for ent in in_order)
 
 
-def translation_sents(doc: Doc) -> tuple[Sentence, ...]:
+def translation_sents(doc: Doc) -> tuple[SentencePair, ...]:
     """The sentences of a Doc's text and of its translation, in characters of both."""
     found = doc.user_data.get("translation_sents", ())
-    return tuple(Sentence(tuple(source), tuple(target)) for source, target in found)
+    return tuple(SentencePair(tuple(source), tuple(target)) for source, target in found)
 
 
-def set_translation_sents(doc: Doc, sents: Sequence[Sentence]) -> None:
+def set_translation_sents(doc: Doc, sents: Sequence[SentencePair]) -> None:
     doc.user_data["translation_sents"] = tuple(tuple(sent) for sent in sents)
 
 
 def gold_translation(reference: Doc) -> str | None:
-    """The translation of a reference; None where there is none. Raises TypeError (F407) for what is
-    no string."""
+    """The translation of a reference, if it has one. Raises TypeError (F407) for anything but a
+    string."""
     value = reference._.translation
     if value is None or isinstance(value, str):
         return value

@@ -11,19 +11,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..text.batches import group_by_cost
 from ..text.padding import padding, take
 from ..text.units import Ints
 
 
 @dataclass(frozen=True)
-class Side:
-    """Texts as numbers, padded at the right."""
+class PaddedKeys:
+    """Texts as numbers, padded on the right."""
 
     keys: Ints  # [B, L], 0 for unknown characters and padding
     present: NDArray[np.bool_]  # [B, L] False for padding
 
     @classmethod
-    def of(cls, rows: Sequence[Ints]) -> Side:
+    def of(cls, rows: Sequence[Ints]) -> PaddedKeys:
         counts = np.array([len(row) for row in rows], dtype=np.int64)
         flat = np.concatenate([*rows, np.zeros(0, dtype=np.int64)])
         places, present = padding(counts, np.cumsum(counts) - counts)
@@ -31,40 +32,32 @@ class Side:
 
 
 @dataclass(frozen=True)
-class PairBatch:
-    """Some pairs. In each row the next number of the target is predicted from those before it."""
+class TranslationBatch:
+    """Some pairs. Each row predicts the next number of the target from those before it."""
 
-    rows: Ints  # [B] which of all pairs these are
-    source: Side  # [B, S]
-    inputs: Side  # [B, T] each target without its last number
+    rows: Ints  # [B] numbers among all pairs
+    source: PaddedKeys  # [B, S]
+    inputs: PaddedKeys  # [B, T] each target without its last number
     targets: Ints  # [M] each target without its first number, row by row
 
     @classmethod
-    def of(cls, rows: Ints, sources: Sequence[Ints], targets: Sequence[Ints]) -> PairBatch:
+    def of(cls, rows: Ints, sources: Sequence[Ints], targets: Sequence[Ints]) -> TranslationBatch:
         """sources, targets: of all pairs, each with its marks."""
         own = [targets[row] for row in rows]
         return cls(
             rows,
-            Side.of([sources[row] for row in rows]),
-            Side.of([target[:-1] for target in own]),
+            PaddedKeys.of([sources[row] for row in rows]),
+            PaddedKeys.of([target[:-1] for target in own]),
             np.concatenate([target[1:] for target in own]),
         )
 
 
 def like_lengths(lengths: Ints, most: int) -> Iterator[Ints]:
-    """Numbers of rows that are computed together: of like lengths, the longest first, with padding
-    at most `most` places, or one row.
+    """Rows of similar lengths to compute together: longest first, at most `most` places with
+    padding, or one row.
 
-    lengths: [rows, sides]; by the last side they are sorted first.
+    lengths: [rows, 1 or 2 sides]; sorted by the last side first.
     """
     order = np.lexsort(lengths.T)[::-1]
-    start = 0
-    longest = np.zeros(lengths.shape[1], dtype=np.int64)
-    for place, row in enumerate(order):
-        longer = np.maximum(longest, lengths[row])
-        if place > start and (place + 1 - start) * longer.sum() > most:
-            yield order[start:place]
-            start, longer = place, lengths[row]
-        longest = longer
     if len(order):
-        yield order[start:]
+        yield from group_by_cost(order, lengths[:, 0], lengths[:, 1:].sum(axis=1), most)

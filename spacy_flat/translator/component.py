@@ -1,4 +1,4 @@
-"""`seq2seq_translator`: what spaCy sees of the translator."""
+"""`seq2seq_translator`: a spaCy component that translates."""
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,11 +21,11 @@ from .corpus import is_scored_only, translated
 from .decoding import MAX_BEAM, MAX_PENALTY, MAX_RATIO, MIN_RATIO, Decoding
 from .entities import load_reader, with_found
 from .model import (
-    Pair,
-    Predictions,
+    KeyPair,
     Seq2SeqModel,
+    TranslationPredictions,
     batches,
-    encoder_of,
+    featuriser_of,
     initialise,
     log_probs,
     network_of,
@@ -33,7 +33,7 @@ from .model import (
 from .names import NameTable, Protected, common_names, is_name_list, protected, with_terms
 from .scores import make_scorer
 from .training import Texts, all_texts, draw_slots, encode, joined
-from .vocabulary import PairFeaturiser
+from .vocabulary import TranslationFeaturiser
 from .writing import Translation, translate
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def make_seq2seq_translator(
     entities: str | None,
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> "Seq2SeqTranslator":
-    """Build the translator; the settings are those of `Seq2SeqTranslator`."""
+    """Create a `Seq2SeqTranslator`, with its settings."""
     return Seq2SeqTranslator(
         nlp.vocab,
         model,
@@ -114,27 +114,25 @@ def _is_count(value: object, least: int) -> bool:
 class Seq2SeqTranslator(NetworkPipe):
     """Translates texts by an encoder–decoder Transformer.
 
-    model: what translates, a registered architecture.
-    device: what the network computes on: "auto" (the CPU, or the GPU that `spacy.prefer_gpu` or
-        `--gpu-id` asked for), "cpu", "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
-    beam: hypotheses of a sentence that are followed side by side, 100 at most; 1 takes the most
-        probable piece each time ("greedy").
-    length_penalty: α of Wu et al. (2016): what a hypothesis' log-probability is divided by is
-        ((5 + length) / 6)^α. Matters where beam is above 1.
-    max_ratio: the longest translation, in pieces for each character of the sentence, with 10 more.
-    no_repeat_ngram: no sequence of so many pieces comes twice in a sentence; 0 for no such rule.
-    carry_names: entities of the Doc whose translation is known, from the list of names or in
-        pinyin, come through as they are, each exactly once.
-    pinyin: names that the list does not have are written as English does: some 700 well-known ones
-        as it calls them, other persons and places in pinyin (needs pypinyin).
-    placeholder_rate: share of the names on both sides of training pairs that are made placeholders:
-        names of the list, words in Latin letters and numbers.
-    join_rate: share of training pairs that are joined with the one before, so that the network
-        learns longer texts with more names than the corpus has.
-    entities: the name or the path of a pipeline, or one itself, whose entities of the translation
-        are added to `doc._.translation_ents`. It is loaded when it is first used. A pipeline itself
-        is not saved with the component.
-    scorer: what gives the scores of an evaluation.
+    model: a registered architecture.
+    device: "auto" (the CPU, or the GPU that `spacy.prefer_gpu` or `--gpu-id` asked for), "cpu",
+        "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
+    beam: hypotheses of a sentence, at most 100; 1 takes the most probable piece each time
+        ("greedy").
+    length_penalty: α of Wu et al. (2016), which divides log-probabilities by ((5 + length) / 6)^α.
+        Only matters if beam is above 1.
+    max_ratio: maximum pieces of a translation for each character of the sentence, plus 10.
+    no_repeat_ngram: no sequence of this many pieces may occur twice in a sentence; 0 allows all.
+    carry_names: translate entities of the Doc by the list of names or in pinyin, each exactly once.
+    pinyin: write names missing from the list in English: some 700 well-known ones by their common
+        name, other persons and places in pinyin (needs pypinyin).
+    placeholder_rate: share of the names on both sides of training pairs to replace with
+        placeholders: names of the list, words in Latin letters and numbers.
+    join_rate: share of training pairs to join with the one before, so that the network learns
+        longer texts with more names.
+    entities: a pipeline, or its name or path, loaded on first use, whose entities of the
+        translation join `doc._.translation_ents`. A pipeline itself isn't saved.
+    scorer: the scoring function of an evaluation.
     """
 
     def __init__(
@@ -228,8 +226,8 @@ class Seq2SeqTranslator(NetworkPipe):
 
     @property
     def names(self) -> Mapping[str, str]:
-        """What names are called in the target language: strings on one line each, without white
-        space at their ends. Raises ValueError (F310) for what is none of that."""
+        """Names and their translations, strings of one line each. Raises ValueError (F310) for
+        anything else."""
         return MappingProxyType(self.cfg["names"])
 
     @names.setter
@@ -247,7 +245,7 @@ class Seq2SeqTranslator(NetworkPipe):
     # Translating
 
     def predict(self, docs: Iterable[Doc]) -> list[Translation | None]:
-        """The best translation of each Doc's text; None where it is not to be translated."""
+        """The best translation of each Doc's text; None for Docs that are only scored."""
         self.require_initialised()
         docs = list(docs)
         wanted = [doc for doc in docs if not is_scored_only(doc)]
@@ -255,7 +253,7 @@ class Seq2SeqTranslator(NetworkPipe):
         return [None if is_scored_only(doc) else next(best) for doc in docs]
 
     def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Translation | None]) -> None:
-        """Write what `predict` found."""
+        """Set the extension attributes."""
         for doc, found in zip(docs, scores, strict=True):
             if found is not None:
                 doc._.translation = found.text
@@ -273,19 +271,17 @@ class Seq2SeqTranslator(NetworkPipe):
         max_ratio: float | None = None,
         no_repeat_ngram: int | None = None,
     ) -> list[list[Translation]]:
-        """The best translations of each text, with their scores.
+        """Translate texts, best translations first, with their scores.
 
-        texts: of Docs, entities are carried through.
-        n_best: translations of each text, if there are as many; `beam` at most.
-        glossary: terms and their translations, which are used wherever a text has the term, an
-            entity or not. Where terms and names overlap, the longest counts.
-        beam, length_penalty, max_ratio, no_repeat_ngram: as the settings of these names, which
-            count where nothing is given.
+        texts: strings, or Docs, whose entities are carried through.
+        n_best: maximum translations of each text, at most `beam`.
+        glossary: terms and their translations. The longest of overlapping terms and names counts.
+        beam, length_penalty, max_ratio, no_repeat_ngram: override the settings.
 
-        Raises ValueError (F303) without a network, (F341) for an argument that is out of range,
-        and (F405) for a pipeline of `entities` that translates itself, TypeError (F026) for a
-        single string and (F028) for what is no text, OSError (F404) where the pipeline of
-        `entities` is wanting, ImportError (F030) without pypinyin.
+        Raises ValueError without a network (F303), for an argument out of range (F341), and if the
+        pipeline of `entities` translates (F405); TypeError for a single string (F026) and anything
+        but texts (F028); OSError (F404) if the pipeline of `entities` is missing; ImportError
+        (F030) without pypinyin.
         """
         if isinstance(texts, str | Doc) or not isinstance(texts, Iterable):
             raise TypeError(Errors.F026.format(value=repr(texts)[:60]))
@@ -316,7 +312,7 @@ class Seq2SeqTranslator(NetworkPipe):
         return protected(text, self._known_names(), pinyin=self.pinyin)
 
     def _known_names(self) -> NameTable:
-        """Of the settings as they are; made anew where they have changed."""
+        """Rebuilt after a change of the settings."""
         own, pinyin = self.cfg["names"], self.pinyin
         known = self._table
         if known is None or known[0] is not own or known[1] != pinyin:
@@ -335,7 +331,7 @@ class Seq2SeqTranslator(NetworkPipe):
         return reader
 
     def _check_reader(self, reader: Language) -> None:
-        """Raises ValueError (F405) for a pipeline that translates: it may be this very one."""
+        """Raises ValueError (F405) for a pipeline that translates, such as this one."""
         for name, pipe in reader.pipeline:
             if isinstance(pipe, Seq2SeqTranslator):
                 raise ValueError(Errors.F405.format(name=self.name, component=name))
@@ -343,10 +339,8 @@ class Seq2SeqTranslator(NetworkPipe):
     # Scoring
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
-        """What the scorer gives, of those examples that are translated, and
-        `translation_log_prob`: the mean natural logarithm of the probability of a piece of the
-        gold translations, but for those that are too long to learn from. It rises as the network
-        gets better. None where there is no gold."""
+        """Call the scorer, and add `translation_log_prob`: the mean natural logarithm of the
+        probability of a piece of the gold translations, except too long ones. None without gold."""
         examples = list(examples)
         found = {"bleu": None, "chrf": None}
         pairs = self._learnable(all_texts(examples))
@@ -366,8 +360,8 @@ class Seq2SeqTranslator(NetworkPipe):
         sgd: Optimizer | None = None,
         losses: dict[str, float] | None = None,
     ) -> dict[str, float]:
-        """Learn from the translations of examples; those without one, and those that are too long,
-        teach nothing. The network has dropouts of its own: `drop` has no effect."""
+        """Learn from the translations of examples, except too long ones. `drop` has no effect: the
+        network has its own dropouts."""
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
         examples = list(examples)
@@ -381,7 +375,7 @@ class Seq2SeqTranslator(NetworkPipe):
         share = self.share_of_step(n_predicted) / n_predicted
         with self.shim.training():
             network = network_of(self.model)
-            for batch in batches(pairs, encoder_of(self.model).options.batch_size):
+            for batch in batches(pairs, featuriser_of(self.model).options.batch_size):
                 self.backward(network.loss(network(batch), batch.targets) * share, losses)
         if sgd is not None:
             self.finish_update(sgd)
@@ -389,22 +383,22 @@ class Seq2SeqTranslator(NetworkPipe):
 
     @property
     def _longest(self) -> int:
-        return encoder_of(self.model).options.longest_pair
+        return featuriser_of(self.model).options.longest_pair
 
     def _learnable(
         self, texts: Iterable[Texts], names: NameTable | None = None, share: float = 0.0
-    ) -> list[Pair]:
-        """Those pairs that are not too long; `names` and `share` as in `encode`."""
-        featuriser, longest = encoder_of(self.model), self._longest
+    ) -> list[KeyPair]:
+        """The pairs that aren't too long; `names` and `share` as in `encode`."""
+        featuriser, longest = featuriser_of(self.model), self._longest
         short = (each for each in texts if len(each.source) <= longest)
         pairs = (encode(each, featuriser, names, share) for each in short)
         return [pair for pair in pairs if max(map(len, pair)) <= longest + 2]
 
     def get_loss(
-        self, examples: Iterable[Example], scores: Predictions
+        self, examples: Iterable[Example], scores: TranslationPredictions
     ) -> tuple[float, list["Tensor"]]:
-        """Mean loss of a piece of the translations, their ends among them, and its gradient for the
-        scores of each batch. Nothing else changes."""
+        """The mean loss of the translations' pieces and ends, and its gradient for the scores of
+        each batch. Changes nothing."""
         network = network_of(self.model)
         found = [network.loss_gradient(part.scores, part.batch.targets) for part in scores.batches]
         return mean_loss(found, scores.n_predicted)
@@ -416,13 +410,12 @@ class Seq2SeqTranslator(NetworkPipe):
         nlp: Language | None = None,
         names: Mapping[str, str] | None = None,
     ) -> None:
-        """Learn the pieces of words, and build the network.
+        """Build the vocabularies and the network.
 
-        names: what names are called in the target language; those of training pairs become
-            placeholders.
+        names: names and their translations; in training pairs they become placeholders.
 
-        Raises ValueError (F403) where there is no pair of texts, and (F310) for names that are no
-        mapping of strings; where all pairs are too long (F400).
+        Raises ValueError without pairs (F403), if all are too long (F400), and for names that
+        aren't a mapping of strings (F310).
         """
         validate_get_examples(get_examples, "Seq2SeqTranslator.initialize")
         texts = all_texts(get_examples())
@@ -430,8 +423,8 @@ class Seq2SeqTranslator(NetworkPipe):
             raise ValueError(Errors.F403.format(name=self.name))
         if names is not None:
             self.names = names
-        options = encoder_of(self.model).options
-        featuriser = PairFeaturiser.build(
+        options = featuriser_of(self.model).options
+        featuriser = TranslationFeaturiser.build(
             options, [each.source for each in texts], [each.target for each in texts]
         )
         initialise(self.model, featuriser)
@@ -439,7 +432,7 @@ class Seq2SeqTranslator(NetworkPipe):
         self._report(featuriser, texts)
 
     def _check_texts(self, texts: Sequence[Texts]) -> None:
-        """Warn of what can't be learnt. Raises ValueError (F400) where all texts are too long."""
+        """Warn of too long texts. Raises ValueError (F400) if all are too long."""
         longest = self._longest
         left_out = sum(
             max(map(len, each)) > longest and not self._learnable([each]) for each in texts
@@ -453,7 +446,7 @@ class Seq2SeqTranslator(NetworkPipe):
         if self.carry_names and not any(draw_slots(each, names, rate > 0, 1) for each in texts):
             warnings.warn(Warnings.W401.format(name=self.name), stacklevel=2)
 
-    def _report(self, featuriser: PairFeaturiser, texts: Sequence[Texts]) -> None:
+    def _report(self, featuriser: TranslationFeaturiser, texts: Sequence[Texts]) -> None:
         unit = "pieces" if featuriser.options.source == "bpe" else "characters"
         logger.info(
             "%s: %s pairs; source %s %s, target %s pieces",
@@ -474,7 +467,7 @@ def _with_entities(
 
 
 def _text_of(text: str | Doc) -> str:
-    """Raises TypeError (F028) for what is no text."""
+    """Raises TypeError (F028) for anything but a text."""
     if isinstance(text, Doc):
         return text.text
     if not isinstance(text, str):

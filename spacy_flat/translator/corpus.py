@@ -13,13 +13,12 @@ SCORED_ONLY = "translation_scored_only"  # in doc.user_data
 def likelihood_corpus(
     path: Path, max_length: int = 0, limit: int = 0
 ) -> Callable[[Language], Iterator[Example]]:
-    """`spacy-flat.LikelihoodCorpus.v1`: as `spacy.Corpus.v1`, but the translator does not translate
-    these Docs. Their references' translations alone are scored, by their probability, which takes
-    a fraction of the time.
+    """`spacy-flat.LikelihoodCorpus.v1`: like `spacy.Corpus.v1`, but the translator only scores the
+    probability of the references' translations, which takes a fraction of the time.
 
-    path: a .spacy file or a folder of such files.
-    max_length: longest Doc, in tokens; 0 for any.
-    limit: most examples; 0 for all.
+    path: a .spacy file, or a folder of them.
+    max_length: maximum length of a Doc, in tokens; 0 for any.
+    limit: maximum number of examples; 0 for all.
     """
     corpus = Corpus(path, max_length=max_length, limit=limit)
 
@@ -32,10 +31,10 @@ def likelihood_corpus(
 
 
 def is_scored_only(doc: Doc) -> bool:
-    """Whether a Doc is not to be translated."""
+    """Whether to skip translating a Doc."""
     return SCORED_ONLY in doc.user_data
 
 
 def translated(examples: Iterable[Example]) -> list[Example]:
-    """The examples that are translated."""
+    """The examples to translate."""
     return [example for example in examples if not is_scored_only(example.predicted)]

@@ -1,4 +1,4 @@
-"""Writing translations: greedily, or by beam search, with names as placeholders.
+"""Decoding: greedy or by beam search, with placeholders for names.
 
 Shapes: B sentences, W hypotheses of each ("beam"), N = B·W rows, K keys, t keys written so far,
 P placeholders.
@@ -17,34 +17,34 @@ from numpy.typing import NDArray
 from ..errors import Errors
 from ..text.units import Ints
 from ..util.arguments import require, require_count
-from .batch import Side, like_lengths
+from .batch import PaddedKeys, like_lengths
 from .keys import END, NAMES, START
 
 if TYPE_CHECKING:
-    from .network import Seq2Seq, State
+    from .network import DecoderState, Seq2Seq
 
 Floats = NDArray[np.floating[Any]]
 Mask = NDArray[np.bool_]
 
-MAX_BEAM = 100  # more find nothing better, and take as many times as long
+MAX_BEAM = 100  # more only cost time
 MAX_PENALTY = 10.0
 MIN_RATIO, MAX_RATIO = 0.01, 100.0
-MORE = 10  # pieces that any translation may have beside those that are relative to the source
+MORE = 10  # pieces that any translation may have beyond `max_ratio`
 
 
 @dataclass(frozen=True)
 class Decoding:
-    """How translations are found.
+    """Settings of the search.
 
-    beam: hypotheses of each sentence that are followed side by side, 100 at most; 1 takes the most
-        probable piece each time ("greedy").
-    length_penalty: α of Wu et al. (2016), equation 14, from 0 to 10: scores of hypotheses are
-        divided by ((5 + length) / 6)^α; 0 for sums of log-probabilities, which prefer short ones.
-    max_ratio: the longest translation, in pieces for each character or piece of the source, with
-        10 more; from 0.01 to 100.
-    no_repeat_ngram: no sequence of so many pieces comes twice in a sentence; 0 for no such rule.
+    beam: hypotheses of each sentence, at most 100; 1 takes the most probable piece each time
+        ("greedy").
+    length_penalty: α of Wu et al. (2016), equation 14, from 0 to 10: divides scores by
+        ((5 + length) / 6)^α; 0 prefers short hypotheses.
+    max_ratio: maximum pieces of a translation for each character or piece of the source, plus 10;
+        from 0.01 to 100.
+    no_repeat_ngram: no sequence of this many pieces may occur twice in a sentence; 0 allows all.
 
-    Raises ValueError (F341) for what is out of range.
+    Raises ValueError (F341) for a value out of range.
     """
 
     beam: int = 1
@@ -56,33 +56,25 @@ class Decoding:
         beam, alpha, ratio = self.beam, self.length_penalty, self.max_ratio
         require_count("beam", beam, 1)
         require("beam", beam, lambda: beam <= MAX_BEAM, f"{MAX_BEAM} at most")
-        require(
-            "length_penalty",
-            alpha,
-            lambda: 0 <= alpha <= MAX_PENALTY,
-            f"a number from 0 to {MAX_PENALTY:g}",
-        )
-        require(
-            "max_ratio",
-            ratio,
-            lambda: MIN_RATIO <= ratio <= MAX_RATIO,
-            f"a number from {MIN_RATIO:g} to {MAX_RATIO:g}",
-        )
+        wanted = f"a number from 0 to {MAX_PENALTY:g}"
+        require("length_penalty", alpha, lambda: 0 <= alpha <= MAX_PENALTY, wanted)
+        wanted = f"a number from {MIN_RATIO:g} to {MAX_RATIO:g}"
+        require("max_ratio", ratio, lambda: MIN_RATIO <= ratio <= MAX_RATIO, wanted)
         require_count("no_repeat_ngram", self.no_repeat_ngram, 0)
 
-    def longest(self, source: Source) -> int:
-        """Keys that a translation may have, its end mark among them."""
+    def longest(self, source: SourceKeys) -> int:
+        """Maximum keys of a translation, with its end mark."""
         return int(self.max_ratio * len(source.keys)) + MORE + source.n_names
 
     def score(self, log_prob: float, length: int) -> float:
         return float(log_prob / ((5 + length) / 6) ** self.length_penalty)
 
 
-class Source(NamedTuple):
+class SourceKeys(NamedTuple):
     """A sentence to translate.
 
     keys: with its end mark.
-    n_names: placeholders in it, the first ones of all.
+    n_names: its placeholders, numbered from 0.
     """
 
     keys: Ints
@@ -102,12 +94,12 @@ class Hypothesis(NamedTuple):
 
 @dataclass
 class Beams:
-    """What is written so far of some sentences, W rows each.
+    """Unfinished hypotheses of some sentences, W rows each.
 
-    sentences: [B] which ones these are.
-    scores: [B, W] log-probabilities; −∞ for rows that are of no use.
-    keys: [N, t] what is written.
-    due: [N, P] placeholders that are still to be written.
+    sentences: [B] their numbers.
+    scores: [B, W] log-probabilities; −∞ for unused rows.
+    keys: [N, t] written so far.
+    due: [N, P] placeholders still to write.
     limits: [B] keys that each may have.
     """
 
@@ -118,7 +110,7 @@ class Beams:
     limits: Ints
 
     @classmethod
-    def of(cls, sources: Sequence[Source], how: Decoding, n_placeholders: int) -> Beams:
+    def of(cls, sources: Sequence[SourceKeys], how: Decoding, n_placeholders: int) -> Beams:
         B, W = len(sources), how.beam
         n_names = np.array([source.n_names for source in sources])
         scores = np.full((B, W), -np.inf)
@@ -137,20 +129,20 @@ class Beams:
         return self.keys[:, -1] if self.keys.shape[1] else np.full(len(self.keys), START)
 
     def forbidden(self, n_keys: int, no_repeat_ngram: int) -> Mask:
-        """[N, K] keys that may not come next."""
+        """[N, K] keys that can't come next."""
         found = np.zeros((len(self.keys), n_keys), dtype=np.bool_)
         found[:, :NAMES] = True
         written = self.keys.shape[1]
         n_due = self.due.sum(axis=1)
         left = self.limits.repeat(len(self.keys) // len(self.limits)) - written
         repeat_ngrams(self.keys, no_repeat_ngram, found)
-        found[left <= n_due + 1] = True  # there is room for what is due alone
+        found[left <= n_due + 1] = True  # room only for what is due
         found[:, NAMES : NAMES + self.due.shape[1]] = ~self.due
         found[:, END] = written == 0
         return found
 
     def go_on(self, sentences: Ints, rows: Ints, keys: Ints, scores: Floats) -> Beams:
-        """With these rows of these sentences, by one more key each."""
+        """Extend these rows of these sentences by a key each."""
         due = self.due[rows]
         named = np.flatnonzero((keys >= NAMES) & (keys < NAMES + due.shape[1]))
         due[named, keys[named] - NAMES] = False
@@ -164,8 +156,7 @@ class Beams:
 
 
 def repeat_ngrams(keys: Ints, size: int, found: Mask) -> None:
-    """Mark in `found` [N, K] the keys that would make a sequence of `size` keys of a row come a
-    second time."""
+    """Mark in `found` [N, K] the keys that would repeat a sequence of `size` keys in a row."""
     t = keys.shape[1]
     if not 0 < size <= t:
         return
@@ -176,17 +167,16 @@ def repeat_ngrams(keys: Ints, size: int, found: Mask) -> None:
 
 
 def search(
-    network: Seq2Seq, sources: Sequence[Source], how: Decoding, n_placeholders: int
+    network: Seq2Seq, sources: Sequence[SourceKeys], how: Decoding, n_placeholders: int
 ) -> list[list[Hypothesis]]:
-    """The hypotheses of each sentence that have ended, the best first: one at least, W at most.
+    """Find 1 to W finished hypotheses of each sentence, best first.
 
-    A sentence is done when W hypotheses have ended, each of which was among the W best ones then.
-    What is done is computed no further.
+    A sentence is done when W hypotheses have ended, each among the W best at that time.
 
-    Raises ValueError (F240) for scores that are not numbers.
+    Raises ValueError (F240) for scores that aren't numbers.
     """
     W = how.beam
-    state = network.begin(Side.of([source.keys for source in sources]), W)
+    state = network.begin(PaddedKeys.of([source.keys for source in sources]), W)
     beams = Beams.of(sources, how, n_placeholders)
     ended: list[list[Hypothesis]] = [[] for _ in sources]
     while len(beams.sentences):
@@ -196,7 +186,7 @@ def search(
             written = beams.keys[rows[place, rank]].tolist()
             score = how.score(scores[place, rank], len(written) + 1)
             ended[beams.sentences[place]].append(Hypothesis(written, score))
-        # W rows at most end, so that of twice as many candidates W go on.
+        # At most W rows end, so W of twice as many candidates go on.
         others = np.argsort(is_end, axis=1, kind="stable")[:, :W]
         each = np.arange(len(others))[:, None]
         scores, rows, keys = scores[each, others], rows[each, others], keys[each, others]
@@ -208,10 +198,9 @@ def search(
 
 
 def candidates(
-    network: Seq2Seq, state: State, beams: Beams, how: Decoding
+    network: Seq2Seq, state: DecoderState, beams: Beams, how: Decoding
 ) -> tuple[Floats, Ints, Ints]:
-    """[B, 2W] of each sentence, the best first: the log-probabilities of rows with one more key,
-    which rows, and which keys."""
+    """[B, 2W] extensions of each sentence, best first: their log-probabilities, rows and keys."""
     B, W = beams.scores.shape
     forbidden = beams.forbidden(network.n_keys, how.no_repeat_ngram)
     scores, places = network.best(beams.last, state, beams.scores, forbidden, beams.due, 2 * W)
@@ -221,22 +210,22 @@ def candidates(
     return scores, rows, places % network.n_keys
 
 
-def _keep(network: Seq2Seq, state: State, sentences: Ints, rows: Ints) -> None:
-    """Let the state follow."""
+def _keep(network: Seq2Seq, state: DecoderState, sentences: Ints, rows: Ints) -> None:
+    """Reduce the state to these sentences and rows."""
     if len(rows) and not np.array_equal(rows, np.arange(state.n_rows)):
         state.keep(network.to_tensor(sentences), network.to_tensor(rows))
 
 
 def decode(
     network: Seq2Seq,
-    sources: Sequence[Source],
+    sources: Sequence[SourceKeys],
     how: Decoding,
     n_placeholders: int,
     batch_size: int,
 ) -> Iterator[tuple[int, list[Hypothesis]]]:
-    """The number of each sentence and its hypotheses; like lengths together, long ones first.
+    """Yield the number and the hypotheses of each sentence, longest first.
 
-    batch_size: characters and pieces of all hypotheses, with padding, that are computed at once.
+    batch_size: characters and pieces of all hypotheses, with padding, computed at once.
     """
     lengths = np.array([[len(source.keys)] for source in sources], dtype=np.int64).reshape(-1, 1)
     for rows in like_lengths(lengths, batch_size // how.beam):

@@ -11,13 +11,13 @@ from .annotations import TranslationEnt
 
 
 def load_reader(entities: str, name: str, device: str = "") -> Language:
-    """The pipeline that finds entities.
+    """Load the pipeline that finds entities.
 
     entities: the name of an installed package, or a path.
-    name: of the component that asks.
+    name: of the translator.
     device: as in `load_on_device`.
 
-    Raises OSError (F404) where there is none; otherwise as `load_on_device`.
+    Raises OSError (F404) if there is none; other errors as in `load_on_device`.
     """
     try:
         return load_on_device(entities, device)
@@ -29,8 +29,7 @@ def load_reader(entities: str, name: str, device: str = "") -> Language:
 def with_found(
     reader: Language, texts: Sequence[str], carried: Iterable[Sequence[TranslationEnt]]
 ) -> list[list[TranslationEnt]]:
-    """For each translation the entities that were carried through, and those that the pipeline
-    finds elsewhere in it."""
+    """For each translation its carried entities, and those that the pipeline finds elsewhere."""
     return [
         [*own, *_elsewhere(doc.ents, own)]
         for doc, own in zip(reader.pipe(texts), carried, strict=True)

@@ -1,4 +1,4 @@
-"""Texts and their translations side by side, each with its entities, as displaCy draws them."""
+"""A page of texts and their translations side by side, each with its entities, by displaCy."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ..viz.page import html_page
 from .annotations import translation_ents
 from .names import bare_span
 
-OTHER = "#ddd"  # displaCy's colour of a label that it does not know
+OTHER = "#ddd"  # displaCy's colour of an unknown label
 
-# displaCy's own, with the other side's name as its title
+# displaCy's own template, with the other side's name as the title
 MARK = (
     '<mark class="entity" title="{title}" style="background: {bg}; padding: 0.45em 0.6em; '
     'margin: 0 0.25em; line-height: 1; border-radius: 0.35em;">{text}<span style="'
@@ -27,7 +27,7 @@ MARK = (
 
 
 class Mark(NamedTuple):
-    """An entity as it is drawn: characters [start, end) of its text."""
+    """Characters [start, end) of a text to mark as an entity."""
 
     start: int
     end: int
@@ -37,49 +37,46 @@ class Mark(NamedTuple):
 
 
 def side_by_side(docs: Iterable[Doc], title: str = "Translations") -> str:
-    """The HTML of a page with each text on the left and its translation on the right.
+    """An HTML page with each text on the left and its translation on the right.
 
-    Names that were carried into the translation have the same colour on both sides, a number that
-    they share, and the other side's name as their title.
+    Carried names have the same colour and number on both sides, and the other side's name as their
+    title.
     """
-    sections = "\n".join(section(doc) for doc in docs)
-    return html_page(title, sections)
+    return html_page(title, "\n".join(map(section, docs)))
 
 
 def section(doc: Doc) -> str:
-    """The HTML of one text."""
-    source, translation = marks(doc)
-    left = drawn(doc.text, source, doc.lang_)
-    return f"<section>{left}{drawn(doc._.translation or '', translation, 'en')}</section>"
+    left, right = marks(doc)
+    drawn = draw(doc.text, left, doc.lang_) + draw(doc._.translation or "", right, "en")
+    return f"<section>{drawn}</section>"
 
 
 def marks(doc: Doc) -> tuple[list[Mark], list[Mark]]:
-    """What is marked in a text and in its translation, in the order of each."""
-    whole = doc.text  # which spaCy puts together each time
+    """The marks of a text and of its translation, in order."""
+    whole = doc.text  # spaCy joins it on each access
     spans = [(bare_span(ent), ent.label_) for ent in doc.ents]
     source = {span: Mark(*span, label, colour(label)) for span, label in spans}
     translation = []
     number = 0
     for ent in translation_ents(doc):
-        if ent.source is None:
-            translation.append(Mark(ent.start, ent.end, ent.label, colour(ent.label)))
-            continue
-        number += 1
-        start, end = ent.source
-        own = source.get(ent.source) or Mark(start, end, ent.label, colour(ent.label))
-        source[ent.source] = own._replace(label=f"{own.label} {number}", title=ent.text)
-        label = f"{ent.label} {number}"
-        translation.append(Mark(ent.start, ent.end, label, own.colour, whole[start:end]))
+        mark = Mark(ent.start, ent.end, ent.label, colour(ent.label))
+        if ent.source is not None:
+            number += 1
+            start, end = ent.source
+            own = source.get(ent.source) or mark._replace(start=start, end=end)
+            source[ent.source] = own._replace(label=f"{own.label} {number}", title=ent.text)
+            label = f"{ent.label} {number}"
+            mark = mark._replace(label=label, colour=own.colour, title=whole[start:end])
+        translation.append(mark)
     return sorted(source.values()), translation
 
 
 def colour(label: str) -> str:
-    """The background that displaCy gives to a label."""
+    """displaCy's background for a label."""
     return COLOURS.get(label.upper()) or DEFAULT_LABEL_COLORS.get(label.upper(), OTHER)
 
 
-def drawn(text: str, found: Iterable[Mark], lang: str) -> str:
-    """The HTML of a text with what is marked in it."""
+def draw(text: str, found: Iterable[Mark], lang: str) -> str:
     ents = [
         {
             "start": mark.start,
@@ -91,6 +88,5 @@ def drawn(text: str, found: Iterable[Mark], lang: str) -> str:
     ]
     parsed = {"text": text, "ents": ents, "title": None, "settings": {"lang": lang}}
     options = {"template": MARK}
-    return str(
-        displacy.render(parsed, style="ent", manual=True, jupyter=False, options=options)
-    ).strip()
+    html = displacy.render(parsed, style="ent", manual=True, jupyter=False, options=options)
+    return str(html).strip()

@@ -1,4 +1,4 @@
-"""Names that are to survive translation: what each is called in the target language."""
+"""Names to carry through translation, and their translations."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from spacy.util import filter_spans
 from ..errors import Errors
 from ..util.files import read_text_lines
 
-# Labels of entities that are written in pinyin, in the corpora that are known by name and in
-# spaCy's pipelines.
+# Labels of entities to write in pinyin, in known corpora and spaCy's pipelines.
 PERSONS = frozenset({"PER", "PERSON", "PER.NAM", "NAME"})
 PLACES = frozenset({"LOC", "GPE", "LOC.NAM", "GPE.NAM", "ADDRESS", "SCENE"})
 
-# Surnames of two characters, and characters that are read differently as surnames.
+# Surnames of two characters, and characters with another reading as surnames.
 _COMPOUND = (
     "欧阳 司马 上官 诸葛 司徒 东方 独孤 南宫 夏侯 皇甫 尉迟 公孙 慕容 令狐 长孙 宇文 轩辕 端木 "
     "百里 呼延 东郭 南郭 西门 闻人 钟离 申屠 太史 公羊 淳于 单于 澹台 公冶 宗政 濮阳 完颜 拓跋"
@@ -45,9 +44,9 @@ SURNAMES = {
     "长孙": "zhang sun",
     "单于": "chan yu",
 }
-# How English says that of a person; before the surname.
+# In English they precede the surname.
 TITLES = {"先生": "Mr.", "女士": "Ms.", "小姐": "Miss", "太太": "Mrs.", "夫人": "Mrs."}
-# What English says of a place by a word of its own; longer ends first.
+# Kinds of places that English translates; longer ones first.
 DIVISIONS = {
     "特别行政区": "Special Administrative Region",
     "自治区": "Autonomous Region",
@@ -68,16 +67,16 @@ DIVISIONS = {
     "路": "Road",
     "街": "Street",
 }
-# Ends of countries, continents and oceans, which have English names.
+# Endings of countries, continents and oceans, which have English names.
 FOREIGN_ENDS = ("共和国", "王国", "民国", "合众国", "美洲", "大洋洲", "南极洲", "太平洋", "大西洋")
 
 HAN = re.compile(r"[\u3005-\u3007\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+")
 _SPACES = re.compile(" +")
 _BREAK = re.compile(r"\s*\n\s*")
-_PARTS = re.compile(r"[·•・‧]")  # between the parts of foreign names
+_PARTS = re.compile(r"[·•・‧]")  # separates the parts of foreign names
 
-# Words in Latin letters and numbers, with the marks that may stand within: 3.14, 10:30, New York,
-# tom@example.com. All languages write these alike.
+# Words in Latin letters and numbers, with marks within: 3.14, 10:30, New York, tom@example.com.
+# All languages write these alike.
 _LATIN = "0-9A-Za-zÀ-ÖØ-öø-ɏ"
 _WORD = rf"[{_LATIN}]+(?:[-+@._:/&'’,=?#~%]{{1,3}}[{_LATIN}]+)*%?"
 LATIN = re.compile(rf"{_WORD}(?:,? {_WORD})*")
@@ -88,11 +87,11 @@ COMMON_NAMES = Path(__file__).with_name("common_names.tsv")
 
 @dataclass(frozen=True)
 class Protected:
-    """A name in a source text, and how the translation is to write it.
+    """A name in a source text, and its translation.
 
     start, end: characters of the source.
     text: the name in the target language.
-    label: that of the entity; empty where it is not known.
+    label: of the entity, or "".
     """
 
     start: int
@@ -105,14 +104,14 @@ class Protected:
 
 
 def name_list(path: Path | None, skip_bad: bool = False) -> dict[str, str]:
-    """`spacy-flat.NameList.v1`: names and what they are called in the target language.
+    """`spacy-flat.NameList.v1`: names and their translations.
 
-    path: a UTF-8 file, plain, .gz or .xz, with `name[TAB]translation` a line. Blank lines, and
-        those that begin with "#", are passed over. null: there are no names.
-    skip_bad: leave out lines that are wrong, instead of raising.
+    path: a UTF-8 file, plain, .gz or .xz, with `name[TAB]translation` on each line. Skips blank
+        lines and lines that begin with "#". null for no names.
+    skip_bad: skip wrong lines instead of raising.
 
-    Raises ValueError naming file and line: F425 for other columns, F426 for a name that an earlier
-    line translates differently; file errors as in `read_text_lines`.
+    Raises ValueError with file and line: F425 for other columns, F426 for two translations of a
+    name; file errors as in `read_text_lines`.
     """
     names: dict[str, str] = {}
     if path is None:
@@ -137,7 +136,7 @@ def name_list(path: Path | None, skip_bad: bool = False) -> dict[str, str]:
 
 
 def is_name_list(names: object) -> bool:
-    """Whether these are names and what they are called: strings on one line each, not blank."""
+    """Whether this maps names to translations: non-blank strings of one line each."""
     return isinstance(names, Mapping) and all(
         isinstance(each, str) and len(each.strip().splitlines()) == 1
         for pair in names.items()
@@ -147,7 +146,7 @@ def is_name_list(names: object) -> bool:
 
 @cache
 def common_names() -> Mapping[str, str]:
-    """What English calls some 700 countries, cities, people and organisations."""
+    """The English names of some 700 countries, cities, people and organisations."""
     return MappingProxyType(name_list(COMMON_NAMES))
 
 
@@ -157,10 +156,9 @@ def common_table() -> NameTable:
 
 
 class NameTable:
-    """Names that are known, and what the target language calls them: a user's, and behind these
-    others.
+    """Known names and their translations.
 
-    own: the user's names.
+    own: the user's names, which come first.
     others: such as `common_names`.
     """
 
@@ -172,7 +170,7 @@ class NameTable:
         return self._known.get(name)
 
     def find(self, text: str) -> Iterator[Protected]:
-        """The names in a text, from left to right, of those at one place the longest."""
+        """The names in a text, left to right; the longest at each place."""
         start = 0
         while start < len(text):
             ends = (start + length for length in self._lengths)
@@ -188,16 +186,14 @@ class NameTable:
 
 
 def protected(doc: Doc, names: NameTable, pinyin: bool = True) -> list[Protected]:
-    """The entities of a Doc whose translation is known: from a list, or in pinyin. White space at
-    their ends is no part of them.
+    """The entities of a Doc with a known translation, without white space at their ends.
 
-    pinyin: persons and places that the list does not have are written in pinyin; others, and what
-        pinyin says nothing of, are left to the translator.
+    pinyin: write other persons and places in pinyin, if possible.
 
-    Raises ImportError (F030) where pinyin is needed and pypinyin is not installed.
+    Raises ImportError (F030) if pinyin is needed and pypinyin isn't installed.
     """
     found = []
-    whole = doc.text  # which spaCy puts together each time
+    whole = doc.text  # spaCy joins it on each access
     for ent in doc.ents:
         start, end = bare_span(ent)
         name = _BREAK.sub("", whole[start:end])
@@ -208,15 +204,15 @@ def protected(doc: Doc, names: NameTable, pinyin: bool = True) -> list[Protected
 
 
 def with_terms(names: Sequence[Protected], text: str, terms: NameTable) -> list[Protected]:
-    """The names of a text and the terms of a glossary in it, in their order. Of those that overlap
-    the longest counts, and of a name and a term at one place the term, with the name's label."""
+    """The names of a text and the terms of a glossary in it, in order. The longest of overlapping
+    ones counts, and a term replaces a name at the same place, but keeps its label."""
     labels = {(name.start, name.end): name.label for name in names}
     own = [
         replace(term, label=labels.get((term.start, term.end), ""))
         for term in terms.find(text)
         if not any(_WITHIN.fullmatch(text[at - 1 : at + 1]) for at in (term.start, term.end))
     ]
-    both: list[Any] = [*own, *names]  # spaCy reads their starts and ends alone
+    both: list[Any] = [*own, *names]  # spaCy only reads start and end
     return filter_spans(both)  # type: ignore[return-value]
 
 
@@ -227,14 +223,13 @@ def bare_span(ent: Span) -> tuple[int, int]:
 
 
 def in_pinyin(name: str, label: str) -> str | None:
-    """How a person or a place is written in English: as it is commonly called, or in pinyin: 日本 →
-    "Japan", 王小明 → "Wang Xiaoming", 嘉定区 → "Jiading District". None for any other label, and
-    where pinyin would be wrong or says nothing: of other countries, of names without Chinese
-    characters, and of rare characters.
+    """The common English name of a person or a place, or else pinyin: 日本 → "Japan", 王小明 →
+    "Wang Xiaoming", 嘉定区 → "Jiading District". None for other labels, and if pinyin would be
+    wrong or incomplete: for other countries, names without Chinese characters, rare characters.
 
     label: in upper or lower case.
 
-    Characters of other scripts stay as they are. Raises ImportError (F030) without pypinyin.
+    Characters of other scripts stay. Raises ImportError (F030) without pypinyin.
     """
     kind = label.upper()
     if kind not in PERSONS | PLACES or not HAN.search(name):
@@ -248,7 +243,7 @@ def in_pinyin(name: str, label: str) -> str | None:
 
 
 def _commonly(name: str, kind: str) -> str | None:
-    """As English calls a name, or a place within another one: 美国加州 → "California, America"."""
+    """The English name, also of a place within another: 美国加州 → "California, America"."""
     parts = list(common_table().find(name))
     if sum(part.end - part.start for part in parts) < len(name) or (
         len(parts) > 1 and kind in PERSONS
@@ -258,8 +253,8 @@ def _commonly(name: str, kind: str) -> str | None:
 
 
 def person_in_pinyin(name: str) -> str:
-    """The family name, of one character or a known one of two, and the given name joined. The parts
-    of a foreign name are read one by one. A title stands before the name: 王先生 → "Mr. Wang"."""
+    """The family name (one character, or a known one of two) and the given name. Reads the parts of
+    a foreign name one by one. A title comes first: 王先生 → "Mr. Wang"."""
     title = TITLES.get(name[-2:]) if len(name) > 2 else None
     if title is not None:
         return f"{title} {person_in_pinyin(name[:-2])}"
@@ -273,7 +268,7 @@ def person_in_pinyin(name: str) -> str:
 
 
 def place_in_pinyin(name: str) -> str:
-    """The syllables joined, with a word for the division at the end of a longer name."""
+    """The joined syllables, followed by the division of a longer name."""
     for end, division in DIVISIONS.items():
         if name.endswith(end) and len(name) >= len(end) + 2:
             place = name.removesuffix(end)
@@ -285,12 +280,12 @@ def place_in_pinyin(name: str) -> str:
 
 
 def _capitalised(text: str) -> str:
-    """A text with its Chinese characters in pinyin, and a capital where these begin."""
+    """A text with capitalised pinyin for each run of Chinese characters."""
     return HAN.sub(lambda found: _joined(_syllables(found[0])), text)
 
 
 def _joined(syllables: Sequence[str]) -> str:
-    """Syllables as one word; an apostrophe shows where one within begins with a vowel: Xi'an."""
+    """Syllables as one word, with an apostrophe before a vowel: Xi'an."""
     word = "".join(f"'{each}" if each[0] in "aeo" else each for each in syllables)
     return word.removeprefix("'").capitalize()
 
@@ -310,14 +305,14 @@ def _syllables(text: str) -> list[str]:
 def with_names(
     stretches: Iterable[str | int], names: Sequence[Protected]
 ) -> tuple[str, list[tuple[int, int]]]:
-    """The text of a translation, without white space before it, and where in it each name stands:
-    (start, end) in characters.
+    """Join a translation, without white space before it. Returns its text, and the place of each
+    name: (start, end) in characters.
 
-    stretches: what the translation is made of, from left to right: texts, and numbers of names.
+    stretches: texts and numbers of names, left to right.
 
-    Words are kept apart by a space, and names from a comma or the like before them. An entity is a
-    word whatever it begins and ends with (Yahoo!, .NET); anything else is one where it begins or
-    ends with a letter or a digit.
+    A space separates words, and names from punctuation before them. An entity is a word whatever it
+    begins and ends with (Yahoo!, .NET); other texts are where they begin or end with a letter or a
+    digit.
     """
     text = ""
     places = [(0, 0)] * len(names)
@@ -328,8 +323,8 @@ def with_names(
         if not spelled:
             continue
         is_word = is_entity or spelled[0].isalnum()
-        is_behind_mark = isinstance(each, int) and text.endswith(tuple(",;:.!?"))
-        if is_word and (ends_with_word or is_behind_mark):
+        is_after_mark = isinstance(each, int) and text.endswith(tuple(",;:.!?"))
+        if is_word and (ends_with_word or is_after_mark):
             text += " "
         text += spelled
         if isinstance(each, int):
@@ -339,7 +334,7 @@ def with_names(
 
 
 def _one_space(text: str, before: str) -> str:
-    """A text whose runs of spaces are one each, behind another."""
+    """A text with single spaces, also after the text before it."""
     text = _SPACES.sub(" ", text)
     return text.lstrip(" ") if not before or before.endswith(" ") else text
 
@@ -348,8 +343,8 @@ def _one_space(text: str, before: str) -> str:
 
 
 def places(target: str, names: Sequence[Protected]) -> list[tuple[int, int] | None]:
-    """Where the texts of names stand in a translation, as whole words: (start, end) in characters,
-    no two overlapping, or None for one that is missing. Longer names are looked for first."""
+    """The places of names in a translation, as whole words: (start, end) in characters, without
+    overlaps, or None for a missing one. Searches longer names first."""
     found: list[tuple[int, int] | None] = [None] * len(names)
     for number in sorted(range(len(names)), key=lambda number: -len(names[number].text)):
         taken = [place for place in found if place is not None]

@@ -1,10 +1,9 @@
 """An encoder–decoder Transformer (Vaswani et al., 2017) as a plain torch module.
 
-Between layers, what is computed is kept as rows [R, D] of all texts, since that is what products
-of matrices are fastest with.
+Layers pass on rows [R, D] of all texts, which matrix products compute fastest.
 
 Shapes: B sentences, S places of the source, T places of the target, W hypotheses of a sentence,
-N = B·W, L keys that are attended to, H heads, d width of a head, D = H·d, K keys of the target,
+N = B·W, L attended keys, H heads, d width of a head, D = H·d, K keys of the target,
 M numbers to predict.
 """
 
@@ -23,18 +22,17 @@ from torch import Tensor, nn
 from ..nn.layers import Dropout, Linear, Positions, linear, linears
 from ..nn.network import EmbeddingNetwork
 from ..text.units import Ints
-from .batch import PairBatch, Side
+from .batch import PaddedKeys, TranslationBatch
 from .keys import END, NAMES
 from .options import Seq2SeqOptions
 
-BUCKETS, FAR = 32, 128  # of relative positions: how many numbers, and where all are one
+BUCKETS, FAR = 32, 128  # of relative positions, and the distance from which all share one
 FIRST_ROOM = 32  # places for which a new cache has room
 
 
 @dataclass(frozen=True)
 class Seq2SeqSizes:
-    """What the data decides of the network: numbers of keys, and whether both sides share one
-    table."""
+    """Sizes that the data decides: numbers of keys, and whether both sides share a table."""
 
     source: int
     target: int
@@ -42,7 +40,7 @@ class Seq2SeqSizes:
 
 
 class Seq2Seq(EmbeddingNetwork):
-    """Layers that read the source, layers that write the target, and scores of what comes next."""
+    """An encoder of the source, a decoder of the target, and scores of the next keys."""
 
     sizes_class = Seq2SeqSizes
 
@@ -56,9 +54,9 @@ class Seq2Seq(EmbeddingNetwork):
         self.source = self.target if sizes.shared else nn.Embedding(sizes.source, width)
         self.places = make_places(options)
         self.dropout = Dropout(options.dropout)
-        self.encoder = nn.ModuleList(Layer(options) for _ in range(options.encoder_layers))
+        self.encoder = nn.ModuleList(Seq2SeqLayer(options) for _ in range(options.encoder_layers))
         self.decoder = nn.ModuleList(
-            Layer(options, reads_source=True) for _ in range(options.decoder_layers)
+            Seq2SeqLayer(options, reads_source=True) for _ in range(options.decoder_layers)
         )
         is_pre = options.norm == "pre"
         self.encoder_norm = nn.LayerNorm(width) if is_pre else nn.Identity()
@@ -81,9 +79,9 @@ class Seq2Seq(EmbeddingNetwork):
 
     # Training
 
-    def forward(self, batch: PairBatch) -> Tensor:
-        """Scores [M, K] of each key to be the next one of the target."""
-        state = State(self.read(batch.source), cache=None)
+    def forward(self, batch: TranslationBatch) -> Tensor:
+        """Scores [M, K] of each key to come next in the target."""
+        state = DecoderState(self.read(batch.source), cache=None)
         hidden = self.write(batch.inputs.keys, state)
         return self.scores(hidden[self.to_tensor(batch.inputs.present.ravel())])
 
@@ -100,8 +98,8 @@ class Seq2Seq(EmbeddingNetwork):
 
     # Reading and writing
 
-    def read(self, source: Side) -> Memory:
-        """What the decoder attends to: of each of its layers, keys and values of the source."""
+    def read(self, source: PaddedKeys) -> Memory:
+        """The keys and values of the source for each layer of the decoder."""
         B, S = source.keys.shape
         x = self._embed(self.source, source.keys, 0)
         mask = None if source.present.all() else self.to_tensor(source.present)[:, None, None]
@@ -111,21 +109,20 @@ class Seq2Seq(EmbeddingNetwork):
         for layer in self.encoder:
             x = layer(x, B, mask if pairs is None else pairs)
         x = self.encoder_norm(x)
-        attend = [cast("Attention", layer.source_attention) for layer in self.decoder]
+        attend = [cast("CachedAttention", layer.source_attention) for layer in self.decoder]
         return Memory([each.keys_values(x, B) for each in attend], mask)
 
-    def begin(self, source: Side, n_hypotheses: int) -> State:
-        """The state before anything is written of W hypotheses of each sentence."""
+    def begin(self, source: PaddedKeys, n_hypotheses: int) -> DecoderState:
+        """The initial state of W hypotheses of each sentence."""
         memory = self.read(source)
         _, B, H, _, d = memory.layers[0].shape
         shape = (len(self.decoder), 2, B * n_hypotheses, H, FIRST_ROOM, d)
-        return State(memory, memory.layers[0].new_empty(shape))
+        return DecoderState(memory, memory.layers[0].new_empty(shape))
 
-    def write(self, keys: Ints, state: State) -> Tensor:
-        """[N, T] first keys of the targets, or [N, 1] further ones → [N·T, D], by which the next
-        ones are predicted.
+    def write(self, keys: Ints, state: DecoderState) -> Tensor:
+        """[N, T] first keys of the targets, or [N, 1] further ones → [N·T, D], to predict the next.
 
-        state: goes on by T places where it has a cache.
+        state: advances by T places if it has a cache.
         """
         N, T = keys.shape
         before = state.length
@@ -141,7 +138,7 @@ class Seq2Seq(EmbeddingNetwork):
     def best(
         self,
         keys: Ints,
-        state: State,
+        state: DecoderState,
         so_far: NDArray[np.floating[Any]],
         forbidden: NDArray[np.bool_],
         due: NDArray[np.bool_],
@@ -151,22 +148,22 @@ class Seq2Seq(EmbeddingNetwork):
         among its W·K.
 
         keys: [N] last keys of the targets.
-        so_far: [B, W] log-probabilities of these.
-        forbidden: [N, K] keys that may not come next.
-        due: [N, P] placeholders without which a target may not end. One that would end there goes
-            on with one of them, lest it goes on with anything.
+        so_far: [B, W] log-probabilities of the targets.
+        forbidden: [N, K] keys that can't come next.
+        due: [N, P] placeholders that a target needs before it ends. A target about to end
+            continues with one of them.
         """
         scores = self.scores(self.write(keys[:, None], state)).log_softmax(dim=1)
         scores = scores.masked_fill_(self.to_tensor(forbidden), -torch.inf)
         if due.any():
             self._keep_from_ending(scores, due)
-        # In single precision: Apple's GPUs have no other.
+        # Single precision: Apple's GPUs lack double.
         scores += self.to_tensor(so_far.astype(np.float32)).view(-1, 1)
         found = scores.view(len(so_far), -1).topk(n, dim=1)
         return found.values.cpu().double().numpy(), found.indices.cpu().numpy()
 
     def _keep_from_ending(self, scores: Tensor, due: NDArray[np.bool_]) -> None:
-        """Change scores [N, K] of targets that still owe placeholders [N, P]: see `best`."""
+        """Change scores [N, K] of targets with due placeholders [N, P]; see `best`."""
         waits = self.to_tensor(due).any(dim=1)
         would_end = waits & (scores.argmax(dim=1) == END)
         scores[:, END].masked_fill_(waits, -torch.inf)
@@ -195,28 +192,27 @@ class Seq2Seq(EmbeddingNetwork):
 
 @dataclass(frozen=True)
 class Memory:
-    """What the decoder knows of B sources.
+    """B encoded sources.
 
-    layers: keys and values [2, B, H, S, d] of each layer.
-    mask: [B, 1, 1, S] False for padding; None where there is none.
+    layers: keys and values [2, B, H, S, d] of each layer of the decoder.
+    mask: [B, 1, 1, S] False for padding; None without padding.
     """
 
     layers: list[Tensor]
     mask: Tensor | None
 
     def keep(self, rows: Tensor) -> Memory:
-        """Of some of the sources."""
         mask = None if self.mask is None else self.mask[rows]
         return Memory([keys_values[:, rows] for keys_values in self.layers], mask)
 
 
 @dataclass
-class State:
-    """What is kept while targets are written.
+class DecoderState:
+    """The state of the decoder.
 
-    cache: [layers, 2, N, H, room, d] keys and values of what is written; None in training, where
-        whole targets are computed at once.
-    length: places of the cache that are filled.
+    cache: [layers, 2, N, H, room, d] keys and values of written places; None in training, which
+        computes whole targets at once.
+    length: filled places of the cache.
     """
 
     memory: Memory
@@ -237,7 +233,7 @@ class State:
             self.cache = grown
 
     def extend(self, layer: int, keys_values: Tensor) -> Tensor:
-        """Add keys and values [2, N, H, T, d] of a layer; returns those of all places."""
+        """Append keys and values [2, N, H, T, d] of a layer. Returns those of all places."""
         if self.cache is None:
             return keys_values
         end = self.length + keys_values.shape[3]
@@ -250,25 +246,24 @@ class State:
             self.length += n
 
     def keep(self, sentences: Tensor, hypotheses: Tensor) -> None:
-        """Go on with some of the sentences, and with some of all N hypotheses, in this order."""
+        """Keep some of the sentences, and some of the N hypotheses, in this order."""
         assert self.cache is not None
         if len(sentences) < self.memory.layers[0].shape[1]:
             self.memory = self.memory.keep(sentences)
         filled = self.cache[..., : self.length, :].index_select(2, hypotheses)
-        # What is kept is copied into the room that there is, as far as it is needed.
+        # Reuse the room of the cache.
         self.cache = self.cache[:, :, : len(hypotheses)]
         self.cache[..., : self.length, :] = filled
 
 
-class Layer(nn.Module):
-    """Attention among the places of a side, attention to the source where it is one of the
-    decoder's, and a feed-forward layer."""
+class Seq2SeqLayer(nn.Module):
+    """Self-attention, attention to the source in the decoder, and a feed-forward layer."""
 
     def __init__(self, options: Seq2SeqOptions, reads_source: bool = False) -> None:
         super().__init__()
-        self.attention = Attention(options)
+        self.attention = CachedAttention(options)
         self.around_attention = Sublayer(options)
-        self.source_attention = Attention(options) if reads_source else None
+        self.source_attention = CachedAttention(options) if reads_source else None
         self.around_source = Sublayer(options) if reads_source else None
         self.ff = nn.Sequential(
             Linear(options.width, options.ff_width),
@@ -283,14 +278,14 @@ class Layer(nn.Module):
         x: Tensor,
         n: int,
         mask: Tensor | None,
-        state: State | None = None,
+        state: DecoderState | None = None,
         number: int = 0,
     ) -> Tensor:
         """[R, D] → [R, D]
 
-        n: texts that the rows are of.
-        mask: of the attention among the places; see `Attention.attend`.
-        state: of the decoder, of which this is layer `number`.
+        n: number of texts.
+        mask: of the self-attention.
+        state: of the decoder, whose layer `number` this is.
         """
 
         def among(rows: Tensor) -> Tensor:
@@ -313,7 +308,7 @@ class Layer(nn.Module):
 
 
 class Sublayer(nn.Module):
-    """The normalisation before or behind a sublayer, its dropout, and the sum with its input."""
+    """The normalisation before or after a sublayer, its dropout and residual connection."""
 
     def __init__(self, options: Seq2SeqOptions) -> None:
         super().__init__()
@@ -328,8 +323,8 @@ class Sublayer(nn.Module):
         return self.norm(x + self.dropout(inner(x)))  # type: ignore[no-any-return]
 
 
-class Attention(nn.Module):
-    """Multi-head attention by torch's fused kernels."""
+class CachedAttention(nn.Module):
+    """Multi-head attention whose keys and values can be computed beforehand."""
 
     def __init__(self, options: Seq2SeqOptions) -> None:
         super().__init__()
@@ -350,8 +345,7 @@ class Attention(nn.Module):
         """[n·Q, D] → [n·Q, D]
 
         keys_values: [2, n, H, L, d].
-        mask: False, or −∞, for what is not attended to, and what else is added to the scores;
-            broadcast to [n, H, Q, L].
+        mask: False for hidden keys, or numbers to add to the scores; broadcasts to [n, H, Q, L].
         is_causal: each query attends to keys up to its own place.
         """
         keys, values = keys_values.unbind()
@@ -371,9 +365,8 @@ class Attention(nn.Module):
 
 
 class DistanceBias(nn.Module):
-    """Numbers that are added to the scores of an attention, by head and distance; near distances
-    have one each, far ones share (Raffel et al., 2020, section 2.1). There are none unless
-    positions are relative."""
+    """Biases of attention scores by head and distance, with shared ones for far distances (Raffel
+    et al., 2020, section 2.1). Only for relative positions."""
 
     def __init__(self, options: Seq2SeqOptions, both_ways: bool) -> None:
         super().__init__()
@@ -383,8 +376,7 @@ class DistanceBias(nn.Module):
             self.table = nn.Parameter(torch.zeros(options.num_heads, (1 + both_ways) * BUCKETS))
 
     def forward(self, n_queries: int, n_keys: int) -> Tensor | None:
-        """[1, H, Q, L] for the last Q of L places; −∞ for keys behind a query where the attention
-        does not go both ways."""
+        """[1, H, Q, L] for the last Q of L places; −∞ for keys after a query unless `both_ways`."""
         if self.table is None:
             return None
         places = torch.arange(n_keys, device=self.table.device)
@@ -397,8 +389,8 @@ class DistanceBias(nn.Module):
 
 
 def distance_buckets(distances: Tensor) -> Tensor:
-    """Distances from 0 on → numbers below `BUCKETS`: the nearer half one each, the others by the
-    logarithm."""
+    """Distances from 0 → numbers below `BUCKETS`: one each for the nearer half, logarithmic for
+    the rest."""
     near = BUCKETS // 2
     far = torch.log(distances.clamp(min=1) / near) / math.log(FAR / near) * (BUCKETS - near)
     return torch.where(
@@ -407,7 +399,7 @@ def distance_buckets(distances: Tensor) -> Tensor:
 
 
 def make_places(options: Seq2SeqOptions) -> Positions | None:
-    """Encodings of places that are added to embeddings."""
+    """Encodings of places to add to embeddings."""
     if options.positions == "relative":
         return None
     return Positions(options.width, learnable=options.positions == "learned")

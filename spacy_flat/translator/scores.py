@@ -1,4 +1,4 @@
-"""How good translations are: BLEU and chrF as sacrebleu computes them, with its signatures."""
+"""BLEU and chrF, as sacrebleu computes them, with its signatures."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .annotations import gold_translation
 def score_translations(
     examples: Iterable[Example], *, tokenize: str = "13a", **_: Any
 ) -> dict[str, Any]:
-    """Scores of `doc._.translation` for examples whose reference has one.
+    """Score `doc._.translation` for examples whose reference has one.
 
-    tokenize: sacrebleu's name of how BLEU cuts words: "13a" for English, "zh" for Chinese ….
+    tokenize: sacrebleu's name of the tokenizer for BLEU: "13a" for English, "zh" for Chinese.
 
-    `bleu` (Papineni et al., 2002) and `chrf` (Popović, 2015) of the whole corpus are from 0 to 1;
-    `bleu_signature` and `chrf_signature` say how they were computed. None where there is nothing to
-    score. Raises TypeError (F407) for a gold translation that is no string, ImportError (F030)
-    without sacrebleu.
+    `bleu` (Papineni et al., 2002) and `chrf` (Popović, 2015) of the whole corpus go from 0 to 1;
+    `bleu_signature` and `chrf_signature` document their settings. None without gold translations.
+    Raises TypeError (F407) for a gold translation that isn't a string, ImportError (F030) without
+    sacrebleu.
     """
     pairs = [
         (example.predicted._.translation or "", gold)
@@ -48,7 +48,7 @@ def score_translations(
 def make_scorer(tokenize: str = "13a") -> Callable[..., dict[str, Any]]:
     """`spacy-flat.translation_scorer.v1`: see `score_translations`.
 
-    tokenize: sacrebleu's name of how BLEU cuts words: "13a" for English, "zh" for Chinese ….
+    tokenize: sacrebleu's name of the tokenizer for BLEU: "13a" for English, "zh" for Chinese.
     """
 
     return partial(score_translations, tokenize=tokenize)  # a function within could not be pickled

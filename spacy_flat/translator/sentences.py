@@ -1,4 +1,4 @@
-"""Texts in parts that are translated one by one: sentences, or pieces of long ones."""
+"""Split texts into the parts to translate: sentences, or pieces of long ones."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from .names import HAN, LATIN, Protected
-from .vocabulary import PairFeaturiser, Slot
+from .vocabulary import Slot, TranslationFeaturiser
 
 SENTENCE_END = re.compile(r"""[。！？!?]+[”’」』）)"']*|\n""")
 NUMBER = re.compile(r"\d[\d.,]*")
 LOOSE = frozenset(", ")
-UNITS = frozenset("月百千万亿")  # English writes the number before such a one differently
+UNITS = frozenset("月百千万亿")  # English writes the number before them differently
 MARKS = str.maketrans("。，、；：！？（）“”‘’", ".,,;:!?()\"\"''")  # as English writes them
 COMMA = re.compile(r"[，；、：,;:]|\s")
 
 
-class Part(NamedTuple):
+class TextPart(NamedTuple):
     """Characters [start, end) of a text, without white space at their ends, and the names in them,
-    from left to right, whose placeholders are their numbers."""
+    left to right, each with its number as its placeholder."""
 
     start: int
     end: int
@@ -28,28 +28,29 @@ class Part(NamedTuple):
 
     @property
     def slots(self) -> list[Slot]:
-        """Where the names stand, counted from the part's start."""
+        """The places of the names, counted from the part's start."""
         return [
             Slot(name.start - self.start, name.end - self.start, number)
             for number, name in enumerate(self.names)
         ]
 
     def is_copied(self, text: str) -> bool:
-        """Whether there is nothing to translate beside names: no letter and no digit."""
+        """Whether there is no letter or digit outside of names."""
         starts = [self.start, *(name.end for name in self.names)]
         ends = [*(name.start for name in self.names), self.end]
         between = (text[start:end] for start, end in zip(starts, ends, strict=True))
         return not any(each.isalnum() for stretch in between for each in stretch)
 
 
-def split(text: str, names: Sequence[Protected], featuriser: PairFeaturiser) -> list[Part]:
-    """The parts of a text; none of white space alone.
+def split(
+    text: str, names: Sequence[Protected], featuriser: TranslationFeaturiser
+) -> list[TextPart]:
+    """The parts of a text, except blank ones.
 
-    Sentences end at 。！？ and at line ends. Those that have more than `max_length` characters, or
-    more names than there are placeholders, are cut behind a comma, if possible. No name is cut: one
-    that is longer is a part of its own. Words in Latin letters, numbers, and characters that the
-    featuriser does not know are names, too, that are called what they are, with marks as English
-    writes them; but not Chinese characters, which no reader of the translation knows.
+    Sentences end at 。！？ and at line ends. Those with more than `max_length` characters, or more
+    names than placeholders, are cut after a comma if possible, and never within a name. Words in
+    Latin letters, numbers and unknown characters, unless Chinese, count as names that stay the
+    same, with English punctuation.
 
     names: sorted, without overlaps.
     """
@@ -66,17 +67,17 @@ def split(text: str, names: Sequence[Protected], featuriser: PairFeaturiser) -> 
     return parts
 
 
-def gap(text: str, before: Part, after: Part) -> str:
-    """What stands between the translations of two parts: the line ends of the text, or a space."""
+def gap(text: str, before: TextPart, after: TextPart) -> str:
+    """The separator of two translated parts: the line ends of the text, or a space."""
     return "\n" * text.count("\n", before.end, after.start) or " "
 
 
 def _cut(
-    text: str, start: int, end: int, names: Sequence[Protected], featuriser: PairFeaturiser
-) -> Iterator[Part]:
+    text: str, start: int, end: int, names: Sequence[Protected], featuriser: TranslationFeaturiser
+) -> Iterator[TextPart]:
     options = featuriser.options
     commas: list[int] | None = None
-    first = 0  # of the names behind `start`
+    first = 0  # of the names after `start`
     while end - start > options.max_length or len(names) - first > options.placeholders:
         limit = min(start + options.max_length, end)
         if len(names) - first > options.placeholders:
@@ -101,26 +102,26 @@ def _cut(
 
 
 def may_change(text: str, start: int, end: int) -> bool:
-    """Whether characters are a number that the translation may well write in words."""
+    """Whether characters are a number that the translation may write in words."""
     is_number = NUMBER.fullmatch(text, start, end) is not None
     return is_number and (end == start + 1 or text[end : end + 1] in UNITS)
 
 
-def _trimmed(text: str, start: int, end: int, names: Sequence[Protected]) -> Iterator[Part]:
+def _trimmed(text: str, start: int, end: int, names: Sequence[Protected]) -> Iterator[TextPart]:
     piece = text[start:end]
     bare = piece.strip()
     if bare:
         start += piece.index(bare)
-        yield Part(start, start + len(bare), tuple(names))
+        yield TextPart(start, start + len(bare), tuple(names))
 
 
 def _n_before(place: int, names: Sequence[Protected]) -> int:
-    """How many names begin before a place."""
+    """The number of names that begin before a place."""
     return bisect_left(names, place, key=lambda name: name.start)
 
 
 def _outside(places: Sequence[int], names: Sequence[Protected]) -> list[int]:
-    """Those places that are not within a name."""
+    """The places that aren't within a name."""
     ends = [name.end for name in names]
     found = []
     for place in places:
@@ -131,10 +132,10 @@ def _outside(places: Sequence[int], names: Sequence[Protected]) -> list[int]:
 
 
 def _copied(
-    text: str, names: Sequence[Protected], ends: Sequence[int], featuriser: PairFeaturiser
+    text: str, names: Sequence[Protected], ends: Sequence[int], featuriser: TranslationFeaturiser
 ) -> Iterator[Protected]:
-    """Stretches of non-Chinese characters that the featuriser does not know, and of words
-    in Latin letters and numbers, not beyond ends of sentences."""
+    """Stretches of unknown non-Chinese characters, words in Latin letters and numbers, within
+    sentences."""
     taken = {place for name in names for place in range(name.start, name.end)}
     found = {place for place in featuriser.unknown(text).tolist() if not HAN.match(text[place])}
     for word in LATIN.finditer(text):
@@ -145,7 +146,7 @@ def _copied(
     start = end = 0
     for place in [*sorted(found - taken), len(text) + 1]:
         if place != end or place in borders:
-            # Of a stretch that a name cuts, there may be marks and spaces at its ends.
+            # A name may have cut the stretch at marks or spaces.
             while start < end and text[start] in LOOSE:
                 start += 1
             while start < end and text[end - 1] in LOOSE:

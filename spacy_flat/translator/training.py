@@ -9,10 +9,10 @@ from typing import NamedTuple
 from spacy.training import Example
 
 from .annotations import gold_translation
-from .model import Pair
+from .model import KeyPair
 from .names import DIVISIONS, LATIN, NameTable, Protected, places
 from .sentences import may_change
-from .vocabulary import PairFeaturiser, Slot
+from .vocabulary import Slot, TranslationFeaturiser
 
 Span = tuple[int, int]
 
@@ -25,8 +25,8 @@ class Texts(NamedTuple):
 
 
 def texts_of(example: Example) -> Texts | None:
-    """The texts of an example, white space as it comes out of translating; None where one is
-    wanting or blank. Raises TypeError (F407) for a translation that is no string."""
+    """The texts of an example with normalised white space; None if one is missing or blank. Raises
+    TypeError (F407) for a translation that isn't a string."""
     target = gold_translation(example.reference)
     source = example.predicted.text.strip()
     target = " ".join(target.split()) if target else ""
@@ -38,11 +38,11 @@ def all_texts(examples: Iterable[Example]) -> list[Texts]:
 
 
 def joined(pairs: Sequence[Texts], share: float, longest: int) -> list[Texts]:
-    """Pairs of which some, drawn by chance, are made one with those before them, so that the
-    network learns longer texts with more names than the corpus has (Kondo et al., 2021).
+    """Join some random pairs with the one before, so that the network learns longer texts with more
+    names (Kondo et al., 2021).
 
-    share: of the pairs that are joined with the one before, if that does not end with a word.
-    longest: no side is made longer than so many characters.
+    share: of the pairs to join, if the one before doesn't end with a word.
+    longest: maximum characters of a side.
     """
     found: list[Texts] = []
     for pair in pairs:
@@ -56,14 +56,17 @@ def joined(pairs: Sequence[Texts], share: float, longest: int) -> list[Texts]:
 
 
 def encode(
-    texts: Texts, featuriser: PairFeaturiser, names: NameTable | None = None, share: float = 0.0
-) -> Pair:
+    texts: Texts,
+    featuriser: TranslationFeaturiser,
+    names: NameTable | None = None,
+    share: float = 0.0,
+) -> KeyPair:
     """A pair of texts as numbers.
 
-    names: what names are called in the target language.
-    share: of the names on both sides, so many are made placeholders, drawn by chance. Half of the
-        times these are the first ones, as in prediction, else they are drawn, too, so that all of
-        them are learnt, however few names a sentence has; in the order of the source.
+    names: the list of names.
+    share: of the names on both sides to replace with placeholders. Half of the time these are the
+        first ones, as in prediction, otherwise random ones, so that the network learns them all; in
+        the order of the source.
     """
     most = featuriser.options.placeholders
     slots = draw_slots(texts, names, share, most) if names is not None else []
@@ -72,15 +75,15 @@ def encode(
         numbers = sorted(random.sample(range(most), len(slots)))
     source = [Slot(*own, number) for number, (own, _) in zip(numbers, slots, strict=True)]
     target = [Slot(*other, number) for number, (_, other) in zip(numbers, slots, strict=True)]
-    return Pair(
+    return KeyPair(
         featuriser.source_keys(texts.source, source),
         featuriser.target_keys(texts.target, sorted(target)),
     )
 
 
 def draw_slots(texts: Texts, names: NameTable, share: float, most: int) -> list[tuple[Span, Span]]:
-    """Names to make placeholders of: where they stand in the source and in the target, in the order
-    of the source."""
+    """The names to replace with placeholders: their places in source and target, in the order of
+    the source."""
     if not share:
         return []
     found = list(possible_names(texts.source, names))
@@ -93,8 +96,8 @@ def draw_slots(texts: Texts, names: NameTable, share: float, most: int) -> list[
 
 
 def possible_names(source: str, names: NameTable) -> Iterator[Protected]:
-    """Names of the list, and what may be written alike on both sides, from left to right. What
-    begins the name of a division (华盛顿州) is left out."""
+    """Names of the list, and words that both sides may write alike, left to right, except the
+    beginning of a division's name (华盛顿州)."""
     divisions = tuple(DIVISIONS)
     listed = [name for name in names.find(source) if not source.startswith(divisions, name.end)]
     taken = {place for name in listed for place in range(name.start, name.end)}

@@ -1,7 +1,7 @@
 """Texts as numbers and back.
 
-On both sides key 0 is every unknown character, which only a source of characters has; then come
-the marks of start and end, the placeholders of names, and what the side is made of.
+On both sides, key 0 stands for all unknown characters (only a source of characters has them),
+followed by the marks of start and end, the placeholders of names, and the characters or pieces.
 
 Shapes: L numbers of a text.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Slot(NamedTuple):
-    """Characters [start, end) of a text, for which placeholder `number` stands."""
+    """Characters [start, end) of a text, replaced by placeholder `number`."""
 
     start: int
     end: int
@@ -38,13 +38,13 @@ class Slot(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Characters:
+class CharacterSide:
     """A side of characters."""
 
     index: KeyIndex
 
     @classmethod
-    def build(cls, texts: Sequence[str], min_freq: int) -> Characters:
+    def build(cls, texts: Sequence[str], min_freq: int) -> CharacterSide:
         counts = count_characters(texts)
         known = [code for code, times in counts.items() if times >= min_freq]
         codes = np.array(sorted(known), dtype=np.uint64)
@@ -54,14 +54,14 @@ class Characters:
         return len(self.index)
 
     def numbers(self, text: str) -> Ints:
-        """[L] numbers from 1 on, 0 for unknown characters."""
+        """[L] numbers from 1, 0 for unknown characters."""
         return self.index.look_up(hash_characters(text, normalise_numbers=False))
 
 
 @dataclass(frozen=True)
-class Pieces:
-    """A side of pieces of words: byte pair encoding (Sennrich et al., 2016) of UTF-8, for which no
-    text has unknown characters, and which keeps all of a text but its own white space.
+class PieceSide:
+    """A side of pieces of words: byte pair encoding (Sennrich et al., 2016) of UTF-8, without
+    unknown characters.
 
     data: of the `tokenizers` library, as JSON.
     """
@@ -69,7 +69,7 @@ class Pieces:
     data: str
 
     @classmethod
-    def build(cls, texts: Sequence[str], size: int) -> Pieces:
+    def build(cls, texts: Sequence[str], size: int) -> PieceSide:
         """Learn at most `size` pieces."""
         from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
@@ -95,47 +95,47 @@ class Pieces:
         return Tokenizer.from_str(self.data)
 
     def numbers(self, text: str) -> Ints:
-        """[L] numbers from 1 on."""
+        """[L] numbers from 1."""
         return np.array(self.tokenizer.encode(_encodable(text)).ids, dtype=np.int64) + 1
 
     def text(self, numbers: Sequence[int]) -> str:
-        """What pieces spell. Bytes that are no UTF-8 are left out."""
+        """Join pieces, without bytes that aren't UTF-8."""
         spelled: str = self.tokenizer.decode([number - 1 for number in numbers])
         return spelled.replace("\ufffd", "")
 
 
 @dataclass(frozen=True)
-class PairFeaturiser(TextFeaturiser):
+class TranslationFeaturiser(TextFeaturiser):
     """Turns both sides of pairs into numbers, and numbers into translations.
 
-    chinese: the Chinese characters of the training translations: no others are written. None in
+    chinese: the Chinese characters of the training translations, the only ones written. None in
         pipelines of earlier versions, which may write any.
     """
 
     options: TranslationOptions
-    source: Characters | Pieces
-    target: Pieces
+    source: CharacterSide | PieceSide
+    target: PieceSide
     chinese: str | None = None
 
     @classmethod
-    def empty(cls, options: TranslationOptions) -> PairFeaturiser:
-        return cls(options, Characters(KeyIndex.empty()), Pieces(""))
+    def empty(cls, options: TranslationOptions) -> TranslationFeaturiser:
+        return cls(options, CharacterSide(KeyIndex.empty()), PieceSide(""))
 
     @classmethod
     def build(
         cls, options: TranslationOptions, sources: Sequence[str], targets: Sequence[str]
-    ) -> PairFeaturiser:
-        """Take stock of the training texts."""
-        source: Characters | Pieces
+    ) -> TranslationFeaturiser:
+        """Build the vocabularies from training texts."""
+        source: CharacterSide | PieceSide
         chinese = "".join(sorted({each for text in targets for each in "".join(HAN.findall(text))}))
         if options.shared:
-            source = target = Pieces.build([*sources, *targets], options.target_pieces)
+            source = target = PieceSide.build([*sources, *targets], options.target_pieces)
             return cls(options, source, target, chinese)
         if options.source == "bpe":
-            source = Pieces.build(sources, options.source_pieces)
+            source = PieceSide.build(sources, options.source_pieces)
         else:
-            source = Characters.build(sources, options.char_min_freq)
-        return cls(options, source, Pieces.build(targets, options.target_pieces), chinese)
+            source = CharacterSide.build(sources, options.char_min_freq)
+        return cls(options, source, PieceSide.build(targets, options.target_pieces), chinese)
 
     @property
     def unit(self) -> Unit:
@@ -148,7 +148,7 @@ class PairFeaturiser(TextFeaturiser):
 
     @property
     def sizes(self) -> dict[str, Any]:
-        """What the network is built by."""
+        """Sizes of the network."""
         source, target = (self.first + 1 + len(side) for side in (self.source, self.target))
         return {"source": source, "target": target, "shared": self.options.shared}
 
@@ -161,17 +161,16 @@ class PairFeaturiser(TextFeaturiser):
         return np.concatenate([[START], *self._marked(self.target, text, slots), [END]])
 
     def unknown(self, text: str) -> Ints:
-        """The places of characters that a source does not know, white space not counted."""
+        """The places of unknown characters of a source, except white space."""
         places = np.flatnonzero(self.source.numbers(text) == 0)
-        if isinstance(self.source, Pieces):
+        if isinstance(self.source, PieceSide):
             return places[:0]
         return places[[not text[place].isspace() for place in places.tolist()]]
 
     def spell(
         self, keys: Sequence[int], names: Sequence[Protected]
     ) -> tuple[str, list[tuple[int, int]]]:
-        """The text of a target without its marks, and where in it each of the names stands that
-        its placeholders mean."""
+        """The text of a target without its marks, and the places of the names in it."""
         text, places = with_names(self._stretches(keys), names)
         return text.rstrip(), places
 
@@ -179,23 +178,27 @@ class PairFeaturiser(TextFeaturiser):
         data: dict[str, Any] = {"target": self.target.data, "options": self.options.fixed()}
         if self.chinese is not None:
             data["chinese"] = self.chinese
-        if isinstance(self.source, Pieces):
+        if isinstance(self.source, PieceSide):
             data["source"] = self.source.data
         else:
             data["characters"] = pack({"index": self.source.index}, self.options)
         return bytes(srsly.msgpack_dumps(data))
 
-    def from_bytes(self, data: bytes) -> PairFeaturiser:
+    def from_bytes(self, data: bytes) -> TranslationFeaturiser:
         saved = srsly.msgpack_loads(data)
         self.options.check_fixed(saved["options"])
-        target = Pieces(saved["target"])
+        target = PieceSide(saved["target"])
         if "characters" in saved:
-            source: Characters | Pieces = Characters(**unpack(saved["characters"], self.options))
+            source: CharacterSide | PieceSide = CharacterSide(
+                **unpack(saved["characters"], self.options)
+            )
         else:
-            source = Pieces(saved["source"])
-        return PairFeaturiser(self.options, source, target, saved.get("chinese"))
+            source = PieceSide(saved["source"])
+        return TranslationFeaturiser(self.options, source, target, saved.get("chinese"))
 
-    def _marked(self, side: Characters | Pieces, text: str, slots: Sequence[Slot]) -> list[Ints]:
+    def _marked(
+        self, side: CharacterSide | PieceSide, text: str, slots: Sequence[Slot]
+    ) -> list[Ints]:
         parts = []
         start = 0
         for slot in slots:
@@ -203,7 +206,7 @@ class PairFeaturiser(TextFeaturiser):
             start = slot.end
         return [*parts, self._keys(side, text[start:])]
 
-    def _keys(self, side: Characters | Pieces, text: str) -> Ints:
+    def _keys(self, side: CharacterSide | PieceSide, text: str) -> Ints:
         numbers = side.numbers(text)
         return np.where(numbers == 0, UNKNOWN, numbers + self.first)
 
@@ -214,7 +217,7 @@ class PairFeaturiser(TextFeaturiser):
         return "".join(each for each in text if each in chinese or not HAN.match(each))
 
     def _stretches(self, keys: Sequence[int]) -> list[str | int]:
-        """The numbers of names, and what stands between them."""
+        """The numbers of names, and the texts between them."""
         found: list[str | int] = []
         pieces: list[int] = []
         for key in [*keys, END]:
@@ -230,5 +233,5 @@ class PairFeaturiser(TextFeaturiser):
 
 
 def _encodable(text: str) -> str:
-    """Without lone surrogates, which are no text."""
+    """Without lone surrogates."""
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,4 +1,4 @@
-"""Translations of whole texts, put together from those of their parts."""
+"""Translate whole texts, part by part."""
 
 from __future__ import annotations
 
@@ -7,38 +7,37 @@ from dataclasses import dataclass
 from heapq import nlargest
 from typing import Any, NamedTuple
 
-from .annotations import Sentence, TranslationEnt
-from .decoding import Decoding, Hypothesis, Source
-from .model import Seq2SeqModel, encoder_of, write
+from .annotations import SentencePair, TranslationEnt
+from .decoding import Decoding, Hypothesis, SourceKeys
+from .model import Seq2SeqModel, featuriser_of, write
 from .names import Protected, with_names
-from .sentences import MARKS, Part, gap, split
-from .vocabulary import PairFeaturiser
+from .sentences import MARKS, TextPart, gap, split
+from .vocabulary import TranslationFeaturiser
 
 
 @dataclass(frozen=True)
 class Translation:
     """A translation of a text.
 
-    score: the sum of the scores of its sentences, which are logarithms of probabilities, divided by
-        a length penalty.
-    ents: the names that were carried through and have a label.
+    score: the sum of the scores of its sentences, log-probabilities divided by a length penalty.
+    ents: the carried names with a label.
     """
 
     text: str
     score: float
-    sents: tuple[Sentence, ...]
+    sents: tuple[SentencePair, ...]
     ents: tuple[TranslationEnt, ...]
 
 
 class Spelled(NamedTuple):
-    """A translation of one part, and where in it its names stand."""
+    """A translation of one part, and the places of its names."""
 
     score: float
     text: str
     places: list[tuple[int, int]]
 
 
-# A choice of one translation for each of the first parts: the last one, and those before.
+# A choice of one translation for each of the first parts: the score, and a linked list.
 Chain = tuple[float, Any]
 
 
@@ -49,14 +48,14 @@ def translate(
     how: Decoding,
     n_best: int = 1,
 ) -> list[list[Translation]]:
-    """The translations of each text, the best first, `n_best` at most.
+    """Translate texts: at most `n_best` translations of each, best first.
 
     names: of each text, sorted, without overlaps.
     """
-    featuriser = encoder_of(model)
+    featuriser = featuriser_of(model)
     parts = [split(text, own, featuriser) for text, own in zip(texts, names, strict=True)]
-    # A sentence that comes more than once is translated once.
-    sources: dict[tuple[bytes, int], Source] = {}
+    # Translate equal sentences once.
+    sources: dict[tuple[bytes, int], SourceKeys] = {}
     keys = []
     for text, own in zip(texts, parts, strict=True):
         for part in own:
@@ -64,7 +63,7 @@ def translate(
             if not part.is_copied(text):
                 found = featuriser.source_keys(text[part.start : part.end], part.slots)
                 key = found.tobytes(), len(part.names)
-                sources.setdefault(key, Source(found, len(part.names)))
+                sources.setdefault(key, SourceKeys(found, len(part.names)))
             keys.append(key)
     written = dict(zip(sources, write(model, list(sources.values()), how), strict=True))
     following = iter(keys)
@@ -80,19 +79,22 @@ def translate(
 
 
 def _spelled(
-    text: str, part: Part, hypotheses: Sequence[Hypothesis] | None, featuriser: PairFeaturiser
+    text: str,
+    part: TextPart,
+    hypotheses: Sequence[Hypothesis] | None,
+    featuriser: TranslationFeaturiser,
 ) -> list[Spelled]:
     if hypotheses is None:
         return [_copied(text, part)]
-    found: dict[str, Spelled] = {}  # several hypotheses may spell the same
+    found: dict[str, Spelled] = {}  # several hypotheses may have the same text
     for each in hypotheses:
         spelled = Spelled(each.score, *featuriser.spell(each.keys, part.names))
         found.setdefault(spelled.text, spelled)
     return list(found.values())
 
 
-def _copied(text: str, part: Part) -> Spelled:
-    """A part of names alone, with the white space and the marks between them."""
+def _copied(text: str, part: TextPart) -> Spelled:
+    """A part of only names, with the white space and marks between them."""
     stretches: list[str | int] = []
     before = part.start
     for number, name in enumerate(part.names):
@@ -103,7 +105,7 @@ def _copied(text: str, part: Part) -> Spelled:
 
 
 def _best(choices: Sequence[Sequence[Spelled]], n: int) -> list[tuple[float, list[Spelled]]]:
-    """The best combinations of one translation for each part, and their scores."""
+    """The n best combinations of a translation for each part, and their scores."""
     chains: list[Chain] = [(0.0, None)]
     for own in choices:
         longer = ((score + each.score, (each, before)) for score, before in chains for each in own)
@@ -118,7 +120,7 @@ def _links(last: Any) -> Iterator[Spelled]:
 
 
 def _joined(
-    text: str, parts: Sequence[Part], chosen: tuple[float, Sequence[Spelled]]
+    text: str, parts: Sequence[TextPart], chosen: tuple[float, Sequence[Spelled]]
 ) -> Translation:
     score, spelled = chosen
     pieces: list[str] = []
@@ -130,7 +132,7 @@ def _joined(
             pieces.append(gap(text, parts[number - 1], part))
             end += len(pieces[-1])
         pieces.append(own.text)
-        sents.append(Sentence((part.start, part.end), (end, end + len(own.text))))
+        sents.append(SentencePair((part.start, part.end), (end, end + len(own.text))))
         for name, (first, last) in zip(part.names, own.places, strict=True):
             if name.label:
                 place = (name.start, name.end)

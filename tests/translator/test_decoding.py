@@ -10,15 +10,15 @@ from torch import nn
 
 from spacy_flat.nn.layers import sinusoids
 from spacy_flat.text.units import Ints
-from spacy_flat.translator.batch import PairBatch, Side, like_lengths
-from spacy_flat.translator.decoding import Decoding, Hypothesis, Source, decode, search
+from spacy_flat.translator.batch import PaddedKeys, TranslationBatch, like_lengths
+from spacy_flat.translator.decoding import Decoding, Hypothesis, SourceKeys, decode, search
 from spacy_flat.translator.keys import END, NAMES, START
 from spacy_flat.translator.network import (
     BUCKETS,
+    DecoderState,
     DistanceBias,
     Seq2Seq,
     Seq2SeqSizes,
-    State,
     distance_buckets,
 )
 from spacy_flat.translator.options import Seq2SeqOptions
@@ -58,12 +58,12 @@ def sentences(*lengths: int, seed: int = 0) -> list[Ints]:
 def log_prob_of_next(network: Seq2Seq, source: Ints, written: list[int]) -> torch.Tensor:
     """[K] with everything computed anew."""
     target = np.array([START, *written, END])
-    scores = network(PairBatch.of(np.array([0]), [source], [target]))
+    scores = network(TranslationBatch.of(np.array([0]), [source], [target]))
     return scores[-1].double().log_softmax(0)
 
 
 def allowed(
-    network: Seq2Seq, source: Source, how: Decoding, written: list[int], log_probs: torch.Tensor
+    network: Seq2Seq, source: SourceKeys, how: Decoding, written: list[int], log_probs: torch.Tensor
 ) -> set[int]:
     """The keys that may come next. Where a sentence would end before all of its names are written,
     one of these comes next."""
@@ -83,7 +83,7 @@ def allowed(
     return due if would_end else keys
 
 
-def greedy(network: Seq2Seq, source: Source, how: Decoding) -> list[int]:
+def greedy(network: Seq2Seq, source: SourceKeys, how: Decoding) -> list[int]:
     """The most probable key each time, of those that keep the rules."""
     written: list[int] = []
     while True:
@@ -95,7 +95,7 @@ def greedy(network: Seq2Seq, source: Source, how: Decoding) -> list[int]:
         written.append(best)
 
 
-def beam_search(network: Seq2Seq, source: Source, how: Decoding) -> list[Hypothesis]:
+def beam_search(network: Seq2Seq, source: SourceKeys, how: Decoding) -> list[Hypothesis]:
     """Of the best continuations of W hypotheses, those among the first W that end have ended, and
     W others go on, until W have ended."""
     W = how.beam
@@ -160,7 +160,7 @@ def test_it_is_the_published_network(norm: str) -> None:
         each += 0.1 * torch.randn_like(each)
     sources = sentences(2, 5)
     targets = [np.array([START, 6, 7, 9, END]), np.array([START, 8, END])]
-    batch = PairBatch.of(np.array([0, 1]), sources, targets)
+    batch = TranslationBatch.of(np.array([0, 1]), sources, targets)
 
     def embed(table: nn.Embedding, keys: Ints) -> torch.Tensor:
         return table(torch.from_numpy(keys)) * 4 + sinusoids(torch.arange(keys.shape[1]), 16)
@@ -182,8 +182,8 @@ def test_cached_is_uncached(kind: dict[str, str]) -> None:
     sources = sentences(5, 3, 9)
     rng = np.random.default_rng(1)
     targets = [np.array([START, *rng.integers(FIRST, 17, size=n), END]) for n in (70, 6, 40)]
-    batch = PairBatch.of(np.arange(3), sources, targets)
-    state = net.begin(Side.of(sources), 1)
+    batch = TranslationBatch.of(np.arange(3), sources, targets)
+    state = net.begin(PaddedKeys.of(sources), 1)
     steps = [net.scores(net.write(keys[:, None], state)) for keys in batch.inputs.keys.T]
     found = torch.stack(steps, dim=1)[torch.from_numpy(batch.inputs.present)]
     assert torch.allclose(found, net(batch), atol=1e-5)
@@ -194,8 +194,8 @@ def test_padding_changes_nothing(kind: dict[str, str]) -> None:
     net = network(**kind)
     sources = sentences(2, 30)
     targets = [np.array([START, 6, 7, END]), np.array([START, *[8] * 40, END])]
-    both = net(PairBatch.of(np.array([0, 1]), sources, targets))
-    alone = net(PairBatch.of(np.array([0]), sources, targets))
+    both = net(TranslationBatch.of(np.array([0, 1]), sources, targets))
+    alone = net(TranslationBatch.of(np.array([0]), sources, targets))
     assert torch.allclose(both[: len(alone)], alone, atol=1e-5)
 
 
@@ -204,7 +204,9 @@ def test_what_comes_later_is_not_seen() -> None:
         net = network(**kind)
         (source,) = sentences(4)
         targets = [np.array([START, 6, 7, last, last, END]) for last in (8, 9)]
-        first, second = (net(PairBatch.of(np.array([0]), [source], [target])) for target in targets)
+        first, second = (
+            net(TranslationBatch.of(np.array([0]), [source], [target])) for target in targets
+        )
         assert torch.allclose(first[:3], second[:3], atol=1e-6)
         assert not torch.allclose(first[3], second[3], atol=1e-3)
 
@@ -214,7 +216,7 @@ def test_order_matters_to_all_kinds_of_positions() -> None:
         net = network(**kind)
         target = np.array([START, 6, 7, END])
         forth, back = (
-            net(PairBatch.of(np.array([0]), [np.array(keys)], [target]))
+            net(TranslationBatch.of(np.array([0]), [np.array(keys)], [target]))
             for keys in ([8, 9, 10, END], [10, 9, 8, END])
         )
         assert not torch.allclose(forth, back, atol=1e-3)
@@ -224,7 +226,7 @@ def test_order_matters_to_all_kinds_of_positions() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_beam_1_is_greedy(how: Decoding, seed: int) -> None:
     net = network(seed=seed)
-    sources = [Source(keys, n) for n, keys in enumerate(sentences(7, 3, 5, seed=seed))]
+    sources = [SourceKeys(keys, n) for n, keys in enumerate(sentences(7, 3, 5, seed=seed))]
     found = search(net, sources, how, N_PLACEHOLDERS)
     assert [each[0].keys for each in found] == [greedy(net, source, how) for source in sources]
 
@@ -234,7 +236,7 @@ def test_beam_1_is_greedy(how: Decoding, seed: int) -> None:
 def test_a_beam_is_what_it_is_in_plain_words(how: Decoding, seed: int) -> None:
     net = network(seed=seed)
     net.bias[END] += 1
-    sources = [Source(keys, n) for n, keys in enumerate(sentences(6, 3, 4, seed=seed))]
+    sources = [SourceKeys(keys, n) for n, keys in enumerate(sentences(6, 3, 4, seed=seed))]
     found = search(net, sources, how, N_PLACEHOLDERS)
     for own, source in zip(found, sources, strict=True):
         expected = beam_search(net, source, how)
@@ -266,11 +268,11 @@ def test_a_wide_beam_is_exhaustive(length_penalty: float, n_names: int) -> None:
     expected.sort(key=lambda each: -each.score)
 
     class Short(Decoding):
-        def longest(self, source: Source) -> int:
+        def longest(self, source: SourceKeys) -> int:
             return longest
 
     short = Short(**vars(how))
-    (found,) = search(net, [Source(source, n_names)], short, N_PLACEHOLDERS)
+    (found,) = search(net, [SourceKeys(source, n_names)], short, N_PLACEHOLDERS)
     assert len(found) == len(expected)
     assert [each.keys for each in found[:20]] == [each.keys for each in expected[:20]]
     assert [each.score for each in found] == pytest.approx(
@@ -283,7 +285,7 @@ def test_a_beam_finds_what_greedy_decoding_misses() -> None:
     how = Decoding(length_penalty=0.0)
     for seed in range(8):
         net = network(seed=seed)
-        sources = [Source(keys) for keys in sentences(4, 6)]
+        sources = [SourceKeys(keys) for keys in sentences(4, 6)]
         narrow = search(net, sources, how, N_PLACEHOLDERS)
         wide = search(net, sources, Decoding(8, 0.0), N_PLACEHOLDERS)
         better += sum(w[0].score > n[0].score + 1e-6 for w, n in zip(wide, narrow, strict=True))
@@ -296,7 +298,7 @@ def test_a_beam_finds_what_greedy_decoding_misses() -> None:
 def test_batches_change_nothing(beam: int) -> None:
     """Sentences of other lengths, with other names, in any order and batches."""
     net = network()
-    sources = [Source(keys, i % 3) for i, keys in enumerate(sentences(9, 2, 14, 5, 5, 1, 30))]
+    sources = [SourceKeys(keys, i % 3) for i, keys in enumerate(sentences(9, 2, 14, 5, 5, 1, 30))]
     how = Decoding(beam)
     alone = [search(net, [source], how, N_PLACEHOLDERS)[0] for source in sources]
     for batch_size in (1, 40, 10_000):
@@ -314,7 +316,7 @@ def test_each_placeholder_once(beam: int) -> None:
     for seed, ratio in product(range(4), (0.01, 2.0)):
         net = network(seed=seed)
         net.bias[NAMES] += 20 * (-1) ** seed  # very likely, or very unlikely
-        sources = [Source(keys, n) for n, keys in enumerate(sentences(4, 4, 4))]
+        sources = [SourceKeys(keys, n) for n, keys in enumerate(sentences(4, 4, 4))]
         for n, own in enumerate(search(net, sources, Decoding(beam, 1.0, ratio), 2)):
             for each in own:
                 names = sorted(key for key in each.keys if key < FIRST)
@@ -324,7 +326,7 @@ def test_each_placeholder_once(beam: int) -> None:
 def test_length_is_bounded() -> None:
     net = network()
     net.bias[END] -= 100
-    sources = [Source(keys, 1) for keys in sentences(4, 20)]
+    sources = [SourceKeys(keys, 1) for keys in sentences(4, 20)]
     for beam in (1, 3):
         how = Decoding(beam, max_ratio=1.5)
         for source, own in zip(sources, search(net, sources, how, 2), strict=True):
@@ -336,7 +338,9 @@ def test_never_empty() -> None:
     net = network()
     net.bias[END] += 100
     for beam in (1, 3):
-        assert all(own[0].keys for own in search(net, [Source(sentences(3)[0])], Decoding(beam), 2))
+        assert all(
+            own[0].keys for own in search(net, [SourceKeys(sentences(3)[0])], Decoding(beam), 2)
+        )
 
 
 @pytest.mark.parametrize("beam", [1, 3])
@@ -344,7 +348,7 @@ def test_never_empty() -> None:
 def test_no_sequence_comes_twice(beam: int, size: int) -> None:
     net = network(n_pieces=40)
     net.bias[END] -= 100
-    source = Source(sentences(12)[0])
+    source = SourceKeys(sentences(12)[0])
     for each in search(net, [source], Decoding(beam, no_repeat_ngram=size), 2)[0]:
         ngrams = [tuple(each.keys[i : i + size]) for i in range(len(each.keys) - size + 1)]
         assert len(ngrams) == len(set(ngrams)) > 20
@@ -363,7 +367,7 @@ def test_scores_that_are_not_numbers() -> None:
     net = network()
     net.bias[:] = math.nan
     with pytest.raises(ValueError, match=r"F240.*NaN"):
-        search(net, [Source(sentences(3)[0])], Decoding(), 2)
+        search(net, [SourceKeys(sentences(3)[0])], Decoding(), 2)
 
 
 @pytest.mark.parametrize(
@@ -386,12 +390,12 @@ def test_memory_is_bounded_whatever_the_beam(monkeypatch: pytest.MonkeyPatch) ->
     begin = net.begin
     n_computed = []
 
-    def count(source: Side, beam: int) -> State:
+    def count(source: PaddedKeys, beam: int) -> DecoderState:
         n_computed.append(source.keys.size * beam)
         return begin(source, beam)
 
     monkeypatch.setattr(net, "begin", count)
-    sources = [Source(keys) for keys in sentences(*[7] * 40)]
+    sources = [SourceKeys(keys) for keys in sentences(*[7] * 40)]
     for beam in (1, 4, 10):
         n_computed.clear()
         assert len(list(decode(net, sources, Decoding(beam), N_PLACEHOLDERS, 160))) == 40

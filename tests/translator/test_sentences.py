@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 
 from spacy_flat.translator.names import Protected
 from spacy_flat.translator.options import TranslationOptions
-from spacy_flat.translator.sentences import Part, gap, split
-from spacy_flat.translator.vocabulary import PairFeaturiser
+from spacy_flat.translator.sentences import TextPart, gap, split
+from spacy_flat.translator.vocabulary import TranslationFeaturiser
 
 KNOWN = "我们喜欢茶书他说王芳雅虎公司。！？，、；!?，“”』）)"
 NO_NAMES: tuple[Protected, ...] = ()
 
 
-def encoder(max_length: int = 100, placeholders: int = 8) -> PairFeaturiser:
+def encoder(max_length: int = 100, placeholders: int = 8) -> TranslationFeaturiser:
     options = TranslationOptions(
         char_min_freq=1, target_pieces=256, max_length=max_length, placeholders=placeholders
     )
-    return PairFeaturiser.build(options, [KNOWN], ["tea"])
+    return TranslationFeaturiser.build(options, [KNOWN], ["tea"])
 
 
 def cut(text: str, names: Sequence[Protected] = NO_NAMES, **options: int) -> list[str]:
@@ -91,7 +91,7 @@ def test_as_many_names_as_there_are_placeholders() -> None:
 def test_what_is_unknown_is_copied_sentence_by_sentence() -> None:
     """Also where the mark that ends one is unknown itself. Chinese is left to the network."""
     options = TranslationOptions(char_min_freq=1, target_pieces=256)
-    made = PairFeaturiser.build(options, ["我们"], ["we"])
+    made = TranslationFeaturiser.build(options, ["我们"], ["we"])
     text = "我们茶。书我们"
     parts = split(text, NO_NAMES, made)
     assert [text[part.start : part.end] for part in parts] == ["我们茶。", "书我们"]
@@ -100,7 +100,7 @@ def test_what_is_unknown_is_copied_sentence_by_sentence() -> None:
 
 def test_words_in_latin_letters_and_numbers_are_copied() -> None:
     """But for numbers that a translation may well write in words."""
-    made = PairFeaturiser.build(
+    made = TranslationFeaturiser.build(
         TranslationOptions(char_min_freq=1, target_pieces=256),
         [KNOWN + "GPT0123456789月万.-"],
         ["tea"],
@@ -114,8 +114,8 @@ def test_words_in_latin_letters_and_numbers_are_copied() -> None:
 
 
 def test_gaps() -> None:
-    def part(start: int, end: int) -> Part:
-        return Part(start, end, ())
+    def part(start: int, end: int) -> TextPart:
+        return TextPart(start, end, ())
 
     assert gap("我。 们", part(0, 2), part(3, 4)) == " "
     assert gap("我。们", part(0, 2), part(2, 3)) == " "

@@ -20,7 +20,7 @@ from spacy.tokens import DocBin
 from thinc.api import fix_random_seed
 
 from spacy_flat.nn.optimizers import SGD, AdamW, warmup
-from spacy_flat.translator.batch import PairBatch
+from spacy_flat.translator.batch import TranslationBatch
 from spacy_flat.translator.corpus import likelihood_corpus
 from spacy_flat.translator.names import NameTable, Protected
 from spacy_flat.translator.scores import score_translations
@@ -251,9 +251,9 @@ def test_the_list_of_names_makes_placeholders() -> None:
     pipe = translator(make())
     network = pipe.model.shims[0].module
     forward = network.forward
-    learnt: list[PairBatch] = []
+    learnt: list[TranslationBatch] = []
 
-    def note(batch: PairBatch) -> torch.Tensor:
+    def note(batch: TranslationBatch) -> torch.Tensor:
         learnt.append(batch)
         return forward(batch)  # type: ignore[no-any-return]
 
