@@ -44,6 +44,7 @@ def split_texts(texts: Sequence[Units], options: SegmentOptions) -> list[Segment
 
 def split_units(number: int, units: Units, max_length: int, overlap: int) -> list[Segment]:
     """Split a text into segments of at most `max_length` units. overlap: at most half of that."""
+    overlap = min(overlap, max_length // 2)
     segments = []
     start, length = 0, len(units)
     sentence_ends = commas = None
