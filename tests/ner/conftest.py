@@ -210,9 +210,10 @@ def copy_of() -> Copy:
 
     def copy(nlp: Language, **lattice: int) -> Language:
         config = nlp.config.copy()
-        config["components"]["flat_ner"]["model"]["lattice"] |= variant(
-            "spacy-flat.LatticeOptions.v2", lattice
-        )
+        own = config["components"]["flat_ner"]["model"]["lattice"]
+        new = variant("spacy-flat.LatticeOptions.v2", lattice)
+        rest = {**(own.get("variant") or {}), **new.pop("variant", {})}
+        own |= {**new, "variant": rest or None}
         return spacy.util.load_model_from_config(config).from_bytes(nlp.to_bytes())
 
     return copy
