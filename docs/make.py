@@ -28,7 +28,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from spacy.language import Language
 
-from spacy_flat.util.options import Options, bounds_of
+from spacy_flat.util.options import TOGETHER, Options, bounds_of
 
 PAGES = sorted(Path(__file__).parent.glob("*.md"))
 PART = re.compile(r"(<!-- (\w+)(?:: ([^>]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -72,19 +72,27 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]
 
 
 def make_options(names: Sequence[str]) -> Iterator[str]:
-    """A block of options, as its fields' metadata have them."""
-    (options,) = map(find, names)
-    types = get_type_hints(options)
-    rows = [
-        [
-            f"`{each.name}`",
-            as_code(each.default),
-            possible_values(types[each.name], bounds_of(each)),
-            "fixed" if each.metadata["fixed"] else "",
-            each.metadata["meaning"],
-        ]
-        for each in fields(options)
-    ]
+    """A block of options: its settings, and below them what `variant` takes."""
+    (build,) = map(find, names)
+    options = build()
+    types = get_type_hints(type(options))
+    settings = inspect.signature(build).parameters
+    known = {each.name: each for each in fields(options)}
+    rows = []
+    for name in [*settings, *(name for name in known if name not in settings)]:
+        if name == "variant":
+            continue
+        targets = [each for each in TOGETHER.get(name, (name,)) if each in known]
+        each = known[targets[0]]
+        rows.append(
+            [
+                f"`{name}`" if name in settings else f"`variant.{name}`",
+                as_code(each.default),
+                possible_values(types[each.name], bounds_of(each)),
+                "fixed" if each.metadata["fixed"] else "",
+                f"all of {', '.join(targets)}" if len(targets) > 1 else each.metadata["meaning"],
+            ]
+        )
     return table(["Option", "Default", "Values", "After training", "Meaning"], rows)
 
 

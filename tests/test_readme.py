@@ -293,7 +293,7 @@ def test_a_part_is_made_anew() -> None:
     assert found.startswith("before\n<!-- options: spacy-flat.LatticeOptions.v2 -->\n\n| Option |")
     assert found.endswith("\n\n<!-- end -->\nbehind <!-- end -->")
     for name in signature(LatticeOptions).parameters:
-        assert f"\n| `{name}` | " in found
+        assert f"`{name}` | " in found or f"\n| `variant.{name}` | " in found
 
 
 def test_an_option_says_what_it_may_be() -> None:
@@ -301,7 +301,9 @@ def test_an_option_says_what_it_may_be() -> None:
     assert any(
         row.startswith("| `gazetteer_rate` | `0.3` | number, from 0 to 1 |  |") for row in rows
     )
-    assert any(row.startswith("| `bigrams` | `true` | `true`, `false` | fixed |") for row in rows)
+    assert any(
+        row.startswith("| `variant.bigrams` | `true` | `true`, `false` | fixed |") for row in rows
+    )
 
 
 def test_arguments_without_meaning_are_refused() -> None:

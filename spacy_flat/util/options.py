@@ -105,6 +105,7 @@ def surface(options: type[OptionsT], *names: str) -> Callable[..., OptionsT]:
         parameters.append(Parameter(name, kind, default=first.default, annotation=first.type))
     variant = signature(build).parameters["variant"].replace(kind=Parameter.KEYWORD_ONLY)
     build.__signature__ = Signature([*parameters, variant])  # type: ignore[attr-defined]
+    build.__doc__ = options.__doc__
     return build
 
 
@@ -127,6 +128,7 @@ def renamed(build: Callable[..., T], **names: str) -> Callable[..., T]:
         for each in signature(build).parameters.values()
     ]
     call.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    call.__doc__ = f"The names of version 0.1: {', '.join(names)}."
     return call
 
 
