@@ -9,9 +9,11 @@ import runpy
 import shlex
 import shutil
 import subprocess
+from functools import cache
 from importlib.metadata import distribution
 from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import pytest
 import spacy
@@ -227,9 +229,14 @@ def assert_arguments(words: list[str]) -> None:
         assert_overrides(context.params["config_path"], context.args)
 
 
+@cache
+def filled(config: Path) -> Any:
+    return load_model_from_config(load_config(config), auto_fill=True).config
+
+
 def assert_overrides(config: Path, arguments: list[str]) -> None:
     for dotted in parse_config_overrides(list(arguments), env_var=None):
-        node = load_config(config)
+        node = filled(config)
         for name in dotted.split("."):
             assert name in node, dotted
             node = node[name]
