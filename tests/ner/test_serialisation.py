@@ -119,14 +119,14 @@ def test_settings_changed_at_run_time_are_saved(trained: Language, tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("layers", 2), ("scheme", "BIO")],
+    [("layers", 2), ("variant", {"scheme": "BIO"})],
 )
 def test_what_the_weights_rely_on_cannot_be_changed(
     trained: Language, tmp_path: Path, option: str, value: Any
 ) -> None:
     trained.to_disk(tmp_path)
     network = {"components": {"flat_ner": {"model": {"network": {option: value}}}}}
-    with pytest.raises(ValueError, match=rf"F307.*model.network: .* {option} = "):
+    with pytest.raises(ValueError, match="F307.*model.network"):
         spacy.load(tmp_path, config=network)
 
 

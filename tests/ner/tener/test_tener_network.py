@@ -153,7 +153,7 @@ def test_shifted_scores_and_their_gradient(C: int, H: int, seed: int) -> None:
 )
 def test_what_attention_projects(options: dict[str, Any], projected: set[str]) -> None:
     """By default queries and values, as in the paper (equations 16 and 17)."""
-    for layer in make_network(**options).featuriser.layers:
+    for layer in make_network(**options).encoder.layers:
         parts = layer.attention.named_children()
         maps = {name for name, part in parts if isinstance(part, nn.Linear)}
         assert maps == projected
