@@ -126,7 +126,7 @@ def test_what_the_weights_rely_on_cannot_be_changed(
 ) -> None:
     trained.to_disk(tmp_path)
     network = {"components": {"flat_ner": {"model": {"network": {option: value}}}}}
-    with pytest.raises(ValueError, match="F307.*model.network"):
+    with pytest.raises(ValueError, match=r"F307.*model.network"):
         spacy.load(tmp_path, config=network)
 
 
