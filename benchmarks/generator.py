@@ -47,8 +47,7 @@ from spacy_flat.generator import measure_novelty
 from spacy_flat.generator.component import CharGenerator
 from spacy_flat.generator.forms import FORMS, Tones
 from spacy_flat.generator.model import network_of
-from spacy_flat.generator.poems import Task as PoemTask
-from spacy_flat.generator.poems import judge
+from spacy_flat.generator.poems import PoemTask, judge
 from spacy_flat.generator.vocabulary import CharFeaturiser
 from spacy_flat.nn.optimizers import AdamW
 

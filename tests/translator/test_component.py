@@ -28,7 +28,6 @@ from spacy_flat.translator.names import HAN, Protected
 from spacy_flat.translator.options import Seq2SeqOptions, TranslationOptions
 from spacy_flat.translator.sentences import split
 
-from .by_heart import check_known
 from .conftest import (
     NAMES,
     PAIRS,
@@ -38,7 +37,6 @@ from .conftest import (
     examples_of,
     found,
     make,
-    settled,
     train,
     translator,
     with_ents,
@@ -54,73 +52,60 @@ def test_it_has_learnt_the_pairs(trained: Language) -> None:
         assert doc._.translation_sents == (((0, len(source)), (0, len(target))),)
 
 
-def test_not_initialised() -> None:
-    nlp = blank()
-    pipe = add(nlp)
-    for call in (nlp, lambda text: pipe.translate([text]), lambda _: nlp.update(examples_of(nlp))):
-        with pytest.raises(ValueError, match=r"F303.*'seq2seq_translator'.*nlp\.initialize"):
-            call("我喜欢茶。")
+SETTINGS = [
+    ("beam", 0),
+    ("beam", 101),
+    ("beam", 2.0),
+    ("length_penalty", 10.1),
+    ("max_ratio", 0.009),
+    ("no_repeat_ngram", -1),
+    ("carry_names", "yes"),
+    ("placeholder_rate", 1.5),
+    ("entities", 3),
+    ("entities", " "),
+    ("names", {"上海": "Shanghai", "北京": 1}),
+    ("names", {"北京": "Bei\njing"}),
+    ("names", {"": "Beijing"}),
+    ("names", [("北京", "Beijing")]),
+]
+OPTIONS: list[tuple[type[Any], dict[str, Any]]] = [
+    (Seq2SeqOptions, {"num_heads": 4, "width": 30}),
+    (Seq2SeqOptions, {"dropout": 1.0}),
+    (TranslationOptions, {"target_pieces": 255}),
+    (TranslationOptions, {"shared": True}),
+]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"encoder_layers": 0}, r"F305.*network: encoder_layers = 0 .*1 or more"),
-        ({"decoder_layers": 0}, "F305.*decoder_layers"),
-        ({"ff_width": 0}, "F305.*ff_width"),
-        ({"width": 30, "num_heads": 4}, r"F305.*num_heads = 4 .*a divisor of width = 30"),
-        ({"dropout": 1.0}, r"F305.*dropout = 1\.0 .*below 1"),
-        ({"attention_dropout": -0.1}, "F305.*attention_dropout"),
-        ({"ff_dropout": 1}, "F305.*ff_dropout"),
-        ({"label_smoothing": 1.0}, "F305.*label_smoothing"),
-    ],
-)
-def test_impossible_options_of_the_network(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Seq2SeqOptions(**options)
-    with pytest.raises(ValueError, match=message):
-        add(blank(), options)
-
-
-def test_impossible_options_of_the_text() -> None:
-    for name in ("char_min_freq", "placeholders", "max_length", "longest_pair", "batch_size"):
-        with pytest.raises(ValueError, match=f"F305.*text: {name} = 0 .*1 or more"):
-            TranslationOptions(**{name: 0})
-    for name in ("source_pieces", "target_pieces"):
-        with pytest.raises(ValueError, match=f"F305.*text: {name} = 255 .*256 or more"):
-            TranslationOptions(**{name: 255})
-    with pytest.raises(ValueError, match=r"F305.*shared = True .*source"):
-        TranslationOptions(shared=True)
-    for wrong in ({"norm": "none"}, {"positions": "rotary"}, {"no_such_option": 1}):
-        with pytest.raises(ValueError, match=next(iter(wrong))):
-            add(blank(), wrong)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("beam", 0),
-        ("beam", 101),
-        ("beam", 2.0),
-        ("length_penalty", -1),
-        ("length_penalty", 10.1),
-        ("max_ratio", 0),
-        ("max_ratio", 0.009),
-        ("max_ratio", 100.1),
-        ("no_repeat_ngram", -1),
-        ("carry_names", "yes"),
-        ("pinyin", 1),
-        ("placeholder_rate", 1.5),
-        ("entities", 3),
-        ("entities", ""),
-        ("entities", " "),
-    ],
-)
+@pytest.mark.parametrize(("name", "value"), SETTINGS)
 def test_impossible_settings(name: str, value: object, trained: Language) -> None:
     before = getattr(translator(trained), name)
     with pytest.raises(ValueError, match=rf"F310.*seq2seq_translator.*{name}"):
         setattr(translator(trained), name, value)
     assert getattr(translator(trained), name) == before
+
+
+def test_errors(trained: Language) -> None:
+    for options, wrong in OPTIONS:
+        with pytest.raises(ValueError, match=f"F305.*{next(iter(wrong))}"):
+            options(**wrong)
+    nlp = blank()
+    new, translate = add(nlp), translator(trained).translate
+    calls: list[tuple[str, Callable[[], object]]] = [
+        ("F303", lambda: nlp("茶")),
+        ("F303", lambda: new.translate(["茶"])),
+        ("F303", lambda: nlp.update(examples_of(nlp))),
+        ("F341.*beam", lambda: translate(["茶"], beam=0)),
+        ("F341.*max_ratio", lambda: translate(["茶"], max_ratio=0)),
+        ("F341.*n_best", lambda: translate(["茶"], n_best=0)),
+        ("F341.*n_best = 2 .* beam", lambda: translate(["茶"], n_best=2)),
+        ("F026", lambda: translate("茶")),  # an iterable of characters
+        ("F026", lambda: translate(trained.make_doc("茶"))),
+        ("F026", lambda: translate(None)),  # type: ignore[arg-type]
+        ("F028", lambda: translate([3])),  # type: ignore[list-item]
+    ]
+    for code, call in calls:
+        with pytest.raises((ValueError, TypeError), match=code):
+            call()
 
 
 def test_settings_are_saved(trained: Language, copy_of: Copy, tmp_path: Path) -> None:
@@ -158,8 +143,7 @@ KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("kind", ["default", *KINDS])
 def test_copies_find_the_same(kind: str, trained: Language, tmp_path: Path) -> None:
-    nlp = trained if kind == "default" else settled(*KINDS[kind])
-    check_known(nlp, PAIRS[:2])
+    nlp = trained if kind == "default" else make(*KINDS[kind], steps=3)
     texts = [*TEXTS, "未见过的字😀。我喜欢茶。"]
     expected = found(nlp, texts)
     for again in copies_of(nlp, tmp_path):
@@ -192,12 +176,9 @@ def test_not_initialised_is_saved_and_loaded(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("block", "option", "value"),
     [
-        ("network", "encoder_layers", 2),
         ("network", "width", 16),
         ("network", "norm", "post"),
-        ("network", "positions", "relative"),
         ("text", "placeholders", 9),
-        ("text", "target_pieces", 400),
         ("text", "source", "bpe"),
     ],
 )
@@ -210,7 +191,7 @@ def test_what_the_weights_rely_on_cannot_be_changed(
         spacy.load(tmp_path, config={"components": {"seq2seq_translator": {"model": model}}})
 
 
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.999])
+@pytest.mark.parametrize("share", [0.0, 0.999])
 def test_damaged_models(trained: Language, tmp_path: Path, share: float) -> None:
     trained.to_disk(tmp_path)
     model = tmp_path / "seq2seq_translator" / "model"
@@ -380,12 +361,6 @@ def test_long_texts(trained: Language, copy_of: Copy, unit: str) -> None:
     assert doc._.translation.count("😀") == text.count("😀")
 
 
-def test_a_hundred_thousand_characters(trained: Language) -> None:
-    text = "我喜欢茶。\n" * 10_000 + "王芳喜欢北京。" * 6_000
-    translation = trained(text)._.translation
-    assert translation == "I like tea.\n" * 10_000 + " ".join([PAIRS[2][1]] * 6_000)
-
-
 # Names
 
 
@@ -437,25 +412,6 @@ def test_white_space_around_names(trained: Language, copy_of: Copy) -> None:
         assert found.text.count("Peking") == 1
 
 
-@pytest.mark.parametrize(
-    ("names", "named"),
-    [
-        ({"上海": "Shanghai", "北京": 1}, "{'北京': 1}"),
-        ({1: "Beijing"}, "{1: 'Beijing'}"),
-        ({"北京": " "}, "{'北京': ' '}"),
-        ({"": "Beijing"}, "{'': 'Beijing'}"),
-        ({"北京": "Bei\njing"}, "{'北京': 'Bei.*njing'}"),
-        (None, "None"),
-        ("ab", "'ab'"),
-        ([("北京", "Beijing")], r"Beijing'\)\]"),
-    ],
-)
-def test_impossible_names(names: Any, named: str, trained: Language) -> None:
-    with pytest.raises(ValueError, match=rf"F310.*seq2seq_translator.*names = .*{named} is not"):
-        translator(trained).names = names
-    assert translator(trained).names == NAMES
-
-
 def test_more_names_than_placeholders(trained: Language) -> None:
     text = "王芳北京" * 10
     doc = with_ents(trained, text, *[("王芳", "PER"), ("北京", "LOC")] * 10)
@@ -498,12 +454,6 @@ def test_n_best(trained: Language) -> None:
     assert translator(trained).translate([]) == []
 
 
-def test_more_translations_than_hypotheses(trained: Language) -> None:
-    for beam, n_best in ((None, 2), (2, 3), (100, 101)):
-        with pytest.raises(ValueError, match=rf"F341.*n_best = {n_best} .* beam"):
-            translator(trained).translate(["我喜欢茶。"], n_best=n_best, beam=beam)
-
-
 def test_terms_of_a_glossary(trained: Language) -> None:
     """They are used in plain texts too, and where the entity is another one."""
     glossary = {" 茶": "green tea ", "北京城": "Old Peking", "王芳": "Fang Wang", "A": "no word"}
@@ -539,19 +489,6 @@ def test_settings_and_arguments_have_the_same_range(trained: Language, copy_of: 
         for limit in limits:
             setattr(pipe, name, limit)
             assert pipe.translate([""], **{name: limit})  # type: ignore[arg-type]
-
-
-def test_impossible_arguments(trained: Language) -> None:
-    for wrong in ({"n_best": 0}, {"beam": 0}, {"length_penalty": -1}, {"max_ratio": 0}):
-        with pytest.raises(ValueError, match=f"F341.*{next(iter(wrong))}"):
-            translator(trained).translate(["茶"], **wrong)  # type: ignore[arg-type]
-    for single in ("茶", trained.make_doc("茶")):  # which are iterables of characters and tokens
-        with pytest.raises(TypeError, match=r"F026.*茶"):
-            translator(trained).translate(single)
-    with pytest.raises(TypeError, match=r"F026.*None"):
-        translator(trained).translate(None)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="F028"):
-        translator(trained).translate([3])  # type: ignore[list-item]
 
 
 # Entities of the translation

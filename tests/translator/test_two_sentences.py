@@ -28,7 +28,7 @@ def english() -> Language:
     """configs/en_tener.cfg on the embedded English sentences, which have neither of the two."""
     fix_random_seed(1)
     config = load_config(ROOT / "configs/en_tener.cfg")
-    nlp = load_model_from_config(config, auto_fill=False)
+    nlp = load_model_from_config(config, auto_fill=True)
     options = ConvertOptions(format="bio", words=True)
     path = ROOT / "assets/demo_en/train.bio"
     gold = list(read_file(path, "bio", options, Summary("entity")))
