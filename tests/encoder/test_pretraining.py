@@ -484,7 +484,11 @@ def test_no_mark_is_another_character() -> None:
 
 @pytest.mark.parametrize("ways", [["--whole-words"], ["--characters"]])
 def test_the_command_masks_words_whole(
-    ways: list[str], raw_text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ways: list[str],
+    few_words: None,
+    raw_text: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Those of the word list, which jieba doesn't know; unless characters are asked for."""
     words = {found[0] for line in sentences(400) if (found := re.match(".经理..在", line))}
@@ -503,16 +507,7 @@ def test_the_command_masks_words_whole(
 
     monkeypatch.setattr(Masking, "arrays", watched)
     arguments = ["pretrain", str(raw_text), "--out", str(tmp_path / "out"), "--steps", "10"]
-    arguments += [
-        "--objective",
-        "mlm",
-        "--lexicon",
-        str(tmp_path / "words.txt"),
-        "--width",
-        "12",
-        "--length",
-        "20",
-    ]
+    arguments += f"--objective mlm --lexicon {tmp_path}/words.txt --width 12 --length 20".split()
     result = CliRunner().invoke(app, [*arguments, *ways])
     assert result.exit_code == 0, result.output
     if ways == ["--whole-words"]:

@@ -102,12 +102,12 @@ def test_place_in_a_streamed_corpus_with_growing_batches(tmp_path: Path) -> None
     """The corpus draws random numbers while it is read, and batches grow over the epochs."""
     sizes = {"@schedules": "compounding.v1", "start": 1, "stop": 4, "compound": 1.3}
     batcher = {"@batchers": "spacy.batch_by_sequence.v1", "size": sizes, "get_length": None}
-    config = make_config(tmp_path, "ner", max_epochs=-1, batcher=batcher, max_steps=12)
+    config = make_config(tmp_path, "ner", max_epochs=-1, batcher=batcher, max_steps=9)
     config["corpora"]["train"]["augmenter"] = {"@augmenters": "test.some_twice"}
     config["initialize"]["components"]["flat_ner"]["labels"] = ["LOC", "ORG", "PER"]
     config["initialize"]["components"]["tagger"] = {"labels": ["X", "Y"]}
     whole = run(config, tmp_path / "whole")
-    run(config, tmp_path / "cut", stop_before=9)
+    run(config, tmp_path / "cut", stop_before=6)
     resumed = run(config, tmp_path / "cut", resume=True)
     assert resumed.progress.words == whole.progress.words
     assert_same_weights(weights(resumed.nlp), weights(whole.nlp))
