@@ -1,11 +1,16 @@
 """Lexicons and word lists for `[initialize]` of a config, registered under `@readers`."""
 
+import os
 import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from hashlib import blake2b
+from importlib.metadata import version
 from pathlib import Path
 from typing import Dict  # noqa: UP035  (thinc validates configs by these)
 
+from .. import __version__
 from ..errors import Warnings
-from .cache import cached
 from .lexicon import Lexicon
 from .sources import JiebaWords, WordList, jieba_words, read_thuocl, read_words, vector_words
 
@@ -69,3 +74,21 @@ def thuocl(path: Path, type: str = "", weight: float = 1.0, skip_bad: bool = Fal
 def words_of_vectors(path: Path, type: str = "", skip_bad: bool = False) -> WordList:
     """`spacy-flat.VectorWords.v1`: the words of a file of vectors. Arguments as in `words`."""
     return vector_words(path, type=type, skip_bad=skip_bad)
+
+
+def cached(source: Path, settings: object, make: Callable[[], Lexicon]) -> Lexicon:
+    """The lexicon that `make` builds from a file with these settings, or its cached copy. Ignores a
+    cache that is damaged or can't be written."""
+    versions = __version__, version("daachorse")
+    key = blake2b(source.read_bytes() + repr((settings, versions)).encode(), digest_size=16)
+    try:
+        caches = Path.home() / (os.environ.get("XDG_CACHE_HOME") or ".cache")
+    except RuntimeError:  # no home
+        return make()
+    folder = caches / "spacy-flat" / f"lexicon-{key.hexdigest()}"
+    with suppress(OSError, ValueError):
+        return Lexicon.from_disk(folder)
+    made = make()
+    with suppress(OSError):
+        made.to_disk(folder)
+    return made
