@@ -203,8 +203,8 @@ def dot_product_attention(
 
     visible: [B or 1, Q or 1, L] bool: may this query see this key; None if it sees all.
     """
-    # Faster than with `split_heads`: [B, H, n, d].
-    q, k, v = (x.unflatten(2, (num_heads, -1)).transpose(1, 2) for x in (queries, keys, values))
+    # [B, H, n, d] is faster than the result of `split_heads`.
+    q, k, v = (x.view(*x.shape[:2], num_heads, -1).transpose(1, 2) for x in (queries, keys, values))
     mask = None if visible is None else visible[:, None]
     mixed = nn.functional.scaled_dot_product_attention(q, k, v, mask, dropout)
     return mixed.transpose(1, 2).flatten(2)

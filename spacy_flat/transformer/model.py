@@ -37,6 +37,7 @@ def build_character_transformer(
     of spacy-transformers.
 
     name: of a Hugging Face model, or the path of a folder. Only `initialize` reads it.
+    network: options, as above.
     tokenizer_config: settings of the tokenizer, such as `do_lower_case`.
     transformer_config: settings of the encoder, such as `hidden_dropout_prob`.
 
