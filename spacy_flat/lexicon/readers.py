@@ -59,6 +59,7 @@ def jieba_lexicon() -> Lexicon:
 def words(path: Path, type: str = "", weight: float = 1.0, skip_bad: bool = False) -> WordList:
     """`spacy-flat.Words.v1`: a word list; see `read_words`.
 
+    path: the file.
     type: of words without a type in the file.
     weight: factor of the frequencies, for a source that counts differently from the others.
     skip_bad: omit bad lines, instead of raising.

@@ -308,4 +308,5 @@ def ner_factory(
         )
 
     factory: Callable[..., CRFEntityRecognizer] = make
+    factory.__doc__ = pipe.__doc__
     return factory
