@@ -191,6 +191,7 @@ class Errors(metaclass=_Coded):
         "Can't download corpus {name!r} automatically: {reason} Get it from {homepage}, put the "
         "files into a folder DIR as DIR/{folder}/{file} and use --source DIR."
     )
+    F125 = "{path}: can't read the archive: {reason}. Download it again from {homepage}."
     F126 = "{model}: no component has one of the scores {scores}. Name a trained pipeline."
     F127 = (
         "{path}: no {labels} to score. Check that it is the right file, and that its Docs are "

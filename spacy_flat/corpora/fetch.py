@@ -12,11 +12,13 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from http.client import HTTPException
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import BinaryIO
 from urllib.error import URLError
 
 from ..errors import Errors
 from ..util.files import replacing
+from .msra import split_archive
 from .sources import CorpusFile, CorpusSource, get_source
 
 CHUNK = 1 << 20  # bytes read at a time
@@ -38,13 +40,14 @@ def fetch_corpus(name: str, out_dir: Path, local_dir: Path | None = None) -> lis
         advice = "Name a folder with the corpora as --source, or leave it out to download them."
         raise ValueError(Errors.F121.format(path=local_dir, advice=advice))
     folder = out_dir / name
-    paths = []
-    for file in source.files.values():
-        target = folder / file.name
-        if not (file.sha256 and target.is_file() and _sha256(target) == file.sha256):
-            _fetch_file(name, source, file, target, local_dir)
-        paths.append(target)
-    return paths
+    paths = {folder / file.name: file for file in source.files.values()}
+    missing = {path: file for path, file in paths.items() if not _is_right(path, file)}
+    if missing and source.archive and not _has_parts(source, local_dir):
+        _split_archive(name, source, source.archive, folder, local_dir)
+        missing = {}
+    for path, file in missing.items():
+        _fetch_file(name, source, file, path, local_dir)
+    return list(paths)
 
 
 def corpus_files(name: str, data_dir: Path) -> dict[str, Path]:
@@ -60,6 +63,37 @@ def corpus_files(name: str, data_dir: Path) -> dict[str, Path]:
     return files
 
 
+def _is_right(path: Path, file: CorpusFile) -> bool:
+    return bool(file.sha256) and path.is_file() and _sha256(path) == file.sha256
+
+
+def _has_parts(source: CorpusSource, local_dir: Path | None) -> bool:
+    if local_dir is None:
+        return False
+    return any((local_dir / source.folder / file.name).is_file() for file in source.files.values())
+
+
+def _split_archive(
+    name: str, source: CorpusSource, archive: CorpusFile, folder: Path, local_dir: Path | None
+) -> None:
+    """Cut the parts of a corpus out of its archive. They are verified, the archive is not."""
+    with TemporaryDirectory() as temporary:
+        path = Path(temporary) / archive.name
+        _fetch_file(name, source, archive, path, local_dir)
+        try:
+            parts = split_archive(path)
+        except ValueError as error:
+            words = {"path": archive.name, "reason": error, "homepage": source.homepage}
+            raise ValueError(Errors.F125.format(**words)) from None
+        for part, data in parts.items():
+            (Path(temporary) / source.files[part].name).write_bytes(data)
+        for file in source.files.values():
+            _verify(Path(temporary) / file.name, file, source)
+        for file in source.files.values():
+            with replacing(folder / file.name) as target:
+                shutil.copyfile(Path(temporary) / file.name, target)
+
+
 def _fetch_file(
     name: str, source: CorpusSource, file: CorpusFile, target: Path, local_dir: Path | None
 ) -> None:
@@ -71,9 +105,13 @@ def _fetch_file(
     with opened as stream, replacing(target) as temporary:
         with temporary.open("wb") as out:
             shutil.copyfileobj(stream, out)
-        if file.sha256 and (found := _sha256(temporary)) != file.sha256:
-            words = {"path": target, "found": found, "expected": file.sha256}
-            raise ValueError(Errors.F122.format(**words, homepage=source.homepage))
+        _verify(temporary, file, source)
+
+
+def _verify(path: Path, file: CorpusFile, source: CorpusSource) -> None:
+    if file.sha256 and (found := _sha256(path)) != file.sha256:
+        words = {"path": file.name, "found": found, "expected": file.sha256}
+        raise ValueError(Errors.F122.format(**words, homepage=source.homepage))
 
 
 def _open_local(source: CorpusSource, path: Path) -> BinaryIO:

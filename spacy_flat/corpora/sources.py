@@ -37,6 +37,7 @@ class CorpusSource:
     task: what its annotation is for.
     files: by part (train, dev, test), or by the keys in `made_of`.
     no_download: why its files have no URL.
+    archive: the public file from which `msra.split_archive` cuts the parts.
     embedded: its folder is in this project's folder, where commands run.
     made_of: the files that each part joins; if empty, each file is a part.
     left_out: files whose Docs are left out of the training part.
@@ -52,6 +53,7 @@ class CorpusSource:
     files: dict[str, CorpusFile]
     options: ConvertOptions
     no_download: str = ""
+    archive: CorpusFile | None = None
     embedded: bool = False
     made_of: Mapping[str, Sequence[str]] = field(default_factory=dict)
     left_out: Sequence[str] = ()
@@ -67,6 +69,7 @@ class CorpusSource:
         options: dict[str, Any],
         url: str = "",
         dev_share: str = "0",
+        archive: str = "",
         **values: Any,
     ) -> CorpusSource:
         """url: of all files, without their names."""
@@ -75,7 +78,14 @@ class CorpusSource:
             for key, (name, *checksum) in files.items()
         }
         share = Fraction(dev_share)
-        return cls(files=found, options=ConvertOptions(**options), dev_share=share, **values)
+        whole = CorpusFile(Path(archive).name, url=archive) if archive else None
+        return cls(
+            files=found,
+            options=ConvertOptions(**options),
+            dev_share=share,
+            archive=whole,
+            **values,
+        )
 
 
 SOURCES = {

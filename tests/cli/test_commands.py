@@ -95,7 +95,7 @@ def test_convert_takes_a_corpus_or_options(project: Path) -> None:
         ("convert corpus.txt assets", "[F002]"),
         ("convert corpus.txt out.spacy --format conll", "[F118]"),
         ("convert corpus.txt file/out.spacy", "file: File exists"),
-        ("fetch msra data", "[F124]"),
+        ("fetch cluener data", "[F124]"),
         ("show none 好", "E050"),
         ("show blank", "[F137]"),
         ("show blank --file file", "[F137]"),

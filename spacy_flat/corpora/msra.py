@@ -1,0 +1,104 @@
+"""MSRA's development part, cut from the public archive, whose train set comes in chunks of at most
+100 characters and has no development part.
+
+A random choice of sentences would flatter: 83 % of its names occur in the rest, but only 72 % of
+those of the official test part. Runs of consecutive sentences have that part's share.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from zipfile import BadZipFile, ZipFile
+
+TRAIN_CHUNKS = 50_658  # the others are the test part
+RUNS, RUN_LENGTH = 10, 350  # of the development part
+LONGEST_CHUNK = 100  # characters
+LONGEST_BRACKET = 14
+
+PAUSES = ("，", "、")
+ENDS = tuple("。！？；：”…）』》!?;")
+CLOSING = tuple("』”）」》，、。；！？")
+
+Row = tuple[str, str]  # a character and its tag
+Rows = list[Row]
+
+
+def split_archive(path: Path) -> dict[str, bytes]:
+    """The training and the development part, in columns, from the archive.
+
+    Raises ValueError where the file is not a ZIP file with the text.
+    """
+    try:
+        with ZipFile(path) as archive:
+            (name,) = (name for name in archive.namelist() if name.endswith(".txt"))
+            lines = archive.read(name).decode("utf-8").splitlines()
+    except (BadZipFile, UnicodeDecodeError) as error:
+        raise ValueError(str(error)) from error
+    chunks = list(islice(read_chunks(lines), TRAIN_CHUNKS))
+    if len(chunks) < TRAIN_CHUNKS:
+        raise ValueError(f"it has {len(chunks):,} chunks of text, not {TRAIN_CHUNKS:,}")
+    parts = split_sentences(list(join_chunks(iter(chunks))))
+    return {name: to_columns(part).encode("utf-8") for name, part in parts.items()}
+
+
+def read_chunks(lines: Sequence[str]) -> Iterator[Rows]:
+    """Chunks stand between blank lines, a character and its tag a line."""
+    chunk: Rows = []
+    for line in [*lines, ""]:
+        if line.strip():
+            character, tag = line.split()
+            chunk.append((character, tag))
+        elif chunk:
+            yield chunk
+            chunk = []
+
+
+def join_chunks(chunks: Iterator[Rows]) -> Iterator[Rows]:
+    """Sentences from chunks."""
+    sentence = last = next(chunks)
+    for chunk in chunks:
+        if belongs_to(sentence, last, chunk):
+            sentence = sentence + chunk
+        else:
+            yield sentence
+            sentence = chunk
+        last = chunk
+    yield sentence
+
+
+def belongs_to(sentence: Rows, last: Rows, chunk: Rows) -> bool:
+    """Whether a chunk goes on with the sentence so far, whose last chunk is `last`."""
+    end, (begin, tag) = last[-1][0], chunk[0]
+    return (
+        (end in PAUSES and len(sentence) + len(chunk) >= LONGEST_CHUNK)
+        or (len(last) >= LONGEST_CHUNK - 1 and end not in ENDS)
+        or begin in CLOSING
+        or tag.startswith("I-")
+        or (end == "。" and is_bracket(chunk))
+    )
+
+
+def is_bracket(chunk: Rows) -> bool:
+    return len(chunk) <= LONGEST_BRACKET and (chunk[0][0], chunk[-1][0]) == ("（", "）")
+
+
+def split_sentences(sentences: Sequence[Rows]) -> dict[str, list[Rows]]:
+    """Ten runs of consecutive sentences for development; the rest, shuffled, for training."""
+    n = len(sentences)
+    starts = [run * n // RUNS for run in range(RUNS)]
+    held_out = [place for start in starts for place in range(start, start + RUN_LENGTH)]
+    rest = sorted(set(range(n)) - set(held_out))
+    random.Random(1).shuffle(rest)
+    return {
+        "train": [sentences[place] for place in rest],
+        "dev": [sentences[place] for place in held_out],
+    }
+
+
+def to_columns(sentences: Sequence[Rows]) -> str:
+    return "\n".join(
+        "".join(f"{character}\t{tag}\n" for character, tag in sentence) for sentence in sentences
+    )
