@@ -31,7 +31,7 @@ from spacy_flat.nn.network import Table
 from spacy_flat.similarity.batch import PairBatch, TextRows, compare, place_texts
 from spacy_flat.similarity.network import RE2, Block, FullFusion, RE2Sizes
 from spacy_flat.similarity.options import RE2Options
-from spacy_flat.text.batches import group_by_cost
+from spacy_flat.text.padding import group_by_cost
 
 N_KEYS = 20_000
 WIDTH = 300

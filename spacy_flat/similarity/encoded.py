@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from spacy.tokens import Span
 
 from ..nn.model import shim_of, tok2vec_of
-from ..text.batches import group_by_cost
+from ..text.padding import group_by_cost
 from ..text.tok2vec import ReadOnce, Tok2VecFeatures
 from ..text.units import Ints
 from .batch import Halves, KnownRows, TextRows, compare_with_first, places_of

@@ -8,9 +8,10 @@ import srsly
 from spacy.tokens import Doc, Span
 from thinc.types import Floats2d
 
-from ..text.batches import TextFeaturiser, group_by_cost
+from ..text.batches import TextFeaturiser
 from ..text.hashing import hash_bigrams, hash_characters, hash_words
 from ..text.initialise import Vocabulary
+from ..text.padding import group_by_cost
 from ..text.segments import Segment
 from ..text.tok2vec import token_of_unit
 from ..text.units import Ints, Unit, Units

@@ -15,8 +15,6 @@ from .segments import Segment, split_texts
 from .units import Ints, Unit, Units
 from .vocabulary import KeyIndex
 
-BATCH_PAIRS = 50_000  # pairs of nodes that cost as much as the overhead of a batch
-
 Self = TypeVar("Self", bound="TextFeaturiser")
 Compacted = TypeVar("Compacted", bound="SegmentFeaturiser")
 
@@ -67,27 +65,6 @@ class SegmentFeaturiser(TextFeaturiser):
     def compact(self: Compacted, indexes: Mapping[str, KeyIndex], known_words: bool) -> Compacted:
         """The same with smaller indexes. known_words: for a featuriser with a lexicon."""
         return cast(Compacted, replace(cast(Any, self), **indexes))
-
-
-def group_by_cost(order: Ints, n_units: Ints, n_words: Ints, max_nodes: int) -> Iterator[Ints]:
-    """Divide segments, in this order, into batches of at most `max_nodes` nodes with padding, and
-    where computing the padding would cost more than another batch.
-
-    n_words: [B] nodes in addition to the units.
-    """
-    start = 0
-    units = words = pairs = 0
-    for place, row in enumerate(order):
-        own_units, own_words = int(n_units[row]), int(n_words[row])
-        units, words = max(units, own_units), max(words, own_words)
-        pairs += own_units * (own_units + own_words)
-        padded_nodes = (place + 1 - start) * (units + words)
-        pads = padded_nodes * units - pairs
-        if place > start and (padded_nodes > max_nodes or pads > pairs // 2 + BATCH_PAIRS):
-            yield order[start:place]
-            start, units, words = place, own_units, own_words
-            pairs = own_units * (own_units + own_words)
-    yield order[start:]
 
 
 @serialize_attr.register(TextFeaturiser)

@@ -3,10 +3,14 @@
 Shapes: B texts or segments.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
 from .units import Ints
+
+BATCH_PAIRS = 50_000  # pairs of nodes that cost as much as the overhead of a batch
 
 
 def padding(counts: Ints, starts: Ints) -> tuple[Ints, NDArray[np.bool_]]:
@@ -27,3 +31,24 @@ def take(flat: Ints, places: Ints, present: NDArray[np.bool_]) -> Ints:
     if not len(flat):
         return np.zeros(places.shape, dtype=np.int64)
     return np.where(present, flat[places], 0)
+
+
+def group_by_cost(order: Ints, n_units: Ints, n_words: Ints, max_nodes: int) -> Iterator[Ints]:
+    """Divide segments, in this order, into batches of at most `max_nodes` nodes with padding, and
+    where computing the padding would cost more than another batch.
+
+    n_words: [B] nodes in addition to the units.
+    """
+    start = 0
+    units = words = pairs = 0
+    for place, row in enumerate(order):
+        own_units, own_words = int(n_units[row]), int(n_words[row])
+        units, words = max(units, own_units), max(words, own_words)
+        pairs += own_units * (own_units + own_words)
+        padded_nodes = (place + 1 - start) * (units + words)
+        pads = padded_nodes * units - pairs
+        if place > start and (padded_nodes > max_nodes or pads > pairs // 2 + BATCH_PAIRS):
+            yield order[start:place]
+            start, units, words = place, own_units, own_words
+            pairs = own_units * (own_units + own_words)
+    yield order[start:]

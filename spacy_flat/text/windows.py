@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .batches import TextFeaturiser, group_by_cost
+from .batches import TextFeaturiser
+from .padding import group_by_cost
 from .units import Ints, Unit
 
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..text.batches import group_by_cost
-from ..text.padding import padding, take
+from ..text.padding import group_by_cost, padding, take
 from ..text.units import Ints
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_flat.text.batches import BATCH_PAIRS, group_by_cost
+from spacy_flat.text.padding import BATCH_PAIRS, group_by_cost
 
 sizes = st.lists(
     st.tuples(st.integers(1, 400), st.sampled_from([0, 0, 1, 30, 700])), min_size=1, max_size=40

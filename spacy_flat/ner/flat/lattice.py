@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from ...errors import Warnings
 from ...lexicon import Lexicon
-from ...text.batches import SegmentFeaturiser, group_by_cost
+from ...text.batches import SegmentFeaturiser
 from ...text.hashing import hash_bigrams, hash_characters
-from ...text.padding import padding, take_each
+from ...text.padding import group_by_cost, padding, take_each
 from ...text.segments import Segment
 from ...text.units import Ints, Units
 from ...text.vocabulary import KeyIndex, pack, unpack

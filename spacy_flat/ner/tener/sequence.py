@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import srsly
 
-from ...text.batches import SegmentFeaturiser, group_by_cost
+from ...text.batches import SegmentFeaturiser
 from ...text.hashing import hash_bigrams, hash_characters, hash_words
-from ...text.padding import padding, take
+from ...text.padding import group_by_cost, padding, take
 from ...text.segments import Segment
 from ...text.units import Ints, Unit, Units
 from ...text.vocabulary import KeyIndex, pack, unpack
