@@ -34,7 +34,7 @@ from spacy_flat.nn.steps import OptimizerState, RowAverage
 from spacy_flat.pipe import NetworkPipe
 from spacy_flat.similarity.pairs import join_pair
 from spacy_flat.similarity.reading import SpanPairs
-from spacy_flat.translator.batch import Side
+from spacy_flat.translator.batch import PaddedKeys
 from spacy_flat.translator.network import Seq2Seq, Seq2SeqSizes
 from spacy_flat.translator.options import Seq2SeqOptions
 
@@ -55,7 +55,6 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "flat ff": ("flat_ner", {"network": {**SMALL, "fusion": "ff", "learnable_positions": True}}),
     "flat gate": ("flat_ner", {"network": {**SMALL, "fusion": "gate", "mask": "distant"}}),
     "flat with a tok2vec": ("flat_ner", {"network": SMALL, "tok2vec": TOK2VEC}),
-    "generator": ("char_generator", {}),
     "tener of tokens": ("tener_ner", {"network": SMALL, **TOKENS, "tok2vec": TOK2VEC}),
     "tener with absolute positions": (
         "tener_ner",
@@ -142,9 +141,9 @@ def test_all_of_a_network_is_on_its_device(case: str) -> None:
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned", "relative"])
 def test_a_translation_is_written_on_the_device(positions: Any) -> None:
-    options = Seq2SeqOptions(width=8, heads=2, ff_width=8, positions=positions)
+    options = Seq2SeqOptions(width=8, num_heads=2, ff_width=8, positions=positions)
     network = Seq2Seq(options, Seq2SeqSizes(20, 20, shared=False)).eval().to("meta")
-    source = Side.of([np.array([9, 2]), np.array([9, 9, 9, 2])])
+    source = PaddedKeys.of([np.array([9, 2]), np.array([9, 9, 9, 2])])
     forbidden = np.zeros((6, 20), dtype=np.bool_)
     with Watch() as watch, torch.no_grad():
         state = network.begin(source, 3)
