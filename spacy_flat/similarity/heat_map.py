@@ -22,7 +22,8 @@ LARGEST_CELL, LEAST_CELL = 28, 16
 
 DIRECTIONS = (("left → right", "each row sums to 1"), ("right → left", "each column sums to 1"))
 
-# Within a panel, a cell is one unit wide.
+# The cells of a panel are one unit wide, scaled; not so its text, which browsers draw badly below
+# a size of one.
 _TEMPLATE = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string("""\
 <g font-size="11"><text class="ink" x="20" y="30" font-size="12">attention</text>
 <text class="muted" x="80" y="30">0</text>
@@ -35,18 +36,24 @@ _TEMPLATE = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).f
 {% for title, sums, x, y, cells in panels %}
 <text class="ink" x="{{ x }}" y="{{ y + 12 }}" font-size="12" font-weight="bold">{{ title }}</text>
 <text class="muted" x="{{ x }}" y="{{ y + 28 }}">{{ sums }}</text>
-<g font-size="0.6" transform="translate({{ x + left }} {{ y + top }}) scale({{ cell }})">
+<g transform="translate({{ x + left }} {{ y + top }})">
+<g font-size="{{ 0.6 * cell }}">
 {% for row in rows %}
-<text class="ink" x="-0.2" y="{{ loop.index0 + 0.72 }}" text-anchor="end">{{ row }}</text>
+<text class="ink" x="{{ -0.2 * cell }}" y="{{ (loop.index0 + 0.72) * cell }}" text-anchor="end">
+{{- row }}</text>
 {% endfor %}
 {% for column in columns %}
 {% if turned %}
-<text class="ink" transform="translate({{ loop.index0 + 0.72 }} -0.2) rotate(-90)">
+<text class="ink"
+ transform="translate({{ (loop.index0 + 0.72) * cell }} {{ -0.2 * cell }}) rotate(-90)">
 {{- column }}</text>
 {% else %}
-<text class="ink" x="{{ loop.index0 + 0.5 }}" y="-0.25" text-anchor="middle">{{ column }}</text>
+<text class="ink" x="{{ (loop.index0 + 0.5) * cell }}" y="{{ -0.25 * cell }}" text-anchor="middle">
+{{- column }}</text>
 {% endif %}
 {% endfor %}
+</g>
+<g transform="scale({{ cell }})">
 <rect class="soft" width="{{ columns | length }}" height="{{ rows | length }}"/>
 {% for row, column, share, title in cells %}
 <rect class="blue" x="{{ column }}" y="{{ row }}" width="1" height="1" opacity="{{ share }}">
@@ -55,6 +62,7 @@ _TEMPLATE = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).f
 <path class="line page" stroke-width="0.04" d="
 {%- for _ in columns[1:] %}M{{ loop.index }} 0v{{ rows | length }}{% endfor %}
 {%- for _ in rows[1:] %}M0 {{ loop.index }}h{{ columns | length }}{% endfor %}"/>
+</g>
 </g>
 {% endfor %}
 {% for note in notes %}
