@@ -1,4 +1,4 @@
-"""What a user may set: of an encoder in a pipeline, and of its pretraining."""
+"""Options of an encoder in a pipeline, and of its pretraining."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -26,16 +26,16 @@ class EncoderOptions(SegmentOptions):
     )
     overlap: int = option(
         40,
-        "characters that two pieces share where a text had to be split within a sentence, so that "
-        "those near the split have a context; at most half of max_length",
+        "characters that two pieces share where a text is split within a sentence, so that "
+        "those near the split have context; at most half of max_length",
         least=0,
     )
-    fine_tune: bool = option(True, "train the encoder with the component; false: it never learns")
+    fine_tune: bool = option(True, "train the encoder with the component; false freezes it")
     frozen_steps: int = option(
-        0, "first steps of a training in which a tuned encoder does not learn yet", least=0
+        0, "steps at the start of training during which the encoder stays frozen", least=0
     )
     warmup_steps: int = option(
-        0, "steps behind these over which its learning rate rises to its full", least=0
+        0, "steps after these over which its learning rate rises to the full rate", least=0
     )
     layers: int = option(1, "take the last so many layers", least=1, fixed=True)
     combine: Combine = option("mean", "how several layers become one vector", fixed=True)
@@ -55,7 +55,7 @@ class PretrainOptions(Options):
     that is no multiple of the heads.
     """
 
-    objective: Objective = option("lm", "what is learnt")
+    objective: Objective = option("lm", "what to learn")
     width: int = option(0, "width of the layers; 0: 192, and 320 of each LSTM", least=0)
     layers: int = option(0, "layers; 0: 3, and 1 of LSTMs", least=0)
     num_heads: int = option(6, "heads of a Transformer's attention", least=1)

@@ -1,4 +1,4 @@
-"""What a user may set of the character language model: blocks of the config, under `@misc`."""
+"""Options of the character language model: blocks of the config, under `@misc`."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -27,7 +27,7 @@ class CharLMOptions(Options):
     variational: bool = option(
         True,
         "dropouts zero the same numbers of all characters of a piece (Gal & Ghahramani, 2016), "
-        "not others of each",
+        "instead of different ones for each",
     )
     embed_dropout: float = option(0.2, "dropout of the embeddings", least=0, below=1)
     hidden_dropout: float = option(0.2, "dropout between recurrent layers", least=0, below=1)

@@ -1,4 +1,4 @@
-"""What a user may set of the network of every entity recogniser here."""
+"""Options of the network of every entity recogniser here."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -17,8 +17,8 @@ class NetworkOptions(Options):
     scheme: Scheme = option("BIOES", "tags of the CRF", fixed=True)
     transitions: bool = option(
         True,
-        "learn which tag follows which, as a CRF does; without, the scores of single tags choose "
-        "among the legal sequences",
+        "learn transitions between tags, as a CRF does; otherwise choose the best legal sequence "
+        "by the scores of single tags",
         fixed=True,
     )
     layers: int = option(1, "layers of attention and feed-forward", least=1, fixed=True)
@@ -44,7 +44,7 @@ class NetworkOptions(Options):
     )
     r_drop: float = option(
         0.0,
-        "above 0: the network computes each batch twice in training, with other dropouts, and this "
-        "is the weight of how far the two are apart (α of R-Drop, Liang et al., 2021)",
+        "above 0: compute each training batch twice with different dropouts, and weight the "
+        "divergence of the two by this (α of R-Drop, Liang et al., 2021)",
         least=0,
     )

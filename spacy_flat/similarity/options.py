@@ -1,4 +1,4 @@
-"""What a user may set of RE2: blocks of the config, registered under `@misc`."""
+"""Options of RE2: blocks of the config, registered under `@misc`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,15 +34,14 @@ class RE2Options(Options):
 
     objective: Objective = option(
         "classes",
-        "what a pair has: one of two or more classes, or a score, a number that is learnt by "
-        "regression",
+        "what to predict for a pair: one of two or more classes, or a score, by regression",
         fixed=True,
     )
     blocks: int = option(2, "blocks of encoder, alignment and fusion", least=1, fixed=True)
     hidden: int = option(150, "width of encoders, fusions and prediction", least=1, fixed=True)
     encoder_layers: int = option(2, "convolutions in an encoder", least=1, fixed=True)
     kernel_sizes: Sequence[int] = option(
-        (3,), "units that the convolutions see at once; the width is shared among them", fixed=True
+        (3,), "widths of the convolutions in units; they share the hidden width", fixed=True
     )
     alignment: AlignmentKind = option(
         "linear",
@@ -96,8 +95,8 @@ class PairTextOptions(BatchOptions, WordOptions, BigramOptions, CharacterOptions
 
     inputs: Inputs = option(
         "chars",
-        "what is compared: characters, whatever the tokens are (chars), tokens, or characters that "
-        "know their tokens (both)",
+        "units to compare: characters, whatever the tokens are (chars), tokens, or characters with "
+        "their tokens (both)",
         fixed=True,
     )
     lower_case: bool = option(True, "look words up in lower case", fixed=True)

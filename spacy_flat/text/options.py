@@ -1,4 +1,4 @@
-"""What a user may set of turning texts into numbers; a component's block takes what it needs."""
+"""Options of turning texts into numbers; a component's block takes what it needs."""
 
 from dataclasses import dataclass
 
@@ -67,8 +67,8 @@ class SegmentOptions(Options):
     )
     overlap: int = option(
         40,
-        "units that two pieces share where a text had to be split within a sentence; at most half "
-        "of max_length",
+        "units that two pieces share where a text is split within a sentence; at most half of "
+        "max_length",
         least=0,
     )
 

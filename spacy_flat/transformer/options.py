@@ -1,4 +1,4 @@
-"""What a user may set of an encoder: a block of the config, registered under `@misc`."""
+"""Options of an encoder: a block of the config, registered under `@misc`."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -16,7 +16,7 @@ class CharacterTransformerOptions(Options):
 
     layers: Layers = option(
         "last",
-        "whose vectors are taken: the last layer's, or the mean of the last four",
+        "which vectors to take: the last layer's, or the mean of the last four",
         fixed=True,
     )
     window: int = option(
@@ -34,13 +34,15 @@ class CharacterTransformerOptions(Options):
         4096, "characters, with padding, that are computed at once in prediction", least=1
     )
     fine_tune: bool = option(
-        True, "train the encoder with the components that listen; false: it never learns"
+        True, "train the encoder with the components that listen; false freezes it"
     )
     frozen_steps: int = option(
-        0, "first steps of a training in which a tuned encoder does not learn yet", least=0
+        0, "steps at the start of training during which the encoder stays frozen", least=0
     )
     warmup_steps: int = option(
-        0, "steps behind these over which the encoder's learning rate rises to its full", least=0
+        0,
+        "steps after these over which the encoder's learning rate rises to the full rate",
+        least=0,
     )
 
 

@@ -1,4 +1,4 @@
-"""What a user may set of the translator: blocks of the config, under `@misc`."""
+"""Options of the translator: blocks of the config, under `@misc`."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -24,13 +24,13 @@ class Seq2SeqOptions(Options):
     ff_width: int = option(1024, "width of the feed-forward layers", least=1, fixed=True)
     norm: Norm = option(
         "pre",
-        "normalisation before each sublayer, which trains stably at high rates, or, as published, "
-        "behind it",
+        "normalise before each sublayer, which trains stably at high rates, or after it, as "
+        "published",
         fixed=True,
     )
     positions: PositionKind = option(
         "sinusoidal",
-        "sinusoids; vectors learned for the first 128 places, sinusoids behind them; or numbers "
+        "sinusoids; vectors learned for the first 128 places, sinusoids after them; or numbers "
         "learned for distances, by head (Raffel et al., 2020)",
         fixed=True,
     )
@@ -68,7 +68,7 @@ class TranslationOptions(Options):
     block: ClassVar[str] = "seq2seq_translator, model.text"
 
     source: Source = option(
-        "char", "what the source is read as: characters, or pieces of words by BPE", fixed=True
+        "char", "read the source as characters, or as pieces of words by BPE", fixed=True
     )
     char_min_freq: int = option(
         1,
@@ -99,7 +99,7 @@ class TranslationOptions(Options):
         least=1,
     )
     longest_pair: int = option(
-        200, "training pairs with a side of more characters or pieces are left out", least=1
+        200, "leave out training pairs with a longer side, in characters or pieces", least=1
     )
     batch_size: int = option(
         1500, "characters and pieces, with padding, that are computed at once", least=1

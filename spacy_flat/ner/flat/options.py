@@ -1,4 +1,4 @@
-"""What a user may set of FLAT: blocks of the config, registered under `@misc`."""
+"""Options of FLAT: blocks of the config, registered under `@misc`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class FLATOptions(NetworkOptions):
     )
     mask: Mask = option(
         "none",
-        "which pairs do not see each other: characters and the words that they are in "
+        "pairs that do not attend to each other: characters and the words that they are in "
         "(self_matched, the ablation FLAT_msm), or what is more than 10 characters apart (distant, "
         "FLAT_mld)",
         fixed=True,
@@ -60,7 +60,7 @@ class FLATOptions(NetworkOptions):
     learnable_positions: bool = option(False, "train the encodings of distances", fixed=True)
     pos_norm: bool = option(False, "scale the encodings of distances to unit length", fixed=True)
     word_features: Sequence[WordFeature] = option(
-        ("type", "length", "frequency"), "what a word's node says beside its vector", fixed=True
+        ("type", "length", "frequency"), "features of a word's node besides its vector", fixed=True
     )
     lattice_dropout: float = option(0.5, "dropout of the embeddings of words", least=0, below=1)
     word_dropout: float = option(0.01, "share of words made unknown in training", least=0, below=1)
@@ -81,14 +81,13 @@ class LatticeOptions(
 
     only_known_words: bool = option(
         False,
-        "leave words out of the lattice that have neither a trained nor a pretrained vector, but "
-        "for those whose type is a label (with a gazetteer_rate above 0)",
+        "leave words without a trained or pretrained vector out of the lattice, except those whose "
+        "type is a label (with a gazetteer_rate above 0)",
     )
     gazetteer_rate: float = option(
         0.3,
-        "share of the training corpus's entities that stand in the lattice at a time in training, "
-        "with their labels as types, as if they had been added to the lexicon; so that the network "
-        "trusts words that are added later with such types",
+        "share of the training entities shown in the lattice during training as words with their "
+        "labels as types, so that the network trusts typed words added to the lexicon later",
         least=0,
         most=1,
     )

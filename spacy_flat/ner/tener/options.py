@@ -1,4 +1,4 @@
-"""What a user may set of TENER: blocks of the config, registered under `@misc`."""
+"""Options of TENER: blocks of the config, registered under `@misc`."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -34,8 +34,8 @@ class TENEROptions(NetworkOptions):
     ff: int = option(2, "the feed-forward layer is this many times as wide", least=1, fixed=True)
     encoder: Encoder = option(
         "transformer",
-        "what mixes the units: a transformer, a bidirectional LSTM of the same width (bilstm), or "
-        "nothing (none), which leaves it to a tok2vec such as a BERT",
+        "the encoder: a transformer, a bidirectional LSTM of the same width (bilstm), or none, "
+        "which leaves encoding to a tok2vec such as a BERT",
         fixed=True,
     )
     attention: Attention = option(
@@ -53,13 +53,13 @@ class TENEROptions(NetworkOptions):
     )
     norm: Norm = option(
         "post",
-        "normalise behind the sum of a sublayer's input and output (post), or before the sublayer "
+        "normalise after adding a sublayer's input to its output (post), or before the sublayer "
         "(pre)",
         fixed=True,
     )
     char_encoder: CharFeaturiser = option(
         "adatrans",
-        'what reads the spelling of a word (unit = "token"): a layer of this Transformer '
+        "encoder of a word's spelling (unit = token): a layer of this Transformer "
         "(adatrans), a convolution (cnn), an LSTM (lstm) or nothing (none)",
         fixed=True,
     )
@@ -67,7 +67,7 @@ class TENEROptions(NetworkOptions):
     char_heads: int = option(3, "heads of adatrans", least=1, fixed=True)
     case_features: bool = option(
         True,
-        "say of a word whether it is in lower case, upper case, a number and so on",
+        "features of a word's shape: lower case, upper case, number and so on",
         fixed=True,
     )
 
@@ -94,12 +94,12 @@ class SequenceOptions(
 
     unit: Unit = option(
         "char",
-        'what is tagged: "char", the characters of the text, whatever the tokens are, or "token"',
+        'what to tag: "char", the characters of the text, whatever the tokens are, or "token"',
         fixed=True,
     )
     characters: bool = option(
         True,
-        'embed characters (unit = "char"); without, a tok2vec such as a BERT says what they are',
+        'embed characters (unit = "char"); otherwise a tok2vec such as a BERT provides vectors',
         fixed=True,
     )
     lower_case: bool = option(
