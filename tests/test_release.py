@@ -28,7 +28,7 @@ LABELS = {
 }
 # Measured on assets/release, less what a change of rounding may do.
 FLOORS = {"msra": 0.93, "cluener": 0.84}
-MOST = 15_000_000  # bytes of a wheel
+MOST = 30_000_000  # bytes of a wheel
 
 
 def sentences(corpus: str) -> list[dict[str, Any]]:
