@@ -106,7 +106,7 @@ def load_pipeline(settings: Settings) -> Language:
     from spacy.util import raise_error
     from thinc.api import require_gpu
 
-    from ..util.loading import load_on_device
+    from ..loading import load_on_device
 
     if settings.gpu:
         try:

@@ -22,7 +22,7 @@ def load_component(
 
     Raises as `choose` and `load_on_device`.
     """
-    from ..util.loading import load_on_device
+    from ..loading import load_on_device
 
     nlp = load_on_device(source, device)
     found = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, kind)}

@@ -41,7 +41,7 @@ def load_source(
         if not (words := read_words(path)):
             raise ValueError(Errors.F010.format(path=path, what="word"))
         return lexicon({path.name: words, **others}), None
-    from ..util.loading import load_on_device
+    from ..loading import load_on_device
 
     require_source(source)
     nlp = load_on_device(source, "cpu")  # of which next to nothing is computed

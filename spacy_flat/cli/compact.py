@@ -78,7 +78,7 @@ def compact(
     this package are rounded.
     """
     from ..compress.compactor import Compactor, CompressConfig, size_of_folder, size_on_disk
-    from ..util.loading import load_on_device
+    from ..loading import load_on_device
 
     limit = bytes_of(max_size) if max_size else None
     if (min_count > 0 or limit is not None) and not texts:

@@ -53,7 +53,7 @@ def evaluate(
     import srsly
 
     from ..corpora.docs import read_entity_texts, read_examples
-    from ..util.loading import load_on_device
+    from ..loading import load_on_device
 
     use_gpu(gpu_id)
     part, path = evaluation_file(corpus)

@@ -45,7 +45,7 @@ def show(
 ) -> None:
     """Show what a pipeline predicts: entities and lexicon words of texts, the similarity of pairs,
     the probability of texts, a generated text, or translations."""
-    from ..util.loading import load_on_device
+    from ..loading import load_on_device
 
     texts = [*(texts or ()), *(lines_of(file) if file else ())]
     if not texts:

@@ -6,7 +6,7 @@ from spacy.language import Language
 from spacy.tokens import Span
 
 from ..errors import Errors
-from ..util.loading import load_on_device
+from ..loading import load_on_device
 from .annotations import TranslationEnt
 
 

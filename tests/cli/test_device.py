@@ -15,7 +15,7 @@ from spacy.tokens import DocBin
 from typer.testing import CliRunner
 
 from spacy_flat.cli import app
-from spacy_flat.util.loading import load_on_device
+from spacy_flat.loading import load_on_device
 
 MODEL = "training/zh_flat_demo/model-best"
 DEV = "corpus/demo/dev.spacy"

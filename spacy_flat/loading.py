@@ -17,7 +17,7 @@ def load_on_device(source: str, device: str = "") -> Language:
     """
     if not device:
         return spacy.load(source)
-    from ..nn.devices import find_device
+    from .nn.devices import find_device
 
     find_device(device)
     names = components_with_device(source)
