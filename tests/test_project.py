@@ -13,6 +13,7 @@ from functools import cache
 from importlib.metadata import distribution
 from itertools import islice
 from pathlib import Path
+from subprocess import SubprocessError
 from tempfile import TemporaryDirectory
 
 import pytest
@@ -272,6 +273,15 @@ def test_what_is_not_released(
     result = subprocess.run(run, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False)
     assert re.search(said, result.stderr.strip())
     assert bool(result.returncode) is bool(result.stderr)
+
+
+def test_a_release_without_vectors_is_refused_at_first(bare_project: Path) -> None:
+    (bare_project / "assets/release").mkdir(parents=True)
+    shutil.copy(ROOT / "assets/release/check.py", bare_project / "assets/release")
+    said = "--vars.char_vectors, --vars.bigram_vectors, --vars.word_vectors"
+    with pytest.raises(SubprocessError, match=said):
+        project_run(bare_project, "release", capture=True)
+    assert not any((bare_project / "packages").iterdir())
 
 
 def test_overrides_of_training_exist(bare_project: Path, capfd: pytest.CaptureFixture[str]) -> None:

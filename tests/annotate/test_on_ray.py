@@ -15,7 +15,7 @@ import pytest
 
 pytest.importorskip("ray", reason="ray is not installed")
 
-from spacy_flat.annotate.on_ray import Cluster, cause_of
+from spacy_flat.annotate.on_ray import Cluster, cause_of, possible_actors
 from spacy_flat.annotate.run import RunSummary, run
 from spacy_flat.annotate.settings import Settings
 
@@ -46,6 +46,14 @@ def slow_pipeline(tmp_path: Path) -> Path:
 
 def processes(folder: Path) -> list[int]:
     return [int(path.name) for path in (folder / "notes").iterdir()]
+
+
+def test_actors_of_a_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ray.cluster_resources", lambda: {"CPU": 3.0, "GPU": 1.0})
+    assert possible_actors(Cluster()) == 3
+    assert possible_actors(Cluster(gpus=0.25)) == 4
+    with pytest.raises(ValueError, match="F484"):
+        possible_actors(Cluster(gpus=2.0))
 
 
 def test_a_ray_that_does_not_start(annotate: Annotate, monkeypatch: Any) -> None:

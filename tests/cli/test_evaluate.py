@@ -133,6 +133,8 @@ def test_nothing_to_score(mini_project: Path, tmp_path: Path) -> None:
     message = failure(mini_project / MODEL, tmp_path, "--output", tmp_path / "metrics.json")
     assert "[F127]" in message
     assert "0.0" not in message
+    spacy.blank("zh").to_disk(tmp_path / "blank")
+    assert "[F126]" in failure(tmp_path / "blank", tmp_path)
     assert not (tmp_path / "metrics.json").exists()
 
 

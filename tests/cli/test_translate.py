@@ -129,6 +129,8 @@ def test_what_is_not_there(
     assert "F136" in failure(str(translation_pipeline), TEXT, "--component", "entity_ruler")
     (tmp_path / "names.tsv").write_text("王小明\n", "utf-8")
     assert "F425" in failure(str(translation_pipeline), TEXT, "--names", f"{tmp_path}/names.tsv")
+    (tmp_path / "names.tsv").write_text("王小明\tMing Wang\n", "utf-8")
+    assert "W402" in run(str(translation_pipeline), "你好", "--names", f"{tmp_path}/names.tsv")
 
 
 @pytest.mark.parametrize("beam", ["0", "101", "x"])

@@ -11,6 +11,7 @@ from urllib.error import URLError
 
 import pytest
 
+from spacy_flat.corpora import fetch
 from spacy_flat.corpora.fetch import corpus_files, fetch_corpus
 from spacy_flat.corpora.sources import SOURCES, CorpusFile, CorpusSource, get_source
 
@@ -24,6 +25,7 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> CorpusSource:
     file = CorpusFile("train.txt", digest, "https://example.org/train.txt")
     source = replace(SOURCES["resume"], folder="ner_zh/toy", files={"train": file})
     monkeypatch.setitem(SOURCES, "toy", source)
+    monkeypatch.setattr(fetch, "CHUNK", 4)  # files come in pieces
     return source
 
 

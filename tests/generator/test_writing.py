@@ -1,5 +1,6 @@
 """Texts that are written: which characters are chosen, and how."""
 
+import time
 from collections import Counter
 from collections.abc import Callable
 from itertools import product
@@ -132,6 +133,18 @@ def test_a_stream_gives_characters_as_they_come(restless: Language) -> None:
     assert len(next(stream)) == 1
     network = generator(nlp).model.shims[0].module
     assert (network.bias * 2).requires_grad
+
+
+def test_time_is_linear_in_length() -> None:
+    pipe = generator(make(texts=["春明" * 20]))
+    pipe.model.shims[0].module.bias.data[pipe.model.attrs["featuriser"].marks[1]] = -100  # no end
+
+    def seconds(length: int) -> float:
+        start = time.process_time()
+        assert len(pipe.generate(max_length=length, seed=0)[0]) == length
+        return time.process_time() - start
+
+    assert seconds(3000) < 30 * min(seconds(300) for _ in range(3))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,9 @@ import pytest
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 
+from spacy_flat.ner.spans import set_entities
+from spacy_flat.text.units import EntitySpan
+
 from .conftest import (
     GOLD,
     TEXTS,
@@ -120,6 +123,9 @@ def test_exact_characters_of_one_entity_are_not_anothers(jieba_trained: Language
     doc = jieba_trained("南京市长江大桥来了。")
     doc.ents = [Span(doc, 0, 1, "FAC"), Span(doc, 1, 2, "PER")]  # type: ignore[assignment]
     assert doc._.char_ents == [(0, 3, "FAC"), (4, 7, "PER")]
+    for end in (2, 3):  # also of one with the same label, which stands exactly on its tokens
+        set_entities(doc, [EntitySpan(0, end, "LOC")], "expand", overwrite=True)
+        assert doc._.char_ents == [(0, end, "LOC")]
 
 
 def test_ids_of_replaced_entities_do_not_stay(trained: Language, copy_of: Copy) -> None:

@@ -202,3 +202,11 @@ def test_one_unknown_unit_between_known_entities_may_be_one_or_none() -> None:
 def test_unknown_stretches_must_be_within_the_text(stretch: Span) -> None:
     with pytest.raises(ValueError, match=r"F231.*length 5"):
         TagSet(LABELS).allowed([], 5, [stretch])
+
+
+def test_errors() -> None:
+    for labels in (["PER", "PER"], ["PER", ""]):
+        with pytest.raises(ValueError, match="F230"):
+            TagSet(labels)
+    with pytest.raises(ValueError, match=r"F232.*\(1, 3, 'PER'\)"):
+        TagSet(["PER"]).encode([(0, 2, "PER"), (1, 3, "PER")], 4)

@@ -567,6 +567,8 @@ def test_parameters_start_at_zero_and_masks_are_not_saved() -> None:
 
 def test_masks_without_legal_sequences_are_refused() -> None:
     yes, no = np.ones(2, dtype=bool), np.zeros(2, dtype=bool)
+    with pytest.raises(ValueError, match=r"F235.*CRF with 3 tags"):
+        CRF(3, np.ones((3, 3), dtype=bool), yes, yes)
     with pytest.raises(ValueError, match=r"F236.*never reach"):
         CRF(2, np.eye(2, dtype=bool), yes, yes)
     with pytest.raises(ValueError, match=r"F236.*never reach"):  # only in an even number of steps

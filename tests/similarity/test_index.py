@@ -158,6 +158,7 @@ def test_candidates_are_what_has_most_in_common(index: TextIndex) -> None:
 
 def test_equal_texts_are_all_found_in_order(pipe: PairClassifier) -> None:
     index = pipe.index(["如何退款", "快递多少钱", "如何退款", "怎么退款", "如何退款"])
+    assert index.texts == ["如何退款", "快递多少钱", "如何退款", "怎么退款", "如何退款"]
     found = index.search("如何退款", top_k=5, candidates=1)
     assert [match.number for match in found if match.text == "如何退款"] == [0, 2, 4]
     assert len({match.similarity for match in found if match.text == "如何退款"}) == 1
@@ -233,6 +234,7 @@ def test_best_candidates() -> None:
     assert candidates.best([""], 1).tolist() == [4]
     assert candidates.best(["unknown"], 2).tolist() == [0, 1]
     assert candidates.best(["c"], 9).tolist() == [0, 1, 2, 3, 4]
+    assert Candidates.of([["a"], ["b"]] * 40).best(["a"], 30).tolist() == [*range(0, 60, 2)]
 
 
 # Saving

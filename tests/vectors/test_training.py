@@ -16,7 +16,7 @@ from spacy_flat.lexicon import Lexicon
 from spacy_flat.lexicon.cutting import longest_match
 from spacy_flat.lexicon.sources import Entry
 from spacy_flat.vectors import TextVectors, read_vectors
-from spacy_flat.vectors.training import Kind, Trained, VectorOptions, train_vectors
+from spacy_flat.vectors.training import Kind, Trained, VectorOptions, _write_units, train_vectors
 
 FRUIT, PLACES = ["苹果", "香蕉", "葡萄"], ["重庆", "浙江", "北京"]
 LEXICON = Lexicon(map(Entry, [*FRUIT, *PLACES, "苹果树"]))
@@ -132,15 +132,13 @@ def test_without_gensim_the_error_says_how_to_get_it(
         train("char", text, tmp_path / "char.vec")
 
 
-def test_lines_longer_than_gensim_takes_are_read_whole(tmp_path: Path) -> None:
-    """As if they were cut where gensim would leave out the rest."""
-    text = "".join(random.Random(0).choices("天地人和", k=20_000))
-    found = []
-    for lines in (text, f"{text[:10_000]}\n{text[10_000:]}"):
-        (tmp_path / "long.txt").write_text(lines, "utf-8")
-        train("char", tmp_path / "long.txt", tmp_path / "char.vec", workers=1)
-        found.append((tmp_path / "char.vec").read_bytes())
-    assert found[0] == found[1]
+def test_lines_longer_than_gensim_takes_are_cut(tmp_path: Path) -> None:
+    """It leaves out what comes after the 10,000th unit."""
+    units = [str(number) for number in range(12_000)]
+    assert _write_units(tmp_path / "units", [units]) == 12_000
+    lines = [line.split() for line in (tmp_path / "units").read_text("utf-8").splitlines()]
+    assert max(map(len, lines)) <= 10_000
+    assert [unit for line in lines for unit in line] == units
 
 
 def test_spacy_takes_the_file_as_its_vectors(text: Path, tmp_path: Path) -> None:
