@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import spacy
-import torch
 from blocks import blocks
 from spacy.cli.init_config import fill_config
 from spacy.language import Language
@@ -19,10 +18,8 @@ from spacy.training.initialize import init_nlp
 from spacy.util import load_config
 
 from spacy_flat.generator.options import TextOptions
-from spacy_flat.nn.optimizers import AdamW
 
 from .conftest import (
-    POEMS,
     TEXTS,
     add,
     blank,
@@ -86,12 +83,17 @@ def copies_of(nlp: Language, folder: Path) -> Iterator[Language]:
     yield sourced
 
 
-@pytest.mark.parametrize("kind", ["lstm", "gru", "float16"])
-def test_copies_find_and_write_the_same(kind: str, trained: Language, tmp_path: Path) -> None:
-    nlp = trained
-    if kind != "lstm":
-        network = {"gru": {"cell": "gru", "layers": 2, "tied": False}}.get(kind)
-        nlp = make(network, {"float16_vectors": kind == "float16"}, steps=10)
+KINDS: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"cell": "gru", "layers": 2, "tied": False}, {}),
+    ({}, {"float16_vectors": True}),
+]
+
+
+@pytest.mark.parametrize(("network", "text"), KINDS, ids=["gru", "float16"])
+def test_copies_find_and_write_the_same(
+    network: dict[str, Any], text: dict[str, Any], tmp_path: Path
+) -> None:
+    nlp = make(network, text, steps=10)
     expected = found(nlp, [*TEXTS, "未见，明月"])
     texts = generator(nlp).generate(n=5, seed=0)
     for again in copies_of(nlp, tmp_path):
@@ -100,37 +102,6 @@ def test_copies_find_and_write_the_same(kind: str, trained: Language, tmp_path: 
         assert json.dumps(again.config["components"], sort_keys=True) == json.dumps(
             nlp.config["components"], sort_keys=True
         )
-
-
-def test_copies_can_be_trained_on(tmp_path: Path) -> None:
-    for nlp in copies_of(make(steps=5), tmp_path):
-        before = nlp.evaluate(examples_of(nlp))["perplexity"]
-        optimizer = AdamW(0.005)
-        for _ in range(10):
-            nlp.update(examples_of(nlp), sgd=optimizer)
-        assert nlp.evaluate(examples_of(nlp))["perplexity"] < before
-
-
-def test_a_copy_is_apart(trained: Language) -> None:
-    expected = found(trained, POEMS)
-    nlp = copy.deepcopy(trained)
-    nlp.update(examples_of(nlp), sgd=AdamW(0.1))
-    assert found(trained, POEMS) == expected
-    assert not same(found(nlp, POEMS), expected)
-
-
-def test_loading_executes_nothing_from_the_files(
-    trained: Language, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trained.to_disk(tmp_path)
-
-    def refuse(*args: Any, **kwargs: Any) -> None:
-        raise AssertionError("loading unpickles")
-
-    for name in ("load", "loads", "Unpickler"):
-        monkeypatch.setattr(pickle, name, refuse)
-    monkeypatch.setattr(torch, "load", refuse)
-    assert same(found(spacy.load(tmp_path), POEMS), found(trained, POEMS))
 
 
 @pytest.mark.parametrize(
@@ -169,39 +140,10 @@ def test_damaged_models(trained: Language, tmp_path: Path, share: float) -> None
 
 
 def test_threads(trained: Language) -> None:
-    texts = TEXTS * 5
-    expected = found(trained, texts)
     poems = generator(trained).generate(n=4, seed=0)
     with ThreadPoolExecutor(4) as pool:
-        runs = [pool.submit(found, trained, texts) for _ in range(8)]
         writes = [pool.submit(generator(trained).generate, n=4, seed=0) for _ in range(8)]
-        assert all(same(run.result(), expected) for run in runs)
         assert all(run.result() == poems for run in writes)
-
-
-def test_memory_zone(trained: Language) -> None:
-    expected = found(trained, TEXTS)
-    with trained.memory_zone():
-        assert same(found(trained, TEXTS), expected)
-
-
-def test_a_text_that_fails_is_left_to_the_error_handler(
-    trained: Language, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    nlp = copy.deepcopy(trained)
-    failed: list[str] = []
-    nlp.set_error_handler(lambda name, proc, docs, error: failed.extend(d.text for d in docs))
-    predict = generator(nlp).predict
-
-    def fail(docs: Any) -> Any:
-        if any("黄河" in doc.text for doc in docs):
-            raise RuntimeError("no")
-        return predict(docs)
-
-    monkeypatch.setattr(generator(nlp), "predict", fail)
-    docs = list(nlp.pipe(TEXTS, batch_size=1))
-    assert failed == [POEMS[1]]
-    assert len(docs) == len(TEXTS) - 1
 
 
 # Configs

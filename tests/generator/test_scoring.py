@@ -1,13 +1,10 @@
 """What is written to Docs and tokens, beside a slow reference that goes step by step."""
 
 import math
-import pickle
 import resource
-import subprocess
 import sys
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from spacy.language import Language
-from spacy.tokens import Doc, DocBin, Token
+from spacy.tokens import Token
 from spacy.training import Example
 
 from spacy_flat.generator.component import score_perplexity
@@ -259,19 +256,6 @@ def test_memory_does_not_grow_with_the_text() -> None:
 # What becomes of Docs
 
 
-def test_saved_with_user_data(trained: Language) -> None:
-    docs = list(trained.pipe(TEXTS))
-    data = DocBin(docs=docs, store_user_data=True).to_bytes()
-    again = list(DocBin(store_user_data=True).from_bytes(data).get_docs(blank().vocab))
-    again.extend(pickle.loads(pickle.dumps(docs)))
-    again.extend(Doc(trained.vocab).from_bytes(doc.to_bytes()) for doc in docs)
-    for doc, copy in zip(docs * 3, again, strict=True):
-        assert copy._.log_prob == doc._.log_prob
-        assert copy._.perplexity == doc._.perplexity
-        assert copy._.oov_rate == doc._.oov_rate
-        assert [t._.surprisal for t in copy] == [t._.surprisal for t in doc]
-
-
 def test_tokens_that_are_merged_have_the_surprisal_of_both(trained: Language) -> None:
     doc = trained("明月光")
     expected = doc[0]._.surprisal + doc[1]._.surprisal
@@ -293,38 +277,6 @@ def test_beside_other_components(trained: Language) -> None:
     doc = nlp(POEMS[0])
     assert doc._.log_prob == pytest.approx(trained(POEMS[0])._.log_prob, rel=1e-4)
     assert all(isinstance(token, Token) and token._.surprisal is not None for token in doc)
-
-
-WORKERS = """
-import multiprocessing, pickle, sys
-import torch
-
-def found(docs):
-    return [(d._.perplexity, d._.oov_rate, [t._.surprisal for t in d]) for d in docs]
-
-def main():
-    torch.set_num_threads(2)
-    torch.rand(500, 500) @ torch.rand(500, 500)  # torch now has threads, which no fork copies
-    with open(sys.argv[1], "rb") as file:
-        nlp, texts = pickle.load(file)
-    multiprocessing.set_start_method("fork")
-    here = found(nlp.pipe(texts, batch_size=2))
-    there = found(nlp.pipe(texts, n_process=2, batch_size=2))
-    for a, b in zip(here, there, strict=True):
-        assert abs(a[0] - b[0]) < 1e-3 * a[0] and a[1] == b[1] and len(a[2]) == len(b[2])
-        assert all(abs(x - y) < 1e-3 for x, y in zip(a[2], b[2], strict=True))
-
-if __name__ == "__main__":
-    main()
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="fork is for Linux")
-def test_worker_processes(trained: Language, tmp_path: Path) -> None:
-    data, script = tmp_path / "data", tmp_path / "workers.py"
-    data.write_bytes(pickle.dumps((trained, TEXTS)))
-    script.write_text(WORKERS, encoding="utf-8")
-    subprocess.run([sys.executable, script, data], check=True, timeout=200)
 
 
 # Scores of a corpus

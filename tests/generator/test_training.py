@@ -137,15 +137,6 @@ def test_optimizers(optimizer: Any, tied: bool) -> None:
         assert nlp("春")._.perplexity > 1
 
 
-def test_training_goes_on() -> None:
-    nlp = make(steps=5)
-    before = nlp.evaluate(examples_of(nlp))["perplexity"]
-    optimizer = nlp.resume_training(sgd=AdamW(0.005))
-    for _ in range(10):
-        nlp.update(examples_of(nlp), sgd=optimizer)
-    assert nlp.evaluate(examples_of(nlp))["perplexity"] < before
-
-
 # Dropouts
 
 

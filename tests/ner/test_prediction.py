@@ -37,27 +37,6 @@ def test_learns_ten_sentences_by_heart(trained: Language) -> None:
     assert [entities(doc) for doc in trained.pipe(TEXTS)] == [marked(text) for text in TEXTS]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("", " ", "\n", "\u3000", "a", "京", "😀"),
-        "👨‍👩‍👧‍👦在北京",
-        "𠮷野家在上海",
-        "e\u0301cole 學校 школа مدرسة",
-        "上海\r\n 上海\t上海  ",
-        "\0上海\0",
-        "\u200b上海\ufeff",
-        "１２３ＡＢＣ",
-    ],
-)
-def test_odd_texts(trained: Language, jieba_trained: Language, text: str) -> None:
-    for nlp in (trained, jieba_trained):
-        doc = nlp(text)
-        assert doc.text == text
-        assert all(token.ent_iob_ != "" for token in doc)
-        check_spans(doc)
-
-
 @CONTEXT
 @given(text=st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=60))
 def test_any_text(trained: Language, text: str) -> None:

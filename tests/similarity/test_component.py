@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,6 @@ from spacy_flat.similarity.pairs import PAIR, SEPARATOR, join_pair, pair_of
 from spacy_flat.vectors import TextVectors
 
 from .conftest import (
-    GOLD,
     HASH_EMBED,
     LISTENER,
     TEXTS,
@@ -177,79 +175,12 @@ def test_through_a_corpus(trained_pairs: Language, tmp_path: Path) -> None:
 # Pipelines
 
 
-def test_not_initialised(tmp_path: Path) -> None:
-    nlp = blank()
-    pipe = add_re2(nlp)
-    for use in (lambda: nlp("文本"), lambda: pipe.predict_pairs(TEXTS)):
-        with pytest.raises(ValueError, match="F303"):
-            use()
-    nlp.to_disk(tmp_path)
-    loaded = spacy.load(tmp_path)
-    train(loaded)
-    assert knows_by_heart(loaded)
-
-
-def copies_of(nlp: Language, folder: Path) -> Iterator[Language]:
-    nlp.to_disk(folder)
-    yield spacy.load(folder)
-    yield spacy.util.load_model_from_config(nlp.config).from_bytes(nlp.to_bytes())
-    yield pickle.loads(pickle.dumps(nlp))
-    yield copy.deepcopy(nlp)
-    sourced = blank()
-    sourced.add_pipe("re2_similarity", source=nlp)
-    yield sourced
-
-
-def test_copies_find_the_same(trained_pairs: Language, tmp_path: Path) -> None:
-    expected = cats_of(trained_pairs, MIXED)
-    for nlp in copies_of(trained_pairs, tmp_path):
-        assert close(cats_of(nlp, MIXED), expected)
-        assert re2(nlp).labels == ("different", "same")
-        nlp.update(examples_of(nlp), sgd=AdamW(0.001))
-        assert knows_by_heart(nlp)
-
-
-def test_loading_executes_nothing(
-    trained_pairs: Language, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trained_pairs.to_disk(tmp_path)
-
-    def refuse(*args: Any, **kwargs: Any) -> None:
-        raise AssertionError("loading unpickles")
-
-    for name in ("load", "loads", "Unpickler"):
-        monkeypatch.setattr(pickle, name, refuse)
-    monkeypatch.setattr(torch, "load", refuse)
-    assert knows_by_heart(spacy.load(tmp_path))
-
-
 def test_another_config_is_refused(trained_pairs: Language, tmp_path: Path) -> None:
     trained_pairs.to_disk(tmp_path)
     config = trained_pairs.config.copy()
     config["components"]["re2_similarity"]["model"]["network"]["variant"] = {"kernel_sizes": [5]}
     with pytest.raises(ValueError, match=r"F307.*kernel_sizes"):
         spacy.util.load_model_from_config(config).from_disk(tmp_path)
-
-
-def test_two_under_two_names() -> None:
-    nlp = blank()
-    add_re2(nlp)
-    add_re2(nlp, "second", text={"inputs": "tokens"})
-    train(nlp)
-    assert knows_by_heart(nlp)
-    assert close(re2(nlp, "second").predict_pairs(TEXTS).argmax(1), GOLD.argmax(1))
-
-
-def test_beside_other_components(trained_pairs: Language) -> None:
-    nlp = blank("jieba")
-    nlp.add_pipe("sentencizer")
-    nlp.add_pipe("re2_similarity", source=trained_pairs)
-    ruler = nlp.add_pipe("entity_ruler")
-    ruler.add_patterns([{"label": "THING", "pattern": "退款"}])  # type: ignore[attr-defined]
-    doc = nlp(join_pair(*TEXTS[0]))
-    assert doc.cats["same"] > 0.5
-    assert [span.text for span in doc.spans[PAIR]] == list(TEXTS[0])
-    assert [ent.text for ent in doc.ents] == ["退款", "退款"]
 
 
 def check_alone_as_in_a_pair(nlp: Language) -> None:
@@ -286,14 +217,6 @@ def test_listener() -> None:
     check_alone_as_in_a_pair(nlp)
     before = cats_of(nlp)
     nlp.replace_listeners("tok2vec", "re2_similarity", ["model.tok2vec"])
-    assert close(cats_of(nlp), before)
-
-
-def test_frozen_and_annotating(trained_pairs: Language) -> None:
-    nlp = copy.deepcopy(trained_pairs)
-    before = cats_of(nlp)
-    examples = examples_of(nlp)
-    nlp.update(examples, sgd=AdamW(0.1), exclude=["re2_similarity"], annotates=["re2_similarity"])
     assert close(cats_of(nlp), before)
 
 
@@ -592,22 +515,6 @@ def test_both_sides_of_the_separator(text: str, segmenter: str) -> None:
     pair = pair_of(blank(segmenter).make_doc(text))
     assert pair is not None
     assert [span.text.strip() for span in pair] == [side.strip() for side in text.split("\x1f")]
-
-
-@pytest.mark.parametrize("n_process", [1, 2])
-def test_processes(trained_pairs: Language, n_process: int) -> None:
-    docs = trained_pairs.pipe(
-        [join_pair(*pair) for pair in TEXTS], n_process=n_process, batch_size=4
-    )
-    found = np.array([[doc.cats["different"], doc.cats["same"]] for doc in docs])
-    assert close(found, cats_of(trained_pairs))
-
-
-def test_threads(trained_pairs: Language) -> None:
-    expected = cats_of(trained_pairs, TEXTS + MIXED)
-    with ThreadPoolExecutor(4) as pool:
-        for found in pool.map(lambda _: cats_of(trained_pairs, TEXTS + MIXED), range(8)):
-            assert close(found, expected)
 
 
 def test_scores_of_a_pipeline(trained_pairs: Language) -> None:

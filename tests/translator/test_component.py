@@ -6,7 +6,6 @@ import copy
 import json
 import pickle
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -15,12 +14,10 @@ from typing import Any
 
 import pytest
 import spacy
-import torch
 from blocks import blocks
 from spacy.language import Language
 from spacy.tokens import DocBin
 
-from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.translator.annotations import TranslationEnt
 from spacy_flat.translator.component import Seq2SeqTranslator
 from spacy_flat.translator.entities import with_found
@@ -141,9 +138,9 @@ KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("kind", ["default", *KINDS])
-def test_copies_find_the_same(kind: str, trained: Language, tmp_path: Path) -> None:
-    nlp = trained if kind == "default" else make(*KINDS[kind], steps=3)
+@pytest.mark.parametrize("kind", KINDS)
+def test_copies_find_the_same(kind: str, tmp_path: Path) -> None:
+    nlp = make(*KINDS[kind], steps=3)
     texts = [*TEXTS, "未见过的字😀。我喜欢茶。"]
     expected = found(nlp, texts)
     for again in copies_of(nlp, tmp_path):
@@ -152,25 +149,6 @@ def test_copies_find_the_same(kind: str, trained: Language, tmp_path: Path) -> N
         assert json.dumps(again.config["components"], sort_keys=True) == json.dumps(
             nlp.config["components"], sort_keys=True
         )
-
-
-def test_copies_can_be_trained_on(tmp_path: Path) -> None:
-    for nlp in copies_of(make(steps=3), tmp_path):
-        before = nlp.evaluate(examples_of(nlp))["translation_log_prob"]
-        for _ in range(5):
-            nlp.update(examples_of(nlp), sgd=AdamW(0.003))
-        assert nlp.evaluate(examples_of(nlp))["translation_log_prob"] > before
-
-
-def test_not_initialised_is_saved_and_loaded(tmp_path: Path) -> None:
-    nlp = blank()
-    add(nlp)
-    nlp.to_disk(tmp_path)
-    for loaded in (spacy.load(tmp_path), pickle.loads(pickle.dumps(nlp)), copy.deepcopy(nlp)):
-        with pytest.raises(ValueError, match=r"F303"):
-            loaded("茶")
-        train(loaded, 1)
-        assert loaded("茶")._.translation
 
 
 @pytest.mark.parametrize(
@@ -203,41 +181,7 @@ def test_damaged_models(trained: Language, tmp_path: Path, share: float) -> None
             spacy.load(tmp_path)
 
 
-def test_loading_executes_nothing_from_the_files(
-    trained: Language, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trained.to_disk(tmp_path)
-
-    def refuse(*args: Any, **kwargs: Any) -> None:
-        raise AssertionError("loading unpickles")
-
-    for name in ("load", "loads", "Unpickler"):
-        monkeypatch.setattr(pickle, name, refuse)
-    monkeypatch.setattr(torch, "load", refuse)
-    assert found(spacy.load(tmp_path), TEXTS) == found(trained, TEXTS)
-
-
 # Running
-
-
-def test_batches_and_order_change_nothing(trained: Language) -> None:
-    texts = [*TEXTS, "", "茶", "北京书茶，王芳三本NBA。" * 4, "😀", "我喜欢书。他喜欢茶。"]
-    expected = [found(trained, [text])[0] for text in texts]
-    for batch_size in (1, 3, 100):
-        assert found(trained, texts, batch_size=batch_size) == expected
-    assert found(trained, texts[::-1]) == expected[::-1]
-
-
-def test_threads(trained: Language) -> None:
-    expected = found(trained, TEXTS)
-    with ThreadPoolExecutor(4) as pool:
-        runs = [pool.submit(found, trained, TEXTS) for _ in range(8)]
-        assert all(run.result() == expected for run in runs)
-
-
-def test_processes(trained: Language) -> None:
-    expected = found(trained, TEXTS)
-    assert found(trained, TEXTS, n_process=2, batch_size=2) == expected
 
 
 def test_doc_bin_keeps_what_was_found(trained: Language) -> None:
@@ -248,28 +192,6 @@ def test_doc_bin_keeps_what_was_found(trained: Language) -> None:
         assert again._.translation == doc._.translation
         assert again._.translation_ents == doc._.translation_ents
         assert again._.translation_sents == doc._.translation_sents
-
-
-@pytest.mark.parametrize("segmenter", ["char", "jieba"])
-def test_two_in_any_pipeline(segmenter: str) -> None:
-    nlp = blank(segmenter)
-    nlp.add_pipe("sentencizer", config={"punct_chars": ["。"]})
-    add(nlp)
-    train(nlp, 1)
-    one = found(nlp, TEXTS)
-    add(nlp, {"width": 16}, name="other", beam=2)
-    other = translator(nlp, "other")
-    other.initialize(lambda: examples_of(nlp))
-    assert translator(nlp).beam == 1
-    with nlp.select_pipes(disable=["other"]):
-        assert found(nlp, TEXTS) == one
-    assert nlp(TEXTS[0])._.translation == other.translate([TEXTS[0]])[0][0].text
-
-
-def test_memory_zone(trained: Language) -> None:
-    expected = found(trained, TEXTS)
-    with trained.memory_zone():
-        assert found(trained, TEXTS) == expected
 
 
 # Texts of all kinds

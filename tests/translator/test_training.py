@@ -153,18 +153,6 @@ def test_optimizers(optimizer: Any) -> None:
         assert nlp("茶")._.translation
 
 
-def test_frozen_and_resumed() -> None:
-    nlp = make(steps=2)
-    before = found(nlp, TEXTS)
-    nlp.update(examples_of(nlp), sgd=AdamW(0.1), exclude=["seq2seq_translator"])
-    assert found(nlp, TEXTS) == before
-    log_prob = nlp.evaluate(examples_of(nlp))["translation_log_prob"]
-    optimizer = nlp.resume_training(sgd=AdamW(0.005))
-    for _ in range(5):
-        nlp.update(examples_of(nlp), sgd=optimizer)
-    assert nlp.evaluate(examples_of(nlp))["translation_log_prob"] > log_prob
-
-
 def test_inverse_square_root() -> None:
     schedule = warmup(0.1, 4, shape="inverse_sqrt")
     rates = [next(schedule) for _ in range(16)]

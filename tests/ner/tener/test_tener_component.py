@@ -158,12 +158,12 @@ def test_any_text(trained: Language, text: str) -> None:
         end = stop
 
 
-def test_a_hundred_thousand_characters(trained: Language) -> None:
+def test_a_hundred_thousand_characters(words: Language) -> None:
     """One sentence after the other, and nothing in between where one could cut."""
-    piece = "Ann Lee went to Geneva " if trained.lang == "en" else "王小明昨天去了上海"
+    piece = "Ann Lee went to Geneva "
     text = piece * (100_000 // len(piece) + 1)
     before = peak_megabytes()
-    doc = trained(text)
+    doc = words(text)
     assert doc.text == text
     assert len(doc.ents) > 1000
     assert peak_megabytes() - before < 400
@@ -308,7 +308,7 @@ def copies_of(nlp: Language, folder: Path) -> Iterator[Language]:
     yield copy.deepcopy(nlp)
 
 
-@pytest.mark.parametrize("kind", ["characters", "words", "lstm"])
+@pytest.mark.parametrize("kind", ["words", "lstm"])
 def test_copies_find_the_same(kind: str, tmp_path: Path) -> None:
     trained = trained_on(kind)
     texts, gold = data_of(trained)

@@ -1,0 +1,459 @@
+"""What the design demands of every component, for all five of them."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import generator.conftest as generators
+import ner.conftest as ners
+import pytest
+import similarity.conftest as pairs
+import spacy
+import torch
+import translator.conftest as translators
+from blocks import flat_options
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
+from spacy.training import Example
+from spacy.util import registry
+from thinc.api import fix_random_seed
+
+from spacy_flat.errors import Errors, Warnings
+from spacy_flat.nn.optimizers import AdamW
+from spacy_flat.similarity.pairs import join_pair
+
+ODD = [
+    *("", " ", "\n\u3000", "京", "a", "😀", "\0上海\0", "\u200b上海\ufeff"),
+    *("１２３ＡＢＣ", "𠮷野家在上海", "上海\r\n 上海\t上海  "),
+    *("👨\u200d👩\u200d👧\u200d👦在北京", "e\u0301cole 學校 школа مدرسة"),
+]
+Written = tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """One of the components, with tiny networks."""
+
+    factory: str
+    texts: list[str]
+    long: str  # is repeated
+    add: Callable[..., Any]
+    examples: Callable[[Language], list[Example]]
+    written: Callable[[Doc], Written]  # what it writes to a Doc; of the whole text first
+    steps: int
+    rate: float
+    labels: tuple[str, ...] = ()
+    arguments: str = ""  # of its initialize
+
+    def make(self, nlp: Language | None = None, name: str = "", steps: int = 0) -> Language:
+        """Add it to a pipeline, with a network."""
+        nlp = nlp or ners.blank()
+        self.add(nlp, name=name or self.factory)
+        return self.initialise(nlp, steps)
+
+    def initialise(self, nlp: Language, steps: int = 0) -> Language:
+        if self.arguments:
+            block = {self.arguments: {"@misc": f"test.{self.arguments}"}}
+            nlp.config["initialize"]["components"] = dict.fromkeys(nlp.pipe_names, block)
+        fix_random_seed(0)
+        examples = self.examples(nlp)
+        sgd = nlp.initialize(lambda: examples, sgd=AdamW(self.rate))
+        for _ in range(steps):
+            nlp.update(examples, sgd=sgd)
+        return nlp
+
+    @cache  # noqa: B019
+    def trained(self) -> Language:
+        """Not to be changed."""
+        return self.make(steps=self.steps)
+
+    def found(self, nlp: Language, texts: list[str] | None = None, **options: Any) -> list[Written]:
+        return [self.written(doc) for doc in nlp.pipe(texts or self.texts + ODD, **options)]
+
+    def losses(self, nlp: Language, steps: int, sgd: Any = False) -> list[float]:
+        examples = self.examples(nlp)
+        fix_random_seed(0)
+        return [nlp.update(examples, sgd=sgd, losses={})[self.factory] for _ in range(steps)]
+
+
+def add_tener(nlp: Language, name: str) -> Any:
+    network = {key: value for key, value in ners.NETWORK.items() if key[:4] not in ("latt", "word")}
+    config = flat_options("tener_ner", {"network": network, "sequence": {"embed_width": 16}})
+    return nlp.add_pipe("tener_ner", name=name, config=config)
+
+
+def add_flat(nlp: Language, name: str) -> Any:
+    model = flat_options("flat_ner", ners.TINY["model"])
+    return nlp.add_pipe("flat_ner", name=name, config=model)
+
+
+def entities(doc: Doc) -> Written:
+    return str(doc._.char_ents), str(ners.entities(doc))
+
+
+def translations(doc: Doc) -> Written:
+    found = doc._.translation, doc._.translation_ents, doc._.translation_sents
+    return tuple(map(str, found))
+
+
+PAIRS = [join_pair(*pair) for pair in pairs.TEXTS] + [join_pair(odd, "退款") for odd in ODD]
+LABELS = ("LOC", "ORG", "PER")
+CALLED = "王小明昨天去了上海"
+KINDS = [
+    Kind(
+        *("flat_ner", ners.TEXTS, CALLED, add_flat, ners.examples_of, entities),
+        *(30, 0.02, LABELS, "lexicon"),
+    ),
+    Kind(
+        *("tener_ner", ners.TEXTS, CALLED, add_tener, ners.examples_of, entities),
+        *(40, 0.02, LABELS),
+    ),
+    Kind(
+        *("re2_similarity", PAIRS, "怎么退款，", pairs.add_re2, pairs.examples_of),
+        *(lambda doc: tuple(doc.cats.values()), 6, 0.01, ("different", "same")),
+    ),
+    Kind(
+        *("char_generator", generators.TEXTS, "床前明月光，", generators.add),
+        *(generators.examples_of, generators.written, 40, 0.02),
+    ),
+    Kind(
+        "seq2seq_translator",
+        [*translators.TEXTS, "北京书茶，王芳三本NBA。" * 4, "我喜欢书。他喜欢茶。"],
+        *("我喜欢茶，", translators.add, translators.examples_of, translations, 100, 0.01),
+    ),
+]
+
+
+def check_same(found: list[Written], expected: list[Written]) -> None:
+    """But for how numbers are rounded."""
+    assert len(found) == len(expected)
+    for one, other in zip(found, expected, strict=True):
+        numbers = any(isinstance(each, float) for each in other)
+        assert one == (pytest.approx(other, rel=1e-4, abs=1e-4) if numbers else other)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread() -> None:
+    torch.set_num_threads(1)
+    registry.misc("test.lexicon", func=ners.lexicon)
+
+
+@pytest.fixture(params=KINDS, ids=lambda kind: kind.factory)
+def kind(request: pytest.FixtureRequest) -> Kind:
+    return request.param  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def trained(kind: Kind) -> Language:
+    return kind.trained()
+
+
+# Making
+
+
+def test_in_any_pipeline(kind: Kind, trained: Language) -> None:
+    for lang in ("zh", "en"):
+        assert spacy.blank(lang).add_pipe(kind.factory) is not None
+    nlp = ners.blank("jieba")
+    nlp.add_pipe("sentencizer")
+    nlp.add_pipe(kind.factory, source=trained)
+    nlp.add_pipe("span_ruler").add_patterns(  # type: ignore[attr-defined]
+        [{"label": "ANY", "pattern": [{}]}]
+    )
+    for text in kind.texts:
+        doc = nlp(text)
+        assert doc.has_annotation("SENT_START")
+        assert len(doc.spans["ruler"]) == len(doc)
+        check_same([kind.written(doc)[:1]], [kind.written(trained(text))[:1]])
+
+
+def test_not_initialised(kind: Kind, tmp_path: Path) -> None:
+    nlp = ners.blank()
+    kind.add(nlp, name=kind.factory)
+    nlp.to_disk(tmp_path)
+    same = spacy.util.load_model_from_config(nlp.config).from_bytes(nlp.to_bytes())
+    for again in (nlp, same, spacy.load(tmp_path), pickle.loads(pickle.dumps(nlp)), deepcopy(nlp)):
+        for use in (lambda: again(kind.texts[0]), lambda: again.update(kind.examples(again))):  # noqa: B023
+            with pytest.raises(ValueError, match=rf"F303.*{kind.factory}"):
+                use()
+    again.remove_pipe(kind.factory)
+    assert kind.found(kind.make(again), kind.texts[:1])
+
+
+def test_labels_are_given_or_found(kind: Kind) -> None:
+    if not kind.labels:
+        pytest.skip("has no labels")
+    nlp = kind.make()
+    pipe: Any = nlp.get_pipe(kind.factory)
+    assert pipe.labels == kind.labels
+    assert (pipe.add_label("NEW"), pipe.add_label("NEW")) == (1, 0)
+    assert pipe.labels == (*kind.labels, "NEW")
+    pipe = kind.add(nlp, name="other")
+    arguments = {kind.arguments: ners.lexicon()} if kind.arguments else {}
+    pipe.initialize(lambda: kind.examples(nlp), nlp=nlp, labels=kind.labels[::-1], **arguments)
+    assert pipe.labels == kind.labels[::-1]
+
+
+def test_two_under_different_names(kind: Kind, trained: Language, tmp_path: Path) -> None:
+    nlp = deepcopy(trained)
+    alone = kind.make(name="other", steps=1)
+    nlp.add_pipe("other", source=alone)
+    assert set(nlp.update(kind.examples(nlp), sgd=False, losses={})) == {kind.factory, "other"}
+    nlp.to_disk(tmp_path)
+    for both in (nlp, spacy.load(tmp_path)):
+        for name, only in ((kind.factory, trained), ("other", alone)):
+            with both.select_pipes(enable=[name]):
+                check_same(kind.found(both), kind.found(only))
+
+
+# Saving
+
+
+def copies_of(nlp: Language, name: str, folder: Path) -> Iterator[Language]:
+    nlp.to_disk(folder)
+    yield spacy.load(folder)
+    yield spacy.util.load_model_from_config(nlp.config).from_bytes(nlp.to_bytes())
+    yield pickle.loads(pickle.dumps(nlp))
+    yield deepcopy(nlp)
+    sourced = ners.blank()
+    sourced.add_pipe(name, source=nlp)
+    yield sourced
+
+
+def components_of(nlp: Language) -> str:
+    """As JSON, which has lists for tuples."""
+    return json.dumps(nlp.config["components"], sort_keys=True)
+
+
+def test_copies_find_the_same(kind: Kind, trained: Language, tmp_path: Path) -> None:
+    expected = kind.found(trained)
+    for nlp in copies_of(trained, kind.factory, tmp_path):
+        assert kind.found(nlp) == expected
+        assert components_of(nlp) == components_of(trained)
+
+
+def test_copies_can_be_trained_on(kind: Kind, tmp_path: Path) -> None:
+    for nlp in copies_of(kind.make(steps=1), kind.factory, tmp_path):
+        losses = kind.losses(nlp, 3, nlp.resume_training(sgd=AdamW(kind.rate / 5)))
+        assert losses[-1] < losses[0]
+
+
+def test_a_copy_is_apart(kind: Kind, trained: Language) -> None:
+    expected = kind.found(trained)
+    nlp = deepcopy(trained)
+    kind.losses(nlp, 1, AdamW(0.1))
+    assert kind.found(trained) == expected
+    assert kind.found(nlp) != expected
+
+
+def test_loading_executes_nothing_from_the_files(
+    kind: Kind, trained: Language, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained.to_disk(tmp_path)
+
+    def refuse(*args: Any, **kwargs: Any) -> None:
+        raise AssertionError("loading unpickles")
+
+    for name in ("load", "loads", "Unpickler"):
+        monkeypatch.setattr(pickle, name, refuse)
+    monkeypatch.setattr(torch, "load", refuse)
+    assert kind.found(spacy.load(tmp_path)) == kind.found(trained)
+
+
+# Running
+
+
+def test_odd_texts(kind: Kind, trained: Language) -> None:
+    for nlp in (trained, ners.blank("jieba"), spacy.blank("en")):
+        if nlp is not trained:
+            nlp.add_pipe(kind.factory, source=trained)
+        for text in ODD:
+            doc = nlp(text)
+            assert doc.text == text
+            kind.written(doc)
+            if kind.labels == LABELS:
+                ners.check_spans(doc)
+                assert all(token.ent_iob_ != "" for token in doc)
+
+
+def test_a_hundred_thousand_characters(kind: Kind, trained: Language) -> None:
+    """Without the end of a sentence; memory stays bounded."""
+    nlp = deepcopy(trained)
+    pipe: Any = nlp.get_pipe(kind.factory)
+    if kind.factory == "seq2seq_translator":
+        pipe.max_ratio = 0.1
+    text = kind.long * (100_000 // len(kind.long) + 1)
+    if kind.factory == "re2_similarity":
+        text = join_pair(text, kind.long)
+    before = peak_megabytes()
+    doc = nlp(text)
+    assert peak_megabytes() - before < 400
+    assert doc.text == text
+    assert kind.written(doc)
+    if kind.labels == LABELS:
+        assert len(doc.ents) > 20_000  # at the borders of forced cuts, too
+
+
+def peak_megabytes() -> float:
+    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return size / 1024 if sys.platform == "linux" else size / 1024**2
+
+
+def test_pipe_is_one_by_one(kind: Kind, trained: Language) -> None:
+    texts = kind.texts + ODD
+    expected = [kind.written(trained(text)) for text in texts]
+    for batch_size in (1, 3, 100):
+        check_same(kind.found(trained, texts, batch_size=batch_size), expected)
+    pairs = list(
+        trained.pipe([(text, number) for number, text in enumerate(texts)][::-1], as_tuples=True)
+    )  # type: ignore[call-overload]
+    check_same([kind.written(doc) for doc, _ in pairs], expected[::-1])
+    assert [number for _, number in pairs] == [*range(len(texts))][::-1]
+
+
+def test_threads(kind: Kind, trained: Language) -> None:
+    expected = kind.found(trained)
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(lambda _: kind.found(trained), range(4)):
+            check_same(found, expected)
+
+
+def test_memory_zone(kind: Kind, trained: Language) -> None:
+    expected = kind.found(trained)
+    size = len(trained.vocab.strings)
+    with trained.memory_zone():
+        check_same(kind.found(trained, [*kind.texts, *ODD, "编号12345"])[:-1], expected)
+    assert len(trained.vocab.strings) == size
+
+
+def test_docs_are_saved_with_user_data(kind: Kind, trained: Language) -> None:
+    docs = list(trained.pipe(kind.texts))
+    data = DocBin(docs=docs, store_user_data=True).to_bytes()
+    again = list(DocBin().from_bytes(data).get_docs(ners.blank().vocab))
+    again += pickle.loads(pickle.dumps(docs))
+    again += [Doc(trained.vocab).from_bytes(doc.to_bytes()) for doc in docs]
+    assert list(map(kind.written, again)) == 3 * list(map(kind.written, docs))
+
+
+def test_a_text_that_fails_is_left_to_the_error_handler(
+    kind: Kind, trained: Language, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nlp = deepcopy(trained)
+    failed: list[str] = []
+    nlp.set_error_handler(lambda name, proc, docs, error: failed.extend(d.text for d in docs))
+    pipe: Any = nlp.get_pipe(kind.factory)
+    predict = pipe.predict
+
+    def fail(docs: Any) -> Any:
+        if any(doc.text == kind.texts[1] for doc in docs):
+            raise RuntimeError("no")
+        return predict(docs)
+
+    monkeypatch.setattr(pipe, "predict", fail)
+    assert len(list(nlp.pipe(kind.texts, batch_size=1))) == len(kind.texts) - 1
+    assert failed == [kind.texts[1]]
+
+
+WORKERS = """
+import multiprocessing, pickle, sys
+import torch
+
+def main():
+    torch.set_num_threads(2)
+    torch.rand(500, 500) @ torch.rand(500, 500)  # torch now has threads, which no fork copies
+    with open(sys.argv[1], "rb") as file:
+        nlp, texts = pickle.load(file)
+    multiprocessing.set_start_method(sys.argv[2])
+    with open(sys.argv[3], "wb") as file:
+        runs = nlp.pipe(texts), nlp.pipe(texts, n_process=2, batch_size=3)
+        pickle.dump([[doc.to_bytes() for doc in run] for run in runs], file)
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_worker_processes(tmp_path: Path, method: str) -> None:
+    """All components in one pipeline."""
+    if method == "fork" and sys.platform != "linux":
+        pytest.skip("fork is for Linux")
+    nlp = ners.blank()
+    for kind in KINDS:
+        nlp.add_pipe(kind.factory, source=kind.trained())
+    data, script, out = (tmp_path / name for name in ("data", "workers.py", "out"))
+    texts = [text for kind in KINDS[1:] for text in kind.texts]
+    data.write_bytes(pickle.dumps((nlp, texts)))
+    script.write_text(WORKERS, encoding="utf-8")
+    subprocess.run([sys.executable, script, data, method, out], check=True, timeout=200)
+    here, there = (
+        [Doc(nlp.vocab).from_bytes(doc) for doc in docs] for docs in pickle.loads(out.read_bytes())
+    )
+    assert any(doc.ents for doc in here)
+    for kind in KINDS:
+        check_same(list(map(kind.written, there)), list(map(kind.written, here)))
+
+
+# Training
+
+
+def test_gold_of_other_tokens(kind: Kind, trained: Language) -> None:
+    """The gold standard is of characters, whatever the tokens are."""
+    same = deepcopy(trained)
+    nlp = ners.blank("jieba")
+    nlp.add_pipe(kind.factory, source=same)
+    examples = kind.examples(nlp)
+    assert any(len(example.predicted) < len(example.predicted.text) for example in examples)
+    assert kind.losses(nlp, 1) == pytest.approx(kind.losses(same, 1), rel=1e-4)
+
+
+def test_frozen_annotating_and_disabled(
+    kind: Kind, trained: Language, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nlp = deepcopy(trained)
+    other: Any = nlp.add_pipe("other", source=kind.make(name="other"))
+    seen: list[Written] = []
+    monkeypatch.setattr(
+        other,
+        "update",
+        lambda examples, **_: seen.extend(kind.written(each.predicted) for each in examples),
+    )
+    options = {"exclude": [kind.factory], "annotates": [kind.factory]}
+    examples = kind.examples(nlp)
+    nlp.update(examples, sgd=AdamW(0.1), **options)
+    check_same(seen, kind.found(trained, [example.text for example in examples]))
+    nlp.remove_pipe("other")
+    check_same(kind.found(nlp), kind.found(trained))
+    with nlp.select_pipes(disable=[kind.factory]):
+        for text in kind.texts:
+            assert nlp(text).to_bytes() == nlp.make_doc(text).to_bytes()
+
+
+def test_dropouts_are_for_training(kind: Kind) -> None:
+    """With the default settings."""
+    nlp = ners.blank()
+    nlp.add_pipe(kind.factory)
+    kind.initialise(nlp)
+    assert len({*kind.losses(nlp, 2)}) == 2
+    assert kind.found(nlp, kind.texts[:2]) == kind.found(nlp, kind.texts[:2])
+
+
+# Errors
+
+
+def test_each_code_is_raised_by_a_test() -> None:
+    tests = "".join(path.read_text("utf-8") for path in Path(__file__).parent.rglob("test_*.py"))
+    codes = {name for each in (Errors, Warnings) for name in vars(each) if name[1:].isdigit()}
+    assert codes - set(re.findall(r"\b[FW]\d{3}\b", tests)) == set()
