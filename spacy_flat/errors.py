@@ -285,6 +285,15 @@ class Errors(metaclass=_Coded):
         "{text!r} contains a stray byte or half of a surrogate pair, which isn't Unicode. Use the "
         "terminal's encoding, usually UTF-8."
     )
+    F163 = (
+        "--coarse {value!r}: write what a label stands for as LABEL=ONE,OR,MORE, or LABEL= to drop "
+        "its entities."
+    )
+    F164 = "{name} has no labels of the general tag set. --general takes one of: {names}."
+    F165 = (
+        "The weight {weight} of {name!r}: spacy-flat.MixedCorpus.v1 takes weights of 0 or more for "
+        "the names in its paths: {names}."
+    )
     F170 = (
         "{path}, line {line}: a poem has {found!r} ({code}) in {shown!r}, which is neither a "
         "Chinese character nor punctuation, and often replaces a lost character. Correct it, drop "

@@ -93,6 +93,7 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
                 self._reject(name, value, self.checks[name].wanted)
             # Changing a list in place would not be saved.
             value = tuple(value) if isinstance(value, list) else value
+            value = dict(value) if isinstance(value, dict) else value
         super().__setattr__(name, value)
         if name in self.checks:
             self.cfg.pop(name, None)
@@ -204,6 +205,11 @@ class LabelledPipe(NetworkPipe):
 
     @property
     def labels(self) -> tuple[str, ...]:
+        """The labels that Docs get."""
+        return self.known_labels
+
+    @property
+    def known_labels(self) -> tuple[str, ...]:
         """The labels, in the order in which the network has them."""
         # The network's own if there is one: `cfg` is a separate file.
         config = self.shim.config
@@ -212,14 +218,14 @@ class LabelledPipe(NetworkPipe):
     @property
     def label_data(self) -> tuple[str, ...]:
         """For `spacy init labels`, read by `initialize`."""
-        return self.labels
+        return self.known_labels
 
     def add_label(self, label: str) -> int:
         """Add a label, also to a trained network. Returns 0 if it is there already.
 
         Raises ValueError (F302) for an invalid label.
         """
-        if self._checked(label) in self.labels:
+        if self._checked(label) in self.known_labels:
             return 0
         self.add_labels([label])
         return 1
@@ -230,7 +236,7 @@ class LabelledPipe(NetworkPipe):
         Raises ValueError (F302) for an invalid label.
         """
         if labels:
-            self.cfg["labels"] = [*self.labels, *map(self._checked, labels)]
+            self.cfg["labels"] = [*self.known_labels, *map(self._checked, labels)]
             if self.is_initialised:
                 extend_labels(self.model, self.cfg["labels"])
 
@@ -243,7 +249,7 @@ class LabelledPipe(NetworkPipe):
         if isinstance(given, str):
             raise TypeError(Errors.F026.format(value=repr(given)))
         labels = found if given is None else given
-        return [self._checked(label) for label in dict.fromkeys([*labels, *self.labels])]
+        return [self._checked(label) for label in dict.fromkeys([*labels, *self.known_labels])]
 
     def _checked(self, label: str) -> str:
         """The label, also in the vocabulary's strings."""

@@ -67,6 +67,19 @@ def convert(
     max_length: Annotated[
         int, typer.Option(help="Most characters of a text or its translation", min=1)
     ] = 1000,
+    coarse: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What an entity label stands for: ORG=ORG,COMPANY; EDU= drops its entities. "
+            "May be repeated"
+        ),
+    ] = None,
+    unannotated: Annotated[
+        str, typer.Option(help="Labels that the file doesn't annotate, separated by commas")
+    ] = "",
+    general: Annotated[
+        bool, typer.Option("--general", help="With --corpus: declare labels as zh_flat_general's")
+    ] = False,
 ) -> None:
     """Convert corpora of entities, pairs of texts, poems or translations to spaCy's binary format.
 
@@ -86,13 +99,17 @@ def convert(
         scores=scores,
         target=target,
         max_length=max_length,
+        coarse=tuple(coarse or ()),
+        unannotated=tuple(filter(None, unannotated.split(","))),
     )
     if not corpus:
+        if general:
+            raise typer.BadParameter("--general needs --corpus.")
         report(output_path, convert_file(input_path, output_path, options))
         return
     if options != ConvertOptions():
         raise typer.BadParameter("--corpus knows the corpus's options: give no others.")
-    for path, summary in convert_corpus(corpus, input_path, output_path):
+    for path, summary in convert_corpus(corpus, input_path, output_path, general):
         report(path, summary)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from spacy.training import Example
 from wasabi import msg
 
 from ..errors import Errors
@@ -19,7 +20,6 @@ from ._tasks import TASKS, ScoredTask, decimals, percent
 
 if TYPE_CHECKING:
     from spacy.language import Language
-    from spacy.training import Example
 
 PARTS = ("test", "dev")  # the first existing one is scored
 FEW = 1000  # a score of fewer entities, pairs or characters is uncertain
@@ -64,7 +64,7 @@ def evaluate(
     train = path.with_name("train.spacy")
     known = train != path and train.is_file() and sets_entities(nlp)
     train_texts = read_entity_texts(train) if known else set()
-    scorer = SeenScorer(nlp, train_texts, unannotated_labels(nlp)) if train_texts else None
+    scorer = SeenScorer(nlp, train_texts, *judging(nlp)) if train_texts else None
     examples = read_examples(path, nlp)
     gold = [example.reference for example in examples]
     scores = nlp.evaluate(examples, scorer=scorer)
@@ -103,8 +103,14 @@ def sets_entities(nlp: Language) -> bool:
     return any("doc.ents" in nlp.get_pipe_meta(name).assigns for name in nlp.pipe_names)
 
 
-def unannotated_labels(nlp: Language) -> list[str]:
-    return [label for _, pipe in nlp.pipeline for label in getattr(pipe, "unannotated_labels", ())]
+def judging(nlp: Language) -> tuple[list[str], dict[str, str] | None]:
+    """The components' `unannotated_labels` and `label_map`."""
+    labels: list[str] = []
+    label_map: dict[str, str] = {}
+    for _, pipe in nlp.pipeline:
+        labels += getattr(pipe, "unannotated_labels", ())
+        label_map |= getattr(pipe, "label_map", None) or {}
+    return labels, label_map or None
 
 
 def evaluation_file(corpus: Path) -> tuple[str, Path]:
@@ -164,9 +170,16 @@ def written(score: float | None, form: Callable[[float], str]) -> str:
 
 
 def write_errors(path: Path, nlp: Language, examples: list[Example], title: str) -> None:
-    predicted = nlp.pipe(example.predicted for example in examples)
-    gold = (example.reference for example in examples)
-    found = find_errors(zip(gold, predicted, strict=True))
+    from ..ner.component import as_judged
+    from ..ner.spans import gold_annotation
+
+    labels, label_map = judging(nlp)
+    pairs = []
+    for predicted, example in zip(nlp.pipe(eg.predicted for eg in examples), examples, strict=True):
+        example = Example(predicted, example.reference)
+        example = as_judged(example, gold_annotation(example, labels).mapped(label_map))
+        pairs.append((example.reference, example.predicted))
+    found = find_errors(pairs)
     with replacing(path) as temporary:
         temporary.write_text(errors_page(title, found), encoding="utf-8")
     msg.good(f"{path}: {counted(len(found), 'sentence')} with errors")

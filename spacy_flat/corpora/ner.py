@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from pathlib import Path
 from typing import get_args
@@ -12,6 +12,7 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..errors import Errors
+from ..ner import spans as _extensions  # noqa: F401
 from ..text.units import EntitySpan
 from .columns import (
     ColumnReader,
@@ -41,20 +42,42 @@ def columns(scheme: Scheme) -> CorpusFormat:
         check_units(path, options)
         separator = " " if options.words else ""
         reader = ColumnReader(path, scheme, repairs, options.strip_prefix, options.strip_position)
-        for sentence in reader:
-            yield make_doc(vocab, trim_entities(sentence, path, repairs), separator)
+        sentences = (trim_entities(sentence, path, repairs) for sentence in reader)
+        yield from declared((make_doc(vocab, each, separator) for each in sentences), options)
 
-    return CorpusFormat(
-        read, count_entities, show_entities, "entity", ("words", "strip_prefix", "strip_position")
-    )
+    takes = ("words", "strip_prefix", "strip_position", *DECLARED)
+    return CorpusFormat(read, count_entities, show_entities, "entity", takes)
 
 
 def read_offsets(
     path: Path, options: ConvertOptions, repairs: Repairs, vocab: Vocab
 ) -> Iterator[Doc]:
     """Yield the Docs of JSON records, whichever layout they have."""
-    for sentence in OffsetReader(path, repairs):
-        yield make_doc(vocab, trim_entities(sentence, path, repairs))
+    sentences = (trim_entities(each, path, repairs) for each in OffsetReader(path, repairs))
+    yield from declared((make_doc(vocab, sentence) for sentence in sentences), options)
+
+
+def declared(docs: Iterable[Doc], options: ConvertOptions) -> Iterator[Doc]:
+    """Keep with each Doc what its labels stand for and which ones it doesn't annotate, and drop the
+    entities of labels that stand for none.
+
+    Raises ValueError (F163) for a `coarse` without "=".
+    """
+    coarse = {}
+    for each in options.coarse:
+        label, sign, labels = each.partition("=")
+        if not (label and sign):
+            raise ValueError(Errors.F163.format(value=each))
+        coarse[label] = [fine for fine in labels.split(",") if fine]
+    told = {label: fine for label, fine in coarse.items() if fine not in ([], [label])}
+    for doc in docs:
+        if any(not coarse.get(ent.label_, True) for ent in doc.ents):
+            doc.set_ents([ent for ent in doc.ents if coarse.get(ent.label_, True)])
+        if told:
+            doc._.coarse_labels = told
+        if options.unannotated:
+            doc._.unannotated_labels = list(options.unannotated)
+        yield doc
 
 
 def count_entities(doc: Doc) -> Counter[str]:
@@ -72,7 +95,8 @@ def show_entities(doc: Doc) -> str:
     return " ".join("".join([*pieces, text[place:]]).split())
 
 
-OFFSETS = CorpusFormat(read_offsets, count_entities, show_entities, "entity")
+DECLARED = ("coarse", "unannotated")
+OFFSETS = CorpusFormat(read_offsets, count_entities, show_entities, "entity", DECLARED)
 FORMATS: dict[str, CorpusFormat] = {
     "bio": columns("bio"),
     "iob1": columns("iob1"),

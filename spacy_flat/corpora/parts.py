@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from math import floor
 from pathlib import Path
 
 from spacy.tokens import Doc
 
+from ..errors import Errors
 from ..util.files import replacing
 from .convert import FORMATS, Summary, find_format, new_docs, read_file
 from .fetch import corpus_files
-from .sources import get_source
+from .sources import SOURCES, get_source
 from .tables import ConvertOptions, CorpusFormat
 
 
@@ -38,19 +40,28 @@ class PartWriter:
         return self.path, self.summary
 
 
-def convert_corpus(name: str, data_dir: Path, out_dir: Path) -> Iterator[tuple[Path, Summary]]:
+def convert_corpus(
+    name: str, data_dir: Path, out_dir: Path, general: bool = False
+) -> Iterator[tuple[Path, Summary]]:
     """Convert a fetched corpus to a `.spacy` file of each part, and yield the path and the summary
     of each. The training part comes last, since what the others hold may be left out of it.
 
-    Raises ValueError (F118; F121 where a file is missing) and as `convert_file`.
+    general: declare its labels in the tag set of configs/zh_flat_general.cfg.
+
+    Raises ValueError (F118; F121 where a file is missing; F164 for a corpus without these labels)
+    and as `convert_file`.
     """
     source = get_source(name)
+    if general and source.general is None:
+        names = ", ".join(key for key, each in SOURCES.items() if each.general)
+        raise ValueError(Errors.F164.format(name=name, names=names))
+    options = replace(source.options, **(source.general or {})) if general else source.options
     paths = corpus_files(name, data_dir)
     made_of = source.made_of or {part: (part,) for part in paths}
-    form = FORMATS[find_format(next(iter(paths.values())), source.options)]
+    form = FORMATS[find_format(next(iter(paths.values())), options)]
 
     def read(files: Iterable[str], repairs: Counter[str]) -> Iterator[Doc]:
-        return read_files([paths[file] for file in files], source.options, repairs)
+        return read_files([paths[file] for file in files], options, repairs)
 
     known = {form.key(doc) for doc in read(source.left_out, Counter())}
     for kind, files in made_of.items():

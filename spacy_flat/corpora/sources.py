@@ -44,6 +44,7 @@ class CorpusSource:
     distinct: the training part has each Doc once, and none of another part.
     dev_share: of the training part, at even distances, that becomes the development part.
     note: what is odd about its files.
+    general: options that declare its labels in the tag set of configs/zh_flat_general.cfg.
     """
 
     task: Literal["ner", "pairs", "poems", "parallel"]
@@ -60,6 +61,7 @@ class CorpusSource:
     distinct: bool = False
     dev_share: Fraction = Fraction(0)
     note: str = ""
+    general: Mapping[str, Any] | None = None
 
     @classmethod
     def from_json(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +24,8 @@ class ConvertOptions:
     scores: the labels of pairs are numbers that say how alike the texts are.
     target: the file with the translation of each line.
     max_length: characters of a text or its translation, beyond which a pair is a defect.
+    coarse: what labels of entities stand for, as "ORG=ORG,COMPANY"; "EDU=" drops its entities.
+    unannotated: labels that the file doesn't annotate.
     """
 
     format: str = "auto"
@@ -35,6 +37,8 @@ class ConvertOptions:
     scores: bool = False
     target: Path | None = None
     max_length: int = 1000
+    coarse: Sequence[str] = ()
+    unannotated: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

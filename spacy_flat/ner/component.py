@@ -1,11 +1,11 @@
 """The component that `flat_ner` and `tener_ner` share."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from spacy.language import Language
 from spacy.scorer import PRFScore, get_ner_prf
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Config, Optimizer, set_dropout_rate
@@ -19,7 +19,14 @@ from ..text.units import EntitySpan
 from ..vectors import VectorSource, check_sources
 from .model import Emissions, Gold, TaggingModel, find_entities, network_of
 from .scores import prf_scores
-from .spans import UNKNOWN, OnMisaligned, get_char_ents, gold_annotation, set_entities
+from .spans import (
+    Annotation,
+    OnMisaligned,
+    get_char_ents,
+    gold_annotation,
+    possible_labels,
+    set_entities,
+)
 from .tags import TagSet, tag_set
 
 if TYPE_CHECKING:
@@ -27,35 +34,40 @@ if TYPE_CHECKING:
 
 
 def score_entities(
-    examples: Iterable[Example], unannotated_labels: Sequence[str] = (), **kwargs: Any
+    examples: Iterable[Example],
+    unannotated_labels: Sequence[str] = (),
+    label_map: Mapping[str, str] | None = None,
+    **kwargs: Any,
 ) -> dict[str, Any]:
     """spaCy's scores of entities as tokens, and `chars_p`, `chars_r`, `chars_f` of their exact
     characters, which differ if an entity crosses token boundaries. None if there is nothing to
-    score. Entities that the annotation can't judge are left out; those of `unannotated_labels` only
-    by `chars_*`."""
-    examples = list(examples)
+    score. Entities that the annotation can't judge are left out, and where its labels are coarse,
+    predicted entities count with them."""
+    comparable = []
     counts = PRFScore()
     for example in examples:
-        gold = gold_annotation(example, unannotated_labels)
+        gold = gold_annotation(example, unannotated_labels).mapped(label_map)
         found = gold.judged(get_char_ents(example.predicted), len(example.predicted.text))
-        counts.score_set(found, set(gold.spans))
-    scores: dict[str, Any] = get_ner_prf([_without_unknown(eg) for eg in examples], **kwargs)
-    return {**scores, **prf_scores("chars", counts)}
+        counts.score_set(set(found.values()), set(gold.spans))
+        comparable.append(as_judged(example, gold))
+    return {**get_ner_prf(comparable, **kwargs), **prf_scores("chars", counts)}
 
 
-def _without_unknown(example: Example) -> Example:
-    """The example with missing annotation in unknown stretches, which spaCy's scores leave out."""
-    stretches = [span for span in example.reference.spans.get(UNKNOWN, ()) if not span.label]
-    if not stretches:
+def as_judged(example: Example, gold: Annotation) -> Example:
+    """The example with the predicted entities that the annotation can judge, under its labels, and
+    without gold entities that a label map excludes."""
+    if not (gold.unknown or gold.coarse):
         return example
-    reference = example.reference.copy()
-    known = {token.i for ent in reference.ents for token in ent}
-    missing = [
-        reference[place : place + 1]
-        for place in {place for span in stretches for place in range(span.start, span.end)} - known
-    ]
-    reference.set_ents([], missing=missing, default="unmodified")
-    return Example(example.predicted, reference)
+    reference, predicted = example.reference, example.predicted.copy()
+    places = {EntitySpan(e.start_char, e.end_char, e.label_): e for e in predicted.ents}
+    judged = gold.judged(places, len(predicted.text))
+    predicted.set_ents(
+        [Span(predicted, places[s].start, places[s].end, own.label) for s, own in judged.items()]
+    )
+    if excluded := [ent for ent in reference.ents if gold.coarse.get(ent.label_) == []]:
+        reference = reference.copy()
+        reference.set_ents([], outside=excluded, default="unmodified")
+    return Example(predicted, reference)
 
 
 def make_scorer() -> Callable[..., dict[str, Any]]:
@@ -68,6 +80,12 @@ def _is_labels(value: object) -> bool:
     return isinstance(value, (list, tuple)) and all(isinstance(label, str) for label in value)
 
 
+def _is_label_map(value: object) -> bool:
+    if not isinstance(value, dict):
+        return value is None
+    return _is_labels([*value, *value.values()])
+
+
 class CRFEntityRecognizer(LabelledPipe):
     """Finds entities by tagging the units of a text, characters or tokens, with a CRF.
 
@@ -78,6 +96,8 @@ class CRFEntityRecognizer(LabelledPipe):
         "contract" it to those that it covers, or "drop" it. `doc._.char_ents` has the exact
         characters of the entities in `doc.ents`.
     unannotated_labels: labels that the training corpus does not annotate.
+    label_map: the labels that Docs get for the network's, such as LOC for GPE; "" leaves entities
+        out, and other labels stay. null for the network's labels.
     overwrite: replace entities that the Doc already has; otherwise they stay, and new entities that
         share a token with them are dropped.
     constrained_decoding: exclude entities that contain a line break, TAB, "|" or a markup tag such
@@ -96,6 +116,7 @@ class CRFEntityRecognizer(LabelledPipe):
         overwrite: bool = False,
         constrained_decoding: bool = True,
         unannotated_labels: Sequence[str] = (),
+        label_map: dict[str, str] | None = None,
         scorer: Callable[..., dict[str, Any]] | None = score_entities,
     ) -> None:
         super().__init__(
@@ -108,12 +129,14 @@ class CRFEntityRecognizer(LabelledPipe):
             overwrite=overwrite,
             constrained_decoding=constrained_decoding,
             unannotated_labels=list(unannotated_labels),
+            label_map=label_map,
         )
 
     on_misaligned: OnMisaligned
     overwrite: bool
     constrained_decoding: bool
     unannotated_labels: Sequence[str]
+    label_map: dict[str, str] | None
     checks: ClassVar = {
         "on_misaligned": Check(
             "one of expand, contract, drop", lambda value: value in get_args(OnMisaligned)
@@ -121,12 +144,20 @@ class CRFEntityRecognizer(LabelledPipe):
         "overwrite": SWITCH,
         "constrained_decoding": SWITCH,
         "unannotated_labels": Check("a list of labels", _is_labels),
+        "label_map": Check("null or a map from labels to labels", _is_label_map),
     }
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels that Docs get: those that the network knows, through `label_map`."""
+        label_map = self.label_map or {}
+        labels = dict.fromkeys(label_map.get(label, label) for label in self.known_labels)
+        return tuple(filter(None, labels))
 
     @property
     def tags(self) -> TagSet:
         """The tags of a unit."""
-        return tag_set(self.labels, self.model.attrs["options"].scheme)
+        return tag_set(self.known_labels, self.model.attrs["options"].scheme)
 
     def predict(self, docs: Iterable[Doc]) -> list[list[EntitySpan]]:
         """Entities of each Doc, as characters of its text."""
@@ -136,7 +167,16 @@ class CRFEntityRecognizer(LabelledPipe):
             return [[] for _ in docs]
         emissions = self.model.predict(docs)
         network = network_of(self.model)
-        return find_entities(emissions, network, self.tags, self.constrained_decoding)
+        found = find_entities(emissions, network, self.tags, self.constrained_decoding)
+        label_map = self.label_map or {}
+        return [
+            [
+                span._replace(label=label)
+                for span in spans
+                if (label := label_map.get(span.label, span.label))
+            ]
+            for spans in found
+        ]
 
     def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Sequence[EntitySpan]]) -> None:
         """Set `doc.ents` to what `predict` found, and the characters for `doc._.char_ents`."""
@@ -161,7 +201,7 @@ class CRFEntityRecognizer(LabelledPipe):
         examples = list(examples)
         validate_examples(examples, "CRFEntityRecognizer.update")
         self.require_initialised()
-        self._check_unannotated(self.labels)
+        self._check_unannotated(self.known_labels)
         docs = [example.predicted for example in examples]
         known = [gold_annotation(example, self.unannotated_labels) for example in examples]
         tok2vec = tok2vec_of(self.model)
@@ -190,7 +230,7 @@ class CRFEntityRecognizer(LabelledPipe):
 
     def register_labels(self, examples: Iterable[Example]) -> None:
         """Add the labels that are new."""
-        self.add_labels(sorted(_labels_of(examples) - set(self.labels)))
+        self.add_labels(sorted(_labels_of(examples) - set(self.known_labels)))
 
     def get_loss(
         self, examples: Iterable[Example], scores: Emissions
@@ -210,8 +250,8 @@ class CRFEntityRecognizer(LabelledPipe):
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """As the scorer does."""
-        unannotated = {"unannotated_labels": self.unannotated_labels}
-        scores: dict[str, Any] = super().score(examples, **unannotated, **kwargs)
+        given = {"unannotated_labels": self.unannotated_labels, "label_map": self.label_map}
+        scores: dict[str, Any] = super().score(examples, **given, **kwargs)
         return scores
 
     def settle_labels(
@@ -251,7 +291,8 @@ class CRFEntityRecognizer(LabelledPipe):
 
 
 def _labels_of(examples: Iterable[Example]) -> set[str]:
-    return {ent.label_ for example in examples for ent in example.reference.ents}
+    ents = (ent for example in examples for ent in example.reference.ents)
+    return {label for ent in ents for label in possible_labels(ent)}
 
 
 def ner_factory(
@@ -272,6 +313,7 @@ def ner_factory(
             "overwrite": False,
             "constrained_decoding": True,
             "unannotated_labels": [],
+            "label_map": None,
             "scorer": {"@scorers": "spacy-flat.entity_scorer.v1"},
         },
         default_score_weights={
@@ -293,6 +335,7 @@ def ner_factory(
         overwrite: bool,
         constrained_decoding: bool,
         unannotated_labels: list[str],
+        label_map: dict[str, str] | None,
         scorer: Callable[..., dict[str, Any]] | None,
     ) -> CRFEntityRecognizer:
         return pipe(
@@ -304,6 +347,7 @@ def ner_factory(
             overwrite=overwrite,
             constrained_decoding=constrained_decoding,
             unannotated_labels=unannotated_labels,
+            label_map=label_map,
             scorer=scorer,
         )
 

@@ -130,8 +130,9 @@ class Gold:
         for segment in segments:
             parts[segment.text].append(segment)
         annotations: dict[Segment, Annotation] = {}
-        for text, (spans, unknown), own in zip(texts, characters, parts, strict=True):
-            whole = Annotation(text.from_characters(spans), text.touched(unknown))
+        for text, given, own in zip(texts, characters, parts, strict=True):
+            spans, unknown = text.from_characters(given.spans), text.touched(given.unknown)
+            whole = given._replace(spans=spans, unknown=unknown)
             annotations.update(zip(own, split_annotation(whole, own), strict=True))
         n_known = sum(
             annotation.says_something(segment.end - segment.start)
@@ -149,9 +150,9 @@ class Gold:
         known = np.zeros(len(batch.segments))
         for row, segment in enumerate(batch.segments):
             length = segment.end - segment.start
-            spans, unknown = annotation = self.annotations[segment]
+            spans, unknown, coarse = annotation = self.annotations[segment]
             known[row] = annotation.says_something(length)
-            allowed[row, :length] = tags.allowed(spans, length, unknown)
+            allowed[row, :length] = tags.allowed(spans, length, unknown, coarse)
         weights = (known / max(1, self.n_known)).astype(np.float32)
         return TagTarget(allowed, batch.n_units, weights)
 
@@ -183,7 +184,7 @@ def split_annotation(annotation: Annotation, segments: Sequence[Segment]) -> lis
                 unknown.append(part._replace(label=""))
             else:
                 spans.append(part)
-        parts.append(Annotation(spans, unknown))
+        parts.append(annotation._replace(spans=spans, unknown=unknown))
     return parts
 
 

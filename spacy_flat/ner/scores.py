@@ -1,6 +1,6 @@
 """Scores of entities: precision, recall and F1, also of those that training has not seen."""
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from spacy.language import Language
@@ -24,20 +24,26 @@ class SeenScorer(Scorer):
     """A `scorer` for `nlp.evaluate` that adds the scores of `score_seen`."""
 
     def __init__(
-        self, nlp: Language, train_texts: Container[str], unannotated_labels: Sequence[str] = ()
+        self,
+        nlp: Language,
+        train_texts: Container[str],
+        unannotated_labels: Sequence[str] = (),
+        label_map: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(nlp)
-        self.train_texts = train_texts
-        self.unannotated_labels = unannotated_labels
+        self.settings = (train_texts, unannotated_labels, label_map)
 
     def score(self, examples: Iterable[Example], *, per_component: bool = False) -> dict[str, Any]:
         examples = list(examples)
         scores: dict[str, Any] = super().score(examples, per_component=per_component)
-        return scores | score_seen(examples, self.train_texts, self.unannotated_labels)
+        return scores | score_seen(examples, *self.settings)
 
 
 def score_seen(
-    examples: Iterable[Example], train_texts: Container[str], unannotated_labels: Sequence[str] = ()
+    examples: Iterable[Example],
+    train_texts: Container[str],
+    unannotated_labels: Sequence[str] = (),
+    label_map: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Scores of entities seen in training, `seen_p`, `seen_r`, `seen_f`, and of others, `unseen_p`,
     `unseen_r`, `unseen_f`, with the number of gold entities, `seen_entities` and `unseen_entities`.
@@ -49,8 +55,8 @@ def score_seen(
     parts = {"seen": PRFScore(), "unseen": PRFScore()}
     for example in examples:
         text = example.predicted.text
-        gold = gold_annotation(example, unannotated_labels)
-        found = gold.judged(get_char_ents(example.predicted), len(text))
+        gold = gold_annotation(example, unannotated_labels).mapped(label_map)
+        found = set(gold.judged(get_char_ents(example.predicted), len(text)).values())
         for name, counts in parts.items():
             found_here, gold_here = (
                 {s for s in spans if (text[s.start : s.end] in train_texts) == (name == "seen")}

@@ -1,6 +1,6 @@
 """Entities between characters and tokens: gold entities to characters, predicted ones to tokens."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -24,10 +24,12 @@ class Annotation(NamedTuple):
 
     spans: its entities, in order.
     unknown: stretches that may have other entities; of its label only, if a stretch has one.
+    coarse: the labels that a label in `spans` stands for, where it isn't itself only.
     """
 
     spans: list[EntitySpan]
     unknown: list[EntitySpan]
+    coarse: Mapping[str, Sequence[str]] = {}
 
     def says_something(self, length: int) -> bool:
         """Whether anything is known of a text of this length."""
@@ -41,15 +43,37 @@ class Annotation(NamedTuple):
                 unknown[start:end] = True
         return unknown
 
-    def judged(self, found: Iterable[EntitySpan], length: int) -> set[EntitySpan]:
-        """The entities that the annotation can judge."""
+    def judged(self, found: Iterable[EntitySpan], length: int) -> dict[EntitySpan, EntitySpan]:
+        """The entities that the annotation can judge; of each the one to compare with its own."""
         right, found = set(self.spans), list(found)
         unknown = {label: self.unknown_at(label, length) for label in {s.label for s in found}}
+        pairs = [(span, self._own(span, right)) for span in found]
         return {
-            span
-            for span in found
-            if span in right or not unknown[span.label][span.start : span.end].any()
+            span: own
+            for span, own in pairs
+            if own in right or not unknown[span.label][span.start : span.end].any()
         }
+
+    def _own(self, span: EntitySpan, right: set[EntitySpan]) -> EntitySpan:
+        """An entity with the annotation's label for it: of several, the one that is right."""
+        labels = [label for label, fine in self.coarse.items() if span.label in fine]
+        own = [span._replace(label=label) for label in [*labels, span.label]]
+        return next((each for each in own if each in right), own[0])
+
+    def mapped(self, label_map: Mapping[str, str] | None) -> "Annotation":
+        """What it says of entities that went through a component's `label_map`."""
+        if label_map is None:
+            return self
+        coarse = {
+            label: sorted({label_map.get(each, each) for each in fine} - {""})
+            for label, fine in ({s.label: [s.label] for s in self.spans} | self.coarse).items()
+        }
+        unknown = [
+            span._replace(label=label_map.get(span.label, span.label))
+            for span in self.unknown
+            if not span.label or label_map.get(span.label) != ""
+        ]
+        return Annotation([s for s in self.spans if coarse[s.label]], unknown, coarse)
 
 
 def gold_annotation(example: Example, unannotated: Sequence[str] = ()) -> Annotation:
@@ -57,7 +81,7 @@ def gold_annotation(example: Example, unannotated: Sequence[str] = ()) -> Annota
 
     Tokens without annotation (spaCy's "-") are unknown, and so is what is in
     `doc.spans["unknown"]`.
-    unannotated: labels that are unknown everywhere.
+    unannotated: labels that are unknown everywhere, beside those in `doc._.unannotated_labels`.
 
     Raises ValueError (F304) where the texts of both differ in more than white space and case.
     """
@@ -72,8 +96,15 @@ def gold_annotation(example: Example, unannotated: Sequence[str] = ()) -> Annota
     if source != target:
         spans, unknown = _move([spans, unknown], source, target)
     if target:
-        unknown.extend(EntitySpan(0, len(target), label) for label in unannotated)
-    return Annotation(spans, unknown)
+        labels = dict.fromkeys([*unannotated, *(reference._.unannotated_labels or ())])
+        unknown.extend(EntitySpan(0, len(target), label) for label in labels)
+    return Annotation(spans, unknown, reference._.coarse_labels or {})
+
+
+def possible_labels(ent: Span) -> Sequence[str]:
+    """What a gold entity may be: one of the labels that its label stands for."""
+    labels: Sequence[str] = (ent.doc._.coarse_labels or {}).get(ent.label_) or (ent.label_,)
+    return labels
 
 
 def _missing(doc: Doc) -> Iterator[EntitySpan]:
@@ -172,6 +203,9 @@ def _existing(doc: Doc) -> tuple[list[Span], list[Span]]:
     return list(doc.ents), [doc[place : place + 1] for place in places]
 
 
+for _name in ("coarse_labels", "unannotated_labels"):
+    if not Doc.has_extension(_name):
+        Doc.set_extension(_name, default=None)
 if not Doc.has_extension("char_ents"):
     Doc.set_extension("char_ents", getter=get_char_ents)
 if not Span.has_extension(_MOVED):

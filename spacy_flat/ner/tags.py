@@ -5,7 +5,7 @@ Pure numpy, so that corpora, components and networks share it without importing 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -163,12 +163,14 @@ class TagSet:
         spans: Iterable[tuple[int, int, str]],
         length: int,
         unknown: Iterable[tuple[int, int, str]] = (),
+        coarse: Mapping[str, Sequence[str]] | None = None,
     ) -> BoolArray:
         """Tags [length, K] that agree with an annotation that may be incomplete.
 
         spans: the known entities (start, end, label). Their units have exactly their tags.
         unknown: stretches (start, end, label) whose units outside `spans` may have any tag, or
             with a label also its tags. A label that is not among `labels` has no tags.
+        coarse: the labels that a label of `spans` stands for: the entity has one of them.
 
         All other units are "O". No other entity touches a known one: which tags may stand beside
         it follows from the legal transitions, save that BIO's I could make a known entity longer
@@ -177,17 +179,22 @@ class TagSet:
         Raises ValueError as `encode`, and for a stretch that is empty or outside the sequence
         (F231).
         """
-        spans = list(spans)
-        tags = self.encode(spans, length)
+        coarse = coarse or {}
+        choices = [(start, end, coarse.get(label) or (label,)) for start, end, label in spans]
+        tags = self.encode([(start, end, labels[0]) for start, end, labels in choices], length)
         allowed: BoolArray = tags[:, None] == np.arange(len(self))
         outside = tags == OUTSIDE
+        for start, end, labels in choices:
+            for label in labels[1:]:
+                other = self.encode([(0, end - start, label)], end - start)
+                allowed[np.arange(start, end), other] = True
         for start, end, label in unknown:
             if not 0 <= start < end <= length:
                 raise ValueError(
                     Errors.F231.format(span=f"The unknown stretch {(start, end)}", length=length)
                 )
             allowed[start:end] |= outside[start:end, None] & self._tags_of(label)
-        for _, end, _ in spans:
+        for _, end, _ in choices:
             if end < length:
                 allowed[end] &= ~self._continues
         return allowed

@@ -28,6 +28,11 @@ _HUGE = 1e100
 _SAFE_EXPONENT = 650.0
 """exp(±650) is a normal float64 with room to spare: the smallest one is exp(-708)."""
 
+_SAFE_STEP = 60.0
+"""exp(-60) times a number above `_SMALL` is a positive float64, if not a precise one."""
+
+_SMALL = 1e-250
+
 
 class CRF(nn.Module):
     """Scores whole tag sequences by emissions, transitions, and start and end scores.
@@ -342,23 +347,34 @@ def _posterior(scores: _Scores, mixing_steps: int) -> _Posterior:
     (twice: forward and backward), probabilities lose nothing.
 
     None of this holds where emissions of -inf exclude tags, as in partially known sequences: two
-    paths may then stay apart for any number of units. The spread is infinite, or NaN where all
-    tags of a unit are excluded, and the log form is taken.
+    paths may then stay apart for any number of units. But while no probability is below `_SMALL`,
+    none has become 0 either, for a step within `_SAFE_STEP` would have shown it. Otherwise, and
+    where all tags of a unit are excluded, the log form is taken.
     """
     inside = scores.emissions[:, :, -1].isneginf()
     units = scores.emissions[:, :, :-1]
-    spread = torch.where(inside, units.amax(2) - units.amin(2), 0).max()
+    excluded = units.isneginf()
+    lowest = units.masked_fill(excluded, math.inf).amin(2)
+    spread = torch.where(inside, units.amax(2) - lowest, 0).max()
     edges = torch.cat((scores.transitions, scores.starts[None]))
     size = edges.masked_fill(edges.isneginf(), 0).abs().max()
     step = float(spread + 2 * size) + math.log(len(scores.starts))
-    spare = _SAFE_EXPONENT / step - (mixing_steps + 1)
-    if spare >= 0:  # and not NaN
-        return _scaled_posterior(scores, rescale_every=1 + int(spare / 2))
-    return _log_posterior(scores)
+    posterior = None
+    if bool((excluded & inside[:, :, None]).any()):
+        if step <= _SAFE_STEP:  # and not NaN
+            posterior = _scaled_posterior(scores, rescale_every=1, checked=True)
+    elif (spare := _SAFE_EXPONENT / step - (mixing_steps + 1)) >= 0:
+        posterior = _scaled_posterior(scores, rescale_every=1 + int(spare / 2))
+    return posterior or _log_posterior(scores)
 
 
-def _scaled_posterior(scores: _Scores, rescale_every: int) -> _Posterior:
-    """Forward-backward on probabilities that are made to sum to 1 (Rabiner, 1989, section V.A)."""
+def _scaled_posterior(
+    scores: _Scores, rescale_every: int, checked: bool = False
+) -> _Posterior | None:
+    """Forward-backward on probabilities that are made to sum to 1 (Rabiner, 1989, section V.A).
+
+    checked: None where one is too small to be exact.
+    """
     shift = scores.emissions.amax(2, keepdim=True)
     weights = (scores.emissions - shift).exp_()
     transitions, starts = scores.transitions.exp(), scores.starts.exp()
@@ -380,6 +396,8 @@ def _scaled_posterior(scores: _Scores, rescale_every: int) -> _Posterior:
     before = torch.cat((starts.expand_as(forward[:1]), forward[:-1] @ transitions))
     joint = before * backward
     total = joint.sum(2, keepdim=True)  # over the tags, and so over the transitions to them
+    if checked and not min(both.masked_fill(both == 0, 1).min(), total.min()) >= _SMALL:
+        return None  # NaN is not above it either
     pairs = torch.einsum("tbi,tbj->bij", forward[:-1] / total[1:], backward[1:])
     return _Posterior(log_partition, joint / total, transitions * pairs)
 

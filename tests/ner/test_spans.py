@@ -146,7 +146,7 @@ class TestGold:
         return Example(doc_of(*predicted), gold)
 
     def test_same_text(self) -> None:
-        spans, unknown = gold_annotation(
+        spans, unknown, _ = gold_annotation(
             self.example("在重庆和上海", "在重庆和上海", "重庆", "上海")
         )
         assert unknown == []
@@ -179,10 +179,10 @@ class TestGold:
 
     def test_nothing_known_is_not_nothing_there(self) -> None:
         silent = gold_annotation(Example(doc_of("上海"), doc_of("上海")))
-        assert silent == ([], [(0, 2, "")])
+        assert silent[:2] == ([], [(0, 2, "")])
         assert not silent.says_something(2)
         none = gold_annotation(self.example("上海", "上海"))
-        assert none == ([], [])
+        assert none[:2] == ([], [])
         assert none.says_something(2)
         known, rest = [EntitySpan(0, 2, "LOC")], [EntitySpan(0, 9, "")]
         assert Annotation(known, rest).says_something(9)
@@ -195,13 +195,13 @@ class TestGold:
         gold = doc_of(*"在重庆和上海开会")
         gold.set_ents([Span(gold, 1, 3, "LOC")], missing=[gold[4:6], gold[7:8]], default="outside")
         found = gold_annotation(Example(doc_of(*"在重庆 和上海开会"), gold))
-        assert found == ([(1, 3, "LOC")], [(5, 7, ""), (8, 9, "")])
+        assert found[:2] == ([(1, 3, "LOC")], [(5, 7, ""), (8, 9, "")])
 
     def test_misaligned_annotation_is_unknown(self) -> None:
         """As spaCy makes it of entities that cut the tokens."""
         doc = doc_of("南京市", "长江", "来了")
         example = Example.from_dict(doc, {"entities": [(0, 2, "LOC"), (3, 5, "LOC")]})
-        assert gold_annotation(example) == ([(3, 5, "LOC")], [(0, 3, "")])
+        assert gold_annotation(example)[:2] == ([(3, 5, "LOC")], [(0, 3, "")])
 
     def test_stretches_and_labels_named_as_unknown(self) -> None:
         gold = doc_of(*"在重庆和上海")
@@ -228,4 +228,4 @@ class TestGold:
     def test_entities_of_unknown_labels_are_not_judged(self) -> None:
         known = Annotation([EntitySpan(0, 2, "LOC")], [EntitySpan(0, 9, "PER")])
         found = [EntitySpan(0, 2, "LOC"), EntitySpan(3, 5, "LOC"), EntitySpan(6, 8, "PER")]
-        assert known.judged(found, 9) == set(found[:2])
+        assert set(known.judged(found, 9)) == set(found[:2])

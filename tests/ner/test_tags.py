@@ -141,24 +141,30 @@ def all_segmentations(start: int, length: int) -> list[list[Span]]:
         ).map(lambda pair: (*pair[0], pair[1])),
         max_size=3,
     ),
+    coarse=st.sampled_from([{}, {"A": ["A", "B"]}, {"A": ["B"], "B": ["B", "A"]}]),
 )
 def test_allowed_sequences_are_those_that_agree_with_the_annotation(
-    scheme: Scheme, known: list[Span], unknown: list[Span]
+    scheme: Scheme, known: list[Span], unknown: list[Span], coarse: dict[str, list[str]]
 ) -> None:
-    """Of all ways to annotate four units: those that have the known entities, and others only of
-    units that are unknown, or of which their label is."""
+    """Of all ways to annotate four units: those that have the known entities, with one of the
+    labels that theirs stands for, and others only of units that are unknown, or of which their
+    label is."""
     tags = TagSet(["A", "B"], scheme)
     free = {(unit, label) for start, end, label in unknown for unit in range(start, end)}
 
+    choices = [
+        {(start, end, fine) for fine in coarse.get(label, [label])} for start, end, label in known
+    ]
+
     def agrees(spans: list[Span]) -> bool:
-        others = [span for span in spans if span not in known]
-        return set(known) <= set(spans) and all(
+        others = set(spans).difference(*choices)
+        return all(choice & set(spans) for choice in choices) and all(
             {(unit, ""), (unit, label)} & free
             for start, end, label in others
             for unit in range(start, end)
         )
 
-    allowed = tags.allowed(known, 4, unknown)
+    allowed = tags.allowed(known, 4, unknown, coarse)
     assert allowed.shape == (4, len(tags))
     assert allowed.dtype == bool
     found = {

@@ -426,20 +426,22 @@ def test_partial_likelihood_with_scores_at_both_ends(seed: int, high: float, sha
     assert_equals_enumeration(crf, emissions, allowed, n)
 
 
-def test_paths_that_a_mask_keeps_apart_are_both_counted() -> None:
+@pytest.mark.parametrize(("high", "width"), [(90.0, 10), (20.0, 45), (2.0, 450), (2.0, 10)])
+def test_paths_that_a_mask_keeps_apart_are_both_counted(high: float, width: int) -> None:
     """An entity with an open label: two paths that never meet. One is exp(900) times as probable
     up to the last unit, where only the other may go on."""
     crf = constrained(2, "BIOES", scale=0.0)
     names = TagSet(["L0", "L1"]).names
     entities = [
-        [names.index(f"{role}-{label}") for role in ("B", *"I" * 10, "E")] for label in ("L0", "L1")
+        [names.index(f"{role}-{label}") for role in ("B", *"I" * width, "E")]
+        for label in ("L0", "L1")
     ]
     (_, gold), both = entities, known(crf, torch.tensor(entities))
     allowed = both.any(0, keepdim=True)
     allowed[:, -1] = both[1, -1]
     emissions = torch.zeros(allowed.shape, dtype=torch.float64)
-    emissions[0, :, names.index("I-L0")] = 90.0
-    lengths = torch.tensor([12])
+    emissions[0, :, names.index("I-L0")] = high
+    lengths = torch.tensor([width + 2])
     torch.testing.assert_close(
         crf.log_likelihood(emissions, allowed, lengths),
         crf.log_likelihood(emissions, known(crf, torch.tensor([gold])), lengths),

@@ -14,6 +14,7 @@ from ...text.initialise import FEW
 from ...util.log import logger
 from ...vectors import VectorSource
 from ..component import CRFEntityRecognizer, ner_factory
+from ..spans import possible_labels
 from .lattice import LatticeFeaturiser
 from .vocabulary import build_vocabulary
 
@@ -76,10 +77,11 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         examples = self.settle_labels(get_examples, labels, **vectors)
         lexicon = jieba_lexicon() if lexicon is None else lexicon
         ents = (ent for example in examples for ent in example.reference.ents)
+        named = [(ent.text, possible_labels(ent)) for ent in ents]
         texts = [example.predicted.text for example in examples]
         self._report(lexicon, texts)
         options = self.model.attrs["featuriser"].options
-        mentions = [(ent.text, ent.label_) for ent in ents]
+        mentions = [(text, labels[0]) for text, labels in named if len(labels) == 1]
         vocabulary = build_vocabulary(
             options, texts, lexicon, labels=self.cfg["labels"], mentions=mentions, **vectors
         )

@@ -1,0 +1,125 @@
+"""Corpora whose labels stand for others, and several corpora as one."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
+from spacy.training import Example
+from spacy.util import registry
+from spacy.vocab import Vocab
+from typer.testing import CliRunner
+
+from spacy_flat.cli import app
+from spacy_flat.corpora import ConvertOptions, convert_file
+from spacy_flat.corpora.mixed import mixed_corpus
+from spacy_flat.corpora.sources import SOURCES
+
+GENERAL = {"PER", "GPE", "LOC", "SCENE", "ORG", "COMPANY", "GOVERNMENT", "TITLE"}
+GENERAL |= {"BOOK", "GAME", "MOVIE"}
+
+
+def load(path: Path) -> list[Doc]:
+    return list(DocBin().from_disk(path).get_docs(Vocab()))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "corpus.bio"
+    path.write_text("王 B-NAME\n在 O\n校 B-EDU\n京 B-ORG\n", "utf-8")
+    return path
+
+
+def test_declarations_are_kept_with_each_doc(file: Path, tmp_path: Path) -> None:
+    options = ("--coarse", "NAME=PER", "--coarse", "EDU=", "--coarse", "ORG=ORG,COMPANY")
+    arguments = ["convert", str(file), str(tmp_path / "x.spacy"), *options]
+    result = CliRunner().invoke(app, [*arguments, "--unannotated", "GPE,LOC"])
+    assert result.exit_code == 0, result.output
+    (doc,) = load(tmp_path / "x.spacy")
+    assert [(ent.text, ent.label_) for ent in doc.ents] == [("王", "NAME"), ("京", "ORG")]
+    assert [token.ent_iob_ for token in doc] == ["B", "O", "O", "B"]
+    assert {label: list(fine) for label, fine in doc._.coarse_labels.items()} == {
+        "NAME": ["PER"],
+        "ORG": ["ORG", "COMPANY"],
+    }
+    assert list(doc._.unannotated_labels) == ["GPE", "LOC"]
+
+
+def test_without_declarations_docs_have_none(file: Path, tmp_path: Path) -> None:
+    convert_file(file, tmp_path / "x.spacy", ConvertOptions(coarse=["ORG=ORG"]))
+    (doc,) = load(tmp_path / "x.spacy")
+    assert (doc._.coarse_labels, doc._.unannotated_labels) == (None, None)
+
+
+def test_wrong_declarations(file: Path, tmp_path: Path) -> None:
+    for wrong in ("ORG", "=ORG"):
+        with pytest.raises(ValueError, match="F163"):
+            convert_file(file, tmp_path / "x.spacy", ConvertOptions(coarse=[wrong]))
+
+
+@pytest.mark.parametrize("name", ["msra", "cluener", "weibo", "resume"])
+def test_known_corpora_declare_the_general_labels(name: str) -> None:
+    general = SOURCES[name].general
+    assert general is not None
+    found = {
+        label for each in general["coarse"] for label in each.split("=")[1].split(",") if label
+    }
+    found |= {"PER"} if name == "msra" else {"TITLE"} if name == "resume" else set()
+    assert found.isdisjoint(general.get("unannotated", ()))
+    assert found | set(general.get("unannotated", ())) == GENERAL
+
+
+# The reader
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> dict[str, Path | None]:
+    found: dict[str, Path | None] = {"none": None}
+    for name, n in (("a", 6), ("b", 4)):
+        docs = [Doc(Vocab(), words=[f"{name}{i}"]) for i in range(n)]
+        found[name] = tmp_path / f"{name}.spacy"
+        DocBin(docs=docs).to_disk(tmp_path / f"{name}.spacy")
+    return found
+
+
+def texts(paths: dict[str, Path | None], **given: Any) -> list[str]:
+    reader = registry.readers.get("spacy-flat.MixedCorpus.v1")(paths, **given)
+    nlp = spacy.blank("zh")
+    found = [example.reference.text for example in reader(nlp)]
+    assert found == [example.reference.text for example in reader(nlp)]
+    return found
+
+
+def test_each_doc_once(paths: dict[str, Path | None]) -> None:
+    found = texts(paths)
+    assert sorted(found) == [f"a{i}" for i in range(6)] + [f"b{i}" for i in range(4)]
+    assert found != sorted(found)
+    assert found == texts(paths, seed=0) != texts(paths, seed=1)
+
+
+def test_weights_repeat_and_draw(paths: dict[str, Path | None]) -> None:
+    counts = Counter(texts(paths, weights={"a": 2.5, "b": 0.25, "none": 3}))
+    assert sorted(n for text, n in counts.items() if text[0] == "a") == [2, 2, 2, 3, 3, 3]
+    assert [n for text, n in counts.items() if text[0] == "b"] == [1]
+    assert not any(text[0] == "b" for text in texts(paths, weights={"b": 0}))
+
+
+def test_each_occurrence_is_augmented_by_itself(paths: dict[str, Path | None]) -> None:
+    seen: list[str] = []
+
+    def augment(nlp: Language, example: Example) -> Iterator[Example]:
+        seen.append(example.reference.text)
+        yield example
+
+    reader = mixed_corpus(paths, {"a": 2}, augmenter=augment)
+    assert sorted(eg.reference.text for eg in reader(spacy.blank("zh"))) == sorted(seen)
+
+
+@pytest.mark.parametrize("weights", [{"c": 1}, {"a": -1}, {"a": float("nan")}])
+def test_wrong_weights(paths: dict[str, Path | None], weights: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="F165"):
+        mixed_corpus(paths, weights)

@@ -1,0 +1,285 @@
+"""Corpora whose labels stand for several, or that leave labels out: likelihood, training, scores,
+and what a component makes of its labels for Docs."""
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+import torch
+from learning import settle
+from spacy.language import Language
+from spacy.tokens import DocBin
+from spacy.training import Example
+from spacy.util import load_config
+from spacy.vocab import Vocab
+
+from spacy_flat.ner.component import as_judged, score_entities
+from spacy_flat.ner.scores import score_seen
+from spacy_flat.ner.spans import Annotation, gold_annotation
+from spacy_flat.nn.optimizers import AdamW
+from spacy_flat.text.units import EntitySpan
+
+from .conftest import (
+    GOLD,
+    NETWORK,
+    TEXTS,
+    TINY,
+    Copy,
+    Span,
+    add_flat,
+    blank,
+    char_example,
+    entities,
+    examples_of,
+    flat,
+    train,
+)
+
+COARSE = {"NAME": ["PER", "ORG"], "PLACE": ["LOC"]}
+
+
+def declared(
+    nlp: Language,
+    text: str,
+    spans: list[Span],
+    coarse: dict[str, list[str]] | None = None,
+    unannotated: list[str] | None = None,
+) -> Example:
+    """An example with what its corpus declares."""
+    example = char_example(nlp, text, spans)
+    example.reference._.coarse_labels = coarse
+    example.reference._.unannotated_labels = unannotated
+    return example
+
+
+def coarse_examples(nlp: Language) -> list[Example]:
+    """The ten sentences by a corpus that has persons and organisations as NAME, and no places."""
+    return [
+        declared(
+            nlp,
+            text,
+            [(start, end, "NAME") for start, end, label in gold if label != "LOC"],
+            COARSE,
+            ["LOC"],
+        )
+        for text, gold in zip(TEXTS, GOLD, strict=True)
+    ]
+
+
+def loss_of(nlp: Language, examples: list[Example]) -> tuple[float, list[torch.Tensor]]:
+    ner = flat(nlp)
+    return ner.get_loss(examples, ner.model.predict([eg.predicted for eg in examples]))
+
+
+@pytest.mark.parametrize(
+    ("spans", "unannotated"),
+    [([(0, 3, "NAME")], []), ([(0, 3, "NAME")], ["LOC"]), ([], ["LOC", "PER"])],
+)
+def test_loss_is_that_of_all_sequences_that_agree(
+    trained: Language, spans: list[Span], unannotated: list[str]
+) -> None:
+    """Enumerated: the gold of each way to read the annotation, by itself."""
+    text = "王小明去"
+    example = declared(trained, text, spans, COARSE, unannotated)
+    taken = {place for start, end, _ in spans for place in range(start, end)}
+
+    def ways(start: int) -> list[list[Span]]:
+        if start >= len(text):
+            return [[]]
+        found = ways(start + 1)
+        for end, label in itertools.product(range(start + 1, len(text) + 1), unannotated):
+            if taken.isdisjoint(range(start, end)):
+                found = found + [[(start, end, label), *more] for more in ways(end)]
+        return found
+
+    labels = [COARSE[label] for _, _, label in spans]
+    readings = [
+        sorted([*own, *((*span[:2], label) for span, label in zip(spans, chosen, strict=True))])
+        for own in ways(0)
+        for chosen in itertools.product(*labels)
+    ]
+    losses = [loss_of(trained, [char_example(trained, text, each)])[0] for each in readings]
+    expected = -torch.tensor(losses).neg().logsumexp(0).item()
+    assert len(readings) > 1
+    assert loss_of(trained, [example])[0] == pytest.approx(expected, rel=1e-4, abs=1e-5)
+
+
+def test_get_loss_changes_nothing_and_has_its_gradient(trained: Language, copy_of: Copy) -> None:
+    nlp = copy_of(trained)
+    examples = coarse_examples(nlp)
+    before = nlp.to_bytes(), [eg.reference.to_bytes() for eg in examples]
+    loss, gradients = loss_of(nlp, examples)
+    assert (nlp.to_bytes(), [eg.reference.to_bytes() for eg in examples]) == before
+    assert loss > 0
+    assert sum(float(gradient.abs().sum()) for gradient in gradients) > 0
+    assert loss_of(nlp, examples_of(nlp))[0] > loss  # fewer sequences agree
+
+
+def test_the_loss_does_not_depend_on_batches(trained: Language, copy_of: Copy) -> None:
+    together = flat(copy_of(trained)).update(coarse_examples(trained) + examples_of(trained))
+    one_by_one = copy_of(trained, batch_size=1)
+    losses = flat(one_by_one).update(coarse_examples(trained) + examples_of(trained))
+    assert losses["flat_ner"] == pytest.approx(together["flat_ner"], rel=1e-3)
+
+
+def test_r_drop_has_the_loss_of_both_passes() -> None:
+    nlp = blank()
+    network = {**NETWORK, "r_drop": 2.0}
+    add_flat(nlp, {"model": {**TINY["model"], "network": network}})
+    train(nlp, steps=0)
+    examples = coarse_examples(nlp)
+    # Without dropouts both passes are the same.
+    assert flat(nlp).update(examples)["flat_ner"] == pytest.approx(
+        loss_of(nlp, examples)[0], rel=1e-3
+    )
+
+
+def test_two_corpora_teach_one_tag_set() -> None:
+    """Labels that one has coarse or not at all come from the other."""
+    nlp = blank()
+    add_flat(nlp)
+    fine = examples_of(nlp)
+    coarse = coarse_examples(nlp)
+    train(nlp, [*coarse[:4], *fine], steps=0)
+    ner = flat(nlp)
+    assert ner.labels == ("LOC", "ORG", "PER")
+    settle(nlp, [*coarse, *fine], AdamW(0.02), 40)
+    docs = list(nlp.pipe(TEXTS))
+    assert [doc._.char_ents for doc in docs] == GOLD
+    scores = ner.score([Example(doc, eg.reference) for doc, eg in zip(docs, coarse, strict=True)])
+    assert scores["ents_f"] == scores["chars_f"] == 1.0
+    assert list(scores["ents_per_type"]) == ["NAME"]
+
+
+def test_names_of_several_labels_are_not_in_the_gazetteer() -> None:
+    nlp = blank()
+    lattice = {"embed_width": 16, "gazetteer_rate": 0.5}
+    add_flat(nlp, {"model": {"network": NETWORK, "lattice": lattice}})
+    spans = [(0, 3, "NAME"), (4, 6, "PLACE")]
+    train(nlp, [declared(nlp, "王小明在上海", spans, COARSE)], steps=0)
+    names = flat(nlp).model.attrs["featuriser"].gazetteer.names
+    assert list(names) == ["上海"]
+    assert flat(nlp).labels == ("LOC", "ORG", "PER")
+
+
+def test_what_a_corpus_declares_is_kept_in_a_docbin(tmp_path: Path) -> None:
+    reference = declared(blank(), "王小明在", [(0, 3, "NAME")], COARSE, ["LOC"]).reference
+    DocBin(docs=[reference], store_user_data=True).to_disk(tmp_path / "x.spacy")
+    (doc,) = DocBin().from_disk(tmp_path / "x.spacy").get_docs(Vocab())
+    found = gold_annotation(Example(blank().make_doc(doc.text), doc))
+    assert found[:2] == ([(0, 3, "NAME")], [(0, 4, "LOC")])
+    assert {label: list(fine) for label, fine in found.coarse.items()} == COARSE
+
+
+# Scores
+
+
+def scored(text: str, gold: list[Span], predicted: list[Span], **given: Any) -> Example:
+    nlp = spacy.blank("zh")
+    example = declared(nlp, text, gold, given.get("coarse"), given.get("unannotated"))
+    doc = char_example(nlp, text, predicted).reference
+    return Example(doc, example.reference)
+
+
+def test_predictions_count_with_the_labels_of_the_corpus() -> None:
+    example = scored(
+        "王小明在上海大学和北京",
+        [(0, 3, "NAME"), (4, 8, "NAME")],
+        [(0, 3, "PER"), (4, 8, "LOC"), (8, 9, "ORG"), (9, 11, "DATE")],
+        coarse=COARSE,
+        unannotated=["DATE"],
+    )
+    scores = score_entities([example])
+    assert scores["ents_per_type"] == {
+        "NAME": {"p": 0.5, "r": 0.5, "f": 0.5},
+        "PLACE": {"p": 0.0, "r": 0.0, "f": 0.0},
+    }
+    assert scores["chars_p"] == scores["ents_p"] == pytest.approx(1 / 3)
+    assert score_seen([example], {"王小明"})["seen_f"] == 1.0
+
+
+def test_of_two_coarse_labels_the_right_one_counts() -> None:
+    coarse = {"A": ["X", "Y"], "B": ["Y"]}
+    example = scored("甲乙丙", [(0, 1, "B")], [(0, 1, "Y"), (1, 2, "Y")], coarse=coarse)
+    scores = score_entities([example])
+    assert {label: prf["p"] for label, prf in scores["ents_per_type"].items()} == {"B": 1, "A": 0}
+
+
+def test_mapped_annotation() -> None:
+    gold = Annotation(
+        [EntitySpan(0, 1, "A"), EntitySpan(1, 2, "GPE"), EntitySpan(2, 3, "BOOK")],
+        [EntitySpan(0, 3, "CITY"), EntitySpan(0, 3, "BOOK"), EntitySpan(2, 3, "")],
+        {"A": ["GPE", "LOC", "BOOK"]},
+    )
+    assert gold.mapped(None) is gold
+    assert gold.mapped({"GPE": "LOC", "CITY": "LOC", "BOOK": ""}) == (
+        [(0, 1, "A"), (1, 2, "GPE")],
+        [(0, 3, "LOC"), (2, 3, "")],
+        {"A": ["LOC"], "GPE": ["LOC"], "BOOK": []},
+    )
+
+
+# label_map
+
+
+@pytest.fixture
+def mapped(trained: Language, copy_of: Copy) -> Language:
+    nlp = copy_of(trained)
+    flat(nlp).label_map = {"PER": "NAME", "ORG": "NAME", "LOC": ""}
+    return nlp
+
+
+def test_docs_get_the_mapped_labels(mapped: Language) -> None:
+    assert entities(mapped("王小明昨天去了上海。")) == [("NAME", "王小明")]
+    assert list(flat(mapped).labels) == mapped.pipe_labels["flat_ner"] == ["NAME"]
+    assert flat(mapped).label_data == flat(mapped).known_labels == ("LOC", "ORG", "PER")
+
+
+def test_scores_of_mapped_labels(mapped: Language) -> None:
+    scores = mapped.evaluate(examples_of(mapped))
+    assert scores["ents_f"] == scores["chars_f"] == 1.0
+    assert set(scores["ents_per_type"]) == {"PER", "ORG"}
+    spans = [(0, 3, "NAME"), (7, 9, "PLACE")]
+    coarse = declared(mapped, TEXTS[1], spans, COARSE)
+    scores = mapped.evaluate([coarse])
+    assert (scores["ents_f"], list(scores["ents_per_type"])) == (1.0, ["NAME"])
+
+
+def test_training_goes_on_with_the_networks_labels(mapped: Language) -> None:
+    mapped.update(examples_of(mapped), sgd=AdamW(0.001))
+    assert flat(mapped).known_labels == ("LOC", "ORG", "PER")
+    assert flat(mapped).add_label("PER") == 0
+
+
+def test_a_map_is_saved_and_configured(mapped: Language, tmp_path: Path) -> None:
+    mapped.to_disk(tmp_path)
+    loaded = spacy.load(tmp_path)
+    assert flat(loaded).label_map == {"PER": "NAME", "ORG": "NAME", "LOC": ""}
+    config = load_config(tmp_path / "config.cfg")
+    config["components"]["flat_ner"]["label_map"] = {"PER": "P"}
+    config.to_disk(tmp_path / "config.cfg")
+    assert flat(spacy.load(tmp_path)).labels == ("LOC", "ORG", "P")
+    meta = json.loads((tmp_path / "meta.json").read_text("utf-8"))
+    assert meta["labels"]["flat_ner"] == ["NAME"]
+
+
+@pytest.mark.parametrize("value", ["LOC", ["LOC"], {"GPE": 1}])
+def test_wrong_maps_are_refused(trained: Language, copy_of: Copy, value: Any) -> None:
+    with pytest.raises(ValueError, match=r"F310.*label_map"):
+        flat(copy_of(trained)).label_map = value
+
+
+def test_errors_are_those_that_the_annotation_can_judge() -> None:
+    example = scored(
+        "王小明在上海",
+        [(0, 3, "NAME")],
+        [(0, 3, "PER"), (4, 6, "LOC")],
+        coarse=COARSE,
+        unannotated=["LOC"],
+    )
+    judged = as_judged(example, gold_annotation(example))
+    assert entities(judged.predicted) == entities(judged.reference) == [("NAME", "王小明")]
+    assert entities(example.predicted) == [("PER", "王小明"), ("LOC", "上海")]
