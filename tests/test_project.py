@@ -155,6 +155,20 @@ def test_dry_run(
     assert "pip install" not in out
 
 
+def test_the_general_workflow_takes_all_corpora_that_declare_labels(
+    bare_project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    project_run(bare_project, "general", overrides={"vars.source": "../corpora"}, dry=True)
+    out = capfd.readouterr().out
+    paths = load_config(ROOT / "configs/zh_flat_general.cfg")["corpora"]["train"]["paths"]
+    names = {name for name, source in SOURCES.items() if source.general}
+    assert names == set(paths)
+    for name in names:
+        assert f"flat fetch {name} data --source ../corpora" in out
+        assert f"flat convert --corpus {name} --general data corpus/general/{name}" in out
+        assert f"corpus/general/{name}/dev.spacy" in out
+
+
 def test_variables(bare_project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     variables = {"vars.source": "../corpora", "vars.seed": 7, "vars.word_vectors": "w.vec.xz"}
     variables["vars.setting"] = "training.max_epochs 5"

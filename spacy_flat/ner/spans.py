@@ -64,9 +64,10 @@ class Annotation(NamedTuple):
         """What it says of entities that went through a component's `label_map`."""
         if label_map is None:
             return self
+        labels = {**{span.label: [span.label] for span in self.spans}, **self.coarse}
         coarse = {
             label: sorted({label_map.get(each, each) for each in fine} - {""})
-            for label, fine in ({s.label: [s.label] for s in self.spans} | self.coarse).items()
+            for label, fine in labels.items()
         }
         unknown = [
             span._replace(label=label_map.get(span.label, span.label))
