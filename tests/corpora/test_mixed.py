@@ -80,7 +80,7 @@ def test_known_corpora_declare_the_general_labels(name: str) -> None:
 def paths(tmp_path: Path) -> dict[str, Path | None]:
     found: dict[str, Path | None] = {"none": None}
     for name, n in (("a", 6), ("b", 4)):
-        docs = [Doc(Vocab(), words=[f"{name}{i}"]) for i in range(n)]
+        docs = [Doc(Vocab(), [f"{name}{i}"], [False]) for i in range(n)]
         found[name] = tmp_path / f"{name}.spacy"
         DocBin(docs=docs).to_disk(tmp_path / f"{name}.spacy")
     return found
