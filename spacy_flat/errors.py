@@ -244,6 +244,10 @@ class Errors(metaclass=_Coded):
     )
     F146 = "{path}: the output is a {suffix} file. Name it {path}{suffix}"
     F148 = "{path} already exists and would be overwritten. Choose another folder, or delete it."
+    F149 = (
+        "No names to choose from. Set corpus, names or persons in [corpora.train.augmenter], or "
+        "exchange = 0, lists = 0 and tables = 0."
+    )
 
     # F15x to F17x: corpora of pairs and poems; what commands read
     F150 = "{path}: the content looks like {found}. Name its format with --format: {names}."

@@ -51,12 +51,17 @@ def read_texts(path: Path) -> Iterator[str]:
 
 
 def read_entity_texts(path: Path) -> set[str]:
-    """The texts of all entities in a DocBin.
+    """The texts of all entities in a DocBin. Raises as `read_entities`."""
+    return {text for text, _ in read_entities(path)}
+
+
+def read_entities(path: Path) -> set[tuple[str, str]]:
+    """The texts and labels of all entities in a DocBin.
 
     They are read off its arrays: making Docs of them takes ten times as long. Raises as
     `read_docs`, but for a DocBin without Docs.
     """
-    texts = set()
+    found = set()
     with _reading(path):
         docs = DocBin().from_disk(path)
         strings = StringStore(docs.strings)
@@ -74,8 +79,9 @@ def read_entity_texts(path: Path) -> set[str]:
                 words = (strings[key] for key in tokens[start:end, orth])
                 pieces = zip(words, spaced[start:end], strict=True)
                 text = "".join(word + " " * bool(space) for word, space in pieces)
-                texts.add(text[: len(text) - bool(spaced[end - 1])])
-    return texts
+                text = text[: len(text) - bool(spaced[end - 1])]
+                found.add((text, strings[tokens[start, label]]))
+    return found
 
 
 @contextmanager

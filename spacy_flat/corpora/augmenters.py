@@ -1,0 +1,287 @@
+"""Augmentation of corpora of Chinese entities, for `[corpora.train.augmenter]` of a config."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, Dict, List, Optional  # noqa: UP035  (thinc validates configs by these)
+
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from ..errors import Errors
+from ..lexicon.sources import WordList
+from ..translator.names import COMPOUND_SURNAMES
+from .docs import read_entities
+from .edits import Edit, can_exchange, can_insert, composed, edited, respelled
+
+# The commonest surnames, and characters of given names.
+SURNAMES = (
+    *"王李张刘陈杨黄赵吴周徐孙马朱胡郭何高林郑谢罗梁宋唐许韩冯邓曹彭曾肖田董袁潘于蒋蔡余杜叶程苏"
+    "魏吕丁任沈姚卢姜崔钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵",
+)
+COMPOUND = sorted(COMPOUND_SURNAMES)
+GIVEN = (
+    "伟芳娜敏静丽强磊军洋勇艳杰娟涛明超秀霞平刚桂英华玉兰红梅建国文志海永春晓雪云飞鹏宇浩轩子涵梓"
+    "欣怡嘉佳俊博思雨诗琪雅婷慧颖晨阳天泽辰睿哲瑞凯峰林森源清波江河山川岩石松柏竹青蓝紫丹彤彩虹"
+    "光辉耀亮星月琳璐瑶珊珍珠宝金银福贵祥康健安宁乐和顺义仁礼信诚正德忠良贤才"
+)
+# Kinds of names, by the first letters of their labels.
+KINDS = {"PER": "PER", "NAM": "PER", "LOC": "LOC", "GPE": "LOC", "ADD": "LOC", "SCE": "LOC"} | {
+    "ORG": "ORG", "COM": "ORG", "GOV": "ORG"
+}  # fmt: skip
+
+SEPARATORS = ("、", "，", ", ", ",", "；", ";", " ", "/", " / ", "\n", "\t", "|", "")
+FRAMES = ("{}", "{}。", "名单：{}", "名单如下：{}。", "其中有{}等。", "包括{}。", "分别是{}。", "{}等")
+FRAMES_OF = {
+    "PER": ("出席会议的有{}等。", "{}获一等奖。", "主演：{}", "感谢{}的支持！", "记者{}报道"),
+    "LOC": ("途经{}等地。", "{}等地有雨。", "活动在{}同时举行。", "从{}出发", "覆盖{}等地区。"),
+    "ORG": ("参加单位有{}。", "{}等发布了公告。", "与{}签署协议。", "{}联合主办", "{}等机构认为，"),
+}
+FIELDS = {
+    "PER": ("姓名", "联系人", "负责人", "作者", "主持人", "教练"),
+    "LOC": ("地点", "籍贯", "城市", "产地", "目的地", "住址"),
+    "ORG": ("单位", "公司", "机构", "主办方", "供应商", "毕业院校"),
+    "": ("名称", "内容"),
+}
+ROWS = (("| ", " | ", " |"), ("", "\t", ""), ("", ",", ""), ("<tr><td>", "</td><td>", "</td></tr>"))
+FORMS = (("", "：", ""), ("", ": ", ""), ("- ", "：", ""), *ROWS)
+
+PUNCTUATION = frozenset("，。；！？：、,;!?")
+BREAKS = ("\n", "\n", "\n\n", "<br>", "\t", " | ")
+AROUND_TEXT = (
+    *(("<p>", "</p>"), ("<li>", "</li>"), ("<td>", "</td>"), ("| ", " |"), ("\t", ""), ("", "\n")),
+    *(("　　", ""), ("- ", ""), ("1. ", ""), ("## ", ""), ("> ", ""), ("“", "”"), ("【快讯】", "")),
+)
+AROUND_NAMES = (("**", "**"), ("<b>", "</b>"), ("[", "]"), (" ", " "), ("“", "”"), ("\n", "\n"))
+TOPICS = ("#今日话题#", "#热搜#", "#早安#", "#周末去哪儿#", "#转发抽奖#", "【投票】", "")
+HANDLES = ("@小确幸_2020 ", "@追风的少年 ", "//@吃货日记:", "回复@Momo酱: ", "转发微博 ", "RT ", "")
+ENDINGS = ("😂😂", "👍", "🙏🙏🙏", "❤️", "[doge]", "[泪][泪]", "~", "！！！", " http://t.cn/A6xk2Lp")
+ENDINGS += (" https://b23.tv/av170001", "…全文", " 网页链接", "（来自iPhone客户端）", "")
+
+QUOTES = str.maketrans("“”‘’", "「」『』")
+TO_FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
+TO_PLAIN = {full: code for code, full in TO_FULL_WIDTH.items()}
+LONGEST_LIST = 12
+
+
+def ner_augmenter(
+    traditional: float = 0.0,
+    width: float = 0.0,
+    exchange: float = 0.0,
+    layout: float = 0.0,
+    social: float = 0.0,
+    lists: float = 0.0,
+    tables: float = 0.0,
+    corpus: Optional[Path] = None,  # noqa: UP045
+    names: Dict[str, WordList] = {},  # noqa: B006, UP006
+    persons: List[str] = [],  # noqa: B006, UP006
+) -> NerAugmenter:
+    """`spacy-flat.ner_augmenter.v1`: variants of Chinese texts with entities.
+
+    traditional: share of texts in the characters of Taiwan or Hong Kong (needs opencc).
+    width: share of texts with full-width letters, digits and punctuation; plain ones, if the text
+        has full-width letters or digits.
+    exchange: share of texts whose names are exchanged for others of their labels.
+    layout: share of texts with line breaks, markup or cells of tables around text or names.
+    social: share of texts with a topic, a handle, emoji or a URL.
+    lists: lists of names to add for each text, at most 1.
+    tables: forms and tables to add for each text, at most 1.
+    corpus: .spacy file whose entities are names for `exchange`, `lists` and `tables`.
+    names: word lists with more names, by any key; the type of a word is the label.
+    persons: labels that also get names of persons made of surnames and given names.
+
+    Raises ValueError for a rate that is not from 0 to 1 (F341), and at the first text if there are
+    no names to choose from (F149); ModuleNotFoundError (F030) without opencc.
+    """
+    rates = dict(traditional=traditional, width=width, exchange=exchange, layout=layout)
+    rates |= dict(social=social, lists=lists, tables=tables)
+    for name, rate in rates.items():
+        if not 0 <= rate <= 1:
+            words = {"name": name, "value": rate, "wanted": "a number from 0 to 1"}
+            raise ValueError(Errors.F341.format(**words))
+    if traditional:
+        converter("s2tw")
+    return NerAugmenter(rates, corpus, names, persons)
+
+
+class NerAugmenter:
+    """See `ner_augmenter`. Yields each text or a variant, and lists and tables beside it."""
+
+    def __init__(
+        self,
+        rates: Mapping[str, float],
+        corpus: Path | None,
+        lists: Mapping[str, WordList],
+        persons: Sequence[str],
+    ) -> None:
+        self.rates = rates
+        self.corpus, self.lists, self.persons = corpus, lists, persons
+
+    def __call__(self, nlp: Language, example: Example) -> Iterator[Example]:
+        doc = example.reference
+        if doc.has_unknown_spaces or not len(doc):
+            yield example
+            return
+        variant = doc
+        for change in (self.exchange, layout, social):
+            if self.happens(change.__name__):
+                variant = change(variant)
+        added = [
+            make(doc)
+            for rate, make in (("lists", self.add_list), ("tables", self.add_table))
+            if self.happens(rate)
+        ]
+        for new in (variant, *added):
+            for change in (traditional, width):
+                if self.happens(change.__name__):
+                    new = change(new)
+            yield example if new is doc else Example(nlp.make_doc(new.text), new)
+
+    def happens(self, name: str) -> bool:
+        return random.random() < self.rates[name]
+
+    @cached_property
+    def pools(self) -> dict[str, list[list[str]]]:
+        """Lists of names, by label."""
+        pools: dict[str, list[list[str]]] = {}
+        sources = [((word.word, word.type) for word in words) for words in self.lists.values()]
+        if self.corpus is not None:
+            sources.append(iter(read_entities(self.corpus)))
+        for source in sources:
+            found: dict[str, set[str]] = {}
+            for text, label in source:
+                if len(text) > 1 and text == " ".join(text.split()):
+                    found.setdefault(label, set()).add(text)
+            for label, texts in found.items():
+                pools.setdefault(label, []).append(sorted(texts))
+        for label in self.persons:
+            pools.setdefault(label, []).append([])
+        if not pools:
+            raise ValueError(Errors.F149)
+        return pools
+
+    def name(self, label: str) -> str:
+        """Some name of a label. Each list is as likely as any other."""
+        names = random.choice(self.pools[label])
+        return random.choice(names) if names else made_up()
+
+    def exchange(self, doc: Doc) -> Doc:
+        """Other names of the same labels, the same for one name all over the text. Abbreviations of
+        one character stay."""
+        chosen: dict[tuple[str, str], str] = {}
+        for ent in doc.ents:
+            if len(ent.text) > 1 and ent.label_ in self.pools and can_exchange(ent):
+                chosen.setdefault((ent.text, ent.label_), self.name(ent.label_))
+        return edited(
+            doc,
+            [
+                Edit(ent.start_char, ent.end_char, chosen[ent.text, ent.label_])
+                for ent in doc.ents
+                if (ent.text, ent.label_) in chosen and can_exchange(ent)
+            ],
+        )
+
+    def add_list(self, doc: Doc) -> Doc:
+        """A list of names of a label."""
+        label = random.choice([*self.pools])
+        separator = random.choice(SEPARATORS)
+        frames = FRAMES + FRAMES_OF.get(kind_of(label), ())
+        before, after = random.choice(frames).split("{}")
+        pieces = [(before, ""), (self.name(label), label)]
+        for _ in range(random.randrange(1, LONGEST_LIST)):
+            pieces += [(separator, ""), (self.name(label), label)]
+        return composed(doc, [*pieces, (after, "")])
+
+    def add_table(self, doc: Doc) -> Doc:
+        """A form, with a field and a value a line, or a table, with a line of fields above."""
+        labels = [*self.pools, ""]
+        columns = random.sample(labels, random.randint(1, min(3, len(labels))))
+        fields = [random.choice(FIELDS.get(kind_of(label), FIELDS[""])) for label in columns]
+        is_form = random.random() < 0.5
+        rows = [[(field, "") for field in fields]]
+        for _ in range(1 if is_form else random.randint(1, 4)):
+            rows.append([(self.name(of) if of else number(), of) for of in columns])
+        begin, between, end = random.choice(FORMS if is_form else ROWS)
+        pieces = []
+        for row in zip(*rows, strict=True) if is_form else rows:
+            cells = [piece for cell in row for piece in ((between, ""), cell)][1:]
+            pieces += [("\n", ""), (begin, ""), *cells, (end, "")]
+        return composed(doc, pieces[1:])
+
+
+def kind_of(label: str) -> str:
+    return KINDS.get(label[:3].upper(), "")
+
+
+def made_up() -> str:
+    """A name of a person, of two to four characters."""
+    surname = random.choice(SURNAMES if random.random() < 0.95 else COMPOUND)
+    return surname + "".join(random.choices(GIVEN, k=random.randint(1, 2)))
+
+
+def number() -> str:
+    """A value of a cell that is not a name."""
+    return str(random.randrange(10 ** random.randint(1, 8)))
+
+
+def layout(doc: Doc) -> Doc:
+    """Markup or cells around the text or its names, or line breaks at its punctuation."""
+    begin, end = random.choice(AROUND_TEXT)
+    edits = [Edit(0, 0, begin), Edit(len(doc.text), len(doc.text), end)]
+    places = [
+        place
+        for place, char in enumerate(doc.text, 1)
+        if char in PUNCTUATION and place < len(doc.text) and can_insert(doc, place)
+    ]
+    choice = random.random()
+    if choice < 0.4 and places:
+        text = random.choice(BREAKS)
+        chosen = random.sample(places, random.randint(1, len(places)))
+        edits = [Edit(place, place, text) for place in chosen]
+    elif choice < 0.6 and doc.ents:
+        begin, end = random.choice(AROUND_NAMES)
+        edits = []
+        for ent in doc.ents:
+            if can_insert(doc, ent.start_char) and can_insert(doc, ent.end_char):
+                edits.append(Edit(ent.start_char, ent.start_char, begin))
+                edits.append(Edit(ent.end_char, ent.end_char, end))
+    return edited(doc, edits)
+
+
+def social(doc: Doc) -> Doc:
+    """A topic, a handle, emoji or a URL around the text."""
+    before = random.choice(TOPICS) + random.choice(HANDLES)
+    length = len(doc.text)
+    return edited(doc, [Edit(0, 0, before), Edit(length, length, random.choice(ENDINGS))])
+
+
+def traditional(doc: Doc) -> Doc:
+    """The text in the characters of Taiwan or Hong Kong."""
+    convert = converter(random.choice(("s2tw", "s2hk"))).convert
+    text = convert(doc.text)
+    if len(text) != len(doc.text):
+        text = "".join(new if len(new := convert(old)) == 1 else old for old in doc.text)
+    if random.random() < 0.5:
+        text = text.translate(QUOTES)
+    return respelled(doc, text)
+
+
+@cache
+def converter(config: str) -> Any:
+    try:
+        from opencc import OpenCC
+    except ImportError as error:
+        words = {"module": "opencc", "package": "spacy-flat[traditional]"}
+        what = "Augmentation with traditional characters"
+        raise ModuleNotFoundError(Errors.F030.format(what=what, **words)) from error
+    return OpenCC(config)
+
+
+def width(doc: Doc) -> Doc:
+    """Full-width letters, digits and punctuation, or plain ones for full-width ones."""
+    has_full = any("\uff10" <= char <= "\uff5a" and char.isalnum() for char in doc.text)
+    return respelled(doc, doc.text.translate(TO_PLAIN if has_full else TO_FULL_WIDTH))

@@ -1,0 +1,345 @@
+"""Augmenters of Chinese entities: the text changes as meant, and all gold annotation follows it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.tokens import Doc, DocBin, Span, Token
+from spacy.training import Corpus, Example
+from spacy.util import registry
+from thinc.api import fix_random_seed
+
+from spacy_flat.corpora import augmenters
+from spacy_flat.corpora.augmenters import NerAugmenter, layout, ner_augmenter, social, width
+from spacy_flat.corpora.docs import read_entities
+from spacy_flat.corpora.edits import Edit, can_exchange, composed, edited, respelled
+from spacy_flat.lexicon.sources import Entry, WordList
+from spacy_flat.ner.spans import gold_annotation
+
+NLP = spacy.blank("zh")
+NAMES = {"PER": ["王芳", "欧阳修远"], "LOC": ["重庆", "呼和浩特市"], "ORG": ["人和药店"]}
+LISTS = {
+    label: WordList([Entry(name, type=label) for name in names]) for label, names in NAMES.items()
+}
+ALL = "traditional width exchange layout social lists tables".split()
+OFFLINE = ALL[1:]  # what needs no optional package
+
+Doc.set_extension("source", default="", force=True)
+Span.set_extension("note", default="", force=True)
+Token.set_extension("mark", default=False, force=True)
+
+
+@st.composite
+def docs(draw: st.DrawFn) -> Doc:
+    """Docs of characters with entities, unknown stretches, spans and attributes."""
+    text = st.text("中国发后里头Ａ１a1，。 \n𠀀", min_size=1, max_size=8)
+    label = st.sampled_from(["", "PER", "LOC", "MISC"])
+    pieces = draw(st.lists(st.tuples(text, label), min_size=1, max_size=6))
+    pieces = [(text.strip() if of else text, of) for text, of in pieces]
+    doc = composed(NLP.make_doc(""), [("始", ""), *(piece for piece in pieces if piece[0])])
+    visible = [token.i for token in doc if not token.is_space]
+    free = [i for i in visible if not doc[i].ent_type]
+    missing = draw(st.sets(st.sampled_from(free)))
+    doc.set_ents(list(doc.ents), missing=[doc[i : i + 1] for i in missing], default="outside")
+    place = st.sampled_from(visible)
+    stretch = st.tuples(place, place, label)
+    for key in ("unknown", "nested"):
+        found = draw(st.lists(stretch, max_size=2))
+        doc.spans[key] = [Span(doc, min(i, j), max(i, j) + 1, of) for i, j, of in found]
+    doc.cats = {"news": 1.0}
+    doc.user_data["key"] = "value"
+    doc._.source = "here"
+    doc[draw(place)]._.mark = True
+    for span in doc.spans["nested"]:
+        span._.note = span.text
+    return doc
+
+
+def augmenter(*names: str, rate: float = 1.0, **settings: Any) -> NerAugmenter:
+    return ner_augmenter(**dict.fromkeys(names, rate), names=LISTS, **settings)
+
+
+def variants(doc: Doc, *names: str) -> list[Doc]:
+    example = Example(NLP.make_doc(doc.text), doc)
+    return [new.reference for new in augmenter(*names)(NLP, example)]
+
+
+def entities(doc: Doc) -> list[tuple[str, str]]:
+    return [(ent.text, ent.label_) for ent in doc.ents]
+
+
+def missing(doc: Doc) -> list[str]:
+    return [token.text for token in doc if not token.ent_iob]
+
+
+def assert_rest(new: Doc, doc: Doc) -> None:
+    """Everything but text and entities is as before."""
+    assert new.cats == doc.cats
+    assert new.user_data["key"] == "value"
+    assert new._.source == "here"
+    assert sum(token._.mark for token in new) == 1
+    for key, group in doc.spans.items():
+        assert [span.label_ for span in new.spans[key]] == [span.label_ for span in group]
+
+
+# Edits
+
+
+@given(docs(), st.data())
+def test_edits_move_the_annotation(doc: Doc, data: st.DataObject) -> None:
+    ends = {place for ent in doc.ents for place in range(ent.start_char + 1, ent.end_char)}
+    places = sorted(set(range(len(doc.text) + 1)) - ends)
+    chosen = sorted(data.draw(st.sets(st.sampled_from(places))))
+    new = edited(doc, [Edit(place, place, "×") for place in chosen])
+    assert new.text == "".join(
+        "×" * (i in chosen) + char for i, char in enumerate([*doc.text, ""])
+    )
+    assert entities(new) == entities(doc)
+    assert [text for text in missing(new) if text != "×"] == missing(doc)
+    assert_rest(new, doc)
+    for key, group in doc.spans.items():
+        for moved, span in zip(new.spans[key], group, strict=True):
+            assert moved.text.replace("×", "") == span.text
+            assert not moved.text.startswith("×")
+            assert not moved.text.endswith("×")
+    for token in doc:
+        if token._.mark:
+            assert [found.text for found in new if found._.mark] == [token.text]
+    for span, moved in zip(doc.spans["nested"], new.spans["nested"], strict=True):
+        assert moved._.note == span._.note
+
+
+def test_edits_beside_each_other_keep_their_order() -> None:
+    doc = composed(NLP.make_doc(""), [("王芳", "PER"), ("重庆", "LOC")])
+    edits = [Edit(0, 0, "<"), Edit(2, 2, ">"), Edit(2, 2, "<"), Edit(2, 4, "上海市"), Edit(4, 4, ">")]
+    new = edited(doc, edits)
+    assert new.text == "<王芳><上海市>"
+    assert entities(new) == [("王芳", "PER"), ("上海市", "LOC")]
+
+
+@given(docs())
+def test_respelling_keeps_places(doc: Doc) -> None:
+    new = respelled(doc, doc.text.replace("中", "大"))
+    assert entities(new) == [(text.replace("中", "大"), of) for text, of in entities(doc)]
+    assert missing(new) == [text.replace("中", "大") for text in missing(doc)]
+
+
+def test_ids_and_blocked_tokens_stay() -> None:
+    doc = NLP.make_doc("王芳在重庆")
+    doc.set_ents(
+        [Span(doc, 0, 2, "PER", kb_id="Q1", span_id="p1")], blocked=[doc[3:5]], default="outside"
+    )
+    new = edited(doc, [Edit(0, 0, "：")])
+    assert [(ent.kb_id_, ent.id_) for ent in new.ents] == [("Q1", "p1")]
+    assert [token.ent_iob_ for token in new] == ["O", "B", "I", "O", "B", "B"]
+    assert not can_exchange(new.ents[0])
+
+
+# Each augmentation
+
+
+@given(docs(), st.sampled_from(["width", "layout", "social"]), st.integers(0, 1000))
+def test_names_stay_whole(doc: Doc, name: str, seed: int) -> None:
+    random.seed(seed)
+    (new,) = variants(doc, name)
+    plain = str.maketrans(augmenters.TO_PLAIN)
+    expected = [(text.translate(plain), of) for text, of in entities(doc)]
+    assert [(text.translate(plain), of) for text, of in entities(new)] == expected
+    if name == "width":
+        assert len(new.text) == len(doc.text)
+        assert missing(new) == [
+            token.text for token in respelled(doc, new.text) if not token.ent_iob
+        ]
+    else:
+        rest = iter(new.text)
+        assert all(char in rest for char in doc.text)
+    assert_rest(new, doc)
+
+
+@given(docs(), st.integers(0, 1000))
+def test_exchange(doc: Doc, seed: int) -> None:
+    random.seed(seed)
+    (new,) = variants(doc, "exchange")
+    assert [ent.label_ for ent in new.ents] == [ent.label_ for ent in doc.ents]
+    chosen: dict[tuple[str, str], str] = {}
+    for old, ent in zip(doc.ents, new.ents, strict=True):
+        if ent.label_ in NAMES and len(old.text) > 1 and can_exchange(old):
+            assert ent.text in NAMES[ent.label_]
+            assert chosen.setdefault((old.text, old.label_), ent.text) == ent.text
+        else:
+            assert ent.text == old.text
+    assert _outside(new) == _outside(doc)
+    assert missing(new) == missing(doc)
+    assert_rest(new, doc)
+    old_gold, gold = (gold_annotation(Example(NLP.make_doc(d.text), d)) for d in (doc, new))
+    assert len(gold.unknown) == len(old_gold.unknown)
+
+
+def _outside(doc: Doc) -> list[str]:
+    ends = [0, *(place for ent in doc.ents for place in (ent.start_char, ent.end_char))]
+    ends.append(len(doc.text))
+    return [doc.text[start:end] for start, end in zip(ends[::2], ends[1::2], strict=True)]
+
+
+@pytest.mark.parametrize("part", ["span", "note", "mark", "id"])
+def test_what_depends_on_a_name_keeps_it(part: str) -> None:
+    doc = composed(NLP.make_doc(""), [("北京大学", "ORG"), ("在", ""), ("北京大学", "ORG")])
+    if part == "span":
+        doc.spans["nested"] = [Span(doc, 0, 2, "LOC")]
+    elif part == "note":
+        doc.ents[0]._.note = "a university"
+    elif part == "mark":
+        doc[1]._.mark = True
+    else:
+        doc.ents = [Span(doc, 0, 4, "ORG", kb_id="Q16952"), doc.ents[1]]
+    (new,) = variants(doc, "exchange")
+    assert [ent.text for ent in new.ents] == ["北京大学", "人和药店"]
+
+
+@given(st.integers(0, 10_000), st.sampled_from(["lists", "tables"]))
+def test_lists_and_tables(seed: int, name: str) -> None:
+    random.seed(seed)
+    doc = NLP.make_doc("他来了")
+    same, new = variants(doc, name)
+    assert same is doc
+    assert all(text in NAMES[label] for text, label in entities(new))
+    assert entities(new) or name == "tables"
+    assert sum(new.text.count(each) for names in NAMES.values() for each in names) == len(new.ents)
+    assert not missing(new)
+
+
+def test_lists_have_every_separator() -> None:
+    random.seed(0)
+    doc = NLP.make_doc("他来了")
+    texts = [variants(doc, "lists")[1].text for _ in range(500)]
+    for separator in augmenters.SEPARATORS:
+        assert any(f"重庆{separator}呼和浩特市" in text for text in texts)
+    assert any(text.startswith("途经") for text in texts)
+
+
+def test_persons_have_two_to_four_characters() -> None:
+    random.seed(0)
+    names = {augmenters.made_up() for _ in range(1000)}
+    assert {len(name) for name in names} == {2, 3, 4}
+    assert augmenter(persons=["NAME"]).name("NAME") not in NAMES["PER"]
+
+
+@pytest.mark.parametrize(("text", "expected"), [("a1, b。", "ａ１， ｂ。"), ("Ａ１，b", "A1,b")])
+def test_width(text: str, expected: str) -> None:
+    assert width(NLP.make_doc(text)).text == expected
+
+
+def test_layout_and_social() -> None:
+    doc = composed(NLP.make_doc(""), [("王芳", "PER"), ("，在", ""), ("重庆", "LOC")])
+    random.seed(0)
+    layouts = {layout(doc).text for _ in range(500)}
+    assert {"<p>王芳，在重庆</p>", "王芳，\n在重庆", "**王芳**，在**重庆**"} <= layouts
+    texts = {social(doc).text for _ in range(500)}
+    assert any(text.startswith("#") and "😂" in text for text in texts)
+
+
+def test_traditional() -> None:
+    pytest.importorskip("opencc", reason="opencc is not installed")
+    pieces = [("王后发", "PER"), ("在里面理发，干部“发言”", ""), ("台湾发展银行", "ORG")]
+    doc = composed(NLP.make_doc(""), pieces)
+    random.seed(0)
+    found = [variants(doc, "traditional")[0] for _ in range(50)]
+    assert {new.text for new in found} >= {
+        "王后發在裡面理髮，幹部「發言」臺灣發展銀行",
+        "王后發在裏面理髮，幹部“發言”台灣發展銀行",
+    }
+    for new in found:
+        assert [ent.start_char for ent in new.ents] == [ent.start_char for ent in doc.ents]
+
+
+def test_conversions_of_other_length_go_by_character(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Longer:
+        def convert(self, text: str) -> str:
+            return text.replace("软件", "軟體程式").replace("软", "軟").replace("件", "件件")
+
+    monkeypatch.setattr(augmenters, "converter", lambda config: Longer())
+    assert augmenters.traditional(NLP.make_doc("软件")).text == "軟件"
+
+
+# In a config
+
+
+@given(docs(), st.integers(0, 1000))
+def test_all_together(doc: Doc, seed: int) -> None:
+    random.seed(seed)
+    new, *added = variants(doc, *OFFLINE)
+    assert len(new.ents) == len(doc.ents)
+    assert len(added) == 2
+    assert_rest(new, doc)
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "train.spacy"
+    pieces = [("王芳", "PER"), ("在", ""), ("重庆", "LOC"), ("，", ""), ("京", "LOC")]
+    DocBin(docs=[composed(NLP.make_doc(""), pieces)] * 20).to_disk(path)
+    return path
+
+
+def read(corpus: Path, **settings: Any) -> Iterator[str]:
+    augment = registry.augmenters.get("spacy-flat.ner_augmenter.v1")(corpus=corpus, **settings)
+    return (example.text for example in Corpus(corpus, augmenter=augment)(NLP))
+
+
+def test_a_corpus_gives_the_names(corpus: Path) -> None:
+    assert read_entities(corpus) == {("王芳", "PER"), ("重庆", "LOC"), ("京", "LOC")}
+    assert set(read(corpus, exchange=1.0)) == {"王芳在重庆，京"}
+    assert len(set(read(corpus, exchange=1.0, persons=["PER"]))) > 5
+
+
+def test_seeds(corpus: Path) -> None:
+    found = []
+    for seed in (1, 1, 2):
+        fix_random_seed(seed)
+        rates = dict.fromkeys(OFFLINE, 0.5)
+        found.append([*read(corpus, persons=["PER"], **rates)])
+    assert found[0] == found[1] != found[2]
+
+
+def test_without_rates_nothing_changes(corpus: Path) -> None:
+    assert [*read(corpus)] == ["王芳在重庆，京"] * 20
+
+
+def test_words_with_unknown_spaces_stay() -> None:
+    doc = Doc(NLP.vocab, words=["Ann", "left"])
+    assert variants(doc, "social") == [doc]
+
+
+def test_reference_of_words() -> None:
+    doc = Doc(NLP.vocab, ["王芳", "在", "重庆"], spaces=[False] * 3, ents=["B-PER", "O", "B-LOC"])
+    doc.set_ents([], missing=[doc[1:2]], default="unmodified")
+    random.seed(0)
+    (new,) = variants(doc, "social")
+    assert entities(new) == [("王芳", "PER"), ("重庆", "LOC")]
+    assert missing(new) == ["在"]
+
+
+@pytest.mark.parametrize("rate", [-0.1, 1.5])
+def test_rates_are_shares(rate: float) -> None:
+    with pytest.raises(ValueError, match="F341"):
+        ner_augmenter(layout=rate)
+
+
+def test_exchange_needs_names() -> None:
+    doc = composed(NLP.make_doc(""), [("王芳", "PER")])
+    with pytest.raises(ValueError, match="F149"):
+        list(ner_augmenter(exchange=1.0)(NLP, Example(NLP.make_doc(doc.text), doc)))
+
+
+def test_traditional_needs_opencc(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "opencc", None)
+    augmenters.converter.cache_clear()
+    with pytest.raises(ModuleNotFoundError, match="F030"):
+        ner_augmenter(traditional=0.1)
