@@ -159,6 +159,10 @@ def test_parts_of_configs(place: str) -> None:
     nlp = load_model_from_config(config, auto_fill=True)
     assert nlp.pipe_names == names
     registry.resolve({"optimizer": config["training"]["optimizer"]})
+    augmenter = config["corpora"]["train"].get("augmenter")
+    if augmenter:
+        pytest.importorskip("opencc", reason="opencc is not installed")
+        registry.resolve({"augmenter": augmenter})
 
 
 def parents_of(block: str) -> str:

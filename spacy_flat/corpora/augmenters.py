@@ -23,7 +23,7 @@ SURNAMES = (
     *"王李张刘陈杨黄赵吴周徐孙马朱胡郭何高林郑谢罗梁宋唐许韩冯邓曹彭曾肖田董袁潘于蒋蔡余杜叶程苏"
     "魏吕丁任沈姚卢姜崔钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵",
 )
-COMPOUND = sorted(COMPOUND_SURNAMES)
+COMPOUND = tuple(sorted(COMPOUND_SURNAMES))
 GIVEN = (
     "伟芳娜敏静丽强磊军洋勇艳杰娟涛明超秀霞平刚桂英华玉兰红梅建国文志海永春晓雪云飞鹏宇浩轩子涵梓"
     "欣怡嘉佳俊博思雨诗琪雅婷慧颖晨阳天泽辰睿哲瑞凯峰林森源清波江河山川岩石松柏竹青蓝紫丹彤彩虹"
@@ -35,7 +35,16 @@ KINDS = {"PER": "PER", "NAM": "PER", "LOC": "LOC", "GPE": "LOC", "ADD": "LOC", "
 }  # fmt: skip
 
 SEPARATORS = ("、", "，", ", ", ",", "；", ";", " ", "/", " / ", "\n", "\t", "|", "")
-FRAMES = ("{}", "{}。", "名单：{}", "名单如下：{}。", "其中有{}等。", "包括{}。", "分别是{}。", "{}等")
+FRAMES = (
+    "{}",
+    "{}。",
+    "名单：{}",
+    "名单如下：{}。",
+    "其中有{}等。",
+    "包括{}。",
+    "分别是{}。",
+    "{}等",
+)
 FRAMES_OF = {
     "PER": ("出席会议的有{}等。", "{}获一等奖。", "主演：{}", "感谢{}的支持！", "记者{}报道"),
     "LOC": ("途经{}等地。", "{}等地有雨。", "活动在{}同时举行。", "从{}出发", "覆盖{}等地区。"),
@@ -59,8 +68,10 @@ AROUND_TEXT = (
 AROUND_NAMES = (("**", "**"), ("<b>", "</b>"), ("[", "]"), (" ", " "), ("“", "”"), ("\n", "\n"))
 TOPICS = ("#今日话题#", "#热搜#", "#早安#", "#周末去哪儿#", "#转发抽奖#", "【投票】", "")
 HANDLES = ("@小确幸_2020 ", "@追风的少年 ", "//@吃货日记:", "回复@Momo酱: ", "转发微博 ", "RT ", "")
-ENDINGS = ("😂😂", "👍", "🙏🙏🙏", "❤️", "[doge]", "[泪][泪]", "~", "！！！", " http://t.cn/A6xk2Lp")
-ENDINGS += (" https://b23.tv/av170001", "…全文", " 网页链接", "（来自iPhone客户端）", "")
+ENDINGS = (
+    *("😂😂", "👍", "🙏🙏🙏", "❤️", "[doge]", "[泪][泪]", "~", "！！！", "…全文", " 网页链接", ""),
+    *(" http://t.cn/A6xk2Lp", " https://b23.tv/av170001", "（来自iPhone客户端）"),
+)
 
 QUOTES = str.maketrans("“”‘’", "「」『』")
 TO_FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
@@ -97,8 +108,15 @@ def ner_augmenter(
     Raises ValueError for a rate that is not from 0 to 1 (F341), and at the first text if there are
     no names to choose from (F149); ModuleNotFoundError (F030) without opencc.
     """
-    rates = dict(traditional=traditional, width=width, exchange=exchange, layout=layout)
-    rates |= dict(social=social, lists=lists, tables=tables)
+    rates = {
+        "traditional": traditional,
+        "width": width,
+        "exchange": exchange,
+        "layout": layout,
+        "social": social,
+        "lists": lists,
+        "tables": tables,
+    }
     for name, rate in rates.items():
         if not 0 <= rate <= 1:
             words = {"name": name, "value": rate, "wanted": "a number from 0 to 1"}
@@ -148,9 +166,9 @@ class NerAugmenter:
     def pools(self) -> dict[str, list[list[str]]]:
         """Lists of names, by label."""
         pools: dict[str, list[list[str]]] = {}
-        sources = [((word.word, word.type) for word in words) for words in self.lists.values()]
+        sources = [[(word.word, word.type) for word in words] for words in self.lists.values()]
         if self.corpus is not None:
-            sources.append(iter(read_entities(self.corpus)))
+            sources.append([*read_entities(self.corpus)])
         for source in sources:
             found: dict[str, set[str]] = {}
             for text, label in source:
@@ -262,7 +280,7 @@ def social(doc: Doc) -> Doc:
 def traditional(doc: Doc) -> Doc:
     """The text in the characters of Taiwan or Hong Kong."""
     convert = converter(random.choice(("s2tw", "s2hk"))).convert
-    text = convert(doc.text)
+    text: str = convert(doc.text)
     if len(text) != len(doc.text):
         text = "".join(new if len(new := convert(old)) == 1 else old for old in doc.text)
     if random.random() < 0.5:

@@ -69,9 +69,10 @@ def can_exchange(ent: Span) -> bool:
     if ent.kb_id or ent.id:
         return False
     for key in doc.user_data:
-        if _of_place(key) and (start <= key[2] < end or start < (key[3] or 0) <= end):
+        place = _place(key)
+        if place and (start <= place[0] < end or start < (place[1] or 0) <= end):
             return False
-    return not any(start < place < end for place in _ends(_spans(doc)))
+    return not any(start < edge < end for edge in _ends(_spans(doc)))
 
 
 def can_insert(doc: Doc, place: int) -> bool:
@@ -88,10 +89,12 @@ def _ends(spans: Iterable[Span]) -> Iterator[int]:
     return (place for span in spans for place in (span.start_char, span.end_char))
 
 
-def _of_place(key: Any) -> bool:
-    """Whether a key of `user_data` is an attribute of a token or a span: ("._.", name, start, end)
-    in characters, without an end for a token."""
-    return isinstance(key, tuple) and key[:1] == ("._.",) and key[2] is not None
+def _place(key: Any) -> tuple[int, int | None] | None:
+    """The characters of the token or span to which a key of `user_data` belongs: ("._.", name,
+    start, end), without an end for a token."""
+    if isinstance(key, tuple) and key[:1] == ("._.",) and key[2] is not None:
+        return key[2], key[3]
+    return None
 
 
 def _characters(doc: Doc, text: str) -> Doc:
@@ -126,8 +129,10 @@ def _rebuilt(doc: Doc, text: str, moved: Callable[[int, bool], int]) -> Doc:
         )
     new.cats = dict(doc.cats)
     for key, value in doc.user_data.items():
-        if _of_place(key):
-            end = key[3] if key[3] is None else moved(key[3], True)
-            key = (*key[:2], moved(key[2], False), end, *key[4:])
-        new.user_data[key] = value
+        new_key: Any = key
+        place = _place(key)
+        if place:
+            end = place[1] if place[1] is None else moved(place[1], True)
+            new_key = (*key[:2], moved(place[0], False), end)
+        new.user_data[new_key] = value
     return new
