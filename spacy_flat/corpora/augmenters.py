@@ -123,7 +123,7 @@ def ner_augmenter(
             raise ValueError(Errors.F341.format(**words))
     if traditional:
         converter("s2tw")
-    return NerAugmenter(rates, corpus, names, persons)
+    return NerAugmenter(rates, Path(corpus) if corpus else None, names, persons)
 
 
 class NerAugmenter:
@@ -237,7 +237,7 @@ def kind_of(label: str) -> str:
 
 def made_up() -> str:
     """A name of a person, of two to four characters."""
-    surname = random.choice(SURNAMES if random.random() < 0.95 else COMPOUND)
+    surname: str = random.choice(SURNAMES if random.random() < 0.95 else COMPOUND)
     return surname + "".join(random.choices(GIVEN, k=random.randint(1, 2)))
 
 

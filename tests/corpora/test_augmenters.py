@@ -293,7 +293,8 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def read(corpus: Path, **settings: Any) -> Iterator[str]:
-    augment = registry.augmenters.get("spacy-flat.ner_augmenter.v1")(corpus=corpus, **settings)
+    config = {"@augmenters": "spacy-flat.ner_augmenter.v1", "corpus": str(corpus), **settings}
+    augment = registry.resolve({"augmenter": config})["augmenter"]
     return (example.text for example in Corpus(corpus, augmenter=augment)(NLP))
 
 
