@@ -49,8 +49,8 @@ def respelled(doc: Doc, text: str) -> Doc:
 
 
 def composed(doc: Doc, pieces: Iterable[tuple[str, str]]) -> Doc:
-    """A Doc of characters with the vocabulary of another: pieces of text, those with a label being
-    entities."""
+    """A Doc of characters with the vocabulary and the `doc._` attributes of another: pieces of text,
+    those with a label being entities."""
     spans, text = [], ""
     for piece, label in pieces:
         if label:
@@ -59,6 +59,9 @@ def composed(doc: Doc, pieces: Iterable[tuple[str, str]]) -> Doc:
     new = _characters(doc, text)
     ents = [new.char_span(*span, alignment_mode="contract") for span in spans]
     new.set_ents([ent for ent in ents if ent], default="outside")
+    for key, value in doc.user_data.items():
+        if isinstance(key, tuple) and key[:1] == ("._.",) and key[2] is None:
+            new.user_data[key] = value
     return new
 
 

@@ -210,8 +210,10 @@ def test_what_depends_on_a_name_keeps_it(part: str) -> None:
 def test_lists_and_tables(seed: int, name: str) -> None:
     random.seed(seed)
     doc = NLP.make_doc("他来了")
+    doc._.source = "here"
     same, new = variants(doc, name)
     assert same is doc
+    assert new._.source == "here"
     assert all(text in NAMES[label] for text, label in entities(new))
     assert entities(new) or name == "tables"
     assert sum(new.text.count(each) for names in NAMES.values() for each in names) == len(new.ents)
