@@ -49,8 +49,8 @@ def respelled(doc: Doc, text: str) -> Doc:
 
 
 def composed(doc: Doc, pieces: Iterable[tuple[str, str]]) -> Doc:
-    """A Doc of characters with the vocabulary and the `doc._` attributes of another: pieces of text,
-    those with a label being entities."""
+    """A Doc of characters with the vocabulary and the `doc._` attributes of another. Pieces of text
+    with a label are entities."""
     spans, text = [], ""
     for piece, label in pieces:
         if label:
