@@ -236,8 +236,10 @@ class PairClassifier(LabelledPipe):
         """Pairs that are too long get None."""
         for doc in docs:
             set_alignment(doc, None)
+        if not self.keep_alignment:
+            return
         pairs = {doc: pair for doc in docs if (pair := pair_of(doc)) and not is_too_large(pair)}
-        if pairs and self.keep_alignment:
+        if pairs:
             found = align(self.model, SpanPairs(list(pairs), list(pairs.values())))
             for doc, alignment in zip(pairs, found, strict=True):
                 set_alignment(doc, alignment)

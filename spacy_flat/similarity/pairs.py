@@ -41,10 +41,12 @@ def pair_of(doc: Doc) -> Pair | None:
         if len(spans) != 2:
             raise ValueError(Errors.F321.format(count=len(spans), text=doc.text[:50]))
         return spans[0], spans[1]
-    if doc.text.count(SEPARATOR) != 1:
+    text = doc.text
+    if text.count(SEPARATOR) != 1:
         return None
+    at = text.index(SEPARATOR)
     # The token may also contain white space beside the separator.
-    (separator,) = (token for token in doc if SEPARATOR in token.text)
+    separator = doc.char_span(at, at + 1, alignment_mode="expand")[0]
     if separator.text.strip():
         raise ValueError(Errors.F313.format(token=separator.text))
     return doc[: separator.i], doc[separator.i + 1 :]
