@@ -6,6 +6,7 @@ import pytest
 import torch
 from learning import settle
 from spacy.language import Language
+from thinc.api import fix_random_seed
 
 from spacy_flat.nn.optimizers import AdamW
 
@@ -59,6 +60,7 @@ def test_labels_given_and_added() -> None:
 
 def test_labels_added_before_any_data() -> None:
     """`nlp.initialize()` without examples, as in spaCy's first steps."""
+    fix_random_seed(0)
     nlp = blank()
     add_flat(nlp).add_label("LOC")
     nlp.config["initialize"]["components"]["flat_ner"] = {"lexicon": {"@misc": "test.lexicon"}}
