@@ -46,7 +46,7 @@ def pair_of(doc: Doc) -> Pair | None:
         return None
     at = text.index(SEPARATOR)
     # The token may also contain white space beside the separator.
-    separator = doc.char_span(at, at + 1, alignment_mode="expand")[0]
+    (separator,) = doc.char_span(at, at + 1, alignment_mode="expand") or doc[:0]
     if separator.text.strip():
         raise ValueError(Errors.F313.format(token=separator.text))
     return doc[: separator.i], doc[separator.i + 1 :]
