@@ -317,7 +317,8 @@ def test_overrides_of_training_exist(bare_project: Path, capfd: pytest.CaptureFi
                 node = node[parent]
             assert last in node
         changed = load_config(path, overrides, interpolate=True)
-        assert changed["corpora"]["train"]["path"] == overrides["paths.train"]
+        if path.stem != "zh_flat_general":  # a training on several corpora
+            assert changed["corpora"]["train"]["path"] == overrides["paths.train"]
     assert paths >= {key for section, key, _ in pairs if section == "paths"}
 
 

@@ -90,6 +90,7 @@ def test_convert_takes_a_corpus_or_options(project: Path) -> None:
     [
         ("convert --corpus demo assets/demo corpus", "[F121]"),
         ("convert --corpus dem assets corpus", "[F118]"),
+        ("convert --corpus demo --general assets corpus", "[F164]"),
         ("convert assets out.spacy", "assets"),
         ("convert corpus.txt ./corpus.txt", "[F112]"),
         ("convert corpus.txt assets", "[F002]"),

@@ -104,4 +104,5 @@ def test_evaluate_speaks_of_pairs(pipeline: Path, corpus: Path) -> None:
 def test_the_page_of_errors_is_one_of_entities(pipeline: Path, corpus: Path) -> None:
     message = run("evaluate", pipeline, corpus, "--errors", corpus / "errors.html", code=1)
     assert "[F158]" in message
+    assert "stub_comparer" in message
     assert not (corpus / "errors.html").exists()
