@@ -201,7 +201,7 @@ class Errors(metaclass=_Coded):
         "{path}, line {line}: not a line of a training log ({problem}). Expected the JSON "
         "lines that spacy.ConsoleLogger.v3 writes with output_file."
     )
-    F131 = "{path}: the log has no evaluation yet, so there is no curve to draw."
+    F131 = "{path}: can't draw a curve: the log has no evaluation yet."
     F132 = (
         "{folder}: no test.spacy or dev.spacy to score on. Make them with: "
         "python -m spacy flat convert --corpus NAME DATA {folder}"
@@ -245,7 +245,7 @@ class Errors(metaclass=_Coded):
     F146 = "{path}: the output is a {suffix} file. Name it {path}{suffix}"
     F148 = "{path} already exists and would be overwritten. Choose another folder, or delete it."
     F149 = (
-        "No names to choose from. Set corpus, names or persons in [corpora.train.augmenter], or "
+        "No names to choose from. Set corpora, names or persons in [corpora.train.augmenter], or "
         "exchange = 0, lists = 0 and tables = 0."
     )
 
@@ -283,7 +283,7 @@ class Errors(metaclass=_Coded):
         "like labels. Order the columns text, text, label, name them in the first line (sentence1, "
         "sentence2, label), or add --scores if they are numbers."
     )
-    F160 = "A text is empty, so there is nothing to draw. Give at least one character."
+    F160 = "Can't draw an empty text. Give at least one character."
     F161 = "The text has {length} characters, but a picture shows at most {limit}. Draw part of it."
     F162 = (
         "{text!r} contains a stray byte or half of a surrogate pair, which isn't Unicode. Use the "
@@ -317,9 +317,9 @@ class Errors(metaclass=_Coded):
         "architecture; load it with that one, or train again."
     )
     F202 = (
-        "There is no network yet. Call nlp.initialize(), or load a trained pipeline. spaCy does "
-        "not initialise [training.frozen_components] unless they are sourced from a trained "
-        "pipeline."
+        "The component has no network yet. Call nlp.initialize(), or load a trained pipeline. "
+        "spaCy does not initialise [training.frozen_components] unless they are sourced from a "
+        "trained pipeline."
     )
     F204 = (
         "Only thinc optimizers, such as Adam.v1, spacy-flat.SGD.v1 or spacy-flat.AdamW.v1, can "
@@ -479,7 +479,7 @@ class Errors(metaclass=_Coded):
         "Can't calibrate {name!r}: no example is a pair of texts whose doc.cats has "
         "one of its labels {labels}. Give pairs with gold classes that it was not trained on."
     )
-    F330 = "There is no text to search in. Give at least one."
+    F330 = "An index needs at least one text to search in."
     F331 = "{path}: not an index, {file} is missing. Save one with TextIndex.save."
     F332 = (
         "{path}: can't load the index: {reason}. The file is damaged or not an index. Make the "
@@ -814,7 +814,7 @@ class Warnings(metaclass=_Coded):
         "and ignores. Choose types among {known}, or train again."
     )
     W340 = (
-        "The corpus has no text to score, so there is no perplexity. spaCy counts a missing score "
+        "Can't compute a perplexity: the corpus has no text to score. spaCy counts a missing score "
         "as 0, which no model can beat: check the dev corpus."
     )
     W380 = "{path}: this checkpoint is damaged ({reason}); using the previous one."

@@ -1,15 +1,20 @@
-"""Options in tests: flat, whether a config has them as settings or in `variant`."""
+"""Configs in tests: options by name, whether they are settings or in `variant`."""
 
 from __future__ import annotations
 
+from functools import cache
 from inspect import signature
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from spacy.cli.init_config import fill_config
 from spacy.language import Language
-from spacy.util import registry
+from spacy.util import load_config, registry
+from thinc.api import Config
 
 
-def flat_options(factory: str, model: dict[str, Any], **settings: Any) -> dict[str, Any]:
+def pipe_config(factory: str, model: dict[str, Any], **settings: Any) -> dict[str, Any]:
     """A component's config."""
     return {"model": blocks(factory, model), **settings}
 
@@ -31,3 +36,11 @@ def variant(name: str, options: dict[str, Any]) -> dict[str, Any]:
     own = {key: value for key, value in options.items() if key in settings or key == "@misc"}
     others = {key: value for key, value in options.items() if key not in own}
     return own | ({"variant": others} if others else {})
+
+
+@cache
+def filled(path: Path) -> Config:
+    """A config with every setting, as `spacy init fill-config` writes it."""
+    with TemporaryDirectory() as folder:
+        fill_config(Path(folder) / "filled.cfg", path, silent=True)
+        return load_config(Path(folder) / "filled.cfg")

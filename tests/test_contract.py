@@ -8,7 +8,7 @@ import re
 import resource
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import dataclass
@@ -23,7 +23,8 @@ import similarity.conftest as pairs
 import spacy
 import torch
 import translator.conftest as translators
-from blocks import flat_options
+from blocks import pipe_config
+from copies import copies_of
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
@@ -90,12 +91,12 @@ class Kind:
 
 def add_tener(nlp: Language, name: str) -> Any:
     network = {key: value for key, value in ners.NETWORK.items() if key[:4] not in ("latt", "word")}
-    config = flat_options("tener_ner", {"network": network, "sequence": {"embed_width": 16}})
+    config = pipe_config("tener_ner", {"network": network, "sequence": {"embed_width": 16}})
     return nlp.add_pipe("tener_ner", name=name, config=config)
 
 
 def add_flat(nlp: Language, name: str) -> Any:
-    model = flat_options("flat_ner", ners.TINY["model"])
+    model = pipe_config("flat_ner", ners.TINY["model"])
     return nlp.add_pipe("flat_ner", name=name, config=model)
 
 
@@ -219,17 +220,6 @@ def test_two_under_different_names(kind: Kind, trained: Language, tmp_path: Path
 
 
 # Saving
-
-
-def copies_of(nlp: Language, name: str, folder: Path) -> Iterator[Language]:
-    nlp.to_disk(folder)
-    yield spacy.load(folder)
-    yield spacy.util.load_model_from_config(nlp.config).from_bytes(nlp.to_bytes())
-    yield pickle.loads(pickle.dumps(nlp))
-    yield deepcopy(nlp)
-    sourced = ners.blank()
-    sourced.add_pipe(name, source=nlp)
-    yield sourced
 
 
 def components_of(nlp: Language) -> str:

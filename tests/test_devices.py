@@ -16,7 +16,7 @@ import pytest
 import spacy
 import thinc.api
 import torch
-from blocks import flat_options
+from blocks import pipe_config
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -79,7 +79,7 @@ def examples_of(nlp: Language, factory: str) -> list[Example]:
 
 def make(factory: str, model: dict[str, Any], **settings: Any) -> tuple[Language, NetworkPipe]:
     nlp = spacy.blank("zh")
-    pipe = nlp.add_pipe(factory, config=flat_options(factory, model, **settings))
+    pipe = nlp.add_pipe(factory, config=pipe_config(factory, model, **settings))
     assert isinstance(pipe, NetworkPipe)
     if factory == "flat_ner":
         words = Lexicon([Entry("药店", 3, "n"), Entry("重庆", 5, "ns"), Entry("人和药店", 2, "nt")])

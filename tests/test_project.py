@@ -9,25 +9,22 @@ import shlex
 import shutil
 import subprocess
 import sys
-from functools import cache
 from importlib.metadata import distribution
 from itertools import islice
 from pathlib import Path
 from subprocess import SubprocessError
-from tempfile import TemporaryDirectory
 
 import pytest
+from blocks import filled
 from conftest import write_mini_config
 from packaging.requirements import Requirement
 from spacy import displacy, load
 from spacy.cli._util import parse_config_overrides
-from spacy.cli.init_config import fill_config
 from spacy.displacy.render import DEFAULT_LABEL_COLORS
 from spacy.tokens import Doc
 from spacy.training.initialize import init_nlp
 from spacy.util import load_config, load_model_from_config, registry
 from spacy.vocab import Vocab
-from thinc.api import Config
 from weasel.cli.document import project_document
 from weasel.cli.run import project_run
 from weasel.util import load_project_config
@@ -71,14 +68,6 @@ RELEASED = ["flat_msra", "configs/zh_flat_msra.cfg", "refined/model-best"]
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_configs_need_only_what_spacy_fills_in(path: Path) -> None:
     assert filled(path).merge(load_config(path)) == filled(path)
-
-
-@cache
-def filled(path: Path) -> Config:
-    """The config with every setting, as `spacy init fill-config` writes it."""
-    with TemporaryDirectory() as folder:
-        fill_config(Path(folder) / "filled.cfg", path, silent=True)
-        return load_config(Path(folder) / "filled.cfg")
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)

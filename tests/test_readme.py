@@ -9,20 +9,17 @@ import runpy
 import shlex
 import shutil
 import subprocess
-from functools import cache
 from importlib.metadata import distribution
 from inspect import signature
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
 import spacy
 import typer
+from blocks import filled
 from similarity.conftest import examples_of
 from spacy.cli._util import app as spacy_app
 from spacy.cli._util import parse_config_overrides
-from spacy.cli.init_config import fill_config
 from spacy.tokens import DocBin
 from spacy.util import load_config, load_model_from_config, registry
 from thinc.api import Config
@@ -235,13 +232,6 @@ def assert_arguments(words: list[str]) -> None:
     context = command.make_context(name, list(arguments))
     if name == "train":
         assert_overrides(context.params["config_path"], context.args)
-
-
-@cache
-def filled(config: Path) -> Any:
-    with TemporaryDirectory() as folder:
-        fill_config(Path(folder) / "filled.cfg", config, silent=True)
-        return load_config(Path(folder) / "filled.cfg")
 
 
 def assert_overrides(config: Path, arguments: list[str]) -> None:

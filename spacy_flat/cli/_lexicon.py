@@ -20,7 +20,7 @@ def load_lexicon(source: str, *, component: str = "", add_jieba: bool = False) -
     component: the one of the pipeline whose lexicon is meant, where several have one.
     add_jieba: add jieba's words to those of a word list.
 
-    Raises FileNotFoundError if there is no such file or pipeline (F145), ValueError for a word list
+    Raises FileNotFoundError for a missing file or pipeline (F145), ValueError for a word list
     without words (F010); otherwise as `choose`, `spacy.load` and `read_words`.
     """
     return load_source(source, component=component, add_jieba=add_jieba)[0]

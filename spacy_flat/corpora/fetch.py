@@ -9,7 +9,7 @@ import hashlib
 import shutil
 import urllib.request
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from http.client import HTTPException
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,7 +31,7 @@ def fetch_corpus(name: str, out_dir: Path, local_dir: Path | None = None) -> lis
     They come from `local_dir` (laid out as in `sources`) or, without it, from their public
     addresses. Existing files with the right checksum are kept.
 
-    Raises ValueError (F118 to F124).
+    Raises ValueError (F118 to F125).
     """
     source = get_source(name)
     if source.embedded:
@@ -42,11 +42,13 @@ def fetch_corpus(name: str, out_dir: Path, local_dir: Path | None = None) -> lis
     folder = out_dir / name
     paths = {folder / file.name: file for file in source.files.values()}
     missing = {path: file for path, file in paths.items() if not _is_right(path, file)}
-    if missing and source.archive and not _has_parts(source, local_dir):
-        _split_archive(name, source, source.archive, folder, local_dir)
-        missing = {}
-    for path, file in missing.items():
-        _fetch_file(name, source, file, path, local_dir)
+    with ExitStack() as stack:
+        if missing and source.archive and not _has_parts(source, local_dir):
+            cut = Path(stack.enter_context(TemporaryDirectory()))
+            _split_archive(name, source, source.archive, cut, local_dir)
+            local_dir = cut
+        for path, file in missing.items():
+            _fetch_file(name, source, file, path, local_dir)
     return list(paths)
 
 
@@ -74,24 +76,19 @@ def _has_parts(source: CorpusSource, local_dir: Path | None) -> bool:
 
 
 def _split_archive(
-    name: str, source: CorpusSource, archive: CorpusFile, folder: Path, local_dir: Path | None
+    name: str, source: CorpusSource, archive: CorpusFile, out_dir: Path, local_dir: Path | None
 ) -> None:
-    """Cut the parts of a corpus out of its archive. They are verified, the archive is not."""
-    with TemporaryDirectory() as temporary:
-        path = Path(temporary) / archive.name
-        _fetch_file(name, source, archive, path, local_dir)
-        try:
-            parts = split_archive(path)
-        except ValueError as error:
-            words = {"path": archive.name, "reason": error, "homepage": source.homepage}
-            raise ValueError(Errors.F125.format(**words)) from None
-        for part, data in parts.items():
-            (Path(temporary) / source.files[part].name).write_bytes(data)
-        for file in source.files.values():
-            _verify(Path(temporary) / file.name, file, source)
-        for file in source.files.values():
-            with replacing(folder / file.name) as target:
-                shutil.copyfile(Path(temporary) / file.name, target)
+    """Cut the parts of a corpus out of its archive, into a folder laid out as a local one."""
+    folder = out_dir / source.folder
+    path = folder / archive.name
+    _fetch_file(name, source, archive, path, local_dir)
+    try:
+        parts = split_archive(path)
+    except ValueError as error:
+        words = {"path": archive.name, "reason": error, "homepage": source.homepage}
+        raise ValueError(Errors.F125.format(**words)) from None
+    for part, data in parts.items():
+        (folder / source.files[part].name).write_bytes(data)
 
 
 def _fetch_file(
@@ -105,13 +102,9 @@ def _fetch_file(
     with opened as stream, replacing(target) as temporary:
         with temporary.open("wb") as out:
             shutil.copyfileobj(stream, out)
-        _verify(temporary, file, source)
-
-
-def _verify(path: Path, file: CorpusFile, source: CorpusSource) -> None:
-    if file.sha256 and (found := _sha256(path)) != file.sha256:
-        words = {"path": file.name, "found": found, "expected": file.sha256}
-        raise ValueError(Errors.F122.format(**words, homepage=source.homepage))
+        if file.sha256 and (found := _sha256(temporary)) != file.sha256:
+            words = {"path": target, "found": found, "expected": file.sha256}
+            raise ValueError(Errors.F122.format(**words, homepage=source.homepage))
 
 
 def _open_local(source: CorpusSource, path: Path) -> BinaryIO:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import spacy
 import torch
-from blocks import flat_options
+from blocks import pipe_config
 from learning import settle
 from spacy.language import Language
 from spacy.training import Example
@@ -56,7 +56,7 @@ def rows(result: Result) -> list[tuple[str, ...]]:
 def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pipeline")
     nlp = spacy.blank("zh")
-    nlp.add_pipe("re2_similarity", config=flat_options("re2_similarity", TINY))
+    nlp.add_pipe("re2_similarity", config=pipe_config("re2_similarity", TINY))
     train(nlp, steps=60).to_disk(folder)
     return folder
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import spacy
 import torch
-from blocks import flat_options
+from blocks import pipe_config
 from ner.conftest import TEXTS, TINY, examples_of, found
 from spacy.language import Language
 
@@ -31,16 +31,14 @@ def shared(pretrained: Pretrained) -> Language:
     """Two components that listen to an encoder, and a tagger that does so as well."""
     nlp = spacy.blank("zh")
     nlp.add_pipe("tok2vec", config={"model": encoder(pretrained("lm"))})
-    nlp.add_pipe(
-        "flat_ner", config=flat_options("flat_ner", {**TINY["model"], "tok2vec": LISTENER})
-    )
-    nlp.add_pipe("tener_ner", config=flat_options("tener_ner", {"tok2vec": LISTENER}))
+    nlp.add_pipe("flat_ner", config=pipe_config("flat_ner", {**TINY["model"], "tok2vec": LISTENER}))
+    nlp.add_pipe("tener_ner", config=pipe_config("tener_ner", {"tok2vec": LISTENER}))
     return initialised(nlp)
 
 
 def with_its_own(encoder: dict[str, Any]) -> Language:
     nlp = spacy.blank("zh")
-    nlp.add_pipe("flat_ner", config=flat_options("flat_ner", {**TINY["model"], "tok2vec": encoder}))
+    nlp.add_pipe("flat_ner", config=pipe_config("flat_ner", {**TINY["model"], "tok2vec": encoder}))
     return initialised(nlp)
 
 
@@ -76,7 +74,7 @@ def test_a_shared_encoder_is_rounded(shared: Language, tmp_path: Path) -> None:
 def test_encoders_of_other_components_stay(pretrained: Pretrained, shared: Language) -> None:
     """Neither one of a component that can't be made compact, nor one that none listens to."""
     other = encoder(pretrained("lm"))
-    shared.add_pipe("re2_similarity", config=flat_options("re2_similarity", {"tok2vec": other}))
+    shared.add_pipe("re2_similarity", config=pipe_config("re2_similarity", {"tok2vec": other}))
     shared.add_pipe("tok2vec", name="alone", config={"model": other})
     for name in ("re2_similarity", "alone"):
         model = shared.get_pipe(name).model  # type: ignore[attr-defined]

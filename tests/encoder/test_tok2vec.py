@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import spacy
 import torch
-from blocks import flat_options
+from blocks import pipe_config
 from learning import settle
 from ner.conftest import GOLD, NETWORK, TEXTS, TINY, blank, check_known, examples_of, found
 from similarity.conftest import examples_of as pair_examples
@@ -51,7 +51,7 @@ def layer(path: Path, **options: Any) -> Any:
 
 def with_flat(tok2vec: dict[str, Any]) -> Language:
     nlp = spacy.blank("zh")
-    nlp.add_pipe("flat_ner", config=flat_options("flat_ner", {**TINY["model"], "tok2vec": tok2vec}))
+    nlp.add_pipe("flat_ner", config=pipe_config("flat_ner", {**TINY["model"], "tok2vec": tok2vec}))
     return nlp
 
 
@@ -69,10 +69,10 @@ def with_shared(path: Path, segmenter: str = "char", **options: Any) -> Language
     nlp = blank(segmenter)
     nlp.add_pipe("tok2vec", config={"model": encoder(path, dropout=0.0, **options)})
     nlp.add_pipe(
-        "tener_ner", config=flat_options("tener_ner", {"network": still, "tok2vec": LISTENER})
+        "tener_ner", config=pipe_config("tener_ner", {"network": still, "tok2vec": LISTENER})
     )
     flat = {**TINY["model"], "tok2vec": LISTENER}
-    nlp.add_pipe("flat_ner", config=flat_options("flat_ner", flat, overwrite=True))
+    nlp.add_pipe("flat_ner", config=pipe_config("flat_ner", flat, overwrite=True))
     return nlp
 
 
@@ -128,11 +128,9 @@ def test_beneath_flat(fine_tune: bool, pretrained: Pretrained, tmp_path: Path) -
 def test_a_shared_encoder(pretrained: Pretrained, tmp_path: Path) -> None:
     nlp = spacy.blank("zh")
     nlp.add_pipe("tok2vec", config={"model": encoder(pretrained("mlm"))})
+    nlp.add_pipe("flat_ner", config=pipe_config("flat_ner", {**TINY["model"], "tok2vec": LISTENER}))
     nlp.add_pipe(
-        "flat_ner", config=flat_options("flat_ner", {**TINY["model"], "tok2vec": LISTENER})
-    )
-    nlp.add_pipe(
-        "tener_ner", config=flat_options("tener_ner", {"tok2vec": LISTENER}, overwrite=True)
+        "tener_ner", config=pipe_config("tener_ner", {"tok2vec": LISTENER}, overwrite=True)
     )
     optimizer = train(nlp, 0)
     tok2vec = nlp.get_pipe("tok2vec").model  # type: ignore[attr-defined]
@@ -154,7 +152,7 @@ def test_another_width_than_that_of_what_is_listened_to(pretrained: Pretrained) 
     nlp = spacy.blank("zh")
     nlp.add_pipe("tok2vec", config={"model": encoder(pretrained("mlm"))})
     tok2vec = {**LISTENER, "width": 192}
-    nlp.add_pipe("flat_ner", config=flat_options("flat_ner", {**TINY["model"], "tok2vec": tok2vec}))
+    nlp.add_pipe("flat_ner", config=pipe_config("flat_ner", {**TINY["model"], "tok2vec": tok2vec}))
     train(nlp, 0)
     with pytest.raises(ValueError, match=r"F369.* width 16, not 192\."):
         nlp("上海")
@@ -203,7 +201,7 @@ def test_beneath_others(factory: str, pretrained: Pretrained) -> None:
     nlp = spacy.blank("zh")
     is_pair = factory == "re2_similarity"
     model = {"tok2vec": encoder(pretrained("lm"))}
-    pipe: Any = nlp.add_pipe(factory, config=flat_options(factory, model))
+    pipe: Any = nlp.add_pipe(factory, config=pipe_config(factory, model))
     examples = pair_examples(nlp) if is_pair else examples_of(nlp)
     sgd = nlp.initialize(lambda: examples, sgd=AdamW(0.002))
     before = weights_of(pipe.model.get_ref("tok2vec"))
@@ -396,7 +394,7 @@ def read_by(pipe: Any, segmenter: str, text: str) -> torch.Tensor:
 def test_a_character_has_its_own_vector(factory: str, pretrained: Pretrained) -> None:
     """Also where jieba makes words of the text."""
     pipe: Any = blank("jieba").add_pipe(
-        factory, config=flat_options(factory, {"tok2vec": encoder(pretrained("mlm"))})
+        factory, config=pipe_config(factory, {"tok2vec": encoder(pretrained("mlm"))})
     )
     pipe.model.layers[0].initialize()
     assert len(blank("jieba").make_doc(TEXT)) < len(TEXT) == 9
@@ -409,7 +407,7 @@ def test_a_character_has_its_own_vector(factory: str, pretrained: Pretrained) ->
 
 def test_a_component_that_tags_words_reads_vectors_of_words(pretrained: Pretrained) -> None:
     model = {"sequence": {"unit": "token"}, "tok2vec": encoder(pretrained("mlm"))}
-    pipe: Any = blank("jieba").add_pipe("tener_ner", config=flat_options("tener_ner", model))
+    pipe: Any = blank("jieba").add_pipe("tener_ner", config=pipe_config("tener_ner", model))
     pipe.model.layers[0].initialize()
     words = read_by(pipe, "jieba", TEXT)
     chars = torch.tensor(layer(pretrained("mlm")).predict([blank().make_doc(TEXT)])[0])

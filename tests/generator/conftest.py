@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import spacy
 import torch
-from blocks import flat_options, variant
+from blocks import pipe_config, variant
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -43,7 +43,7 @@ def add(
     """Add the component, not initialised, to a pipeline."""
     model = {"network": {**NETWORK, **(network or {})}, "text": {**TEXT, **(text or {})}}
     pipe = nlp.add_pipe(
-        "char_generator", name=name, config=flat_options("char_generator", model, **settings)
+        "char_generator", name=name, config=pipe_config("char_generator", model, **settings)
     )
     assert isinstance(pipe, CharGenerator)
     return pipe

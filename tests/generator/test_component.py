@@ -1,9 +1,7 @@
 """`char_generator` in a pipeline: how it is made, saved, copied and run."""
 
-import copy
 import json
-import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -11,6 +9,7 @@ from typing import Any
 import pytest
 import spacy
 from blocks import blocks
+from copies import copies_of
 from spacy.cli.init_config import fill_config
 from spacy.language import Language
 from spacy.tokens import DocBin
@@ -72,17 +71,6 @@ def test_settings_are_checked_and_saved(trained: Language, tmp_path: Path) -> No
 # Saving and copying
 
 
-def copies_of(nlp: Language, folder: Path) -> Iterator[Language]:
-    nlp.to_disk(folder)
-    yield spacy.load(folder)
-    yield spacy.util.load_model_from_config(nlp.config).from_bytes(nlp.to_bytes())
-    yield pickle.loads(pickle.dumps(nlp))
-    yield copy.deepcopy(nlp)
-    sourced = blank()
-    sourced.add_pipe("char_generator", source=nlp)
-    yield sourced
-
-
 KINDS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"cell": "gru", "layers": 2, "tied": False}, {}),
     ({}, {"float16_vectors": True}),
@@ -96,7 +84,7 @@ def test_copies_find_and_write_the_same(
     nlp = make(network, text, steps=10)
     expected = found(nlp, [*TEXTS, "未见，明月"])
     texts = generator(nlp).generate(n=5, seed=0)
-    for again in copies_of(nlp, tmp_path):
+    for again in copies_of(nlp, "char_generator", tmp_path):
         assert found(again, [*TEXTS, "未见，明月"]) == expected
         assert generator(again).generate(n=5, seed=0) == texts
         assert json.dumps(again.config["components"], sort_keys=True) == json.dumps(

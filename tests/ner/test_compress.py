@@ -1,9 +1,6 @@
 """Making trained components small."""
 
-import copy
 import math
-import pickle
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,14 +9,15 @@ import numpy as np
 import pytest
 import spacy
 import torch
-from blocks import flat_options
+from blocks import pipe_config
+from copies import copies_of
 from spacy.language import Language
 
 from spacy_flat.compress import compactor as module
 from spacy_flat.compress.compactor import Compactor, CompressConfig, size_on_disk
 from spacy_flat.nn.optimizers import AdamW
 
-from .conftest import GOLD, TEXTS, Copy, blank, examples_of, flat, found
+from .conftest import GOLD, TEXTS, Copy, examples_of, flat, found
 
 NEW = ["韩梅梅去北京大学。", "南京市的药店开业！", "龘龘住在上海"]
 
@@ -113,21 +111,10 @@ def test_removed_words_stay_removed(pipeline: Language) -> None:
     assert flat(pipeline).lexicon.add(["上海"]) == 1
 
 
-def copies_of(nlp: Language, folder: Path) -> Iterator[Language]:
-    nlp.to_disk(folder)
-    yield spacy.load(folder)
-    yield spacy.util.load_model_from_config(nlp.config).from_bytes(nlp.to_bytes())
-    yield pickle.loads(pickle.dumps(nlp))
-    yield copy.deepcopy(nlp)
-    sourced = blank()
-    sourced.add_pipe("flat_ner", source=nlp)
-    yield sourced
-
-
 def test_it_is_an_ordinary_pipeline(pipeline: Language, tmp_path: Path) -> None:
     compact(pipeline, CompressConfig(known_words=True))
     expected = found(pipeline, [*TEXTS, *NEW])
-    for nlp in copies_of(pipeline, tmp_path / "a"):
+    for nlp in copies_of(pipeline, "flat_ner", tmp_path / "a"):
         assert found(nlp, [*TEXTS, *NEW]) == expected
         nlp.to_disk(tmp_path / "b")
         model = Path("flat_ner", "model")
@@ -175,7 +162,7 @@ def test_occurrences_are_counted(
 
 def test_texts_leave_no_trace() -> None:
     nlp = spacy.blank("en")
-    nlp.add_pipe("tener_ner", config=flat_options("tener_ner", {"sequence": {"unit": "token"}}))
+    nlp.add_pipe("tener_ner", config=pipe_config("tener_ner", {"sequence": {"unit": "token"}}))
     nlp.initialize(lambda: examples_of(nlp))
     assert Compactor(nlp).count(["zyxw zyxw", *TEXTS]) > 0
     assert "zyxw" not in nlp.vocab.strings

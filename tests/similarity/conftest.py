@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import spacy
 import torch
-from blocks import flat_options
+from blocks import pipe_config
 from numpy.typing import NDArray
 from spacy.language import Language
 from spacy.training import Example
@@ -67,7 +67,7 @@ def add_re2(
         "tok2vec": tok2vec,
     }
     pipe = nlp.add_pipe(
-        "re2_similarity", name=name, config=flat_options("re2_similarity", model, **options)
+        "re2_similarity", name=name, config=pipe_config("re2_similarity", model, **options)
     )
     assert isinstance(pipe, PairClassifier)
     return pipe

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import spacy
 import torch
-from blocks import flat_options
+from blocks import pipe_config
 from generator.conftest import POEMS
 from ner.conftest import GOLD, HASH_EMBED, LISTENER, TEXTS
 from safetensors.torch import load_file, save_file
@@ -87,7 +87,7 @@ def make_config(folder: Path, kind: str, **training: Any) -> Config:
         nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
         nlp.add_pipe("tagger", config={"model": {"tok2vec": LISTENER}})
         model["tok2vec"] = LISTENER
-    nlp.add_pipe(FACTORIES[kind], config=flat_options(FACTORIES[kind], model))
+    nlp.add_pipe(FACTORIES[kind], config=pipe_config(FACTORIES[kind], model))
     return config_of(folder, nlp, docs_of(kind), **training)
 
 

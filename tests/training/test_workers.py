@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import spacy
 import torch
-from blocks import flat_options
+from blocks import pipe_config
 from ner.conftest import HASH_EMBED, LISTENER
 from spacy.training import Example
 from spacy.util import registry
@@ -99,7 +99,7 @@ def test_part_without_gold_lets_the_encoder_learn(encoder: str, tmp_path: Path) 
         nlp.add_pipe("tagger", config={"model": {"tok2vec": LISTENER}})
         nlp.add_pipe(
             "tener_ner",
-            config=flat_options("tener_ner", {**SIZES["tener"], "tok2vec": LISTENER}),
+            config=pipe_config("tener_ner", {**SIZES["tener"], "tok2vec": LISTENER}),
         )
     else:
         bert = pytest.importorskip("transformer.conftest")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from blocks import flat_options
+from blocks import pipe_config
 from learning import falling
 from ner.conftest import NETWORK, TEXTS, blank, examples_of, lexicon
 from spacy.language import Language
@@ -93,7 +93,7 @@ def add_ner(nlp: Language, factory: str = "flat_ner", tok2vec: Any = LISTENER) -
     network = {name: value for name, value in NETWORK.items() if name not in only_flat}
     texts = {"lattice": {**SEQUENCE, "gazetteer_rate": 0.0}} if flat else {"sequence": SEQUENCE}
     model = {"network": network, **texts, "tok2vec": tok2vec}
-    return nlp.add_pipe(factory, config=flat_options(factory, model))
+    return nlp.add_pipe(factory, config=pipe_config(factory, model))
 
 
 def make(name: str | Path, segmenter: str = "char", **network: Any) -> Language:

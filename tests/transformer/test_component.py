@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import spacy
 import torch
-from blocks import blocks, flat_options
+from blocks import blocks, pipe_config
 from learning import settle
 from ner.conftest import GOLD, TEXTS, blank, check_known, examples_of, found
 from spacy.language import Language
@@ -393,7 +393,7 @@ def test_bert_alone(tiny_bert: Path) -> None:
     config["network"] = {**config["network"], "encoder": "none", "transitions": False}
     config["sequence"] = {**config["sequence"], "characters": False, "bigrams": False}
     nlp.remove_pipe("tener_ner")
-    ner = nlp.add_pipe("tener_ner", config=flat_options("tener_ner", config))
+    ner = nlp.add_pipe("tener_ner", config=pipe_config("tener_ner", config))
     sgd = start(nlp)
     learn(nlp, sgd, 40)
     check_known(nlp, "tener_ner")
@@ -442,7 +442,7 @@ def test_spacys_own_components(tiny_bert: Path, factory: str) -> None:
     """They want vectors of tokens, and the error names the listener that gives them."""
     nlp = blank()
     add_transformer(nlp, tiny_bert)
-    nlp.add_pipe(factory, config=flat_options(factory, {"tok2vec": LISTENER}))
+    nlp.add_pipe(factory, config=pipe_config(factory, {"tok2vec": LISTENER}))
     with pytest.raises(ValueError, match=r"F366.*spacy-transformers\.TransformerListener\.v1"):
         nlp.initialize(lambda: tagged(nlp))
 
@@ -468,7 +468,7 @@ def test_characters_for_words(tiny_bert: Path) -> None:
     nlp = blank("jieba")
     add_transformer(nlp, tiny_bert)
     ner = {"sequence": {"unit": "token"}, "tok2vec": LISTENER}
-    nlp.add_pipe("tener_ner", config=flat_options("tener_ner", ner))
+    nlp.add_pipe("tener_ner", config=pipe_config("tener_ner", ner))
     sgd = start(nlp)
     with pytest.raises(ValueError, match="F367"):
         nlp.update(examples_of(nlp), sgd=sgd)

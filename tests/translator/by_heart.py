@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import spacy
-from blocks import flat_options
+from blocks import pipe_config
 from learning import settle
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -60,7 +60,7 @@ def by_heart(pairs: Sequence[tuple[str, str]], steps: int = 120) -> Language:
     nlp = spacy.blank("zh")
     nlp.add_pipe(
         "seq2seq_translator",
-        config=flat_options("seq2seq_translator", {"network": NETWORK, "text": TEXT}),
+        config=pipe_config("seq2seq_translator", {"network": NETWORK, "text": TEXT}),
     )
     names = {"@readers": "spacy-flat.NameList.v1", "path": str(DEMO / "names.tsv")}
     nlp.config["initialize"]["components"]["seq2seq_translator"] = {"names": names}

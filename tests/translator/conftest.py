@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import spacy
 import torch
-from blocks import flat_options
+from blocks import pipe_config
 from learning import settle
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -58,7 +58,7 @@ def add(
     pipe = nlp.add_pipe(
         "seq2seq_translator",
         name=name,
-        config=flat_options("seq2seq_translator", model, **settings),
+        config=pipe_config("seq2seq_translator", model, **settings),
     )
     assert isinstance(pipe, Seq2SeqTranslator)
     return pipe

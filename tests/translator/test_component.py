@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 import spacy
 from blocks import blocks
+from copies import copies_of
 from spacy.language import Language
 from spacy.tokens import DocBin
 
@@ -120,17 +120,6 @@ def test_settings_are_saved(trained: Language, copy_of: Copy, tmp_path: Path) ->
 # Saving and copying
 
 
-def copies_of(nlp: Language, folder: Path) -> Iterator[Language]:
-    nlp.to_disk(folder)
-    yield spacy.load(folder)
-    yield spacy.util.load_model_from_config(nlp.config).from_bytes(nlp.to_bytes())
-    yield pickle.loads(pickle.dumps(nlp))
-    yield copy.deepcopy(nlp)
-    sourced = blank()
-    sourced.add_pipe("seq2seq_translator", source=nlp)
-    yield sourced
-
-
 KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "post, learned, not tied": ({"norm": "post", "positions": "learned", "tied": False}, {}),
     "relative, BPE": ({"positions": "relative"}, {"source": "bpe", "source_pieces": 300}),
@@ -143,7 +132,7 @@ def test_copies_find_the_same(kind: str, tmp_path: Path) -> None:
     nlp = make(*KINDS[kind], steps=3)
     texts = [*TEXTS, "未见过的字😀。我喜欢茶。"]
     expected = found(nlp, texts)
-    for again in copies_of(nlp, tmp_path):
+    for again in copies_of(nlp, "seq2seq_translator", tmp_path):
         assert found(again, texts) == expected
         assert translator(again).names == NAMES
         assert json.dumps(again.config["components"], sort_keys=True) == json.dumps(

@@ -1,10 +1,8 @@
 """`tener_ner` in a pipeline, over characters and over words: what a user of spaCy relies on."""
 
 import copy
-import pickle
 import resource
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -13,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 import spacy
-from blocks import flat_options
+from blocks import pipe_config
+from copies import copies_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from learning import settle
@@ -73,7 +72,7 @@ def make(kind: str = "characters", **sequence: Any) -> Language:
     unit = "token" if english else "char"
     options = {"unit": unit, "embed_width": 16, **sequence}
     model = {"network": {**NETWORK, **KINDS[kind]}, "sequence": options}
-    nlp.add_pipe("tener_ner", config=flat_options("tener_ner", model))
+    nlp.add_pipe("tener_ner", config=pipe_config("tener_ner", model))
     return nlp
 
 
@@ -189,7 +188,7 @@ def test_characters_whatever_the_tokens_are() -> None:
     """南京 and 江大桥 cut jieba's tokens."""
     nlp = blank("jieba")
     model = {"network": NETWORK, "sequence": {"embed_width": 16}}
-    nlp.add_pipe("tener_ner", config=flat_options("tener_ner", model))
+    nlp.add_pipe("tener_ner", config=pipe_config("tener_ner", model))
     train(nlp)
     assert found(nlp, TEXTS) == GOLD
 
@@ -198,7 +197,7 @@ def test_gold_that_cuts_tokens_is_of_the_tokens() -> None:
     """A word that holds a part of an entity is of it."""
     nlp = blank("jieba")
     options = {"network": NETWORK, "sequence": {"unit": "token", "embed_width": 16}}
-    nlp.add_pipe("tener_ner", config=flat_options("tener_ner", options))
+    nlp.add_pipe("tener_ner", config=pipe_config("tener_ner", options))
     text = "南京市长江大桥来了。"
     train(nlp, examples=[char_example(nlp, text, [(0, 2, "LOC"), (4, 7, "PER")])])
     assert [(ent.text, ent.label_) for ent in nlp(text).ents] == [
@@ -220,7 +219,7 @@ def test_words_in_the_vectors_are_known_though_no_training_has_them() -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe(
         "tener_ner",
-        config=flat_options("tener_ner", {"network": network, "sequence": sequence}),
+        config=pipe_config("tener_ner", {"network": network, "sequence": sequence}),
     )
     examples = [
         Example.from_dict(
@@ -289,7 +288,7 @@ def test_tok2vec(kind: str, shared: bool) -> None:
     if shared:
         nlp.add_pipe("tok2vec", config={"model": tok2vec})
         tok2vec = {"@architectures": "spacy.Tok2VecListener.v1", "width": 16, "upstream": "*"}
-    nlp.add_pipe("tener_ner", config=flat_options("tener_ner", {**config, "tok2vec": tok2vec}))
+    nlp.add_pipe("tener_ner", config=pipe_config("tener_ner", {**config, "tok2vec": tok2vec}))
     train(nlp)
     texts, gold = data_of(nlp)
     copied = spacy.util.load_model_from_config(nlp.config).from_bytes(nlp.to_bytes())
@@ -300,21 +299,13 @@ def test_tok2vec(kind: str, shared: bool) -> None:
 # Saving, loading, many texts
 
 
-def copies_of(nlp: Language, folder: Path) -> Iterator[Language]:
-    nlp.to_disk(folder)
-    yield spacy.load(folder)
-    yield spacy.util.load_model_from_config(nlp.config).from_bytes(nlp.to_bytes())
-    yield pickle.loads(pickle.dumps(nlp))
-    yield copy.deepcopy(nlp)
-
-
 @pytest.mark.parametrize("kind", ["words", "lstm"])
 def test_copies_find_the_same(kind: str, tmp_path: Path) -> None:
     trained = trained_on(kind)
     texts, gold = data_of(trained)
     more = [*texts, "韩梅梅去北京大学。", "Eve Lee met IBM in New Geneva"]
     expected = found(trained, more)
-    for nlp in copies_of(trained, tmp_path):
+    for nlp in copies_of(trained, "tener_ner", tmp_path):
         assert found(nlp, more) == expected
         assert tener(nlp).labels == tener(trained).labels
         nlp.update(gold_of(nlp), sgd=AdamW(0.001))
