@@ -11,11 +11,13 @@ from typing import Any, Dict, List, Optional  # noqa: UP035  (thinc validates co
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
+from spacy.vocab import Vocab
 
 from ..errors import Errors
 from ..lexicon.sources import WordList
+from ..ner.spans import meaning
 from ..translator.names import COMPOUND_SURNAMES
-from .docs import read_entities
+from .docs import read_docs
 from .edits import Edit, can_exchange, can_insert, composed, edited, respelled
 
 # The commonest surnames, and characters of given names.
@@ -87,7 +89,7 @@ def ner_augmenter(
     social: float = 0.0,
     lists: float = 0.0,
     tables: float = 0.0,
-    corpus: Optional[Path] = None,  # noqa: UP045
+    corpora: Dict[str, Optional[Path]] = {},  # noqa: B006, UP006, UP045
     names: Dict[str, WordList] = {},  # noqa: B006, UP006
     persons: List[str] = [],  # noqa: B006, UP006
 ) -> NerAugmenter:
@@ -101,7 +103,9 @@ def ner_augmenter(
     social: share of texts with a topic, a handle, emoji or a URL.
     lists: lists of names to add for each text, at most 1.
     tables: forms and tables to add for each text, at most 1.
-    corpus: .spacy file whose entities are names for `exchange`, `lists` and `tables`.
+    corpora: .spacy files whose entities are names for `exchange`, `lists` and `tables`, by any key;
+        null leaves one out. Where a corpus has coarse labels, a name takes the place only of names
+        whose labels stand for the same.
     names: word lists with more names, by any key; the type of a word is the label.
     persons: labels that also get names of persons made of surnames and given names.
 
@@ -123,7 +127,7 @@ def ner_augmenter(
             raise ValueError(Errors.F341.format(**words))
     if traditional:
         converter("s2tw")
-    return NerAugmenter(rates, Path(corpus) if corpus else None, names, persons)
+    return NerAugmenter(rates, [Path(path) for path in corpora.values() if path], names, persons)
 
 
 class NerAugmenter:
@@ -132,12 +136,12 @@ class NerAugmenter:
     def __init__(
         self,
         rates: Mapping[str, float],
-        corpus: Path | None,
+        corpora: Sequence[Path],
         lists: Mapping[str, WordList],
         persons: Sequence[str],
     ) -> None:
         self.rates = rates
-        self.corpus, self.lists, self.persons = corpus, lists, persons
+        self.corpora, self.lists, self.persons = corpora, lists, persons
 
     def __call__(self, nlp: Language, example: Example) -> Iterator[Example]:
         doc = example.reference
@@ -151,7 +155,7 @@ class NerAugmenter:
         added = [
             make(doc)
             for rate, make in (("lists", self.add_list), ("tables", self.add_table))
-            if self.happens(rate)
+            if self.happens(rate) and self.labels(doc)
         ]
         for new in (variant, *added):
             for change in (traditional, width):
@@ -163,28 +167,35 @@ class NerAugmenter:
         return random.random() < self.rates[name]
 
     @cached_property
-    def pools(self) -> dict[str, list[list[str]]]:
-        """Lists of names, by label."""
-        pools: dict[str, list[list[str]]] = {}
-        sources = [[(word.word, word.type) for word in words] for words in self.lists.values()]
-        if self.corpus is not None:
-            sources.append([*read_entities(self.corpus)])
+    def pools(self) -> dict[tuple[str, ...], list[list[str]]]:
+        """Lists of names, by the labels that their label stands for."""
+        sources = [
+            ((word.word, (word.type,)) for word in words if word.type)
+            for words in self.lists.values()
+        ]
+        sources += map(read_names, self.corpora)
+        pools: dict[tuple[str, ...], list[list[str]]] = {}
         for source in sources:
-            found: dict[str, set[str]] = {}
-            for text, label in source:
+            found: dict[tuple[str, ...], set[str]] = {}
+            for text, labels in source:
                 if len(text) > 1 and text == " ".join(text.split()):
-                    found.setdefault(label, set()).add(text)
-            for label, texts in found.items():
-                pools.setdefault(label, []).append(sorted(texts))
+                    found.setdefault(labels, set()).add(text)
+            for labels, texts in found.items():
+                pools.setdefault(labels, []).append(sorted(texts))
         for label in self.persons:
-            pools.setdefault(label, []).append([])
+            pools.setdefault((label,), []).append([])
         if not pools:
             raise ValueError(Errors.F149)
         return pools
 
-    def name(self, label: str) -> str:
+    def labels(self, doc: Doc) -> list[str]:
+        """The labels of the Doc's corpus that there are names for."""
+        labels = [*(doc._.coarse_labels or {}), *(of[0] for of in self.pools if len(of) == 1)]
+        return [label for label in dict.fromkeys(labels) if meaning(label, doc) in self.pools]
+
+    def name(self, label: str, doc: Doc) -> str:
         """Some name of a label. Each list is as likely as any other."""
-        names = random.choice(self.pools[label])
+        names = random.choice(self.pools[meaning(label, doc)])
         return random.choice(names) if names else made_up()
 
     def exchange(self, doc: Doc) -> Doc:
@@ -192,8 +203,8 @@ class NerAugmenter:
         one character stay."""
         chosen: dict[tuple[str, str], str] = {}
         for ent in doc.ents:
-            if len(ent.text) > 1 and ent.label_ in self.pools and can_exchange(ent):
-                chosen.setdefault((ent.text, ent.label_), self.name(ent.label_))
+            if len(ent.text) > 1 and meaning(ent.label_, doc) in self.pools and can_exchange(ent):
+                chosen.setdefault((ent.text, ent.label_), self.name(ent.label_, doc))
         return edited(
             doc,
             [
@@ -205,30 +216,37 @@ class NerAugmenter:
 
     def add_list(self, doc: Doc) -> Doc:
         """A list of names of a label."""
-        label = random.choice([*self.pools])
+        label = random.choice(self.labels(doc))
         separator = random.choice(SEPARATORS)
         frames = FRAMES + FRAMES_OF.get(kind_of(label), ())
         before, after = random.choice(frames).split("{}")
-        pieces = [(before, ""), (self.name(label), label)]
+        pieces = [(before, ""), (self.name(label, doc), label)]
         for _ in range(random.randrange(1, LONGEST_LIST)):
-            pieces += [(separator, ""), (self.name(label), label)]
+            pieces += [(separator, ""), (self.name(label, doc), label)]
         return composed(doc, [*pieces, (after, "")])
 
     def add_table(self, doc: Doc) -> Doc:
         """A form, with a field and a value a line, or a table, with a line of fields above."""
-        labels = [*self.pools, ""]
+        labels = [*self.labels(doc), ""]
         columns = random.sample(labels, random.randint(1, min(3, len(labels))))
         fields = [random.choice(FIELDS.get(kind_of(label), FIELDS[""])) for label in columns]
         is_form = random.random() < 0.5
         rows = [[(field, "") for field in fields]]
         for _ in range(1 if is_form else random.randint(1, 4)):
-            rows.append([(self.name(of) if of else number(), of) for of in columns])
+            rows.append([(self.name(of, doc) if of else number(), of) for of in columns])
         begin, between, end = random.choice(FORMS if is_form else ROWS)
         pieces = []
         for row in zip(*rows, strict=True) if is_form else rows:
             cells = [piece for cell in row for piece in ((between, ""), cell)][1:]
             pieces += [("\n", ""), (begin, ""), *cells, (end, "")]
         return composed(doc, pieces[1:])
+
+
+def read_names(path: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The entities of a .spacy file, and the labels that each one's label stands for."""
+    for doc in read_docs(path, Vocab()):
+        for ent in doc.ents:
+            yield ent.text, meaning(ent.label_, doc)
 
 
 def kind_of(label: str) -> str:

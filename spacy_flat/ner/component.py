@@ -24,7 +24,7 @@ from .spans import (
     OnMisaligned,
     get_char_ents,
     gold_annotation,
-    possible_labels,
+    meaning,
     set_entities,
 )
 from .tags import TagSet, tag_set
@@ -263,7 +263,7 @@ class CRFEntityRecognizer(LabelledPipe):
         """Set the labels, those of the examples if not given; labels added before stay. Check the
         vectors. Returns the examples.
 
-        Raises ValueError if there is no label (F301), for a wrong label (F302) and for an
+        Raises ValueError without labels (F301), for an invalid label (F302) and for an
         unannotated one that is not among them (F242); TypeError for labels that are one string
         (F026) and for vectors of another type (F040).
         """
@@ -292,7 +292,7 @@ class CRFEntityRecognizer(LabelledPipe):
 
 def _labels_of(examples: Iterable[Example]) -> set[str]:
     ents = (ent for example in examples for ent in example.reference.ents)
-    return {label for ent in ents for label in possible_labels(ent)}
+    return {label for ent in ents for label in meaning(ent.label_, ent.doc)}
 
 
 def ner_factory(

@@ -102,10 +102,9 @@ def gold_annotation(example: Example, unannotated: Sequence[str] = ()) -> Annota
     return Annotation(spans, unknown, reference._.coarse_labels or {})
 
 
-def possible_labels(ent: Span) -> Sequence[str]:
-    """What a gold entity may be: one of the labels that its label stands for."""
-    labels: Sequence[str] = (ent.doc._.coarse_labels or {}).get(ent.label_) or (ent.label_,)
-    return labels
+def meaning(label: str, doc: Doc) -> tuple[str, ...]:
+    """The labels that a label stands for in a gold Doc: itself, unless its corpus is coarser."""
+    return tuple((doc._.coarse_labels or {}).get(label) or (label,))
 
 
 def _missing(doc: Doc) -> Iterator[EntitySpan]:

@@ -233,7 +233,7 @@ def test_persons_have_two_to_four_characters() -> None:
     random.seed(0)
     names = {augmenters.made_up() for _ in range(1000)}
     assert {len(name) for name in names} == {2, 3, 4}
-    assert augmenter(persons=["NAME"]).name("NAME") not in NAMES["PER"]
+    assert augmenter(persons=["NAME"]).name("NAME", NLP.make_doc("")) not in NAMES["PER"]
 
 
 @pytest.mark.parametrize(("text", "expected"), [("a1, b。", "ａ１， ｂ。"), ("Ａ１，b", "A1,b")])
@@ -295,7 +295,10 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def read(corpus: Path, **settings: Any) -> Iterator[str]:
-    config = {"@augmenters": "spacy-flat.ner_augmenter.v1", "corpus": str(corpus), **settings}
+    config = {
+        "@augmenters": "spacy-flat.ner_augmenter.v1",
+        "corpora": {"here": str(corpus), "none": None},
+    } | settings
     augment = registry.resolve({"augmenter": config})["augmenter"]
     return (example.text for example in Corpus(corpus, augmenter=augment)(NLP))
 
@@ -304,6 +307,39 @@ def test_a_corpus_gives_the_names(corpus: Path) -> None:
     assert read_entities(corpus) == {("王芳", "PER"), ("重庆", "LOC"), ("京", "LOC")}
     assert set(read(corpus, exchange=1.0)) == {"王芳在重庆，京"}
     assert len(set(read(corpus, exchange=1.0, persons=["PER"]))) > 5
+
+
+def test_names_of_one_corpus_stand_for_the_same_in_another(tmp_path: Path) -> None:
+    """The ORG of a coarse corpus may be a company; a company is not just any ORG."""
+    coarse, fine = tmp_path / "coarse.spacy", tmp_path / "fine.spacy"
+    doc = composed(NLP.make_doc(""), [("王芳", "PER"), ("人和药店", "ORG")])
+    doc._.coarse_labels = {"ORG": ("ORG", "COMPANY")}
+    DocBin(docs=[doc], store_user_data=True).to_disk(coarse)
+    doc = composed(
+        NLP.make_doc(""), [("李强", "name"), ("腾飞公司", "COMPANY"), ("市图书馆", "ORG")]
+    )
+    doc._.coarse_labels = {"name": ("PER",)}
+    DocBin(docs=[doc], store_user_data=True).to_disk(fine)
+    corpora = {"corpora": {"coarse": str(coarse), "fine": str(fine)}}
+    assert set(read(coarse, exchange=1.0, **corpora)) <= {"王芳人和药店", "李强人和药店"}
+    exchanged = {text for _ in range(20) for text in read(fine, exchange=1.0, **corpora)}
+    assert exchanged == {"王芳腾飞公司市图书馆", "李强腾飞公司市图书馆"}
+    augment = ner_augmenter(lists=1.0, **corpora)
+    for path, names in (
+        (coarse, {"PER": "王芳李强", "ORG": "人和药店", "COMPANY": "腾飞公司"}),
+        (fine, {"name": "王芳李强", "PER": "王芳李强", "COMPANY": "腾飞公司", "ORG": "市图书馆"}),
+    ):
+        (example,) = Corpus(path)(NLP)
+        lists = [[*augment(NLP, example)][1].reference for _ in range(100)]
+        assert all(ent.text in names[ent.label_] for new in lists for ent in new.ents)
+        assert {ent.label_ for new in lists for ent in new.ents} == set(names)
+
+
+def test_no_list_where_no_name_has_the_labels() -> None:
+    doc = composed(NLP.make_doc(""), [("王芳", "PER")])
+    doc._.coarse_labels = {"PER": ("PER", "ROLE")}
+    augment = ner_augmenter(lists=1.0, tables=1.0, persons=["PER"])
+    assert [new.reference for new in augment(NLP, Example(NLP.make_doc(doc.text), doc))] == [doc]
 
 
 def test_seeds(corpus: Path) -> None:

@@ -14,7 +14,7 @@ from ...text.initialise import FEW
 from ...util.log import logger
 from ...vectors import VectorSource
 from ..component import CRFEntityRecognizer, ner_factory
-from ..spans import possible_labels
+from ..spans import meaning
 from .lattice import LatticeFeaturiser
 from .vocabulary import build_vocabulary
 
@@ -77,7 +77,7 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         examples = self.settle_labels(get_examples, labels, **vectors)
         lexicon = jieba_lexicon() if lexicon is None else lexicon
         ents = (ent for example in examples for ent in example.reference.ents)
-        named = [(ent.text, possible_labels(ent)) for ent in ents]
+        named = [(ent.text, meaning(ent.label_, ent.doc)) for ent in ents]
         texts = [example.predicted.text for example in examples]
         self._report(lexicon, texts)
         options = self.model.attrs["featuriser"].options
