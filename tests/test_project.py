@@ -223,6 +223,29 @@ def test_dry_run_of_a_release(
     assert f"packages/zh_flat_{corpus}" not in out
 
 
+def test_dry_run_of_the_general_release(
+    bare_project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    given = {f"vars.{kind}_vectors": f"{kind}.vec.xz" for kind in VECTORS}
+    project_run(bare_project, "release-general", overrides=given, dry=True)
+    lines = [shlex.split(line) for line in capfd.readouterr().out.splitlines()]
+    runs = [line[line.index("run") + 1 :] for line in lines if "project" in line and "run" in line]
+    assert [run[0] for run in runs] == [
+        *("check-release", "general", "evaluate-general", "release-package")
+    ]
+    said = []
+    for name, _, *options in runs:
+        project_run(bare_project, name, overrides=parse_config_overrides(options), dry=True)
+        said.append(capfd.readouterr().out)
+    check, train, evaluate, package = said
+    assert "check.py general flat_general configs/zh_flat_general.cfg model-best" in check
+    assert "--paths.word_vectors word.vec.xz" in train
+    assert evaluate.count("flat evaluate training/zh_flat_general/compact corpus/general/") == 4
+    assert "spacy package training/zh_flat_general/compact training/zh_flat_general" in package
+    assert "--meta-path assets/release/general.json" in package
+    assert (ROOT / "assets/release/general.json").is_file()
+
+
 RELEASED_WHEEL = f"zh_flat_msra-{load_project_config(ROOT)['vars']['released']}-py3-none-any.whl"
 
 
@@ -260,9 +283,9 @@ def test_dry_run_of_a_command(
     [
         (RELEASED, {"word": "null"}, "each of these: --vars.word_vectors$"),
         (RELEASED, dict.fromkeys(VECTORS, "gone.vec.gz"), "--vars.char_vectors, --vars.bigram_"),
-        (["flat", *RELEASED[1:]], {}, "Run: release-msra or release-cluener$"),
-        ([RELEASED[0], "configs/zh_flat.cfg", RELEASED[2]], {}, "Run: release-msra"),
-        ([*RELEASED[:2], "model-best"], {}, "Run: release-msra"),
+        (["flat", *RELEASED[1:]], {}, "Run: release-general, release-msra or release-cluener$"),
+        ([RELEASED[0], "configs/zh_flat.cfg", RELEASED[2]], {}, "Run: release-general"),
+        ([*RELEASED[:2], "model-best"], {}, "Run: release-general"),
         (RELEASED, {}, "^$"),
     ],
 )

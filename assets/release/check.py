@@ -7,12 +7,13 @@ import sys
 from pathlib import Path
 
 corpus, model, config, trained, *vectors = sys.argv[1:]
-own = (f"flat_{corpus}", f"configs/zh_flat_{corpus}.cfg", "refined/model-best")
+last = "model-best" if corpus == "general" else "refined/model-best"
+own = (f"flat_{corpus}", f"configs/zh_flat_{corpus}.cfg", last)
 missing = [
     name for name, file in zip(vectors[::2], vectors[1::2], strict=True) if not Path(file).is_file()
 ]
 if (model, config, trained) != own:
-    sys.exit("Released pipelines have settings of their own. Run: release-msra or release-cluener")
+    sys.exit("Released pipelines have settings of their own. Run: release-general, release-msra or release-cluener")
 if missing:
     sys.exit(
         "A released pipeline is trained with pretrained vectors of characters, bigrams and words. "
