@@ -13,7 +13,10 @@ missing = [
     name for name, file in zip(vectors[::2], vectors[1::2], strict=True) if not Path(file).is_file()
 ]
 if (model, config, trained) != own:
-    sys.exit("Released pipelines have settings of their own. Run: release-general, release-msra or release-cluener")
+    sys.exit(
+        "Released pipelines have settings of their own. "
+        "Run: release-general, release-msra or release-cluener"
+    )
 if missing:
     sys.exit(
         "A released pipeline is trained with pretrained vectors of characters, bigrams and words. "
