@@ -224,9 +224,22 @@ def pick_scores(queries: Tensor, relation: Relation) -> Tensor:
 
     Returns [H, G, P, L].
     """
-    scores: Tensor = _PickScores.apply(  # type: ignore[no-untyped-call]
-        queries, relation.encodings.expand(len(queries), -1, -1, -1), relation
-    )
+    encodings = relation.encodings.expand(len(queries), -1, -1, -1)
+    if not torch.is_grad_enabled():
+        return _pick(queries, encodings, relation)
+    scores: Tensor = _PickScores.apply(queries, encodings, relation)  # type: ignore[no-untyped-call]
+    return scores
+
+
+def _pick(queries: Tensor, encodings: Tensor, relation: Relation) -> Tensor:
+    H, G, P, _ = queries.shape
+    scores = queries.new_empty(H, G, P, relation.key_heads.shape[1])
+    for chunk in _chunks(queries, relation):
+        some = queries[:, :, chunk.places].flatten(1, 2)
+        products = some @ encodings[..., chunk.distances].flatten(2)
+        products = products.view(H, G, -1, products.shape[2])
+        picks = chunk.picks(relation).expand(H, -1, -1, -1)
+        torch.gather(products, 3, picks, out=scores[:, :, chunk.places])
     return scores
 
 
@@ -257,15 +270,7 @@ class _PickScores(torch.autograd.Function):
     def forward(ctx: Any, queries: Tensor, encodings: Tensor, relation: Relation) -> Tensor:
         ctx.save_for_backward(queries, encodings)
         ctx.relation = relation
-        H, G, P, _ = queries.shape
-        scores = queries.new_empty(H, G, P, relation.key_heads.shape[1])
-        for chunk in _chunks(queries, relation):
-            some = queries[:, :, chunk.places].flatten(1, 2)
-            products = some @ encodings[..., chunk.distances].flatten(2)
-            products = products.view(H, G, -1, products.shape[2])
-            picks = chunk.picks(relation).expand(H, -1, -1, -1)
-            torch.gather(products, 3, picks, out=scores[:, :, chunk.places])
-        return scores
+        return _pick(queries, encodings, relation)
 
     @staticmethod
     @once_differentiable
@@ -296,6 +301,10 @@ def _chunks(queries: Tensor, relation: Relation) -> Iterator[_Chunk]:
     kinds, n_distances = relation.encodings.shape[2:]
     reach = (n_distances + 1) // 2  # places that a key's head can have
     start = 0
+    lowest, highest = int(heads[0]), int(heads[-1])
+    if H * G * P * kinds * (highest - lowest + reach) <= limit:
+        yield _Chunk(slice(0, P), slice(lowest, highest + reach))
+        return
     while start < P:
         first = int(heads[start])
         stop = start

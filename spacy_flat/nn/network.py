@@ -130,10 +130,12 @@ class EmbeddingNetwork(nn.Module):
 
     sizes_class: ClassVar[type]
     loss: Any  # method: scores and gold → the summed loss
+    anchor: Tensor  # is where the network is: finding its first parameter would take longer
 
     def __init__(self, key_dropout: float = 0.0) -> None:
         super().__init__()
         self.key_dropout = key_dropout
+        self.register_buffer("anchor", torch.zeros(0), persistent=False)
 
     @classmethod
     def from_config(cls: type[Self], options: Options, config: dict[str, Any]) -> Self:
@@ -170,7 +172,7 @@ class EmbeddingNetwork(nn.Module):
 
     def to_tensor(self, array: NDArray[Any]) -> Tensor:
         """An array on the device of the network."""
-        device = next(self.parameters()).device
+        device = self.anchor.device
         # Of a GPU of Apple's, which would read the array's own memory, it must be waited for.
         return torch.from_numpy(np.ascontiguousarray(array)).to(
             device, non_blocking=device.type == "cuda"

@@ -75,16 +75,12 @@ class FourDistances(nn.Module):
 
 @dataclass(frozen=True)
 class QueryGroup:
-    """Queries of one length; fields as in `Relation`.
+    """Queries of one length; other fields as in `Relation`."""
 
-    distances: [4, S·N] rows of the position table, hh, ht, th, tt, for S lengths of keys and N
-        distances of heads.
-    """
-
+    length: int
     heads: Ints
     sequences: Tensor
     rows: Tensor | None
-    distances: Tensor
 
 
 class LatticeGeometry:
@@ -100,7 +96,6 @@ class LatticeGeometry:
         self.heads = batch.heads
         self.lengths = batch.tails - batch.heads + 1
         self.distinct, kinds = np.unique(self.lengths, return_inverse=True)
-        self.reach = self.C - 1 + int(self.distinct[-1]) - 1
         self.device = device
         self.key_heads = self._tensor(batch.heads)
         self.key_kinds = self._tensor(kinds.reshape(batch.heads.shape))
@@ -108,7 +103,7 @@ class LatticeGeometry:
     def characters(self) -> QueryGroup:
         """The group of all characters, as only queries."""
         sequences = torch.arange(self.B, device=self.device)[:, None].expand(-1, self.C)
-        return QueryGroup(np.arange(self.C), sequences, None, self._distances(1))
+        return QueryGroup(1, np.arange(self.C), sequences, None)
 
     def nodes(self) -> list[QueryGroup]:
         """A group for every length of a node, all nodes being queries."""
@@ -119,17 +114,33 @@ class LatticeGeometry:
             rows = self._tensor(places)
             sequences = rows[None] // self.heads.shape[1]
             heads = self.heads.ravel()[places]
-            groups.append(QueryGroup(heads, sequences, rows, self._distances(length)))
+            groups.append(QueryGroup(length, heads, sequences, rows))
         return groups
-
-    def _distances(self, query_length: int) -> Tensor:
-        hh = np.tile(np.arange(1 - self.C, self.C), len(self.distinct))
-        key = np.repeat(self.distinct - 1, 2 * self.C - 1)
-        query = query_length - 1
-        return self._tensor(np.stack([hh, hh - key, hh + query, hh + query - key]) + self.reach)
 
     def _tensor(self, array: Ints) -> Tensor:
         return torch.from_numpy(array).to(self.device)
+
+
+def four_distances(query_length: int, key_lengths: Ints, reach: int) -> Ints:
+    """[4, S·N] distances hh, ht, th, tt of a query to keys of S lengths, their heads at the N
+    distances from -reach to reach."""
+    hh = np.tile(np.arange(-reach, reach + 1), len(key_lengths))
+    key = np.repeat(key_lengths - 1, 2 * reach + 1)
+    query = query_length - 1
+    return np.stack([hh, hh - key, hh + query, hh + query - key])
+
+
+@dataclass(frozen=True)
+class Encodings:
+    """Encodings of characters as queries, which depend on the weights alone.
+
+    version: of the weights. lengths: [S] of keys, ascending. values: [H, d, S, 2·reach + 1].
+    """
+
+    version: list[tuple[int, int]]
+    lengths: Ints
+    reach: int
+    values: Tensor
 
 
 @dataclass(frozen=True)
@@ -178,6 +189,7 @@ class FLAT(TaggingNetwork):
         )
         self.layers = nn.ModuleList(make_layer(options) for _ in range(options.layers))
         self.lattice_dropout = Dropout(options.lattice_dropout)
+        self._encodings: Encodings | None = None  # of the last layer, in prediction
         self.initialise_linears()
         # What a word's type, length and frequency add starts small beside its vector.
         for weight in self.word_features.parameters():
@@ -194,12 +206,11 @@ class FLAT(TaggingNetwork):
         if self.absolute is not None:
             nodes = nodes + self._absolute(heads, tails)
         geometry = LatticeGeometry(batch, heads.device)
-        table = self.positions(geometry.reach)
         last = len(self.layers) - 1
         for number, layer in enumerate(self.layers):
             # After the last layer only characters are read: the others need no output there.
             groups = [geometry.characters()] if number == last else geometry.nodes()
-            relations = [self._relation(number, table, group, geometry) for group in groups]
+            relations = [self._relation(number, group, geometry) for group in groups]
             n_queries = C if number == last else nodes.shape[1]
             visible = self._visible(heads, tails, present, n_queries)
             nodes = layer(nodes, n_queries, PickedTerm(relations), visible)
@@ -234,17 +245,43 @@ class FLAT(TaggingNetwork):
         added: Tensor = self.absolute(ends)
         return added
 
-    def _relation(
-        self, layer: int, table: Tensor, group: QueryGroup, geometry: LatticeGeometry
-    ) -> Relation:
-        options = self.options
+    def _relation(self, layer: int, group: QueryGroup, geometry: LatticeGeometry) -> Relation:
+        if group.rows is None and not torch.is_grad_enabled():
+            encodings = self._known_encodings(geometry)
+        else:
+            encodings = self._encode(layer, group.length, geometry.distinct, geometry.C - 1)
+        heads, kinds = geometry.key_heads, geometry.key_kinds
+        return Relation(encodings, group.heads, group.sequences, group.rows, heads, kinds)
+
+    def _encode(self, layer: int, query_length: int, key_lengths: Ints, reach: int) -> Tensor:
+        """Encodings [H, d, S, N] of a query to keys of S lengths, their heads at the N distances
+        from -reach to reach."""
+        options, S = self.options, len(key_lengths)
         fusion = self.fusions[layer if len(self.fusions) > 1 else 0]
-        fused = self.r_projs[layer](fusion(table, group.distances))  # [S·N, D]
-        kinds = len(geometry.distinct)
-        split = fused.view(kinds, -1, options.num_heads, options.head_dim).permute(2, 3, 0, 1)
-        return Relation(
-            split, group.heads, group.sequences, group.rows, geometry.key_heads, geometry.key_kinds
-        )
+        farthest = reach + max(query_length, int(key_lengths[-1])) - 1
+        rows = four_distances(query_length, key_lengths, reach) + farthest
+        fused = self.r_projs[layer](fusion(self.positions(farthest), self.to_tensor(rows)))
+        encodings: Tensor = fused.view(S, -1, options.num_heads, options.head_dim)
+        return encodings.permute(2, 3, 0, 1)
+
+    def _known_encodings(self, geometry: LatticeGeometry) -> Tensor:
+        """What `_encode` gives for characters in the last layer, made once for all lengths and
+        distances that texts have had so far."""
+        lengths, reach = geometry.distinct, geometry.C - 1
+        parts = (self.fusions[-1], self.r_projs[-1], self.positions)
+        weights = (weight for part in parts for weight in part.parameters())
+        version = [(weight.data_ptr(), weight._version) for weight in weights]
+        known = self._encodings
+        if known is None or known.version != version:
+            known = Encodings(version, lengths[:0], 64, self.anchor)
+        if reach > known.reach or not np.isin(lengths, known.lengths).all():
+            lengths_now = np.union1d(known.lengths, lengths)
+            # Doubling keeps this rare over a stream of texts.
+            farthest = 2 * reach if reach > known.reach else known.reach
+            values = self._encode(len(self.layers) - 1, 1, lengths_now, farthest).contiguous()
+            known = self._encodings = Encodings(version, lengths_now, farthest, values)
+        near = known.values[..., known.reach - reach : known.reach + reach + 1]
+        return near.index_select(2, self.to_tensor(np.searchsorted(known.lengths, lengths)))
 
     def _visible(self, heads: Tensor, tails: Tensor, present: Tensor, n_queries: int) -> Tensor:
         """[B, 1 or Q, L] bool."""

@@ -260,3 +260,28 @@ def test_is_a_plain_torch_module_with_an_own_file_of_weights():
     batch = make_batch(SENTENCES)
     assert torch.equal(network(batch), twin(batch))
     assert isinstance(network, nn.Module)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"layers": 2, "r_proj": False}, {"learnable_positions": True}]
+)
+def test_prediction_keeps_encodings_until_the_weights_change(options: dict) -> None:
+    """As with gradients, where nothing is kept: with words and texts of new lengths, a change of
+    any weight, another precision."""
+    network = make_network(**options)
+    longer = [(80, [(0, 9), (3, 2)]), (90, [(10, 30)])]
+
+    def check() -> None:
+        for sentences in (SENTENCES, longer, SENTENCES, [(1, [])]):
+            batch = make_batch(sentences)
+            with torch.no_grad():
+                quick = network(batch)
+            assert torch.allclose(quick, network(batch), atol=1e-5)
+
+    check()
+    for parameter in network.parameters():
+        with torch.no_grad():
+            parameter.add_(torch.randn_like(parameter) * 0.3)
+        check()
+    network.float()
+    check()
