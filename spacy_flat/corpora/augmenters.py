@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Dict, List, Optional  # noqa: UP035  (thinc validates configs by these)
@@ -169,7 +169,7 @@ class NerAugmenter:
     @cached_property
     def pools(self) -> dict[tuple[str, ...], list[list[str]]]:
         """Lists of names, by the labels that their label stands for."""
-        sources = [
+        sources: list[Iterable[tuple[str, tuple[str, ...]]]] = [
             ((word.word, (word.type,)) for word in words if word.type)
             for words in self.lists.values()
         ]

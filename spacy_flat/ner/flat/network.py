@@ -281,7 +281,8 @@ class FLAT(TaggingNetwork):
             values = self._encode(len(self.layers) - 1, 1, lengths_now, farthest).contiguous()
             known = self._encodings = Encodings(version, lengths_now, farthest, values)
         near = known.values[..., known.reach - reach : known.reach + reach + 1]
-        return near.index_select(2, self.to_tensor(np.searchsorted(known.lengths, lengths)))
+        kinds = np.flatnonzero(np.isin(known.lengths, lengths))
+        return near.index_select(2, self.to_tensor(kinds))
 
     def _visible(self, heads: Tensor, tails: Tensor, present: Tensor, n_queries: int) -> Tensor:
         """[B, 1 or Q, L] bool."""
