@@ -180,7 +180,7 @@ def test_commands_that_run_others_pass_all_variables_on() -> None:
     """But for those that say which pipeline it is, and those made of these."""
     variables = load_project_config(ROOT, interpolate=False)["vars"]
     which = {"corpus", "lang", "model", "config", "examples", "name", "output", "passed_on"}
-    which |= {"trained", "bits"}  # each release has its own
+    which |= {"trained", "bits", "package", "made"}  # each release has its own
     overrides = {f"vars.{name}": f"my_{name}" for name in variables.keys() - which}
     passed_on = load_project_config(ROOT, overrides=overrides)["vars"]["passed_on"]
     assert parse_project_overrides(shlex.split(passed_on)) == overrides
@@ -216,8 +216,8 @@ def test_dry_run_of_a_release(
     assert f"--paths.pipeline {folder}/unrefined" in out
     assert f"spacy flat compact {folder}/refined/model-best {folder}/compact" in out
     assert f"--bits {bits}" in out
-    assert f"--meta-path assets/release/{corpus}.json" in out
-    assert (ROOT / f"assets/release/{corpus}.json").is_file()
+    assert f"--meta-path assets/release/zh_flat_{corpus}.json" in out
+    assert (ROOT / f"assets/release/zh_flat_{corpus}.json").is_file()
     # What a user trains on the same corpus stays.
     assert f"training/zh_flat_{corpus}/" not in out
     assert f"packages/zh_flat_{corpus}" not in out
@@ -242,8 +242,8 @@ def test_dry_run_of_the_general_release(
     assert "--paths.word_vectors word.vec.xz" in train
     assert evaluate.count("flat evaluate training/zh_flat_general/compact corpus/general/") == 4
     assert "spacy package training/zh_flat_general/compact training/zh_flat_general" in package
-    assert "--meta-path assets/release/general.json" in package
-    assert (ROOT / "assets/release/general.json").is_file()
+    assert "--meta-path assets/release/zh_flat_general.json" in package
+    assert (ROOT / "assets/release/zh_flat_general.json").is_file()
 
 
 RELEASED_WHEEL = f"zh_flat_msra-{load_project_config(ROOT)['vars']['released']}-py3-none-any.whl"

@@ -32,7 +32,7 @@ MOST = 30_000_000  # bytes of a wheel
 
 
 def sentences(corpus: str) -> list[dict[str, Any]]:
-    lines = (ROOT / f"assets/release/{corpus}.jsonl").read_text("utf-8").splitlines()
+    lines = (ROOT / f"assets/release/zh_flat_{corpus}.jsonl").read_text("utf-8").splitlines()
     return [json.loads(line) for line in lines]
 
 
@@ -60,7 +60,9 @@ def test_the_sentences_are_clean(corpus: str) -> None:
 
 
 def wheel_of(corpus: str) -> Path:
-    version = json.loads((ROOT / f"assets/release/{corpus}.json").read_text("utf-8"))["version"]
+    version = json.loads((ROOT / f"assets/release/zh_flat_{corpus}.json").read_text("utf-8"))[
+        "version"
+    ]
     return ROOT / f"assets/pipelines/zh_flat_{corpus}-{version}-py3-none-any.whl"
 
 
@@ -110,7 +112,7 @@ def test_what_it_says_of_itself(released: tuple[str, Language]) -> None:
 @pytest.mark.parametrize("corpus", LABELS)
 def test_what_the_next_one_says_of_how_it_was_made(corpus: str) -> None:
     """By a command that makes it: without vectors there is no release."""
-    notes = json.loads((ROOT / f"assets/release/{corpus}.json").read_text("utf-8"))["notes"]
+    notes = json.loads((ROOT / f"assets/release/zh_flat_{corpus}.json").read_text("utf-8"))["notes"]
     command = "python -m spacy project run release ."
     for kind in ("char", "bigram", "word"):
         command += f" --vars.{kind}_vectors FILE"
