@@ -15,9 +15,10 @@ from ..nn.model import tok2vec_of
 from ..pipe import SWITCH, Check, LabelledPipe
 from ..text.initialise import Vocabulary, initialise_network
 from ..text.tok2vec import Tok2VecFeatures, backprop_zeros
-from ..text.units import EntitySpan
+from ..text.units import EntitySpan, Units
 from ..vectors import VectorSource, check_sources
-from .model import Emissions, Gold, TaggingModel, find_entities, network_of
+from .decoding import Decoding, Found, find_entities
+from .model import Emissions, Gold, TaggingModel, network_of
 from .scores import prf_scores
 from .spans import (
     Annotation,
@@ -28,6 +29,7 @@ from .spans import (
     set_entities,
 )
 from .tags import TagSet, tag_set
+from .wishes import Wishes, wishes_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -150,39 +152,45 @@ class CRFEntityRecognizer(LabelledPipe):
     @property
     def labels(self) -> tuple[str, ...]:
         """The labels that Docs get: those that the network knows, through `label_map`."""
-        label_map = self.label_map or {}
-        labels = dict.fromkeys(label_map.get(label, label) for label in self.known_labels)
-        return tuple(filter(None, labels))
+        return tuple(self.fine_labels)
+
+    @property
+    def fine_labels(self) -> dict[str, list[str]]:
+        """The network's labels for each of these."""
+        found: dict[str, list[str]] = {}
+        for label in self.known_labels:
+            if name := (self.label_map or {}).get(label, label):
+                found.setdefault(name, []).append(label)
+        return found
 
     @property
     def tags(self) -> TagSet:
         """The tags of a unit."""
         return tag_set(self.known_labels, self.model.attrs["options"].scheme)
 
-    def predict(self, docs: Iterable[Doc]) -> list[list[EntitySpan]]:
-        """Entities of each Doc, as characters of its text."""
+    def predict(self, docs: Iterable[Doc]) -> list[Found]:
+        """What is found in each Doc, as characters of its text."""
         docs = list(docs)
         self.require_initialised()
         if not any(len(doc) for doc in docs):
-            return [[] for _ in docs]
+            return [Found() for _ in docs]
         emissions = self.model.predict(docs)
-        network = network_of(self.model)
-        found = find_entities(emissions, network, self.tags, self.constrained_decoding)
-        label_map = self.label_map or {}
-        return [
-            [
-                span._replace(label=label)
-                for span in spans
-                if (label := label_map.get(span.label, span.label))
-            ]
-            for spans in found
-        ]
+        decoding = Decoding(self.tags, self.fine_labels, self.constrained_decoding)
+        wishes = self._wishes(docs, emissions.texts)
+        return find_entities(emissions, network_of(self.model), decoding, wishes)
 
-    def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Sequence[EntitySpan]]) -> None:
+    def _wishes(self, docs: Sequence[Doc], texts: Sequence[Units]) -> dict[int, Wishes]:
+        """What the annotation of Docs asks for, by their numbers."""
+        settings = self.fine_labels, self.on_misaligned, self.overwrite
+        pairs = enumerate(zip(docs, texts, strict=True))
+        found = {number: wishes_of(doc, text, *settings) for number, (doc, text) in pairs}
+        return {number: wishes for number, wishes in found.items() if wishes}
+
+    def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Found]) -> None:
         """Set `doc.ents` to what `predict` found, and the characters for `doc._.char_ents`."""
-        for doc, spans in zip(docs, scores, strict=True):
+        for doc, found in zip(docs, scores, strict=True):
             if len(doc):
-                set_entities(doc, spans, self.on_misaligned, self.overwrite)
+                set_entities(doc, found.entities, self.on_misaligned, self.overwrite)
 
     def update(
         self,

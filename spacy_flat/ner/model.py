@@ -1,11 +1,10 @@
-"""Docs → batches → emissions → entities, and the gold tags that emissions are compared with.
+"""Docs → batches → emissions, and the gold tags that emissions are compared with.
 
 Shapes: B segments, C units, K tags.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
@@ -14,10 +13,9 @@ from thinc.api import Model
 
 from ..nn.model import shim_of, tok2vec_of
 from ..text.batches import Batch, SegmentFeaturiser
-from ..text.segments import Segment, join_segments, part_in, spans_in
+from ..text.segments import Segment, part_in, spans_in
 from ..text.tok2vec import Tok2VecFeatures
-from ..text.units import EntitySpan, Ints, Units
-from .constraints import Constraints
+from ..text.units import Units
 from .spans import Annotation
 from .tags import TagSet, TagTarget
 
@@ -68,50 +66,6 @@ def predict(model: TaggingModel, docs: list[Doc]) -> Emissions:
 
 def network_of(model: TaggingModel) -> "TaggingNetwork":
     return cast("TaggingNetwork", shim_of(model).module)
-
-
-def find_entities(
-    emissions: Emissions, network: "TaggingNetwork", tags: TagSet, constrained: bool = True
-) -> list[list[EntitySpan]]:
-    """The entities of the most probable tags of each text, as characters of it.
-
-    constrained: only tags without an entity that violates `Constraints`. Segments whose best tags
-        have one are decoded again.
-    """
-    parts: list[list[tuple[Segment, list[EntitySpan]]]] = [[] for _ in emissions.texts]
-    constraints = Constraints(emissions.texts) if constrained else None
-    for batch, scores in emissions.batches:
-        best = network.best_tags(scores, batch.n_units)
-        found = decode(best, batch, tags)
-        if constraints:
-            pairs = zip(batch.segments, found, strict=True)
-            violated = [constraints.violated_by(each.text, spans) for each, spans in pairs]
-            if any(violated):
-                segments = list(compress(batch.segments, violated))
-                allowed = constraints.of_segments(segments, best.shape[1])
-                states, lengths = tags.letter_states, batch.n_units[violated]
-                best[violated] = network.best_tags_of(
-                    states, states.possible(*allowed), scores[violated], lengths
-                )
-                found = decode(best, batch, tags)
-        for segment, spans in zip(batch.segments, found, strict=True):
-            parts[segment.text].append((segment, spans))
-    return [
-        text.to_characters(_join(some)) for text, some in zip(emissions.texts, parts, strict=True)
-    ]
-
-
-def decode(best: Ints, batch: Batch, tags: TagSet) -> list[list[EntitySpan]]:
-    """Tags [B, C] → the entities of each segment, as units of the text that it is of."""
-    found = tags.decode(best.ravel())
-    rows, starts = np.divmod(found.starts, best.shape[1])
-    starts += np.array([segment.start for segment in batch.segments])[rows]
-    ends = starts + found.ends - found.starts
-    spans: list[list[EntitySpan]] = [[] for _ in batch.segments]
-    columns = (array.tolist() for array in (rows, starts, ends, found.labels))
-    for row, start, end, label in zip(*columns, strict=True):
-        spans[row].append(EntitySpan(start, end, tags.labels[label]))
-    return spans
 
 
 @dataclass(frozen=True)
@@ -186,9 +140,3 @@ def split_annotation(annotation: Annotation, segments: Sequence[Segment]) -> lis
                 spans.append(part)
         parts.append(annotation._replace(spans=spans, unknown=unknown))
     return parts
-
-
-def _join(parts: list[tuple[Segment, list[EntitySpan]]]) -> list[EntitySpan]:
-    """Join what was found in the segments of a text, given in any order."""
-    parts.sort(key=lambda part: part[0].start)
-    return join_segments([segment for segment, _ in parts], [spans for _, spans in parts])

@@ -6,6 +6,7 @@ Shapes: B segments, C units, D width, K tags.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from torch import Tensor, nn
 
 from ..nn.crf import CRF
@@ -13,7 +14,8 @@ from ..nn.layers import Dropout
 from ..nn.network import EmbeddingNetwork
 from ..text.units import Ints
 from .options import NetworkOptions
-from .tags import BoolArray, LetterStates, TagSet, TagTarget
+from .tags import TagSet, TagTarget
+from .trellis import Scores
 
 
 @dataclass(frozen=True)
@@ -51,16 +53,13 @@ class TaggingNetwork(EmbeddingNetwork):
         best: Ints = self.crf.decode(scores, self.to_tensor(lengths)).cpu().numpy()
         return best
 
-    def best_tags_of(
-        self, states: LetterStates, possible: BoolArray, scores: Tensor, lengths: Ints
-    ) -> Ints:
-        """The most probable tags [B, C] for emissions [B, C, K] under which each unit has one of
-        the states that are possible there [B, C, S]."""
-        crf = self.crf.expanded(states.tags, states.transitions, states.starts, states.ends)
-        emissions = scores[:, :, self.to_tensor(states.tags)]
-        best = crf.decode(emissions, self.to_tensor(lengths), self.to_tensor(possible))
-        tags: Ints = states.tags[best.cpu().numpy()]
-        return tags
+    def crf_scores(self) -> Scores:
+        """The scores of the CRF, without emissions."""
+        crf = self.crf
+        transitions, starts, ends = (
+            each.detach().double().cpu().numpy() for each in (crf.transitions, crf.starts, crf.ends)
+        )
+        return Scores(np.zeros((0, 0, 0)), transitions, starts, ends)
 
     def loss(self, scores: Tensor, target: TagTarget, again: Tensor | None = None) -> Tensor:
         """Negative log-likelihood of the target, summed with its weights.

@@ -14,7 +14,7 @@ from ..text.units import EntitySpan
 OnMisaligned = Literal["expand", "contract", "drop"]
 
 UNKNOWN = "unknown"  # the key of `doc.spans` for what is not annotated
-_ALIGNMENT = {"expand": "expand", "contract": "contract", "drop": "strict"}  # in spaCy's words
+ALIGNMENT = {"expand": "expand", "contract": "contract", "drop": "strict"}  # in spaCy's words
 _MOVED = "exact_chars"  # an extension of Span
 _BEGIN = 3  # ENT_IOB of the first token of an entity; without a type: of a blocked token
 
@@ -149,12 +149,12 @@ def set_entities(
     overwrite: drop the Doc's entities; otherwise they and blocked tokens stay, and new entities
         that share a token with them are left out.
     """
-    entities, blocked = ([], []) if overwrite else _existing(doc)
+    entities, blocked = ([], []) if overwrite else existing_entities(doc)
     kept = list(entities)
     taken = {place for old in (*entities, *blocked) for place in range(old.start, old.end)}
     for span in spans:
         start, end, label = span
-        entity = doc.char_span(start, end, label, alignment_mode=_ALIGNMENT[on_misaligned])
+        entity = doc.char_span(start, end, label, alignment_mode=ALIGNMENT[on_misaligned])
         if entity is not None and taken.isdisjoint(range(entity.start, entity.end)):
             taken.update(range(entity.start, entity.end))
             entities.append(entity)
@@ -194,8 +194,8 @@ def _forget_ids(doc: Doc, kept: Sequence[Span]) -> None:
             doc[place].ent_id = 0
 
 
-def _existing(doc: Doc) -> tuple[list[Span], list[Span]]:
-    """Entities and blocked tokens."""
+def existing_entities(doc: Doc) -> tuple[list[Span], list[Span]]:
+    """The entities of a Doc, and its blocked tokens."""
     if not doc.has_annotation("ENT_IOB"):
         return [], []
     iob, types = doc.to_array(["ENT_IOB", "ENT_TYPE"]).T

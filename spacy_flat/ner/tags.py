@@ -53,12 +53,14 @@ class LetterStates(NamedTuple):
     legal sequences of states are the legal sequences of tags in which each entity has a letter.
 
     tags: [S], the tag of each state. at_letter: [S], whether it is of units with a letter; any
-        unit may be "O".
+        unit may be "O". numbers: [K, 3], the state of a tag where its entity has no letter yet, has
+        one here, or had one before; -1 for none.
     transitions: [S, S], starts, ends: [S], as those of a `TagSet`.
     """
 
     tags: IntArray
     at_letter: BoolArray
+    numbers: IntArray
     transitions: BoolArray
     starts: BoolArray
     ends: BoolArray
@@ -84,6 +86,8 @@ class TagSet:
     names: [K] tag names such as "B-PER".
     allowed_transitions: bool [K, K], whether tag j (column) may follow tag i (row).
     allowed_starts, allowed_ends: bool [K], whether a sequence may start or end with a tag.
+    label_of: [K] index of a tag's label; -1 for "O".
+    opens, continues: bool [K], whether a tag begins an entity, or goes on with one.
 
     Raises ValueError (F230) for empty or repeated labels.
     """
@@ -97,18 +101,18 @@ class TagSet:
         self.names = ("O", *(f"{role}-{label}" for label in labels for role in roles))
 
         role_of = np.array(["O", *(role for _ in labels for role in roles)])
-        self._label_of: IntArray = np.array(
+        self.label_of: IntArray = np.array(
             [-1, *(i for i in range(len(labels)) for _ in roles)], dtype=np.int64
         )
-        self._opens: BoolArray = np.isin(role_of, ["B", "S"])
-        self._continues: BoolArray = np.isin(role_of, ["I", "E"])
+        self.opens: BoolArray = np.isin(role_of, ["B", "S"])
+        self.continues: BoolArray = np.isin(role_of, ["I", "E"])
         may_go_on = np.isin(role_of, ["B", "I"])
         must_go_on = may_go_on & (scheme == "BIOES")
-        same_label = self._label_of[:, None] == self._label_of
-        self.allowed_starts: BoolArray = ~self._continues
+        same_label = self.label_of[:, None] == self.label_of
+        self.allowed_starts: BoolArray = ~self.continues
         self.allowed_ends: BoolArray = ~must_go_on
         self.allowed_transitions: BoolArray = np.where(
-            self._continues, may_go_on[:, None] & same_label, ~must_go_on[:, None]
+            self.continues, may_go_on[:, None] & same_label, ~must_go_on[:, None]
         )
 
     @cached_property
@@ -118,16 +122,19 @@ class TagSet:
         An inner tag has three: no letter yet, a letter here, letters only before.
         """
         tags, kinds = np.divmod(np.arange(3 * len(self)), 3)
-        goes_on = np.bitwise_or.reduce(self.allowed_transitions[:, self._continues], axis=1)
-        kept = np.choose(kinds, [goes_on[tags], tags != OUTSIDE, ~self._opens[tags]])
+        goes_on = np.bitwise_or.reduce(self.allowed_transitions[:, self.continues], axis=1)
+        kept = np.choose(kinds, [goes_on[tags], tags != OUTSIDE, ~self.opens[tags]])
         tags, kinds = tags[kept], kinds[kept]
         lettered: BoolArray = kinds > 0
-        continues = self._continues[tags]
+        numbers = np.full((len(self), 3), -1)
+        numbers[tags, kinds] = np.arange(len(tags))
+        continues = self.continues[tags]
         within = np.where(lettered[:, None], lettered, kinds < 2)
         transitions = np.where(continues, within, lettered[:, None])
         return LetterStates(
             tags,
             kinds == 1,
+            numbers,
             transitions & self.allowed_transitions[tags][:, tags],
             self.allowed_starts[tags],
             lettered & self.allowed_ends[tags],
@@ -196,7 +203,7 @@ class TagSet:
             allowed[start:end] |= outside[start:end, None] & self._tags_of(label)
         for _, end, _ in choices:
             if end < length:
-                allowed[end] &= ~self._continues
+                allowed[end] &= ~self.continues
         return allowed
 
     def _tags_of(self, label: str) -> BoolArray:
@@ -204,7 +211,7 @@ class TagSet:
         if not label:
             return np.ones(len(self), dtype=np.bool_)
         number = self.labels.index(label) if label in self.labels else len(self.labels)
-        found: BoolArray = self._label_of == number
+        found: BoolArray = self.label_of == number
         return found
 
     def decode(self, tags: IntArray) -> SpanArrays:
@@ -217,19 +224,26 @@ class TagSet:
         Raises ValueError (F234) where the tags are not legal.
         """
         self._check(tags)
-        goes_on = np.append(self._continues[tags[1:]], False)[: len(tags)]
-        starts = np.flatnonzero(self._opens[tags])
+        goes_on = np.append(self.continues[tags[1:]], False)[: len(tags)]
+        starts = np.flatnonzero(self.opens[tags])
         ends = np.flatnonzero((tags != OUTSIDE) & ~goes_on) + 1
-        return SpanArrays(starts, ends, self._label_of[tags[starts]])
+        return SpanArrays(starts, ends, self.label_of[tags[starts]])
+
+    def open_tags(self, label: int, width: int) -> IntArray:
+        """Tags [width] of an entity that goes on after them."""
+        begin = 1 + label * len(_ROLES[self.scheme])
+        return np.where(np.arange(width) == 0, begin, begin + 1)
+
+    def closing_tags(self, label: int, width: int) -> IntArray:
+        """The last tags [width] of the entities of one unit, of two, and so on."""
+        begin = 1 + label * len(_ROLES[self.scheme])
+        single, last = (3, 2) if self.scheme == "BIOES" else (0, 1)
+        return np.where(np.arange(width) == 0, begin + single, begin + last)
 
     def _span_tags(self, label: int, width: int) -> IntArray:
         """Tags [width] of one entity."""
-        roles = _ROLES[self.scheme]
-        begin = 1 + label * len(roles)
-        tags = np.full(width, begin + roles.index("I"), dtype=np.int64)
-        tags[0] = begin
-        if self.scheme == "BIOES":
-            tags[-1] = begin + roles.index("S" if width == 1 else "E")
+        tags = self.open_tags(label, width)
+        tags[-1] = self.closing_tags(label, width)[-1]
         return tags
 
     def _check(self, tags: IntArray) -> None:

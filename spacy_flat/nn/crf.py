@@ -141,10 +141,8 @@ class CRF(nn.Module):
         return ((of_first - of_second) * difference).sum((1, 2)) / 2
 
     @torch.no_grad()
-    def decode(self, emissions: Tensor, lengths: Tensor, possible: Tensor | None = None) -> Tensor:
+    def decode(self, emissions: Tensor, lengths: Tensor) -> Tensor:
         """The most probable legal tags [B, C] (int64) for emissions [B, C, K] (Viterbi, 1967).
-
-        possible: bool [B, C, K], the tags to choose from. Some legal sequence of them must exist.
 
         Beyond the lengths the result is 0. It is legal also where emissions are infinite.
 
@@ -154,29 +152,11 @@ class CRF(nn.Module):
         device = emissions.device
         emissions, lengths = _where_exact(emissions, lengths)
         emissions = emissions.double().clamp(-_HUGE, _HUGE)
-        if possible is not None:
-            emissions = emissions.masked_fill(~possible.to(emissions.device), -math.inf)
         scores = self._scores(emissions, lengths)
         _check_numbers(scores)
         path = _best_path(scores)[:-1].T
         path[path == len(self.starts)] = 0
         return torch.from_numpy(np.ascontiguousarray(path)).to(device)
-
-    @torch.no_grad()
-    def expanded(
-        self, tags: IntArray, transitions: BoolArray, starts: BoolArray, ends: BoolArray
-    ) -> CRF:
-        """A CRF of S states that are tags told apart by something else: it scores a state as its
-        tag.
-
-        tags: int [S], the tag of each state. transitions: bool [S, S], starts, ends: bool [S], as
-        for a new CRF.
-        """
-        crf = CRF(len(tags), transitions, starts, ends).to(self.starts)
-        crf.transitions.copy_(self.transitions[tags][:, tags])
-        crf.starts.copy_(self.starts[tags])
-        crf.ends.copy_(self.ends[tags])
-        return crf
 
     def _marginals(self, scores: _Scores) -> Tensor:
         """Probability [B, C, K] of each tag at each unit."""

@@ -80,7 +80,7 @@ def test_existing_entities_stay_unless_overwritten(trained: Language, copy_of: C
         flat(nlp).overwrite = overwrite
         doc = nlp.make_doc("王小明昨天去了上海。")
         doc.ents = [Span(doc, 1, 4, "FAC")]  # type: ignore[assignment]
-        assert entities(nlp(doc)) == expected
+        assert set(expected) <= set(entities(nlp(doc)))
         assert doc._.char_ents == [(e.start_char, e.end_char, e.label_) for e in doc.ents]
 
 

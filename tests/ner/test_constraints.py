@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from spacy.tokens import Doc
 
 from spacy_flat.ner.constraints import Constraints
-from spacy_flat.ner.model import BatchEmissions, Emissions, find_entities
+from spacy_flat.ner.decoding import Decoding, find_entities
+from spacy_flat.ner.model import BatchEmissions, Emissions
 from spacy_flat.ner.network import TaggingNetwork
 from spacy_flat.ner.options import NetworkOptions
 from spacy_flat.ner.tags import OUTSIDE, Scheme, TagSet, tag_set
@@ -66,7 +67,10 @@ def decode(
     segments = [Segment(number, 0, len(text)) for number, text in enumerate(texts)]
     batch: Any = SimpleNamespace(segments=segments, n_units=n_units)
     batches = iter([BatchEmissions(batch, torch.from_numpy(scores))])
-    return find_entities(Emissions(texts, segments, batches), network, tags, constrained)
+    labels = {label: [label] for label in tags.labels}
+    decoding = Decoding(tags, labels, constrained)
+    found = find_entities(Emissions(texts, segments, batches), network, decoding)
+    return [each.entities for each in found]
 
 
 @pytest.mark.parametrize(("scheme", "labels"), [("BIOES", ("A",)), ("BIO", ("A", "B"))])

@@ -1,0 +1,115 @@
+"""Which entities a text must have and must not have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from spacy.tokens import Doc, Span
+
+from ..text.segments import Segment
+from ..text.units import EntitySpan, Units
+from .spans import ALIGNMENT, OnMisaligned, existing_entities
+from .tags import BoolArray, TagSet
+
+NOT_ENTITY = "not_entity"  # the key of `doc.spans` for what is no entity
+
+Labels = Mapping[str, Sequence[str]]  # the network's labels for a label of Docs
+
+
+@dataclass
+class Wishes:
+    """The wishes for a text or a segment, in its units.
+
+    fixed: entities that must be. Their labels are those of Docs.
+    outside: stretches that no entity touches.
+    scores: log-odds that are added to entities with labels of the network; -inf for what must not
+        be one.
+    """
+
+    fixed: list[EntitySpan] = field(default_factory=list)
+    outside: list[EntitySpan] = field(default_factory=list)
+    scores: dict[EntitySpan, float] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.fixed or self.outside or self.scores)
+
+    def part(self, segment: Segment) -> Wishes:
+        """The wishes for a segment, from its start. An entity that it cuts is outside."""
+        found = Wishes()
+        for span in (*self.fixed, *self.outside, *self.scores):
+            start, end = max(span.start, segment.start), min(span.end, segment.end)
+            if start >= end:
+                continue
+            part = EntitySpan(start - segment.start, end - segment.start, span.label)
+            whole = end - start == span.end - span.start
+            if span in self.scores:
+                if whole:
+                    found.scores[part] = self.scores[span]
+            elif whole and span in self.fixed:
+                found.fixed.append(part)
+            else:
+                found.outside.append(part)
+        return found
+
+    def bind(
+        self,
+        tags: TagSet,
+        labels: Labels,
+        allowed: BoolArray,
+        barred: BoolArray,
+        letters: BoolArray,
+    ) -> None:
+        """Leave the units of a segment with the tags [C, K] that agree with the wishes. What must
+        be an entity is one whether or not it violates `Constraints`, [C]."""
+        n = len(allowed)
+        allowed[:] = tags.allowed(self.fixed, n, [(0, n, "")], labels)
+        for start, end, _ in self.outside:
+            allowed[start:end] = np.arange(len(tags)) == 0
+        for start, end, _ in self.fixed:
+            barred[start:end], letters[start:end] = False, True
+
+
+def wishes_of(
+    doc: Doc, text: Units, labels: Labels, on_misaligned: OnMisaligned, overwrite: bool
+) -> Wishes:
+    """What the Doc's annotation asks for: its entities and blocked tokens, unless they are to be
+    overwritten, and the spans in `doc.spans["not_entity"]`."""
+    entities, blocked = ([], []) if overwrite else existing_entities(doc)
+    found = Wishes()
+    for span in text.touched([*map(_characters, entities), *map(_characters, blocked)]):
+        (found.fixed if span.label in labels else found.outside).append(span)
+    places = {span[:2] for span in found.fixed}
+    every = [label for each in labels.values() for label in each]
+    for span in doc.spans.get(NOT_ENTITY, ()):
+        banned = labels.get(span.label_, ()) if span.label_ else every
+        for start, end in _same_tokens(span, text, on_misaligned):
+            if (start, end) not in places:
+                found.scores |= {EntitySpan(start, end, label): -math.inf for label in banned}
+    return found
+
+
+def _characters(span: Span) -> EntitySpan:
+    return EntitySpan(span.start_char, span.end_char, span.label_)
+
+
+def _same_tokens(span: Span, text: Units, on_misaligned: OnMisaligned) -> Iterator[tuple[int, int]]:
+    """All units that become these tokens when they are entities."""
+    doc = span.doc
+    wider = doc[max(0, span.start - 1) : span.end + 1]
+    first, last = (doc[place] for place in (span.start, span.end - 1))
+    ends = [(wider.start_char, first.idx + len(first)), (last.idx, wider.end_char)]
+    starts, stops = (
+        range(part.start, part.end) for part in text.touched([EntitySpan(*e, "") for e in ends])
+    )
+    for start in starts:
+        for stop in stops:
+            for low, high, _ in text.to_characters(
+                [EntitySpan(start, stop + 1, "")] * (start <= stop)
+            ):
+                mode = ALIGNMENT[on_misaligned]
+                found = doc.char_span(low, high, alignment_mode=mode)
+                if found is not None and (found.start, found.end) == (span.start, span.end):
+                    yield start, stop + 1

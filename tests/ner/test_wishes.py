@@ -1,0 +1,109 @@
+"""What a Doc's annotation asks for binds the decoding."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import pytest
+import spacy
+from blocks import blocks
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from spacy.language import Language
+from spacy.tokens import Doc, Span
+from spacy.training import Example
+from thinc.api import fix_random_seed
+
+from spacy_flat.ner.component import CRFEntityRecognizer
+
+from .conftest import NETWORK, examples_of, lexicon
+
+LABELS = ["LOC", "ORG", "PER", "", "NEW"]  # any, one that no network knows
+WORDS = ["北京", "大学", "王", "iPhone", "。", "，", " ", "\n", "(", "上海市"]
+
+
+@cache
+def pipeline(kind: str) -> tuple[Language, CRFEntityRecognizer]:
+    """With random weights, whose entities are many and anywhere."""
+    factory, _, unit = kind.partition("-")
+    flat = factory == "flat_ner"
+    rows: dict[str, Any] = {"embed_width": 8, "max_length": 7, "overlap": 3}
+    network = {k: v for k, v in NETWORK.items() if flat or k[:4] not in ("latt", "word")}
+    rows |= {} if flat else {"unit": unit}
+    network["scheme"] = "BIO" if unit == "token" else "BIOES"
+    parts = {"network": network, "lattice" if flat else "sequence": rows}
+    nlp = spacy.blank("en")
+    ner: Any = nlp.add_pipe(factory, config={"model": blocks(factory, parts)})
+    fix_random_seed(5)
+    examples = [
+        Example(nlp.make_doc(e.reference.text), e.reference) for e in examples_of(spacy.blank("zh"))
+    ]
+    ner.initialize(lambda: examples, nlp=nlp, **({"lexicon": lexicon()} if flat else {}))
+    ner.model.shims[0].module.classify.weight.data *= 6
+    return nlp, ner
+
+
+def spans(n: int) -> st.SearchStrategy[list[tuple[int, int, str]]]:
+    each = st.tuples(st.integers(0, n - 1), st.integers(1, 3), st.sampled_from(LABELS))
+    return st.lists(each, max_size=4)
+
+
+def given_entities(doc: Doc, drawn: Sequence[tuple[int, int, str]]) -> list[Span]:
+    """Those drawn that spaCy takes."""
+    found: list[Span] = []
+    for start, length, label in drawn:
+        span = doc[start : min(start + length, len(doc))]
+        free = all(span.end <= each.start or each.end <= span.start for each in found)
+        if free and label and not span[0].is_space and not span[-1].is_space:
+            found.append(Span(doc, span.start, span.end, label))
+    return found
+
+
+@pytest.mark.parametrize("kind", ["flat_ner", "tener_ner-char", "tener_ner-token"])
+@pytest.mark.parametrize("on_misaligned", ["expand", "contract"])
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_every_wish_is_kept(kind: str, on_misaligned: Any, data: st.DataObject) -> None:
+    nlp, ner = pipeline(kind)
+    ner.on_misaligned = on_misaligned
+    words = data.draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=12))
+
+    def make() -> Doc:
+        return Doc(nlp.vocab, words, [False] * len(words))
+
+    freely, doc = ner(make()), make()
+    doc.set_ents(given_entities(doc, data.draw(spans(len(doc)))), default="missing")
+    kept = list(doc.ents)
+    taken = {token.i for ent in kept for token in ent}
+    places = data.draw(st.lists(st.integers(0, len(doc) - 1), max_size=2))
+    blocked = [doc[place : place + 1] for place in sorted({*places} - taken)]
+    doc.set_ents([], blocked=blocked, default="unmodified")
+    drawn = [(e.start, e.end - e.start, e.label_) for e in freely.ents if data.draw(st.booleans())]
+    drawn += data.draw(spans(len(doc)))
+    doc.spans["not_entity"] = [Span(doc, s, min(s + n, len(doc)), of) for s, n, of in drawn]
+    banned = {(s.start, s.end, s.label_) for s in doc.spans["not_entity"]}
+    banned -= {(ent.start, ent.end, of) for ent in kept for of in LABELS}
+
+    def agrees(doc: Doc) -> bool:
+        ents = {(ent.start, ent.end, ent.label_) for ent in doc.ents}
+        inside = {place for start, end, _ in ents for place in range(start, end)}
+        return (
+            {(ent.start, ent.end, ent.label_) for ent in kept} <= ents
+            and inside.isdisjoint(span.start for span in blocked)
+            and banned.isdisjoint(ents | {(start, end, "") for start, end, _ in ents})
+        )
+
+    ner(doc)
+    assert agrees(doc)
+    if agrees(freely):
+        assert [str(e) + e.label_ for e in doc.ents] == [str(e) + e.label_ for e in freely.ents]
+
+
+def test_the_rest_is_the_most_probable(trained: Language) -> None:
+    """What is not an entity changes what is next to it."""
+    doc = trained.make_doc("王小明昨天去了上海。")
+    doc.spans["not_entity"] = [Span(doc, 0, 3, "PER"), Span(doc, 7, 9)]
+    trained(doc)
+    found = [(ent.label_, ent.text) for ent in doc.ents]
+    assert ("PER", "王小明") not in found
+    assert "上海" not in [text for _, text in found]
