@@ -290,8 +290,8 @@ class Errors(metaclass=_Coded):
         "terminal's encoding, usually UTF-8."
     )
     F163 = (
-        "--coarse {value!r}: write what a label stands for as LABEL=ONE,OR,MORE, or LABEL= to drop "
-        "its entities."
+        "--coarse {value!r}: write what a label stands for once, as LABEL=ONE,OR,MORE, or "
+        "LABEL= to drop its entities."
     )
     F164 = "{name} has no labels of the general tag set. --general takes one of: {names}."
     F165 = (
@@ -794,6 +794,9 @@ class Warnings(metaclass=_Coded):
     W003 = (
         "Words of the lexicon with a line break get no vector ({count} of them): a file of vectors "
         "has one word per line."
+    )
+    W160 = (
+        "{path}: no entity has the labels {labels}, which --coarse declares. Check their spelling."
     )
     W200 = (
         "The gradient of {key} is not finite; this step was skipped. If it happens often, "

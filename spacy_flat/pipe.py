@@ -3,14 +3,15 @@
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, TypeVar, cast
 
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
-from spacy.training import Example
+from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
-from thinc.api import Model
+from thinc.api import Config, Model, Optimizer
 
 from .errors import Errors
 from .nn.model import shims_of
@@ -158,14 +159,40 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         if math.isfinite(value := loss.item()):
             losses[self.name] += value
 
+    def update(
+        self,
+        examples: Iterable[Example],
+        *,
+        drop: float = 0.0,
+        sgd: Optimizer | None = None,
+        losses: dict[str, float] | None = None,
+    ) -> dict[str, float]:
+        """Learn from examples, except those that teach the component nothing. `drop` is for a
+        tok2vec: the network's dropouts are options."""
+        losses = {} if losses is None else losses
+        losses.setdefault(self.name, 0.0)
+        examples = list(examples)
+        validate_examples(examples, f"{type(self).__name__}.update")
+        self.require_initialised()
+        if not self._add_gradients(examples, drop, losses):
+            self.skip_step()
+        elif sgd is not None:
+            self.finish_update(sgd)
+        return losses
+
+    def _add_gradients(
+        self, examples: list[Example], drop: float, losses: dict[str, float]
+    ) -> bool:
+        """Backpropagate the loss of examples. Returns whether they teach anything."""
+        raise NotImplementedError
+
     def register_labels(self, examples: Iterable[Example]) -> None:
         """Register what is new in a batch, such as labels, before workers split it."""
 
-    def skip_step(self, losses: dict[str, float]) -> dict[str, float]:
+    def skip_step(self) -> None:
         """Make no step, as no example teaches this component anything. Those of other workers
         may."""
         self.share_of_step(0)
-        return losses
 
     def from_disk(self: Self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
         """Load what `to_disk` wrote.
@@ -185,6 +212,50 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         super().from_bytes(data, exclude=exclude)
         self._apply_settings()
         return self
+
+
+def register_factory(
+    name: str,
+    pipe: type[Self],
+    *,
+    model: str,
+    scorer: str,
+    assigns: list[str],
+    score_weights: dict[str, float | None],
+) -> Callable[..., Self]:
+    """Register the factory of a component, whose settings are those of the constructor.
+
+    model: its default config.
+    scorer: the registered name of the default one.
+    """
+    constructor = signature(pipe).parameters
+
+    def make(nlp: Language, name: str, **settings: Any) -> Self:
+        if "nlp" in constructor:
+            settings["nlp"] = nlp
+        return pipe(nlp.vocab, name=name, **settings)
+
+    settings = {
+        key: each for key, each in constructor.items() if key not in ("vocab", "nlp", "name")
+    }
+    taken = {"nlp": Language, "name": str} | {
+        key: each.annotation for key, each in settings.items()
+    }
+    make.__signature__ = Signature(  # type: ignore[attr-defined]
+        [Parameter(key, Parameter.KEYWORD_ONLY, annotation=kind) for key, kind in taken.items()]
+    )
+    make.__annotations__["return"] = pipe
+    make.__doc__ = pipe.__doc__
+    defaults = {key: _plain(each.default) for key, each in settings.items()}
+    defaults |= {**Config().from_str(model), "scorer": {"@scorers": scorer}}
+    Language.factory(
+        name,
+        assigns=assigns,
+        default_config=defaults,
+        default_score_weights=score_weights,
+        func=make,
+    )
+    return make
 
 
 def _plain(value: object) -> object:

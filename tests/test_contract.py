@@ -21,15 +21,19 @@ import ner.conftest as ners
 import pytest
 import similarity.conftest as pairs
 import spacy
+import spacy.cli
+import srsly
 import torch
 import translator.conftest as translators
 from blocks import pipe_config
 from copies import copies_of
+from spacy.cli._util import app as spacy_app
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 from spacy.util import registry
 from thinc.api import fix_random_seed
+from typer.testing import CliRunner
 
 from spacy_flat.errors import Errors, Warnings
 from spacy_flat.nn.optimizers import AdamW
@@ -182,13 +186,17 @@ def test_in_any_pipeline(kind: Kind, trained: Language) -> None:
 
 def test_not_initialised(kind: Kind, tmp_path: Path) -> None:
     nlp = ners.blank()
-    kind.add(nlp, name=kind.factory)
+    pipe = kind.add(nlp, name=kind.factory)
+    labels = ("NEW",)[: len(kind.labels)]
+    for label in labels:
+        pipe.add_label(label)
     nlp.to_disk(tmp_path)
     same = spacy.util.load_model_from_config(nlp.config).from_bytes(nlp.to_bytes())
     for again in (nlp, same, spacy.load(tmp_path), pickle.loads(pickle.dumps(nlp)), deepcopy(nlp)):
         for use in (lambda: again(kind.texts[0]), lambda: again.update(kind.examples(again))):  # noqa: B023
             with pytest.raises(ValueError, match=rf"F303.*{kind.factory}"):
                 use()
+        assert getattr(again.get_pipe(kind.factory), "labels", ()) == labels
     again.remove_pipe(kind.factory)
     assert kind.found(kind.make(again), kind.texts[:1])
 
@@ -260,6 +268,24 @@ def test_loading_executes_nothing_from_the_files(
         monkeypatch.setattr(pickle, name, refuse)
     monkeypatch.setattr(torch, "load", refuse)
     assert kind.found(spacy.load(tmp_path)) == kind.found(trained)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.999])
+def test_damaged_models(kind: Kind, trained: Language, tmp_path: Path, share: float) -> None:
+    """A flipped bit or a lost end anywhere is noticed, and the folder named."""
+    trained.to_disk(tmp_path)
+    model = tmp_path / kind.factory / "model"
+    whole = model.read_bytes()
+    place = int(share * len(whole))
+    flipped = bytes([whole[place] ^ 4])
+    for data in (whole[:place], whole[:place] + flipped + whole[place + 1 :], whole + b" "):
+        model.write_bytes(data)
+        with pytest.raises(ValueError, match=rf"F309.*{kind.factory}.*F200"):
+            spacy.load(tmp_path)
+    model.write_bytes(whole)
+    model.with_name("cfg").write_text("")
+    with pytest.raises(ValueError, match=rf"F309.*{kind.factory}"):
+        spacy.load(tmp_path)
 
 
 # Running
@@ -438,6 +464,73 @@ def test_dropouts_are_for_training(kind: Kind) -> None:
     kind.initialise(nlp)
     assert len({*kind.losses(nlp, 2)}) == 2
     assert kind.found(nlp, kind.texts[:2]) == kind.found(nlp, kind.texts[:2])
+
+
+def test_an_update_that_fails_leaves_no_gradients(kind: Kind) -> None:
+    nlp = kind.make()
+    pipe: Any = nlp.get_pipe(kind.factory)
+    backward = pipe.backward
+
+    def fail(*arguments: Any) -> None:
+        backward(*arguments)
+        raise KeyboardInterrupt
+
+    pipe.backward = fail
+    with pytest.raises(KeyboardInterrupt):
+        nlp.update(kind.examples(nlp), sgd=AdamW(0.1))
+    parameters = pipe.shim.module.parameters()
+    assert all(each.grad is None or not each.grad.to_dense().any() for each in parameters)
+
+
+# Commands
+
+
+def spacy_command(*arguments: object) -> None:
+    result = CliRunner().invoke(spacy_app, [str(argument) for argument in arguments])
+    assert result.exit_code == 0, (result.output, result.exception)
+
+
+def test_commands_of_spacy(kind: Kind, trained: Language, tmp_path: Path) -> None:
+    pipeline, data, texts = (tmp_path / name for name in ("pipeline", "data.spacy", "texts.jsonl"))
+    trained.to_disk(pipeline)
+    docs = [example.reference for example in kind.examples(trained)]
+    DocBin(docs=docs, store_user_data=True).to_disk(data)
+    srsly.write_jsonl(texts, [{"text": text} for text in kind.texts])
+
+    spacy_command("apply", pipeline, texts, tmp_path / "out.spacy")
+    applied = DocBin().from_disk(tmp_path / "out.spacy").get_docs(ners.blank().vocab)
+    check_same(list(map(kind.written, applied)), kind.found(trained, kind.texts))
+    spacy_command("evaluate", pipeline, data, "--output", tmp_path / "metrics.json")
+    scores = trained.evaluate(kind.examples(trained))
+    found = srsly.read_json(tmp_path / "metrics.json")
+    assert found.keys() & scores.keys() > {"speed"}
+    spacy_command(
+        *("benchmark", "speed", pipeline, data, "--batches", 30, "--batch-size", 4, "--no-shuffle")
+    )
+
+    (tmp_path / "base.cfg").write_text(
+        f'[nlp]\nlang = "zh"\npipeline = ["{kind.factory}"]\n'
+        f'[components]\n[components.{kind.factory}]\nfactory = "{kind.factory}"\n'
+    )
+    spacy_command("init", "fill-config", tmp_path / "base.cfg", tmp_path / "config.cfg")
+    config = spacy.util.load_config(tmp_path / "config.cfg")
+    assert config["components"][kind.factory]["model"]["network"]["variant"] is None
+    nlp = ners.blank()
+    kind.add(nlp, name=kind.factory)
+    config["components"] = nlp.config["components"]
+    config["paths"] |= {"train": str(data), "dev": str(data)}
+    if kind.arguments:
+        block = {kind.arguments: {"@misc": f"test.{kind.arguments}"}}
+        config["initialize"]["components"] = {kind.factory: block}
+    config["training"].update(max_steps=4, eval_frequency=2, patience=0)
+    config.to_disk(tmp_path / "config.cfg")
+    spacy_command("debug", "config", tmp_path / "config.cfg")
+    spacy_command("train", tmp_path / "config.cfg", "--output", tmp_path)
+    assert spacy.load(tmp_path / "model-best").meta["performance"].keys() & scores.keys()
+    config["components"] = {kind.factory: {"source": str(pipeline)}}
+    config.to_disk(tmp_path / "config.cfg")
+    spacy_command("assemble", tmp_path / "config.cfg", tmp_path / "assembled")
+    check_same(kind.found(spacy.load(tmp_path / "assembled")), kind.found(trained))
 
 
 # Errors

@@ -100,7 +100,7 @@ def convert(
         target=target,
         max_length=max_length,
         coarse=tuple(coarse or ()),
-        unannotated=tuple(filter(None, unannotated.split(","))),
+        unannotated=tuple(filter(None, map(str.strip, unannotated.split(",")))),
     )
     if not corpus:
         if general:

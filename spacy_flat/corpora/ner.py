@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
@@ -11,7 +12,7 @@ from typing import get_args
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from ..errors import Errors
+from ..errors import Errors, Warnings
 from ..ner import spans as _extensions  # noqa: F401
 from ..text.units import EntitySpan
 from .columns import (
@@ -43,7 +44,7 @@ def columns(scheme: Scheme) -> CorpusFormat:
         separator = " " if options.words else ""
         reader = ColumnReader(path, scheme, repairs, options.strip_prefix, options.strip_position)
         sentences = (trim_entities(sentence, path, repairs) for sentence in reader)
-        yield from declared((make_doc(vocab, each, separator) for each in sentences), options)
+        yield from declared((make_doc(vocab, each, separator) for each in sentences), options, path)
 
     takes = ("words", "strip_prefix", "strip_position", *DECLARED)
     return CorpusFormat(read, count_entities, show_entities, "entity", takes)
@@ -54,23 +55,26 @@ def read_offsets(
 ) -> Iterator[Doc]:
     """Yield the Docs of JSON records, whichever layout they have."""
     sentences = (trim_entities(each, path, repairs) for each in OffsetReader(path, repairs))
-    yield from declared((make_doc(vocab, sentence) for sentence in sentences), options)
+    yield from declared((make_doc(vocab, sentence) for sentence in sentences), options, path)
 
 
-def declared(docs: Iterable[Doc], options: ConvertOptions) -> Iterator[Doc]:
+def declared(docs: Iterable[Doc], options: ConvertOptions, path: Path) -> Iterator[Doc]:
     """Keep with each Doc what its labels stand for and which ones it doesn't annotate, and drop the
     entities of labels that stand for none.
 
-    Raises ValueError (F163) for a `coarse` without "=".
+    Raises ValueError (F163) for a `coarse` without "=", or the second one of a label. Warns (W160)
+    of a label that no entity has.
     """
-    coarse = {}
+    coarse: dict[str, list[str]] = {}
     for each in options.coarse:
-        label, sign, labels = each.partition("=")
-        if not (label and sign):
+        label, sign, labels = (part.strip() for part in each.partition("="))
+        if not (label and sign) or label in coarse:
             raise ValueError(Errors.F163.format(value=each))
-        coarse[label] = [fine for fine in labels.split(",") if fine]
+        coarse[label] = [fine for fine in map(str.strip, labels.split(",")) if fine]
     told = {label: fine for label, fine in coarse.items() if fine not in ([], [label])}
+    unknown = set(coarse)
     for doc in docs:
+        unknown -= {ent.label_ for ent in doc.ents}
         if any(not coarse.get(ent.label_, True) for ent in doc.ents):
             doc.set_ents([ent for ent in doc.ents if coarse.get(ent.label_, True)])
         if told:
@@ -78,6 +82,9 @@ def declared(docs: Iterable[Doc], options: ConvertOptions) -> Iterator[Doc]:
         if options.unannotated:
             doc._.unannotated_labels = list(options.unannotated)
         yield doc
+    if unknown:
+        labels = ", ".join(sorted(unknown))
+        warnings.warn(Warnings.W160.format(path=path, labels=labels), stacklevel=2)
 
 
 def count_entities(doc: Doc) -> Counter[str]:

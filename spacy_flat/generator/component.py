@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.training import Example, validate_get_examples
 from spacy.vocab import Vocab
-from thinc.api import Config, Optimizer
 
 from ..errors import Errors, Warnings
-from ..pipe import SWITCH, NetworkPipe, mean_loss
+from ..pipe import SWITCH, NetworkPipe, mean_loss, register_factory
 from ..util.arguments import require_count, require_switch
 from ..vectors import VectorSource, check_sources
 from .annotations import perplexity, set_scores
@@ -32,7 +31,7 @@ from .writing import side_by_side, write
 if TYPE_CHECKING:
     from torch import Tensor
 
-DEFAULT_CONFIG = """
+DEFAULT_MODEL = """
 [model]
 @architectures = "spacy-flat.CharLM.v1"
 
@@ -42,7 +41,6 @@ DEFAULT_CONFIG = """
 [model.text]
 @misc = "spacy-flat.TextOptions.v2"
 """
-DEFAULT_MODEL = Config().from_str(DEFAULT_CONFIG)["model"]
 
 
 def score_perplexity(
@@ -73,36 +71,6 @@ def score_perplexity(
 def make_scorer() -> Callable[..., dict[str, Any]]:
     """`spacy-flat.perplexity_scorer.v1`: see `score_perplexity`."""
     return score_perplexity
-
-
-@Language.factory(
-    "char_generator",
-    assigns=[
-        "doc._.perplexity",
-        "doc._.log_prob",
-        "doc._.oov_rate",
-        "doc._.char_surprisal",
-        "token._.surprisal",
-    ],
-    default_config={
-        "model": DEFAULT_MODEL,
-        "device": "auto",
-        "count_end": True,
-        "scorer": {"@scorers": "spacy-flat.perplexity_scorer.v1"},
-    },
-    # spaCy prints the scores that have a weight as percentages: a perplexity would mislead.
-    default_score_weights={"char_log_prob": 1.0, "perplexity": None, "oov_rate": 0.0},
-)
-def make_char_generator(
-    nlp: Language,
-    name: str,
-    model: CharLMModel,
-    device: str,
-    count_end: bool,
-    scorer: Callable[..., dict[str, Any]] | None,
-) -> "CharGenerator":
-    """Create a `CharGenerator`, with its settings."""
-    return CharGenerator(nlp.vocab, model, name, device=device, count_end=count_end, scorer=scorer)
 
 
 class CharGenerator(NetworkPipe):
@@ -282,24 +250,12 @@ class CharGenerator(NetworkPipe):
 
     # Training
 
-    def update(
-        self,
-        examples: Iterable[Example],
-        *,
-        drop: float = 0.0,
-        sgd: Optimizer | None = None,
-        losses: dict[str, float] | None = None,
-    ) -> dict[str, float]:
-        """Learn from the texts of examples. `drop` has no effect: the network has its own
-        dropouts."""
-        losses = {} if losses is None else losses
-        losses.setdefault(self.name, 0.0)
-        examples = list(examples)
-        validate_examples(examples, "CharGenerator.update")
-        self.require_initialised()
+    def _add_gradients(
+        self, examples: list[Example], drop: float, losses: dict[str, float]
+    ) -> bool:
         docs = [example.predicted for example in examples if len(example.predicted)]
         if not docs:
-            return self.skip_step(losses)
+            return False
         texts = [doc.text for doc in docs]
         n_predicted = sum(len(text) + 1 for text in texts)  # with their ends
         share = self.share_of_step(n_predicted) / n_predicted
@@ -311,9 +267,7 @@ class CharGenerator(NetworkPipe):
                 for piece in featuriser.pieces(batch):
                     scores, state = network(piece, state)
                     self.backward(network.loss(scores, piece.targets) * share, losses)
-        if sgd is not None:
-            self.finish_update(sgd)
-        return losses
+        return True
 
     def get_loss(
         self, examples: Iterable[Example], scores: CharPredictions
@@ -345,6 +299,23 @@ class CharGenerator(NetworkPipe):
         options = self.model.attrs["featuriser"].options
         vocabulary = build_vocabulary(options, [doc.text for doc in docs], char_vectors)
         initialise(self.model, docs, vocabulary, self.name)
+
+
+make_char_generator = register_factory(
+    "char_generator",
+    CharGenerator,
+    model=DEFAULT_MODEL,
+    scorer="spacy-flat.perplexity_scorer.v1",
+    assigns=[
+        "doc._.perplexity",
+        "doc._.log_prob",
+        "doc._.oov_rate",
+        "doc._.char_surprisal",
+        "token._.surprisal",
+    ],
+    # spaCy prints the scores that have a weight as percentages: a perplexity would mislead.
+    score_weights={"char_log_prob": 1.0, "perplexity": None, "oov_rate": 0.0},
+)
 
 
 def _checked(text: str) -> str:

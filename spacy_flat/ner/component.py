@@ -3,16 +3,15 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
-from spacy.language import Language
 from spacy.scorer import PRFScore, get_ner_prf
 from spacy.tokens import Doc, Span
-from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.training import Example, validate_get_examples
 from spacy.vocab import Vocab
-from thinc.api import Config, Optimizer, set_dropout_rate
+from thinc.api import set_dropout_rate
 
 from ..errors import Errors
 from ..nn.model import tok2vec_of
-from ..pipe import SWITCH, Check, LabelledPipe
+from ..pipe import SWITCH, Check, LabelledPipe, register_factory
 from ..text.initialise import Vocabulary, initialise_network
 from ..text.tok2vec import Tok2VecFeatures, backprop_zeros
 from ..text.units import EntitySpan, Units
@@ -130,7 +129,7 @@ class CRFEntityRecognizer(LabelledPipe):
             on_misaligned=on_misaligned,
             overwrite=overwrite,
             constrained_decoding=constrained_decoding,
-            unannotated_labels=list(unannotated_labels),
+            unannotated_labels=unannotated_labels,
             label_map=label_map,
         )
 
@@ -192,30 +191,17 @@ class CRFEntityRecognizer(LabelledPipe):
             if len(doc):
                 set_entities(doc, found.entities, self.on_misaligned, self.overwrite)
 
-    def update(
-        self,
-        examples: Iterable[Example],
-        *,
-        drop: float = 0.0,
-        sgd: Optimizer | None = None,
-        losses: dict[str, float] | None = None,
-    ) -> dict[str, float]:
-        """Learn from examples. `drop` is for a tok2vec: the network's dropouts are options.
-
-        Examples without annotation are skipped. New labels are added, as in spaCy's `ner`.
-        """
-        losses = {} if losses is None else losses
-        losses.setdefault(self.name, 0.0)
-        examples = list(examples)
-        validate_examples(examples, "CRFEntityRecognizer.update")
-        self.require_initialised()
+    def _add_gradients(
+        self, examples: list[Example], drop: float, losses: dict[str, float]
+    ) -> bool:
+        """New labels are added, as in spaCy's `ner`."""
         self._check_unannotated(self.known_labels)
         docs = [example.predicted for example in examples]
         known = [gold_annotation(example, self.unannotated_labels) for example in examples]
         tok2vec = tok2vec_of(self.model)
         if not any(a.says_something(len(doc.text)) for a, doc in zip(known, docs, strict=True)):
             backprop_zeros(tok2vec, docs)
-            return self.skip_step(losses)
+            return False
         self.register_labels(examples)
         set_dropout_rate(self.model, drop)
         featuriser, tags = self.model.attrs["featuriser"], self.tags
@@ -232,9 +218,7 @@ class CRFEntityRecognizer(LabelledPipe):
                 loss = network.loss(scores, gold.target(batch, tags), again)
                 self.backward(loss * share, losses)
         upstream.backprop()
-        if sgd is not None:
-            self.finish_update(sgd)
-        return losses
+        return True
 
     def register_labels(self, examples: Iterable[Example]) -> None:
         """Add the labels that are new."""
@@ -311,20 +295,13 @@ def ner_factory(
     model: its default config.
     """
 
-    @Language.factory(
+    return register_factory(
         name,
+        pipe,
+        model=model,
+        scorer="spacy-flat.entity_scorer.v1",
         assigns=["doc.ents", "token.ent_iob", "token.ent_type", "doc._.char_ents"],
-        default_config={
-            **Config().from_str(model),
-            "device": "auto",
-            "on_misaligned": "expand",
-            "overwrite": False,
-            "constrained_decoding": True,
-            "unannotated_labels": [],
-            "label_map": None,
-            "scorer": {"@scorers": "spacy-flat.entity_scorer.v1"},
-        },
-        default_score_weights={
+        score_weights={
             "ents_f": 1.0,
             "ents_p": 0.0,
             "ents_r": 0.0,
@@ -334,31 +311,3 @@ def ner_factory(
             "chars_r": 0.0,
         },
     )
-    def make(
-        nlp: Language,
-        name: str,
-        model: TaggingModel,
-        device: str,
-        on_misaligned: OnMisaligned,
-        overwrite: bool,
-        constrained_decoding: bool,
-        unannotated_labels: list[str],
-        label_map: dict[str, str] | None,
-        scorer: Callable[..., dict[str, Any]] | None,
-    ) -> CRFEntityRecognizer:
-        return pipe(
-            nlp.vocab,
-            model,
-            name,
-            device=device,
-            on_misaligned=on_misaligned,
-            overwrite=overwrite,
-            constrained_decoding=constrained_decoding,
-            unannotated_labels=unannotated_labels,
-            label_map=label_map,
-            scorer=scorer,
-        )
-
-    factory: Callable[..., CRFEntityRecognizer] = make
-    factory.__doc__ = pipe.__doc__
-    return factory

@@ -13,11 +13,11 @@ from spacy.tokens import Doc, Span, Token
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.util import minibatch
 from spacy.vocab import Vocab
-from thinc.api import Config, Optimizer, set_dropout_rate
+from thinc.api import set_dropout_rate
 
 from ..errors import Errors
 from ..nn.model import shim_of, tok2vec_of
-from ..pipe import SWITCH, Check, LabelledPipe, is_number, mean_loss
+from ..pipe import SWITCH, Check, LabelledPipe, is_number, mean_loss, register_factory
 from ..text.tok2vec import ReadOnce, Tok2VecFeatures, backprop_zeros
 from ..util.arguments import require_count
 from ..util.softmax import log_softmax
@@ -33,7 +33,7 @@ from .scores import gold_of, score_pairs
 if TYPE_CHECKING:
     from torch import Tensor
 
-DEFAULT_CONFIG = """
+DEFAULT_MODEL = """
 [model]
 @architectures = "spacy-flat.RE2.v1"
 tok2vec = null
@@ -44,67 +44,7 @@ tok2vec = null
 [model.text]
 @misc = "spacy-flat.PairTextOptions.v2"
 """
-DEFAULT_MODEL = Config().from_str(DEFAULT_CONFIG)["model"]
-
 Probabilities = NDArray[np.float32]
-
-
-@Language.factory(
-    "re2_similarity",
-    assigns=["doc.cats", "doc.spans"],
-    default_config={
-        "model": DEFAULT_MODEL,
-        "device": "auto",
-        "positive_label": None,
-        "threshold": 0.5,
-        "temperature": 1.0,
-        "similarity_hooks": True,
-        "keep_alignment": False,
-        "scorer": {"@scorers": "spacy-flat.pair_scorer.v1"},
-    },
-    default_score_weights={
-        "cats_score": None,
-        "cats_score_desc": None,
-        "pairs_score": 1.0,
-        "pairs_acc": 0.0,
-        "pairs_f": 0.0,
-        "pairs_p": 0.0,
-        "pairs_r": 0.0,
-        "pairs_auc": 0.0,
-        "pairs_macro_f": None,
-        "pairs_ece": None,
-        "pairs_per_label": None,
-        "pairs_spearman": None,
-        "pairs_pearson": None,
-        "pairs_mse": None,
-    },
-)
-def make_re2_similarity(
-    nlp: Language,
-    name: str,
-    model: PairModel,
-    device: str,
-    positive_label: str | None,
-    threshold: float,
-    temperature: float,
-    similarity_hooks: bool,
-    keep_alignment: bool,
-    scorer: Callable[..., dict[str, Any]] | None,
-) -> "PairClassifier":
-    """Create a `PairClassifier`, with its settings."""
-    return PairClassifier(
-        nlp.vocab,
-        model,
-        name,
-        nlp=nlp,
-        device=device,
-        positive_label=positive_label,
-        threshold=threshold,
-        temperature=temperature,
-        similarity_hooks=similarity_hooks,
-        keep_alignment=keep_alignment,
-        scorer=scorer,
-    )
 
 
 class SimilarityHook:
@@ -372,26 +312,14 @@ class PairClassifier(LabelledPipe):
         self.temperature = fit_temperature(logits, gold)
         return Calibration.of(logits, gold, before, self.temperature)
 
-    def update(
-        self,
-        examples: Iterable[Example],
-        *,
-        drop: float = 0.0,
-        sgd: Optimizer | None = None,
-        losses: dict[str, float] | None = None,
-    ) -> dict[str, float]:
-        """Learn from examples, except those without a pair or a gold label. `drop` only applies to
-        a tok2vec; the network has its own dropouts."""
-        losses = {} if losses is None else losses
-        losses.setdefault(self.name, 0.0)
-        examples = list(examples)
-        validate_examples(examples, "PairClassifier.update")
-        self.require_initialised()
+    def _add_gradients(
+        self, examples: list[Example], drop: float, losses: dict[str, float]
+    ) -> bool:
         pairs, gold = self._gold(examples)
         tok2vec = tok2vec_of(self.model)
         if not len(gold):
             backprop_zeros(tok2vec, pairs.docs)
-            return self.skip_step(losses)
+            return False
         set_dropout_rate(self.model, drop)
         featuriser, shim = self.model.attrs["featuriser"], shim_of(self.model)
         upstream = Tok2VecFeatures(tok2vec, featuriser.unit, pairs.docs, True, shim.device)
@@ -402,9 +330,7 @@ class PairClassifier(LabelledPipe):
                 found = network(batch, upstream.of_texts(batch.texts.segments))
                 self.backward(network.loss(found, gold[batch.pairs]) * share, losses)
         upstream.backprop()
-        if sgd is not None:
-            self.finish_update(sgd)
-        return losses
+        return True
 
     def get_loss(
         self, examples: Iterable[Example], scores: PairOutputs
@@ -514,6 +440,31 @@ class PairClassifier(LabelledPipe):
         # `spacy evaluate` prints this score of components that set `doc.cats`.
         described = {"cats_score_desc": "pairs", "cats_score": scores.get("pairs_score")}
         return {**described, **scores} if "pairs_score" in scores else scores
+
+
+make_re2_similarity = register_factory(
+    "re2_similarity",
+    PairClassifier,
+    model=DEFAULT_MODEL,
+    scorer="spacy-flat.pair_scorer.v1",
+    assigns=["doc.cats", "doc.spans"],
+    score_weights={
+        "cats_score": None,
+        "cats_score_desc": None,
+        "pairs_score": 1.0,
+        "pairs_acc": 0.0,
+        "pairs_f": 0.0,
+        "pairs_p": 0.0,
+        "pairs_r": 0.0,
+        "pairs_auc": 0.0,
+        "pairs_macro_f": None,
+        "pairs_ece": None,
+        "pairs_per_label": None,
+        "pairs_spearman": None,
+        "pairs_pearson": None,
+        "pairs_mse": None,
+    },
+)
 
 
 def predicted_pair(example: Example) -> Pair | None:

@@ -198,7 +198,7 @@ def build_vocabulary(
     if options.inputs != "tokens":
         columns["chars"] = Column.of_characters(texts, char_vectors, options)
         if options.bigrams:
-            columns["bigrams"] = Column.of_bigrams(texts, bigram_vectors, options)
+            columns["bigrams"] = Column.of_characters(texts, bigram_vectors, options, 2)
     if options.inputs != "chars":
         words = (token.text for span in spans for token in span)
         columns["words"] = Column.of_words(words, word_vectors, options)

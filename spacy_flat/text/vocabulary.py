@@ -157,19 +157,13 @@ class Column:
 
     @classmethod
     def of_characters(
-        cls, texts: Sequence[str], source: VectorSource | None, options: Any
+        cls, texts: Sequence[str], source: VectorSource | None, options: Any, size: int = 1
     ) -> "Column":
-        counts = count_characters(texts, options.normalise_numbers)
-        found = Pretrained.of_characters(source, 1, options, options.normalise_numbers)
-        return cls.build(counts, options.char_min_freq, found, options)
-
-    @classmethod
-    def of_bigrams(
-        cls, texts: Sequence[str], source: VectorSource | None, options: Any
-    ) -> "Column":
-        counts = count_bigrams(texts, options.normalise_numbers)
-        found = Pretrained.of_characters(source, 2, options, options.normalise_numbers)
-        return cls.build(counts, options.bigram_min_freq, found, options)
+        """Of characters (size 1) or bigrams (size 2)."""
+        counts = count_characters(texts, size, options.normalise_numbers)
+        found = Pretrained.of_characters(source, size, options, options.normalise_numbers)
+        min_freq = options.char_min_freq if size == 1 else options.bigram_min_freq
+        return cls.build(counts, min_freq, found, options)
 
     @classmethod
     def of_words(cls, words: Iterable[str], source: VectorSource | None, options: Any) -> "Column":
@@ -181,20 +175,17 @@ class Column:
         return cls.build(counts, options.word_min_freq, found, options)
 
 
-def count_characters(texts: Sequence[str], normalise_numbers: bool = False) -> Counter[int]:
-    """The counts of characters in texts, by hash."""
-    counts: Counter[int] = Counter()
-    for some in batches_of_texts(texts):
-        add_counts(counts, hash_characters("".join(some), normalise_numbers))
-    return counts
-
-
-def count_bigrams(texts: Sequence[str], normalise_numbers: bool = False) -> Counter[int]:
-    """The counts of bigrams in texts, by hash, those of the texts' ends included."""
+def count_characters(
+    texts: Sequence[str], size: int = 1, normalise_numbers: bool = False
+) -> Counter[int]:
+    """The counts of characters (size 1), or of bigrams (size 2), those of the texts' ends included,
+    by hash."""
     counts: Counter[int] = Counter()
     for some in batches_of_texts(texts):
         codes = hash_characters("".join(some), normalise_numbers)
-        add_counts(counts, hash_bigrams(codes, np.cumsum([len(text) for text in some]) - 1))
+        if size == 2:
+            codes = hash_bigrams(codes, np.cumsum([len(text) for text in some]) - 1)
+        add_counts(counts, codes)
     return counts
 
 

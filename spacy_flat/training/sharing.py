@@ -72,7 +72,7 @@ def add_up_gradients(nlp: Language, workers: Workers) -> None:
 def skip_steps(nlp: Language, exclude: Sequence[str]) -> None:
     """Take part in the sums over workers without an example."""
     for pipe in _training_pipes(nlp, exclude):
-        pipe.skip_step({})
+        pipe.skip_step()
 
 
 def _training_pipes(nlp: Language, exclude: Sequence[str]) -> list[NetworkPipe]:

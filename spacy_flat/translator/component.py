@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.training import Example, validate_get_examples
 from spacy.vocab import Vocab
-from thinc.api import Config, Optimizer
 
 from ..errors import Errors, Warnings
-from ..pipe import SWITCH, Check, NetworkPipe, is_bool, is_number, mean_loss
+from ..pipe import SWITCH, Check, NetworkPipe, is_bool, is_number, mean_loss, register_factory
 from ..util.arguments import require, require_count
 from ..util.log import logger
 from .corpus import is_scored_only, translated
@@ -39,7 +38,7 @@ from .writing import Translation, translate
 if TYPE_CHECKING:
     from torch import Tensor
 
-DEFAULT_CONFIG = """
+DEFAULT_MODEL = """
 [model]
 @architectures = "spacy-flat.Seq2Seq.v1"
 
@@ -49,62 +48,6 @@ DEFAULT_CONFIG = """
 [model.text]
 @misc = "spacy-flat.TranslationOptions.v2"
 """
-DEFAULT_MODEL = Config().from_str(DEFAULT_CONFIG)["model"]
-
-
-@Language.factory(
-    "seq2seq_translator",
-    assigns=["doc._.translation", "doc._.translation_ents", "doc._.translation_sents"],
-    default_config={
-        "model": DEFAULT_MODEL,
-        "device": "auto",
-        "beam": 1,
-        "length_penalty": 1.0,
-        "max_ratio": 2.0,
-        "no_repeat_ngram": 5,
-        "carry_names": True,
-        "pinyin": True,
-        "placeholder_rate": 0.5,
-        "join_rate": 0.0,
-        "entities": None,
-        "scorer": {"@scorers": "spacy-flat.translation_scorer.v1"},
-    },
-    # Not "bleu" and "chrf", which would be 0 in meta.json where dev is not decoded.
-    default_score_weights={"translation_log_prob": 1.0},
-)
-def make_seq2seq_translator(
-    nlp: Language,
-    name: str,
-    model: Seq2SeqModel,
-    device: str,
-    beam: int,
-    length_penalty: float,
-    max_ratio: float,
-    no_repeat_ngram: int,
-    carry_names: bool,
-    pinyin: bool,
-    placeholder_rate: float,
-    join_rate: float,
-    entities: str | None,
-    scorer: Callable[..., dict[str, Any]] | None,
-) -> "Seq2SeqTranslator":
-    """Create a `Seq2SeqTranslator`, with its settings."""
-    return Seq2SeqTranslator(
-        nlp.vocab,
-        model,
-        name,
-        device=device,
-        beam=beam,
-        length_penalty=length_penalty,
-        max_ratio=max_ratio,
-        no_repeat_ngram=no_repeat_ngram,
-        carry_names=carry_names,
-        pinyin=pinyin,
-        placeholder_rate=placeholder_rate,
-        join_rate=join_rate,
-        entities=entities,
-        scorer=scorer,
-    )
 
 
 def _is_count(value: object, least: int) -> bool:
@@ -352,34 +295,21 @@ class Seq2SeqTranslator(NetworkPipe):
 
     # Training
 
-    def update(
-        self,
-        examples: Iterable[Example],
-        *,
-        drop: float = 0.0,
-        sgd: Optimizer | None = None,
-        losses: dict[str, float] | None = None,
-    ) -> dict[str, float]:
-        """Learn from the translations of examples, except too long ones. `drop` has no effect: the
-        network has its own dropouts."""
-        losses = {} if losses is None else losses
-        losses.setdefault(self.name, 0.0)
-        examples = list(examples)
-        validate_examples(examples, "Seq2SeqTranslator.update")
-        self.require_initialised()
+    def _add_gradients(
+        self, examples: list[Example], drop: float, losses: dict[str, float]
+    ) -> bool:
+        """Pairs that are too long teach nothing."""
         texts = joined(all_texts(examples), self.join_rate, self._longest)
         pairs = self._learnable(texts, self._known_names(), self.placeholder_rate)
         if not pairs:
-            return self.skip_step(losses)
+            return False
         n_predicted = sum(len(pair.target) - 1 for pair in pairs)
         share = self.share_of_step(n_predicted) / n_predicted
         with self.shim.training():
             network = network_of(self.model)
             for batch in batches(pairs, featuriser_of(self.model).options.batch_size):
                 self.backward(network.loss(network(batch), batch.targets) * share, losses)
-        if sgd is not None:
-            self.finish_update(sgd)
-        return losses
+        return True
 
     @property
     def _longest(self) -> int:
@@ -456,6 +386,17 @@ class Seq2SeqTranslator(NetworkPipe):
             unit,
             f"{len(featuriser.target):,}",
         )
+
+
+make_seq2seq_translator = register_factory(
+    "seq2seq_translator",
+    Seq2SeqTranslator,
+    model=DEFAULT_MODEL,
+    scorer="spacy-flat.translation_scorer.v1",
+    assigns=["doc._.translation", "doc._.translation_ents", "doc._.translation_sents"],
+    # Not "bleu" and "chrf", which would be 0 in meta.json where dev is not decoded.
+    score_weights={"translation_log_prob": 1.0},
+)
 
 
 def _with_entities(

@@ -35,9 +35,9 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_declarations_are_kept_with_each_doc(file: Path, tmp_path: Path) -> None:
-    options = ("--coarse", "NAME=PER", "--coarse", "EDU=", "--coarse", "ORG=ORG,COMPANY")
+    options = ("--coarse", "NAME = PER", "--coarse", "EDU=", "--coarse", "ORG=ORG, COMPANY")
     arguments = ["convert", str(file), str(tmp_path / "x.spacy"), *options]
-    result = CliRunner().invoke(app, [*arguments, "--unannotated", "GPE,LOC"])
+    result = CliRunner().invoke(app, [*arguments, "--unannotated", "GPE, LOC"])
     assert result.exit_code == 0, result.output
     (doc,) = load(tmp_path / "x.spacy")
     assert [(ent.text, ent.label_) for ent in doc.ents] == [("王", "NAME"), ("京", "ORG")]
@@ -56,9 +56,11 @@ def test_without_declarations_docs_have_none(file: Path, tmp_path: Path) -> None
 
 
 def test_wrong_declarations(file: Path, tmp_path: Path) -> None:
-    for wrong in ("ORG", "=ORG"):
+    for wrong in (["ORG"], ["=ORG"], ["ORG=A", "ORG=B"]):
         with pytest.raises(ValueError, match="F163"):
-            convert_file(file, tmp_path / "x.spacy", ConvertOptions(coarse=[wrong]))
+            convert_file(file, tmp_path / "x.spacy", ConvertOptions(coarse=wrong))
+    with pytest.warns(UserWarning, match="W160.*Org"):
+        convert_file(file, tmp_path / "x.spacy", ConvertOptions(coarse=["Org=ORG"]))
 
 
 @pytest.mark.parametrize("name", ["msra", "cluener", "weibo", "resume"])

@@ -10,11 +10,7 @@ import pytest
 import spacy
 from blocks import blocks
 from copies import copies_of
-from spacy.cli.init_config import fill_config
 from spacy.language import Language
-from spacy.tokens import DocBin
-from spacy.training.initialize import init_nlp
-from spacy.util import load_config
 
 from spacy_flat.generator.options import TextOptions
 
@@ -111,19 +107,6 @@ def test_what_the_weights_rely_on_cannot_be_changed(
         spacy.load(tmp_path, config={"components": {"char_generator": {"model": model}}})
 
 
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.999])
-def test_damaged_models(trained: Language, tmp_path: Path, share: float) -> None:
-    trained.to_disk(tmp_path)
-    model = tmp_path / "char_generator" / "model"
-    whole = model.read_bytes()
-    place = int(share * len(whole))
-    flipped = bytes([whole[place] ^ 4])
-    for data in (whole[:place], whole[:place] + flipped + whole[place + 1 :]):
-        model.write_bytes(data)
-        with pytest.raises(ValueError, match=r"F309.*char_generator.*F200"):
-            spacy.load(tmp_path)
-
-
 # Running
 
 
@@ -135,26 +118,6 @@ def test_threads(trained: Language) -> None:
 
 
 # Configs
-
-
-def test_filled_config(tmp_path: Path) -> None:
-    """What is left out of a config is filled in with the defaults, and training works by it."""
-    (tmp_path / "base.cfg").write_text(
-        '[nlp]\nlang = zh\npipeline = ["char_generator"]\n'
-        "[components]\n[components.char_generator]\nfactory = char_generator\n"
-    )
-    filled = tmp_path / "config.cfg"
-    fill_config(filled, tmp_path / "base.cfg")
-    text = filled.read_text()
-    assert '@misc = "spacy-flat.CharLMOptions.v2"' in text
-    assert '@misc = "spacy-flat.TextOptions.v2"' in text
-    assert "char_log_prob = 1.0" in text
-    fill_config(tmp_path / "again.cfg", filled)
-    assert (tmp_path / "again.cfg").read_text() == text
-    DocBin(docs=[blank().make_doc(text) for text in TEXTS]).to_disk(tmp_path / "train.spacy")
-    paths = dict.fromkeys(["paths.train", "paths.dev"], str(tmp_path / "train.spacy"))
-    nlp = init_nlp(load_config(filled, overrides=paths))
-    assert nlp("春")._.perplexity > 1
 
 
 def test_pretrained_vectors_by_config(tmp_path: Path) -> None:

@@ -107,23 +107,6 @@ def test_texts_that_teach_nothing() -> None:
     assert first == pytest.approx(second)
 
 
-def test_an_update_that_fails_is_none() -> None:
-    nlp = make()
-    network = generator(nlp).model.shims[0].module
-    calls = iter([1, 2])
-    surprisals = network.surprisals
-
-    def fail(*args: Any) -> torch.Tensor:
-        if next(calls) == 2:
-            raise KeyboardInterrupt
-        return surprisals(*args)  # type: ignore[no-any-return]
-
-    network.surprisals = fail
-    with pytest.raises(KeyboardInterrupt):
-        nlp.update(examples_of(nlp, ["春" * 300]), sgd=AdamW(0.1))
-    assert all(p.grad is None or not p.grad.to_dense().any() for p in network.parameters())
-
-
 @pytest.mark.parametrize("optimizer", [AdamW(0.02), SGD(2.0), Adam(0.02, use_averages=True)])
 @pytest.mark.parametrize("tied", [True, False])
 def test_optimizers(optimizer: Any, tied: bool) -> None:

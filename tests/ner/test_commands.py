@@ -8,9 +8,7 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import DocBin
 
-from spacy_flat.ner.flat.options import FLATOptions
-
-from .conftest import GOLD, HASH_EMBED, LISTENER, TEXTS, add_flat, blank, examples_of, flat, found
+from .conftest import GOLD, HASH_EMBED, LISTENER, add_flat, blank, examples_of, flat, found
 
 
 @pytest.fixture(scope="module")
@@ -51,16 +49,6 @@ def spacy_command(*arguments: object) -> str:
     return result.output
 
 
-def test_train_and_evaluate(workplace: Path, tmp_path: Path) -> None:
-    spacy_command("train", workplace / "config.cfg", "--output", tmp_path)
-    assert flat(spacy.load(tmp_path / "model-last")).labels == ("LOC", "ORG", "PER")
-    metrics = tmp_path / "metrics.json"
-    spacy_command("evaluate", workplace / "pipeline", workplace / "data.spacy", "--output", metrics)
-    scores = json.loads(metrics.read_text(encoding="utf-8"))
-    assert scores["ents_f"] == scores["chars_f"] == 1.0
-    assert scores["ents_per_type"]["PER"]["f"] == 1.0
-
-
 def test_train_beside_frozen_and_annotating_components(workplace: Path, tmp_path: Path) -> None:
     """A trained flat_ner is taken over frozen and annotates for another one, which listens to a
     tok2vec that is trained, too."""
@@ -95,52 +83,3 @@ def test_init_labels(workplace: Path, tmp_path: Path) -> None:
     config["initialize"]["components"]["flat_ner"]["labels"] = reader
     nlp = spacy.training.initialize.init_nlp(config)
     assert flat(nlp).labels == ("LOC", "ORG", "PER")
-
-
-def test_fill_and_debug_config(workplace: Path, tmp_path: Path) -> None:
-    base = tmp_path / "base.cfg"
-    base.write_text(
-        "[nlp]\nlang = 'zh'\npipeline = ['flat_ner']\n"
-        "[components]\n[components.flat_ner]\nfactory = 'flat_ner'\n".replace("'", '"'),
-        encoding="utf-8",
-    )
-    filled = tmp_path / "filled.cfg"
-    spacy_command("init", "fill-config", base, filled)
-    config = spacy.util.load_config(filled)
-    model = config["components"]["flat_ner"]["model"]
-    assert model["network"]["head_dim"] == FLATOptions().head_dim
-    assert model["lattice"]["max_length"] == 200
-    assert model["lattice"]["variant"] is None
-    assert config["training"]["score_weights"]["ents_f"] == 1.0
-    spacy_command("debug", "config", workplace / "config.cfg")
-
-
-def test_assemble(workplace: Path, tmp_path: Path) -> None:
-    config = spacy.util.load_config(workplace / "config.cfg")
-    config["components"] = {"flat_ner": {"source": str(workplace / "pipeline")}}
-    config.to_disk(tmp_path / "config.cfg")
-    spacy_command("assemble", tmp_path / "config.cfg", tmp_path / "out")
-    assert found(spacy.load(tmp_path / "out")) == GOLD
-
-
-def test_apply(workplace: Path, tmp_path: Path) -> None:
-    texts = tmp_path / "texts.jsonl"
-    lines = [json.dumps({"text": text}) for text in TEXTS]
-    texts.write_text("\n".join(lines), encoding="utf-8")
-    spacy_command("apply", workplace / "pipeline", texts, tmp_path / "out.spacy")
-    docs = DocBin().from_disk(tmp_path / "out.spacy").get_docs(blank().vocab)
-    assert [doc._.char_ents for doc in docs] == GOLD
-
-
-def test_benchmark_speed(workplace: Path) -> None:
-    output = spacy_command(
-        "benchmark",
-        "speed",
-        workplace / "pipeline",
-        workplace / "data.spacy",
-        "--batches",
-        30,
-        "--batch-size",
-        4,
-    )
-    assert "Benchmarking" in output

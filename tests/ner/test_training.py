@@ -3,7 +3,6 @@
 import math
 import time
 from dataclasses import replace
-from typing import Any
 
 import pytest
 import torch
@@ -216,27 +215,6 @@ def test_an_entity_that_is_cut_is_unknown_where_another_segment_has_it() -> None
         ([(1, 3, "A"), (8, 10, "B")], [(2, 10, "")]),
         ([(0, 2, "B")], [(0, 4, "")]),
     ]
-
-
-def test_an_update_that_fails_leaves_no_gradients(trained: Language, copy_of: Copy) -> None:
-    nlp = copy_of(trained)
-    ner = flat(nlp)
-    network = ner.model.shims[0].module
-    loss, calls = network.loss, []
-
-    def fails_later(*inputs: Any) -> Any:
-        calls.append(inputs)
-        if len(calls) > 1:
-            raise KeyboardInterrupt
-        return loss(*inputs)
-
-    network.loss = fails_later
-    ner.model.attrs["featuriser"].options = replace(
-        ner.model.attrs["featuriser"].options, batch_size=1
-    )
-    with pytest.raises(KeyboardInterrupt):
-        nlp.update(examples_of(nlp), sgd=AdamW(0.01))
-    assert all(p.grad is None or not p.grad.any() for p in network.parameters())
 
 
 def test_stretches_of_which_nothing_is_known_teach_nothing(

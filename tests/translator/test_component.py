@@ -16,7 +16,6 @@ import spacy
 from blocks import blocks
 from copies import copies_of
 from spacy.language import Language
-from spacy.tokens import DocBin
 
 from spacy_flat.translator.annotations import TranslationEnt
 from spacy_flat.translator.component import Seq2SeqTranslator
@@ -158,29 +157,7 @@ def test_what_the_weights_rely_on_cannot_be_changed(
         spacy.load(tmp_path, config={"components": {"seq2seq_translator": {"model": model}}})
 
 
-@pytest.mark.parametrize("share", [0.0, 0.999])
-def test_damaged_models(trained: Language, tmp_path: Path, share: float) -> None:
-    trained.to_disk(tmp_path)
-    model = tmp_path / "seq2seq_translator" / "model"
-    whole = model.read_bytes()
-    place = int(share * len(whole))
-    for data in (whole[:place], whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :]):
-        model.write_bytes(data)
-        with pytest.raises(ValueError, match=r"F309.*seq2seq_translator.*F200"):
-            spacy.load(tmp_path)
-
-
 # Running
-
-
-def test_doc_bin_keeps_what_was_found(trained: Language) -> None:
-    docs = [trained(text) for text in TEXTS]
-    docs += [trained(with_ents(trained, "王芳喜欢北京。", ("王芳", "PER")))]
-    kept = DocBin(docs=docs, store_user_data=True).to_bytes()
-    for doc, again in zip(docs, DocBin().from_bytes(kept).get_docs(trained.vocab), strict=True):
-        assert again._.translation == doc._.translation
-        assert again._.translation_ents == doc._.translation_ents
-        assert again._.translation_sents == doc._.translation_sents
 
 
 # Texts of all kinds

@@ -114,23 +114,6 @@ def test_pairs_that_teach_nothing() -> None:
     assert scores["translation_log_prob"] is scores["bleu"] is None
 
 
-def test_an_update_that_fails_is_none() -> None:
-    nlp = make(None, {"batch_size": 1})
-    network = translator(nlp).model.shims[0].module
-    calls = iter(range(9))
-    loss = network.loss
-
-    def fail(*args: Any) -> torch.Tensor:
-        if next(calls) == 2:
-            raise KeyboardInterrupt
-        return loss(*args)  # type: ignore[no-any-return]
-
-    network.loss = fail
-    with pytest.raises(KeyboardInterrupt):
-        nlp.update(examples_of(nlp), sgd=AdamW(0.1))
-    assert all(p.grad is None or not p.grad.any() for p in network.parameters())
-
-
 def test_accumulated_gradients_are_one_step() -> None:
     nlp = make()
     before = found(nlp, TEXTS)

@@ -7,12 +7,7 @@ import numpy as np
 
 from ...lexicon import Lexicon
 from ...text.initialise import Vocabulary
-from ...text.vocabulary import (
-    Column,
-    Pretrained,
-    add_counts,
-    batches_of_texts,
-)
+from ...text.vocabulary import Column, Pretrained, add_counts, batches_of_texts
 from ...vectors import VectorSource
 from .gazetteer import Gazetteer
 from .lattice import LatticeFeaturiser
@@ -41,7 +36,7 @@ def build_vocabulary(
         gazetteer = Gazetteer.build(mentions, lexicon)
         name_types = lexicon.declare_types(labels)
     chars = Column.of_characters(texts, char_vectors, options)
-    bigrams = Column.of_bigrams(texts, bigram_vectors, options)
+    bigrams = Column.of_characters(texts, bigram_vectors, options, 2)
     words = Column.build(
         _count_words(texts, lexicon),
         options.word_min_freq,

@@ -30,7 +30,7 @@ def build_vocabulary(
         words = Column.of_words(strings, word_vectors, options)
         featuriser = SequenceFeaturiser(options, chars.index, none, words.index)
         return Vocabulary(featuriser, {"words": words})
-    bigrams = Column.of_bigrams(characters, bigram_vectors, options)
+    bigrams = Column.of_characters(characters, bigram_vectors, options, 2)
     featuriser = SequenceFeaturiser(options, chars.index, bigrams.index, none)
     used = {"chars": options.characters, "bigrams": options.bigrams}
     columns = {"chars": chars, "bigrams": bigrams}

@@ -1,8 +1,6 @@
 """`tener_ner` in a pipeline, over characters and over words: what a user of spaCy relies on."""
 
 import copy
-import resource
-import sys
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -132,20 +130,6 @@ def test_learns_its_sentences_by_heart(kind: str) -> None:
     assert [[(e.start_char, e.end_char, e.label_) for e in nlp(t).ents] for t in texts] == gold
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("", " ", "\n", "a", "京", "😀", "e\u0301cole 學校 школа 3D", "\0上海\0", "\t上海  \r\n"),
-        "x" * 3000,
-        "https://example.org/" + "a/" * 200,
-    ],
-)
-def test_odd_texts(trained: Language, text: str) -> None:
-    doc = trained(text)
-    assert doc.text == text
-    assert all(token.ent_iob_ != "" for token in doc)
-
-
 @FEW
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=60))
 def test_any_text(trained: Language, text: str) -> None:
@@ -155,22 +139,6 @@ def test_any_text(trained: Language, text: str) -> None:
         assert text[start:stop].strip() == text[start:stop]
         assert label in ("LOC", "ORG", "PER")
         end = stop
-
-
-def test_a_hundred_thousand_characters(words: Language) -> None:
-    """One sentence after the other, and nothing in between where one could cut."""
-    piece = "Ann Lee went to Geneva "
-    text = piece * (100_000 // len(piece) + 1)
-    before = peak_megabytes()
-    doc = words(text)
-    assert doc.text == text
-    assert len(doc.ents) > 1000
-    assert peak_megabytes() - before < 400
-
-
-def peak_megabytes() -> float:
-    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return size / 1024 if sys.platform == "linux" else size / 1024**2
 
 
 def test_long_texts_are_cut_at_sentence_ends() -> None:
@@ -260,15 +228,6 @@ def test_vectors_of_what_is_not_read(kind: str, given: str, message: str) -> Non
 
 
 # In pipelines
-
-
-def test_in_an_existing_pipeline(words: Language) -> None:
-    nlp = spacy.blank("en")
-    nlp.add_pipe("sentencizer")
-    nlp.add_pipe("tener_ner", source=words)
-    doc = nlp(ENGLISH_TEXTS[0])
-    assert [ent.text for ent in doc.ents] == ["Ann Lee", "New York"]
-    assert [sent.text for sent in doc.sents] == [doc.text]
 
 
 @pytest.mark.parametrize(("kind", "shared"), [("characters", True), ("words", False)])
