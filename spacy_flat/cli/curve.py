@@ -12,6 +12,7 @@ from wasabi import msg
 from ..errors import Errors
 from ..util.files import read_text_lines, replacing
 from ..viz.curve import Evaluation, best_of, draw, drawable, series
+from ._texts import check_output
 
 
 def curve(
@@ -27,6 +28,7 @@ def curve(
 
     LOG.jsonl is the `output_file` of the logger `spacy.ConsoleLogger.v3`.
     """
+    check_output(output, ".svg")
     evaluations = read_log(log)
     with replacing(output) as temporary:
         temporary.write_text(draw(evaluations), encoding="utf-8")

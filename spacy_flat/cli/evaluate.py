@@ -17,6 +17,7 @@ from ..util.plural import counted, plural
 from ..viz.entity_errors import errors_page, find_errors
 from ._options import Device, GpuId, Pipeline, use_gpu
 from ._tasks import TASKS, ScoredTask, decimals, percent
+from ._texts import check_output
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -55,6 +56,8 @@ def evaluate(
     from ..corpora.docs import read_entity_texts, read_examples
     from ..loading import load_on_device
 
+    if errors is not None:
+        check_output(errors, ".html")
     use_gpu(gpu_id)
     part, path = evaluation_file(corpus)
     require_exists(path)  # before the pipeline is loaded

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
 from itertools import count
@@ -19,7 +19,7 @@ from thinc.api import set_gpu_allocator
 from wasabi.printer import Printer
 
 from ..errors import Errors
-from ..util.files import locked, replacing
+from ..util.files import locked, replacing, require_exists
 from ..util.log import logger as log
 
 if TYPE_CHECKING:
@@ -106,6 +106,7 @@ def train(
         if output is not None and workers.is_first:
             leaving.enter_context(locked(output))
         given: dict[str, Any] = config.interpolate()
+        require_exists(*corpora_of(given))
         if output is not None:  # read by one worker: vectors may be large
             found = checksums_of(given) if workers.is_first else {}
             given = {**given, "checksums": workers.gathered(found)[0]}
@@ -129,6 +130,15 @@ def train(
         if output is not None and workers.is_first:
             with replacing(output / FINISHED) as temporary:
                 temporary.write_text(json.dumps(given), "utf-8")
+
+
+def corpora_of(config: dict[str, Any]) -> Iterator[Path]:
+    """The paths that spaCy's and our readers of corpora are given. spaCy only warns of a missing
+    one, and trains."""
+    for block in config.get("corpora", {}).values():
+        if block.get("@readers", "").startswith("spacy"):
+            paths = (block.get("path"), *block.get("paths", {}).values())
+            yield from (Path(path) for path in paths if path)
 
 
 def checksums_of(config: dict[str, Any]) -> dict[str, int]:

@@ -18,6 +18,7 @@ from ..errors import Errors, Warnings
 from ..util.files import read_text_lines, replacing
 from ._components import load_component
 from ._options import Component, Device, GpuId, Pipeline, use_gpu
+from ._texts import check_output
 from .show import show_translation
 
 if TYPE_CHECKING:
@@ -89,7 +90,9 @@ def translate(
     from ..translator.names import name_list
 
     if output is not None:
-        check_output(output, n_best)
+        check_lines(output, n_best)
+    if html is not None:
+        check_output(html, ".html")
     # Fail now, not after translating, if the file can't be read to its end.
     total = None
     if file and file.is_file():
@@ -131,7 +134,7 @@ def translate(
         msg.good(str(html))
 
 
-def check_output(path: Path, n_best: int) -> None:
+def check_lines(path: Path, n_best: int) -> None:
     """Raise ValueError for an unknown kind of file (F432), and for several translations per line
     (F174)."""
     if path.suffix not in LINES:

@@ -84,7 +84,8 @@ def gold_annotation(example: Example, unannotated: Sequence[str] = ()) -> Annota
     `doc.spans["unknown"]`.
     unannotated: labels that are unknown everywhere, beside those in `doc._.unannotated_labels`.
 
-    Raises ValueError (F304) where the texts of both differ in more than white space and case.
+    Raises ValueError (F304) where the texts of both differ in more than white space and case,
+    TypeError (F026) for labels in one string.
     """
     reference = example.reference
     spans = [EntitySpan(ent.start_char, ent.end_char, ent.label_) for ent in reference.ents]
@@ -97,14 +98,21 @@ def gold_annotation(example: Example, unannotated: Sequence[str] = ()) -> Annota
     if source != target:
         spans, unknown = _move([spans, unknown], source, target)
     if target:
-        labels = dict.fromkeys([*unannotated, *(reference._.unannotated_labels or ())])
+        labels = dict.fromkeys([*unannotated, *_listed(reference._.unannotated_labels)])
         unknown.extend(EntitySpan(0, len(target), label) for label in labels)
     return Annotation(spans, unknown, reference._.coarse_labels or {})
 
 
 def meaning(label: str, doc: Doc) -> tuple[str, ...]:
     """The labels that a label stands for in a gold Doc: itself, unless its corpus is coarser."""
-    return tuple((doc._.coarse_labels or {}).get(label) or (label,))
+    return _listed((doc._.coarse_labels or {}).get(label)) or (label,)
+
+
+def _listed(labels: Sequence[str] | None) -> tuple[str, ...]:
+    """Raises TypeError (F026) for a single label, whose letters would be taken for labels."""
+    if isinstance(labels, str):
+        raise TypeError(Errors.F026.format(value=repr(labels)))
+    return tuple(labels or ())
 
 
 def _missing(doc: Doc) -> Iterator[EntitySpan]:

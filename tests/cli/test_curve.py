@@ -161,3 +161,10 @@ def test_an_empty_log(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "[F131]" in result.output
     assert not (tmp_path / "curve.svg").exists()
+
+
+def test_a_curve_is_an_svg(tmp_path: Path) -> None:
+    log = write_log(tmp_path / "log.jsonl", EVALUATIONS)
+    result = CliRunner().invoke(app, ["curve", str(log), str(tmp_path / "curve.png")])
+    assert "[F146]" in result.output
+    assert not (tmp_path / "curve.png").exists()

@@ -165,6 +165,7 @@ def test_the_page_of_errors(mini_project: Path, tmp_path: Path) -> None:
     assert page.count('<div class="entities"') == 2 * len(wrong)
     assert f"{len(wrong)} sentence" in page
     assert f"{len(wrong)} sentence" in " ".join(result.output.split())
+    assert "[F146]" in failure(mini_project / MODEL, corpus, "--errors", tmp_path / "errors.txt")
 
 
 def doc_of(text: str, *spans: tuple[int, int, str]) -> Doc:

@@ -52,6 +52,7 @@ def test_options(translation_pipeline: Path, tmp_path: Path) -> None:
     assert 'title="Ming Wang"' in html
     assert 'title="王小明"' in html
     assert html.index("Ming Wang") > html.index("<section>")
+    assert "[F146]" in failure(str(translation_pipeline), TEXT, "--html", "page.pdf")
 
 
 def test_line_by_line(translation_pipeline: Path, tmp_path: Path) -> None:

@@ -283,3 +283,10 @@ def test_errors_are_those_that_the_annotation_can_judge() -> None:
     judged = as_judged(example, gold_annotation(example))
     assert entities(judged.predicted) == entities(judged.reference) == [("NAME", "王小明")]
     assert entities(example.predicted) == [("PER", "王小明"), ("LOC", "上海")]
+
+
+def test_labels_in_one_string_are_refused(trained: Language) -> None:
+    for coarse, unannotated in (({"LOC": "GPE"}, None), (None, "GPE")):
+        example = declared(trained, "上海", [(0, 2, "LOC")], coarse, unannotated)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="F026"):
+            flat(trained).update([example])

@@ -387,6 +387,15 @@ def test_a_folder_of_another_process(tmp_path: Path) -> None:
         assert "[F043]" in CliRunner().invoke(app, command).output
 
 
+def test_a_corpus_that_is_missing(tmp_path: Path) -> None:
+    """spaCy would train on, with a score of 0."""
+    config = make_config(tmp_path, "tener")
+    config["corpora"]["dev"]["path"] = str(tmp_path / "gone.spacy")
+    config.to_disk(tmp_path / "config.cfg")
+    result = CliRunner().invoke(app, ["train", str(tmp_path / "config.cfg")])
+    assert "[F001]" in result.output
+
+
 def test_a_full_disk(tmp_path: Path) -> None:
     """It is told, and the training goes on where there is room again."""
     config = make_config(tmp_path, "tener", max_steps=3)
