@@ -10,10 +10,12 @@ from types import SimpleNamespace
 
 import pytest
 import spacy
+from commands import failure, said
+from commands import printed as run
 from spacy.cli._util import app as spacy_app
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from spacy_flat.cli import app
 from spacy_flat.cli._failure import exiting
@@ -33,19 +35,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(app, list(arguments))
-
-
-def failure(*arguments: str) -> str:
-    """Run a command that must fail with one paragraph, and return it unwrapped."""
-    result = run(*arguments)
-    assert result.exit_code == 1
-    assert isinstance(result.exception, SystemExit)
-    assert "\n\n" not in result.output.strip()
-    return " ".join(result.output.split())
-
-
 def test_spacy_has_the_commands() -> None:
     result = CliRunner().invoke(spacy_app, ["flat", "--help"])
     assert result.exit_code == 0
@@ -53,11 +42,10 @@ def test_spacy_has_the_commands() -> None:
 
 
 def test_from_fetch_to_docs(project: Path) -> None:
-    assert run("fetch", "demo", "data", "--source", "").exit_code == 0
-    result = run("convert", "--corpus", "demo", "data", "corpus/demo")
-    assert result.exit_code == 0
-    assert result.output.count("1 sentence, 4 characters") == 3
-    assert "1 entity: LOC 1" in result.output
+    run("fetch", "demo", "data", "--source", "")
+    output = run("convert", "--corpus", "demo", "data", "corpus/demo")
+    assert output.count("1 sentence, 4 characters") == 3
+    assert "1 entity: LOC 1" in output
     docs = DocBin().from_disk(project / "corpus/demo/dev.spacy").get_docs(spacy.blank("zh").vocab)
     assert [[(e.text, e.label_) for e in doc.ents] for doc in docs] == [[("重庆", "LOC")]]
 
@@ -70,9 +58,7 @@ def test_convert_a_file_with_options(project: Path) -> None:
     )
     assert "[F116]" in failure("convert", "corpus.txt", "out.spacy", *options, "--repair")
     options += ["--repair", "--max-repairs", "1"]
-    result = run("convert", "corpus.txt", "out.spacy", *options)
-    assert result.exit_code == 0
-    output = " ".join(result.output.split())
+    output = said("convert", "corpus.txt", "out.spacy", *options)
     assert "1 repair: illegal start made a start 1" in output
     assert "It begins, as it was read: [a](X) b" in output
     (doc,) = DocBin().from_disk(project / "out.spacy").get_docs(spacy.blank("en").vocab)
@@ -80,9 +66,8 @@ def test_convert_a_file_with_options(project: Path) -> None:
 
 
 def test_convert_takes_a_corpus_or_options(project: Path) -> None:
-    result = run("convert", "--corpus", "demo", "assets", "corpus", "--repair")
-    assert result.exit_code == 2
-    assert "give no others" in result.output
+    output = run("convert", "--corpus", "demo", "assets", "corpus", "--repair", code=2)
+    assert "give no others" in output
 
 
 @pytest.mark.parametrize(
@@ -149,9 +134,8 @@ def test_show(tmp_path: Path) -> None:
     nlp.add_pipe("sentencizer")  # a component without a lexicon
     nlp.add_pipe("tests_lexicon_stand_in", name="stand_in")
     nlp.to_disk(tmp_path / "model")
-    result = run("show", str(tmp_path / "model"), "人和药店在重庆开业", "好")
-    assert result.exit_code == 0
-    lines = [" ".join(line.split()) for line in result.output.splitlines()]
+    output = run("show", str(tmp_path / "model"), "人和药店在重庆开业", "好")
+    lines = [" ".join(line.split()) for line in output.splitlines()]
     assert "5–7 LOC 重庆" in lines
     assert "stand_in found 2 words of its lexicon:" in lines
     assert "人和 药店" in lines
@@ -163,10 +147,10 @@ def test_show_a_file(tmp_path: Path) -> None:
     spacy.blank("zh").to_disk(tmp_path / "model")
     texts = tmp_path / "texts.txt"
     texts.write_text("上海\n\n重庆\n", encoding="utf-8")
-    result = run("show", str(tmp_path / "model"), "南京", "--file", str(texts))
-    places = [result.output.index(text) for text in ("南京", "上海", "重庆")]
+    output = run("show", str(tmp_path / "model"), "南京", "--file", str(texts))
+    places = [output.index(text) for text in ("南京", "上海", "重庆")]
     assert places == sorted(places)
-    assert result.output.count("no entities") == 3
+    assert output.count("no entities") == 3
     texts.write_bytes(b"\xff")
     message = failure("show", str(tmp_path / "model"), "--file", str(texts))
     assert "F004" in message
@@ -192,8 +176,8 @@ def test_vectors_add_a_word_list_to_jiebas(tmp_path: Path, monkeypatch: pytest.M
         (tmp_path / name).write_text("人和药店\n", "utf-8")
     arguments = ["vectors", str(tmp_path / "text.txt"), "--out", str(tmp_path), "--kind", "char"]
     arguments += ["--lexicon", str(tmp_path / "words.txt")]
-    assert run(*arguments).exit_code == 0
-    assert run(*arguments, "--no-jieba").exit_code == 0
+    run(*arguments)
+    run(*arguments, "--no-jieba")
     assert {"人和药店", "清华大学"} <= known[0]
     assert known[1] == {"人和药店"}
 
@@ -212,10 +196,8 @@ def test_a_config_that_does_not_validate_is_no_traceback(tmp_path: Path) -> None
     (tmp_path / "model/config.cfg").write_text(
         config.replace("batch_size = 1000", 'batch_size = "many"'), "utf-8"
     )
-    result = run("show", str(tmp_path / "model"), "好")
-    assert result.exit_code == 1
-    assert isinstance(result.exception, SystemExit)
-    assert "batch_size" in result.output
+    output = run("show", str(tmp_path / "model"), "好", code=1)
+    assert "batch_size" in output
 
 
 @pytest.mark.parametrize("error", [ValueError("not coded"), KeyError("x"), TypeError("[X001] y")])

@@ -4,40 +4,31 @@ from __future__ import annotations
 
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 
+import commands
 import pytest
 import spacy
+from commands import printed
 from spacy.util import load_config
-from typer.testing import CliRunner, Result
 
-from spacy_flat.cli import app
 from spacy_flat.cli.compact import bytes_of
 from spacy_flat.compress.compactor import size_of_folder
+
+run = partial(printed, "compact")
+failure = partial(commands.failure, "compact")
 
 MODEL = "training/zh_flat_demo/model-best"
 TRAIN = "corpus/demo/train.spacy"
 DEV = "corpus/demo/dev.spacy"
 
 
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["compact", *map(str, arguments)])
-
-
-def failure(*arguments: object) -> str:
-    """The message of a command that must fail without a traceback, unwrapped."""
-    result = run(*arguments)
-    assert result.exit_code == 1
-    assert isinstance(result.exception, SystemExit)
-    return " ".join(result.output.split())
-
-
 def test_a_pipeline_is_made_compact(mini_project: Path, tmp_path: Path) -> None:
     out = tmp_path / "compact"
     options = ["--text", mini_project / TRAIN, "--min-count", 2, "--dev", mini_project / DEV]
-    result = run(mini_project / MODEL, out, *options)
-    assert result.exit_code == 0, result.output
-    rows = [line.split() for line in result.output.splitlines()]
+    output = run(mini_project / MODEL, out, *options)
+    rows = [line.split() for line in output.splitlines()]
     (size,) = (row for row in rows if row[:1] == ["MB"])
     assert float(size[2]) < float(size[1])
     (score,) = (row for row in rows if row[:3] == ["F1", "of", "entities"])
@@ -55,8 +46,7 @@ def test_as_many_rows_as_fit(mini_project: Path, tmp_path: Path) -> None:
     for limit in (45, 40):
         out = tmp_path / str(limit)
         options = ["--text", mini_project / TRAIN, "--max-size", f"{limit}KB"]
-        result = run(mini_project / MODEL, out, *options)
-        assert result.exit_code == 0, result.output
+        run(mini_project / MODEL, out, *options)
         sizes.append(size_of_folder(out))
         assert sizes[-1] <= 1000 * limit
     assert sizes[0] > sizes[1]
@@ -66,8 +56,7 @@ def test_beside_a_component_that_is_not_trained(mini_project: Path, tmp_path: Pa
     nlp = spacy.load(mini_project / MODEL)
     nlp.add_pipe("char_generator")
     nlp.to_disk(tmp_path / "both")
-    result = run(tmp_path / "both", tmp_path / "compact")
-    assert result.exit_code == 0, result.output
+    run(tmp_path / "both", tmp_path / "compact")
     assert (tmp_path / "compact" / "char_generator").is_dir()
 
 
@@ -91,7 +80,7 @@ def test_what_cannot_be_done(mini_project: Path, tmp_path: Path) -> None:
     message = failure(model, tmp_path / "out", "--text", tmp_path / "blank.txt", "--min-count", 1)
     assert "[F376]" in message
     assert "blank.txt" in message
-    assert run(model, tmp_path / "out", "--text", text, "--min-count", -1).exit_code == 2
+    run(model, tmp_path / "out", "--text", text, "--min-count", -1, code=2)
     assert not (tmp_path / "out").exists()
 
 
@@ -104,7 +93,7 @@ def test_paths_of_components_are_kept(mini_project: Path, tmp_path: Path) -> Non
     config = load_config(tmp_path / "with/config.cfg")
     config["components"]["sentencizer"]["punct_chars"] = ["${paths.marks}"]
     config.to_disk(tmp_path / "with/config.cfg")
-    assert run(tmp_path / "with", tmp_path / "out").exit_code == 0
+    run(tmp_path / "with", tmp_path / "out")
     paths = load_config(tmp_path / "out/config.cfg")["paths"]
     assert (paths["marks"], paths["train"]) == ("。", None)
     spacy.load(tmp_path / "out")
@@ -129,7 +118,7 @@ def test_a_folder_around_the_pipeline_is_kept(mini_project: Path, tmp_path: Path
 
 def test_a_compact_pipeline_is_replaced(mini_project: Path, tmp_path: Path) -> None:
     for bits in (16, 8):
-        assert run(mini_project / MODEL, tmp_path / "out", "--bits", bits).exit_code == 0
+        run(mini_project / MODEL, tmp_path / "out", "--bits", bits)
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     network = spacy.load(tmp_path / "out").get_pipe("flat_ner").model.shims[0].module  # type: ignore[attr-defined]
     assert network.chars.pretrained.element_size() == 1

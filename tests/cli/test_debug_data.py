@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 import spacy
+from commands import said
 from spacy.tokens import Doc, DocBin
-from typer.testing import CliRunner
 
-from spacy_flat.cli import app
 from spacy_flat.lexicon import Lexicon, read_words
 
-
-def run(*arguments: object, fails: bool = False) -> str:
-    """Run the command, and return what it prints, unwrapped."""
-    result = CliRunner().invoke(app, ["debug-data", *map(str, arguments)])
-    assert result.exit_code == int(fails)
-    assert not fails or isinstance(result.exception, SystemExit)
-    return " ".join(result.output.split())
+run = partial(said, "debug-data")
 
 
 def write(path: Path, *docs: Doc) -> Path:
@@ -112,16 +106,16 @@ def test_what_cannot_be_read(
 ) -> None:
     (corpus / "empty").mkdir()
     (corpus / "bad.spacy").write_bytes(b"bad")
-    assert "[F140]" in run(corpus / "empty", fails=True)
-    assert "[F134]" in run(corpus / "bad.spacy", fails=True)
-    assert "[F001]" in run(corpus / "none.spacy", fails=True)
-    assert "[F001]" in run(corpus / "none.cfg", fails=True)
-    message = run(corpus, "--lexicon", corpus / "none.txt", fails=True)
+    assert "[F140]" in run(corpus / "empty", code=1)
+    assert "[F134]" in run(corpus / "bad.spacy", code=1)
+    assert "[F001]" in run(corpus / "none.spacy", code=1)
+    assert "[F001]" in run(corpus / "none.cfg", code=1)
+    message = run(corpus, "--lexicon", corpus / "none.txt", code=1)
     assert "[F145]" in message
     assert "none.txt" in message
     monkeypatch.chdir(mini_project)
     train = ["--paths.train", "none/x.spacy"]
     dev = ["--paths.dev", "corpus/demo/dev.spacy"]
-    assert "[F001] none/x.spacy: no such file" in run("configs/mini.cfg", *train, *dev, fails=True)
-    assert "[F139]" in run("configs/mini.cfg", fails=True)
-    assert "paths.dev is empty" in run("configs/mini.cfg", "--paths.train", "x.spacy", fails=True)
+    assert "[F001] none/x.spacy: no such file" in run("configs/mini.cfg", *train, *dev, code=1)
+    assert "[F139]" in run("configs/mini.cfg", code=1)
+    assert "paths.dev is empty" in run("configs/mini.cfg", "--paths.train", "x.spacy", code=1)

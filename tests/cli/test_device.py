@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 import spacy
 import torch
+from commands import said as run
 from similarity.conftest import examples_of
 from spacy.tokens import DocBin
-from typer.testing import CliRunner
 
-from spacy_flat.cli import app
 from spacy_flat.loading import load_on_device
 
 MODEL = "training/zh_flat_demo/model-best"
@@ -42,12 +41,6 @@ def on_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Saved:
         return copied
 
     return save
-
-
-def run(*words: object, code: int = 0) -> str:
-    result = CliRunner().invoke(app, [*map(str, words)])
-    assert result.exit_code == code, result.output
-    return " ".join(result.output.split())
 
 
 def needs_the_option(*words: object) -> None:

@@ -6,31 +6,29 @@ import json
 import shutil
 import zlib
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
+import commands
 import pytest
 import spacy
 import thinc.api
+from commands import printed, said
 from spacy.cli.evaluate import evaluate as spacy_evaluate
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
-from typer.testing import CliRunner, Result
 
-from spacy_flat.cli import app
 from spacy_flat.viz.entity_errors import MOST, entities_of, errors_page, find_errors
+
+run = partial(said, "evaluate")
+failure = partial(commands.failure, "evaluate")
 
 MODEL = "training/zh_flat_demo/model-best"
 
 
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["evaluate", *map(str, arguments)])
-
-
 def test_dev_is_scored_where_there_is_no_test_part(mini_project: Path, tmp_path: Path) -> None:
     shutil.copy(mini_project / "corpus/demo/dev.spacy", tmp_path)
-    result = run(mini_project / MODEL, tmp_path, "--output", tmp_path / "scores/metrics.json")
-    assert result.exit_code == 0
-    output = " ".join(result.output.split())
+    output = run(mini_project / MODEL, tmp_path, "--output", tmp_path / "scores/metrics.json")
     assert "F1 of entities on dev: 0." in output
     assert "the score is a little too high" in output
     assert "the score is uncertain" in output  # ten sentences
@@ -41,31 +39,21 @@ def test_dev_is_scored_where_there_is_no_test_part(mini_project: Path, tmp_path:
 
 
 def test_a_folder_with_nothing_to_score_on(mini_project: Path, tmp_path: Path) -> None:
-    result = run(mini_project / MODEL, tmp_path, "--output", tmp_path / "metrics.json")
-    assert result.exit_code == 1
-    assert "[F132]" in result.output
+    output = run(mini_project / MODEL, tmp_path, "--output", tmp_path / "metrics.json", code=1)
+    assert "[F132]" in output
     assert not (tmp_path / "metrics.json").exists()
 
 
 def test_no_pipeline(mini_project: Path, tmp_path: Path) -> None:
-    result = run(tmp_path / "none", mini_project / "corpus/demo", "--output", tmp_path / "m.json")
-    assert result.exit_code == 1
-    assert "E050" in result.output
-
-
-def failure(*arguments: object) -> str:
-    """The message of a command that must fail without a traceback, unwrapped."""
-    result = run(*arguments)
-    assert result.exit_code == 1
-    assert isinstance(result.exception, SystemExit)
-    return " ".join(result.output.split())
+    output = run(
+        tmp_path / "none", mini_project / "corpus/demo", "--output", tmp_path / "m.json", code=1
+    )
+    assert "E050" in output
 
 
 def test_a_file_is_scored(mini_project: Path, tmp_path: Path) -> None:
     path = shutil.copy(mini_project / "corpus/demo/train.spacy", tmp_path / "mine.spacy")
-    result = run(mini_project / MODEL, path)
-    assert result.exit_code == 0
-    output = " ".join(result.output.split())
+    output = run(mini_project / MODEL, path)
     assert "mine.spacy: 40 sentences" in output
     assert "F1 of entities on mine: " in output
     assert "too high" not in output
@@ -106,8 +94,8 @@ def test_entities_that_training_has_seen(mini_project: Path, tmp_path: Path) -> 
     (name, _), *_ = Counter(ent.text for doc in gold for ent in doc.ents).most_common()
     known = doc_of(f"在{name}", (1, 1 + len(name), "PER"))
     DocBin(docs=[known]).to_disk(tmp_path / "train.spacy")
-    result = run(mini_project / MODEL, tmp_path, "--output", tmp_path / "with.json")
-    assert result.exit_code == 0
+    with_texts = ("--output", tmp_path / "with.json")
+    output = printed("evaluate", mini_project / MODEL, tmp_path, *with_texts)
     without, scores = (
         json.loads((tmp_path / f"{name}.json").read_text("utf-8")) for name in ("without", "with")
     )
@@ -117,7 +105,7 @@ def test_entities_that_training_has_seen(mini_project: Path, tmp_path: Path) -> 
     assert scores["unseen_entities"] == scores["entities"] - n_seen
     right = (scores[f"{part}_r"] * scores[f"{part}_entities"] for part in ("seen", "unseen"))
     assert sum(right) == pytest.approx(scores["chars_r"] * scores["entities"])
-    rows = [line.split() for line in result.output.splitlines()]
+    rows = [line.split() for line in output.splitlines()]
     unseen = [f"{100 * scores[f'unseen_{score}']:.2f}" for score in "prf"]
     assert ["unseen", str(scores["unseen_entities"]), *unseen] in rows
 
@@ -154,8 +142,7 @@ def test_a_gpu_that_cannot_be_used(mini_project: Path, monkeypatch: pytest.Monke
 
 def test_the_page_of_errors(mini_project: Path, tmp_path: Path) -> None:
     corpus = mini_project / "corpus/demo/train.spacy"
-    result = run(mini_project / MODEL, corpus, "--errors", tmp_path / "new/errors.html")
-    assert result.exit_code == 0
+    output = run(mini_project / MODEL, corpus, "--errors", tmp_path / "new/errors.html")
     page = (tmp_path / "new/errors.html").read_text("utf-8")
     gold = list(DocBin().from_disk(corpus).get_docs(Vocab()))
     nlp = spacy.load(mini_project / MODEL)
@@ -164,7 +151,7 @@ def test_the_page_of_errors(mini_project: Path, tmp_path: Path) -> None:
     assert wrong
     assert page.count('<div class="entities"') == 2 * len(wrong)
     assert f"{len(wrong)} sentence" in page
-    assert f"{len(wrong)} sentence" in " ".join(result.output.split())
+    assert f"{len(wrong)} sentence" in output
     assert "[F146]" in failure(mini_project / MODEL, corpus, "--errors", tmp_path / "errors.txt")
 
 

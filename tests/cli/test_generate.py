@@ -7,19 +7,12 @@ from pathlib import Path
 
 import pytest
 import spacy
+from commands import printed as run
 from spacy.tokens import DocBin
-from typer.testing import CliRunner
 
-from spacy_flat.cli import app
 from spacy_flat.corpora.poems import form_name, make_text
 
 POEM = "床前明月光，疑是地上霜。举头望明月，低头思故乡。"
-
-
-def run(*arguments: object, code: int = 0) -> str:
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert result.exit_code == code, result.output
-    return result.output
 
 
 def words(output: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import spacy
+from commands import said as run
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
@@ -56,12 +57,6 @@ def corpus(tmp_path: Path) -> Path:
     docs = [make_pair(Vocab(), "甲乙", "丙丁", cats), make_pair(Vocab(), "甲", "乙丙", cats)]
     DocBin(docs=docs).to_disk(tmp_path / "test.spacy")
     return tmp_path
-
-
-def run(*arguments: object, code: int = 0) -> str:
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert result.exit_code == code, result.output
-    return " ".join(result.output.split())
 
 
 def test_show_has_the_labels_of_pairs(pipeline: Path, tmp_path: Path) -> None:

@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
+import commands
 import pytest
+from commands import printed, said
 from translator.by_heart import english
-from typer.testing import CliRunner
 
-from spacy_flat.cli import app
+run = partial(printed, "translate")
+failure = partial(commands.failure, "translate")
 
 TEXT = "王小明住在上海。"
 
 
-def run(*words: str) -> str:
-    result = CliRunner().invoke(app, ["translate", *words])
-    assert result.exit_code == 0, result.output
-    return result.output
-
-
-def failure(*words: str) -> str:
-    result = CliRunner().invoke(app, ["translate", *words])
-    assert result.exit_code == 1
-    return " ".join(result.output.split())
-
-
 def test_texts_and_their_names(translation_pipeline: Path) -> None:
-    out = run(str(translation_pipeline), TEXT, "李华住在北京。")
+    out = run(translation_pipeline, TEXT, "李华住在北京。")
     assert "Wang Xiaoming lives in Shanghai." in out
     assert "Li Hua lives in Beijing." in out
     rows = [line.split("  ") for line in out.splitlines() if "PER" in line]
@@ -43,7 +34,7 @@ def test_options(translation_pipeline: Path, tmp_path: Path) -> None:
     (tmp_path / "names.tsv").write_text("王小明\tMing Wang\n", "utf-8")
     page = tmp_path / "made" / "page.html"
     out = run(
-        str(translation_pipeline),
+        translation_pipeline,
         *("--file", f"{tmp_path}/texts.txt", "--names", f"{tmp_path}/names.tsv"),
         *("--beam", "3", "--html", str(page), "--entities", f"{tmp_path}/english"),
     )
@@ -52,7 +43,7 @@ def test_options(translation_pipeline: Path, tmp_path: Path) -> None:
     assert 'title="Ming Wang"' in html
     assert 'title="王小明"' in html
     assert html.index("Ming Wang") > html.index("<section>")
-    assert "[F146]" in failure(str(translation_pipeline), TEXT, "--html", "page.pdf")
+    assert "[F146]" in failure(translation_pipeline, TEXT, "--html", "page.pdf")
 
 
 def test_line_by_line(translation_pipeline: Path, tmp_path: Path) -> None:
@@ -62,7 +53,7 @@ def test_line_by_line(translation_pipeline: Path, tmp_path: Path) -> None:
     out = {name: tmp_path / name for name in ("out.txt", "out.tsv", "out.jsonl")}
     for name, path in out.items():
         n_best = [] if name == "out.txt" else ["--n-best", "2"]
-        run(str(translation_pipeline), *options, *n_best, "--output", str(path))
+        run(translation_pipeline, *options, *n_best, "--output", str(path))
     first, blank, second = out["out.txt"].read_text("utf-8").splitlines()
     assert (first, blank) == ("Wang Xiaoming lives in Shanghai.", "")
     assert second.startswith(first)
@@ -83,7 +74,7 @@ def test_line_by_line(translation_pipeline: Path, tmp_path: Path) -> None:
         "source": [0, 3],
     }
     options += ["--glossary", f"{tmp_path}/glossary.tsv", "--n-best", "2"]
-    shown = run(str(translation_pipeline), *options)
+    shown = run(translation_pipeline, *options)
     assert "dwell" in shown
     assert rows[0][2] not in shown
     assert shown.count("score") == 2
@@ -92,7 +83,7 @@ def test_line_by_line(translation_pipeline: Path, tmp_path: Path) -> None:
 def test_what_can_not_be_written(translation_pipeline: Path, tmp_path: Path) -> None:
     """Nothing is there then."""
     (tmp_path / "texts.txt").write_bytes(f"{TEXT}\n".encode() + b"\xff\n")
-    pipeline, out = str(translation_pipeline), str(tmp_path / "out.txt")
+    pipeline, out = translation_pipeline, str(tmp_path / "out.txt")
     assert "F432" in failure(pipeline, TEXT, "--output", "out.doc")
     assert "F174" in failure(pipeline, TEXT, "--output", out, "--n-best", "2")
     assert "F341" in failure(pipeline, TEXT, "--n-best", "2")
@@ -101,21 +92,17 @@ def test_what_can_not_be_written(translation_pipeline: Path, tmp_path: Path) -> 
 
 
 def test_show_has_the_translation(translation_pipeline: Path) -> None:
-    result = CliRunner().invoke(app, ["show", str(translation_pipeline), TEXT])
-    assert result.exit_code == 0, result.output
-    assert "Wang Xiaoming lives in Shanghai." in result.output
-    assert "no entities" not in result.output
+    out = printed("show", translation_pipeline, TEXT)
+    assert "Wang Xiaoming lives in Shanghai." in out
+    assert "no entities" not in out
 
 
 def test_evaluate_has_the_scores_and_how_they_were_computed(
     translation_pipeline: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "zh.tsv").write_text(f"{TEXT}\tWang Xiaoming lives in Shanghai.\n", "utf-8")
-    runner = CliRunner()
-    runner.invoke(app, ["convert", f"{tmp_path}/zh.tsv", f"{tmp_path}/dev.spacy"])
-    result = runner.invoke(app, ["evaluate", str(translation_pipeline), f"{tmp_path}/dev.spacy"])
-    assert result.exit_code == 0, result.output
-    out = " ".join(result.output.split())
+    printed("convert", tmp_path / "zh.tsv", tmp_path / "dev.spacy")
+    out = said("evaluate", translation_pipeline, tmp_path / "dev.spacy")
     assert "BLEU on dev: 1.0000" in out
     assert "chrF 100.00" in out
     assert "tok:13a" in out
@@ -125,16 +112,15 @@ def test_evaluate_has_the_scores_and_how_they_were_computed(
 def test_what_is_not_there(
     translation_pipeline: Path, pairs_pipeline: Path, tmp_path: Path
 ) -> None:
-    assert "F137" in failure(str(translation_pipeline))
-    assert "F136" in failure(str(pairs_pipeline), TEXT)
-    assert "F136" in failure(str(translation_pipeline), TEXT, "--component", "entity_ruler")
+    assert "F137" in failure(translation_pipeline)
+    assert "F136" in failure(pairs_pipeline, TEXT)
+    assert "F136" in failure(translation_pipeline, TEXT, "--component", "entity_ruler")
     (tmp_path / "names.tsv").write_text("王小明\n", "utf-8")
-    assert "F425" in failure(str(translation_pipeline), TEXT, "--names", f"{tmp_path}/names.tsv")
+    assert "F425" in failure(translation_pipeline, TEXT, "--names", f"{tmp_path}/names.tsv")
     (tmp_path / "names.tsv").write_text("王小明\tMing Wang\n", "utf-8")
-    assert "W402" in run(str(translation_pipeline), "你好", "--names", f"{tmp_path}/names.tsv")
+    assert "W402" in run(translation_pipeline, "你好", "--names", f"{tmp_path}/names.tsv")
 
 
 @pytest.mark.parametrize("beam", ["0", "101", "x"])
 def test_beams_are_numbers(translation_pipeline: Path, beam: str) -> None:
-    result = CliRunner().invoke(app, ["translate", str(translation_pipeline), TEXT, "--beam", beam])
-    assert result.exit_code == 2
+    run(translation_pipeline, TEXT, "--beam", beam, code=2)
