@@ -17,6 +17,7 @@ import spacy
 import thinc.api
 import torch
 from blocks import pipe_config
+from ner.conftest import HASH_EMBED
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -39,28 +40,18 @@ from spacy_flat.translator.network import Seq2Seq, Seq2SeqSizes
 from spacy_flat.translator.options import Seq2SeqOptions
 
 TEXTS = ["人和药店在重庆开业。", "他去了上海", "New York 好"]
-TOK2VEC = {
-    "@architectures": "spacy.HashEmbedCNN.v2",
-    "pretrained_vectors": None,
-    "width": 12,
-    "depth": 1,
-    "embed_size": 50,
-    "window_size": 1,
-    "maxout_pieces": 2,
-    "subword_features": False,
-}
 SMALL = {"num_heads": 2, "head_dim": 8}
 TOKENS = {"sequence": {"unit": "token"}}
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "flat ff": ("flat_ner", {"network": {**SMALL, "fusion": "ff", "learnable_positions": True}}),
     "flat gate": ("flat_ner", {"network": {**SMALL, "fusion": "gate", "mask": "distant"}}),
-    "flat with a tok2vec": ("flat_ner", {"network": SMALL, "tok2vec": TOK2VEC}),
-    "tener of tokens": ("tener_ner", {"network": SMALL, **TOKENS, "tok2vec": TOK2VEC}),
+    "flat with a tok2vec": ("flat_ner", {"network": SMALL, "tok2vec": HASH_EMBED}),
+    "tener of tokens": ("tener_ner", {"network": SMALL, **TOKENS, "tok2vec": HASH_EMBED}),
     "tener with absolute positions": (
         "tener_ner",
         {"network": {**SMALL, "attention": "absolute"}},
     ),
-    "re2 with a tok2vec": ("re2_similarity", {"network": {"hidden": 16}, "tok2vec": TOK2VEC}),
+    "re2 with a tok2vec": ("re2_similarity", {"network": {"hidden": 16}, "tok2vec": HASH_EMBED}),
 }
 FACTORIES = ("flat_ner", "tener_ner", "re2_similarity", "char_generator")
 

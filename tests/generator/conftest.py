@@ -7,6 +7,7 @@ import pytest
 import spacy
 import torch
 from blocks import pipe_config, variant
+from ner.conftest import blank
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -27,10 +28,6 @@ POEMS = [
     "春眠不觉晓，处处闻啼鸟。夜来风雨声，花落知多少。",
 ]
 TEXTS = [*POEMS, "New York, 3 May", "😀 两  个空格\n", "春"]
-
-
-def blank(segmenter: str = "char") -> Language:
-    return spacy.blank("zh", config={"nlp": {"tokenizer": {"segmenter": segmenter}}})
 
 
 def add(

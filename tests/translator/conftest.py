@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import spacy
 import torch
 from blocks import pipe_config
 from learning import settle
+from ner.conftest import blank
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -40,10 +40,6 @@ NETWORK = {
     **dict.fromkeys(DROPOUTS, 0.0),
 }
 TEXT = {"char_min_freq": 1, "target_pieces": 300, "placeholders": 4}
-
-
-def blank(segmenter: str = "char") -> Language:
-    return spacy.blank("zh", config={"nlp": {"tokenizer": {"segmenter": segmenter}}})
 
 
 def add(

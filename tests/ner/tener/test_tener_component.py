@@ -23,7 +23,18 @@ from spacy_flat.ner.tener.component import TenerEntityRecognizer
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.vectors import TextVectors
 
-from ..conftest import GOLD, TEXTS, Span, blank, char_example, check_known, examples_of, spans_of
+from ..conftest import (
+    GOLD,
+    HASH_EMBED,
+    LISTENER,
+    TEXTS,
+    Span,
+    blank,
+    char_example,
+    check_known,
+    examples_of,
+    spans_of,
+)
 
 DROPOUTS = ("embed", "output", "ff", "attention", "key")
 NETWORK = {"num_heads": 2, "head_dim": 8, **{f"{name}_dropout": 0.0 for name in DROPOUTS}}
@@ -233,20 +244,13 @@ def test_vectors_of_what_is_not_read(kind: str, given: str, message: str) -> Non
 @pytest.mark.parametrize(("kind", "shared"), [("characters", True), ("words", False)])
 def test_tok2vec(kind: str, shared: bool) -> None:
     """Its vectors join those of the units."""
-    embed = {"@architectures": "spacy.HashEmbedCNN.v2", "width": 16, "depth": 1, "embed_size": 200}
-    rest = {
-        "window_size": 1,
-        "maxout_pieces": 2,
-        "subword_features": True,
-        "pretrained_vectors": None,
-    }
-    tok2vec = {**embed, **rest}
+    tok2vec = {**HASH_EMBED, "subword_features": True}
     nlp = make(kind)
     config = nlp.config["components"]["tener_ner"]["model"].copy()
     nlp.remove_pipe("tener_ner")
     if shared:
         nlp.add_pipe("tok2vec", config={"model": tok2vec})
-        tok2vec = {"@architectures": "spacy.Tok2VecListener.v1", "width": 16, "upstream": "*"}
+        tok2vec = LISTENER
     nlp.add_pipe("tener_ner", config=pipe_config("tener_ner", {**config, "tok2vec": tok2vec}))
     train(nlp)
     texts, gold = data_of(nlp)
