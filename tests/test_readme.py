@@ -334,23 +334,6 @@ def test_every_factory_is_in_the_readme() -> None:
             assert f"| `{entry.name}` |" in TEXTS["README.md"]
 
 
-def test_the_design_names_every_folder_and_module() -> None:
-    house = TEXTS["docs/design.md"].split("## The house")[1].split("\n## ")[0]
-    for path in (ROOT / "spacy_flat").iterdir():
-        if path.is_dir() and not path.name.startswith("_"):
-            assert f"`{path.name}/`" in house
-        elif path.suffix == ".py" and path.stem != "__init__":
-            assert f"`{path.name}`" in house
-
-
-def test_modules_that_the_design_names_exist() -> None:
-    named = re.findall(r"`([\w/]+(?:\.py|/))`", TEXTS["docs/design.md"])
-    assert named
-    for path in named:
-        places = (ROOT, ROOT / "spacy_flat", ROOT / "spacy_flat/ner")
-        assert any((place / path).exists() for place in places), path
-
-
 # From the left to the right, as the design says; what is not named here is a component.
 RANKS = {
     "cli": 5,
@@ -389,8 +372,3 @@ def imported_folders(path: Path, package: Path) -> set[str]:
     ]
     folders = {path.name for path in package.iterdir() if path.is_dir()}
     return ({target[0] for target in targets} & folders) - {parents[0]}
-
-
-def test_the_small_torch_is_named_before_the_large_one_is_installed() -> None:
-    readme = TEXTS["README.md"]
-    assert readme.index("PyTorch's CPU build") < readme.index("pip install")

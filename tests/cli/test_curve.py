@@ -101,13 +101,6 @@ def test_values_that_are_not_finite_leave_gaps_and_a_warning(tmp_path: Path) -> 
         "best score 0.4000 at step 30",
     ):
         assert note in printed
-    drawn = re.findall(r'"line (blue|orange)" points="([^"]*)"', output.read_text("utf-8"))
-    # A value between gaps is a dot, as the best score is.
-    assert [(colour, len(set(points.split()))) for colour, points in drawn] == [
-        *[("blue", 2), ("blue", 2)],
-        *[("orange", 2), ("orange", 1)],
-        ("blue", 1),
-    ]
 
 
 def test_no_score_is_finite(tmp_path: Path) -> None:

@@ -10,8 +10,6 @@ from torch.nn import functional
 from spacy_flat.nn import layers as module
 from spacy_flat.nn.layers import Linear, linear
 
-needs_onednn = pytest.mark.skipif(not module._ONEDNN, reason="this torch has no oneDNN")
-
 
 @pytest.fixture(autouse=True)
 def _small_ones_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,19 +36,6 @@ def test_values_and_gradients(has_bias: bool, strided: bool) -> None:
     gradients = (torch.autograd.grad(each, inputs, outward) for each in (found, wanted))
     for ours, theirs in zip(*gradients, strict=True):
         torch.testing.assert_close(ours, theirs)
-
-
-@needs_onednn
-def test_onednn_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    x, weight, _ = parts(has_bias=False)
-    monkeypatch.setattr(module._Linear, "apply", lambda *_: "oneDNN")
-    assert linear(x, weight) == "oneDNN"
-    assert isinstance(linear(x.double(), weight.double()), Tensor)
-    monkeypatch.setattr(module, "LEAST_PRODUCTS", 70 * 13 * 9 + 1)
-    assert isinstance(linear(x, weight), Tensor)
-    monkeypatch.setattr(module, "LEAST_PRODUCTS", 0)
-    monkeypatch.setattr(module, "_ONEDNN", False)
-    assert isinstance(linear(x, weight), Tensor)
 
 
 def test_a_layer_is_a_layer_of_torch() -> None:
