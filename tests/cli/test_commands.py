@@ -183,7 +183,7 @@ def test_vectors_add_a_word_list_to_jiebas(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_the_formats_of_convert_are_those_of_the_table() -> None:
-    help = run("convert", "--help").output
+    help = run("convert", "--help")
     assert all(name in help for name in FORMATS)
 
 
