@@ -39,9 +39,22 @@ def is_bool(value: object) -> bool:
     return isinstance(value, bool)
 
 
-def is_number(value: object, least: float, most: float) -> bool:
+def number(least: float, most: float) -> Check:
     """For a number within bounds; true and false are not accepted."""
-    return isinstance(value, int | float) and not is_bool(value) and least <= value <= most
+
+    def accepts(value: object) -> bool:
+        return isinstance(value, int | float) and not is_bool(value) and least <= value <= most
+
+    return Check(f"{least:g} to {most:g}", accepts)
+
+
+def count(least: int, most: float = math.inf) -> Check:
+    """The same for a whole number."""
+    accepts = number(least, most).accepts
+    bounds = f"from {least} to {most}" if math.isfinite(most) else f"{least} or more"
+    return Check(
+        f"a whole number, {bounds}", lambda value: isinstance(value, int) and accepts(value)
+    )
 
 
 SWITCH = Check("true or false", is_bool)

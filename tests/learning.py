@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import resource
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -32,3 +34,9 @@ def settle(
         sum(nlp.update(examples, sgd=sgd, losses={}, **kwargs).values())
         for _ in falling(sgd, steps)
     ]
+
+
+def peak_megabytes() -> float:
+    """The most memory that this process has had."""
+    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return size / 1024 if sys.platform == "linux" else size / 1024**2

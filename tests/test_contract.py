@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import pickle
 import re
-import resource
 import subprocess
 import sys
 from collections.abc import Callable
@@ -27,6 +26,7 @@ import torch
 import translator.conftest as translators
 from blocks import pipe_config
 from copies import copies_of
+from learning import peak_megabytes
 from spacy.cli._util import app as spacy_app
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
@@ -320,11 +320,6 @@ def test_a_hundred_thousand_characters(kind: Kind, trained: Language) -> None:
     assert kind.written(doc)
     if kind.labels == LABELS:
         assert len(doc.ents) > 20_000  # at the borders of forced cuts, too
-
-
-def peak_megabytes() -> float:
-    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return size / 1024 if sys.platform == "linux" else size / 1024**2
 
 
 def test_pipe_is_one_by_one(kind: Kind, trained: Language) -> None:

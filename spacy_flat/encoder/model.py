@@ -7,6 +7,7 @@ Shapes: N characters of all texts, U units (tokens, or the characters of tokens)
 import warnings
 from collections.abc import Callable
 from functools import partial
+from inspect import Parameter, Signature, signature
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional, cast
@@ -22,7 +23,7 @@ from ..text.tok2vec import Tok2Vec, character_of_unit, token_of_unit
 from ..text.units import Ints, Unit, Units
 from ..text.windows import make_windows
 from ..util.options import renamed
-from .options import Combine, EncoderOptions
+from .options import EncoderOptions
 from .vocabulary import MARKS, CharacterFeaturiser
 
 if TYPE_CHECKING:
@@ -32,24 +33,13 @@ if TYPE_CHECKING:
     from .network import Encoder
 
 
-def build_encoder(
-    path: Optional[Path],  # noqa: UP045  (thinc validates configs by it)
-    fine_tune: bool = True,
-    frozen_steps: int = 0,
-    warmup_steps: int = 0,
-    layers: int = 1,
-    combine: Combine = "mean",
-    dropout: float = 0.1,
-    max_length: int = 126,
-    overlap: int = 40,
-    batch_size: int = 8000,
-) -> Tok2Vec:
+def build_encoder(path: Path | None, **settings: Any) -> Tok2Vec:
     """Build a tok2vec from an encoder of `python -m spacy flat pretrain`, or from another BERT of
     characters in the same form. It gives the mean of each token's characters; this package's
     components get one vector per character if their units are characters.
 
     path: the encoder's folder, read by `initialize`; trained pipelines contain the weights.
-    The other arguments are those of `EncoderOptions`.
+    settings: of `EncoderOptions`.
 
     Warns (W381) if the encoder reads fewer than `max_length` characters at once: training would
     fail (F305), but only after reading corpus and lexicon.
@@ -58,23 +48,15 @@ def build_encoder(
     from ..nn.model import CheckedModel
     from .storage import longest_text
 
-    options = EncoderOptions(
-        max_length=max_length,
-        overlap=overlap,
-        fine_tune=fine_tune,
-        frozen_steps=frozen_steps,
-        warmup_steps=warmup_steps,
-        layers=layers,
-        combine=combine,
-        dropout=dropout,
-        batch_size=batch_size,
-    )
+    options = EncoderOptions(**settings)
     longest = longest_text(path) if path and path != Path() else 0
-    if longest and max_length > longest:
-        words = {"path": path, "longest": longest, "max_length": max_length}
+    if longest and options.max_length > longest:
+        words = {"path": path, "longest": longest, "max_length": options.max_length}
         warnings.warn(Warnings.W381.format(**words), stacklevel=2)
     shim = EncoderShim(
-        partial(from_config, options), frozen_steps=frozen_steps, warmup_steps=warmup_steps
+        partial(from_config, options),
+        frozen_steps=options.frozen_steps,
+        warmup_steps=options.warmup_steps,
     )
     return CheckedModel(
         "encoder",
@@ -86,7 +68,14 @@ def build_encoder(
     )
 
 
-build_encoder_v1 = renamed(build_encoder, batch_size="batch_size", tuned="fine_tune")
+# By which thinc validates configs.
+build_encoder.__signature__ = Signature(  # type: ignore[attr-defined]
+    [
+        Parameter("path", Parameter.POSITIONAL_OR_KEYWORD, annotation=Optional[Path]),  # noqa: UP045
+        *signature(EncoderOptions).parameters.values(),
+    ]
+)
+build_encoder_v1 = renamed(build_encoder, tuned="fine_tune")
 
 
 def from_config(options: EncoderOptions, config: dict[str, Any]) -> "Encoder":

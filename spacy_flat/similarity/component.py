@@ -17,7 +17,7 @@ from thinc.api import set_dropout_rate
 
 from ..errors import Errors
 from ..nn.model import shim_of, tok2vec_of
-from ..pipe import SWITCH, Check, LabelledPipe, is_number, mean_loss, register_factory
+from ..pipe import SWITCH, Check, LabelledPipe, mean_loss, number, register_factory
 from ..text.tok2vec import ReadOnce, Tok2VecFeatures, backprop_zeros
 from ..util.arguments import require_count
 from ..util.softmax import log_softmax
@@ -124,10 +124,8 @@ class PairClassifier(LabelledPipe):
             "a label or null",
             lambda value: value is None or (isinstance(value, str) and value != ""),
         ),
-        "threshold": Check("from 0 to 1", lambda value: is_number(value, 0, 1)),
-        "temperature": Check(
-            "a number from 0.000001", lambda value: is_number(value, 1e-6, sys.float_info.max)
-        ),
+        "threshold": number(0, 1),
+        "temperature": Check("a number from 0.000001", number(1e-6, sys.float_info.max).accepts),
         "similarity_hooks": SWITCH,
         "keep_alignment": SWITCH,
     }

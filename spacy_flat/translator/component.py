@@ -13,7 +13,7 @@ from spacy.training import Example, validate_get_examples
 from spacy.vocab import Vocab
 
 from ..errors import Errors, Warnings
-from ..pipe import SWITCH, Check, NetworkPipe, is_bool, is_number, mean_loss, register_factory
+from ..pipe import SWITCH, Check, NetworkPipe, count, mean_loss, number, register_factory
 from ..util.arguments import require, require_count
 from ..util.log import logger
 from .corpus import is_scored_only, translated
@@ -48,10 +48,6 @@ DEFAULT_MODEL = """
 [model.text]
 @misc = "spacy-flat.TranslationOptions.v2"
 """
-
-
-def _is_count(value: object, least: int) -> bool:
-    return isinstance(value, int) and not is_bool(value) and value >= least
 
 
 class Seq2SeqTranslator(NetworkPipe):
@@ -127,22 +123,14 @@ class Seq2SeqTranslator(NetworkPipe):
     placeholder_rate: float
     join_rate: float
     checks: ClassVar = {
-        "beam": Check(
-            f"a whole number from 1 to {MAX_BEAM}",
-            lambda value: _is_count(value, 1) and is_number(value, 1, MAX_BEAM),
-        ),
-        "length_penalty": Check(
-            f"0 to {MAX_PENALTY:g}", lambda value: is_number(value, 0, MAX_PENALTY)
-        ),
-        "max_ratio": Check(
-            f"{MIN_RATIO:g} to {MAX_RATIO:g}",
-            lambda value: is_number(value, MIN_RATIO, MAX_RATIO),
-        ),
-        "no_repeat_ngram": Check("a whole number, 0 or more", lambda value: _is_count(value, 0)),
+        "beam": count(1, MAX_BEAM),
+        "length_penalty": number(0, MAX_PENALTY),
+        "max_ratio": number(MIN_RATIO, MAX_RATIO),
+        "no_repeat_ngram": count(0),
         "carry_names": SWITCH,
         "pinyin": SWITCH,
-        "placeholder_rate": Check("0 to 1", lambda value: is_number(value, 0, 1)),
-        "join_rate": Check("0 to 1", lambda value: is_number(value, 0, 1)),
+        "placeholder_rate": number(0, 1),
+        "join_rate": number(0, 1),
         "entities": Check(
             "a pipeline, or its name or path",
             lambda value: (

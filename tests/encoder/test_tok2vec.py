@@ -1,10 +1,8 @@
 """`spacy-flat.Encoder.v2` beneath components, and by itself."""
 
-import inspect
 import pickle
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +20,6 @@ from thinc.api import fix_random_seed
 
 from spacy_flat.compress.compactor import Bits, Compactor, CompressConfig
 from spacy_flat.encoder.model import build_encoder
-from spacy_flat.encoder.options import EncoderOptions
 from spacy_flat.encoder.recipes import Objective
 from spacy_flat.nn.model import shim_of, shims_of
 from spacy_flat.nn.optimizers import AdamW
@@ -548,12 +545,6 @@ def test_dropout_in_training_only(objective: Objective, pretrained: Pretrained) 
 def refused(code: str, make: Callable[[], object]) -> None:
     with pytest.raises((ValueError, FileNotFoundError), match=code):
         make()
-
-
-def test_the_architecture_has_the_defaults_of_the_options() -> None:
-    parameters = inspect.signature(build_encoder).parameters
-    defaults = {name: each.default for name, each in parameters.items() if name != "path"}
-    assert defaults == asdict(EncoderOptions())
 
 
 def test_wrong_settings(pretrained: Pretrained, tmp_path: Path) -> None:

@@ -1,8 +1,6 @@
 """What is written to Docs and tokens, beside a slow reference that goes step by step."""
 
 import math
-import resource
-import sys
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -11,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from learning import peak_megabytes
 from numpy.typing import NDArray
 from spacy.language import Language
-from spacy.tokens import Token
 from spacy.training import Example
 
 from spacy_flat.generator.component import score_perplexity
@@ -233,11 +231,6 @@ def test_a_piece_has_no_more_characters_than_asked_for(trained: Language) -> Non
     assert sum(part.piece.inputs.size for part in pieces) < 1.2 * n_predicted
 
 
-def peak_megabytes() -> float:
-    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return size / 1024 if sys.platform == "linux" else size / 1024**2
-
-
 def test_memory_does_not_grow_with_the_text() -> None:
     """Neither of scoring nor of training: all scores of this text are 320 MB."""
     characters = "".join(map(chr, range(0x4E00, 0x4E00 + 4000)))
@@ -267,16 +260,6 @@ def test_tokens_that_are_merged_have_the_surprisal_of_both(trained: Language) ->
 def test_a_part_of_a_doc_was_not_scored(trained: Language) -> None:
     part = trained("明月光")[1:].as_doc(copy_user_data=True)
     assert [token._.surprisal for token in part] == [None, None]
-
-
-def test_beside_other_components(trained: Language) -> None:
-    nlp = blank("jieba")
-    nlp.add_pipe("sentencizer")
-    nlp.add_pipe("char_generator", source=trained)
-    nlp.add_pipe("entity_ruler").add_patterns([{"label": "X", "pattern": "明月"}])
-    doc = nlp(POEMS[0])
-    assert doc._.log_prob == pytest.approx(trained(POEMS[0])._.log_prob, rel=1e-4)
-    assert all(isinstance(token, Token) and token._.surprisal is not None for token in doc)
 
 
 # Scores of a corpus

@@ -1,19 +1,12 @@
 """What `flat_ner` needs of the machine: the memory of very long texts and of many texts, and
 worker processes beside the threads of torch."""
 
-import resource
-import sys
-
+from learning import peak_megabytes
 from spacy.language import Language
 
 from spacy_flat.nn.optimizers import AdamW
 
 from .conftest import Copy, char_example
-
-
-def peak_megabytes() -> float:
-    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return size / 1024 if sys.platform == "linux" else size / 1024**2
 
 
 def test_memory_of_training_does_not_grow_with_the_text(trained: Language, copy_of: Copy) -> None:
