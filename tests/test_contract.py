@@ -270,6 +270,20 @@ def test_loading_executes_nothing_from_the_files(
     assert kind.found(spacy.load(tmp_path)) == kind.found(trained)
 
 
+def test_what_the_weights_rely_on_cannot_be_changed(
+    kind: Kind, trained: Language, tmp_path: Path
+) -> None:
+    trained.to_disk(tmp_path)
+    model = trained.config["components"][kind.factory]["model"]
+    for name, block in model.items():
+        if isinstance(block, dict) and "@misc" in block:
+            fixed = registry.resolve({"options": block})["options"].fixed()
+            option = next(each for each in fixed if type(fixed[each]) is int)
+            path = f"components.{kind.factory}.model.{name}.{option}"
+            with pytest.raises(ValueError, match=rf"F309.*F307.*model.{name}: .* {option} = "):
+                spacy.load(tmp_path, config={path: 2 * fixed[option]})
+
+
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.999])
 def test_damaged_models(kind: Kind, trained: Language, tmp_path: Path, share: float) -> None:
     """A flipped bit or a lost end anywhere is noticed, and the folder named."""

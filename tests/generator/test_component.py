@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import spacy
-from blocks import blocks
 from copies import copies_of
 from spacy.language import Language
 
@@ -86,25 +85,6 @@ def test_copies_find_and_write_the_same(
         assert json.dumps(again.config["components"], sort_keys=True) == json.dumps(
             nlp.config["components"], sort_keys=True
         )
-
-
-@pytest.mark.parametrize(
-    ("block", "option", "value"),
-    [
-        ("network", "cell", "gru"),
-        ("network", "layers", 2),
-        ("network", "width", 16),
-        ("network", "tied", False),
-        ("text", "char_min_freq", 2),
-    ],
-)
-def test_what_the_weights_rely_on_cannot_be_changed(
-    trained: Language, tmp_path: Path, block: str, option: str, value: Any
-) -> None:
-    trained.to_disk(tmp_path)
-    model = blocks("char_generator", {block: {option: value}})
-    with pytest.raises(ValueError, match=rf"F309.*F307.*model.{block}: .* {option} = "):
-        spacy.load(tmp_path, config={"components": {"char_generator": {"model": model}}})
 
 
 # Running

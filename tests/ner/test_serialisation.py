@@ -48,19 +48,6 @@ def test_settings_changed_at_run_time_are_saved(trained: Language, tmp_path: Pat
     assert flat(spacy.load(tmp_path, config=config)).on_misaligned == "drop"
 
 
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [("layers", 2), ("variant", {"scheme": "BIO"})],
-)
-def test_what_the_weights_rely_on_cannot_be_changed(
-    trained: Language, tmp_path: Path, option: str, value: Any
-) -> None:
-    trained.to_disk(tmp_path)
-    network = {"components": {"flat_ner": {"model": {"network": {option: value}}}}}
-    with pytest.raises(ValueError, match=r"F307.*model.network"):
-        spacy.load(tmp_path, config=network)
-
-
 def test_the_names_of_the_training_corpus_are_saved() -> None:
     nlp = blank()
     lattice = {**TINY["model"]["lattice"], "gazetteer_rate": 0.5}

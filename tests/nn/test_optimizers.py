@@ -1,5 +1,6 @@
 """The optimizers' steps, held against torch's and thinc's own, and what configs may say."""
 
+import math
 import warnings
 from collections.abc import Callable
 from itertools import islice
@@ -501,6 +502,9 @@ class TestWarmup:
         assert list(islice(warmup(1.0, 4), 6)) == [0.25, 0.5, 0.75, 1.0, 1.0, 1.0]
         assert list(islice(warmup(1.0, 1, 5, "linear"), 7)) == [1, 1, 0.75, 0.5, 0.25, 0, 0]
         assert list(islice(warmup(1.0, 0, 2, "cosine"), 3)) == pytest.approx([1.0, 0.5, 0.0])
+        rates = list(islice(warmup(1.0, 4, shape="inverse_sqrt"), 16))
+        assert rates[:4] == [0.25, 0.5, 0.75, 1.0]
+        assert rates[15] == math.sqrt(4 / 16)
 
     @pytest.mark.parametrize("arguments", [(-1,), (5, 5, "linear"), (5, 0, "cosine")])
     def test_refuses_what_cannot_be(self, arguments: Any) -> None:

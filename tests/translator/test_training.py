@@ -17,7 +17,7 @@ import torch
 from spacy.language import Language
 from spacy.tokens import DocBin
 
-from spacy_flat.nn.optimizers import SGD, AdamW, warmup
+from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.translator.batch import TranslationBatch
 from spacy_flat.translator.corpus import likelihood_corpus
 from spacy_flat.translator.names import NameTable, Protected
@@ -125,24 +125,6 @@ def test_accumulated_gradients_are_one_step() -> None:
     assert all(parameter.grad is not None for parameter in network.parameters())
     translator(nlp).finish_update(AdamW(0.05))
     assert all(parameter.grad is None for parameter in network.parameters())
-
-
-@pytest.mark.parametrize("optimizer", [AdamW(0.01, use_averages=True), SGD(0.1)])
-def test_optimizers(optimizer: Any) -> None:
-    nlp = make()
-    losses = [nlp.update(examples_of(nlp), sgd=optimizer, losses={}) for _ in range(15)]
-    assert losses[-1]["seq2seq_translator"] < 0.9 * losses[0]["seq2seq_translator"]
-    with nlp.use_params(optimizer.averages or {}):
-        assert nlp("茶")._.translation
-
-
-def test_inverse_square_root() -> None:
-    schedule = warmup(0.1, 4, shape="inverse_sqrt")
-    rates = [next(schedule) for _ in range(16)]
-    assert rates[:4] == pytest.approx([0.025, 0.05, 0.075, 0.1])
-    assert rates[15] == pytest.approx(0.1 * math.sqrt(4 / 16))
-    assert rates[3:] == sorted(rates[3:], reverse=True)
-    assert next(warmup(0.1, 0, shape="inverse_sqrt")) == 0.1
 
 
 # Dropouts, and smoothed labels
