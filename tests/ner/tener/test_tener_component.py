@@ -1,7 +1,6 @@
 """`tener_ner` in a pipeline, over characters and over words: what a user of spaCy relies on."""
 
 import copy
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -273,24 +272,6 @@ def test_copies_find_the_same(kind: str, tmp_path: Path) -> None:
         assert tener(nlp).labels == tener(trained).labels
         nlp.update(gold_of(nlp), sgd=AdamW(0.001))
         assert found(nlp, texts) == gold
-
-
-@FEW
-@given(st.data(), st.integers(1, 9), st.integers(1, 100))
-def test_pipe_is_one_by_one(
-    trained: Language, data: st.DataObject, batch_size: int, nodes: int
-) -> None:
-    one = st.sampled_from([*data_of(trained)[0], "", " ", "😀"])
-    texts = data.draw(st.lists(st.lists(one, max_size=4).map(" ".join), max_size=10))
-    model = tener(trained).model
-    before = model.attrs["featuriser"]
-    expected = [doc._.char_ents for doc in map(trained, texts)]
-    model.attrs["featuriser"] = replace(before, options=replace(before.options, batch_size=nodes))
-    try:
-        docs = list(trained.pipe(texts, batch_size=batch_size))
-    finally:
-        model.attrs["featuriser"] = before
-    assert [doc._.char_ents for doc in docs] == expected
 
 
 @pytest.mark.parametrize("kind", ["characters", "words"])
