@@ -24,7 +24,7 @@ import spacy.cli
 import srsly
 import torch
 import translator.conftest as translators
-from blocks import pipe_config
+from blocks import blocks, pipe_config
 from copies import copies_of
 from learning import peak_megabytes
 from spacy.cli._util import app as spacy_app
@@ -279,9 +279,10 @@ def test_what_the_weights_rely_on_cannot_be_changed(
         if isinstance(block, dict) and "@misc" in block:
             fixed = registry.resolve({"options": block})["options"].fixed()
             option = next(each for each in fixed if type(fixed[each]) is int)
-            path = f"components.{kind.factory}.model.{name}.{option}"
+            changed = blocks(kind.factory, {name: {option: 2 * fixed[option]}})
+            config = {"components": {kind.factory: {"model": changed}}}
             with pytest.raises(ValueError, match=rf"F309.*F307.*model.{name}: .* {option} = "):
-                spacy.load(tmp_path, config={path: 2 * fixed[option]})
+                spacy.load(tmp_path, config=config)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.999])
