@@ -298,6 +298,10 @@ class Errors(metaclass=_Coded):
         "The weight {weight} of {name!r}: spacy-flat.MixedCorpus.v1 takes weights of 0 or more for "
         "the names in its paths: {names}."
     )
+    F166 = (
+        "{name}: no component to show. The demo page shows those of this package; found: "
+        "{components}."
+    )
     F170 = (
         "{path}, line {line}: a poem has {found!r} ({code}) in {shown!r}, which is neither a "
         "Chinese character nor punctuation, and often replaces a lost character. Correct it, drop "

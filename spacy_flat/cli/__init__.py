@@ -14,6 +14,7 @@ from .compact import compact
 from .convert import convert
 from .curve import curve
 from .debug_data import debug_data
+from .demo import demo
 from .evaluate import evaluate
 from .fetch import fetch
 from .generate import generate
@@ -34,7 +35,7 @@ app = typer.Typer(
 OVERRIDES = {"ignore_unknown_options": True}  # of a config
 SETTINGS = {debug_data: OVERRIDES, train: {"allow_extra_args": True, **OVERRIDES}}
 for command in (
-    *(fetch, alignment, annotate, calibrate, compact, convert, curve, debug_data, evaluate),
+    *(fetch, alignment, annotate, calibrate, compact, convert, curve, debug_data, demo, evaluate),
     *(generate, lattice, lexicon, pretrain, search, show, train, translate, vectors),
 ):
     app.command(

@@ -39,13 +39,18 @@ def exiting(command: Callable[P, R]) -> Callable[P, R]:
                 sys.stdout.flush()  # raises again if the pipe is that of the output
             if isinstance(error, UnicodeEncodeError) and "surrogates" in error.reason:
                 msg.fail(Errors.F162.format(text=error.object[:60]), exits=1)
-            if _CODED.match(str(error)):
+            if is_coded(error):
                 msg.fail(str(error), exits=1)
             if isinstance(error, OSError):
                 msg.fail(reason_of(error), exits=1)
             raise
 
     return run
+
+
+def is_coded(error: Exception) -> bool:
+    """Whether it is an error of this package or of spaCy, with a message for the user."""
+    return _CODED.match(str(error)) is not None
 
 
 def let_all_be_printed() -> None:

@@ -172,7 +172,7 @@ class Trellis:
     @cached_property
     def _best(self) -> Floats:
         """[T, B, S] scores of the best paths to each state."""
-        best = self.emissions.copy()
+        best: Floats = self.emissions.copy()
         best[0] += self.starts
         for place in range(1, len(best)):
             steps = self.steps if self.steps.ndim == 2 else self.steps[place]

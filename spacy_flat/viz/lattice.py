@@ -16,8 +16,14 @@ STYLE = ".spans > span { min-width: 1.6em; text-align: center }\n"
 
 
 def draw(text: str, words: Iterable[tuple[int, int]], entities: Iterable[EntitySpan] = ()) -> str:
-    """An HTML page of the text: each word underlined, with the places of its first and last
-    character (head and tail in FLAT's figure 1), and each entity with its label."""
+    """An HTML page of what `render` draws."""
+    body = render(text, words, entities)
+    return html_page(f"Lattice over {visible(text[:40])}", body, STYLE)
+
+
+def render(text: str, words: Iterable[tuple[int, int]], entities: Iterable[EntitySpan] = ()) -> str:
+    """HTML of the text: each word underlined, with the places of its first and last character
+    (head and tail in FLAT's figure 1), and each entity with its label."""
     spans = [(start, end, f"{start}–{end - 1}") for start, end in words]
     colours = {label: WORD_COLOUR for _, _, label in spans}
     spans += [(start, end, escape(visible(label))) for start, end, label in entities]
@@ -29,5 +35,4 @@ def draw(text: str, words: Iterable[tuple[int, int]], entities: Iterable[EntityS
         ],
     }
     options = {"colors": colours}
-    body = displacy.render(parsed, style="span", manual=True, options=options, jupyter=False)
-    return html_page(f"Lattice over {visible(text[:40])}", str(body), STYLE)
+    return str(displacy.render(parsed, style="span", manual=True, options=options, jupyter=False))

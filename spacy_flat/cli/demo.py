@@ -1,0 +1,49 @@
+"""`python -m spacy flat demo`: try pipelines on a local page in the browser."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..errors import Errors
+from ._lexicon import require_source
+
+APP = Path(__file__).parents[1] / "demo" / "app.py"
+
+
+def demo(
+    pipelines: Annotated[list[str], typer.Argument(help="Trained pipelines, packages or folders")],
+    port: Annotated[int, typer.Option(help="Port of the page", min=1, max=65535)] = 8501,
+    browser: Annotated[bool, typer.Option(help="Open the page in a browser")] = True,
+) -> None:
+    """Try pipelines in the browser: entities with the lattice and words of your own, similarity and
+    search, poems, translations.
+
+    The page is at http://127.0.0.1:8501, for this machine only, until you press Ctrl+C. Nothing is
+    written: words and questions are gone afterwards.
+    """
+    if find_spec("streamlit") is None:
+        words = {"module": "streamlit", "package": "spacy-flat[demo]"}
+        raise ModuleNotFoundError(Errors.F030.format(what="The demo page", **words))
+    for source in pipelines:
+        require_source(source)
+    settings = {
+        "global.developmentMode": "false",
+        "server.address": "127.0.0.1",
+        "server.port": port,
+        "server.headless": str(not browser).lower(),
+        "server.fileWatcherType": "none",
+        "browser.gatherUsageStats": "false",
+    }
+    options = [part for name, value in settings.items() for part in (f"--{name}", str(value))]
+    command = [sys.executable, "-m", "streamlit", "run", str(APP), *options, "--", *pipelines]
+    try:
+        code = subprocess.run(command, check=False).returncode
+    except KeyboardInterrupt:
+        code = 0
+    raise typer.Exit(code)

@@ -1,0 +1,202 @@
+"""What the page shows, by the components of a pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from threading import Lock
+from typing import Any
+
+import spacy
+import streamlit as st
+from spacy import displacy
+from spacy.language import Language
+
+from ..cli._failure import is_coded
+from ..errors import Errors
+from ..generator.component import CharGenerator
+from ..generator.forms import FORMS
+from ..ner.component import CRFEntityRecognizer
+from ..ner.flat.component import FlatEntityRecognizer
+from ..similarity.component import PairClassifier
+from ..similarity.index import TextIndex
+from ..text.units import EntitySpan
+from ..translator.component import Seq2SeqTranslator
+from ..translator.html import section
+from ..viz.lattice import render
+
+MOST = 5000  # characters of a text
+MOST_DRAWN = 200  # characters of a lattice
+TEXT = "人和药店在重庆开业，陈志远从浙江大学赶来。"
+PAIR = ("怎么修改登录密码", "如何更改密码")
+QUESTIONS = "怎么修改登录密码\n怎么申请退款\n什么时候发货\n如何联系人工客服"
+
+_using = Lock()  # sessions share the pipelines
+
+
+def show(sources: Sequence[str]) -> None:
+    """The whole page.
+
+    sources: pipelines, packages or folders.
+    """
+    st.set_page_config(page_title="spacy-flat", layout="wide")
+    source: str = st.sidebar.selectbox("Pipeline", sources) or sources[0]
+    nlp = load(source)
+    pages = {
+        title: (page, pipe)
+        for _, pipe in nlp.pipeline
+        for kind, own in PAGES.items()
+        if isinstance(pipe, kind)
+        for title, page in own.items()
+    }
+    if not pages:
+        st.error(Errors.F166.format(name=source, components=", ".join(nlp.pipe_names) or "none"))
+        return
+    page, pipe = pages[st.sidebar.radio("Task", list(pages)) or next(iter(pages))]
+    try:
+        with _using:
+            page(nlp, pipe)
+    except Exception as error:
+        if not is_coded(error):
+            raise
+        st.error(str(error))
+
+
+@st.cache_resource(show_spinner="Loading the pipeline …")
+def load(source: str) -> Language:
+    return spacy.load(source)
+
+
+# Entities
+
+
+def show_entities(nlp: Language, pipe: CRFEntityRecognizer) -> None:
+    text = st.text_area("Text", TEXT, max_chars=MOST)
+    words: list[tuple[str, str]] = []
+    if isinstance(pipe, FlatEntityRecognizer):
+        help_ = "Types: " + ", ".join(pipe.labels)
+        words = words_of(st.text_area("Words to add, one a line: WORD=TYPE", help=help_))
+    with with_words(pipe, words):
+        doc = nlp(text)
+        html = displacy.render(doc, style="ent", jupyter=False)
+        st.html(str(html))
+        if doc.ents:
+            st.dataframe(
+                [
+                    {"start": ent.start_char, "end": ent.end_char, "label": ent.label_}
+                    | {"text": ent.text}
+                    for ent in doc.ents
+                ],
+                hide_index=True,
+            )
+        if isinstance(pipe, FlatEntityRecognizer) and 0 < len(text) <= MOST_DRAWN:
+            matches = pipe.lexicon.match([text])
+            spans = zip(matches.starts.tolist(), matches.ends.tolist(), strict=True)
+            found = [EntitySpan(*span) for span in doc._.char_ents]
+            st.subheader("Lattice", help="Underlined: the words of the lexicon, and entities")
+            st.html(render(text, spans, found))
+
+
+def words_of(lines: str) -> list[tuple[str, str]]:
+    """Words and their types."""
+    parts = (line.partition("=") for line in lines.splitlines() if line.strip())
+    return [(word.strip(), label.strip()) for word, _, label in parts]
+
+
+@contextmanager
+def with_words(pipe: CRFEntityRecognizer, words: Sequence[tuple[str, str]]) -> Iterator[None]:
+    """Add words to the lexicon for a while."""
+    if not words:
+        yield
+        return
+    featuriser = pipe.model.attrs["featuriser"]
+    lexicon = featuriser.lexicon
+    featuriser.lexicon = copy(lexicon)
+    try:
+        featuriser.lexicon.close_types(featuriser.advised_types())
+        for word, label in words:
+            featuriser.lexicon.add([word], type=label)
+        yield
+    finally:
+        featuriser.lexicon = lexicon
+
+
+# Pairs of texts
+
+
+def compare(nlp: Language, pipe: PairClassifier) -> None:
+    columns = st.columns(2)
+    left, right = (
+        column.text_area(name, text, max_chars=MOST)
+        for column, name, text in zip(columns, ("Left text", "Right text"), PAIR, strict=True)
+    )
+    st.metric("Similarity", f"{pipe.similarity(left, right):.3f}")
+    st.html(pipe.align(left, right).to_svg())
+
+
+def search(nlp: Language, pipe: PairClassifier) -> None:
+    questions = st.text_area("Questions, one a line", QUESTIONS, height=200)
+    query = st.text_input("Query", PAIR[1], max_chars=MOST)
+    texts = tuple(filter(None, map(str.strip, questions.splitlines())))
+    if query and texts:
+        matches = index_of(pipe, texts).search(query)
+        st.dataframe(
+            [{"question": match.text, "similarity": match.similarity} for match in matches],
+            hide_index=True,
+        )
+
+
+@st.cache_resource(max_entries=4)
+def index_of(_pipe: PairClassifier, texts: tuple[str, ...]) -> TextIndex:
+    return _pipe.index(texts)
+
+
+# Characters
+
+
+def score_text(nlp: Language, pipe: CharGenerator) -> None:
+    doc = nlp(st.text_area("Text", "床前明月光，疑是地上霜。", max_chars=MOST))
+    st.metric("Perplexity", f"{doc._.perplexity:,.2f}")
+    surprisal = doc._.char_surprisal.tolist()
+    rows = [
+        {"character": f"{place} {character}", "surprisal": value}
+        for place, (character, value) in enumerate(zip(doc.text, surprisal, strict=True))
+    ]
+    st.bar_chart(rows, x="character", y="surprisal", sort=False)
+
+
+def write(nlp: Language, pipe: CharGenerator) -> None:
+    prompt = st.text_input("It begins with", "明月")
+    temperature = st.slider("Temperature", 0.1, 2.0, 1.0)
+    for text in pipe.generate(prompt, n=3, temperature=temperature, seed=seed_input()):
+        st.text(text)
+
+
+def seed_input() -> int:
+    return int(st.number_input("Seed", 0, 2**31, 1))
+
+
+def compose(nlp: Language, pipe: CharGenerator) -> None:
+    form: str = st.selectbox("Form", list(FORMS)) or next(iter(FORMS))
+    heads = st.text_input("Its lines begin with (藏头)")
+    settings: dict[str, Any] = {"rhyme": st.checkbox("Rhyme"), "seed": seed_input()}
+    (poem,) = pipe.acrostic(heads, form, **settings) if heads else pipe.poem(form, **settings)
+    st.text(str(poem))
+
+
+# Translations
+
+
+def translate(nlp: Language, pipe: Seq2SeqTranslator) -> None:
+    doc = nlp(st.text_area("Text", "王小明住在上海。", max_chars=MOST))
+    st.html(section(doc))
+
+
+Page = Callable[[Language, Any], None]
+PAGES: dict[type, dict[str, Page]] = {
+    CRFEntityRecognizer: {"Entities": show_entities},
+    PairClassifier: {"Similarity": compare, "Search": search},
+    CharGenerator: {"Probability": score_text, "Write": write, "Poems": compose},
+    Seq2SeqTranslator: {"Translation": translate},
+}

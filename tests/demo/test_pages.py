@@ -1,0 +1,103 @@
+"""The demo page without a browser: its inputs and what it shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.training import Example
+from typer.testing import CliRunner
+
+pytest.importorskip("streamlit", reason="streamlit is not installed")
+
+from streamlit.testing.v1 import AppTest
+
+from spacy_flat.cli import app
+from spacy_flat.cli.demo import APP
+from spacy_flat.similarity.pairs import join_pair
+
+TEXT = "人和药店在重庆开业"
+
+
+def saved(nlp: Language, examples: list[Example], folder: Path) -> str:
+    """An untrained pipeline: what it shows is as good as chance."""
+    nlp.initialize(lambda: examples)
+    nlp.to_disk(folder)
+    return str(folder)
+
+
+def page(monkeypatch: pytest.MonkeyPatch, *pipelines: str, task: str = "") -> AppTest:
+    monkeypatch.setattr("sys.argv", [str(APP), *pipelines])
+    run = AppTest.from_file(str(APP), default_timeout=120).run()
+    if task:
+        run.sidebar.radio[0].set_value(task).run()
+    assert not run.exception
+    return run
+
+
+def shown(run: AppTest) -> str:
+    return "\n".join(str(html.proto.body) for html in run.get("html"))
+
+
+def test_words_change_the_entities(released: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = page(monkeypatch, released)
+    text, words = run.text_area
+    text.set_value(TEXT).run()
+    assert "ORG" not in shown(run)
+    words.set_value("人和药店=ORG").run()
+    assert not run.error
+    (table,) = run.dataframe
+    assert table.value["text"].tolist() == ["人和药店", "重庆"]
+    assert "0–3" in shown(run)  # the word, in the lattice
+    words.set_value("").run()
+    assert "ORG" not in shown(run)
+    words.set_value("人和药店=SHOP").run()
+    assert "SHOP" in run.error[0].value
+    text.set_value("").run()
+    assert not run.exception
+
+
+def test_pairs_and_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nlp = spacy.blank("zh")
+    nlp.add_pipe("re2_similarity")
+    examples = []
+    for right, same in (("如何退款", 1.0), ("发货要几天", 0.0)):
+        doc = nlp.make_doc(join_pair("怎么退款", right))
+        doc.cats = {"same": same, "different": 1 - same}
+        examples.append(Example(nlp.make_doc(doc.text), doc))
+    path = saved(nlp, examples, tmp_path / "pairs")
+    run = page(monkeypatch, path, task="Similarity")
+    assert 0 <= float(run.metric[0].value) <= 1
+    assert "<svg" in shown(run)
+    run = page(monkeypatch, path, task="Search")
+    run.text_area[0].set_value("怎么退款\n\n发货要几天").run()
+    run.text_input[0].set_value("退款").run()
+    assert sorted(run.dataframe[0].value["question"]) == ["发货要几天", "怎么退款"]
+
+
+def test_characters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nlp = spacy.blank("zh")
+    nlp.add_pipe("char_generator", config={"model": {"text": {"min_freq": 1}}})
+    poem = nlp.make_doc("床前明月光，疑是地上霜。")
+    path = saved(nlp, [Example(nlp.make_doc(poem.text), poem)], tmp_path / "poems")
+    assert float(page(monkeypatch, path, task="Probability").metric[0].value) > 1
+    assert len(page(monkeypatch, path, task="Write").text) == 3
+    run = page(monkeypatch, path, task="Poems")
+    run.main.selectbox[0].set_value("五绝").run()
+    run.text_input[0].set_value("床前明月").run()
+    assert [line[0] for line in run.text[0].value.splitlines()] == list("床前明月")
+    run.text_input[0].set_value("床前").run()
+    assert run.error[0].value.startswith("[F344]")
+
+
+def test_a_pipeline_without_our_components(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spacy.blank("zh").to_disk(tmp_path / "blank")
+    assert page(monkeypatch, str(tmp_path / "blank")).error[0].value.startswith("[F166]")
+
+
+def test_a_missing_pipeline_is_an_error_before_the_server_starts() -> None:
+    result = CliRunner().invoke(app, ["demo", "zh_none"])
+    assert result.exit_code == 1
+    assert "[F145]" in result.output
