@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
+import os
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -42,8 +42,5 @@ def demo(
     }
     options = [part for name, value in settings.items() for part in (f"--{name}", str(value))]
     command = [sys.executable, "-m", "streamlit", "run", str(APP), *options, "--", *pipelines]
-    try:
-        code = subprocess.run(command, check=False).returncode
-    except KeyboardInterrupt:
-        code = 0
-    raise typer.Exit(code)
+    sys.stdout.flush()
+    os.execv(command[0], command)  # so that what ends this process ends the server

@@ -42,6 +42,8 @@ def address(released: str) -> Iterator[str]:
     finally:
         server.terminate()
         server.wait(20)
+        with pytest.raises(OSError):
+            urllib.request.urlopen(f"{url}/_stcore/health", timeout=2)
 
 
 def test_words_in_the_browser(address: str) -> None:
