@@ -121,6 +121,8 @@ def report(path: Path, summary: Summary) -> None:
     if summary.left_out:
         left_out = counted(summary.left_out, summary.doc)
         msg.info(f"{left_out} left out: in another part or corpus, or repeated")
+    for part, (known, total) in summary.shared.items():
+        msg.info(f"{known:,} of the {counted(total, 'text')} of {part} are also here")
     if summary.skipped:
         skipped = counted(summary.skipped, "record")
         msg.info(f"{skipped} skipped: without text, not annotated, or rejected by the annotator")

@@ -49,6 +49,7 @@ class Summary:
     doc: what a Doc is, in the singular.
     left_out: Docs that stand in another part of the corpus, or twice.
     skipped: records without text, and those that annotators skipped, rejected or have not seen.
+    shared: of the texts of each other part, how many this one has, and of how many.
     """
 
     label: str
@@ -60,6 +61,7 @@ class Summary:
     doc: str = "sentence"
     left_out: int = 0
     skipped: int = 0
+    shared: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def add(self, doc: Doc, form: CorpusFormat) -> None:
         """Count a Doc of a format."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import floor
@@ -64,22 +64,61 @@ def convert_corpus(
         return read_files([paths[file] for file in files], options, repairs)
 
     known = {form.key(doc) for doc in read(source.left_out, Counter())}
+    texts: dict[str, set[str]] = {}  # of each part, where Docs have several
     for kind, files in made_of.items():
         if kind != "train":
             part = PartWriter(form, out_dir / f"{kind}.spacy")
             for doc in read(files, part.summary.repairs):
                 part.add(doc)
                 known.add(form.key(doc))
+                if form.texts:
+                    texts.setdefault(kind, set()).update(form.texts(doc))
             yield part.write()
     train, dev = (PartWriter(form, out_dir / f"{name}.spacy") for name in ("train", "dev"))
     docs = read(made_of["train"], train.summary.repairs)
     if source.distinct:
         docs = without(docs, known, train)
-    for number, doc in enumerate(docs):
-        (dev if is_held_out(number, source.dev_share) else train).add(doc)
+    if not form.texts:
+        for number, doc in enumerate(docs):
+            (dev if is_held_out(number, source.dev_share) else train).add(doc)
+    else:
+        elsewhere: set[str] = set().union(*texts.values())
+        own: set[str] = set()
+        number = 0
+        for group in grouped(docs, form.texts):
+            found = {text for doc in group for text in form.texts(doc)}
+            if source.distinct and found & elsewhere:
+                train.summary.left_out += len(group)
+                continue
+            is_dev = is_held_out(number, source.dev_share)
+            number += 1
+            (texts.setdefault("dev", set()) if is_dev else own).update(found)
+            for doc in group:
+                (dev if is_dev else train).add(doc)
+        train.summary.shared = {name: (len(all_ & own), len(all_)) for name, all_ in texts.items()}
     if source.dev_share:
         yield dev.write()
     yield train.write()
+
+
+def grouped(docs: Iterable[Doc], texts_of: Callable[[Doc], Sequence[str]]) -> list[list[Doc]]:
+    """The connected components of Docs that share a text, in the order of their first Docs."""
+    docs = list(docs)
+    parents: dict[str, str] = {}
+
+    def root(text: str) -> str:
+        while (parent := parents.setdefault(text, text)) != text:
+            parents[text] = text = parents[parent]
+        return text
+
+    for doc in docs:
+        first, *others = texts_of(doc)
+        for text in others:
+            parents[root(text)] = root(first)
+    groups: dict[str, list[Doc]] = {}
+    for doc in docs:
+        groups.setdefault(root(texts_of(doc)[0]), []).append(doc)
+    return list(groups.values())
 
 
 def read_files(

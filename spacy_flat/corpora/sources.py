@@ -42,7 +42,8 @@ class CorpusSource:
     made_of: the files that each part joins; if empty, each file is a part.
     left_out: files whose Docs are left out of the training part.
     distinct: the training part has each Doc once, and none of another part.
-    dev_share: of the training part, at even distances, that becomes the development part.
+    dev_share: of the training part, at even distances, that becomes the development part: of pairs
+        a share of the groups in which each has a text in common with another.
     note: what is odd about its files.
     general: options that declare its labels in the tag set of configs/zh_flat_general.cfg.
     """

@@ -52,6 +52,7 @@ class CorpusFormat:
     takes: options that have an effect on this format, beside `repair` and `max_repairs`.
     doc: what a Doc is, in the singular.
     key: equal for two Docs that are the same example, whatever their annotation.
+    texts: of a Doc with several; those that share one stay in one part of a corpus.
     """
 
     read: Callable[[Path, ConvertOptions, Repairs, Vocab], Iterator[Doc]]
@@ -61,3 +62,4 @@ class CorpusFormat:
     takes: tuple[str, ...] = ()
     doc: str = "sentence"
     key: Callable[[Doc], Hashable] = lambda doc: doc.text
+    texts: Callable[[Doc], Sequence[str]] | None = None

@@ -308,13 +308,34 @@ def test_a_share_is_held_out_at_even_distances(
     )  # fmt: skip
     monkeypatch.setitem(SOURCES, "toy", source)
     (tmp_path / "toy").mkdir()
-    lines = [f"甲{number}\t乙\t{number % 2}\n" for number in range(44)]
+    lines = [f"甲{number}\t乙{number}\t{number % 2}\n" for number in range(44)]
     (tmp_path / "toy/all").write_text("".join(lines), "utf-8")
     made = dict(convert_corpus("toy", tmp_path, tmp_path / "out"))
     dev = load(tmp_path / "out/dev.spacy")
     assert [summary.sentences for summary in made.values()] == [15, 29]
     numbers = [int(texts(doc)[0][1:]) for doc in dev]
     assert {b - a for a, b in pairwise(numbers)} == {2, 3}
+
+
+def test_pairs_with_a_text_in_common_stay_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = CorpusSource(
+        "pairs", "zh", "toy", "", {"all": CorpusFile("all"), "test": CorpusFile("test")},
+        ConvertOptions(), made_of={"train": ("all",), "test": ("test",)}, distinct=True,
+        dev_share=SOURCES["oppo"].dev_share * 4,
+    )  # fmt: skip
+    monkeypatch.setitem(SOURCES, "toy", source)
+    (tmp_path / "toy").mkdir()
+    pairs = "甲乙 丙丁 戊己 庚辛 乙丙 己壬 子丑 辛癸".split()
+    (tmp_path / "toy/all").write_text("".join(f"{a}\t{b}\t1\n" for a, b in pairs), "utf-8")
+    (tmp_path / "toy/test").write_text("癸\t寅\t1\n", "utf-8")
+    made = dict(convert_corpus("toy", tmp_path, tmp_path / "out"))
+    parts = {path.stem: ["".join(texts(doc)) for doc in load(path)] for path in made}
+    # 庚辛癸 has a text of the test part; of the other groups every other is held out.
+    assert parts == {"test": ["癸寅"], "dev": ["戊己", "己壬"], "train": ["甲乙", "丙丁", "乙丙", "子丑"]}
+    summary = made[tmp_path / "out/train.spacy"]
+    assert (summary.left_out, summary.shared) == (2, {"test": (0, 2), "dev": (0, 3)})
 
 
 # The command
@@ -326,3 +347,4 @@ def test_the_command_counts_pairs(tmp_path: Path, toy: CorpusSource) -> None:
     assert "train.spacy: 2 pairs, 6 characters" in output
     assert "2 pairs: same 1, different 1" in output
     assert "4 pairs left out" in output
+    assert "0 of the 2 texts of test are also here" in output
