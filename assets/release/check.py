@@ -9,6 +9,8 @@ from pathlib import Path
 corpus, model, config, trained, *vectors = sys.argv[1:]
 last = "model-best" if corpus == "general" else "refined/model-best"
 own = (f"flat_{corpus}", f"configs/zh_flat_{corpus}.cfg", last)
+if corpus == "questions":
+    own = ("re2_questions", "configs/zh_re2_questions.cfg", "calibrated")
 missing = [
     name for name, file in zip(vectors[::2], vectors[1::2], strict=True) if not Path(file).is_file()
 ]
@@ -19,6 +21,6 @@ if (model, config, trained) != own:
     )
 if missing:
     sys.exit(
-        "A released pipeline is trained with pretrained vectors of characters, bigrams and words. "
-        f"Give a file of vectors with each of these: {', '.join(missing)}"
+        "A released pipeline is trained with pretrained vectors of characters, bigrams and words "
+        f"(zh_re2_questions of words). Give a file of vectors with each of: {', '.join(missing)}"
     )

@@ -18,10 +18,11 @@ ANSWER = ("answer", "答案", "回答")
 
 
 class Question(NamedTuple):
-    """A question, and what is printed with it."""
+    """A question, what is printed with it, and other phrasings."""
 
     question: str
     answer: str
+    others: tuple[str, ...] = ()
 
 
 class FaqColumns(NamedTuple):
@@ -33,7 +34,8 @@ class FaqColumns(NamedTuple):
 
 def read_faq(path: Path, question: str = "", answer: str = "") -> list[Question]:
     """The questions of a file: lines that are cut at TABs; at commas where its name ends in .csv;
-    JSON objects where it ends in .jsonl. Empty lines are left out.
+    JSON objects where it ends in .jsonl, whose question may be a list of phrasings. Empty lines
+    are left out.
 
     question, answer: names of columns, or keys of the objects. The first line of a table is a
         header if one of them is given, or if it has the usual names of both: a single usual name
@@ -108,13 +110,18 @@ def read_records(path: Path, question: str, answer: str) -> Iterator[Question]:
             continue
         try:
             record = json.loads(text)
-            found = [record[keys[0]], "" if record.get(keys[1]) is None else record[keys[1]]]
+            asked, own_answer = record[keys[0]], record.get(keys[1])
+            found = [*(asked if isinstance(asked, list) else [asked])]
+            found.append("" if own_answer is None else own_answer)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             found = []
-        if not found or not all(isinstance(each, str) for each in found) or not found[0].strip():
+        if not all(isinstance(each, str) for each in found) or not all(
+            map(str.strip, found[:-1] or [""])
+        ):
             where = {"path": path, "line": line, "question": keys[0], "answer": keys[1]}
             raise ValueError(Errors.F337.format(**where, text=text[:60]))
-        yield Question(*map(one_line, found))
+        first, *others, own_answer = map(one_line, found)
+        yield Question(first, own_answer, tuple(others))
 
 
 def one_line(text: str) -> str:

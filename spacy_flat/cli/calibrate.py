@@ -28,7 +28,8 @@ def calibrate(
     device: Device = "",
 ) -> None:
     """Fit a temperature to the pairs of DEV.spacy, so that the probabilities of classes say how
-    often they are right (Guo et al., 2017), and write the pipeline with it to OUT.
+    often they are right (Guo et al., 2017), with two classes also a bias, the threshold, and the
+    weights by which `search` orders what it finds, and write the pipeline with them to OUT.
 
     The report has the expected calibration error and the negative log-likelihood before and after,
     on these same pairs.
@@ -39,7 +40,11 @@ def calibrate(
         raise ValueError(Errors.F148.format(path=output))
     require_exists(corpus)  # before the pipeline is loaded
     nlp, classifier = load_classifier(model, component, device)
-    found = classifier.calibrate(read_examples(corpus, nlp))
+    examples = list(read_examples(corpus, nlp))
+    found = classifier.calibrate(examples)
+    is_class = found.threshold is not None
+    if is_class and any(each.reference.cats.get(classifier.positive) == 1 for each in examples):
+        classifier.fit_search(examples)
     with replacing(output) as temporary:
         nlp.to_disk(temporary)
     rows = [
@@ -58,4 +63,6 @@ def calibrate(
             "The temperature is at the limit of what is allowed: the pairs are too few, or all of "
             "them are right, or the pipeline does no better than chance on them."
         )
+    if found.threshold is not None:
+        msg.info(f"Bias {found.bias:.4f}, threshold {found.threshold:.4f}")
     msg.good(f"{output}: calibrated on {counted(found.pairs, 'pair')}")

@@ -11,7 +11,7 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..util.plural import counted
-from ._faq import read_faq
+from ._faq import Question, read_faq
 from ._options import Component, Device, Pipeline
 from ._pairs import load_classifier
 
@@ -25,8 +25,9 @@ def search(
     faq: Annotated[
         Path,
         typer.Argument(
-            help="Questions, one a line, with the answer after a TAB; or .csv or .jsonl. A first "
-            'line with the names "question" and "answer" says where they stand'
+            help="Questions, one a line, with the answer after a TAB; or .csv or .jsonl, where a "
+            'question may be a list of phrasings. A first line with the names "question" and '
+            '"answer" says where they stand'
         ),
     ],
     queries: Annotated[list[str], typer.Argument(metavar="QUERY...", help="What to search for")],
@@ -37,6 +38,10 @@ def search(
             "--candidates", "-n", help="Questions to compare with a query by the network", min=1
         ),
     ] = 50,
+    min_similarity: Annotated[
+        float,
+        typer.Option("--min-similarity", "-m", help="Show nothing less similar", min=0, max=1),
+    ] = 0.0,
     question: Annotated[
         str, typer.Option("--question", help="Column of the questions, by its name in the header")
     ] = "",
@@ -55,13 +60,16 @@ def search(
     if index is not None:
         check_folder(index)
     _, pipe = load_classifier(model, component, device)
-    found = index_of(pipe, [entry.question for entry in entries], index)
+    found = index_of(pipe, entries, index)
     header = ("similarity", "question", "answer")
     columns = 3 if any(entry.answer for entry in entries) else 2
     for query in queries:
         msg.divider(query)
-        matches = found.search(query, top_k, candidates)
-        rows = [(f"{match.similarity:.3f}", *entries[match.number])[:columns] for match in matches]
+        matches = found.search(query, top_k, candidates, min_similarity)
+        if not matches:
+            msg.text("Nothing is similar.")
+            continue
+        rows = [(f"{match.similarity:.3f}", *match[1::2])[:columns] for match in matches]
         msg.table(rows, header=header[:columns], divider=True)
 
 
@@ -73,20 +81,23 @@ def check_folder(path: Path) -> None:
         raise ValueError(Errors.F148.format(path=path))
 
 
-def index_of(pipe: PairClassifier, questions: Sequence[str], folder: Path | None) -> TextIndex:
+def index_of(pipe: PairClassifier, entries: Sequence[Question], folder: Path | None) -> TextIndex:
     """The folder's index, if it fits these questions and this pipeline; otherwise a new one, saved
     there."""
-    found = saved_index(pipe, questions, folder) if folder else None
+    found = saved_index(pipe, entries, folder) if folder else None
     if found is not None:
         return found
-    found = pipe.index(questions)
+    asked = [[entry.question, *entry.others] for entry in entries]
+    found = pipe.index(asked, [entry.answer for entry in entries])
     if folder:
         found.save(folder)
-        msg.good(f"{folder}: index of {counted(len(questions), 'question')}")
+        msg.good(f"{folder}: index of {counted(len(entries), 'question')}")
     return found
 
 
-def saved_index(pipe: PairClassifier, questions: Sequence[str], folder: Path) -> TextIndex | None:
+def saved_index(
+    pipe: PairClassifier, entries: Sequence[Question], folder: Path
+) -> TextIndex | None:
     """The folder's index, or None, with a warning if it can't be used."""
     try:
         found = pipe.load_index(folder)
@@ -95,7 +106,7 @@ def saved_index(pipe: PairClassifier, questions: Sequence[str], folder: Path) ->
     except ValueError as error:
         msg.warn(str(error), "It is made again now.")
         return None
-    if found.texts != list(questions):
+    if found.questions != [([each.question, *each.others], each.answer) for each in entries]:
         msg.warn(f"{folder}: the index is of other questions. It is made again now.")
         return None
     return found

@@ -21,6 +21,7 @@ from wasabi.printer import Printer
 from ..errors import Errors
 from ..util.files import locked, replacing, require_exists
 from ..util.log import logger as log
+from ..util.packing import look_up_once
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -91,6 +92,7 @@ def train(
         logger.setLevel(logging.DEBUG)
     overrides = parse_config_overrides(ctx.args)
     import_code(code)
+    look_up_once()
     workers = Workers.from_environment()
     show = Printer(no_print=not workers.is_first)
     if not workers.is_first:

@@ -8,6 +8,7 @@ from spacy.language import Language
 from spacy.training import Corpus, Example
 
 from ..errors import Errors
+from ..util.packing import look_up_once
 
 
 def mixed_corpus(
@@ -33,6 +34,7 @@ def mixed_corpus(
     check_weights(weights, paths)
 
     def read(nlp: Language) -> Iterator[Example]:
+        look_up_once()
         random = Random(seed)
         mixed: list[Example] = []
         for name, path in paths.items():

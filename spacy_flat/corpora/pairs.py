@@ -151,7 +151,9 @@ def pairs(cut: Cut) -> CorpusFormat:
         for row, cats in zip(rows, reader.cats(rows), strict=True):
             yield make_pair(vocab, row.left, row.right, cats)
 
-    return CorpusFormat(read, count_labels, show_pair, "pair", ("scores",), "pair", key_of, texts_of)
+    return CorpusFormat(
+        read, count_labels, show_pair, "pair", ("scores",), "pair", key_of, texts_of
+    )
 
 
 def make_pair(vocab: Vocab, left: str, right: str, cats: Mapping[str, float]) -> Doc:

@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import torch
@@ -21,17 +21,20 @@ def compact_network(shim: TorchShim, rows: Mapping[str, NDArray[np.int64]], bits
     """
     sizes = dict(shim.config["sizes"])
     for name, keys in rows.items():
-        width = sizes[name]["width"]
-        sizes[name] = asdict(Table(len(keys), 0, width, float16=bits == 16, int8=bits <= 8))
+        table = Table(**sizes[name])
+        new = replace(table, keys=len(keys), trained=0, float16=bits == 16, int8=bits <= 8)
+        sizes[name] = asdict(new)
     compacted = TorchShim(shim.build, {**shim.config, "sizes": sizes}, shim.placement)
-    new = compacted.module.state_dict()
+    state = compacted.module.state_dict()
     with torch.no_grad():
         for name, value in shim.module.state_dict().items():
             if name.partition(".")[0] not in rows:
-                new[name].copy_(value)
+                state[name].copy_(value)
         for name, keys in rows.items():
-            table: PretrainedEmbedding = getattr(compacted.module, name)
-            table.merge(getattr(shim.module, name), torch.from_numpy(keys).to(shim.device), bits)
+            embedding: PretrainedEmbedding = getattr(compacted.module, name)
+            embedding.merge(
+                getattr(shim.module, name), torch.from_numpy(keys).to(shim.device), bits
+            )
     return compacted
 
 

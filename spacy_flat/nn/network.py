@@ -3,6 +3,7 @@ networks that have them."""
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ..text.vocabulary import UNKNOWNS
 from ..util.options import Options
 from .layers import linears
 
@@ -18,13 +20,17 @@ Self = TypeVar("Self", bound="EmbeddingNetwork")
 
 @dataclass(frozen=True)
 class Table:
-    """Size of an embedding table; a width of 0 means that there is none."""
+    """Size of an embedding table; a width of 0 means that there is none.
+
+    unknown: scale of the fixed vectors of unknown keys; 0 if they share a trained one.
+    """
 
     keys: int
     trained: int
     width: int
     float16: bool = False
     int8: bool = False
+    unknown: float = 0.0
 
 
 NO_TABLE = Table(0, 0, 0)
@@ -35,17 +41,20 @@ class PretrainedEmbedding(nn.Module):
 
     Keys are numbered 1 to `n_keys`. The first `n_trained` of them occurred in training and have an
     offset; the others have only their pretrained vectors, so that these stay usable at prediction.
-    Key 0 is every unknown key: it has only an offset.
+    Key 0 is every unknown key: it has only an offset. Keys from -1 down are unknown ones that each
+    have a fixed random vector, the same in every network.
 
     An offset of a key with a pretrained vector starts at zero: training it is fine-tuning. Other
     offsets start uniform in ±√(3 / d), d the width of a vector.
 
     float16: keep the pretrained vectors in half precision.
     int8: keep them as whole numbers from -127 to 127, with a scale for each vector.
+    unknown: standard deviation of the numbers in the vectors of keys below 0.
     """
 
     pretrained: Tensor  # [1 + keys, width]
     scales: Tensor | None  # [1 + keys, 1] with int8
+    unknown: Tensor | None  # [1 + UNKNOWNS, width]; the first is 0
 
     def __init__(
         self,
@@ -55,6 +64,7 @@ class PretrainedEmbedding(nn.Module):
         *,
         float16: bool = False,
         int8: bool = False,
+        unknown: float = 0.0,
     ) -> None:
         super().__init__()
         self.n_trained = n_trained
@@ -63,6 +73,8 @@ class PretrainedEmbedding(nn.Module):
         self.register_buffer("pretrained", torch.zeros(n_keys + 1, width, dtype=dtype))
         scales = torch.zeros(n_keys + 1, 1) if int8 else None
         self.register_buffer("scales", scales)
+        fixed = unknown_vectors(width) * unknown if unknown else None
+        self.register_buffer("unknown", fixed, persistent=False)
         # The last row stays zero: keys that are not trained add nothing to their vectors.
         self.offsets = nn.Embedding(n_trained + 2, width, padding_idx=n_trained + 1, sparse=True)
         bound = math.sqrt(3 / width)
@@ -92,11 +104,23 @@ class PretrainedEmbedding(nn.Module):
 
     def forward(self, keys: Tensor) -> Tensor:
         """[...] → [..., width]. In training nothing flows back into the pretrained vectors."""
-        offsets: Tensor = self.offsets(keys.clamp(max=self.n_trained + 1))
+        unknown, keys = (-keys).clamp(min=0), keys.clamp(min=0)
+        own = keys.masked_fill(unknown > 0, self.n_trained + 1)
+        offsets: Tensor = self.offsets(own.clamp(max=self.n_trained + 1))
+        if self.unknown is not None:
+            offsets = offsets + nn.functional.embedding(unknown, self.unknown)
         vectors = nn.functional.embedding(keys, self.pretrained).to(offsets.dtype)
         if self.scales is not None:
             vectors = vectors * nn.functional.embedding(keys, self.scales).to(offsets.dtype)
         return offsets + vectors
+
+
+@lru_cache(maxsize=4)
+def unknown_vectors(width: int) -> Tensor:
+    """[1 + UNKNOWNS, width] normal numbers, the same on every machine; the first vector is 0."""
+    vectors = np.random.RandomState(0).standard_normal((1 + UNKNOWNS, width))
+    vectors[0] = 0.0
+    return torch.from_numpy(vectors).float()
 
 
 def quantise(vectors: Tensor, bits: int) -> tuple[Tensor, Tensor]:
@@ -117,7 +141,12 @@ def drop_keys(keys: Tensor, rate: float) -> Tensor:
 
 def make_embedding(table: Table) -> PretrainedEmbedding:
     return PretrainedEmbedding(
-        table.keys, table.trained, table.width, float16=table.float16, int8=table.int8
+        table.keys,
+        table.trained,
+        table.width,
+        float16=table.float16,
+        int8=table.int8,
+        unknown=table.unknown,
     )
 
 

@@ -23,7 +23,7 @@ MULTIPLE = 64  # the number of rows is a multiple
 
 @dataclass(frozen=True)
 class TextRows:
-    """Distinct texts. Keys are 0 for unknown units and empty rows."""
+    """Distinct texts. Keys are 0 for empty rows, and 0 or less for unknown units."""
 
     segments: tuple[Segment, ...]  # [N] a text without units has one unknown row
     filled: Bools  # [T] False for empty rows

@@ -1,6 +1,6 @@
-"""Temperature scaling (Guo et al., 2017).
+"""Temperature scaling (Guo et al., 2017), for two classes with a bias (Platt, 1999).
 
-Shapes: N pairs, K classes.
+Shapes: N pairs, K classes, F features.
 """
 
 import math
@@ -17,6 +17,7 @@ Ints = NDArray[np.int64]
 # The best temperature for a few pairs may be 0 or infinite.
 LEAST, MOST = 0.05, 20.0
 HALVINGS = 50
+STEPS = 100  # of Newton's method
 DIGITS = 6  # survive the JSON of a saved pipeline
 
 
@@ -26,6 +27,8 @@ class Calibration:
 
     ece: the expected calibration error, as in `pairs_ece`.
     nll: the mean negative log-likelihood of the gold classes, in nats.
+    bias: added to the logit of the positive one of two classes, after the temperature.
+    threshold: the probability of the positive one that is right most often.
     """
 
     pairs: int
@@ -35,13 +38,29 @@ class Calibration:
     ece_after: float
     nll_before: float
     nll_after: float
+    bias: float = 0.0
+    threshold: float | None = None
 
     @classmethod
-    def of(cls, logits: Floats, gold: Ints, before: float, after: float) -> "Calibration":
-        """logits: [N, K]; gold: [N] numbers of classes; before, after: temperatures."""
-        changed = [log_softmax(logits.astype(np.float64) / each) for each in (before, after)]
-        is_right = logits.argmax(axis=1) == gold
-        errors = [calibration_error(np.exp(found).max(axis=1), is_right) for found in changed]
+    def of(
+        cls,
+        logits: Floats,
+        gold: Ints,
+        before: float,
+        after: float,
+        biases: tuple[Floats, Floats] | None = None,
+    ) -> "Calibration":
+        """logits: [N, K]; gold: [N] numbers of classes; before, after: temperatures; biases: [K]
+        before and after."""
+        added = biases or (np.zeros(logits.shape[1]),) * 2
+        changed = [
+            log_softmax(logits.astype(np.float64) / each + bias)
+            for each, bias in zip((before, after), added, strict=True)
+        ]
+        errors = [
+            calibration_error(np.exp(found).max(axis=1), found.argmax(axis=1) == gold)
+            for found in changed
+        ]
         losses = [-float(_of_gold(found, gold).mean()) for found in changed]
         return cls(len(gold), before, after, *errors, *losses)
 
@@ -69,6 +88,49 @@ def fit_temperature(logits: Floats, gold: Ints) -> float:
         else:
             high = middle
     return round(math.exp((low + high) / 2), DIGITS)
+
+
+def fit_logistic(features: Floats, gold: NDArray[np.bool_], ridge: float = 1e-6) -> Floats:
+    """The weights [F] of a logistic regression on features [N, F], by Newton's method."""
+    features = features.astype(np.float64)
+    weights = np.zeros(features.shape[1])
+    for _ in range(STEPS):
+        found = 1 / (1 + np.exp(-np.clip(features @ weights, -50, 50)))
+        slope = features.T @ (gold - found) - ridge * weights
+        curvature = (features.T * (found * (1 - found))) @ features
+        step = np.linalg.solve(curvature + ridge * np.eye(len(weights)), slope)
+        # Where all pairs are right the best weights are infinite.
+        weights += step / max(1.0, np.abs(step).max())
+        if np.abs(step).max() < 1e-9:
+            break
+    return weights
+
+
+def fit_margins(margins: Floats, gold: NDArray[np.bool_]) -> tuple[float, float]:
+    """The temperature and the bias with the highest likelihood.
+
+    margins: [N] logits of the positive of two classes, less those of the other.
+    """
+    most, least = margins[~gold].max(initial=-np.inf), margins[gold].min(initial=np.inf)
+    if most < least:  # all are right: the best slope is infinite
+        middle = (most + least) / 2
+        return LEAST, round(-middle / LEAST, DIGITS) if np.isfinite(middle) else 0.0
+    slope, bias = fit_logistic(np.stack([margins, np.ones(len(margins))], axis=1), gold).tolist()
+    return round(1 / min(max(slope, 1 / MOST), 1 / LEAST), DIGITS), round(bias, DIGITS)
+
+
+def best_threshold(found: Floats, gold: NDArray[np.bool_]) -> float:
+    """The threshold that is right most often; of equally good ones the nearest to 0.5.
+
+    found: [N] probabilities of the positive class, which a threshold reaches or not.
+    """
+    values = np.unique(np.concatenate([[0.0], found, [1.0]]).astype(np.float64))
+    thresholds = np.append((values[1:] + values[:-1]) / 2, 0.5)
+    negatives = np.searchsorted(np.sort(found[~gold]), thresholds)
+    positives = gold.sum() - np.searchsorted(np.sort(found[gold]), thresholds)
+    right = negatives + positives
+    best = thresholds[right == right.max()]
+    return round(float(best[np.abs(best - 0.5).argmin()]), DIGITS)
 
 
 def _of_gold(values: Floats, gold: Ints) -> Floats:

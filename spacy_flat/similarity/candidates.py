@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,11 +69,38 @@ class Candidates:
         """The weight of each term in each text."""
         return {name: self.bm25.scores[name] for name in ARRAYS}
 
+    def scores(self, terms: Sequence[str]) -> NDArray[np.float32]:
+        """[N] scores of all texts for a query."""
+        scores: NDArray[np.float32] = self.bm25.get_scores_from_ids(self.bm25.get_tokens_ids(terms))
+        return scores
+
+    @cached_property
+    def own(self) -> NDArray[np.float64]:
+        """[N] the score of each text for its own terms."""
+        scores = self.bm25.scores
+        found = np.bincount(scores["indices"], scores["data"], scores["num_docs"])
+        return found.astype(np.float64)
+
+    @cached_property
+    def _most(self) -> dict[str, float]:
+        """The highest weight of each term in a text; "" has that of any."""
+        scores = self.bm25.scores
+        most = np.maximum.reduceat(scores["data"], scores["indptr"][:-1]).tolist()
+        return {**dict(zip(self.terms, most, strict=True)), "": max(most)}
+
+    def most(self, terms: Sequence[str]) -> float:
+        """About the score of a text that has all of these terms. Unknown terms count as rare."""
+        return sum(self._most.get(term, self._most[""]) for term in terms)
+
     def best(self, terms: Sequence[str], n: int) -> Ints:
         """[n] numbers of the texts with the highest scores for a query, in ascending order, or of
         all if there are fewer. Of equal scores the first count."""
-        scores = self.bm25.get_scores_from_ids(self.bm25.get_tokens_ids(terms))
+        return self.best_and_scores(terms, n)[0]
+
+    def best_and_scores(self, terms: Sequence[str], n: int) -> tuple[Ints, NDArray[np.float32]]:
+        """`best`, and the scores [n] of these."""
+        scores = self.scores(terms)
         n = min(n, len(scores))
         chosen = np.flatnonzero(scores >= np.partition(scores, -n)[-n])
         best: Ints = np.sort(chosen[np.argsort(-scores[chosen], kind="stable")[:n]])
-        return best
+        return best, scores[best]

@@ -2,9 +2,10 @@
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +24,12 @@ from ..util.arguments import require_count
 from ..util.softmax import log_softmax
 from ..vectors import VectorSource, check_sources
 from .alignment import Alignment, is_too_large, set_alignment
-from .calibration import Calibration, fit_temperature
-from .index import TextIndex
+from .calibration import Calibration, best_threshold, fit_margins, fit_temperature
+from .equality import normal_form
+from .index import Question, TextIndex
 from .model import PairModel, PairOutputs, align, initialise, network_of
 from .pairs import Pair, Text, mark_pair, pair_of, two_texts
+from .ranking import DEFAULT, FEATURES, fit_ranking
 from .reading import PairTexts, SpanPairs, build_vocabulary, docs_of
 from .scores import gold_of, score_pairs
 
@@ -42,7 +45,7 @@ tok2vec = null
 @misc = "spacy-flat.RE2Options.v2"
 
 [model.text]
-@misc = "spacy-flat.PairTextOptions.v2"
+@misc = "spacy-flat.PairTextOptions.v3"
 """
 Probabilities = NDArray[np.float32]
 
@@ -80,6 +83,9 @@ class PairClassifier(LabelledPipe):
         of two classes.
     threshold: the probability from which an evaluation counts a pair as the positive label.
     temperature: divides the logits, to calibrate the probabilities; see `calibrate`.
+    bias: added to the logit of the positive one of two classes then.
+    fit_threshold: in training, each evaluation sets the threshold that is right most often.
+    search_weights: of the features that `index.search` orders by; see `fit_search`.
     similarity_hooks: use the network for `doc.similarity` and `span.similarity` of all Docs.
     keep_alignment: set `doc._.alignment` of pairs, see `align`, at the cost of a second pass.
     scorer: the scoring function of an evaluation.
@@ -96,6 +102,9 @@ class PairClassifier(LabelledPipe):
         positive_label: str | None = None,
         threshold: float = 0.5,
         temperature: float = 1.0,
+        bias: float = 0.0,
+        fit_threshold: bool = False,
+        search_weights: list[float] | None = None,
         similarity_hooks: bool = True,
         keep_alignment: bool = False,
         scorer: Callable[..., dict[str, Any]] | None = score_pairs,
@@ -109,14 +118,21 @@ class PairClassifier(LabelledPipe):
             positive_label=positive_label,
             threshold=threshold,
             temperature=temperature,
+            bias=bias,
+            fit_threshold=fit_threshold,
+            search_weights=search_weights,
             similarity_hooks=similarity_hooks,
             keep_alignment=keep_alignment,
         )
         self.nlp = nlp
+        self._is_learning = False  # whether evaluations are those of a training
 
     positive_label: str | None
     threshold: float
     temperature: float
+    bias: float
+    fit_threshold: bool
+    search_weights: Sequence[float] | None
     similarity_hooks: bool
     keep_alignment: bool
     checks: ClassVar = {
@@ -126,6 +142,12 @@ class PairClassifier(LabelledPipe):
         ),
         "threshold": number(0, 1),
         "temperature": Check("a number from 0.000001", number(1e-6, sys.float_info.max).accepts),
+        "bias": number(-1000, 1000),
+        "fit_threshold": SWITCH,
+        "search_weights": Check(
+            f"null or {len(FEATURES)} numbers",
+            lambda value: value is None or is_weights(value),
+        ),
         "similarity_hooks": SWITCH,
         "keep_alignment": SWITCH,
     }
@@ -154,7 +176,7 @@ class PairClassifier(LabelledPipe):
         self.require_initialised()
         pairs = [pair_of(doc) for doc in docs]
         known = [pair for pair in pairs if pair is not None]
-        found = iter(self.probabilities(self.logits(SpanPairs(docs, known))))
+        found = iter(self.compare(SpanPairs(docs, known)))
         return [next(found) if pair is not None else None for pair in pairs]
 
     def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Probabilities | None]) -> None:
@@ -211,7 +233,7 @@ class PairClassifier(LabelledPipe):
         checked = (two_texts(number, pair) for number, pair in enumerate(pairs))
         upstream = ReadOnce(tok2vec_of(self.model))
         found = [
-            self.probabilities(self.logits(self._span_pairs(some, upstream)))
+            self.compare(self._span_pairs(some, upstream))
             for some in minibatch(checked, batch_size)  # type: ignore[no-untyped-call]
         ]
         return np.concatenate([np.zeros((0, len(self.labels)), dtype=np.float32), *found])
@@ -234,14 +256,48 @@ class PairClassifier(LabelledPipe):
         docs = docs_of(known)
         return SpanPairs(docs, known, upstream.token_vectors(docs))
 
-    def index(self, texts: Iterable[Text]) -> TextIndex:
-        """Build an index to `search` for the most similar texts.
+    def index(
+        self, questions: Iterable[Question], answers: Iterable[str] | None = None
+    ) -> TextIndex:
+        """Build an index to `search` for the most similar questions.
 
-        texts: at least one. Each is encoded once, up to its first alignment.
+        questions: at least one; several phrasings of one as a list. Each text is encoded once, up
+            to its first alignment.
+        answers: of each question.
 
         Raises TypeError for a single string (F026), ValueError without texts (F330).
         """
-        return TextIndex.of(self, texts)
+        return TextIndex.of(self, questions, answers)
+
+    @property
+    def ranking(self) -> Sequence[float]:
+        """The weights of `search`, by `ranking.FEATURES`."""
+        return self.search_weights or DEFAULT
+
+    def fit_search(self, examples: Iterable[Example], queries: int = 500) -> Sequence[float]:
+        """Fit `search_weights` on held-out pairs: each of their texts is searched for among all
+        others, and those known to mean the same are the right ones.
+
+        queries: at most about so many texts are searched for.
+
+        Raises ValueError for a network that predicts a score (F328), and if no pair is the same
+        (F329).
+        """
+        self.require_initialised()
+        if self.is_regression:
+            raise ValueError(Errors.F328.format(name=self.name))
+        same: dict[str, set[str]] = {}
+        number = self.labels.index(self.positive)
+        for example in examples:
+            pair, gold = predicted_pair(example), gold_of(example, self.labels)
+            if pair is not None and gold is not None:
+                left, right = (span.text for span in pair)
+                for one, other in ((left, right), (right, left)):
+                    same.setdefault(one, set()).update([other] if gold == number else [])
+        if not any(same.values()):
+            raise ValueError(Errors.F329.format(name=self.name, labels=[self.positive]))
+        self.search_weights = fit_ranking(self.index(same), same, queries)
+        return self.search_weights
 
     def load_index(self, path: str | Path) -> TextIndex:
         """Load an index written by `TextIndex.save`.
@@ -276,8 +332,34 @@ class PairClassifier(LabelledPipe):
         """[N, K] probabilities of the classes, or the scores unchanged."""
         if self.is_regression:
             return logits
-        found: Probabilities = np.exp(log_softmax(logits / np.float32(self.temperature)))
+        found: Probabilities = np.exp(
+            log_softmax(logits / np.float32(self.temperature) + self._biases)
+        )
         return found
+
+    @property
+    def _biases(self) -> NDArray[np.float32]:
+        """[K] added to the logits."""
+        biases = np.zeros(len(self.labels), dtype=np.float32)
+        if len(biases) == 2:
+            biases[self.labels.index(self.positive)] = self.bias
+        return biases
+
+    def compare(self, pairs: SpanPairs) -> Probabilities:
+        """[N, K] probabilities, those of equal texts 0 and 1."""
+        found = self.probabilities(self.logits(pairs))
+        if self.knows_equals:
+            for row, (left, right) in enumerate(pairs.pairs):
+                if normal_form(left.text) == normal_form(right.text):
+                    found[row] = np.arange(len(self.labels)) == self.labels.index(self.positive)
+        return found
+
+    @property
+    def knows_equals(self) -> bool:
+        """Whether equal texts are the same for certain."""
+        has_positive = len(self.labels) == 2 or self.positive_label in self.labels
+        is_on = self.model.attrs["featuriser"].options.equal
+        return bool(is_on and has_positive and not self.is_regression)
 
     def logits(self, pairs: SpanPairs) -> NDArray[np.float32]:
         """[N, K] the network's outputs, before any softmax."""
@@ -288,9 +370,9 @@ class PairClassifier(LabelledPipe):
         return logits
 
     def calibrate(self, examples: Iterable[Example]) -> Calibration:
-        """Fit the temperature on held-out examples (Guo et al., 2017), and report its effect. With
-        two classes the order of pairs by probability stays. Check a `threshold` other than 0.5
-        afterwards. `initialize` resets the temperature.
+        """Fit the temperature on held-out examples (Guo et al., 2017), with two classes also the
+        bias and the threshold, and report their effect. With two classes the order of pairs by
+        probability stays. `initialize` resets the temperature and the bias.
 
         Raises ValueError for a network that predicts a score (F328), and if no example is a pair
         with a gold class (F329).
@@ -306,13 +388,21 @@ class PairClassifier(LabelledPipe):
         pairs, gold = self._gold(examples)
         if not len(gold):
             raise ValueError(Errors.F329.format(name=self.name, labels=self.labels))
-        logits, before = self.logits(pairs), self.temperature
-        self.temperature = fit_temperature(logits, gold)
-        return Calibration.of(logits, gold, before, self.temperature)
+        logits, before, biases = self.logits(pairs), self.temperature, self._biases
+        if len(self.labels) != 2:
+            self.temperature = fit_temperature(logits, gold)
+            return Calibration.of(logits, gold, before, self.temperature)
+        number = self.labels.index(self.positive)
+        margins = (logits[:, number] - logits[:, 1 - number]).astype(np.float64)
+        self.temperature, self.bias = fit_margins(margins, gold == number)
+        self.threshold = best_threshold(self.compare(pairs)[:, number], gold == number)
+        report = Calibration.of(logits, gold, before, self.temperature, (biases, self._biases))
+        return replace(report, bias=self.bias, threshold=self.threshold)
 
     def _add_gradients(
         self, examples: list[Example], drop: float, losses: dict[str, float]
     ) -> bool:
+        self._is_learning = True
         pairs, gold = self._gold(examples)
         tok2vec = tok2vec_of(self.model)
         if not len(gold):
@@ -391,7 +481,8 @@ class PairClassifier(LabelledPipe):
         if not pairs:
             raise ValueError(Errors.F323.format(name=self.name))
         self.cfg["labels"] = self._settled(examples, labels)
-        self.temperature = self.given["temperature"]  # it was fitted to another network
+        # They were fitted to another network.
+        self.temperature, self.bias = self.given["temperature"], self.given["bias"]
         vocabulary = build_vocabulary(self.model.attrs["featuriser"], pairs, **vectors)
         spans = SpanPairs(docs_of(pairs), pairs)
         initialise(self.model, spans, self.cfg["labels"], vocabulary, self.name)
@@ -427,8 +518,16 @@ class PairClassifier(LabelledPipe):
                 raise ValueError(Errors.F325.format(**words))
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
-        """Call the scorer. `cats_score` is `pairs_score`."""
+        """Call the scorer. `cats_score` is `pairs_score`. In training, `fit_threshold` sets the
+        threshold first."""
         positive = self.positive if len(self.labels) == 2 else None
+        if positive is not None and self.fit_threshold and self._is_learning:
+            examples = list(examples)
+            number = self.labels.index(positive)
+            rows = [(example.predicted.cats.get(positive, 0.0), gold_of(example, self.labels))
+                    for example in examples]  # fmt: skip
+            found, gold = np.array([row for row in rows if row[1] is not None]).reshape(-1, 2).T
+            self.threshold = best_threshold(found, gold == number)
         settings = {
             "positive": positive,
             "threshold": self.cfg.get("threshold", self.threshold),
@@ -463,6 +562,12 @@ make_re2_similarity = register_factory(
         "pairs_mse": None,
     },
 )
+
+
+def is_weights(value: object) -> bool:
+    """For `search_weights`."""
+    is_list = isinstance(value, list | tuple) and len(value) == len(FEATURES)
+    return is_list and all(map(number(-1e6, 1e6).accepts, cast(Sequence[object], value)))
 
 
 def predicted_pair(example: Example) -> Pair | None:

@@ -55,6 +55,13 @@ class EncodedTexts:
         names = [field.name for field in fields(cls)]
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
+    def select(self, numbers: Ints) -> "EncodedTexts":
+        """Some of the texts."""
+        units = places_of(self.starts[numbers], self.lengths[numbers])
+        return EncodedTexts(
+            self.lengths[numbers], self.keys[units], self.upstream[units], self.encoded[units]
+        )
+
     @classmethod
     def restore(cls, arrays: Mapping[str, NDArray[Any]]) -> "EncodedTexts":
         """From `arrays`."""

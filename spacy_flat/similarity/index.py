@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from heapq import nsmallest
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,15 +24,18 @@ from ..util.arguments import require_count
 from ..util.files import replacing
 from .candidates import Candidates, terms_of
 from .encoded import EncodedTexts
+from .equality import normal_form
 from .model import PairModel
 from .pairs import Text, string_of
+from .ranking import bm25_shares, features_of, probabilities
 
-FORMAT = 1
+FORMAT = 2
 FILE = "index.safetensors"
 HEADER = "spacy-flat.index"  # the one metadata entry
 CHARACTERS = 8000  # of texts encoded at once
 
 Arrays = Mapping[str, NDArray[Any]]
+Question = Text | Sequence[Text]  # with several phrasings
 
 # safetensors is imported where it is used: every `Language()` imports the components.
 
@@ -49,96 +52,220 @@ class PairScorer(Protocol):
     def spans_of(self, texts: Sequence[Text]) -> list[Span]: ...
     def probabilities(self, logits: NDArray[np.float32]) -> NDArray[np.float32]: ...
     def similarities(self, probabilities: NDArray[np.float32]) -> NDArray[np.float32]: ...
+    @property
+    def is_regression(self) -> bool: ...
+    @property
+    def knows_equals(self) -> bool: ...
+    @property
+    def ranking(self) -> Sequence[float]: ...
 
 
 class Match(NamedTuple):
-    """A text found: its number in the index, and its similarity, which is the probability of the
-    positive label, or the score."""
+    """A question found: its number in the index, the phrasing that is most similar, the probability
+    that it is the right one (of a network that predicts scores, the score), and its answer."""
 
     number: int
     text: str
     similarity: float
+    answer: str = ""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
+class Contents:
+    """What an index holds at a time."""
+
+    phrasings: dict[int, list[str]]  # of each question, by its number
+    answers: dict[int, str]
+    encoded: EncodedTexts  # of each distinct text
+    candidates: Candidates  # of each distinct text
+    next: int  # number of the next question
+
+    def __post_init__(self) -> None:
+        _ = self.forms, self.candidates.own  # no search waits for them
+
+    @cached_property
+    def numbers(self) -> dict[str, list[int]]:
+        """The questions that have each distinct text."""
+        found: dict[str, list[int]] = {}
+        for number, texts in self.phrasings.items():
+            for text in texts:
+                found.setdefault(text, []).append(number)
+        return found
+
+    @cached_property
+    def texts(self) -> NDArray[np.object_]:
+        return np.array(list(self.numbers), dtype=np.object_)
+
+    @cached_property
+    def forms(self) -> dict[str, list[int]]:
+        """The places among `texts` of those with the same normal form."""
+        found: dict[str, list[int]] = {}
+        for place, text in enumerate(self.texts):
+            found.setdefault(normal_form(text), []).append(place)
+        return found
+
+
+@dataclass(eq=False, repr=False)
 class TextIndex:
-    """Texts that a `re2_similarity` searches, each encoded once, up to its first alignment.
+    """Questions that a `re2_similarity` searches, each encoded once, up to its first alignment.
 
     An index belongs to the weights that encoded it: rebuild it after further training. Several
-    threads may search at once.
+    threads may search at once, also while another adds and removes.
     """
 
     pipe: PairScorer
     weights: str  # a checksum
-    numbers: dict[str, list[int]]  # the places of each distinct text
-    encoded: EncodedTexts  # of each distinct text
-    candidates: Candidates  # of each distinct text
+    ranking: Sequence[float]  # see `ranking.FEATURES`
+    contents: Contents
 
     @classmethod
-    def of(cls, pipe: PairScorer, texts: Iterable[Text]) -> "TextIndex":
+    def of(
+        cls, pipe: PairScorer, questions: Iterable[Question], answers: Iterable[str] | None
+    ) -> "TextIndex":
         """See `PairClassifier.index`."""
-        if isinstance(texts, str):
-            raise TypeError(Errors.F026.format(value=repr(texts)))
         pipe.require_initialised()
-        numbers: dict[str, list[int]] = {}
-        upstream = ReadOnce(tok2vec_of(pipe.model))
-        parts = [
-            EncodedTexts.of(pipe.model, pipe.spans_of(some), upstream)
-            for some in batches_of(distinct(texts, numbers))
-        ]
-        if not parts:
+        phrasings, own_answers = read_questions(questions, answers, 0)
+        texts = {string_of(text): text for own in phrasings.values() for text in own}
+        if not texts:
             raise ValueError(Errors.F330)
-        encoded = EncodedTexts.join(parts)
-        return cls(pipe, weights_of(pipe), numbers, encoded, Candidates.of(map(terms_of, numbers)))
+        contents = Contents(
+            strings_of(phrasings),
+            own_answers,
+            encode(pipe, texts.values()),
+            Candidates.of(map(terms_of, texts)),
+            len(phrasings),
+        )
+        return cls(pipe, weights_of(pipe), pipe.ranking, contents)
+
+    def add(self, questions: Iterable[Question], answers: Iterable[str] | None = None) -> list[int]:
+        """Add questions, as in `PairClassifier.index`. Returns their numbers."""
+        known = self.contents
+        phrasings, own_answers = read_questions(questions, answers, known.next)
+        texts = {string_of(text): text for own in phrasings.values() for text in own}
+        new = [text for string, text in texts.items() if string not in known.numbers]
+        encoded = [known.encoded, encode(self.pipe, new)] if new else [known.encoded]
+        self._change(
+            {**known.phrasings, **strings_of(phrasings)},
+            {**known.answers, **own_answers},
+            [*known.numbers, *map(string_of, new)],
+            EncodedTexts.join(encoded),
+            known.next + len(phrasings),
+        )
+        return list(phrasings)
+
+    def remove(self, numbers: Iterable[int]) -> None:
+        """Remove questions; the others keep their numbers.
+
+        Raises KeyError for a number that isn't in the index, ValueError (F330) if none is left.
+        """
+        known = self.contents
+        phrasings = dict(known.phrasings)
+        for number in set(numbers):
+            del phrasings[number]
+        if not phrasings:
+            raise ValueError(Errors.F330)
+        answers = {number: text for number, text in known.answers.items() if number in phrasings}
+        self._change(phrasings, answers, list(known.numbers), known.encoded, known.next)
+
+    def _change(
+        self,
+        phrasings: dict[int, list[str]],
+        answers: dict[int, str],
+        texts: list[str],
+        encoded: EncodedTexts,
+        following: int,
+    ) -> None:
+        """texts: those that are encoded, perhaps more than the phrasings."""
+        places = {text: place for place, text in enumerate(texts)}
+        kept = dict.fromkeys(text for own in phrasings.values() for text in own)
+        chosen = np.array([places[text] for text in kept], dtype=np.int64)
+        candidates = Candidates.of(map(terms_of, kept))
+        self.contents = Contents(phrasings, answers, encoded.select(chosen), candidates, following)
 
     def __len__(self) -> int:
-        return sum(map(len, self.numbers.values()))
+        return len(self.contents.phrasings)
 
     def __repr__(self) -> str:
         return f"<TextIndex of {len(self)} texts>"
 
     @property
-    def texts(self) -> list[str]:
-        """All texts, in their original order."""
-        places = [(number, text) for text, own in self.numbers.items() for number in own]
-        return [text for _, text in sorted(places)]
+    def questions(self) -> list[tuple[list[str], str]]:
+        """The phrasings and the answer of each question, in their order."""
+        known = self.contents
+        return [(own, known.answers.get(number, "")) for number, own in known.phrasings.items()]
 
-    def search(self, query: Text, top_k: int = 5, candidates: int = 50) -> list[Match]:
-        """Find the most similar texts, best first; of equally similar ones the first.
+    @property
+    def texts(self) -> list[str]:
+        """All phrasings, in their order."""
+        return [text for own in self.contents.phrasings.values() for text in own]
+
+    def search(
+        self, query: Text, top_k: int = 5, candidates: int = 50, min_similarity: float | None = None
+    ) -> list[Match]:
+        """Find the most similar questions, best first; of equally similar ones the first. Equal
+        texts come first, see `equal` in `PairTextOptions`.
 
         candidates: distinct texts that the network compares with the query: those that share most
             characters (of Chinese) or words with it. At least `top_k`.
+        min_similarity: what is less similar is not found.
 
-        Returns `top_k` matches, or fewer if the index has fewer texts.
+        Returns `top_k` matches, or fewer if the index has fewer questions.
 
         Raises ValueError for less than one (F341), TypeError for anything but a text (F311).
         """
         require_count("top_k", top_k)
         require_count("candidates", candidates)
-        found = self.candidates.best(terms_of(string_of(query)), max(top_k, candidates))
-        (span,) = self.pipe.spans_of([query])
-        outputs = self.encoded.compare(self.pipe.model, span, found)
-        similarities = self.pipe.similarities(self.pipe.probabilities(outputs))
-        matches = (
-            Match(number, text, similarity)
-            for text, similarity in zip(self._distinct[found], similarities.tolist(), strict=True)
-            for number in self.numbers[text]
-        )
-        return nsmallest(top_k, matches, key=lambda match: (-match.similarity, match.number))
+        contents = self.contents
+        texts, similarities = self._ranked(contents, query, max(top_k, candidates))
+        least = -np.inf if min_similarity is None else min_similarity
+        best: dict[int, Match] = {}
+        for text, similarity in zip(texts, similarities.tolist(), strict=True):
+            for number in contents.numbers[text] if similarity >= least else ():
+                if number not in best or best[number].similarity < similarity:
+                    answer = contents.answers.get(number, "")
+                    best[number] = Match(number, text, similarity, answer)
+        return nsmallest(top_k, best.values(), key=lambda match: (-match.similarity, match.number))
 
-    @cached_property
-    def _distinct(self) -> NDArray[np.object_]:
-        return np.array(list(self.numbers), dtype=np.object_)
+    def _ranked(self, contents: Contents, query: Text, n: int) -> tuple[Sequence[str], Any]:
+        """Candidates, and their similarities [B]."""
+        texts, features, similarities = self._compared(contents, query, n)
+        if features is not None:
+            similarities = probabilities(features, self.ranking)
+        if self.pipe.knows_equals:
+            form = normal_form(string_of(query))
+            equal = {contents.texts[place] for place in contents.forms.get(form, ())}
+            similarities = np.where([text in equal for text in texts], 1.0, similarities)
+        return texts, similarities
+
+    def features(self, query: str, n: int) -> tuple[Sequence[str], Any]:
+        """n candidates, and what their ranking depends on, [n, F]."""
+        texts, features, _ = self._compared(self.contents, query, n)
+        return texts, features
+
+    def _compared(self, contents: Contents, query: Text, n: int) -> tuple[Sequence[str], Any, Any]:
+        string = string_of(query)
+        terms = terms_of(string)
+        found, scores = contents.candidates.best_and_scores(terms, n)
+        (span,) = self.pipe.spans_of([query])
+        outputs = contents.encoded.compare(self.pipe.model, span, found)
+        similarities = self.pipe.similarities(self.pipe.probabilities(outputs))
+        texts = contents.texts[found].tolist()
+        if self.pipe.is_regression:
+            return texts, None, similarities
+        shares = bm25_shares(contents.candidates, terms, found, scores)
+        return texts, features_of(string, texts, similarities, shares), similarities
 
     def save(self, path: str | Path) -> None:
         """Write a folder with one file, replacing an older index in one step."""
         from safetensors.numpy import save
 
+        known = self.contents
         arrays = {
-            **self.encoded.arrays,
-            **self.candidates.arrays,
-            "texts": pack(self.texts),
-            "terms": pack(self.candidates.terms),
+            **known.encoded.arrays,
+            **known.candidates.arrays,
+            "texts": pack([list(known.phrasings.items()), list(known.answers.items())]),
+            "terms": pack(known.candidates.terms),
+            "ranking": np.array([*self.ranking, known.next], dtype=np.float64),
         }
         checksum = checksum_of(self.weights, arrays)
         fields = {"format": FORMAT, "weights": self.weights, "checksum": checksum}
@@ -152,20 +279,39 @@ class TextIndex:
         weights, arrays = read_arrays(path / FILE)
         if weights != weights_of(pipe):
             raise ValueError(Errors.F334.format(path=path, name=pipe.name))
-        numbers: dict[str, list[int]] = {}
-        list(distinct(unpack(arrays["texts"]), numbers))
+        phrasings, answers = map(dict, unpack(arrays["texts"]))
+        *ranking, following = arrays["ranking"].tolist()
         encoded = EncodedTexts.restore(arrays)
-        candidates = Candidates.restore(unpack(arrays["terms"]), arrays, len(numbers))
-        return cls(pipe, weights, numbers, encoded, candidates)
+        candidates = Candidates.restore(unpack(arrays["terms"]), arrays, len(encoded.lengths))
+        contents = Contents(phrasings, answers, encoded, candidates, int(following))
+        return cls(pipe, weights, ranking, contents)
 
 
-def distinct(texts: Iterable[Text], numbers: dict[str, list[int]]) -> Iterator[Text]:
-    """Yield each text once. Adds the places of each to `numbers`."""
-    for number, text in enumerate(texts):
-        own = numbers.setdefault(string_of(text), [])
-        own.append(number)
-        if len(own) == 1:
-            yield text
+def read_questions(
+    questions: Iterable[Question], answers: Iterable[str] | None, first: int
+) -> tuple[dict[int, list[Text]], dict[int, str]]:
+    """The phrasings and the answers of questions, under numbers from `first`."""
+    if isinstance(questions, str):
+        raise TypeError(Errors.F026.format(value=repr(questions)))
+    phrasings: dict[int, list[Text]] = {
+        number: list(own) if isinstance(own, list | tuple) else [cast(Text, own)]
+        for number, own in enumerate(questions, first)
+    }
+    if answers is None:
+        return phrasings, {}
+    return phrasings, dict(zip(phrasings, answers, strict=True))
+
+
+def strings_of(phrasings: Mapping[int, Sequence[Text]]) -> dict[int, list[str]]:
+    return {number: list(map(string_of, own)) for number, own in phrasings.items()}
+
+
+def encode(pipe: PairScorer, texts: Iterable[Text]) -> EncodedTexts:
+    """Encode distinct texts."""
+    upstream = ReadOnce(tok2vec_of(pipe.model))
+    return EncodedTexts.join(
+        [EncodedTexts.of(pipe.model, pipe.spans_of(some), upstream) for some in batches_of(texts)]
+    )
 
 
 def batches_of(texts: Iterable[Text]) -> Iterator[list[Text]]:
@@ -248,11 +394,10 @@ def checksum_of(weights: str, arrays: Arrays) -> int:
     return checksum
 
 
-def pack(texts: list[str]) -> NDArray[np.uint8]:
+def pack(data: Any) -> NDArray[np.uint8]:
     """Texts as bytes of JSON."""
-    return np.frombuffer(json.dumps(texts, ensure_ascii=False).encode("utf-8"), np.uint8)
+    return np.frombuffer(json.dumps(data, ensure_ascii=False).encode("utf-8"), np.uint8)
 
 
-def unpack(data: NDArray[np.uint8]) -> list[str]:
-    texts: list[str] = json.loads(data.tobytes())
-    return texts
+def unpack(data: NDArray[np.uint8]) -> Any:
+    return json.loads(data.tobytes())

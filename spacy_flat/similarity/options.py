@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from functools import partial
+from typing import Any, ClassVar, Literal
 
 from ..text.options import (
     BatchOptions,
@@ -93,6 +94,20 @@ class PairTextOptions(BatchOptions, WordOptions, BigramOptions, CharacterOptions
 
     block: ClassVar[str] = "re2_similarity, model.text"
 
+    normalise_embeddings: bool = option(
+        False, "scale pretrained vectors to unit length", fixed=True
+    )
+    hash_unknowns: bool = option(
+        True,
+        "an unknown character, bigram or word has a fixed vector of its own, drawn from its hash; "
+        "else all share a trained one",
+        fixed=True,
+    )
+    equal: bool = option(
+        True,
+        "equal texts are the same for certain, whatever their spaces, width, case, final "
+        "punctuation and, with OpenCC, traditional characters",
+    )
     inputs: Inputs = option(
         "chars",
         "units to compare: characters, whatever the tokens are (chars), tokens, or characters with "
@@ -112,7 +127,9 @@ class PairTextOptions(BatchOptions, WordOptions, BigramOptions, CharacterOptions
 
 
 re2_options = surface(RE2Options, "objective", "blocks", "hidden", "dropout", "embed_dropout")
-pair_text_options = surface(
-    PairTextOptions, "inputs", "lower_case", "min_freq", "fine_tune", "batch_size"
-)
-pair_text_options_v1 = renamed(PairTextOptions, batch_nodes="batch_size")
+# Before unknown units had vectors of their own.
+OLDER: dict[str, Any] = {"normalise_embeddings": True, "hash_unknowns": False, "equal": False}
+TEXT_SURFACE = ("inputs", "lower_case", "min_freq", "fine_tune", "batch_size")
+pair_text_options = surface(PairTextOptions, *TEXT_SURFACE, "equal")
+pair_text_options_v2 = surface(PairTextOptions, *TEXT_SURFACE, defaults=OLDER)
+pair_text_options_v1 = renamed(partial(PairTextOptions, **OLDER), batch_nodes="batch_size")

@@ -140,15 +140,17 @@ class PairFeaturiser(TextFeaturiser):
 
     def _keys(self, texts: PairTexts, segments: Sequence[Segment], lengths: Ints) -> Ints:
         """[3, units] keys of characters, bigrams and words; 0 for those not read."""
+        own = self.options.hash_unknowns
         keys = np.zeros((3, int(lengths.sum())), dtype=np.int64)
         if self.unit == "char":
             pieces = (texts.units[part.text].text[part.start : part.end] for part in segments)
             codes = hash_characters("".join(pieces), self.options.normalise_numbers)
-            keys[0] = self.chars.look_up(codes)
-            keys[1] = self.bigrams.look_up(hash_bigrams(codes, np.cumsum(lengths)[lengths > 0] - 1))
+            keys[0] = self.chars.look_up(codes, own)
+            pairs = hash_bigrams(codes, np.cumsum(lengths)[lengths > 0] - 1)
+            keys[1] = self.bigrams.look_up(pairs, own)
         if self.options.inputs != "chars":
             words = self._words(texts, segments)
-            keys[2] = self.words.look_up(hash_words(words, self.options))
+            keys[2] = self.words.look_up(hash_words(words, self.options), own)
         return keys
 
     def _words(self, texts: PairTexts, segments: Sequence[Segment]) -> list[str]:
@@ -202,5 +204,7 @@ def build_vocabulary(
     if options.inputs != "chars":
         words = (token.text for span in spans for token in span)
         columns["words"] = Column.of_words(words, word_vectors, options)
+    if options.hash_unknowns and not options.fine_tune:
+        columns = {name: column.fixed for name, column in columns.items()}
     indexes = {name: column.index for name, column in columns.items()}
     return Vocabulary(PairFeaturiser(options, featuriser.gap, **indexes), columns)

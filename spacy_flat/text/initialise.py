@@ -72,6 +72,7 @@ def initialise_network(
             "trained": column.index.n_trained,
             "width": column.pretrained.vectors.shape[1],
             "float16": featuriser.options.float16_vectors,
+            "unknown": column.scale if getattr(featuriser.options, "hash_unknowns", False) else 0.0,
         }
         for name, column in columns.items()
     }

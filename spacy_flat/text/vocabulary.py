@@ -3,7 +3,7 @@ vectors."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,9 @@ from .options import TableOptions
 from .units import Ints
 
 _TEXTS_AT_ONCE = 2000
+UNKNOWN_BITS = 14
+UNKNOWNS = 1 << UNKNOWN_BITS  # fixed vectors of unknown keys
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
@@ -46,12 +49,16 @@ class KeyIndex:
         codes = self.codes[chosen]
         return KeyIndex(codes, np.arange(1, len(codes) + 1), 0)
 
-    def look_up(self, codes: Hashes) -> Ints:
-        """[N] hashes → [N] keys, 0 for unknown."""
+    def look_up(self, codes: Hashes, hash_unknowns: bool = False) -> Ints:
+        """[N] hashes → [N] keys, for unknown ones 0, or -1 to -`UNKNOWNS` by their hashes."""
+        unknown = np.zeros(len(codes), dtype=np.int64)
+        if hash_unknowns:
+            # Multiplied, since the hash of a character is its code point (Fibonacci hashing).
+            unknown = -1 - (codes * _GOLDEN >> np.uint64(64 - UNKNOWN_BITS)).astype(np.int64)
         if not len(self.codes):
-            return np.zeros(len(codes), dtype=np.int64)
+            return unknown
         places = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
-        return np.where(self.codes[places] == codes, self.keys[places], 0)
+        return np.where(self.codes[places] == codes, self.keys[places], unknown)
 
 
 def pack(indexes: Mapping[str, KeyIndex], options: Options) -> dict[str, Any]:
@@ -152,6 +159,20 @@ class Column:
         if not options.fine_tune:
             frequent = np.setdiff1d(frequent, pretrained.codes)
         return cls(KeyIndex.build(frequent, pretrained.codes), pretrained, coverage)
+
+    @property
+    def fixed(self) -> "Column":
+        """The column without trained vectors, where there are pretrained ones."""
+        codes = self.pretrained.codes
+        return replace(self, index=KeyIndex.build(codes[:0], codes)) if len(codes) else self
+
+    @property
+    def scale(self) -> float:
+        """The root mean square of a number in its vectors."""
+        vectors = self.pretrained.vectors
+        return (
+            float(np.sqrt(np.square(vectors).mean())) if len(vectors) else vectors.shape[1] ** -0.5
+        )
 
     # `options` has the fields of TableOptions and of the table's own options.
 

@@ -77,12 +77,17 @@ class Options:
 OptionsT = TypeVar("OptionsT", bound=Options)
 
 
-def surface(options: type[OptionsT], *names: str) -> Callable[..., OptionsT]:
+def surface(
+    options: type[OptionsT], *names: str, defaults: Mapping[str, Any] | None = None
+) -> Callable[..., OptionsT]:
     """The function that a config calls for a block of options: `names` are its settings, and
     `variant`, null by default, takes the others.
 
+    defaults: where an older version's are not those of the class.
+
     Raises ValueError (F315) for a variant with an unknown name, otherwise as the options.
     """
+    given = dict(defaults or {})
     known = {each.name: each for each in fields(options)}
     targets = {
         name: [each for each in TOGETHER.get(name, (name,)) if each in known] for name in names
@@ -96,13 +101,14 @@ def surface(options: type[OptionsT], *names: str) -> Callable[..., OptionsT]:
                 words = {"block": options.block, "name": name, "others": others}
                 raise ValueError(Errors.F315.format(**words))
         values = {each: value for name, value in settings.items() for each in targets[name]}
-        return options(**values | variant)
+        return options(**given | values | variant)
 
     parameters = []
     for name in names:
         first = known[targets[name][0]]
         kind = Parameter.KEYWORD_ONLY
-        parameters.append(Parameter(name, kind, default=first.default, annotation=first.type))
+        default = given.get(first.name, first.default)
+        parameters.append(Parameter(name, kind, default=default, annotation=first.type))
     variant = signature(build).parameters["variant"].replace(kind=Parameter.KEYWORD_ONLY)
     build.__signature__ = Signature([*parameters, variant])  # type: ignore[attr-defined]
     build.__doc__ = options.__doc__

@@ -327,13 +327,17 @@ def test_pairs_with_a_text_in_common_stay_together(
     )  # fmt: skip
     monkeypatch.setitem(SOURCES, "toy", source)
     (tmp_path / "toy").mkdir()
-    pairs = "甲乙 丙丁 戊己 庚辛 乙丙 己壬 子丑 辛癸".split()
+    pairs = ["甲乙", "丙丁", "戊己", "庚辛", "乙丙", "己壬", "子丑", "辛癸"]
     (tmp_path / "toy/all").write_text("".join(f"{a}\t{b}\t1\n" for a, b in pairs), "utf-8")
     (tmp_path / "toy/test").write_text("癸\t寅\t1\n", "utf-8")
     made = dict(convert_corpus("toy", tmp_path, tmp_path / "out"))
     parts = {path.stem: ["".join(texts(doc)) for doc in load(path)] for path in made}
     # 庚辛癸 has a text of the test part; of the other groups every other is held out.
-    assert parts == {"test": ["癸寅"], "dev": ["戊己", "己壬"], "train": ["甲乙", "丙丁", "乙丙", "子丑"]}
+    assert parts == {
+        "test": ["癸寅"],
+        "dev": ["戊己", "己壬"],
+        "train": ["甲乙", "丙丁", "乙丙", "子丑"],
+    }
     summary = made[tmp_path / "out/train.spacy"]
     assert (summary.left_out, summary.shared) == (2, {"test": (0, 2), "dev": (0, 3)})
 

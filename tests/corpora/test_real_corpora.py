@@ -84,8 +84,9 @@ def test_a_forgotten_option_is_an_error(tmp_path: Path, name: str, code: str, re
 FIRST = {"atec": 2000, "bq": 1500}
 PAIRS = {
     "atec": {"train": (1397, 331, 81), "dev": (155, 36, 0)},
-    "bq": {"train": (695, 655, 0), "dev": (74, 75, 0), "test": (769, 730, 0)},
-    "lcqmc": {"train": (3918, 3882, 2), "dev": (482, 518, 0)},
+    "bq": {"train": (1409, 1300, 0), "dev": (129, 160, 0)},
+    "lcqmc": {"train": (3904, 3917, 2), "dev": (496, 483, 0)},
+    "oppo": {"train": (4857, 2121, 0), "dev": (714, 308, 0)},
 }
 
 

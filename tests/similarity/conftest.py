@@ -18,6 +18,7 @@ from thinc.api import fix_random_seed
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.similarity.component import PairClassifier
 from spacy_flat.similarity.pairs import join_pair
+from spacy_flat.similarity.ranking import NETWORK_ONLY
 
 LabelledPair = tuple[str, str, str]
 
@@ -66,6 +67,7 @@ def add_re2(
         "text": {"embed_width": 16, **(text or {})},
         "tok2vec": tok2vec,
     }
+    options.setdefault("search_weights", NETWORK_ONLY)
     pipe = nlp.add_pipe(
         "re2_similarity", name=name, config=pipe_config("re2_similarity", model, **options)
     )

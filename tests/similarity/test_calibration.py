@@ -111,7 +111,7 @@ def test_it_counts_from_then_on_and_is_saved(trained_pairs: Language, tmp_path: 
     report = pipe.calibrate(examples_of(nlp, UNSURE))
     after = pipe.predict_pairs([pair])
     np.testing.assert_allclose(
-        np.log(after[0, 1] / after[0, 0]) * report.temperature_after,
+        (np.log(after[0, 1] / after[0, 0]) - report.bias) * report.temperature_after,
         np.log(before[0, 1] / before[0, 0]),
         rtol=1e-3,
     )

@@ -1,0 +1,140 @@
+"""Find the right question of an FAQ: BM25, mean vectors, the network, and the search of an index.
+
+    python benchmarks/faq.py PIPELINE --oppo corpus/oppo/dev.spacy --vectors zh.word.50d.vec.xz
+
+Two FAQs: `assets/demo_pairs`, whose questions are searched for in other words, with 50 questions
+that it has no answer for; and one from groups of OPPO's pairs that mean the same: the first text of
+each group is the question, the others are searched for, and texts without any such pair have no
+answer. `false` is the share of questions without an answer that are given one where the least
+similarity is such that nine of ten others are given one.
+"""
+
+import argparse
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import spacy
+import torch
+from numpy.typing import NDArray
+from report import format_table
+from spacy.tokens import DocBin
+from spacy.vocab import Vocab
+
+from spacy_flat.similarity.candidates import Candidates, terms_of
+from spacy_flat.similarity.component import PairClassifier
+from spacy_flat.similarity.index import TextIndex
+from spacy_flat.similarity.pairs import SAME, pair_of
+from spacy_flat.similarity.ranking import NETWORK_ONLY
+from spacy_flat.vectors import read_vectors
+
+ROOT = Path(__file__).parents[1]
+Scores = NDArray[np.float64]
+System = Callable[[str], Scores]  # [N] of all questions
+
+
+class Faq(NamedTuple):
+    """queries: texts, each with the number of its question, or -1 without an answer."""
+
+    questions: list[str]
+    queries: list[tuple[str, int]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("pipeline")
+    parser.add_argument("--oppo", type=Path)
+    parser.add_argument("--vectors", type=Path)
+    parser.add_argument("--candidates", type=int, default=50)
+    parser.add_argument("--markdown", action="store_true")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    nlp = spacy.load(arguments.pipeline)
+    (pipe,) = (pipe for _, pipe in nlp.pipeline if isinstance(pipe, PairClassifier))
+    faqs = {"demo": demo_faq(), **({"oppo": oppo_faq(arguments.oppo)} if arguments.oppo else {})}
+    rows = []
+    for name, faq in faqs.items():
+        for system, scores in systems(pipe, faq.questions, arguments):
+            started = time.process_time()
+            rows.append([name, system, *measured(faq, scores)])
+            rows[-1].append(f"{1000 * (time.process_time() - started) / len(faq.queries):.1f}")
+    header = ["FAQ", "system", "top 1 %", "top 3 %", "false %", "least", "ms"]
+    print(format_table(header, rows, arguments.markdown, text_columns=2))
+
+
+def demo_faq() -> Faq:
+    folder = ROOT / "assets/demo_pairs"
+    questions = [
+        line.split("\t")[0] for line in (folder / "faq.tsv").read_text("utf-8").split("\n")
+    ]
+    numbers = {question: number for number, question in enumerate(filter(None, questions))}
+    lines = (folder / "queries.tsv").read_text("utf-8").splitlines()
+    pairs = (line.split("\t") for line in lines)
+    return Faq(list(numbers), [(query, numbers.get(asked, -1)) for query, asked in pairs])
+
+
+def oppo_faq(path: Path) -> Faq:
+    groups: dict[str, list[str]] = {}
+    for doc in DocBin().from_disk(path).get_docs(Vocab()):
+        left, right = (span.text for span in pair_of(doc) or ())
+        both = [groups.setdefault(text, [text]) for text in (left, right)]
+        if doc.cats[SAME] == 1 and both[0] is not both[1]:
+            both[0] += both[1]
+            groups.update(dict.fromkeys(both[1], both[0]))
+    found = {id(group): group for group in groups.values()}.values()
+    answered = [group for group in found if len(group) > 1]
+    queries = [(text, n) for n, group in enumerate(answered) for text in group[1:]]
+    return Faq(
+        [group[0] for group in answered],
+        queries + [(group[0], -1) for group in found if len(group) == 1],
+    )
+
+
+def systems(
+    pipe: PairClassifier, questions: list[str], arguments: argparse.Namespace
+) -> Iterator[tuple[str, System]]:
+    candidates = Candidates.of(map(terms_of, questions))
+    yield "BM25", lambda query: candidates.scores(terms_of(query)).astype(np.float64)
+    if arguments.vectors:
+        table = read_vectors(arguments.vectors)
+        known = dict(zip(table.keys, table.data, strict=True))
+
+        def mean(text: str) -> Scores:
+            words = [known[token.text] for token in pipe.nlp.make_doc(text) if token.text in known]
+            vector = np.mean(words, axis=0) if words else np.zeros(table.data.shape[1])
+            return vector / max(1e-9, float(np.linalg.norm(vector)))
+
+        means = np.stack([mean(question) for question in questions])
+        yield "cosine of mean vectors", lambda query: means @ mean(query)
+    for name, weights in (("network", NETWORK_ONLY), ("search", pipe.ranking)):
+        index = pipe.index(questions)
+        index.ranking = weights
+
+        def search(query: str, index: TextIndex = index) -> Scores:
+            scores = np.zeros(len(questions))
+            for match in index.search(query, len(questions[: arguments.candidates])):
+                scores[match.number] = match.similarity
+            return scores
+
+        yield name, search
+
+
+def measured(faq: Faq, system: System) -> Sequence[str]:
+    best, ranks, others = [], [], []
+    for query, number in faq.queries:
+        scores = system(query)
+        if number < 0:
+            others.append(scores.max())
+        else:
+            best.append(scores.max())
+            ranks.append(int((scores > scores[number]).sum()))
+    least = np.quantile(best, 0.1)
+    shares = [np.mean(np.array(ranks) < n) for n in (1, 3)]
+    shares.append(np.mean(np.array(others) >= least))
+    return [*(f"{100 * share:.1f}" for share in shares), f"{least:.3f}"]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""Texts that are equal but for how they are written, and units without a vector."""
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.util import registry
+
+from spacy_flat.similarity.equality import normal_form
+from spacy_flat.text.vocabulary import UNKNOWNS, KeyIndex
+
+from .conftest import PAIRS, add_re2, blank, examples_of, re2, train
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "are_equal"),
+    [
+        ("怎么退款", "怎么退款？", True),
+        ("怎 么退款", " 怎么退款。。", True),
+        ("ＡＰＰ打不开", "app 打不开", True),
+        ("iPhone 15 价格", "iphone  15价格", True),
+        ("iPhone 15", "iPhone15", False),
+        ("怎么退款", "怎么付款", False),
+        ("如何開發票", "如何开发票", True),
+        ("？", "！", False),
+        ("", "", True),
+    ],
+)
+def test_normal_form(left: str, right: str, are_equal: bool) -> None:
+    assert (normal_form(left) == normal_form(right)) == are_equal
+
+
+def test_equal_texts_are_the_same(trained_pairs: Language) -> None:
+    nlp = copy.deepcopy(trained_pairs)
+    pipe = re2(nlp)
+    assert pipe.similarity("完全无关", "完全无关！") == 1.0
+    assert nlp("能开发票吗\x1f能开发票吗").cats == {"different": 0.0, "same": 1.0}
+    three = blank()
+    other = add_re2(three)
+    three.initialize(
+        lambda: examples_of(three),
+    )
+    other.positive_label = "different"
+    assert other.similarity("退款", "退款") == 1.0
+
+
+def test_not_in_pipelines_of_before() -> None:
+    block = registry.misc.get("spacy-flat.PairTextOptions.v2")()
+    assert not block.equal
+    assert not block.hash_unknowns
+    assert block.normalise_embeddings
+    config = {"model": {"text": {"@misc": "spacy-flat.PairTextOptions.v2"}}}
+    nlp = spacy.blank("zh")
+    pipe: Any = nlp.add_pipe("re2_similarity", config=config)
+    train(nlp, steps=1)
+    assert not pipe.knows_equals
+    assert 0 < pipe.similarity("完全无关", "完全无关") < 1
+
+
+def test_keys_of_unknown_units() -> None:
+    index = KeyIndex.build(np.array([5, 7], np.uint64), np.array([9], np.uint64))
+    codes = np.array([7, 8, 9, 20000, 8], np.uint64)
+    found = index.look_up(codes, True)
+    assert (found[[0, 2]] == index.look_up(codes)[[0, 2]]).all()
+    assert found[1] == found[4] != found[3]
+    assert (found[[1, 3]] < 0).all()
+    assert (found >= -UNKNOWNS).all()
+
+
+def test_unknown_units_have_vectors_of_their_own() -> None:
+    """The same in every network, and saved with none."""
+    pipe = add_re2(blank(), text={"bigrams": False})
+    train(pipe.nlp, steps=1)
+    network: Any = pipe.shim.module
+    keys = pipe.model.attrs["featuriser"].chars.look_up(np.array([0x9F98, 0x9750], np.uint64), True)
+    vectors = network.chars(network.to_tensor(keys)).detach().numpy()
+    assert np.abs(vectors[0] - vectors[1]).max() > 0.1
+    assert vectors.std() == pytest.approx(16**-0.5, rel=0.5)
+    assert not any("unknown" in name for name in network.state_dict())
+    loaded = spacy.blank("zh", config={"nlp": {"tokenizer": {"segmenter": "char"}}})
+    again = add_re2(loaded, text={"bigrams": False})
+    loaded.from_bytes(pipe.nlp.to_bytes())
+    pair = [("龘可以退吗", "龘能退吗"), PAIRS[0][:2]]
+    np.testing.assert_array_equal(again.predict_pairs(pair), pipe.predict_pairs(pair))
+
+
+def test_training_keeps_the_best_threshold() -> None:
+    nlp = blank()
+    pipe = add_re2(nlp, fit_threshold=True)
+    train(nlp, steps=2)
+    scores = nlp.evaluate(examples_of(nlp))
+    best = pipe.threshold
+    for other in (0.25, 0.5, 0.75):
+        pipe.threshold = other
+        pipe.fit_threshold = False
+        assert nlp.evaluate(examples_of(nlp))["pairs_acc"] <= scores["pairs_acc"]
+    pipe.threshold, pipe.fit_threshold = best, True
+    loaded = copy.deepcopy(nlp)
+    loaded.from_bytes(nlp.to_bytes())
+    assert re2(loaded).threshold == pytest.approx(best)
