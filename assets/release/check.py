@@ -21,6 +21,7 @@ if (model, config, trained) != own:
     )
 if missing:
     sys.exit(
-        "A released pipeline is trained with pretrained vectors of characters, bigrams and words "
-        f"(zh_re2_questions of words). Give a file of vectors with each of: {', '.join(missing)}"
+        "A released pipeline is trained with pretrained vectors of characters, bigrams and words, "
+        "zh_re2_questions with those of words. "
+        f"Give a file of vectors with each of these: {', '.join(missing)}"
     )
