@@ -4,8 +4,8 @@
 
 The list is made of the names, of two characters or more, that the pipeline misses wherever they
 are entities of DEV. Compared on DEV are the pipeline as it is, with the list added to its lexicon,
-without types and with their labels as types, and with the same list in spaCy's `entity_ruler`
-before it, which labels every occurrence.
+without types, with their labels as types, and with these and several `trust`s, and with the same
+list in spaCy's `entity_ruler` before it, which labels every occurrence.
 
 "Gained" are entities that were missed before, "lost" those that are missed now; "false" are new
 entities that are not in the annotation, "of the list" counts the listed names' mentions.
@@ -21,6 +21,8 @@ import spacy
 from report import environment, format_table, write_json
 from spacy.language import Language
 from spacy.training import Corpus
+
+TRUSTS = (0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999, 1.0)
 
 Mention = tuple[int, int, int, str]  # text, start, end, label
 
@@ -60,6 +62,10 @@ def main() -> None:
         "as it is": before,
         "words, no type": predict(with_words(arguments.pipeline, dict.fromkeys(names, "")), texts),
         "words with types": predict(with_words(arguments.pipeline, names), texts),
+        **{
+            f"trust {trust}": predict(with_words(arguments.pipeline, names, trust), texts)
+            for trust in TRUSTS
+        },
         "entity_ruler": predict(with_ruler(arguments.pipeline, names), texts),
     }
     results = [compare(way, gold, listed, before, after) for way, after in ways.items()]
@@ -117,12 +123,12 @@ def missed_names(
     }
 
 
-def with_words(path: Path, types: dict[str, str]) -> Language:
+def with_words(path: Path, types: dict[str, str], trust: float = 0.0) -> Language:
     """The pipeline with these words in its lexicon."""
     nlp = spacy.load(path)
     lexicon = nlp.get_pipe("flat_ner").lexicon  # type: ignore[attr-defined]
     for type in set(types.values()):
-        lexicon.add([word for word in types if types[word] == type], type=type)
+        lexicon.add([word for word in types if types[word] == type], type=type, trust=trust)
     return nlp
 
 

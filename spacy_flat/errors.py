@@ -530,6 +530,10 @@ class Errors(metaclass=_Coded):
         "The vocabulary of component {name!r} has no character for a line of a poem: a letter of "
         "a script without upper and lower case, such as Chinese. Train it on poems."
     )
+    F348 = (
+        "Can't calibrate {name!r}: it finds no entity that the examples' annotation could judge. "
+        "Give annotated examples that it was not trained on."
+    )
 
     # F35x, F36x: devices; encoders
     F350 = (

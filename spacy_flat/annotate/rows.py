@@ -12,12 +12,20 @@ import pyarrow as pa
 from ..errors import Errors
 
 if TYPE_CHECKING:
-    from spacy.tokens import Doc
+    from spacy.tokens import Doc, Span
 
 TYPES = {"text": pa.string(), "float": pa.float64(), "int": pa.int64(), "bool": pa.bool_()}
 
 ENTITY = pa.struct(
-    [("start", pa.int32()), ("end", pa.int32()), ("label", pa.string()), ("text", pa.string())]
+    [
+        *(
+            ("start", pa.int32()),
+            ("end", pa.int32()),
+            ("label", pa.string()),
+            ("text", pa.string()),
+        ),
+        ("confidence", pa.float64()),
+    ]
 )
 
 
@@ -122,9 +130,21 @@ def record_of(id: str, doc: Doc, attributes: Sequence[Attribute]) -> dict[str, A
         "id": id,
         "text": doc.text,
         "entities": [
-            {"start": ent.start_char, "end": ent.end_char, "label": ent.label_, "text": ent.text}
+            {
+                "start": ent.start_char,
+                "end": ent.end_char,
+                "label": ent.label_,
+                "text": ent.text,
+                "confidence": confidence_of(ent),
+            }
             for ent in doc.ents
         ],
         "cats": list(doc.cats.items()),
         **{attribute.name: attribute.value(doc) for attribute in attributes},
     }
+
+
+def confidence_of(ent: Span) -> float | None:
+    """The probability of an entity, if its component computes it."""
+    share: float | None = ent._.confidence if ent.has_extension("confidence") else None
+    return share

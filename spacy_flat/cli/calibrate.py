@@ -1,9 +1,10 @@
-"""`python -m spacy flat calibrate`: probabilities of a pipeline for pairs that are right."""
+"""`python -m spacy flat calibrate`: probabilities of a pipeline that say how often it is right."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from wasabi import msg
@@ -11,40 +12,83 @@ from wasabi import msg
 from ..errors import Errors
 from ..util.files import replacing, require_exists
 from ..util.plural import counted
+from ._components import choose
 from ._options import Component, Device, Pipeline
-from ._pairs import load_classifier
+from ._tasks import percent
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.training import Example
+
+TRUSTS = (0.0, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999, 1.0)
 
 
 def calibrate(
     model: Pipeline,
     corpus: Annotated[
         Path,
-        typer.Argument(metavar="DEV.spacy", help="Pairs that the pipeline was not trained on"),
+        typer.Argument(
+            metavar="DEV.spacy", help="Texts or pairs that the pipeline was not trained on"
+        ),
     ],
     output: Annotated[
         Path, typer.Argument(metavar="OUT", help="Folder for the pipeline, which is made")
     ],
     component: Component = "",
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            "--picture",
+            help="For entities: SVG to write, with a reliability diagram and precision and recall "
+            "by threshold",
+        ),
+    ] = None,
+    words: Annotated[
+        Path | None,
+        typer.Option(
+            "--words",
+            "-w",
+            help="For flat_ner: names (word TAB frequency TAB type) to add to the lexicon, with "
+            "the trust that finds the entities of DEV.spacy best",
+        ),
+    ] = None,
     device: Device = "",
 ) -> None:
-    """Fit a temperature to the pairs of DEV.spacy, so that the probabilities of classes say how
-    often they are right (Guo et al., 2017), with two classes also a bias, the threshold, and the
-    weights by which `search` orders what it finds, and write the pipeline with them to OUT.
+    """Fit a temperature to the examples of DEV.spacy, so that the probabilities of entities, or of
+    the classes of pairs, say how often they are right (Guo et al., 2017), and write the pipeline
+    with it to OUT.
+
+    For two classes of pairs it also fits a bias, the threshold, and the weights by which `search`
+    orders what it finds. For entities, --words first adds a list of names, and the table has the F1
+    with each trust.
 
     The report has the expected calibration error and the negative log-likelihood before and after,
-    on these same pairs.
+    on these same examples.
     """
     from ..corpora.docs import read_examples
+    from ..loading import load_on_device
 
     if output.exists():
         raise ValueError(Errors.F148.format(path=output))
     require_exists(corpus)  # before the pipeline is loaded
-    nlp, classifier = load_classifier(model, component, device)
-    examples = list(read_examples(corpus, nlp))
-    found = classifier.calibrate(examples)
-    is_class = found.threshold is not None
-    if is_class and any(each.reference.cats.get(classifier.positive) == 1 for each in examples):
-        classifier.fit_search(examples)
+    nlp = load_on_device(model, device)
+    able = {name: pipe for name, pipe in nlp.pipeline if hasattr(pipe, "calibrate")}
+    pipe: Any = choose(able, component, model, "component to calibrate")
+    examples = read_examples(corpus, nlp)
+    if words is not None:
+        add_trusted(nlp, pipe, words, examples)
+    found = pipe.calibrate(examples)
+    threshold = getattr(found, "threshold", None)
+    if threshold is not None and any(
+        each.reference.cats.get(pipe.positive) == 1 for each in examples
+    ):
+        pipe.fit_search(examples)
+    entities = hasattr(found, "entities")
+    if picture is not None and entities:
+        from ..viz.confidence import draw
+
+        with replacing(picture) as temporary:
+            temporary.write_text(draw(found), encoding="utf-8")
     with replacing(output) as temporary:
         nlp.to_disk(temporary)
     rows = [
@@ -58,11 +102,32 @@ def calibrate(
         divider=True,
         aligns=("l", "r", "r"),
     )
+    what, number = ("entity", found.entities) if entities else ("pair", found.pairs)
     if found.is_at_limit:
         msg.warn(
-            "The temperature is at the limit of what is allowed: the pairs are too few, or all of "
-            "them are right, or the pipeline does no better than chance on them."
+            f"The temperature is at the limit of what is allowed: there is too little to fit it to "
+            f"({counted(number, what)}), or all of it is right, or the pipeline does no better "
+            "than chance on it."
         )
-    if found.threshold is not None:
-        msg.info(f"Bias {found.bias:.4f}, threshold {found.threshold:.4f}")
-    msg.good(f"{output}: calibrated on {counted(found.pairs, 'pair')}")
+    if threshold is not None:
+        msg.info(f"Bias {found.bias:.4f}, threshold {threshold:.4f}")
+    msg.good(f"{output}: calibrated on {counted(number, what)}")
+
+
+def add_trusted(nlp: Language, pipe: Any, words: Path, examples: Sequence[Example]) -> None:
+    """Add a list of names with the lowest trust of those with the best F1 of entities, and print
+    the F1 of each. Raises ValueError (F136) for a component without a lexicon."""
+    lexicon = getattr(pipe, "lexicon", None)
+    if lexicon is None:
+        message = Errors.F136.format(
+            kind="component with a lexicon", source=words, components=pipe.name
+        )
+        raise ValueError(message)
+    scores = {}
+    for trust in TRUSTS:
+        lexicon.update(words, trust=trust)
+        scores[trust] = nlp.evaluate(examples)["ents_f"] or 0.0
+    best = max(TRUSTS, key=lambda trust: scores[trust])
+    lexicon.update(words, trust=best)
+    rows = [(trust, percent(score) + " *" * (trust == best)) for trust, score in scores.items()]
+    msg.table(rows, header=("trust", "F1 of entities"), divider=True)

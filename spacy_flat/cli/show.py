@@ -52,6 +52,9 @@ def show(
         raise ValueError(Errors.F137)
     nlp = load_on_device(model, device)
     add_words(nlp, model, added)
+    for _, pipe in nlp.pipeline:
+        if hasattr(pipe, "confidence"):
+            pipe.confidence = True
     compares = any(hasattr(component, "predict_pairs") for _, component in nlp.pipeline)
     if compares:
         texts = [joined(text) for text in texts]
@@ -103,8 +106,16 @@ def show_entities(doc: Doc) -> None:
     if not doc.ents:
         msg.text("no entities")
         return
-    rows = [(f"{ent.start_char}–{ent.end_char}", ent.label_, ent.text) for ent in doc.ents]
-    msg.table(rows, header=("characters", "label", "entity"), divider=True)
+    header = ["characters", "label", "entity"]
+    shares = [ent.has_extension("confidence") and ent._.confidence for ent in doc.ents]
+    rows = [
+        [f"{ent.start_char}–{ent.end_char}", ent.label_, ent.text, f"{share:.3f}" if share else ""]
+        for ent, share in zip(doc.ents, shares, strict=True)
+    ]
+    if any(shares):
+        header.append("confidence")
+    rows = [row[: len(header)] for row in rows]
+    msg.table(rows, header=header, divider=True)
 
 
 def show_labels(doc: Doc) -> None:

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .automaton import Automaton
-from .sources import UNKNOWN_FREQUENCY, Entry
+from .sources import UNKNOWN_FREQUENCY, UNSET, Entry
 
 Int32s = NDArray[np.int32]
 Float32s = NDArray[np.float32]
 
-COLUMNS = ("offsets", "lengths", "frequencies", "types", "origins", "alive")
+COLUMNS = ("offsets", "lengths", "frequencies", "types", "origins", "alive", "trusts")
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ class Content:
     types: Int32s
     origins: Int32s
     alive: NDArray[np.bool_]
+    trusts: Float32s
     type_names: tuple[str, ...]
     origin_names: tuple[str, ...]
     automata: tuple[Automaton, ...]  # of the first words, and of all added since
@@ -76,6 +77,7 @@ class Content:
             types=np.append(self.types, types),
             origins=np.append(self.origins, origins),
             alive=np.append(self.alive, np.ones(len(new), np.bool_)),
+            trusts=np.append(self.trusts, np.array([e.trust for e in new.values()], np.float32)),
             type_names=type_names,
             origin_names=origin_names,
             automata=self._extend(list(new)),
@@ -87,8 +89,8 @@ class Content:
             return self
         ids = np.array(list(entries), np.int32)
         given = list(entries.values())
-        frequencies, types, origins, alive = (
-            column.copy() for column in (self.frequencies, self.types, self.origins, self.alive)
+        frequencies, types, origins, alive, trusts = (
+            getattr(self, name).copy() for name in COLUMNS[2:]
         )
         type_names, new_types = _indices(self.type_names, [entry.type for entry in given])
         origin_names, new_origins = _indices(self.origin_names, [entry.origin for entry in given])
@@ -97,6 +99,8 @@ class Content:
         removed = ~alive[ids]
         keep_frequency = (new_frequencies == UNKNOWN_FREQUENCY) & ~removed
         keep_type = (new_types == 0) & ~removed
+        new_trusts = np.array([entry.trust for entry in given], np.float32)
+        trusts[ids] = np.where((new_trusts == UNSET) & ~removed, trusts[ids], new_trusts)
         frequencies[ids] = np.where(keep_frequency, frequencies[ids], new_frequencies)
         types[ids] = np.where(keep_type, types[ids], new_types)
         origins[ids] = new_origins
@@ -107,6 +111,7 @@ class Content:
             types=types,
             origins=origins,
             alive=alive,
+            trusts=trusts,
             type_names=type_names,
             origin_names=origin_names,
         )
@@ -137,6 +142,7 @@ EMPTY = Content(
     types=np.zeros(0, np.int32),
     origins=np.zeros(0, np.int32),
     alive=np.zeros(0, np.bool_),
+    trusts=np.zeros(0, np.float32),
     type_names=("",),
     origin_names=(),
     automata=(),

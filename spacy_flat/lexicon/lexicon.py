@@ -22,7 +22,7 @@ from . import storage
 from .automaton import PIECE, find_all
 from .content import EMPTY, Content, Float32s, Int32s
 from .full_width import fold_full_width
-from .sources import UNKNOWN_FREQUENCY, Entry, read_words
+from .sources import NOT_ENTITY, UNKNOWN_FREQUENCY, UNSET, Entry, read_words
 
 # Separates the texts of one search, so no word may contain it.
 SEPARATOR = "\0"
@@ -153,6 +153,11 @@ class Lexicon:
         return self._content.alive
 
     @property
+    def trusts(self) -> Float32s:
+        """How far a component obeys each word, [N]; -1 for the component's own setting."""
+        return self._content.trusts
+
+    @property
     def dropped(self) -> dict[str, int]:
         """How many words were omitted, by reason: "duplicate", "empty", "short", "long", and
         "invalid" for words with NUL or a surrogate."""
@@ -201,36 +206,51 @@ class Lexicon:
         type: str = "",
         frequency: float | None = None,
         origin: str = "added",
+        trust: float | None = None,
     ) -> int:
         """Add words, which the next `match` finds. Returns how many are new.
 
-        A known word takes the new origin, and a given type and frequency. A removed word comes back
-        with its old id. Add many words in one call: each call rebuilds the automaton of all added
-        words.
+        A known word takes the new origin, and a given type, frequency and trust. A removed word
+        comes back with its old id. Add many words in one call: each call rebuilds the automaton of
+        all added words.
+
+        type: a label of the component for names, "not_entity" for what is no entity.
+        trust: how far the component obeys the words: 0 leaves it to the network, 1 always; with
+            anything between, 1 - trust of the odds against their being what the type says remain.
+            By default the component's own setting, and 1 for "not_entity".
 
         Warns (W001) of words that are empty, too short, too long or can't be searched for. Raises
         TypeError unless the words are a list (F026) of strings (F028) and type and origin strings
-        (F038), ValueError for an impossible frequency (F021) and, in the lexicon of a trained
-        pipeline, for a type that its network doesn't know (F044).
+        (F038), ValueError for an impossible frequency (F021) or trust (F341) and, in the lexicon of
+        a trained pipeline, for a type that its network doesn't know (F044).
         """
         self._check_type(type)
         _check_name("origin", origin)
         known = UNKNOWN_FREQUENCY if frequency is None else frequency
-        entries = [Entry(word, known, type, origin) for word in _strings(words)]
+        sure = UNSET if trust is None else trust
+        entries = [Entry(word, known, type, origin, sure) for word in _strings(words)]
         count, faulty = self._insert(entries, update=True)
         self._warn(faulty)
         return count
 
-    def update(self, path: str | Path, *, type: str = "", skip_bad: bool = False) -> int:
+    def update(
+        self,
+        path: str | Path,
+        *,
+        type: str = "",
+        skip_bad: bool = False,
+        trust: float | None = None,
+    ) -> int:
         """Add the words of a file (see `read_words`). Returns how many are new.
 
-        A known word takes the file as its origin, and a given type and frequency. Raises TypeError
-        (F039) for other types than paths; otherwise warns and raises as `add` and `read_words`.
+        A known word takes the file as its origin, and a given type, frequency and trust. Raises
+        TypeError (F039) for other types than paths; otherwise warns and raises as `add` and
+        `read_words`.
         """
         if not isinstance(path, str | os.PathLike):
             raise TypeError(Errors.F039.format(value=_short(path)))
         self._check_type(type)
-        entries = read_words(path, type=type, skip_bad=skip_bad)
+        entries = read_words(path, type=type, skip_bad=skip_bad).trusted(trust)
         count, faulty = self._insert(entries, update=True)
         self._warn(faulty)
         return count
@@ -265,7 +285,7 @@ class Lexicon:
 
     def _check_type(self, type: object) -> None:
         _check_name("type", type)
-        if self._advised is not None and type not in self.type_names:
+        if self._advised is not None and type not in (*self.type_names, NOT_ENTITY):
             known = ", ".join(map(repr, self._advised)) or "none"
             raise ValueError(Errors.F044.format(type=type, known=known))
 
@@ -288,6 +308,7 @@ class Lexicon:
             float(content.frequencies[id]),
             content.type_names[content.types[id]],
             content.origin_names[content.origins[id]],
+            float(content.trusts[id]),
         )
 
     def _insert(self, entries: Iterable[Entry], update: bool) -> tuple[int, dict[str, list[str]]]:
@@ -411,7 +432,7 @@ def _no_string(value: object) -> TypeError:
 
 
 def _check(entry: Entry) -> None:
-    """Raise TypeError (F029) or ValueError (F021) for a bad entry."""
+    """Raise TypeError (F029) or ValueError (F021, F341) for a bad entry."""
     if not (
         isinstance(entry, Entry)
         and isinstance(entry.word, str)
@@ -424,6 +445,9 @@ def _check(entry: Entry) -> None:
         frequency == UNKNOWN_FREQUENCY or 0 <= frequency <= FLOAT32_MAX
     ):
         raise ValueError(Errors.F021.format(word=entry.word, value=frequency))
+    if not isinstance(entry.trust, Real) or not (entry.trust == UNSET or 0 <= entry.trust <= 1):
+        words = {"name": "trust", "value": entry.trust, "wanted": "a number from 0 to 1"}
+        raise ValueError(Errors.F341.format(**words))
 
 
 def _check_name(name: str, value: object) -> None:

@@ -56,15 +56,22 @@ def jieba_lexicon() -> Lexicon:
     return lexicon({"jieba": jieba_words()})
 
 
-def words(path: Path, type: str = "", weight: float = 1.0, skip_bad: bool = False) -> WordList:
+def words(
+    path: Path,
+    type: str = "",
+    weight: float = 1.0,
+    skip_bad: bool = False,
+    trust: float | None = None,
+) -> WordList:
     """`spacy-flat.Words.v1`: a word list; see `read_words`.
 
     path: the file.
     type: of words without a type in the file.
     weight: factor of the frequencies, for a source that counts differently from the others.
     skip_bad: omit bad lines, instead of raising.
+    trust: how far a component obeys the words, from 0 to 1; see `Lexicon.add`.
     """
-    return read_words(path, type=type, skip_bad=skip_bad).weighted(weight)
+    return read_words(path, type=type, skip_bad=skip_bad).weighted(weight).trusted(trust)
 
 
 def thuocl(path: Path, type: str = "", weight: float = 1.0, skip_bad: bool = False) -> WordList:

@@ -15,6 +15,8 @@ from ..util.files import decode, read_lines, require_exists
 from ..vectors import read_vectors
 
 UNKNOWN_FREQUENCY = -1.0
+UNSET = -1.0  # of a word's trust
+NOT_ENTITY = "not_entity"  # the type of words that are no entities
 
 Columns = tuple[str, float, str]  # word, frequency, type
 
@@ -29,12 +31,16 @@ _USER_COLUMNS = re.compile(rf"(?<! ) +(?:({_NUMBER})(?: +(\S+))?|([a-z]+))\Z")
 
 
 class Entry(NamedTuple):
-    """A word and its properties."""
+    """A word and its properties.
+
+    trust: how far a component obeys the word, from 0 to 1; -1 for the component's own setting.
+    """
 
     word: str
     frequency: float = UNKNOWN_FREQUENCY
     type: str = ""  # "" is unknown
     origin: str = "added"
+    trust: float = UNSET
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,12 @@ class WordList:
             for entry in self.entries
         ]
         return WordList(entries, self.skipped)
+
+    def trusted(self, trust: float | None) -> "WordList":
+        """The list with this trust of all its words; unchanged for None."""
+        if trust is None:
+            return self
+        return WordList([entry._replace(trust=trust) for entry in self.entries], self.skipped)
 
     def __len__(self) -> int:
         return len(self.entries)

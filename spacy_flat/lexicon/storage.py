@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..errors import Errors
 from .automaton import Automaton
 from .content import COLUMNS, Content
+from .sources import UNSET
 
 FORMAT = 3
 FILE = "lexicon.bin"
@@ -80,6 +81,8 @@ def _read_header(header: bytes, saved: bytes) -> dict[str, Any]:
 
 
 def _content(fields: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Content:
+    # Those of earlier versions have no trust.
+    arrays = {"trusts": np.full(len(arrays["lengths"]), UNSET, np.float32), **arrays}
     content = Content(
         text=arrays["text"].tobytes(),
         **{name: arrays[name] for name in COLUMNS},

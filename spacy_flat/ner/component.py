@@ -1,22 +1,25 @@
 """The component that `flat_ner` and `tener_ner` share."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, get_args
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, get_args
 
 from spacy.scorer import PRFScore, get_ner_prf
 from spacy.tokens import Doc, Span
-from spacy.training import Example, validate_get_examples
+from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import set_dropout_rate
 
 from ..errors import Errors
 from ..nn.model import tok2vec_of
-from ..pipe import SWITCH, Check, LabelledPipe, register_factory
+from ..pipe import SWITCH, Check, LabelledPipe, count, number, register_factory
 from ..text.initialise import Vocabulary, initialise_network
 from ..text.tok2vec import Tok2VecFeatures, backprop_zeros
 from ..text.units import EntitySpan, Units
+from ..util.calibration import LEAST, MOST
 from ..vectors import VectorSource, check_sources
-from .decoding import Decoding, Found, find_entities
+from .calibration import Calibration, fit
+from .decoding import Decoding, Found, find_entities, span_probabilities
 from .model import Emissions, Gold, TaggingModel, network_of
 from .scores import prf_scores
 from .spans import (
@@ -25,6 +28,7 @@ from .spans import (
     get_char_ents,
     gold_annotation,
     meaning,
+    set_alternatives,
     set_entities,
 )
 from .tags import TagSet, tag_set
@@ -32,6 +36,9 @@ from .wishes import Wishes, wishes_of
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+Threshold: TypeAlias = float | dict[str, float] | None
 
 
 def score_entities(
@@ -87,6 +94,11 @@ def _is_label_map(value: object) -> bool:
     return _is_labels([*value, *value.values()])
 
 
+def _is_threshold(value: object) -> bool:
+    numbers = value.values() if isinstance(value, dict) else [value]
+    return value is None or all(number(0, 1).accepts(each) for each in numbers)
+
+
 class CRFEntityRecognizer(LabelledPipe):
     """Finds entities by tagging the units of a text, characters or tokens, with a CRF.
 
@@ -103,6 +115,13 @@ class CRFEntityRecognizer(LabelledPipe):
         share a token with them are dropped.
     constrained_decoding: exclude entities that contain a line break, TAB, "|" or a markup tag such
         as `</p>`, or lack letters and digits.
+    confidence: compute the probability of each entity found, for `span._.confidence`.
+    alternatives: how many of the most probable annotations of a text to find, for
+        `doc._.ent_alternatives(k)`.
+    threshold: the entities are those with at least this probability, from 0 to 1, instead of those
+        of the most probable tags; of overlapping ones the most probable. A map has thresholds of
+        labels, and others have 0.5.
+    temperature: divides the scores of tags for probabilities; see `calibrate`.
     scorer: the scoring function of an evaluation.
     """
 
@@ -118,6 +137,10 @@ class CRFEntityRecognizer(LabelledPipe):
         constrained_decoding: bool = True,
         unannotated_labels: Sequence[str] = (),
         label_map: dict[str, str] | None = None,
+        confidence: bool = False,
+        alternatives: int = 0,
+        threshold: Threshold = None,
+        temperature: float = 1.0,
         scorer: Callable[..., dict[str, Any]] | None = score_entities,
     ) -> None:
         super().__init__(
@@ -131,6 +154,10 @@ class CRFEntityRecognizer(LabelledPipe):
             constrained_decoding=constrained_decoding,
             unannotated_labels=unannotated_labels,
             label_map=label_map,
+            confidence=confidence,
+            alternatives=alternatives,
+            threshold=threshold,
+            temperature=temperature,
         )
 
     on_misaligned: OnMisaligned
@@ -138,6 +165,10 @@ class CRFEntityRecognizer(LabelledPipe):
     constrained_decoding: bool
     unannotated_labels: Sequence[str]
     label_map: dict[str, str] | None
+    confidence: bool
+    alternatives: int
+    threshold: Threshold
+    temperature: float
     checks: ClassVar = {
         "on_misaligned": Check(
             "one of expand, contract, drop", lambda value: value in get_args(OnMisaligned)
@@ -146,6 +177,10 @@ class CRFEntityRecognizer(LabelledPipe):
         "constrained_decoding": SWITCH,
         "unannotated_labels": Check("a list of labels", _is_labels),
         "label_map": Check("null or a map from labels to labels", _is_label_map),
+        "confidence": SWITCH,
+        "alternatives": count(0),
+        "threshold": Check("null, a number from 0 to 1, or a map of them", _is_threshold),
+        "temperature": number(LEAST, MOST),
     }
 
     @property
@@ -174,22 +209,82 @@ class CRFEntityRecognizer(LabelledPipe):
         if not any(len(doc) for doc in docs):
             return [Found() for _ in docs]
         emissions = self.model.predict(docs)
-        decoding = Decoding(self.tags, self.fine_labels, self.constrained_decoding)
         wishes = self._wishes(docs, emissions.texts)
-        return find_entities(emissions, network_of(self.model), decoding, wishes)
+        return find_entities(emissions, network_of(self.model), self._decoding(), wishes)
+
+    def span_probabilities(
+        self, docs: Iterable[Doc], spans: Iterable[Iterable[Span]]
+    ) -> list[list[float]]:
+        """The probability of each span that it is an entity with its label.
+
+        spans: of each Doc, any spans, which may overlap: probabilities are those before any is
+            chosen. Entities that the Docs have count as in `nlp.pipe`.
+        """
+        docs, asked = list(docs), [list(each) for each in spans]
+        self.require_initialised()
+        places = [
+            [EntitySpan(span.start_char, span.end_char, span.label_) for span in each]
+            for each in asked
+        ]
+        emissions = self.model.predict(docs)
+        wishes, network = self._wishes(docs, emissions.texts), network_of(self.model)
+        return span_probabilities(emissions, network, self._decoding(), wishes, places)
+
+    def _decoding(self) -> Decoding:
+        threshold = self.threshold
+        given = threshold if isinstance(threshold, dict) else {}
+        default = threshold if isinstance(threshold, float | int) else 0.5
+        return Decoding(
+            self.tags,
+            self.fine_labels,
+            self.constrained_decoding,
+            self.confidence,
+            self.alternatives,
+            None if threshold is None else {n: given.get(n, default) for n in self.labels},
+            self.temperature,
+        )
+
+    def calibrate(self, examples: Iterable[Example]) -> Calibration:
+        """Fit the temperature on held-out examples (Guo et al., 2017), so that the probabilities
+        of the entities found say how often they are right. The entities stay the same, but for
+        those of a `threshold`. `initialize` resets the temperature.
+
+        Raises ValueError if no entity is found (F348).
+        """
+        self.require_initialised()
+        examples = list(examples)
+        validate_examples(examples, f"{type(self).__name__}.calibrate")
+        docs = [example.predicted for example in examples]
+        gold = [
+            gold_annotation(each, self.unannotated_labels).mapped(self.label_map)
+            for each in examples
+        ]
+        decoding = replace(self._decoding(), thresholds=None)
+        report = fit(self.model.predict(docs), network_of(self.model), decoding, gold, self.name)
+        self.temperature = report.temperature_after
+        return report
 
     def _wishes(self, docs: Sequence[Doc], texts: Sequence[Units]) -> dict[int, Wishes]:
-        """What the annotation of Docs asks for, by their numbers."""
+        """What the annotation of Docs and words in them ask for, by their numbers."""
         settings = self.fine_labels, self.on_misaligned, self.overwrite
         pairs = enumerate(zip(docs, texts, strict=True))
         found = {number: wishes_of(doc, text, *settings) for number, (doc, text) in pairs}
+        for place, words in self.trusted_words(texts).items():
+            found[place].add_words(words, self.fine_labels)
         return {number: wishes for number, wishes in found.items() if wishes}
 
+    def trusted_words(self, texts: Sequence[Units]) -> dict[int, list[tuple[EntitySpan, float]]]:
+        """Words in texts that are obeyed, with their trust, by the numbers of the texts."""
+        return {}
+
     def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Found]) -> None:
-        """Set `doc.ents` to what `predict` found, and the characters for `doc._.char_ents`."""
+        """Set `doc.ents` to what `predict` found, the characters for `doc._.char_ents`, and what
+        was asked for of probabilities."""
         for doc, found in zip(docs, scores, strict=True):
+            set_alternatives(doc, found.alternatives, () if self.overwrite else doc.ents)
             if len(doc):
-                set_entities(doc, found.entities, self.on_misaligned, self.overwrite)
+                entities, shares = found.entities, found.confidence
+                set_entities(doc, entities, self.on_misaligned, self.overwrite, shares)
 
     def _add_gradients(
         self, examples: list[Example], drop: float, losses: dict[str, float]
@@ -271,6 +366,7 @@ class CRFEntityRecognizer(LabelledPipe):
 
     def build_network(self, examples: Sequence[Example], vocabulary: Vocabulary) -> None:
         """Build the network for the labels and what the training texts gave."""
+        self.temperature = self.given["temperature"]  # it was fitted to another network
         docs = [example.predicted for example in examples]
         sizes = {"labels": self.cfg["labels"], **vocabulary.featuriser.sizes}
         initialise_network(self.model, docs, vocabulary, sizes, self.name)
@@ -300,7 +396,10 @@ def ner_factory(
         pipe,
         model=model,
         scorer="spacy-flat.entity_scorer.v1",
-        assigns=["doc.ents", "token.ent_iob", "token.ent_type", "doc._.char_ents"],
+        assigns=[
+            *("doc.ents", "token.ent_iob", "token.ent_type", "doc._.char_ents"),
+            "span._.confidence",
+        ],
         score_weights={
             "ents_f": 1.0,
             "ents_p": 0.0,

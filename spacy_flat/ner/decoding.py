@@ -5,6 +5,8 @@ Shapes: B segments, C units, K tags.
 
 from __future__ import annotations
 
+import heapq
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -13,7 +15,7 @@ import numpy as np
 
 from ..text.batches import Batch
 from ..text.segments import Segment, join_segments
-from ..text.units import EntitySpan, Ints
+from ..text.units import EntitySpan, Ints, Units
 from .constraints import Constraints
 from .tags import TagSet
 from .trellis import Trellis
@@ -25,7 +27,10 @@ if TYPE_CHECKING:
     from .model import Emissions
     from .network import TaggingNetwork
 
+LEAST = 1e-3  # entities of lower probability are never found
 _LARGEST = 4_000_000  # numbers in the steps of a trellis
+
+Annotations = list[tuple[list[EntitySpan], float]]  # the most probable first, with probabilities
 
 
 @dataclass(frozen=True)
@@ -34,11 +39,57 @@ class Decoding:
 
     labels: the network's labels for each label of Docs.
     constrained: no entity violates `Constraints`.
+    confidence: compute the probabilities of entities.
+    alternatives: how many of the most probable annotations to find.
+    thresholds: for each label of Docs: the entities are those with at least this probability,
+        instead of those of the most probable tags.
+    temperature: divides the scores for probabilities.
     """
 
     tags: TagSet
     labels: Labels
     constrained: bool = True
+    confidence: bool = False
+    alternatives: int = 0
+    thresholds: Mapping[str, float] | None = None
+    temperature: float = 1.0
+
+    @property
+    def needs_all(self) -> bool:
+        """Whether all segments go through a trellis."""
+        return self.confidence or self.alternatives > 0 or self.thresholds is not None
+
+    def fine(self, label: str) -> Sequence[str]:
+        """The network's labels that Docs get as one with a label of the network."""
+        return next((own for own in self.labels.values() if label in own), (label,))
+
+    def probability(self, trellis: Trellis, row: int, span: EntitySpan) -> float:
+        """Of an entity [start, end) of a segment, with a label of the network or one that Docs get
+        as the same."""
+        return math.fsum(
+            math.exp(trellis.log_probabilities(row, span.start, label)[span.end - span.start - 1])
+            for label in self.fine(span.label)
+        )
+
+    def above(self, trellis: Trellis, row: int) -> list[EntitySpan]:
+        """The entities of a segment that are probable enough; of overlapping ones the most
+        probable."""
+        thresholds = {name: max(each, LEAST) for name, each in (self.thresholds or {}).items()}
+        most = max(map(len, self.labels.values()), default=1)
+        floor = min(thresholds.values(), default=1.0) / most
+        names = {label: name for name, own in self.labels.items() for label in own}
+        found = set()
+        for start, label in trellis.starts_above(row, floor):
+            shares = np.exp(trellis.log_probabilities(row, start, label))
+            for width in np.flatnonzero(shares >= floor).tolist():
+                found.add(EntitySpan(start, start + width + 1, label))
+        ranked = [(self.probability(trellis, row, span), span) for span in found]
+        chosen: list[EntitySpan] = []
+        for share, span in sorted(ranked, key=lambda each: (-each[0], each[1])):
+            free = all(span.end <= each.start or each.end <= span.start for each in chosen)
+            if free and share >= thresholds.get(names.get(span.label, ""), 2.0):
+                chosen.append(span)
+        return sorted(chosen)
 
 
 @dataclass
@@ -47,13 +98,18 @@ class Part:
 
     segment: Segment
     spans: list[EntitySpan]
+    shares: dict[EntitySpan, float] = field(default_factory=dict)
+    alternatives: Annotations = field(default_factory=list)  # with log-probabilities
 
 
 @dataclass
 class Found:
-    """The entities of a text, in characters, with labels of Docs."""
+    """The entities of a text, in characters, with labels of Docs; where asked for, their
+    probabilities, and the most probable annotations."""
 
     entities: list[EntitySpan] = field(default_factory=list)
+    confidence: list[float] | None = None
+    alternatives: Annotations = field(default_factory=list)
 
 
 def find_entities(
@@ -65,46 +121,107 @@ def find_entities(
     """The entities of the most probable tags of each text that agree with the wishes for it.
 
     Most segments are decoded at once. Those with wishes, and those whose best tags have an entity
-    that violates `Constraints`, then go through a `Trellis`.
+    that violates `Constraints`, then go through a `Trellis`; all, where more than this is asked.
     """
     wishes = wishes or {}
     parts: list[list[Part]] = [[] for _ in emissions.texts]
     constraints = Constraints(emissions.texts)
     for batch, scores in emissions.batches:
-        best = network.best_tags(scores, batch.n_units)
-        found = decode(best, batch, decoding.tags)
+        found = decode(network.best_tags(scores, batch.n_units), batch, decoding.tags)
+        here = [Part(segment, spans) for segment, spans in zip(batch.segments, found, strict=True)]
         asked: dict[int, Wishes] = {}
-        for row, (segment, spans) in enumerate(zip(batch.segments, found, strict=True)):
-            given = wishes[segment.text].part(segment) if segment.text in wishes else Wishes()
-            violated = decoding.constrained and constraints.violated_by(segment.text, spans)
-            if given or violated:
+        again = set()
+        for row, part in enumerate(here):
+            number = part.segment.text
+            given = wishes[number].part(part.segment) if number in wishes else Wishes()
+            if given or (decoding.constrained and constraints.violated_by(number, part.spans)):
+                again.add(row)
+            if row in again or decoding.needs_all:
                 asked[row] = given
-        for rows, trellis in _trellises(asked, batch, scores, network, decoding, constraints):
+        for rows, trellis in trellises(asked, batch, scores, network, decoding, constraints):
             for number, row in enumerate(rows):
-                (_, path), *_ = trellis.paths(number)
-                best[row, : len(path)] = path
-        if asked:
-            found = decode(best, batch, decoding.tags)
-        for segment, spans in zip(batch.segments, found, strict=True):
-            parts[segment.text].append(Part(segment, spans))
+                _search(here[row], trellis, number, decoding, row in again)
+        for part in here:
+            parts[part.segment.text].append(part)
+    return [
+        _found(text, sorted(some, key=lambda part: part.segment.start), decoding, fixed)
+        for number, (text, some) in enumerate(zip(emissions.texts, parts, strict=True))
+        for fixed in [wishes[number].fixed if number in wishes else []]
+    ]
+
+
+def _search(part: Part, trellis: Trellis, row: int, decoding: Decoding, again: bool) -> None:
+    """Complete what was found in a segment, a row of a trellis. again: find its entities, too."""
+    start = part.segment.start
+
+    def moved(spans: Iterable[EntitySpan], by: int) -> list[EntitySpan]:
+        return [EntitySpan(first + by, last + by, label) for first, last, label in spans]
+
+    if decoding.thresholds is not None:
+        part.spans = moved(decoding.above(trellis, row), start)
+    elif again:
+        part.spans = moved(spans_of(trellis.paths(row)[0][1], decoding.tags), start)
+    if decoding.confidence:
+        for span, local in zip(part.spans, moved(part.spans, -start), strict=True):
+            part.shares[span] = decoding.probability(trellis, row, local)
+    if decoding.alternatives:
+        part.alternatives = [
+            (
+                moved(spans_of(path, decoding.tags), start),
+                score / decoding.temperature - trellis.log_partition(row),
+            )
+            for score, path in trellis.paths(row, decoding.alternatives)
+        ]
+
+
+def _found(
+    text: Units, parts: Sequence[Part], decoding: Decoding, fixed: Sequence[EntitySpan]
+) -> Found:
+    """What was found in a text, from its parts in order. fixed: what must be among it, although
+    the text may be split within."""
     names = {label: name for name, own in decoding.labels.items() for label in own}
-    results = []
-    for text, some in zip(emissions.texts, parts, strict=True):
-        some.sort(key=lambda part: part.segment.start)
-        joined = _join(some, [part.spans for part in some], names)
-        results.append(Found(text.to_characters(joined)))
-    return results
+    shares = {span: share for part in reversed(parts) for span, share in part.shares.items()}
+
+    def named(joined: Sequence[EntitySpan]) -> list[tuple[EntitySpan, float]]:
+        """With labels of Docs, and probabilities."""
+        shown = {
+            span._replace(label=names[span.label]): shares.get(span, 1.0)
+            for span in joined
+            if span.label in names
+        }
+        return sorted({**dict.fromkeys(fixed, 1.0), **shown}.items())
+
+    found = Found(confidence=[] if decoding.confidence else None)
+    for span, share in named(_join(parts, [part.spans for part in parts])):
+        for each in text.to_characters([span]):
+            found.entities.append(each)
+            if found.confidence is not None:
+                found.confidence.append(share)
+    if decoding.alternatives:
+        best: list[tuple[list[list[EntitySpan]], float]] = [([], 0.0)]
+        for part in parts:
+            longer = (
+                ([*before, spans], total + share)
+                for before, total in best
+                for spans, share in part.alternatives
+            )
+            best = heapq.nlargest(decoding.alternatives, longer, key=lambda each: each[1])
+        # Where labels or parts of segments are left out, several may come to the same.
+        same: dict[tuple[EntitySpan, ...], float] = {}
+        for chosen, total in best:
+            key = tuple(text.to_characters([span for span, _ in named(_join(parts, chosen))]))
+            same[key] = same.get(key, 0) + math.exp(total)
+        found.alternatives = sorted(
+            ((list(spans), share) for spans, share in same.items()), key=lambda each: -each[1]
+        )
+    return found
 
 
-def _join(
-    parts: Sequence[Part], spans: Sequence[Sequence[EntitySpan]], names: Mapping[str, str]
-) -> list[EntitySpan]:
-    """The entities of a text with labels of Docs, from those of its parts."""
-    joined = join_segments([part.segment for part in parts], spans)
-    return [span._replace(label=names[span.label]) for span in joined if span.label in names]
+def _join(parts: Sequence[Part], spans: Sequence[Sequence[EntitySpan]]) -> list[EntitySpan]:
+    return join_segments([part.segment for part in parts], spans)
 
 
-def _trellises(
+def trellises(
     asked: Mapping[int, Wishes],
     batch: Batch,
     scores: Tensor,
@@ -132,14 +249,48 @@ def _trellises(
                 tags, decoding.labels, allowed[number, :n], barred[number, :n], letters[number, :n]
             )
         emissions = scores[rows].double().cpu().numpy()
-        spans = [asked[row].scores for row in rows]
-        lengths = batch.n_units[rows]
         yield (
             rows,
             Trellis(
-                tags, crf._replace(emissions=emissions), lengths, allowed, barred, letters, spans
+                tags,
+                crf._replace(emissions=emissions),
+                batch.n_units[rows],
+                allowed,
+                barred,
+                letters,
+                [asked[row].scores for row in rows],
+                decoding.temperature,
             ),
         )
+
+
+def span_probabilities(
+    emissions: Emissions,
+    network: TaggingNetwork,
+    decoding: Decoding,
+    wishes: Mapping[int, Wishes],
+    spans: Sequence[Sequence[EntitySpan]],
+) -> list[list[float]]:
+    """The probabilities that characters of each text are an entity with a label of Docs: 0 for an
+    unknown label, and where a text is split within the span."""
+    found = [[0.0] * len(each) for each in spans]
+    units = [text.touched(each) for text, each in zip(emissions.texts, spans, strict=True)]
+    constraints = Constraints(emissions.texts)
+    for batch, scores in emissions.batches:
+        asked = {
+            row: wishes.get(segment.text, Wishes()).part(segment)
+            for row, segment in enumerate(batch.segments)
+            if units[segment.text]
+        }
+        for rows, trellis in trellises(asked, batch, scores, network, decoding, constraints):
+            for number, row in enumerate(rows):
+                text, first, last = vars(batch.segments[row]).values()
+                for place, (start, end, label) in enumerate(units[text]):
+                    if first <= start and end <= last and label in decoding.labels:
+                        own = EntitySpan(start - first, end - first, decoding.labels[label][0])
+                        share = decoding.probability(trellis, number, own)
+                        found[text][place] = max(found[text][place], share)
+    return found
 
 
 def decode(best: Ints, batch: Batch, tags: TagSet) -> list[list[EntitySpan]]:
@@ -153,3 +304,12 @@ def decode(best: Ints, batch: Batch, tags: TagSet) -> list[list[EntitySpan]]:
     for row, start, end, label in zip(*columns, strict=True):
         spans[row].append(EntitySpan(start, end, tags.labels[label]))
     return spans
+
+
+def spans_of(path: Ints, tags: TagSet) -> list[EntitySpan]:
+    """The tags of a segment → its entities."""
+    columns = (array.tolist() for array in tags.decode(path))
+    return [
+        EntitySpan(start, end, tags.labels[label])
+        for start, end, label in zip(*columns, strict=True)
+    ]

@@ -1,6 +1,7 @@
 """Entities between characters and tokens: gold entities to characters, predicted ones to tokens."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ OnMisaligned = Literal["expand", "contract", "drop"]
 UNKNOWN = "unknown"  # the key of `doc.spans` for what is not annotated
 ALIGNMENT = {"expand": "expand", "contract": "contract", "drop": "strict"}  # in spaCy's words
 _MOVED = "exact_chars"  # an extension of Span
+_ALTERNATIVES = "entity_alternatives"  # an extension of Doc
 _BEGIN = 3  # ENT_IOB of the first token of an entity; without a type: of a blocked token
 
 
@@ -147,7 +149,11 @@ def _bare(text: str) -> str:
 
 
 def set_entities(
-    doc: Doc, spans: Iterable[EntitySpan], on_misaligned: OnMisaligned, overwrite: bool
+    doc: Doc,
+    spans: Iterable[EntitySpan],
+    on_misaligned: OnMisaligned,
+    overwrite: bool,
+    confidence: Iterable[float | None] | None = None,
 ) -> None:
     """Write entities to `doc.ents`, all other tokens being outside of any.
 
@@ -156,17 +162,20 @@ def set_entities(
         the first stays.
     overwrite: drop the Doc's entities; otherwise they and blocked tokens stay, and new entities
         that share a token with them are left out.
+    confidence: of each entity, for `span._.confidence`.
     """
     entities, blocked = ([], []) if overwrite else existing_entities(doc)
     kept = list(entities)
     taken = {place for old in (*entities, *blocked) for place in range(old.start, old.end)}
-    for span in spans:
+    for span, share in zip(spans, confidence or repeat(None)):  # noqa: B905  (endless)
         start, end, label = span
         entity = doc.char_span(start, end, label, alignment_mode=ALIGNMENT[on_misaligned])
         if entity is not None and taken.isdisjoint(range(entity.start, entity.end)):
             taken.update(range(entity.start, entity.end))
             entities.append(entity)
             _keep_exact(entity, span)
+            if share is not None or entity._.confidence is not None:
+                entity._.confidence = share
     _forget_ids(doc, kept)
     doc.set_ents(entities, blocked=blocked, default="outside")
 
@@ -175,6 +184,24 @@ def get_char_ents(doc: Doc) -> list[EntitySpan]:
     """`doc._.char_ents`: the entities in `doc.ents`, as (start, end, label) in characters of
     `doc.text`. They are exact also where an entity was expanded or contracted to tokens."""
     return [_exact(ent) for ent in doc.ents]
+
+
+def get_alternatives(doc: Doc, k: int | None = None) -> list[tuple[list[EntitySpan], float]]:
+    """`doc._.ent_alternatives(k)`: the most probable annotations of a Doc, the best first, as
+    entities in characters and their joint probability. There are as many as the component's
+    setting `alternatives`, or fewer; k: only the first."""
+    found = doc._.get(_ALTERNATIVES) or []
+    return [([EntitySpan(*span) for span in spans], share) for spans, share in found[:k]]
+
+
+def set_alternatives(
+    doc: Doc, found: Iterable[tuple[Iterable[EntitySpan], float]], kept: Iterable[Span]
+) -> None:
+    """Write the most probable annotations; each has the entities that are kept, too."""
+    given = [EntitySpan(ent.start_char, ent.end_char, ent.label_) for ent in kept]
+    plain = [[[list(span) for span in sorted({*given, *spans})], share] for spans, share in found]
+    if plain or doc._.get(_ALTERNATIVES):
+        doc._.set(_ALTERNATIVES, plain)
 
 
 def _keep_exact(entity: Span, exact: EntitySpan) -> None:
@@ -211,10 +238,13 @@ def existing_entities(doc: Doc) -> tuple[list[Span], list[Span]]:
     return list(doc.ents), [doc[place : place + 1] for place in places]
 
 
-for _name in ("coarse_labels", "unannotated_labels"):
+for _name in ("coarse_labels", "unannotated_labels", _ALTERNATIVES):
     if not Doc.has_extension(_name):
         Doc.set_extension(_name, default=None)
 if not Doc.has_extension("char_ents"):
     Doc.set_extension("char_ents", getter=get_char_ents)
-if not Span.has_extension(_MOVED):
-    Span.set_extension(_MOVED, default=None)
+if not Doc.has_extension("ent_alternatives"):
+    Doc.set_extension("ent_alternatives", method=get_alternatives)
+for _name in (_MOVED, "confidence"):
+    if not Span.has_extension(_name):
+        Span.set_extension(_name, default=None)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from itertools import count
 from typing import NamedTuple
@@ -259,6 +260,13 @@ class Trellis:
             if np.isfinite(forward[-1, :, self.stop]).all():
                 break
         return emissions, steps, forward, backward, closing
+
+    def at(self, temperature: float) -> Trellis:
+        """The same at another temperature."""
+        other = copy(self)
+        other.temperature = temperature
+        vars(other).pop("_sums", None)
+        return other
 
     def log_partition(self, row: int) -> float:
         """Log-sum of the scores of all sequences, at the temperature."""

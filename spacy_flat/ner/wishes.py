@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 import numpy as np
 from spacy.tokens import Doc, Span
 
+from ..lexicon import NOT_ENTITY
 from ..text.segments import Segment
 from ..text.units import EntitySpan, Units
 from .spans import ALIGNMENT, OnMisaligned, existing_entities
 from .tags import BoolArray, TagSet
 
-NOT_ENTITY = "not_entity"  # the key of `doc.spans` for what is no entity
+_SURE = 500.0  # log-odds that no network outweighs
 
 Labels = Mapping[str, Sequence[str]]  # the network's labels for a label of Docs
 
@@ -70,6 +72,41 @@ class Wishes:
             allowed[start:end] = np.arange(len(tags)) == 0
         for start, end, _ in self.fixed:
             barred[start:end], letters[start:end] = False, True
+
+    def add_words(self, words: Iterable[tuple[EntitySpan, float]], labels: Labels) -> None:
+        """Words of a lexicon with their trust, and with a label of the network or "not_entity".
+
+        Of those that are always obeyed, what the Doc has goes first, then the longer word. Among
+        overlapping words of the same length the network chooses.
+        """
+        sure = []
+        names = {label: name for name, own in labels.items() for label in own}
+        for span, trust in words:
+            odds = -math.log1p(-trust) if trust < 1 else math.inf
+            if span.label == NOT_ENTITY:
+                for label in names:
+                    each = span._replace(label=label)
+                    self.scores[each] = self.scores.get(each, 0.0) - odds
+            elif trust < 1:
+                self.scores[span] = self.scores.get(span, 0.0) + odds
+            elif span.label in names:
+                sure.append(span)
+        taken = {place for each in (*self.fixed, *self.outside) for place in range(*each[:2])}
+        for _, group in groupby(sorted(sure, key=lambda s: (s.start - s.end, s)), key=_width):
+            free = [span for span in group if taken.isdisjoint(range(*span[:2]))]
+            for number, span in enumerate(free):
+                beside = free[max(0, number - 1) : number] + free[number + 1 : number + 2]
+                if any(span.start < each.end and each.start < span.end for each in beside):
+                    self.scores[span] = _SURE
+                else:
+                    self.fixed.append(span._replace(label=names[span.label]))
+                taken.update(range(*span[:2]))
+        places = {span[:2] for span in self.fixed}
+        self.scores = {span: odds for span, odds in self.scores.items() if span[:2] not in places}
+
+
+def _width(span: EntitySpan) -> int:
+    return span.end - span.start
 
 
 def wishes_of(

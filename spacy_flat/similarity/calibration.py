@@ -9,13 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..util.calibration import LEAST, MOST, calibration_error
 from ..util.softmax import Floats, log_softmax
-from .scores import calibration_error
 
 Ints = NDArray[np.int64]
 
-# The best temperature for a few pairs may be 0 or infinite.
-LEAST, MOST = 0.05, 20.0
 HALVINGS = 50
 STEPS = 100  # of Newton's method
 DIGITS = 6  # survive the JSON of a saved pipeline

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from spacy.scorer import PRFScore, ROCAUCScore
 from spacy.training import Example
 
-Floats = NDArray[np.float64]
+from ..util.calibration import calibration_error
 
-BINS = 10  # of equal width, for the calibration error
+Floats = NDArray[np.float64]
 
 
 def score_pairs(
@@ -100,15 +100,6 @@ def area_under_curve(gold: NDArray[np.bool_], found: Floats) -> float | None:
     for is_positive, probability in zip(gold.tolist(), found.tolist(), strict=True):
         counts.score_set(probability, int(is_positive))
     return float(counts.score) if len(set(gold.tolist())) == 2 else None
-
-
-def calibration_error(confidence: Floats, is_right: NDArray[np.bool_]) -> float:
-    """The expected calibration error (Guo et al., 2017): the distance between mean confidence and
-    accuracy in each bin, averaged over all pairs."""
-    confidence = np.nan_to_num(confidence)
-    bins = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
-    gaps = np.bincount(bins, confidence - is_right, BINS)
-    return float(np.abs(gaps).sum() / max(1, len(bins)))
 
 
 def regression_scores(gold: Floats, found: Floats) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def test_columns(annotate: Annotate) -> None:
     expected = {
         "id": "7",
         "text": "他在重庆",
-        "entities": [{"start": 2, "end": 4, "label": "LOC", "text": "重庆"}],
+        "entities": [{"start": 2, "end": 4, "label": "LOC", "text": "重庆", "confidence": None}],
         "cats": [("long", 0.0)],
         "length": 4.0,
         "length_twice": 8,

@@ -11,6 +11,7 @@ from ...lexicon import Lexicon, check_lexicon
 from ...lexicon.coverage import character_coverage
 from ...lexicon.readers import jieba_lexicon
 from ...text.initialise import FEW
+from ...text.units import EntitySpan, Units
 from ...util.log import logger
 from ...vectors import VectorSource
 from ..component import CRFEntityRecognizer, ner_factory
@@ -45,6 +46,16 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         featuriser: LatticeFeaturiser = self.model.attrs["featuriser"]
         featuriser.lexicon.close_types(featuriser.advised_types())
         return featuriser.lexicon
+
+    def trusted_words(self, texts: Sequence[Units]) -> dict[int, list[tuple[EntitySpan, float]]]:
+        """Words of the lexicon with a trust above 0, and those that are no entities."""
+        featuriser: LatticeFeaturiser = self.model.attrs["featuriser"]
+        words: dict[int, list[tuple[EntitySpan, float]]] = {}
+        for text, start, end, label, trust in featuriser.trusted_words(
+            [text.text for text in texts], self.known_labels
+        ):
+            words.setdefault(text, []).append((EntitySpan(start, end, label), trust))
+        return words
 
     def initialize(
         self,

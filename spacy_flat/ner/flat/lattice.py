@@ -14,7 +14,7 @@ import srsly
 from numpy.typing import NDArray
 
 from ...errors import Warnings
-from ...lexicon import Lexicon
+from ...lexicon import NOT_ENTITY, Lexicon
 from ...text.batches import SegmentFeaturiser
 from ...text.hashing import hash_bigrams, hash_characters
 from ...text.padding import group_by_cost, padding, take_each
@@ -46,6 +46,7 @@ class LatticeFeaturiser(SegmentFeaturiser):
     name_types: Sequence[int] = ()
     gazetteer: Gazetteer | None = None  # for training
     _told: set[int] = field(default_factory=set, init=False, repr=False)
+    _untrusted: Any = field(default=None, init=False, repr=False)
     _bands: tuple[Any, NDArray[np.int8]] = field(
         default=(None, np.zeros(0, np.int8)), init=False, repr=False
     )
@@ -99,9 +100,9 @@ class LatticeFeaturiser(SegmentFeaturiser):
         if not len(types) or int(types.max()) < self.n_types:
             return types
         new = set(types[types >= self.n_types].tolist()) - self._told
-        if new:
-            self._told |= new
-            names = self.lexicon.type_names
+        names = self.lexicon.type_names
+        self._told |= new
+        if new := {type for type in new if names[type] != NOT_ENTITY}:
             warnings.warn(
                 Warnings.W302.format(
                     types=", ".join(repr(names[type]) for type in sorted(new)),
@@ -110,6 +111,33 @@ class LatticeFeaturiser(SegmentFeaturiser):
                 stacklevel=2,
             )
         return np.where(types < self.n_types, types, 0)
+
+    def trusted_words(
+        self, texts: Sequence[str], labels: Sequence[str]
+    ) -> Iterator[tuple[int, int, int, str, float]]:
+        """(text, start, end, type, trust) of the words in texts that have a trust above 0 and the
+        type of a label or "not_entity"."""
+        lexicon = self.lexicon
+        names = lexicon.type_names
+        default = np.zeros(len(names), np.float32)
+        for number, name in enumerate(names):
+            default[number] = self.options.trust * (name in labels) + (name == NOT_ENTITY)
+        # Most lexicons have no trust.
+        if not default.any() and lexicon.trusts is self._untrusted:
+            return
+        if not default.any() and not (lexicon.trusts > 0).any():
+            self._untrusted = lexicon.trusts
+            return
+        usable = np.isin(names, [*labels, NOT_ENTITY])
+        found = lexicon.match(texts)
+        types, trusts = lexicon.types[found.words], lexicon.trusts[found.words]
+        trusts = np.where(trusts < 0, default[types], trusts)
+        chosen = np.flatnonzero((trusts > 0) & usable[types])
+        columns = found.texts, found.starts, found.ends, types, trusts.astype(np.float64)
+        for text, start, end, type, trust in zip(
+            *(column[chosen].tolist() for column in columns), strict=True
+        ):
+            yield text, start, end, names[type], trust
 
     def advised_types(self) -> list[str]:
         """Types for words that a user adds: the labels, or all known types if the network was

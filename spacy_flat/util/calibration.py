@@ -1,0 +1,25 @@
+"""How well probabilities say how often something is right."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+BINS = 10  # of equal width
+
+# The best temperature for a few examples may be 0 or infinite.
+LEAST, MOST = 0.05, 20.0
+
+
+def reliability(confidence: Floats, is_right: NDArray[np.bool_]) -> Floats:
+    """[bins, 3] the sum of the confidences in each bin, how many are right, and the count."""
+    confidence = np.nan_to_num(confidence)
+    bins = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
+    columns = confidence, is_right, np.ones(len(bins))
+    return np.stack([np.bincount(bins, each, BINS) for each in columns], axis=1)
+
+
+def calibration_error(confidence: Floats, is_right: NDArray[np.bool_]) -> float:
+    """The expected calibration error (Guo et al., 2017): the distance between mean confidence and
+    accuracy in each bin, averaged over all."""
+    sums, right, _ = reliability(confidence, is_right).T
+    return float(np.abs(sums - right).sum() / max(1, len(confidence)))

@@ -1,0 +1,111 @@
+"""Words of the lexicon that are obeyed as far as the user wants."""
+
+import warnings
+from typing import Any
+
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.tokens import Span
+
+from spacy_flat.lexicon import Lexicon
+from spacy_flat.lexicon.readers import words
+from spacy_flat.ner.wishes import Wishes
+from spacy_flat.text.units import EntitySpan
+
+from ..conftest import TEXTS, Copy, entities, flat, found
+
+LABELS = {"LOC": ["LOC"], "ORG": ["ORG"], "PER": ["PER"]}
+TEXT = "今天没有新闻，昨天去了上海。"
+
+
+@pytest.fixture
+def nlp(trained: Language, copy_of: Copy) -> Language:
+    return copy_of(trained)
+
+
+def lexicon_of(nlp: Language) -> Lexicon:
+    return flat(nlp).lexicon  # type: ignore[attr-defined,no-any-return]
+
+
+def test_a_prior_is_of_the_odds(nlp: Language) -> None:
+    """The share 1 - trust of the odds against a word remains."""
+    lexicon_of(nlp).declare_types(["PER"])
+    doc = nlp.make_doc(TEXT)
+    span = [Span(doc, 4, 6, "PER")]
+
+    def odds(trust: float) -> float:
+        lexicon_of(nlp).add(["新闻"], type="PER", trust=trust)
+        ((share,),) = flat(nlp).span_probabilities([doc], [span])
+        return share / (1 - share)
+
+    before = odds(0)
+    assert odds(0.9) == pytest.approx(before / 0.1, rel=1e-4)
+    assert odds(0.999) == pytest.approx(before / 0.001, rel=1e-3)
+    assert odds(0) == pytest.approx(before)
+
+
+def test_trust_of_1_is_always_obeyed(nlp: Language) -> None:
+    lexicon_of(nlp).declare_types(["PER", "ORG"])
+    expected = found(nlp, [*TEXTS, TEXT])
+    lexicon_of(nlp).add(["新闻", "天没"], type="PER", trust=0)
+    assert len(found(nlp, [TEXT])) == 1
+    lexicon_of(nlp).add(["新闻"], type="ORG", trust=1)
+    doc = nlp(TEXT)
+    assert ("ORG", "新闻") in entities(doc)
+    assert found(nlp, TEXTS[:4]) == expected[:4]
+    # The longer word, and first of all what the Doc has.
+    lexicon_of(nlp).add(["有新闻，昨"], type="PER", trust=1)
+    assert ("PER", "有新闻，昨") in entities(nlp(TEXT))
+    doc = nlp.make_doc(TEXT)
+    doc.ents = [Span(doc, 6, 8, "LOC")]  # type: ignore[assignment]
+    assert {("LOC", "，昨"), ("ORG", "新闻")} <= set(entities(nlp(doc)))
+    doc = nlp.make_doc(TEXT)
+    doc.set_ents([], blocked=[doc[5:6]], default="missing")
+    assert not {"新闻", "有新闻，昨"} & {text for _, text in entities(nlp(doc))}
+
+
+def test_a_word_that_a_long_text_is_split_within(trained: Language, copy_of: Copy) -> None:
+    nlp = copy_of(trained, max_length=10, overlap=0)
+    lexicon_of(nlp).declare_types(["ORG"])
+    lexicon_of(nlp).add(["了。今天"], type="ORG", trust=1)
+    flat(nlp).confidence = True
+    doc = nlp("王小明昨天去了。今天没有新闻" * 2)
+    assert entities(doc).count(("ORG", "了。今天")) == 2
+    assert all(ent._.confidence is not None for ent in doc.ents)
+
+
+def test_what_is_no_entity(nlp: Language) -> None:
+    assert ("LOC", "上海") in entities(nlp(TEXTS[1]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lexicon_of(nlp).add(["上海"], type="not_entity")
+        assert "上海" not in [text for _, text in entities(nlp(TEXTS[1]))]
+        lexicon_of(nlp).add(["上海"], type="not_entity", trust=0)
+        assert len(found(nlp, TEXTS[1:2])[0]) == 2
+
+
+def test_of_the_component_and_of_a_source(trained: Language, copy_of: Copy, tmp_path: Any) -> None:
+    (tmp_path / "names.txt").write_text("新闻\n没有\t\tPER\n", encoding="utf-8")
+    entries = words(tmp_path / "names.txt", type="ORG", trust=0.5).entries
+    assert [(entry.type, entry.trust) for entry in entries] == [("ORG", 0.5), ("PER", 0.5)]
+    nlp = copy_of(trained, trust=1.0)
+    lexicon_of(nlp).declare_types(["ORG", "PER"])
+    lexicon_of(nlp).update(tmp_path / "names.txt", type="ORG")
+    assert {("ORG", "新闻"), ("PER", "没有")} <= set(entities(nlp(TEXT)))
+    lexicon_of(nlp).update(tmp_path / "names.txt", type="ORG", trust=0)
+    assert not {"新闻", "没有"} & {text for _, text in entities(nlp(TEXT))}
+    nlp.to_disk(tmp_path / "nlp")
+    saved = spacy.load(tmp_path / "nlp")
+    assert list(lexicon_of(saved).trusts) == list(lexicon_of(nlp).trusts)
+    for wrong in (1.5, -0.5, "high"):
+        with pytest.raises(ValueError, match=r"F341.*trust"):
+            lexicon_of(nlp).add(["新闻"], type="ORG", trust=wrong)  # type: ignore[arg-type]
+
+
+def test_words_of_the_same_length_that_overlap() -> None:
+    wishes = Wishes(fixed=[EntitySpan(8, 9, "LOC")])
+    sure = [(EntitySpan(start, start + 2, "PER"), 1.0) for start in (0, 1, 5, 7)]
+    wishes.add_words([*sure, (EntitySpan(1, 2, "ORG"), 1.0)], LABELS)
+    assert wishes.fixed == [(8, 9, "LOC"), (5, 7, "PER")]
+    assert set(wishes.scores) == {(0, 2, "PER"), (1, 3, "PER")}

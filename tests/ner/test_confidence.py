@@ -1,0 +1,193 @@
+"""Probabilities of entities, alternatives, thresholds, and temperature."""
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+from spacy.cli.find_threshold import find_threshold
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin, Span
+from typer.testing import CliRunner
+
+from spacy_flat.cli import app
+
+from .conftest import TEXTS, Copy, examples_of, flat, found
+
+TEXT = "王小明昨天去了上海。"
+UNSURE = ["李小明和上海大学的韩雷去南京药店", "重庆，张北京在上", *TEXTS]
+NUMBERS = (0.0, 0.02, 0.2, 0.4, 0.6, 0.9, 1.0)
+
+
+@pytest.fixture
+def nlp(trained: Language, copy_of: Copy) -> Language:
+    return copy_of(trained)
+
+
+def shares(doc: Doc) -> list[float]:
+    return [ent._.confidence for ent in doc.ents]
+
+
+def test_off_by_default(trained: Language) -> None:
+    doc = trained(TEXT)
+    assert shares(doc) == [None, None]
+    assert doc._.ent_alternatives() == []
+
+
+def test_confidence_is_the_probability_of_a_span(nlp: Language) -> None:
+    expected = found(nlp, UNSURE)
+    flat(nlp).confidence = True
+    docs = list(nlp.pipe(UNSURE))
+    assert [doc._.char_ents for doc in docs] == expected
+    given = flat(nlp).span_probabilities(map(nlp.make_doc, UNSURE), [doc.ents for doc in docs])
+    assert given == [pytest.approx(shares(doc)) for doc in docs]
+    for doc in docs:  # as alone, and as in a large batch
+        assert shares(nlp(doc.text)) == pytest.approx(shares(doc))
+        assert all(0 < share <= 1 for share in shares(doc))
+    flat(nlp).confidence, flat(nlp).overwrite = False, True
+    assert shares(nlp(docs[0])) == [None] * len(docs[0].ents)
+
+
+def test_any_span_has_a_probability(nlp: Language) -> None:
+    doc = nlp.make_doc(TEXT)
+    spans = [Span(doc, 0, 3, label) for label in ("PER", "LOC", "NEW")] + [Span(doc, 0, 2, "PER")]
+    ((right, wrong, unknown, part),) = flat(nlp).span_probabilities([doc], [spans])
+    assert right > 0.6 > wrong + part
+    assert unknown == 0
+    assert flat(nlp).span_probabilities([nlp.make_doc("")], [[]]) == [[]]
+
+
+def test_labels_that_become_one_are_summed(nlp: Language) -> None:
+    ner, doc = flat(nlp), nlp.make_doc(UNSURE[0])
+    spans = [Span(doc, 5, 9, label) for label in ("LOC", "ORG")]
+    ((one, other),) = ner.span_probabilities([doc], [spans])
+    ner.label_map = {"ORG": "LOC"}
+    assert ner.span_probabilities([doc], [spans]) == [[pytest.approx(one + other), 0]]
+
+
+def test_alternatives(nlp: Language) -> None:
+    ner = flat(nlp)
+    ner.alternatives, ner.confidence = 4, True
+    for doc in nlp.pipe(UNSURE):
+        alternatives = doc._.ent_alternatives(4)
+        assert alternatives[0][0] == doc._.char_ents
+        likely = [share for _, share in alternatives]
+        assert likely == sorted(likely, reverse=True)
+        assert 0 < sum(likely) <= 1 + 1e-9
+        assert len({str(spans) for spans, _ in alternatives}) == 4
+        assert doc._.ent_alternatives(2) == alternatives[:2]
+        # What is in all of the most probable is surer than any of them.
+        assert all(share >= likely[0] - 1e-9 for share in shares(doc))
+
+
+def test_alternatives_of_a_long_text(trained: Language, copy_of: Copy) -> None:
+    nlp = copy_of(trained, max_length=12, overlap=0)
+    ner = flat(nlp)
+    ner.alternatives, ner.confidence = 3, True
+    doc = nlp("".join(UNSURE))
+    assert doc._.ent_alternatives()[0][0] == doc._.char_ents
+    assert len(doc._.ent_alternatives(3)) == 3
+    assert len(shares(doc)) > 10
+
+
+def test_wishes_are_in_every_alternative(nlp: Language) -> None:
+    flat(nlp).alternatives = 5
+    doc = nlp.make_doc(TEXT)
+    doc.ents = [Span(doc, 3, 5, "DATE")]  # type: ignore[assignment]
+    doc.spans["not_entity"] = [doc[7:9]]
+    for spans, _ in nlp(doc)._.ent_alternatives():
+        assert (3, 5, "DATE") in spans
+        assert (7, 9, "LOC") not in spans
+
+
+def test_thresholds(nlp: Language) -> None:
+    ner = flat(nlp)
+    ner.confidence = True
+    before = found(nlp, UNSURE)
+    sizes = []
+    for threshold in NUMBERS:
+        ner.threshold = threshold
+        docs = list(nlp.pipe(UNSURE))
+        assert all(share >= threshold for doc in docs for share in shares(doc))
+        sizes.append(sum(len(doc.ents) for doc in docs))
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] >= sum(map(len, before)) > sizes[-1] == 0
+    ner.threshold = {"PER": 1.0}
+    labels = {ent.label_ for doc in nlp.pipe(UNSURE) for ent in doc.ents}
+    assert labels == {"LOC", "ORG"}
+    for wrong in ("high", 1.5, {"PER": -1}):
+        with pytest.raises(ValueError, match="F310"):
+            ner.threshold = wrong  # type: ignore[assignment]
+
+
+def test_find_threshold(trained: Language, tmp_path: Path) -> None:
+    trained.to_disk(tmp_path / "nlp")
+    DocBin(docs=[eg.reference for eg in examples_of(trained)]).to_disk(tmp_path / "dev.spacy")
+    arguments: Any = (tmp_path / "nlp", tmp_path / "dev.spacy", "flat_ner", "threshold", "ents_f")
+    _, best, scores = find_threshold(*arguments, n_trials=3)
+    assert best == 1
+    assert scores[1.0] == 0
+
+
+def test_what_was_asked_for_is_kept(nlp: Language, tmp_path: Path) -> None:
+    ner = flat(nlp)
+    ner.alternatives, ner.confidence = 2, True
+    docs = list(nlp.pipe(TEXTS))
+    expected = [(doc._.ent_alternatives(), shares(doc)) for doc in docs]
+    data = DocBin(docs=docs, store_user_data=True).to_bytes()
+    again = list(DocBin().from_bytes(data).get_docs(spacy.blank("zh").vocab))
+    again += pickle.loads(pickle.dumps(docs))
+    again += [Doc(nlp.vocab).from_bytes(doc.to_bytes()) for doc in docs]
+    again += list(nlp.pipe(TEXTS, n_process=2))
+    nlp.to_disk(tmp_path)
+    again += list(spacy.load(tmp_path).pipe(TEXTS))
+    for (alternatives, ents), doc in zip(expected * 5, again, strict=True):
+        assert shares(doc) == pytest.approx(ents)
+        for (spans, share), (same, likely) in zip(
+            doc._.ent_alternatives(), alternatives, strict=True
+        ):
+            assert (spans, share) == (same, pytest.approx(likely))
+
+
+def test_calibrate(nlp: Language, tmp_path: Path) -> None:
+    ner = flat(nlp)
+    before = found(nlp, UNSURE)
+    examples = examples_of(nlp)
+    for example in examples[::3]:
+        example.reference.set_ents([])  # so that some of what is found is wrong
+    report = ner.calibrate(examples)
+    assert ner.temperature == report.temperature_after > 1
+    assert report.nll_after < report.nll_before
+    assert report.reliability_after[:, 2].sum() == report.entities
+    assert found(nlp, UNSURE) == before
+    assert ner.calibrate(examples).temperature_after == pytest.approx(ner.temperature, rel=0.05)
+    with pytest.raises(ValueError, match="F348"):
+        ner.calibrate(examples_of(nlp)[4:5])
+
+
+def test_the_command(trained: Language, tmp_path: Path) -> None:
+    trained.to_disk(tmp_path / "nlp")
+    DocBin(docs=[eg.reference for eg in examples_of(trained)]).to_disk(tmp_path / "dev.spacy")
+    names = [str(tmp_path / name) for name in ("nlp", "dev.spacy", "out", "curve.svg")]
+    result = CliRunner().invoke(app, ["calibrate", *names[:3], "--picture", names[3]])
+    assert result.exit_code == 0, result.output
+    assert "calibrated on 16 entities" in " ".join(result.output.split())
+    changed = json.loads((tmp_path / "out/flat_ner/cfg").read_text())["changed"]
+    assert changed["temperature"][1] < 1  # all of them are right
+    assert (tmp_path / "curve.svg").read_text().startswith("<svg")
+
+
+def test_trust_is_fitted_to_a_list(trained: Language, tmp_path: Path) -> None:
+    trained.to_disk(tmp_path / "nlp")
+    docs = [trained.make_doc("今天没有新闻。"), *(eg.reference for eg in examples_of(trained))]
+    docs[0].ents = [Span(docs[0], 4, 6, "ORG")]  # type: ignore[assignment]
+    DocBin(docs=docs).to_disk(tmp_path / "dev.spacy")
+    (tmp_path / "names.txt").write_text("新闻\t\tORG\n", encoding="utf-8")
+    names = [str(tmp_path / name) for name in ("nlp", "dev.spacy", "out", "names.txt")]
+    result = CliRunner().invoke(app, ["calibrate", *names[:3], "--words", names[3]])
+    assert result.exit_code == 0, result.output
+    lexicon: Any = flat(spacy.load(names[2])).lexicon  # type: ignore[attr-defined]
+    assert lexicon.trusts[lexicon.index("新闻")] > 0.5
+    assert " *" in result.output
