@@ -34,11 +34,10 @@ def dev(tmp_path: Path) -> Path:
 
 def test_a_calibrated_copy(pairs_pipeline: Path, dev: Path, tmp_path: Path) -> None:
     output = tmp_path / "new/calibrated"
-    output = run(pairs_pipeline, dev, output)
+    shown = run(pairs_pipeline, dev, output)
     nlp, copy = spacy.load(pairs_pipeline), spacy.load(output)
     report = re2(nlp).calibrate(examples_of(nlp, UNSURE))
     assert re2(copy).temperature == report.temperature_after
-    shown = output
     for name, before, after in (
         ("temperature", report.temperature_before, report.temperature_after),
         ("expected calibration error", report.ece_before, report.ece_after),
