@@ -95,6 +95,12 @@ def zh_flat_demo(mini_site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[A
 
 
 @pytest.fixture
+def zh_flat_general(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """`spacy.load("zh_flat_general")` loads the released pipeline."""
+    yield from released("zh_flat_general", tmp_path, monkeypatch)
+
+
+@pytest.fixture
 def zh_flat_msra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """`spacy.load("zh_flat_msra")` loads the released pipeline."""
     yield from released("zh_flat_msra", tmp_path, monkeypatch)

@@ -254,7 +254,7 @@ RELEASED_WHEEL = f"zh_flat_msra-{load_project_config(ROOT)['vars']['released']}-
     [
         # A package is installed by itself, and a version is not that of released ones.
         ("install", {"corpus": "resume"}, "--force-reinstall packages/zh_flat_resume-0.1.0/dist/"),
-        ("first", {"version": "0.2.0"}, f"--force-reinstall assets/pipelines/{RELEASED_WHEEL}"),
+        ("first", {"version": "0.2.0"}, "--force-reinstall assets/pipelines/zh_flat_general-"),
         ("translate", {"version": "0.2.0"}, f"--force-reinstall assets/pipelines/{RELEASED_WHEEL}"),
         ("pretrain", {"pretrain_device": "mps"}, "--device mps"),
         (

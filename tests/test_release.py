@@ -20,6 +20,10 @@ from spacy.util import load_config
 
 ROOT = Path(__file__).parents[1]
 LABELS = {
+    "general": {
+        *("PER", "GPE", "LOC", "SCENE", "ORG", "COMPANY", "GOVERNMENT"),
+        *("TITLE", "BOOK", "GAME", "MOVIE"),
+    },
     "msra": {"LOC", "ORG", "PER"},
     "cluener": {
         *("address", "book", "company", "game", "government"),
@@ -27,12 +31,17 @@ LABELS = {
     },
 }
 # Measured on assets/release, less what a change of rounding may do.
-FLOORS = {"msra": 0.93, "cluener": 0.84}
+FLOORS = {"general": 0.85, "msra": 0.93, "cluener": 0.84}
+# What its labels are to MSRA.
+COARSE = {"GPE": "LOC", "SCENE": "LOC", "COMPANY": "ORG", "GOVERNMENT": "ORG"} | dict.fromkeys(
+    ("TITLE", "BOOK", "GAME", "MOVIE"), ""
+)
 MOST = 30_000_000  # bytes of a wheel
 
 
 def sentences(corpus: str) -> list[dict[str, Any]]:
-    lines = (ROOT / f"assets/release/zh_flat_{corpus}.jsonl").read_text("utf-8").splitlines()
+    name = "msra" if corpus == "general" else corpus
+    lines = (ROOT / f"assets/release/{name}.jsonl").read_text("utf-8").splitlines()
     return [json.loads(line) for line in lines]
 
 
@@ -49,7 +58,8 @@ def spans_of(record: dict[str, Any]) -> list[tuple[int, int, str]]:
 def test_the_sentences_are_clean(corpus: str) -> None:
     records = sentences(corpus)
     assert len({record["text"] for record in records}) == len(records) == 100
-    assert {label for record in records for label in record["label"]} == LABELS[corpus]
+    labels = {label for record in records for label in record["label"]}
+    assert labels == LABELS["msra" if corpus == "general" else corpus]
     for record in records:
         for label, surfaces in record["label"].items():
             for surface, places in surfaces.items():
@@ -87,13 +97,19 @@ def test_a_wheel_is_small(corpus: str) -> None:
 
 def test_what_it_finds(released: tuple[str, Language]) -> None:
     corpus, nlp = released
+    if corpus == "general":
+        nlp.get_pipe("flat_ner").label_map = COARSE  # type: ignore[attr-defined]
     examples = []
     for record in sentences(corpus):
         reference: Doc = nlp.make_doc(record["text"])
         spans = (reference.char_span(*span[:2], label=span[2]) for span in spans_of(record))
         reference.set_ents([span for span in spans if span is not None])
         examples.append(Example(nlp.make_doc(record["text"]), reference))
-    assert nlp.evaluate(examples)["ents_f"] >= FLOORS[corpus]
+    try:
+        assert nlp.evaluate(examples)["ents_f"] >= FLOORS[corpus]
+    finally:
+        if corpus == "general":
+            nlp.get_pipe("flat_ner").label_map = None  # type: ignore[attr-defined]
 
 
 def test_what_it_says_of_itself(released: tuple[str, Language]) -> None:
@@ -101,9 +117,8 @@ def test_what_it_says_of_itself(released: tuple[str, Language]) -> None:
     assert nlp.meta["name"] == f"flat_{corpus}"
     assert set(nlp.get_pipe("flat_ner").labels) == LABELS[corpus]  # type: ignore[attr-defined]
     assert 0.7 < nlp.meta["performance"]["ents_f"] < 1
-    assert {source["license"] for source in nlp.meta["sources"]} == {
-        *("none stated", "CC BY-SA", "MIT")
-    }
+    licences = {source["license"] for source in nlp.meta["sources"]}
+    assert {"none stated", "CC BY-SA", "MIT"} <= licences
     assert "Seed" in nlp.meta["notes"]
     # No path of the machine that trained it.
     assert set(nlp.config["paths"].values()) == {None}
@@ -140,7 +155,7 @@ def test_it_goes_on_with_another_corpus(released: tuple[str, Language], tmp_path
 
 def test_added_words_are_found(released: tuple[str, Language]) -> None:
     corpus, nlp = released
-    label = {"msra": "ORG", "cluener": "company"}[corpus]
+    label = {"general": "COMPANY", "msra": "ORG", "cluener": "company"}[corpus]
     lexicon = nlp.get_pipe("flat_ner").lexicon  # type: ignore[attr-defined]
     lexicon.add(["人和药店"], type=label)
     try:
