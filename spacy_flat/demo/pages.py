@@ -30,6 +30,7 @@ MOST = 5000  # characters of a text
 MOST_DRAWN = 200  # characters of a lattice
 TEXT = "人和药店在重庆开业，陈志远从浙江大学赶来。"
 PAIR = ("怎么修改登录密码", "如何更改密码")
+TRUSTS = (0, 0.9, 0.99, 0.999, 0.9999, 1)
 QUESTIONS = "怎么修改登录密码\n怎么申请退款\n什么时候发货\n如何联系人工客服"
 
 _using = Lock()  # sessions share the pipelines
@@ -74,10 +75,12 @@ def load(source: str) -> Language:
 def show_entities(nlp: Language, pipe: CRFEntityRecognizer) -> None:
     text = st.text_area("Text", TEXT, max_chars=MOST)
     words: list[tuple[str, str]] = []
+    trust = 0.0
     if isinstance(pipe, FlatEntityRecognizer):
         help_ = "Types: " + ", ".join(pipe.labels)
         words = words_of(st.text_area("Words to add, one a line: WORD=TYPE", help=help_))
-    with with_words(pipe, words):
+        trust = st.select_slider("Trust in these words", TRUSTS)
+    with with_words(pipe, words, trust), with_confidence(pipe):
         doc = nlp(text)
         html = displacy.render(doc, style="ent", jupyter=False)
         st.html(str(html))
@@ -85,7 +88,7 @@ def show_entities(nlp: Language, pipe: CRFEntityRecognizer) -> None:
             st.dataframe(
                 [
                     {"start": ent.start_char, "end": ent.end_char, "label": ent.label_}
-                    | {"text": ent.text}
+                    | {"text": ent.text, "confidence": round(ent._.confidence, 3)}
                     for ent in doc.ents
                 ],
                 hide_index=True,
@@ -105,7 +108,19 @@ def words_of(lines: str) -> list[tuple[str, str]]:
 
 
 @contextmanager
-def with_words(pipe: CRFEntityRecognizer, words: Sequence[tuple[str, str]]) -> Iterator[None]:
+def with_confidence(pipe: CRFEntityRecognizer) -> Iterator[None]:
+    """Ask for the probabilities of entities for a while."""
+    before, pipe.confidence = pipe.confidence, True
+    try:
+        yield
+    finally:
+        pipe.confidence = before
+
+
+@contextmanager
+def with_words(
+    pipe: CRFEntityRecognizer, words: Sequence[tuple[str, str]], trust: float
+) -> Iterator[None]:
     """Add words to the lexicon for a while."""
     if not words:
         yield
@@ -116,7 +131,7 @@ def with_words(pipe: CRFEntityRecognizer, words: Sequence[tuple[str, str]]) -> I
     try:
         featuriser.lexicon.close_types(featuriser.advised_types())
         for word, label in words:
-            featuriser.lexicon.add([word], type=label)
+            featuriser.lexicon.add([word], type=label, trust=trust)
         yield
     finally:
         featuriser.lexicon = lexicon

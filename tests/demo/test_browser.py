@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 
@@ -42,7 +43,7 @@ def address(released: str) -> Iterator[str]:
     finally:
         server.terminate()
         server.wait(20)
-        with pytest.raises(OSError):
+        with pytest.raises(urllib.error.URLError):
             urllib.request.urlopen(f"{url}/_stcore/health", timeout=2)
 
 

@@ -50,7 +50,12 @@ def test_words_change_the_entities(released: str, monkeypatch: pytest.MonkeyPatc
     assert not run.error
     (table,) = run.dataframe
     assert table.value["text"].tolist() == ["人和药店", "重庆"]
+    assert table.value["confidence"].between(0, 1).all()
     assert "0–3" in shown(run)  # the word, in the lattice
+    words.set_value("重庆开=PER").run()
+    assert "PER" not in shown(run)
+    run.select_slider[0].set_value(1).run()
+    assert "PER" in shown(run)
     words.set_value("").run()
     assert "ORG" not in shown(run)
     words.set_value("人和药店=SHOP").run()
