@@ -130,10 +130,10 @@ def find_entities(
         found = decode(network.best_tags(scores, batch.n_units), batch, decoding.tags)
         here = [Part(segment, spans) for segment, spans in zip(batch.segments, found, strict=True)]
         asked: dict[int, Wishes] = {}
-        again = set()
+        again, none = set(), Wishes()
         for row, part in enumerate(here):
             number = part.segment.text
-            given = wishes[number].part(part.segment) if number in wishes else Wishes()
+            given = wishes[number].part(part.segment) if number in wishes else none
             if given or (decoding.constrained and constraints.violated_by(number, part.spans)):
                 again.add(row)
             if row in again or decoding.needs_all:

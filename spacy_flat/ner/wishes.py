@@ -116,6 +116,8 @@ def wishes_of(
     overwritten, and the spans in `doc.spans["not_entity"]`."""
     entities, blocked = ([], []) if overwrite else existing_entities(doc)
     found = Wishes()
+    if not (entities or blocked or NOT_ENTITY in doc.spans):
+        return found
     for span in text.touched([*map(_characters, entities), *map(_characters, blocked)]):
         (found.fixed if span.label in labels else found.outside).append(span)
     places = {span[:2] for span in found.fixed}

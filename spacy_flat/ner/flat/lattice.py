@@ -158,13 +158,15 @@ class LatticeFeaturiser(SegmentFeaturiser):
         """The same with smaller indexes, a copy of the lexicon, and without the gazetteer, which
         only training needs.
 
-        known_words: keep only words of the lexicon that have a key, or whose type marks names.
+        known_words: keep only words of the lexicon that have a key, a trust, or a type that marks
+            names or what is none.
         """
         compacted = replace(super().compact(indexes, known_words), gazetteer=None)
         if not known_words:
             return replace(compacted, lexicon=copy(self.lexicon))
         words = compacted.words
-        kept = np.isin(self.lexicon.types, self.name_types)
+        kept = np.isin(self.lexicon.types, self.name_types) | (self.lexicon.trusts >= 0)
+        kept |= np.isin(self.lexicon.type_names, NOT_ENTITY)[self.lexicon.types]
         kept[words.codes.astype(np.int64)] = True
         ids = np.flatnonzero(kept)
         codes = np.searchsorted(ids, words.codes.astype(np.int64)).astype(np.uint64)

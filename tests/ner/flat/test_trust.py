@@ -109,3 +109,12 @@ def test_words_of_the_same_length_that_overlap() -> None:
     wishes.add_words([*sure, (EntitySpan(1, 2, "ORG"), 1.0)], LABELS)
     assert wishes.fixed == [(8, 9, "LOC"), (5, 7, "PER")]
     assert set(wishes.scores) == {(0, 2, "PER"), (1, 3, "PER")}
+
+
+def test_a_compact_lexicon_keeps_what_is_trusted(nlp: Language) -> None:
+    lexicon_of(nlp).add(["新闻"], trust=0.9)
+    lexicon_of(nlp).add(["昨天"], type="not_entity")
+    lexicon_of(nlp).add(["今天"])
+    small = flat(nlp).model.attrs["featuriser"].compact({}, True).lexicon
+    assert [word in small for word in ("新闻", "昨天", "今天")] == [True, True, False]
+    assert small.trusts[small.index("新闻")] == lexicon_of(nlp).trusts.max()
