@@ -248,7 +248,7 @@ def trellises(
             asked[row].bind(
                 tags, decoding.labels, allowed[number, :n], barred[number, :n], letters[number, :n]
             )
-        emissions = scores[rows].double().cpu().numpy()
+        emissions = scores[rows].cpu().double().numpy()
         yield (
             rows,
             Trellis(

@@ -57,7 +57,7 @@ class TaggingNetwork(EmbeddingNetwork):
         """The scores of the CRF, without emissions."""
         crf = self.crf
         transitions, starts, ends = (
-            each.detach().double().cpu().numpy() for each in (crf.transitions, crf.starts, crf.ends)
+            each.detach().cpu().double().numpy() for each in (crf.transitions, crf.starts, crf.ends)
         )
         return Scores(np.zeros((0, 0, 0)), transitions, starts, ends)
 
