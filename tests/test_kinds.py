@@ -44,27 +44,6 @@ def test_entities_are_where_they_say(records: list[dict[str, Any]]) -> None:
             taken.update(range(start, last + 1))
 
 
-def test_names_vary_and_keep_their_label(records: list[dict[str, Any]]) -> None:
-    labels = [(s, label) for r in records for label, each in r["label"].items() for s in each]
-    assert len({surface for surface, _ in labels}) > 0.95 * len(labels)
-    by_surface = Counter(surface for surface, _ in set(labels))
-    assert [surface for surface, n in by_surface.items() if n > 1] == ["索菲亚"]  # both in one text
-
-
-def test_the_counts_of_the_readme(records: list[dict[str, Any]]) -> None:
-    readme = (kinds.TEXTS.parent / "README.md").read_text("utf-8")
-    rows = [row.split(" | ") for row in re.findall(r"^\| (\w+ \| \d.*?) \|$", readme, re.MULTILINE)]
-    stated = {row[0]: [int(cell.replace(",", "")) for cell in row[1:]] for row in rows}
-    counted: dict[str, list[int]] = {}
-    for record in records:
-        row = counted.setdefault(record["kind"], [0] * (3 + len(LABELS)))
-        n_of = {label: sum(map(len, each.values())) for label, each in record["label"].items()}
-        entities = [n_of.get(label, 0) for label in kinds.COARSE]
-        more = [1, not record["label"], len(record["text"]), *entities]
-        row[:] = [old + new for old, new in zip(row, more, strict=True)]
-    assert stated == counted
-
-
 def test_convert_reads_all_of_it(records: list[dict[str, Any]], tmp_path: Path) -> None:
     convert_file(kinds.TEXTS, tmp_path / "kinds.spacy", ConvertOptions())
     docs = read_docs(tmp_path / "kinds.spacy", spacy.blank("zh").vocab)
