@@ -25,8 +25,7 @@ def pipeline(pairs_pipeline: Path) -> str:
 
 def test_a_picture_of_two_texts(pipeline: str, tmp_path: Path) -> None:
     output = tmp_path / "new/alignment.svg"
-    output = run(pipeline, "怎么退款", "如何", str(output))
-    assert "4 × 2 units, blocks 2" in output
+    assert "4 × 2 units, blocks 2" in run(pipeline, "怎么退款", "如何", output)
     root = ElementTree.fromstring(output.read_text("utf-8"))
     drawn = [text.text for text in root.iter(f"{SVG}text")]
     assert drawn.count("款") == drawn.count("如") == 4

@@ -43,8 +43,7 @@ def words(tmp_path: Path) -> Path:
 
 def test_the_words_of_a_list_with_head_and_tail(words: Path, tmp_path: Path) -> None:
     output = tmp_path / "new" / "lattice.html"
-    output = run(words, BRIDGE, output)
-    assert "characters 7, words 5" in output
+    assert "characters 7, words 5" in run(words, BRIDGE, output)
     assert shown(output.read_text("utf-8")) == [
         *["南", "0–2", "0–1", "京", "市", "2–3", "长", "3–6"],
         *["江", "大", "5–6", "桥"],
