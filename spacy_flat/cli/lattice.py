@@ -10,12 +10,10 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..util.files import replacing
-from ..viz.lattice import draw
+from ..viz.lattice import MOST_DRAWN, draw
 from ._lexicon import load_source
 from ._options import Component
 from ._texts import check_output, check_text
-
-MAX_LENGTH = 500  # characters
 
 
 def lattice(
@@ -34,8 +32,8 @@ def lattice(
     (Li et al., ACL 2020, figure 1). With a pipeline, entities are shown too.
     """
     check_text(content)
-    if len(content) > MAX_LENGTH:
-        raise ValueError(Errors.F161.format(length=len(content), limit=MAX_LENGTH))
+    if len(content) > MOST_DRAWN:
+        raise ValueError(Errors.F161.format(length=len(content), limit=MOST_DRAWN))
     check_output(output, ".html")
     lexicon, nlp = load_source(source, component=component)
     matches = lexicon.match([content])

@@ -21,13 +21,11 @@ from ..ner.component import CRFEntityRecognizer
 from ..ner.flat.component import FlatEntityRecognizer
 from ..similarity.component import PairClassifier
 from ..similarity.index import TextIndex
-from ..text.units import EntitySpan
 from ..translator.component import Seq2SeqTranslator
 from ..translator.html import section
-from ..viz.lattice import render
+from ..viz.lattice import MOST_DRAWN
 
 MOST = 5000  # characters of a text
-MOST_DRAWN = 200  # characters of a lattice
 TEXT = "人和药店在重庆开业，陈志远从浙江大学赶来。"
 PAIR = ("怎么修改登录密码", "如何更改密码")
 TRUSTS = (0, 0.9, 0.99, 0.999, 0.9999, 1)
@@ -94,11 +92,10 @@ def show_entities(nlp: Language, pipe: CRFEntityRecognizer) -> None:
                 hide_index=True,
             )
         if isinstance(pipe, FlatEntityRecognizer) and 0 < len(text) <= MOST_DRAWN:
-            matches = pipe.lexicon.match([text])
-            spans = zip(matches.starts.tolist(), matches.ends.tolist(), strict=True)
-            found = [EntitySpan(*span) for span in doc._.char_ents]
             st.subheader("Lattice", help="Underlined: the words of the lexicon, and entities")
-            st.html(render(text, spans, found))
+            label = "Place of a character whose attention to show; -1 for the entities"
+            place = int(st.number_input(label, -1, MOST_DRAWN, -1))
+            st.html(pipe.render_lattice(doc, place if 0 <= place < len(text) else None))
 
 
 def words_of(lines: str) -> list[tuple[str, str]]:

@@ -29,3 +29,10 @@ def html_page(title: str, body: str, style: str = "") -> str:
     style: more lines of CSS.
     """
     return _PAGE.format(title=escape(title), body=body, style=style)
+
+
+class Html(str):
+    """HTML that notebooks show."""
+
+    def _repr_html_(self) -> str:
+        return str(self)

@@ -58,6 +58,8 @@ def test_words_change_the_entities(released: str, monkeypatch: pytest.MonkeyPatc
     assert "PER" in shown(run)
     words.set_value("").run()
     assert "ORG" not in shown(run)
+    run.number_input[0].set_value(5).run()
+    assert " %" in shown(run)
     words.set_value("人和药店=SHOP").run()
     assert "SHOP" in run.error[0].value
     text.set_value("").run()

@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 
 from spacy.language import Language
+from spacy.tokens import Doc
 from spacy.training import Example
 
 from ...errors import Errors, Warnings
@@ -14,9 +15,12 @@ from ...text.initialise import FEW
 from ...text.units import EntitySpan, Units
 from ...util.log import logger
 from ...vectors import VectorSource
+from ...viz.lattice import MOST_DRAWN, render, render_attention
+from ...viz.page import Html
 from ..component import CRFEntityRecognizer, ner_factory
 from ..spans import meaning
 from .lattice import LatticeFeaturiser
+from .model import attention_of
 from .vocabulary import build_vocabulary
 
 DEFAULT_MODEL = """
@@ -56,6 +60,34 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         ):
             words.setdefault(text, []).append((EntitySpan(start, end, label), trust))
         return words
+
+    def render_lattice(self, doc: Doc, character: int | None = None) -> Html:
+        """Draw the lattice over a Doc: its characters, the lexicon's words below them, and the
+        entities, with their confidence if they have one. Notebooks show the result.
+
+        character: the place of one, whose attention the shades show instead of the entities: how
+            much it attends to each character and word in the last layer, the mean over the heads.
+
+        Raises ValueError (F308) before `initialize`, (F161) for more than 500 characters and
+        (F341) for a place outside the text.
+        """
+        text, lexicon = doc.text, self.lexicon
+        if len(text) > MOST_DRAWN:
+            raise ValueError(Errors.F161.format(length=len(text), limit=MOST_DRAWN))
+        if character is not None:
+            if not 0 <= character < len(text):
+                wanted = f"a place from 0 to {len(text) - 1}"
+                words = {"name": "character", "value": character, "wanted": wanted}
+                raise ValueError(Errors.F341.format(**words))
+            return Html(render_attention(text, attention_of(self.model, doc, character)))
+        matches = lexicon.match([text])
+        spans = zip(matches.starts.tolist(), matches.ends.tolist(), strict=True)
+        shown = [EntitySpan(*ent) for ent in doc._.char_ents]
+        sure = {(ent.start_char, ent.end_char): ent._.confidence for ent in doc.ents}
+        for i, ent in enumerate(shown):
+            if (confidence := sure.get(ent[:2])) is not None:
+                shown[i] = ent._replace(label=f"{ent.label}:{confidence:.2f}")
+        return Html(render(text, spans, shown))
 
     def initialize(
         self,
