@@ -62,7 +62,7 @@ def test_words_change_the_entities(released: str, monkeypatch: pytest.MonkeyPatc
     assert " %" in shown(run)
     words.set_value("人和药店=SHOP").run()
     assert "SHOP" in run.error[0].value
-    text.set_value("").run()
+    run.text_area[0].set_value("").run()
     assert not run.exception
 
 
