@@ -137,7 +137,12 @@ def _characters(span: Span) -> EntitySpan:
 def _same_tokens(span: Span, text: Units, on_misaligned: OnMisaligned) -> Iterator[tuple[int, int]]:
     """All units that become these tokens when they are entities."""
     doc = span.doc
-    wider = doc[max(0, span.start - 1) : span.end + 1]
+    before, after = max(0, span.start - 1), min(span.end + 1, len(doc))
+    while before > 0 and doc[before].is_space:  # entities are stripped of white space
+        before -= 1
+    while after < len(doc) and doc[after - 1].is_space:
+        after += 1
+    wider = doc[before:after]
     first, last = (doc[place] for place in (span.start, span.end - 1))
     ends = [(wider.start_char, first.idx + len(first)), (last.idx, wider.end_char)]
     starts, stops = (

@@ -107,3 +107,14 @@ def test_the_rest_is_the_most_probable(trained: Language) -> None:
     found = [(ent.label_, ent.text) for ent in doc.ents]
     assert ("PER", "王小明") not in found
     assert "上海" not in [text for _, text in found]
+
+
+def test_white_space_around_what_is_not_an_entity() -> None:
+    nlp, ner = pipeline("flat_ner")
+    words = ["北京", "北京", "北京", " ", " "]
+    freely = ner(Doc(nlp.vocab, words, [False] * 5))
+    doc = Doc(nlp.vocab, words, [False] * 5)
+    doc.spans["not_entity"] = [Span(doc, e.start, e.end, e.label_) for e in freely.ents]
+    assert not {(e.start, e.end, e.label_) for e in ner(doc).ents} & {
+        (e.start, e.end, e.label_) for e in freely.ents
+    }
