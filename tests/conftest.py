@@ -112,6 +112,12 @@ def zh_flat_cluener(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
     yield from released("zh_flat_cluener", tmp_path, monkeypatch)
 
 
+@pytest.fixture
+def zh_re2_questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """`spacy.load("zh_re2_questions")` loads the released pipeline."""
+    yield from released("zh_re2_questions", tmp_path, monkeypatch)
+
+
 def released(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     (wheel,) = (ROOT / "assets/pipelines").glob(f"{name}-*.whl")
     zipfile.ZipFile(wheel).extractall(folder / "released")

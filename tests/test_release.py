@@ -18,6 +18,8 @@ from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.util import load_config
 
+from spacy_flat.similarity.candidates import terms_of
+
 ROOT = Path(__file__).parents[1]
 LABELS = {
     "general": {
@@ -36,6 +38,7 @@ FLOORS = {"general": 0.85, "msra": 0.93, "cluener": 0.84}
 COARSE = {"GPE": "LOC", "SCENE": "LOC", "COMPANY": "ORG", "GOVERNMENT": "ORG"} | dict.fromkeys(
     ("TITLE", "BOOK", "GAME", "MOVIE"), ""
 )
+TOP_1, FALSE = 0.79, 0.1  # of zh_re2_questions: found first, and answered without an answer
 MOST = 30_000_000  # bytes of a wheel
 
 
@@ -163,3 +166,51 @@ def test_added_words_are_found(released: tuple[str, Language]) -> None:
     finally:
         lexicon.remove(["人和药店"])
     assert ("人和药店", label) in found
+
+
+# zh_re2_questions, on the FAQ of the demo corpus
+
+
+@pytest.fixture
+def faq() -> tuple[list[str], list[list[str]]]:
+    """Its questions, and (query, question), without a question for those it doesn't answer."""
+    folder = ROOT / "assets/demo_pairs"
+    lines = [
+        [line.split("\t") for line in (folder / name).read_text("utf-8").splitlines()]
+        for name in ("faq.tsv", "queries.tsv")
+    ]
+    return [question for question, _ in lines[0]], lines[1]
+
+
+@pytest.mark.usefixtures("zh_re2_questions")
+def test_questions_are_found(faq: tuple[list[str], list[list[str]]]) -> None:
+    questions, queries = faq
+    pipe: Any = spacy.load("zh_re2_questions").get_pipe("re2_similarity")
+    index = pipe.index(questions)
+    first = [index.search(query, top_k=1)[0] for query, _ in queries]
+    pairs = list(zip(queries, first, strict=True))
+    right = [match.text == asked for (_, asked), match in pairs if asked]
+    bm25 = [
+        questions[index.contents.candidates.best(terms_of(query), 1)[0]] == asked
+        for query, asked in queries
+        if asked
+    ]
+    assert (len(right), len(queries)) == (139, 189)
+    assert sum(right) / len(right) >= max(TOP_1, sum(bm25) / len(bm25))
+    for question in questions:
+        assert index.search(f"{question}？", top_k=1)[0][1:3] == (question, 1.0)
+    assert index.search("今天天气怎么样", min_similarity=0.5) == []
+    answered = [match.similarity >= 0.5 for (_, asked), match in pairs if not asked]
+    assert sum(answered) / len(answered) <= FALSE
+
+
+@pytest.mark.usefixtures("zh_re2_questions")
+def test_what_the_pipeline_of_questions_says_of_itself() -> None:
+    (wheel,) = (ROOT / "assets/pipelines").glob("zh_re2_questions-*.whl")
+    assert wheel.stat().st_size <= MOST
+    nlp = spacy.load("zh_re2_questions")
+    assert nlp.meta["name"] == "re2_questions"
+    assert 0.7 < nlp.meta["performance"]["pairs_auc"] < 1
+    assert "configs/zh_re2_questions.cfg" in nlp.meta["notes"]
+    assert "Seed 1" in nlp.meta["notes"]
+    assert {each for each in nlp.config["paths"].values() if each != "corpus"} <= {None}
