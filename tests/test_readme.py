@@ -95,7 +95,7 @@ def folder(
     for name, text in (("zh", "他来了。\n"), ("en", "He came.\n")):
         (tmp_path / f"texts.{name}").write_text(text, "utf-8")
     (tmp_path / "poems.txt").write_text("白日依山尽，\n\n黄河入海流。\n", "utf-8")
-    (tmp_path / "names.txt").write_text("王芳\n", "utf-8")
+    (tmp_path / "names.txt").write_text("王芳\t1\tPER\n", "utf-8")
     (tmp_path / "packages").mkdir()
     for part in ("train", "dev", "test"):
         (tmp_path / f"{part}.txt").write_text(
@@ -174,7 +174,10 @@ def parents_of(block: str) -> str:
 
 
 @pytest.mark.parametrize("line", COMMANDS, ids=COMMANDS)
-def test_commands(line: str, request: pytest.FixtureRequest) -> None:
+def test_commands(
+    line: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.execv", lambda path, command: None)  # `flat demo` becomes its server
     words = shlex.split(line)
     if words[0] == "make":
         assert_make(words)
