@@ -18,7 +18,7 @@ ANSWER = ("answer", "答案", "回答")
 
 
 class Question(NamedTuple):
-    """A question, what is printed with it, and other phrasings."""
+    """A question, its other phrasings, and the columns to print with it."""
 
     question: str
     answer: str

@@ -41,11 +41,10 @@ def mixed_corpus(
             if path is None:
                 continue
             weight = weights.get(name, 1.0)
-            corpus = Corpus(path, max_length=max_length, augmenter=augmenter)
-            examples: list[Example] = []
+            plain = examples = list(Corpus(path, max_length=max_length)(nlp))
             while weight > 0:
-                if augmenter or not examples:
-                    examples = list(corpus(nlp))
+                if augmenter:
+                    examples = [new for each in plain for new in augmenter(nlp, each)]
                 mixed += random.sample(examples, round(min(weight, 1) * len(examples)))
                 weight -= 1
         random.shuffle(mixed)

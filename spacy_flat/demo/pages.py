@@ -86,7 +86,7 @@ def show_entities(nlp: Language, pipe: CRFEntityRecognizer) -> None:
             st.dataframe(
                 [
                     {"start": ent.start_char, "end": ent.end_char, "label": ent.label_}
-                    | {"text": ent.text, "confidence": round(ent._.confidence, 3)}
+                    | {"text": ent.text, "confidence": ent._.confidence}
                     for ent in doc.ents
                 ],
                 hide_index=True,
@@ -119,16 +119,15 @@ def with_words(
     pipe: CRFEntityRecognizer, words: Sequence[tuple[str, str]], trust: float
 ) -> Iterator[None]:
     """Add words to the lexicon for a while."""
-    if not words:
+    if not words or not isinstance(pipe, FlatEntityRecognizer):
         yield
         return
     featuriser = pipe.model.attrs["featuriser"]
     lexicon = featuriser.lexicon
     featuriser.lexicon = copy(lexicon)
     try:
-        featuriser.lexicon.close_types(featuriser.advised_types())
         for word, label in words:
-            featuriser.lexicon.add([word], type=label, trust=trust)
+            pipe.lexicon.add([word], type=label, trust=trust)
         yield
     finally:
         featuriser.lexicon = lexicon

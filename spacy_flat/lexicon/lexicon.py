@@ -214,7 +214,7 @@ class Lexicon:
         comes back with its old id. Add many words in one call: each call rebuilds the automaton of
         all added words.
 
-        type: a label of the component for names, "not_entity" for what is no entity.
+        type: a label of the component for names, "not_entity" for words to leave out.
         trust: how far the component obeys the words: 0 leaves it to the network, 1 always; with
             anything between, 1 - trust of the odds against their being what the type says remain.
             By default the component's own setting, and 1 for "not_entity".

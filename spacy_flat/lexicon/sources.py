@@ -16,7 +16,7 @@ from ..vectors import read_vectors
 
 UNKNOWN_FREQUENCY = -1.0
 UNSET = -1.0  # of a word's trust
-NOT_ENTITY = "not_entity"  # the type of words that are no entities
+NOT_ENTITY = "not_entity"  # the type of words that must not become entities
 
 Columns = tuple[str, float, str]  # word, frequency, type
 

@@ -11,12 +11,19 @@ import numpy as np
 
 from ..errors import Errors
 from ..text.units import EntitySpan
-from ..util.calibration import LEAST, MOST, Floats, calibration_error, reliability
+from ..util.calibration import (
+    LEAST,
+    MOST,
+    FittedTemperature,
+    Floats,
+    calibration_error,
+    reliability,
+)
 from .constraints import Constraints
 from .decoding import Decoding, decode, trellises
 from .spans import Annotation
 from .trellis import Trellis
-from .wishes import Wishes
+from .wishes import Wishes, shown_as
 
 if TYPE_CHECKING:
     from .model import Emissions
@@ -28,7 +35,7 @@ _FLOOR = 0.01  # of the curve's thresholds
 
 
 @dataclass(frozen=True)
-class Calibration:
+class Calibration(FittedTemperature):
     """The effect of a new temperature on the entities found.
 
     ece: the expected calibration error. nll: the mean negative log-likelihood of their being right
@@ -47,11 +54,6 @@ class Calibration:
     reliability_before: Floats
     reliability_after: Floats
     curve: Sequence[tuple[float, float, float]]
-
-    @property
-    def is_at_limit(self) -> bool:
-        """Whether the best temperature is out of bounds."""
-        return not LEAST * 1.001 < self.temperature_after < MOST / 1.001
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,7 @@ class _Judge:
         self, emissions: Emissions, decoding: Decoding, gold: Sequence[Annotation]
     ) -> None:
         self.texts, self.gold = emissions.texts, gold
-        self.names = {label: name for name, own in decoding.labels.items() for label in own}
+        self.names = shown_as(decoding.labels)
 
     def __call__(
         self, starts: Sequence[tuple[int, int]], spans: Sequence[tuple[int, EntitySpan]]

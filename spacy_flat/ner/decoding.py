@@ -19,7 +19,7 @@ from ..text.units import EntitySpan, Ints, Units
 from .constraints import Constraints
 from .tags import TagSet
 from .trellis import Trellis
-from .wishes import Labels, Wishes
+from .wishes import Labels, Wishes, shown_as
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -77,7 +77,7 @@ class Decoding:
         thresholds = {name: max(each, LEAST) for name, each in (self.thresholds or {}).items()}
         most = max(map(len, self.labels.values()), default=1)
         floor = min(thresholds.values(), default=1.0) / most
-        names = {label: name for name, own in self.labels.items() for label in own}
+        names = shown_as(self.labels)
         found = set()
         for start, label in trellis.starts_above(row, floor):
             shares = np.exp(trellis.log_probabilities(row, start, label))
@@ -179,7 +179,7 @@ def _found(
 ) -> Found:
     """What was found in a text, from its parts in order. fixed: what must be among it, although
     the text may be split within."""
-    names = {label: name for name, own in decoding.labels.items() for label in own}
+    names = shown_as(decoding.labels)
     shares = {span: share for part in reversed(parts) for span, share in part.shares.items()}
 
     def named(joined: Sequence[EntitySpan]) -> list[tuple[EntitySpan, float]]:

@@ -21,6 +21,11 @@ _SURE = 500.0  # log-odds that no network outweighs
 Labels = Mapping[str, Sequence[str]]  # the network's labels for a label of Docs
 
 
+def shown_as(labels: Labels) -> dict[str, str]:
+    """The label of Docs for each label of the network that has one."""
+    return {label: name for name, own in labels.items() for label in own}
+
+
 @dataclass
 class Wishes:
     """The wishes for a text or a segment, in its units.
@@ -80,7 +85,7 @@ class Wishes:
         overlapping words of the same length the network chooses.
         """
         sure = []
-        names = {label: name for name, own in labels.items() for label in own}
+        names = shown_as(labels)
         for span, trust in words:
             odds = -math.log1p(-trust) if trust < 1 else math.inf
             if span.label == NOT_ENTITY:

@@ -3,7 +3,6 @@ networks that have them."""
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -11,9 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ..text.vocabulary import UNKNOWNS
 from ..util.options import Options
 from .layers import linears
+from .unknowns import unknown_vectors
 
 Self = TypeVar("Self", bound="EmbeddingNetwork")
 
@@ -104,23 +103,18 @@ class PretrainedEmbedding(nn.Module):
 
     def forward(self, keys: Tensor) -> Tensor:
         """[...] → [..., width]. In training nothing flows back into the pretrained vectors."""
-        unknown, keys = (-keys).clamp(min=0), keys.clamp(min=0)
-        own = keys.masked_fill(unknown > 0, self.n_trained + 1)
-        offsets: Tensor = self.offsets(own.clamp(max=self.n_trained + 1))
-        if self.unknown is not None:
+        untrained = self.n_trained + 1
+        if self.unknown is None:
+            offsets: Tensor = self.offsets(keys.clamp(max=untrained))
+        else:
+            unknown, keys = (-keys).clamp(min=0), keys.clamp(min=0)
+            own = keys.masked_fill(unknown > 0, untrained)
+            offsets = self.offsets(own.clamp(max=untrained))
             offsets = offsets + nn.functional.embedding(unknown, self.unknown)
         vectors = nn.functional.embedding(keys, self.pretrained).to(offsets.dtype)
         if self.scales is not None:
             vectors = vectors * nn.functional.embedding(keys, self.scales).to(offsets.dtype)
         return offsets + vectors
-
-
-@lru_cache(maxsize=4)
-def unknown_vectors(width: int) -> Tensor:
-    """[1 + UNKNOWNS, width] normal numbers, the same on every machine; the first vector is 0."""
-    vectors = np.random.RandomState(0).standard_normal((1 + UNKNOWNS, width))
-    vectors[0] = 0.0
-    return torch.from_numpy(vectors).float()
 
 
 def quantise(vectors: Tensor, bits: int) -> tuple[Tensor, Tensor]:

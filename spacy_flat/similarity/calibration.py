@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..util.calibration import LEAST, MOST, calibration_error
+from ..util.calibration import LEAST, MOST, FittedTemperature, calibration_error
 from ..util.softmax import Floats, log_softmax
 
 Ints = NDArray[np.int64]
@@ -20,7 +20,7 @@ DIGITS = 6  # survive the JSON of a saved pipeline
 
 
 @dataclass(frozen=True)
-class Calibration:
+class Calibration(FittedTemperature):
     """The effect of a new temperature on some pairs.
 
     ece: the expected calibration error, as in `pairs_ece`.
@@ -61,11 +61,6 @@ class Calibration:
         ]
         losses = [-float(_of_gold(found, gold).mean()) for found in changed]
         return cls(len(gold), before, after, *errors, *losses)
-
-    @property
-    def is_at_limit(self) -> bool:
-        """Whether the best temperature is out of bounds."""
-        return not LEAST * 1.001 < self.temperature_after < MOST / 1.001
 
 
 def fit_temperature(logits: Floats, gold: Ints) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..nn.unknowns import UNKNOWN_BITS
 from ..util.options import Options
 from ..vectors import TextVectors, VectorSource
 from .hashing import Hashes, hash_bigrams, hash_characters, hash_entries, hash_words, normalise_word
@@ -16,8 +17,6 @@ from .options import TableOptions
 from .units import Ints
 
 _TEXTS_AT_ONCE = 2000
-UNKNOWN_BITS = 14
-UNKNOWNS = 1 << UNKNOWN_BITS  # fixed vectors of unknown keys
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 

@@ -10,6 +10,17 @@ BINS = 10  # of equal width
 LEAST, MOST = 0.05, 20.0
 
 
+class FittedTemperature:
+    """What reports of a fitted temperature share."""
+
+    temperature_after: float
+
+    @property
+    def is_at_limit(self) -> bool:
+        """Whether the best temperature is out of bounds."""
+        return not LEAST * 1.001 < self.temperature_after < MOST / 1.001
+
+
 def reliability(confidence: Floats, is_right: NDArray[np.bool_]) -> Floats:
     """[bins, 3] the sum of the confidences in each bin, how many are right, and the count."""
     confidence = np.nan_to_num(confidence)

@@ -1,7 +1,7 @@
 """Constrained decoding: exact among all sequences, on by default, and of decoding alone."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,6 +22,7 @@ from spacy_flat.text.segments import Segment
 from spacy_flat.text.units import EntitySpan, Unit, Units
 
 from .conftest import Copy, Span, add_flat, blank, char_example, found, spans_of, train
+from .paths import legal_paths
 
 PIECES = ["人", "7", "(", "!", "·", "|", "\n", "\u2028", "<", "<p>", "C+", "a\t"]
 LETTERS, BREAKS = set("人7Cap"), set("|\n\t\u2028")
@@ -32,16 +33,6 @@ def is_entity(text: str, start: int, end: int) -> bool:
     in_tag = any(text[max(0, i - 2) : i + 3].count("<p>") for i in range(start, end))
     piece = set(text[start:end])
     return bool(piece & LETTERS) and not piece & BREAKS and not (in_tag and piece & set("<p>"))
-
-
-def legal_paths(tags: TagSet, n: int, *path: int) -> Iterator[list[int]]:
-    if len(path) == n:
-        if tags.allowed_ends[path[-1]]:
-            yield list(path)
-        return
-    following = tags.allowed_transitions[path[-1]] if path else tags.allowed_starts
-    for tag in np.flatnonzero(following).tolist():
-        yield from legal_paths(tags, n, *path, tag)
 
 
 def best_by_enumeration(

@@ -1,6 +1,5 @@
 """The trellis against all tag sequences of short segments, one by one."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,17 +11,9 @@ from spacy_flat.ner.tags import Scheme, tag_set
 from spacy_flat.ner.trellis import Scores, Trellis
 from spacy_flat.text.units import EntitySpan
 
+from .paths import legal_paths
+
 LABELS = ("A", "B")
-
-
-def legal_paths(tags: Any, n: int, *path: int) -> Iterator[list[int]]:
-    if len(path) == n:
-        if tags.allowed_ends[path[-1]]:
-            yield list(path)
-        return
-    following = tags.allowed_transitions[path[-1]] if path else tags.allowed_starts
-    for tag in np.flatnonzero(following).tolist():
-        yield from legal_paths(tags, n, *path, tag)
 
 
 def spans_of(tags: Any, path: Any) -> list[EntitySpan]:

@@ -9,8 +9,9 @@ import spacy
 from spacy.language import Language
 from spacy.util import registry
 
+from spacy_flat.nn.unknowns import UNKNOWNS
 from spacy_flat.similarity.equality import normal_form
-from spacy_flat.text.vocabulary import UNKNOWNS, KeyIndex
+from spacy_flat.text.vocabulary import KeyIndex
 
 from .conftest import PAIRS, add_re2, blank, examples_of, re2, train
 

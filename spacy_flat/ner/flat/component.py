@@ -52,7 +52,7 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         return featuriser.lexicon
 
     def trusted_words(self, texts: Sequence[Units]) -> dict[int, list[tuple[EntitySpan, float]]]:
-        """Words of the lexicon with a trust above 0, and those that are no entities."""
+        """Words in texts with a trust above 0 or the type "not_entity", with their trust."""
         featuriser: LatticeFeaturiser = self.model.attrs["featuriser"]
         words: dict[int, list[tuple[EntitySpan, float]]] = {}
         for text, start, end, label, trust in featuriser.trusted_words(

@@ -159,7 +159,7 @@ class LatticeFeaturiser(SegmentFeaturiser):
         only training needs.
 
         known_words: keep only words of the lexicon that have a key, a trust, or a type that marks
-            names or what is none.
+            names or "not_entity".
         """
         compacted = replace(super().compact(indexes, known_words), gazetteer=None)
         if not known_words:
