@@ -344,6 +344,7 @@ RANKS = {
     "cli": 5,
     "corpora": 4,
     "annotate": 4,
+    "demo": 4,
     "training": 2,
     "viz": 2,
     "text": 1,
