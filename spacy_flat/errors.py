@@ -1,6 +1,14 @@
 """The package's errors and warnings, each with a code."""
 
+import re
 from typing import Any
+
+_CODED = re.compile(r"\[[EFW]\d{3,}\] ")
+
+
+def is_coded(error: Exception) -> bool:
+    """Whether it is an error of this package or of spaCy, with a message for the user."""
+    return _CODED.match(str(error)) is not None
 
 
 class _Coded(type):

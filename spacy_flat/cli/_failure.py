@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -13,12 +12,10 @@ from typing import ParamSpec, TypeVar
 from spacy.cli._util import show_validation_error
 from wasabi import msg
 
-from ..errors import Errors
+from ..errors import Errors, is_coded
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-_CODED = re.compile(r"\[[EFW]\d{3,}\] ")
 
 
 def exiting(command: Callable[P, R]) -> Callable[P, R]:
@@ -46,11 +43,6 @@ def exiting(command: Callable[P, R]) -> Callable[P, R]:
             raise
 
     return run
-
-
-def is_coded(error: Exception) -> bool:
-    """Whether it is an error of this package or of spaCy, with a message for the user."""
-    return _CODED.match(str(error)) is not None
 
 
 def let_all_be_printed() -> None:

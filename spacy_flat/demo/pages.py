@@ -13,8 +13,7 @@ import streamlit as st
 from spacy import displacy
 from spacy.language import Language
 
-from ..cli._failure import is_coded
-from ..errors import Errors
+from ..errors import Errors, is_coded
 from ..generator.component import CharGenerator
 from ..generator.forms import FORMS
 from ..ner.component import CRFEntityRecognizer
