@@ -18,9 +18,11 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from ..errors import Errors
+from .weights import Version, version_of
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
+Doubles = npt.NDArray[np.float64]
 
 _HUGE = 1e100
 """Bound of emissions in decoding: above any float32, and the sum of a path of them is finite."""
@@ -76,6 +78,7 @@ class CRF(nn.Module):
             ("allowed_ends", allowed_ends),
         ):
             self.register_buffer(name, torch.tensor(mask, dtype=torch.bool), persistent=False)
+        self._edges: tuple[Version, list[Doubles]] | None = None  # for decoding
         self._mixing_steps = _mixing_steps(allowed_transitions, allowed_starts, allowed_ends)
 
     def log_likelihood(self, emissions: Tensor, allowed: Tensor, lengths: Tensor) -> Tensor:
@@ -119,7 +122,7 @@ class CRF(nn.Module):
         self._check_shapes(emissions, lengths)
         emissions, lengths = _where_exact(emissions, lengths)
         scores = self._scores(emissions, lengths)
-        _check_numbers(scores)
+        _check_numbers(*(part.cpu().numpy() for part in scores))
         return self._marginals(scores)
 
     def divergence(self, first: Tensor, second: Tensor, lengths: Tensor) -> Tensor:
@@ -149,14 +152,19 @@ class CRF(nn.Module):
         Raises ValueError for shapes or lengths that do not fit (F237) and for NaN (F240).
         """
         self._check_shapes(emissions, lengths)
-        device = emissions.device
-        emissions, lengths = _where_exact(emissions, lengths)
-        emissions = emissions.double().clamp(-_HUGE, _HUGE)
-        scores = self._scores(emissions, lengths)
-        _check_numbers(scores)
-        path = _best_path(scores)[:-1].T
-        path[path == len(self.starts)] = 0
-        return torch.from_numpy(np.ascontiguousarray(path)).to(device)
+        version = version_of(self.parameters())
+        if self._edges is None or self._edges[0] != version:
+            self._edges = version, [each.cpu().numpy() for each in self._masked()]
+        transitions, starts = self._edges[1]
+        B, C, K = emissions.shape
+        scores = np.full((C + 1, B, K + 1), -np.inf)
+        units = emissions.cpu().double().numpy()
+        np.clip(units.transpose(1, 0, 2), -_HUGE, _HUGE, out=scores[:-1, :, :-1])
+        scores[np.arange(C + 1)[:, None] >= lengths.cpu().numpy()] = transitions[K]
+        _check_numbers(scores, transitions, starts)
+        path = _best_path(scores, transitions, starts)[:-1].T
+        path[path == K] = 0
+        return torch.from_numpy(np.ascontiguousarray(path)).to(emissions.device)
 
     def _marginals(self, scores: _Scores) -> Tensor:
         """Probability [B, C, K] of each tag at each unit."""
@@ -166,27 +174,27 @@ class CRF(nn.Module):
     def _scores(self, emissions: Tensor, lengths: Tensor) -> _Scores:
         """The scores of a batch, with the tag "stop"."""
         _, C, K = emissions.shape
-        stop = emissions.new_full((K + 1,), -math.inf, dtype=torch.float64)
-        stop[K] = 0
+        transitions, starts = (part.to(emissions.device) for part in self._masked())
         inside = torch.arange(C + 1, device=lengths.device)[:, None] < lengths
         units = functional.pad(
             emissions.transpose(0, 1).double(), (0, 1, 0, 0, 0, 1), value=-math.inf
         )
+        return _Scores(torch.where(inside[:, :, None], units, transitions[K]), transitions, starts)
+
+    def _masked(self) -> tuple[Tensor, Tensor]:
+        """The scores [S, S] of transitions and [S] of starts, with the tag "stop"."""
         transitions, starts, ends = (
-            parameter.to(emissions.device)
-            .double()
-            .masked_fill(~mask.to(emissions.device), -math.inf)
+            parameter.double().masked_fill(~mask, -math.inf)
             for parameter, mask in (
-                (self.transitions, self.allowed_transitions),
-                (self.starts, self.allowed_starts),
-                (self.ends, self.allowed_ends),
+                _where_exact(self.transitions, self.allowed_transitions),
+                _where_exact(self.starts, self.allowed_starts),
+                _where_exact(self.ends, self.allowed_ends),
             )
         )
-        return _Scores(
-            torch.where(inside[:, :, None], units, stop),
-            torch.cat((torch.cat((transitions, ends[:, None]), 1), stop[None])),
-            functional.pad(starts, (0, 1)),
-        )
+        stop = starts.new_full((1, len(starts) + 1), -math.inf)
+        stop[0, -1] = 0
+        with_ends = torch.cat((transitions, ends[:, None]), 1)
+        return torch.cat((with_ends, stop)), functional.pad(starts, (0, 1))
 
     def _log_partition(self, scores: _Scores) -> Tensor:
         """Log-sum [B] of the scores of all legal paths."""
@@ -308,13 +316,13 @@ def _path_scores(scores: _Scores, path: Tensor) -> Tensor:
     return (steps + units).sum(0)
 
 
-def _check_numbers(scores: _Scores) -> None:
+def _check_numbers(emissions: Doubles, transitions: Doubles, starts: Doubles) -> None:
     """Refuse NaN (F240)."""
-    emissions, *parameters = (part.isnan() for part in scores)
-    if bool(emissions.any()):
-        position, row, _ = emissions.nonzero()[0].tolist()
+    unknown = np.isnan(emissions)
+    if unknown.any():
+        position, row, _ = np.argwhere(unknown)[0].tolist()
         raise ValueError(Errors.F240.format(what=f"emissions of row {row} at unit {position}"))
-    if any(bool(part.any()) for part in parameters):
+    if np.isnan(transitions).any() or np.isnan(starts).any():
         raise ValueError(Errors.F240.format(what="CRF's transitions, starts or ends"))
 
 
@@ -401,15 +409,15 @@ def _log_posterior(scores: _Scores) -> _Posterior:
     return _Posterior(forward[-1, :, -1], (priors[:, 0] + backward).softmax(2), pairs)
 
 
-def _best_path(scores: _Scores) -> npt.NDArray[np.int64]:
+def _best_path(best: Doubles, transitions: Doubles, starts: Doubles) -> IntArray:
     """The path [T, B] of the highest score.
+
+    best: [T, B, S] emissions; then in place the scores of the best paths up to each unit.
 
     In numpy, whose steps on small arrays cost a quarter of torch's, also where the scores come
     from a GPU, which would take longer to start the steps than to compute them.
     """
-    best, transitions, starts = (part.cpu().numpy() for part in scores)
     T, B, S = best.shape
-    best = best.copy()  # then in place the scores of the best paths up to each unit
     best[0] += starts
     steps = np.empty((S, B, S))  # from, sequence, to: the maximum of whole rows is the fastest
     into = transitions[:, None]

@@ -5,6 +5,7 @@ opens it.
 """
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -16,6 +17,13 @@ from ..errors import Errors
 
 # The one metadata entry: several would be written in any order.
 FORMAT = "spacy-flat.weights.v1"
+
+Version = list[tuple[int, int]]
+
+
+def version_of(weights: Iterable[Tensor]) -> Version:
+    """What changes as soon as one of the weights is replaced or changed in place."""
+    return [(weight.data_ptr(), weight._version) for weight in weights]
 
 
 def to_bytes(network: nn.Module, config: dict[str, Any]) -> bytes:

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from ...nn.attention import PickedTerm, Relation, RelativeAttention
 from ...nn.layers import Dropout, Positions, TransformerLayer
 from ...nn.network import NO_TABLE, Table, make_embedding
+from ...nn.weights import Version, version_of
 from ...text.units import Ints
 from ..network import Sizes, TaggingNetwork
 from .batch import LatticeBatch
@@ -134,11 +135,10 @@ def four_distances(query_length: int, key_lengths: Ints, reach: int) -> Ints:
 class Encodings:
     """Encodings of characters as queries, which depend on the weights alone.
 
-    version: of the weights. lengths: [S] of keys, ascending. values: [H, d, S, 2·reach + 1].
+    version: of the weights. values: [H, d, S, 2·reach + 1] for keys of the lengths 1 to S.
     """
 
-    version: list[tuple[int, int]]
-    lengths: Ints
+    version: Version
     reach: int
     values: Tensor
 
@@ -190,6 +190,8 @@ class FLAT(TaggingNetwork):
         self.layers = nn.ModuleList(make_layer(options) for _ in range(options.layers))
         self.lattice_dropout = Dropout(options.lattice_dropout)
         self._encodings: Encodings | None = None  # of the last layer, in prediction
+        parts = (self.fusions[-1], self.r_projs[-1], self.positions)
+        self._encoding_weights = [weight for part in parts for weight in part.parameters()]
         self.initialise_linears()
         # What a word's type, length and frequency add starts small beside its vector.
         for weight in self.word_features.parameters():
@@ -247,7 +249,7 @@ class FLAT(TaggingNetwork):
 
     def _relation(self, layer: int, group: QueryGroup, geometry: LatticeGeometry) -> Relation:
         if group.rows is None and not torch.is_grad_enabled():
-            encodings = self._known_encodings(geometry)
+            encodings = self._known_encodings(geometry.distinct, geometry.C - 1)
         else:
             encodings = self._encode(layer, group.length, geometry.distinct, geometry.C - 1)
         heads, kinds = geometry.key_heads, geometry.key_kinds
@@ -264,25 +266,21 @@ class FLAT(TaggingNetwork):
         encodings: Tensor = fused.view(S, -1, options.num_heads, options.head_dim)
         return encodings.permute(2, 3, 0, 1)
 
-    def _known_encodings(self, geometry: LatticeGeometry) -> Tensor:
+    def _known_encodings(self, lengths: Ints, reach: int) -> Tensor:
         """What `_encode` gives for characters in the last layer, made once for all lengths and
         distances that texts have had so far."""
-        lengths, reach = geometry.distinct, geometry.C - 1
-        parts = (self.fusions[-1], self.r_projs[-1], self.positions)
-        weights = (weight for part in parts for weight in part.parameters())
-        version = [(weight.data_ptr(), weight._version) for weight in weights]
-        known = self._encodings
+        known, version = self._encodings, version_of(self._encoding_weights)
         if known is None or known.version != version:
-            known = Encodings(version, lengths[:0], 64, self.anchor)
-        if reach > known.reach or not np.isin(lengths, known.lengths).all():
-            lengths_now = np.union1d(known.lengths, lengths)
+            known = Encodings(version, 64, self.anchor.view(1, 1, 0, 1))
+        longest, most = int(lengths[-1]), known.values.shape[2]
+        if reach > known.reach or longest > most:
             # Doubling keeps this rare over a stream of texts.
             farthest = 2 * reach if reach > known.reach else known.reach
-            values = self._encode(len(self.layers) - 1, 1, lengths_now, farthest).contiguous()
-            known = self._encodings = Encodings(version, lengths_now, farthest, values)
+            all_lengths = np.arange(1, max(longest, most) + 1)
+            values = self._encode(len(self.layers) - 1, 1, all_lengths, farthest).contiguous()
+            known = self._encodings = Encodings(version, farthest, values)
         near = known.values[..., known.reach - reach : known.reach + reach + 1]
-        kinds = np.flatnonzero(np.isin(known.lengths, lengths))
-        return near.index_select(2, self.to_tensor(kinds))
+        return near.index_select(2, self.to_tensor(lengths - 1))
 
     def _visible(self, heads: Tensor, tails: Tensor, present: Tensor, n_queries: int) -> Tensor:
         """[B, 1 or Q, L] bool."""
