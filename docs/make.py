@@ -115,8 +115,8 @@ def make_settings(names: Sequence[str]) -> Iterator[str]:
     rows = [
         [
             f"`{setting}`",
-            *(as_code(_registered(default[setting])) for default in defaults),
-            _joined(names, [meaning[setting] for meaning in meanings]),
+            *(as_code(_registered(each[setting])) if setting in each else "" for each in defaults),
+            _joined(names, [each.get(setting, "") for each in meanings]),
         ]
         for setting in sorted(defaults[0], key=list(meanings[0]).index)
     ]

@@ -830,7 +830,8 @@ class Warnings(metaclass=_Coded):
     )
     W302 = (
         "The lexicon has words of the types {types}, which this pipeline's network does not know "
-        "and ignores. Choose types among {known}, or train again."
+        "and ignores, but for the trust in words whose type is a label. Choose types among "
+        "{known}, or train again."
     )
     W340 = (
         "Can't compute a perplexity: the corpus has no text to score. spaCy counts a missing score "

@@ -241,7 +241,13 @@ def register_factory(
     model: its default config.
     scorer: the registered name of the default one.
     """
-    constructor = signature(pipe).parameters
+    constructor = {
+        name: each
+        for base in reversed(pipe.__mro__)
+        if issubclass(base, NetworkPipe)
+        for name, each in signature(base).parameters.items()
+        if each.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+    }
 
     def make(nlp: Language, name: str, **settings: Any) -> Self:
         if "nlp" in constructor:

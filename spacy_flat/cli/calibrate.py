@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -52,6 +52,14 @@ def calibrate(
             "the trust that finds the entities of DEV.spacy best",
         ),
     ] = None,
+    trust: Annotated[
+        bool,
+        typer.Option(
+            "--trust",
+            help="For flat_ner: also fit the trust in words that are added without one, as if the "
+            "names of DEV.spacy had been added",
+        ),
+    ] = False,
     device: Device = "",
 ) -> None:
     """Fit a temperature to the examples of DEV.spacy, so that the probabilities of entities, or of
@@ -59,8 +67,8 @@ def calibrate(
     with it to OUT.
 
     For two classes of pairs it also fits a bias, the threshold, and the weights by which `search`
-    orders what it finds. For entities, --words first adds a list of names, and the table has the F1
-    with each trust.
+    orders what it finds. For entities, --words first adds a list of names, and --trust those of
+    DEV.spacy for a while; the table has the F1 with each trust.
 
     The report has the expected calibration error and the negative log-likelihood before and after,
     on these same examples.
@@ -75,6 +83,12 @@ def calibrate(
     able = {name: pipe for name, pipe in nlp.pipeline if hasattr(pipe, "calibrate")}
     pipe: Any = choose(able, component, model, "component to calibrate")
     examples = read_examples(corpus, nlp)
+    if (words is not None or trust) and not hasattr(pipe, "lexicon"):
+        kind = "component with a lexicon"
+        given = {"kind": kind, "source": model, "components": pipe.name}
+        raise ValueError(Errors.F136.format(**given))
+    if trust:
+        fit_trust(nlp, pipe, examples)
     if words is not None:
         add_trusted(nlp, pipe, words, examples)
     found = pipe.calibrate(examples)
@@ -114,20 +128,32 @@ def calibrate(
     msg.good(f"{output}: calibrated on {counted(number, what)}")
 
 
+def fit_trust(nlp: Language, pipe: Any, examples: Sequence[Example]) -> None:
+    """Find the trust in words without one, with the names of the examples in the lexicon."""
+    from ..ner.spans import names_in
+
+    names = dict.fromkeys(name for each in examples for name in names_in(each.reference))
+    known = [(text, label) for text, label in names if len(text) > 1 and label in pipe.known_labels]
+    with pipe.with_words(known):
+
+        def set_trust(trust: float) -> None:
+            pipe.trust = trust
+
+        fit(nlp, examples, set_trust)
+
+
 def add_trusted(nlp: Language, pipe: Any, words: Path, examples: Sequence[Example]) -> None:
-    """Add a list of names with the lowest trust of those with the best F1 of entities, and print
-    the F1 of each. Raises ValueError (F136) for a component without a lexicon."""
-    lexicon = getattr(pipe, "lexicon", None)
-    if lexicon is None:
-        message = Errors.F136.format(
-            kind="component with a lexicon", source=words, components=pipe.name
-        )
-        raise ValueError(message)
+    """Add a list of names with the trust that is best for them."""
+    fit(nlp, examples, lambda trust: pipe.lexicon.update(words, trust=trust))
+
+
+def fit(nlp: Language, examples: Sequence[Example], set_trust: Callable[[float], object]) -> None:
+    """Set the lowest trust of those with the best F1 of entities, and print the F1 of each."""
     scores = {}
     for trust in TRUSTS:
-        lexicon.update(words, trust=trust)
+        set_trust(trust)
         scores[trust] = nlp.evaluate(examples)["ents_f"] or 0.0
     best = max(TRUSTS, key=lambda trust: scores[trust])
-    lexicon.update(words, trust=best)
+    set_trust(best)
     rows = [(trust, percent(score) + " *" * (trust == best)) for trust, score in scores.items()]
     msg.table(rows, header=("trust", "F1 of entities"), divider=True)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..lexicon import Lexicon
 
 SHOWN = 15  # rows of a table of counts
+PROPERTIES = ("source", "type", "frequency", "trust")
 
 
 def lexicon(
@@ -74,20 +75,21 @@ def show_table(title: str, counts: dict[str, int]) -> None:
 
 def show_words(lexicon: Lexicon, words: Sequence[str]) -> None:
     rows = [(word, *properties(lexicon, word)) for word in words]
-    header = ("word", "source", "type", "frequency")
+    header = ("word", *PROPERTIES)
     msg.table(rows, header=header, divider=True)
 
 
-def properties(lexicon: Lexicon, word: str) -> tuple[str, str, str]:
-    """Source, type and frequency of a word; dashes where it is not in the lexicon."""
+def properties(lexicon: Lexicon, word: str) -> tuple[str, ...]:
+    """`PROPERTIES` of a word; dashes where it is not in the lexicon."""
     id = lexicon.index(word)
     if id < 0:
-        return "not in the lexicon", "–", "–"
-    frequency = lexicon.frequencies[id]
+        return "not in the lexicon", "–", "–", "–"
+    frequency, trust = lexicon.frequencies[id], lexicon.trusts[id]
     return (
         lexicon.origin_names[lexicon.origins[id]],
         lexicon.type_names[lexicon.types[id]] or "(unknown)",
         f"{frequency:g}" if frequency >= 0 else "(unknown)",
+        f"{trust:g}" if trust >= 0 else "(default)",
     )
 
 
@@ -101,7 +103,7 @@ def show_matches(lexicon: Lexicon, text: str) -> None:
         )
     ]
     if rows:
-        header = ("characters", "source", "type", "frequency", "word")
+        header = ("characters", *PROPERTIES, "word")
         msg.table(rows, header=header, divider=True)
     else:
         msg.text("no words")

@@ -41,6 +41,10 @@ def show(
             "--add", "-a", help="WORD=TYPE to add to the lexicon beforehand (may be repeated)"
         ),
     ] = [],  # noqa: B006  (typer's way)
+    trust: Annotated[
+        float | None,
+        typer.Option(help="Trust in the words added, from 0 (the network judges) to 1 (always)"),
+    ] = None,
     device: Device = "",
 ) -> None:
     """Show what a pipeline predicts: entities and lexicon words of texts, the similarity of pairs,
@@ -51,7 +55,7 @@ def show(
     if not texts:
         raise ValueError(Errors.F137)
     nlp = load_on_device(model, device)
-    add_words(nlp, model, added)
+    add_words(nlp, model, added, trust)
     for _, pipe in nlp.pipeline:
         if hasattr(pipe, "confidence"):
             pipe.confidence = True
@@ -85,11 +89,11 @@ def show(
             typer.echo(component.generate(max_length=WRITTEN, seed=0)[0])
 
 
-def add_words(nlp: Language, model: str, words: list[str]) -> None:
+def add_words(nlp: Language, model: str, words: list[str], trust: float | None = None) -> None:
     """Add each WORD=TYPE or WORD to the pipeline's lexicon. Raises as `lexicon_of`."""
     for entry in words:
         word, _, type_ = entry.partition("=")
-        lexicon_of(nlp, model).add([word], type=type_)
+        lexicon_of(nlp, model).add([word], type=type_, trust=trust)
 
 
 def joined(text: str) -> str:

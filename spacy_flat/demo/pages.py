@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from copy import copy
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import Lock
 from typing import Any
 
@@ -71,13 +70,12 @@ def load(source: str) -> Language:
 
 def show_entities(nlp: Language, pipe: CRFEntityRecognizer) -> None:
     text = st.text_area("Text", TEXT, max_chars=MOST)
-    words: list[tuple[str, str]] = []
-    trust = 0.0
+    added: AbstractContextManager[None] = nullcontext()
     if isinstance(pipe, FlatEntityRecognizer):
         help_ = "Types: " + ", ".join(pipe.labels)
         words = words_of(st.text_area("Words to add, one a line: WORD=TYPE", help=help_))
-        trust = st.select_slider("Trust in these words", TRUSTS)
-    with with_words(pipe, words, trust), with_confidence(pipe):
+        added = pipe.with_words(words, st.select_slider("Trust in these words", TRUSTS))
+    with added, with_confidence(pipe):
         doc = nlp(text)
         html = displacy.render(doc, style="ent", jupyter=False)
         st.html(str(html))
@@ -111,25 +109,6 @@ def with_confidence(pipe: CRFEntityRecognizer) -> Iterator[None]:
         yield
     finally:
         pipe.confidence = before
-
-
-@contextmanager
-def with_words(
-    pipe: CRFEntityRecognizer, words: Sequence[tuple[str, str]], trust: float
-) -> Iterator[None]:
-    """Add words to the lexicon for a while."""
-    if not words or not isinstance(pipe, FlatEntityRecognizer):
-        yield
-        return
-    featuriser = pipe.model.attrs["featuriser"]
-    lexicon = featuriser.lexicon
-    featuriser.lexicon = copy(lexicon)
-    try:
-        for word, label in words:
-            pipe.lexicon.add([word], type=label, trust=trust)
-        yield
-    finally:
-        featuriser.lexicon = lexicon
 
 
 # Pairs of texts

@@ -280,12 +280,15 @@ class Lexicon:
         return [self.type_names.index(type) for type in types]
 
     def close_types(self, advised: Sequence[str]) -> None:
-        """Make `add` and `update` refuse new types. Their error names the advised ones."""
+        """Make `add` and `update` refuse new types except the advised ones, which their error
+        names."""
         self._advised = advised
 
     def _check_type(self, type: object) -> None:
         _check_name("type", type)
-        if self._advised is not None and type not in (*self.type_names, NOT_ENTITY):
+        if self._advised is None:
+            return
+        if type not in (*self.type_names, *self._advised, NOT_ENTITY):
             known = ", ".join(map(repr, self._advised)) or "none"
             raise ValueError(Errors.F044.format(type=type, known=known))
 

@@ -142,6 +142,7 @@ class CRFEntityRecognizer(LabelledPipe):
         threshold: Threshold = None,
         temperature: float = 1.0,
         scorer: Callable[..., dict[str, Any]] | None = score_entities,
+        **more: Any,
     ) -> None:
         super().__init__(
             vocab,
@@ -158,6 +159,7 @@ class CRFEntityRecognizer(LabelledPipe):
             alternatives=alternatives,
             threshold=threshold,
             temperature=temperature,
+            **more,
         )
 
     on_misaligned: OnMisaligned

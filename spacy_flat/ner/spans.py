@@ -110,6 +110,12 @@ def meaning(label: str, doc: Doc) -> tuple[str, ...]:
     return _listed((doc._.coarse_labels or {}).get(label)) or (label,)
 
 
+def names_in(doc: Doc) -> list[tuple[str, str]]:
+    """Text and label of the entities of a gold Doc whose label stands for one."""
+    named = ((ent.text, meaning(ent.label_, doc)) for ent in doc.ents)
+    return [(text, labels[0]) for text, labels in named if len(labels) == 1]
+
+
 def _listed(labels: Sequence[str] | None) -> tuple[str, ...]:
     """Raises TypeError (F026) for a single label, whose letters would be taken for labels."""
     if isinstance(labels, str):

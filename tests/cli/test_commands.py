@@ -163,6 +163,13 @@ def test_words_of_a_type_that_is_not_a_label(mini_project: Path) -> None:
     assert "[F044] The pipeline knows no words of type 'PERSON', only 'LOC'," in message
 
 
+def test_words_that_are_obeyed(mini_project: Path) -> None:
+    model = str(mini_project / "training/zh_flat_demo/model-best")
+    result = CliRunner().invoke(app, ["show", model, "看书", "--add", "看书=LOC", "--trust", "1"])
+    assert "0–2 LOC 看书 1.000" in " ".join(result.output.replace("\x1b", "").split())
+    assert "F341" in failure("show", model, "看书", "--add", "看书=LOC", "--trust", "2")
+
+
 @pytest.mark.usefixtures("few_words")
 def test_vectors_add_a_word_list_to_jiebas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known: list[set[str]] = []

@@ -45,9 +45,9 @@ def test_words_are_looked_up(words: Path) -> None:
     result = run(str(words), "--word", "人和药店", "--word", "重庆", "--word", "北京")
 
     assert {
-        ("人和药店", "mine.txt", "nt", "5"),
-        ("重庆", "mine.txt", "(unknown)", "(unknown)"),
-        ("北京", "not", "in", "the", "lexicon", "–", "–"),
+        ("人和药店", "mine.txt", "nt", "5", "(default)"),
+        ("重庆", "mine.txt", "(unknown)", "(unknown)", "(default)"),
+        ("北京", "not", "in", "the", "lexicon", "–", "–", "–"),
     } <= rows(result)
 
 
@@ -55,9 +55,9 @@ def test_words_of_texts(words: Path) -> None:
     result = run(str(words), "--text", "人和药店在重庆开业", "--text", "没有")
 
     assert {
-        ("0–4", "mine.txt", "nt", "5", "人和药店"),
-        ("2–4", "mine.txt", "n", "300", "药店"),
-        ("5–7", "mine.txt", "(unknown)", "(unknown)", "重庆"),
+        ("0–4", "mine.txt", "nt", "5", "(default)", "人和药店"),
+        ("2–4", "mine.txt", "n", "300", "(default)", "药店"),
+        ("5–7", "mine.txt", "(unknown)", "(unknown)", "(default)", "重庆"),
         ("no", "words"),
     } <= rows(result)
 
@@ -116,7 +116,7 @@ def two_components(tmp_path: Path) -> str:
     example = Example.from_dict(nlp.make_doc("重庆"), {"entities": [(0, 2, "LOC")]})
     for name, word in (("places", "重庆"), ("drugs", "阿司匹林")):
         component = nlp.add_pipe("flat_ner", name=name)
-        component.initialize(lambda: [example], nlp=nlp, lexicon=Lexicon([Entry(word)]))
+        component.initialize(lambda: [example], nlp=nlp, lexicon=Lexicon([Entry(word, trust=0.99)]))
     nlp.to_disk(tmp_path / "model")
     return str(tmp_path / "model")
 
@@ -130,7 +130,7 @@ def test_a_pipeline_of_two_lexicons_takes_a_name(two_components: str) -> None:
     result = run(two_components, "--component", "drugs", "--word", "阿司匹林")
     assert result.exit_code == 0
     assert "1 word\x1b" in result.output
-    assert ("阿司匹林", "added", "(unknown)", "(unknown)") in rows(result)
+    assert ("阿司匹林", "added", "(unknown)", "(unknown)", "0.99") in rows(result)
 
 
 def test_a_word_list_beside_jiebas(words: Path) -> None:

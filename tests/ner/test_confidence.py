@@ -10,6 +10,7 @@ import spacy
 from spacy.cli.find_threshold import find_threshold
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
+from spacy.training import Example
 from typer.testing import CliRunner
 
 from spacy_flat.cli import app
@@ -191,3 +192,33 @@ def test_trust_is_fitted_to_a_list(trained: Language, tmp_path: Path) -> None:
     lexicon: Any = flat(spacy.load(names[2])).lexicon  # type: ignore[attr-defined]
     assert lexicon.trusts[lexicon.index("新闻")] > 0.5
     assert " *" in result.output
+
+
+def test_trust_in_later_words_is_fitted(trained: Language, tmp_path: Path) -> None:
+    trained.to_disk(tmp_path / "nlp")
+    docs = [trained.make_doc("今天没有新闻。"), *(eg.reference for eg in examples_of(trained))]
+    docs[0].ents = [Span(docs[0], 4, 6, "ORG")]  # type: ignore[assignment]
+    DocBin(docs=docs).to_disk(tmp_path / "dev.spacy")
+    names = [str(tmp_path / name) for name in ("nlp", "dev.spacy", "out")]
+    result = CliRunner().invoke(app, ["calibrate", *names, "--trust"])
+    assert result.exit_code == 0, result.output
+    nlp = spacy.load(names[2])
+    assert "新闻" not in flat(nlp).lexicon  # type: ignore[attr-defined]
+    assert found(nlp, ["今天没有新闻。"]) == [[]]
+    flat(nlp).lexicon.add(["新闻"], type="ORG")  # type: ignore[attr-defined]
+    assert found(nlp, ["今天没有新闻。"]) == [[(4, 6, "ORG")]]
+
+
+def test_trust_of_a_component_without_a_lexicon(tmp_path: Path) -> None:
+    nlp = spacy.blank("zh")
+    nlp.add_pipe("tener_ner")
+    docs = [nlp.make_doc("王芳去上海。")]
+    docs[0].ents = [Span(docs[0], 0, 2, "PER")]  # type: ignore[assignment]
+    nlp.initialize(lambda: [Example(nlp.make_doc(doc.text), doc) for doc in docs])
+    nlp.to_disk(tmp_path / "nlp")
+    DocBin(docs=docs).to_disk(tmp_path / "dev.spacy")
+    names = [str(tmp_path / name) for name in ("nlp", "dev.spacy", "out")]
+    result = CliRunner().invoke(app, ["calibrate", *names, "--trust"])
+    assert result.exit_code == 1
+    assert "[F136]" in result.output
+    assert not (tmp_path / "out").exists()

@@ -1,16 +1,21 @@
 """`flat_ner`: what spaCy sees of the entity recogniser with a lexicon."""
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from typing import Any, ClassVar
 
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
+from spacy.vocab import Vocab
 
 from ...errors import Errors, Warnings
 from ...lexicon import Lexicon, check_lexicon
 from ...lexicon.coverage import character_coverage
 from ...lexicon.readers import jieba_lexicon
+from ...pipe import number
 from ...text.initialise import FEW
 from ...text.units import EntitySpan, Units
 from ...util.log import logger
@@ -18,7 +23,8 @@ from ...vectors import VectorSource
 from ...viz.lattice import MOST_DRAWN, render, render_attention
 from ...viz.page import Html
 from ..component import CRFEntityRecognizer, ner_factory
-from ..spans import meaning
+from ..model import TaggingModel
+from ..spans import names_in
 from .lattice import LatticeFeaturiser
 from .model import attention_of
 from .vocabulary import build_vocabulary
@@ -37,26 +43,53 @@ tok2vec = null
 
 
 class FlatEntityRecognizer(CRFEntityRecognizer):
-    """Tags characters, with any tokenizer, and reads the words of a lexicon beside them."""
+    """Tags characters, with any tokenizer, and reads the words of a lexicon beside them.
+
+    trust: how far words of the lexicon whose type is a label are obeyed: 0 leaves them to the
+        network, 1 always; see `Lexicon.add`, which also sets it by word.
+    """
+
+    def __init__(
+        self, vocab: Vocab, model: TaggingModel, name: str, *, trust: float = 0.0, **settings: Any
+    ) -> None:
+        super().__init__(vocab, model, name, trust=trust, **settings)
+
+    trust: float
+    checks: ClassVar = {**CRFEntityRecognizer.checks, "trust": number(0, 1)}
 
     @property
     def lexicon(self) -> Lexicon:
-        """The words of the lattice. New words must have known types.
+        """The words of the lattice. New words must have known types, or labels as types.
 
         Raises ValueError (F308) before `initialize` has made it.
         """
         if not self.is_initialised:
             raise ValueError(Errors.F308.format(name=self.name))
         featuriser: LatticeFeaturiser = self.model.attrs["featuriser"]
-        featuriser.lexicon.close_types(featuriser.advised_types())
+        advised = dict.fromkeys([*self.known_labels, *featuriser.advised_types()])
+        featuriser.lexicon.close_types(list(advised))
         return featuriser.lexicon
+
+    @contextmanager
+    def with_words(
+        self, words: Iterable[tuple[str, str]], trust: float | None = None
+    ) -> Iterator[None]:
+        """Have words with their types in the lexicon for a while; see `Lexicon.add`."""
+        featuriser, before = self.model.attrs["featuriser"], self.lexicon
+        featuriser.lexicon = copy(before)
+        try:
+            for word, type in words:
+                self.lexicon.add([word], type=type, trust=trust)
+            yield
+        finally:
+            featuriser.lexicon = before
 
     def trusted_words(self, texts: Sequence[Units]) -> dict[int, list[tuple[EntitySpan, float]]]:
         """Words in texts with a trust above 0 or the type "not_entity", with their trust."""
         featuriser: LatticeFeaturiser = self.model.attrs["featuriser"]
         words: dict[int, list[tuple[EntitySpan, float]]] = {}
         for text, start, end, label, trust in featuriser.trusted_words(
-            [text.text for text in texts], self.known_labels
+            [text.text for text in texts], self.known_labels, self.trust
         ):
             words.setdefault(text, []).append((EntitySpan(start, end, label), trust))
         return words
@@ -119,12 +152,10 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         }
         examples = self.settle_labels(get_examples, labels, **vectors)
         lexicon = jieba_lexicon() if lexicon is None else lexicon
-        ents = (ent for example in examples for ent in example.reference.ents)
-        named = [(ent.text, meaning(ent.label_, ent.doc)) for ent in ents]
         texts = [example.predicted.text for example in examples]
         self._report(lexicon, texts)
         options = self.model.attrs["featuriser"].options
-        mentions = [(text, labels[0]) for text, labels in named if len(labels) == 1]
+        mentions = [name for example in examples for name in names_in(example.reference)]
         vocabulary = build_vocabulary(
             options, texts, lexicon, labels=self.cfg["labels"], mentions=mentions, **vectors
         )

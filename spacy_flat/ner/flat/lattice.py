@@ -113,15 +113,18 @@ class LatticeFeaturiser(SegmentFeaturiser):
         return np.where(types < self.n_types, types, 0)
 
     def trusted_words(
-        self, texts: Sequence[str], labels: Sequence[str]
+        self, texts: Sequence[str], labels: Sequence[str], trust: float
     ) -> Iterator[tuple[int, int, int, str, float]]:
         """(text, start, end, type, trust) of the words in texts that have a trust above 0 and the
-        type of a label or "not_entity"."""
+        type of a label or "not_entity".
+
+        trust: of words with the type of a label that have none of their own.
+        """
         lexicon = self.lexicon
         names = lexicon.type_names
         default = np.zeros(len(names), np.float32)
         for number, name in enumerate(names):
-            default[number] = self.options.trust * (name in labels) + (name == NOT_ENTITY)
+            default[number] = trust * (name in labels) + (name == NOT_ENTITY)
         # Most lexicons have no trust.
         if not default.any() and lexicon.trusts is self._untrusted:
             return
@@ -134,10 +137,10 @@ class LatticeFeaturiser(SegmentFeaturiser):
         trusts = np.where(trusts < 0, default[types], trusts)
         chosen = np.flatnonzero((trusts > 0) & usable[types])
         columns = found.texts, found.starts, found.ends, types, trusts.astype(np.float64)
-        for text, start, end, type, trust in zip(
+        for text, start, end, type, own in zip(
             *(column[chosen].tolist() for column in columns), strict=True
         ):
-            yield text, start, end, names[type], trust
+            yield text, start, end, names[type], own
 
     def advised_types(self) -> list[str]:
         """Types for words that a user adds: the labels, or all known types if the network was

@@ -91,13 +91,6 @@ class LatticeOptions(
         least=0,
         most=1,
     )
-    trust: float = option(
-        0.0,
-        "how far words of the lexicon whose type is a label are obeyed: 0 leaves them to the "
-        "network, 1 always; see `Lexicon.add`, which also sets it by word",
-        least=0,
-        most=1,
-    )
 
 
 flat_options = surface(
@@ -110,8 +103,6 @@ flat_options = surface(
     "output_dropout",
     "r_drop",
 )
-lattice_options = surface(
-    LatticeOptions, "gazetteer_rate", "trust", "min_freq", "max_length", "batch_size"
-)
+lattice_options = surface(LatticeOptions, "gazetteer_rate", "min_freq", "max_length", "batch_size")
 flat_options_v1 = renamed(FLATOptions, attn_dropout="attention_dropout")
 lattice_options_v1 = renamed(LatticeOptions, batch_nodes="batch_size")

@@ -89,7 +89,8 @@ def test_of_the_component_and_of_a_source(trained: Language, copy_of: Copy, tmp_
     (tmp_path / "names.txt").write_text("新闻\n没有\t\tPER\n", encoding="utf-8")
     entries = words(tmp_path / "names.txt", type="ORG", trust=0.5).entries
     assert [(entry.type, entry.trust) for entry in entries] == [("ORG", 0.5), ("PER", 0.5)]
-    nlp = copy_of(trained, trust=1.0)
+    nlp = copy_of(trained)
+    flat(nlp).trust = 1.0  # type: ignore[attr-defined]
     lexicon_of(nlp).declare_types(["ORG", "PER"])
     lexicon_of(nlp).update(tmp_path / "names.txt", type="ORG")
     assert {("ORG", "新闻"), ("PER", "没有")} <= set(entities(nlp(TEXT)))
@@ -97,6 +98,7 @@ def test_of_the_component_and_of_a_source(trained: Language, copy_of: Copy, tmp_
     assert not {"新闻", "没有"} & {text for _, text in entities(nlp(TEXT))}
     nlp.to_disk(tmp_path / "nlp")
     saved = spacy.load(tmp_path / "nlp")
+    assert flat(saved).trust == 1.0  # type: ignore[attr-defined]
     assert list(lexicon_of(saved).trusts) == list(lexicon_of(nlp).trusts)
     for wrong in (1.5, -0.5, "high"):
         with pytest.raises(ValueError, match=r"F341.*trust"):
