@@ -20,7 +20,7 @@ from ..util.calibration import (
     reliability,
 )
 from .constraints import Constraints
-from .decoding import Decoding, decode, trellises
+from .decoding import Decoding, spans_of, trellises
 from .spans import Annotation
 from .trellis import Trellis
 from .wishes import Wishes, shown_as
@@ -83,14 +83,14 @@ def fit(
     groups = []
     constraints = Constraints(emissions.texts)
     for batch, scores in emissions.batches:
-        found = decode(network.best_tags(scores, batch.n_units), batch, decoding.tags)
-        asked = {row: Wishes() for row in range(len(found))}
+        asked = {row: Wishes() for row in range(len(batch.segments))}
         for rows, trellis in trellises(asked, batch, scores, network, decoding, constraints):
             starts = [(batch.segments[row].text, batch.segments[row].start) for row in rows]
+            best = trellis.at(1.0)  # whose paths are not kept
             local = [
-                (number, EntitySpan(first - starts[number][1], last - starts[number][1], label))
-                for number, row in enumerate(rows)
-                for first, last, label in found[row]
+                (number, span)
+                for number in range(len(rows))
+                for span in spans_of(best.paths(number)[0][1], decoding.tags)
             ]
             groups.append(_Group(trellis, starts, judge(starts, local)))
     is_right = np.array([right for group in groups for *_, right in group.entities], dtype=np.bool_)
@@ -112,7 +112,7 @@ def fit(
     after = round(math.exp(_lowest(lambda each: loss(math.exp(each)))), 6)
     first, last = confidence(before), confidence(after)
     wide = replace(decoding, thresholds=dict.fromkeys(decoding.labels, _FLOOR))
-    ranked = []
+    ranked, judge = [], _Judge(emissions, decoding, gold)
     for group in groups:
         trellis = group.trellis.at(after)
         spans = [(row, s) for row in range(len(group.starts)) for s in wide.above(trellis, row)]
@@ -133,13 +133,14 @@ def fit(
 
 
 class _Judge:
-    """Which entities are right."""
+    """Which entities are right. Of an entity in two segments that overlap, the first counts."""
 
     def __init__(
         self, emissions: Emissions, decoding: Decoding, gold: Sequence[Annotation]
     ) -> None:
         self.texts, self.gold = emissions.texts, gold
         self.names = shown_as(decoding.labels)
+        self.seen: set[tuple[int, EntitySpan]] = set()
 
     def __call__(
         self, starts: Sequence[tuple[int, int]], spans: Sequence[tuple[int, EntitySpan]]
@@ -150,7 +151,9 @@ class _Judge:
             number, start = starts[row]
             text, gold = self.texts[number], self.gold[number]
             whole = EntitySpan(span.start + start, span.end + start, self.names.get(span.label, ""))
-            for place in text.to_characters([whole] if whole.label else []):
+            is_new = whole.label and (number, whole) not in self.seen
+            self.seen.add((number, whole))
+            for place in text.to_characters([whole] if is_new else []):
                 for own in gold.judged([place], len(text.text)).values():
                     found.append((row, span, own in gold.spans))
         return found

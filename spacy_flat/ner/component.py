@@ -209,7 +209,7 @@ class CRFEntityRecognizer(LabelledPipe):
         docs = list(docs)
         self.require_initialised()
         if not any(len(doc) for doc in docs):
-            return [Found() for _ in docs]
+            return [Found(alternatives=[([], 1.0)] if self.alternatives else []) for _ in docs]
         emissions = self.model.predict(docs)
         wishes = self._wishes(docs, emissions.texts)
         return find_entities(emissions, network_of(self.model), self._decoding(), wishes)

@@ -274,7 +274,10 @@ def span_probabilities(
     """The probabilities that characters of each text are an entity with a label of Docs: 0 for an
     unknown label, and where a text is split within the span."""
     found = [[0.0] * len(each) for each in spans]
-    units = [text.touched(each) for text, each in zip(emissions.texts, spans, strict=True)]
+    units = [
+        [(place, *unit) for place, span in enumerate(each) for unit in text.touched([span])]
+        for text, each in zip(emissions.texts, spans, strict=True)
+    ]
     constraints = Constraints(emissions.texts)
     for batch, scores in emissions.batches:
         asked = {
@@ -285,7 +288,7 @@ def span_probabilities(
         for rows, trellis in trellises(asked, batch, scores, network, decoding, constraints):
             for number, row in enumerate(rows):
                 text, first, last = vars(batch.segments[row]).values()
-                for place, (start, end, label) in enumerate(units[text]):
+                for place, start, end, label in units[text]:
                     if first <= start and end <= last and label in decoding.labels:
                         own = EntitySpan(start - first, end - first, decoding.labels[label][0])
                         share = decoding.probability(trellis, number, own)

@@ -81,7 +81,7 @@ class Wishes:
     def add_words(self, words: Iterable[tuple[EntitySpan, float]], labels: Labels) -> None:
         """Words of a lexicon with their trust, and with a label of the network or "not_entity".
 
-        Of those that are always obeyed, what the Doc has goes first, then the longer word. Among
+        Of those that are always obeyed, what the Doc says goes first, then the longer word. Among
         overlapping words of the same length the network chooses.
         """
         sure = []
@@ -94,7 +94,7 @@ class Wishes:
                     self.scores[each] = self.scores.get(each, 0.0) - odds
             elif trust < 1:
                 self.scores[span] = self.scores.get(span, 0.0) + odds
-            elif span.label in names:
+            elif span.label in names and self.scores.get(span) != -math.inf:
                 sure.append(span)
         taken = {place for each in (*self.fixed, *self.outside) for place in range(*each[:2])}
         for _, group in groupby(sorted(sure, key=lambda s: (s.start - s.end, s)), key=_width):
@@ -127,7 +127,7 @@ def wishes_of(
         (found.fixed if span.label in labels else found.outside).append(span)
     places = {span[:2] for span in found.fixed}
     every = [label for each in labels.values() for label in each]
-    for span in doc.spans.get(NOT_ENTITY, ()):
+    for span in filter(len, doc.spans.get(NOT_ENTITY, ())):
         banned = labels.get(span.label_, ()) if span.label_ else every
         for start, end in _same_tokens(span, text, on_misaligned):
             if (start, end) not in places:

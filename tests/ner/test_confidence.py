@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from typer.testing import CliRunner
 
 from spacy_flat.cli import app
 
-from .conftest import TEXTS, Copy, examples_of, flat, found
+from spacy_flat.ner import constraints
+
+from .conftest import TEXTS, Copy, char_example, examples_of, flat, found
 
 TEXT = "王小明昨天去了上海。"
 UNSURE = ["李小明和上海大学的韩雷去南京药店", "重庆，张北京在上", *TEXTS]
@@ -58,6 +61,7 @@ def test_any_span_has_a_probability(nlp: Language) -> None:
     assert right > 0.6 > wrong + part
     assert unknown == 0
     assert flat(nlp).span_probabilities([nlp.make_doc("")], [[]]) == [[]]
+    assert flat(nlp).span_probabilities([doc], [[doc[1:1], spans[0]]]) == [[0, right]]
 
 
 def test_labels_that_become_one_are_summed(nlp: Language) -> None:
@@ -81,6 +85,12 @@ def test_alternatives(nlp: Language) -> None:
         assert doc._.ent_alternatives(2) == alternatives[:2]
         # What is in all of the most probable is surer than any of them.
         assert all(share >= likely[0] - 1e-9 for share in shares(doc))
+
+
+def test_an_empty_text_has_one_annotation(nlp: Language) -> None:
+    flat(nlp).alternatives = 2
+    for texts in ([""], ["", TEXT], [" "]):
+        assert next(nlp.pipe(texts))._.ent_alternatives() == [([], 1.0)]
 
 
 def test_alternatives_of_a_long_text(trained: Language, copy_of: Copy) -> None:
@@ -166,6 +176,21 @@ def test_calibrate(nlp: Language, tmp_path: Path) -> None:
     assert ner.calibrate(examples).temperature_after == pytest.approx(ner.temperature, rel=0.05)
     with pytest.raises(ValueError, match="F348"):
         ner.calibrate(examples_of(nlp)[4:5])
+
+
+def test_calibration_counts_what_is_found(
+    trained: Language, copy_of: Copy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In segments that overlap each entity once; and none that the constraints exclude."""
+    nlp = copy_of(trained, max_length=20, overlap=10)
+    text = "王小明昨天去了上海，" * 3
+    example = char_example(nlp, text, nlp(text)._.char_ents)
+    report = flat(nlp).calibrate([example])
+    assert report.entities == len(example.reference.ents) == 6
+    assert report.curve[-1][2] == 1.0
+    monkeypatch.setattr(constraints, "BARRED", re.compile("[上海]"))
+    monkeypatch.setattr(constraints.Constraints, "_is_plain", lambda *_: False)
+    assert flat(nlp).calibrate([example]).entities == len(nlp(text).ents) == 3
 
 
 def test_the_command(trained: Language, tmp_path: Path) -> None:
