@@ -505,6 +505,10 @@ class Errors(metaclass=_Coded):
         "{path}: the index was made by another pipeline, or before component {name!r} was trained "
         "further. Load it with the pipeline that made it, or make it again."
     )
+    F335 = (
+        "Questions and answers differ in number: {questions} and {answers}. Give an answer for "
+        'each question, "" for none.'
+    )
     F336 = (
         "{path}, line {line}: no question in column {column}. Correct the line; columns are "
         "separated by {separators}."

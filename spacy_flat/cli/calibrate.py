@@ -82,6 +82,9 @@ def calibrate(
     nlp = load_on_device(model, device)
     able = {name: pipe for name, pipe in nlp.pipeline if hasattr(pipe, "calibrate")}
     pipe: Any = choose(able, component, model, "component to calibrate")
+    if picture is not None and not hasattr(pipe, "span_probabilities"):
+        kind = "component to draw, which finds entities,"
+        raise ValueError(Errors.F136.format(kind=kind, source=model, components=pipe.name))
     examples = read_examples(corpus, nlp)
     if (words is not None or trust) and not hasattr(pipe, "lexicon"):
         kind = "component with a lexicon"
@@ -91,6 +94,8 @@ def calibrate(
         fit_trust(nlp, pipe, examples)
     if words is not None:
         add_trusted(nlp, pipe, words, examples)
+    if not hasattr(pipe, "components_before"):  # that of pairs calls them itself
+        call_before(nlp, pipe.name, examples)
     found = pipe.calibrate(examples)
     threshold = getattr(found, "threshold", None)
     if threshold is not None and any(
@@ -98,7 +103,7 @@ def calibrate(
     ):
         pipe.fit_search(examples)
     entities = hasattr(found, "entities")
-    if picture is not None and entities:
+    if picture is not None:
         from ..viz.confidence import draw
 
         with replacing(picture) as temporary:
@@ -140,6 +145,14 @@ def fit_trust(nlp: Language, pipe: Any, examples: Sequence[Example]) -> None:
             pipe.trust = trust
 
         fit(nlp, examples, set_trust)
+
+
+def call_before(nlp: Language, name: str, examples: Sequence[Example]) -> None:
+    """Call the components before one, whose vectors it may need."""
+    with nlp.select_pipes(enable=nlp.pipe_names[: nlp.pipe_names.index(name)]):
+        docs = nlp.pipe([example.predicted for example in examples])
+        for example, doc in zip(examples, docs, strict=True):
+            example.predicted = doc
 
 
 def add_trusted(nlp: Language, pipe: Any, words: Path, examples: Sequence[Example]) -> None:

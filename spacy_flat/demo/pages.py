@@ -136,9 +136,9 @@ def search(nlp: Language, pipe: PairClassifier) -> None:
         )
 
 
-@st.cache_resource(max_entries=4)
-def index_of(_pipe: PairClassifier, texts: tuple[str, ...]) -> TextIndex:
-    return _pipe.index(texts)
+@st.cache_resource(max_entries=4, hash_funcs={PairClassifier: id})  # `load` keeps pipelines
+def index_of(pipe: PairClassifier, texts: tuple[str, ...]) -> TextIndex:
+    return pipe.index(texts)
 
 
 # Characters

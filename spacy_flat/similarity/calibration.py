@@ -83,12 +83,15 @@ def fit_temperature(logits: Floats, gold: Ints) -> float:
     return round(math.exp((low + high) / 2), DIGITS)
 
 
-def fit_logistic(features: Floats, gold: NDArray[np.bool_], ridge: float = 1e-6) -> Floats:
-    """The weights [F] of a logistic regression on features [N, F], by Newton's method."""
+def fit_logistic(
+    features: Floats, gold: NDArray[np.bool_], ridge: float = 1e-6, given: Floats | float = 0.0
+) -> Floats:
+    """The weights [F] of a logistic regression on features [N, F], by Newton's method. given: [N]
+    part of the logits that is fixed."""
     features = features.astype(np.float64)
     weights = np.zeros(features.shape[1])
     for _ in range(STEPS):
-        found = 1 / (1 + np.exp(-np.clip(features @ weights, -50, 50)))
+        found = 1 / (1 + np.exp(-np.clip(features @ weights + given, -50, 50)))
         slope = features.T @ (gold - found) - ridge * weights
         curvature = (features.T * (found * (1 - found))) @ features
         step = np.linalg.solve(curvature + ridge * np.eye(len(weights)), slope)
@@ -108,8 +111,12 @@ def fit_margins(margins: Floats, gold: NDArray[np.bool_]) -> tuple[float, float]
     if most < least:  # all are right: the best slope is infinite
         middle = (most + least) / 2
         return LEAST, round(-middle / LEAST, DIGITS) if np.isfinite(middle) else 0.0
-    slope, bias = fit_logistic(np.stack([margins, np.ones(len(margins))], axis=1), gold).tolist()
-    return round(1 / min(max(slope, 1 / MOST), 1 / LEAST), DIGITS), round(bias, DIGITS)
+    one = np.ones((len(margins), 1))
+    slope, bias = fit_logistic(np.append(margins[:, None], one, axis=1), gold).tolist()
+    if not 1 / MOST <= slope <= 1 / LEAST:
+        slope = min(max(slope, 1 / MOST), 1 / LEAST)
+        (bias,) = fit_logistic(one, gold, given=slope * margins).tolist()
+    return round(1 / slope, DIGITS), round(bias, DIGITS)
 
 
 def best_threshold(found: Floats, gold: NDArray[np.bool_]) -> float:

@@ -97,10 +97,13 @@ class Candidates:
         all if there are fewer. Of equal scores the first count."""
         return self.best_and_scores(terms, n)[0]
 
-    def best_and_scores(self, terms: Sequence[str], n: int) -> tuple[Ints, NDArray[np.float32]]:
-        """`best`, and the scores [n] of these."""
+    def best_and_scores(
+        self, terms: Sequence[str], n: int, also: Sequence[int] = ()
+    ) -> tuple[Ints, NDArray[np.float32]]:
+        """`best` with the texts `also`, and their scores."""
         scores = self.scores(terms)
         n = min(n, len(scores))
         chosen = np.flatnonzero(scores >= np.partition(scores, -n)[-n])
-        best: Ints = np.sort(chosen[np.argsort(-scores[chosen], kind="stable")[:n]])
+        first = chosen[np.argsort(-scores[chosen], kind="stable")[:n]]
+        best: Ints = np.union1d(first, np.array(also, dtype=np.int64))
         return best, scores[best]

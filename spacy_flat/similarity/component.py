@@ -265,7 +265,8 @@ class PairClassifier(LabelledPipe):
             to its first alignment.
         answers: of each question.
 
-        Raises TypeError for a single string (F026), ValueError without texts (F330).
+        Raises TypeError for a single string (F026), ValueError without texts (F330) and for
+        another number of answers (F335).
         """
         return TextIndex.of(self, questions, answers)
 
@@ -276,14 +277,15 @@ class PairClassifier(LabelledPipe):
 
     def fit_search(self, examples: Iterable[Example], queries: int = 500) -> Sequence[float]:
         """Fit `search_weights` on held-out pairs: each of their texts is searched for among all
-        others, and those known to mean the same are the right ones.
+        others, and those known to mean the same are the right ones. `initialize` resets them.
 
         queries: at most about so many texts are searched for.
 
-        Raises ValueError for a network that predicts a score (F328), and if no pair is the same
-        (F329).
+        Raises ValueError for a network that predicts a score (F328), if no pair is the same
+        (F329), and for less than one query (F341).
         """
         self.require_initialised()
+        require_count("queries", queries)
         if self.is_regression:
             raise ValueError(Errors.F328.format(name=self.name))
         same: dict[str, set[str]] = {}
@@ -481,8 +483,8 @@ class PairClassifier(LabelledPipe):
         if not pairs:
             raise ValueError(Errors.F323.format(name=self.name))
         self.cfg["labels"] = self._settled(examples, labels)
-        # They were fitted to another network.
-        self.temperature, self.bias = self.given["temperature"], self.given["bias"]
+        for name in ("temperature", "bias", "search_weights"):  # fitted to another network
+            setattr(self, name, self.given[name])
         vocabulary = build_vocabulary(self.model.attrs["featuriser"], pairs, **vectors)
         spans = SpanPairs(docs_of(pairs), pairs)
         initialise(self.model, spans, self.cfg["labels"], vocabulary, self.name)

@@ -228,24 +228,25 @@ class TextIndex:
 
     def _ranked(self, contents: Contents, query: Text, n: int) -> tuple[Sequence[str], Any]:
         """Candidates, and their similarities [B]."""
-        texts, features, similarities = self._compared(contents, query, n)
+        form = normal_form(string_of(query)) if self.pipe.knows_equals else None
+        places = [] if form is None else contents.forms.get(form, [])
+        texts, features, similarities = self._compared(contents, query, n, places)
         if features is not None:
             similarities = probabilities(features, self.ranking)
-        if self.pipe.knows_equals:
-            form = normal_form(string_of(query))
-            equal = {contents.texts[place] for place in contents.forms.get(form, ())}
-            similarities = np.where([text in equal for text in texts], 1.0, similarities)
-        return texts, similarities
+        equal = set(contents.texts[places])
+        return texts, np.where([text in equal for text in texts], 1.0, similarities)
 
     def features(self, query: str, n: int) -> tuple[Sequence[str], Any]:
         """n candidates, and what their ranking depends on, [n, F]."""
         texts, features, _ = self._compared(self.contents, query, n)
         return texts, features
 
-    def _compared(self, contents: Contents, query: Text, n: int) -> tuple[Sequence[str], Any, Any]:
+    def _compared(
+        self, contents: Contents, query: Text, n: int, also: Sequence[int] = ()
+    ) -> tuple[Sequence[str], Any, Any]:
         string = string_of(query)
         terms = terms_of(string)
-        found, scores = contents.candidates.best_and_scores(terms, n)
+        found, scores = contents.candidates.best_and_scores(terms, n, also)
         (span,) = self.pipe.spans_of([query])
         outputs = contents.encoded.compare(self.pipe.model, span, found)
         similarities = self.pipe.similarities(self.pipe.probabilities(outputs))
@@ -290,16 +291,24 @@ class TextIndex:
 def read_questions(
     questions: Iterable[Question], answers: Iterable[str] | None, first: int
 ) -> tuple[dict[int, list[Text]], dict[int, str]]:
-    """The phrasings and the answers of questions, under numbers from `first`."""
-    if isinstance(questions, str):
-        raise TypeError(Errors.F026.format(value=repr(questions)))
+    """The phrasings and the answers of questions, under numbers from `first`.
+
+    Raises TypeError for a single string (F026), ValueError for another number of answers (F335).
+    """
+    for given in (questions, answers):
+        if isinstance(given, str):
+            raise TypeError(Errors.F026.format(value=repr(given)))
     phrasings: dict[int, list[Text]] = {
         number: list(own) if isinstance(own, list | tuple) else [cast(Text, own)]
         for number, own in enumerate(questions, first)
     }
     if answers is None:
         return phrasings, {}
-    return phrasings, dict(zip(phrasings, answers, strict=True))
+    own_answers = list(answers)
+    if len(own_answers) != len(phrasings):
+        counts = {"questions": len(phrasings), "answers": len(own_answers)}
+        raise ValueError(Errors.F335.format(**counts))
+    return phrasings, dict(zip(phrasings, own_answers, strict=True))
 
 
 def strings_of(phrasings: Mapping[int, Sequence[Text]]) -> dict[int, list[str]]:

@@ -82,6 +82,14 @@ def test_pairs_and_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     run.text_area[0].set_value("怎么退款\n\n发货要几天").run()
     run.text_input[0].set_value("退款").run()
     assert sorted(run.dataframe[0].value["question"]) == ["发货要几天", "怎么退款"]
+    before = run.dataframe[0].value["similarity"].tolist()
+    other = saved(nlp, examples, tmp_path / "other")  # another network
+    run = page(monkeypatch, path, other, task="Search")
+    for source, is_same in ((path, True), (other, False)):
+        run.sidebar.selectbox[0].set_value(source).run()
+        run.text_area[0].set_value("怎么退款\n\n发货要几天").run()
+        run.text_input[0].set_value("退款").run()
+        assert (run.dataframe[0].value["similarity"].tolist() == before) == is_same
 
 
 def test_characters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

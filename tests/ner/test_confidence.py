@@ -15,7 +15,6 @@ from spacy.training import Example
 from typer.testing import CliRunner
 
 from spacy_flat.cli import app
-
 from spacy_flat.ner import constraints
 
 from .conftest import TEXTS, Copy, char_example, examples_of, flat, found

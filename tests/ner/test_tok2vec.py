@@ -8,9 +8,11 @@ import spacy
 import torch
 from learning import settle
 from spacy.language import Language
-from spacy.tokens import Doc
+from spacy.tokens import Doc, DocBin
 from spacy.training import Example
+from typer.testing import CliRunner
 
+from spacy_flat.cli import app
 from spacy_flat.nn.optimizers import AdamW
 
 from .conftest import (
@@ -57,6 +59,18 @@ def test_tok2vec(segmenter: str, shared: bool, tmp_path: Path) -> None:
     assert list(nlp.pipe([])) == []
     nlp.to_disk(tmp_path)
     assert found(spacy.load(tmp_path)) == GOLD
+
+
+def test_the_command_calibrates_a_listener(tmp_path: Path) -> None:
+    nlp, _ = with_upstream("char", shared=True)
+    train(nlp)
+    nlp.to_disk(tmp_path / "nlp")
+    DocBin(docs=[each.reference for each in examples_of(nlp)]).to_disk(tmp_path / "dev.spacy")
+    names = [str(tmp_path / name) for name in ("nlp", "dev.spacy", "out")]
+    result = CliRunner().invoke(app, ["calibrate", *names])
+    assert result.exit_code == 0, result.output
+    flat(nlp).calibrate([Example(nlp(each.text), each.reference) for each in examples_of(nlp)])
+    assert flat(spacy.load(names[2])).temperature == pytest.approx(flat(nlp).temperature)
 
 
 def test_characters_have_their_tokens_vectors(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,13 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 
-from spacy_flat.similarity.calibration import LEAST, MOST, Calibration, fit_temperature
+from spacy_flat.similarity.calibration import (
+    LEAST,
+    MOST,
+    Calibration,
+    fit_margins,
+    fit_temperature,
+)
 
 from .conftest import HASH_EMBED, LISTENER, PAIRS, LabelledPair, add_re2, examples_of, re2, train
 
@@ -80,6 +86,23 @@ def test_it_has_limits() -> None:
         assert math.isfinite(report.nll_before)
         assert math.isfinite(report.nll_after)
     assert fit_temperature(logits * 0, right) > 0
+
+
+@pytest.mark.parametrize("scale", [-1.0, 0.02, 1.0, 90.0])
+def test_no_other_temperature_and_bias_are_better(scale: float) -> None:
+    rng = np.random.default_rng(2)
+    margins = rng.normal(0, 1, 300)
+    gold = rng.random(300) < 1 / (1 + np.exp(1 - 2 * margins))
+
+    def nll(temperature: float, bias: float) -> float:
+        logits = margins / scale / temperature + bias
+        return float(np.logaddexp(0, np.where(gold, -logits, logits)).mean())
+
+    temperature, bias = fit_margins(margins / scale, gold)
+    assert LEAST <= temperature <= MOST
+    best = nll(temperature, bias)
+    grid = np.geomspace(LEAST, MOST, 60).tolist()
+    assert best <= min(nll(t, b) for t in grid for b in np.linspace(-3, 3, 61)) + 1e-6
 
 
 # In a pipeline

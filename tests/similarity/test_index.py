@@ -234,8 +234,10 @@ def test_phrasings_and_answers(pipe: PairClassifier, tmp_path: Path) -> None:
         == [(["如何退款", "怎么退款"], "三天内"), (["快递多少钱"], "")]
     )
     assert loaded.search("快递") == index.search("快递")
-    with pytest.raises(ValueError, match="zip"):
+    with pytest.raises(ValueError, match=r"F335.*1 and 2"):
         pipe.index(["如何退款"], ["三天内", ""])
+    with pytest.raises(TypeError, match="F026"):
+        index.add(["如何退款", "怎么办卡"], "好的")
 
 
 def test_questions_come_and_go(pipe: PairClassifier, index: TextIndex, tmp_path: Path) -> None:
@@ -273,6 +275,13 @@ def test_equal_texts_come_first(pipe: PairClassifier) -> None:
         assert pipe.similarity(query, "如何退款") == 1.0
 
 
+def test_equal_texts_need_not_share_characters(pipe: PairClassifier) -> None:
+    pytest.importorskip("opencc")
+    index = pipe.index(["發髮頭體", "开发票吗", "頭髮護理"])
+    assert index.search("開發票嗎", top_k=1, candidates=1) == [Match(1, "开发票吗", 1.0)]
+    assert len(index.search("開發票嗎", candidates=1)) == 3
+
+
 def test_fitted_weights_count(trained: Callable[[], Language], tmp_path: Path) -> None:
     nlp = trained()
     pipe = re2(nlp)
@@ -290,6 +299,10 @@ def test_fitted_weights_count(trained: Callable[[], Language], tmp_path: Path) -
     assert loaded.load_index(tmp_path / "index").search("退款") == index.search("退款")
     with pytest.raises(ValueError, match="F329"):
         pipe.fit_search([])
+    with pytest.raises(ValueError, match="F341"):
+        pipe.fit_search(examples_of(nlp), queries=0)
+    nlp.initialize(lambda: examples_of(nlp))
+    assert pipe.ranking == tuple(NETWORK_ONLY)  # as in the config
 
 
 # Candidates
