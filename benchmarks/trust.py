@@ -58,14 +58,14 @@ def main() -> None:
         right = Counter(label for *_, label in found & framed(names)[1])
         seen = entities(with_list(arguments.pipeline, words, way), sentences)
         scores[way] = [prf(half(seen, n), half(marked, n)) for n in (0, 1)]
-        shares = [right[label] / total[label] for label in total]
+        shares = [right[label] / total[label] for label in FRAMES]
         rows.append([shown(way), *map(percent, (*shares, *prf(seen, marked)))])
     best = [max(TRUSTS, key=lambda trust: scores[trust][n][2]) for n in (1, 0)]
     both = [scores[trust][n] for n, trust in enumerate(best)]
     # Of two halves of the same size the mean is near enough to the whole.
     means = [sum(each) / 2 for each in zip(*both, strict=True)]
     rows.append([f"fitted: {best[0]}, {best[1]}", *[""] * 3, *map(percent, means)])
-    print(format_table(["", "PER", "LOC", "ORG", "P", "R", "F1"], rows, arguments.markdown))
+    print(format_table(["", *FRAMES, "P", "R", "F1"], rows, arguments.markdown))
 
 
 def framed(names: Mapping[str, str]) -> Texts:

@@ -35,6 +35,10 @@ def calibrate(
         Path, typer.Argument(metavar="OUT", help="Folder for the pipeline, which is made")
     ],
     component: Component = "",
+    more: Annotated[
+        list[Path],
+        typer.Option("--also", metavar="DEV.spacy", help="Further examples (may be repeated)"),
+    ] = [],  # noqa: B006  (typer's way)
     picture: Annotated[
         Path | None,
         typer.Option(
@@ -78,14 +82,15 @@ def calibrate(
 
     if output.exists():
         raise ValueError(Errors.F148.format(path=output))
-    require_exists(corpus)  # before the pipeline is loaded
+    for path in (corpus, *more):
+        require_exists(path)  # before the pipeline is loaded
     nlp = load_on_device(model, device)
     able = {name: pipe for name, pipe in nlp.pipeline if hasattr(pipe, "calibrate")}
     pipe: Any = choose(able, component, model, "component to calibrate")
     if picture is not None and not hasattr(pipe, "span_probabilities"):
         kind = "component to draw, which finds entities,"
         raise ValueError(Errors.F136.format(kind=kind, source=model, components=pipe.name))
-    examples = read_examples(corpus, nlp)
+    examples = [each for path in (corpus, *more) for each in read_examples(path, nlp)]
     if (words is not None or trust) and not hasattr(pipe, "lexicon"):
         kind = "component with a lexicon"
         given = {"kind": kind, "source": model, "components": pipe.name}
