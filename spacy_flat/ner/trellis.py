@@ -24,6 +24,7 @@ from ..text.units import EntitySpan, Ints
 from .tags import BoolArray, TagSet
 
 Floats = NDArray[np.float64]
+EXPONENT = 700  # of a double that is neither 0 nor infinite
 HUGE = 1e100  # bound of emissions: a sum of them is finite
 
 
@@ -243,22 +244,19 @@ class Trellis:
             ending[..., self._goes_on] = -np.inf
             slots = np.arange(self.stop + 1, steps.shape[-1])
             ending[..., slots, slots] = -np.inf
-        for exact in (False, True):  # the fast form may give what is not finite
-            forward = emissions.copy()
-            forward[0] += starts
-            into = _Product(steps, exact)
-            for place in range(1, len(forward)):
-                forward[place] += into(forward[place - 1], place)
-            out, end = (_Product(each.swapaxes(-1, -2), exact) for each in (steps, ending))
-            backward = np.zeros_like(forward)
-            closing = backward if ending is steps else np.zeros_like(forward)
-            for place in range(len(forward) - 2, -1, -1):
-                following = emissions[place + 1] + backward[place + 1]
-                backward[place] = out(following, place + 1)
-                if ending is not steps:
-                    closing[place] = end(following, place + 1)
-            if np.isfinite(forward[-1, :, self.stop]).all():
-                break
+        forward = emissions.copy()
+        forward[0] += starts
+        into = _Product(steps)
+        for place in range(1, len(forward)):
+            forward[place] += into(forward[place - 1], place)
+        out, end = (_Product(each.swapaxes(-1, -2)) for each in (steps, ending))
+        backward = np.zeros_like(forward)
+        closing = backward if ending is steps else np.zeros_like(forward)
+        for place in range(len(forward) - 2, -1, -1):
+            following = emissions[place + 1] + backward[place + 1]
+            backward[place] = out(following, place + 1)
+            if ending is not steps:
+                closing[place] = end(following, place + 1)
         return emissions, steps, forward, backward, closing
 
     def at(self, temperature: float) -> Trellis:
@@ -327,22 +325,26 @@ class _Tracked(NamedTuple):
 
 
 class _Product:
-    """Log-sums over the states before a step; `exact` also for scores that are hundreds apart."""
+    """Log-sums over the states before a step; slower where scores are hundreds apart."""
 
-    def __init__(self, steps: Floats, exact: bool) -> None:
+    def __init__(self, steps: Floats) -> None:
         self.steps = steps
-        self.exponentials = None if exact else np.exp(steps)
+        self.exponentials = np.exp(steps)
+        self.least = float(steps.min(where=np.isfinite(steps), initial=0))
+        self.most = float(steps.max(initial=0))
 
     def __call__(self, scores: Floats, place: int) -> Floats:
         """[B, S] → [B, S]."""
         most = scores.max(1, keepdims=True)
-        if self.exponentials is None:
+        shares = scores - most
+        lowest = shares.min(where=np.isfinite(shares), initial=0) + self.least
+        if max(-lowest, self.most) > EXPONENT:
             steps = self.steps if self.steps.ndim == 2 else self.steps[place]
             both = scores[:, :, None] + steps
             high = np.maximum(both.max(1), -HUGE)
             found: Floats = np.log(np.exp(both - high[:, None]).sum(1)) + high
             return found
-        shares = np.exp(scores - most)
+        shares = np.exp(shares)
         if self.exponentials.ndim == 2:
             sums = shares @ self.exponentials
         else:

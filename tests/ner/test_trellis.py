@@ -130,3 +130,28 @@ def test_scores_that_are_far_apart() -> None:
     for row in (0, 1):
         scores = [score for score, _ in case.all_paths(row)]
         assert trellis.log_partition(row) == pytest.approx(scores[0])
+
+
+@settings(max_examples=100, deadline=None)
+@given(cases, st.sampled_from([40, 80, 150, 250]))
+def test_no_sequence_is_lost(case: Case, factor: int) -> None:
+    """Where some scores are as far apart as exponents reach."""
+    case.scores = Scores(*(each * factor for each in case.scores))
+    case.spans = [{}, {}]
+    trellis = Trellis(
+        *(case.tags, case.scores, case.lengths, case.allowed, case.barred, case.letters, [{}, {}])
+    )
+    for row in (0, 1):
+        scores = [score for score, _ in case.all_paths(row)]
+        assert trellis.log_partition(row) == pytest.approx(np.logaddexp.reduce(scores))
+
+
+@settings(max_examples=20, deadline=None)
+@given(cases)
+def test_at_another_temperature(case: Case) -> None:
+    before = case.trellis.log_partition(0)
+    for temperature in (0.5, 3.0):
+        scores = np.array([score for score, _ in case.all_paths(0)]) / temperature
+        found = case.trellis.at(temperature).log_partition(0)
+        assert found == pytest.approx(np.logaddexp.reduce(scores))
+    assert case.trellis.log_partition(0) == before
