@@ -108,6 +108,7 @@ def test_weights_repeat_and_draw(paths: dict[str, Path | None]) -> None:
     assert sorted(n for text, n in counts.items() if text[0] == "a") == [2, 2, 2, 3, 3, 3]
     assert [n for text, n in counts.items() if text[0] == "b"] == [1]
     assert not any(text[0] == "b" for text in texts(paths, weights={"b": 0}))
+    assert sum(text[0] == "b" for text in texts(paths, weights={"b": 0.4})) == 2  # of 4, rounded
 
 
 def test_each_occurrence_is_augmented_by_itself(paths: dict[str, Path | None]) -> None:

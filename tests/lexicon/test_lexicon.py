@@ -333,9 +333,10 @@ def test_removed_words_do_not_match_but_keep_their_id():
 
 
 def test_a_removed_word_comes_back_with_its_id_and_starts_anew():
-    lexicon = Lexicon([Entry("重庆", 5, "place", "mine")])
+    lexicon = Lexicon([Entry("重庆", 5, "place", "mine", 0.5)])
     lexicon.remove(["重庆"])
     assert lexicon.add(["重庆"], origin="again") == 1
+    assert lexicon.trusts.tolist() == [-1]
     assert lexicon.index("重庆") == 0
     assert lexicon.types.tolist() == [0]
     assert lexicon.frequencies.tolist() == [-1]

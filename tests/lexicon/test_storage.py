@@ -28,7 +28,7 @@ def assert_same(one: Lexicon, other: Lexicon) -> None:
     text = ["重庆药店在上海Ａ座", "𠀀京𠀀京"]
     assert list(one) == list(other)
     assert found(one, text) == found(other, text)
-    for column in ("frequencies", "types", "origins", "lengths", "alive"):
+    for column in ("frequencies", "types", "origins", "lengths", "alive", "trusts"):
         assert getattr(one, column).tolist() == getattr(other, column).tolist()
     for setting in ("type_names", "origin_names", "dropped", "size", "full_width", "min_length"):
         assert getattr(one, setting) == getattr(other, setting)
@@ -37,7 +37,7 @@ def assert_same(one: Lexicon, other: Lexicon) -> None:
 def make_changed() -> Lexicon:
     entries = [Entry("重庆", 5, "地名"), Entry("药店"), Entry("𠀀京"), Entry("重庆"), Entry("店")]
     lexicon = Lexicon(entries, full_width=True, min_length=2)
-    lexicon.add(["上海", "Ａ座"], "x")
+    lexicon.add(["上海", "Ａ座"], "x", trust=0.5)
     lexicon.remove(["药店"])
     return lexicon
 
@@ -186,3 +186,10 @@ def test_importing_the_lexicon_is_light():
         "assert not heavy, heavy"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_words_saved_before_there_was_trust_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(storage, "COLUMNS", storage.COLUMNS[:-1])
+        data = Lexicon([Entry("重庆", trust=1.0)]).to_bytes()
+    assert Lexicon.from_bytes(data).trusts.tolist() == [-1]

@@ -71,6 +71,37 @@ def test_labels_that_become_one_are_summed(nlp: Language) -> None:
     assert ner.span_probabilities([doc], [spans]) == [[pytest.approx(one + other), 0]]
 
 
+def test_a_span_that_a_text_is_split_within(trained: Language, copy_of: Copy) -> None:
+    nlp = copy_of(trained, max_length=10, overlap=0)
+    doc = nlp.make_doc(TEXT * 2)
+    spans = [Span(doc, *place, "LOC") for place in ((7, 9), (9, 12), (17, 19))]
+    ((first, cut, last),) = flat(nlp).span_probabilities([doc], [spans])
+    assert cut == 0
+    assert first == pytest.approx(last)
+    assert first > 0.5
+
+
+def test_alternatives_have_the_temperature(nlp: Language) -> None:
+    ner = flat(nlp)
+    ner.alternatives, ner.confidence, ner.temperature = 2000, True, 2.0
+    doc = nlp("上海")
+    alternatives = doc._.ent_alternatives()
+    assert sum(share for _, share in alternatives) == pytest.approx(1)
+    with_it = [share for spans, share in alternatives if (0, 2, "LOC") in spans]
+    assert sum(with_it) == pytest.approx(shares(doc)[0])
+
+
+def test_labels_that_become_one_reach_a_threshold_together(nlp: Language) -> None:
+    ner, doc = flat(nlp), nlp.make_doc(UNSURE[0])
+    ner.temperature = 2.0
+    ((one, other),) = ner.span_probabilities(
+        [doc], [[doc.char_span(14, 16, label) for label in ("LOC", "ORG")]]
+    )
+    ner.label_map, ner.threshold = {"ORG": "LOC"}, one + other - 0.01
+    assert ner.threshold > max(one, other)
+    assert (14, 16, "LOC") in nlp(doc.text)._.char_ents
+
+
 def test_alternatives(nlp: Language) -> None:
     ner = flat(nlp)
     ner.alternatives, ner.confidence = 4, True
@@ -175,6 +206,8 @@ def test_calibrate(nlp: Language, tmp_path: Path) -> None:
     assert ner.calibrate(examples).temperature_after == pytest.approx(ner.temperature, rel=0.05)
     with pytest.raises(ValueError, match="F348"):
         ner.calibrate(examples_of(nlp)[4:5])
+    nlp.initialize(lambda: examples)
+    assert ner.temperature == 1.0  # it was fitted to another network
 
 
 def test_calibration_counts_what_is_found(

@@ -108,6 +108,26 @@ def test_of_the_component_and_of_a_source(trained: Language, copy_of: Copy, tmp_
             lexicon_of(nlp).add(["新闻"], type="ORG", trust=wrong)  # type: ignore[arg-type]
 
 
+def test_trust_in_a_word_without_a_label(nlp: Language) -> None:
+    expected = found(nlp, [TEXT])
+    lexicon_of(nlp).add(["新闻"], trust=0.9)
+    lexicon_of(nlp).add(["没有"], type="v", trust=1)
+    assert found(nlp, [TEXT]) == expected
+
+
+def test_a_word_that_no_entity_may_have(nlp: Language) -> None:
+    """What must be an entity is one whether or not it is barred or lacks letters."""
+    lexicon_of(nlp).add(["没有|新", "——"], type="PER", trust=1)
+    flat(nlp).confidence = True
+    doc = nlp("今天没有|新闻——王小明昨天去了上海")
+    assert [ent for ent in entities(doc) if ent[0] == "PER"][:2] == [
+        ("PER", "没有|新"),
+        ("PER", "——"),
+    ]
+    assert entities(doc)[2:] == [("PER", "王小明"), ("LOC", "上海")]
+    assert [ent._.confidence for ent in doc.ents][:2] == pytest.approx([1.0, 1.0])
+
+
 def test_words_of_the_same_length_that_overlap() -> None:
     wishes = Wishes(fixed=[EntitySpan(8, 9, "LOC")])
     sure = [(EntitySpan(start, start + 2, "PER"), 1.0) for start in (0, 1, 5, 7)]
