@@ -121,7 +121,7 @@ def compare(nlp: Language, pipe: PairClassifier) -> None:
         for column, name, text in zip(columns, ("Left text", "Right text"), PAIR, strict=True)
     )
     st.metric("Similarity", f"{pipe.similarity(left, right):.3f}")
-    st.html(pipe.align(left, right).to_svg())
+    st.image(pipe.align(left, right).to_svg())
 
 
 def search(nlp: Language, pipe: PairClassifier) -> None:

@@ -11,6 +11,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -20,17 +21,20 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 QUIET = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync")
+SCREENSHOTS = os.environ.get("SCREENSHOTS")  # a folder for those of the docs
 
 
 @pytest.fixture(scope="module")
-def address(released: str) -> Iterator[str]:
-    """Of the page with the released pipeline."""
+def address(all_tasks: str) -> Iterator[str]:
+    """Of the page with a pipeline that does everything."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "spacy", "flat", "demo", released]
+    folder, name = os.path.split(all_tasks)
+    command = [sys.executable, "-m", "spacy", "flat", "demo", name]
     options = ["--port", str(port), "--no-browser"]
-    server = subprocess.Popen([*command, *options], env={**os.environ, "HOME": released})
+    environment = {**os.environ, "HOME": all_tasks}
+    server = subprocess.Popen([*command, *options], cwd=folder, env=environment)
     url = f"http://127.0.0.1:{port}"
     try:
         for _ in range(120):
@@ -47,25 +51,91 @@ def address(released: str) -> Iterator[str]:
             urllib.request.urlopen(f"{url}/_stcore/health", timeout=2)
 
 
-def test_words_in_the_browser(address: str) -> None:
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
     with playwright.sync_playwright() as play:
         browser = play.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        page = browser.new_page(viewport={"width": 1100, "height": 900})
-        page.goto(address)
-        entities = page.locator("mark.entity")
-        playwright.expect(entities).to_have_count(3, timeout=120_000)
-        words = page.get_by_role("textbox", name="Words to add")
-        words.fill("人和药店=ORG")
-        words.press("Control+Enter")
-        playwright.expect(entities).to_have_count(4, timeout=60_000)
-        assert entities.first.inner_text().split() == ["人和药店", "ORG"]
-        words.fill("人和药店=SHOP")
-        words.press("Control+Enter")
-        playwright.expect(page.get_by_test_id("stAlert")).to_contain_text("SHOP", timeout=60_000)
-        if folder := os.environ.get("SCREENSHOTS"):
-            words.fill("人和药店=ORG")
-            words.press("Control+Enter")
-            playwright.expect(page.get_by_text("Lattice")).to_be_visible(timeout=60_000)
-            page.wait_for_timeout(2000)
-            page.screenshot(path=f"{folder}/demo.png")
+        yield browser
         browser.close()
+
+
+@pytest.fixture
+def page(browser: Any, address: str) -> Iterator[Any]:
+    page = browser.new_page(viewport={"width": 1100, "height": 900})
+    page.set_default_timeout(60_000)
+    page.goto(address)
+    playwright.expect(page.locator("mark.entity")).to_have_count(3, timeout=120_000)
+    yield page
+    page.close()
+
+
+def expect(found: Any) -> Any:
+    playwright.expect.set_options(timeout=60_000)
+    return playwright.expect(found)
+
+
+def choose(page: Any, task: str) -> None:
+    page.get_by_test_id("stRadio").get_by_text(task, exact=True).click()
+
+
+def fill(page: Any, name: str, text: str) -> None:
+    box = page.get_by_role("textbox", name=name)
+    box.fill(text)
+    box.press("Control+Enter")
+
+
+def picture(page: Any, name: str) -> None:
+    if SCREENSHOTS:
+        page.wait_for_timeout(2000)
+        page.screenshot(path=f"{SCREENSHOTS}/{name}.png")
+
+
+def test_words(page: Any) -> None:
+    entities, error = page.locator("mark.entity"), page.get_by_test_id("stAlert")
+    fill(page, "Words to add", "人和药店=ORG")
+    expect(entities).to_have_count(4)
+    assert entities.first.inner_text().split() == ["人和药店", "ORG"]
+    expect(page.get_by_text("Lattice")).to_be_visible()
+    picture(page, "demo")
+    fill(page, "Words to add", "人和药店=SHOP")
+    expect(error).to_contain_text("SHOP")
+
+
+def test_pairs(page: Any) -> None:
+    choose(page, "Similarity")
+    metric = page.get_by_test_id("stMetricValue")
+    expect(metric).to_be_visible()
+    expect(page.get_by_test_id("stImage").locator("img")).to_be_visible()
+    picture(page, "demo_pairs")
+    fill(page, "Right text", "怎么修改登录密码")
+    expect(metric).to_have_text("1.000")
+    fill(page, "Right text", "")
+    expect(metric).not_to_have_text("1.000")
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+
+
+def test_search(page: Any) -> None:
+    choose(page, "Search")
+    expect(page.get_by_test_id("stDataFrame")).to_be_visible()
+    fill(page, "Questions", "")
+    expect(page.get_by_test_id("stDataFrame")).to_have_count(0)
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+
+
+def test_characters(page: Any) -> None:
+    choose(page, "Probability")
+    expect(page.get_by_test_id("stMetricValue")).to_be_visible()
+    choose(page, "Write")
+    expect(page.get_by_test_id("stText")).to_have_count(3)
+    choose(page, "Poems")
+    poem = page.get_by_test_id("stText")
+    expect(poem).to_have_count(1)
+    fill(page, "Its lines begin with", "床前")
+    expect(page.get_by_test_id("stAlert")).to_contain_text("[F344]")
+
+
+def test_translations(page: Any) -> None:
+    choose(page, "Translation")
+    expect(page.locator("section").filter(has_text="王小明").last).to_be_visible()
+    fill(page, "Text", "陈志远毕业于浙江大学。")
+    expect(page.locator("section").filter(has_text="陈志远").last).to_be_visible()
