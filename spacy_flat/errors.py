@@ -837,6 +837,11 @@ class Warnings(metaclass=_Coded):
         "and ignores, but for the trust in words whose type is a label. Choose types among "
         "{known}, or train again."
     )
+    W304 = (
+        "{name} was trained with tokens of {learnt:.2f} characters on average; those of these "
+        "texts have {here:.2f}. Does this pipeline have another tokenizer? Add the component to "
+        "one with that of its training."
+    )
     W340 = (
         "Can't compute a perplexity: the corpus has no text to score. spaCy counts a missing score "
         "as 0, which no model can beat: check the dev corpus."

@@ -2,18 +2,21 @@
 
 import math
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, TypeVar, cast
 
+import numpy as np
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
+from spacy.tokens import Doc
 from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Config, Model, Optimizer
 
-from .errors import Errors
+from .errors import Errors, Warnings
 from .nn.model import shims_of
 from .text.initialise import extend_labels
 
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
     from .nn.shim import TorchShim
 
 Self = TypeVar("Self", bound="NetworkPipe")
+
+FEW_TOKENS = 20
+ALIKE = 1.35  # quotient of lengths of tokens in texts of one tokenizer
 
 _DEVICE = re.compile(r"auto|cpu|cuda(:[0-9]+)?|mps")
 
@@ -292,6 +298,7 @@ class LabelledPipe(NetworkPipe):
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.cfg["labels"] = []
+        self._tokens_seen = np.zeros(2, np.int64)  # their characters, and tokens
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -329,6 +336,24 @@ class LabelledPipe(NetworkPipe):
             self.cfg["labels"] = [*self.known_labels, *map(self._checked, labels)]
             if self.is_initialised:
                 extend_labels(self.model, self.cfg["labels"])
+
+    def learn_tokens(self, docs: Iterable[Doc]) -> None:
+        """Keep the mean length of tokens, for `check_tokens`. docs: None is empty."""
+        lengths = [(len(doc.text), len(doc)) for doc in docs]
+        characters, tokens = map(sum, zip(*lengths, strict=True))
+        self.cfg["token_length"] = round(characters / tokens, 3)
+
+    def check_tokens(self, docs: Iterable[Doc]) -> None:
+        """Warn (W304) once where tokens are much shorter or longer than those of the training, as
+        in a pipeline with another tokenizer."""
+        if not (learnt := self.cfg.get("token_length")) or self._tokens_seen[1] >= FEW_TOKENS:
+            return
+        for doc in docs:
+            self._tokens_seen += len(doc.text), len(doc)
+        characters, tokens = self._tokens_seen.tolist()
+        if tokens >= FEW_TOKENS and not 1 / ALIKE < characters / tokens / learnt < ALIKE:
+            words = {"name": self.name, "here": characters / tokens, "learnt": learnt}
+            warnings.warn(Warnings.W304.format(**words), stacklevel=2)
 
     def merged_labels(self, found: Iterable[str], given: Sequence[str] | None) -> list[str]:
         """The labels to initialise with: those given, or else found, and those added before.

@@ -210,6 +210,7 @@ class CRFEntityRecognizer(LabelledPipe):
         self.require_initialised()
         if not any(len(doc) for doc in docs):
             return [Found(alternatives=[([], 1.0)] if self.alternatives else []) for _ in docs]
+        self.check_tokens(docs)
         emissions = self.model.predict(docs)
         wishes = self._wishes(docs, emissions.texts)
         return find_entities(emissions, network_of(self.model), self._decoding(), wishes)
@@ -370,6 +371,8 @@ class CRFEntityRecognizer(LabelledPipe):
         """Build the network for the labels and what the training texts gave."""
         self.temperature = self.given["temperature"]  # it was fitted to another network
         docs = [example.predicted for example in examples]
+        if vocabulary.featuriser.unit == "token":
+            self.learn_tokens(docs)
         sizes = {"labels": self.cfg["labels"], **vocabulary.featuriser.sizes}
         initialise_network(self.model, docs, vocabulary, sizes, self.name)
 

@@ -317,7 +317,9 @@ class PairClassifier(LabelledPipe):
 
     def make_docs(self, texts: Sequence[str]) -> list[Doc]:
         """Docs of texts, after the components before this one if a tok2vec may need them."""
-        return self._prepared(map(self.nlp.make_doc, texts))
+        docs = self._prepared(map(self.nlp.make_doc, texts))
+        self.check_tokens(docs)
+        return docs
 
     def _prepared(self, docs: Iterable[Doc]) -> list[Doc]:
         if tok2vec_of(self.model) is not None:
@@ -349,6 +351,7 @@ class PairClassifier(LabelledPipe):
 
     def compare(self, pairs: SpanPairs) -> Probabilities:
         """[N, K] probabilities, those of equal texts 0 and 1."""
+        self.check_tokens(pairs.docs)
         found = self.probabilities(self.logits(pairs))
         if self.knows_equals:
             for row, (left, right) in enumerate(pairs.pairs):
@@ -487,6 +490,8 @@ class PairClassifier(LabelledPipe):
             setattr(self, name, self.given[name])
         vocabulary = build_vocabulary(self.model.attrs["featuriser"], pairs, **vectors)
         spans = SpanPairs(docs_of(pairs), pairs)
+        if self.model.attrs["featuriser"].unit == "token":
+            self.learn_tokens(spans.docs)
         initialise(self.model, spans, self.cfg["labels"], vocabulary, self.name)
 
     def add_label(self, label: str) -> int:

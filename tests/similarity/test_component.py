@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -529,3 +530,26 @@ def test_scores_of_a_pipeline(trained_pairs: Language) -> None:
     scores = nlp.evaluate(examples)
     assert (scores["pairs_acc"], scores["pairs_r"]) == (0.5, 0.0)
     assert isinstance(nlp(Doc(nlp.vocab, words=[])), Doc)
+
+
+def test_another_tokenizer_triggers_a_warning() -> None:
+    def pipeline(segmenter: str) -> Language:
+        nlp = spacy.blank("zh", config={"nlp": {"tokenizer": {"segmenter": segmenter}}})
+        nlp.add_pipe("re2_similarity", config={"model": {"text": {"inputs": "tokens"}}})
+        return nlp
+
+    first, second = ("怎么修改登录密码", "如何更改登录密码"), ("订单什么时候发货", "如何申请退款")
+    pairs = [join_pair(*pair) for pair in (first, second) * 4]
+    trained, same, other = map(pipeline, ("jieba", "jieba", "char"))
+    trained.initialize(lambda: examples_of(trained, [(*first, "same"), (*second, "different")]))
+    for nlp in (same, other):
+        re2(nlp).from_bytes(re2(trained).to_bytes())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        list(same.pipe(pairs))
+    with pytest.warns(UserWarning, match=r"W304.*re2_similarity"):
+        list(other.pipe(pairs))
+    sourced = spacy.blank("zh")
+    sourced.add_pipe("re2_similarity", source=trained)
+    with pytest.warns(UserWarning, match="W304"):
+        list(sourced.pipe(pairs))

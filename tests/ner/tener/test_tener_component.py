@@ -286,3 +286,15 @@ def test_a_compact_one_finds_the_same(kind: str, tmp_path: Path) -> None:
     assert [doc._.char_ents for doc in loaded.pipe(texts)] == gold
     tables = {"words"} if kind == "words" else {"chars", "bigrams"}
     assert set(compactor.tables) == tables
+
+
+def test_another_tokenizer_triggers_a_warning() -> None:
+    nlp = blank("jieba")
+    options = {"network": NETWORK, "sequence": {"unit": "token", "embed_width": 16}}
+    nlp.add_pipe("tener_ner", config=pipe_config("tener_ner", options))
+    text = "南京市长江大桥今天正式通车。"
+    train(nlp, examples=[char_example(nlp, text, [(0, 3, "LOC")])])
+    other = spacy.blank("zh")
+    other.add_pipe("tener_ner", source=nlp)
+    with pytest.warns(UserWarning, match=r"W304.*tener_ner"):
+        list(other.pipe([text] * 4))
