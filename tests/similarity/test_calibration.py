@@ -18,6 +18,7 @@ from spacy_flat.similarity.calibration import (
     LEAST,
     MOST,
     Calibration,
+    best_threshold,
     fit_margins,
     fit_temperature,
 )
@@ -103,6 +104,18 @@ def test_no_other_temperature_and_bias_are_better(scale: float) -> None:
     best = nll(temperature, bias)
     grid = np.geomspace(LEAST, MOST, 60).tolist()
     assert best <= min(nll(t, b) for t in grid for b in np.linspace(-3, 3, 61)) + 1e-6
+
+
+def test_no_other_threshold_is_right_more_often() -> None:
+    rng = np.random.default_rng(3)
+    for n in (1, 2, 5, 40):
+        for _ in range(20):
+            found = rng.choice([0.1, 0.3, 0.45, 0.6, 0.7, 0.9], n)
+            gold = rng.random(n) < rng.choice([0.2, 0.5, 0.9])
+            best = best_threshold(found, gold)
+            right = [((found >= each) == gold).sum() for each in np.linspace(0, 1, 101)]
+            assert ((found >= best) == gold).sum() == max(right)
+    assert best_threshold(np.array([0.4, 0.6]), np.array([False, True])) == 0.5
 
 
 # In a pipeline

@@ -102,3 +102,8 @@ def test_training_keeps_the_best_threshold() -> None:
     loaded = copy.deepcopy(nlp)
     loaded.from_bytes(nlp.to_bytes())
     assert re2(loaded).threshold == pytest.approx(best)
+    other = blank()
+    add_re2(other, fit_threshold=True)
+    re2(other.from_bytes(nlp.to_bytes())).threshold = 0.25
+    other.evaluate(examples_of(other))
+    assert re2(other).threshold == 0.25  # it has learnt nothing

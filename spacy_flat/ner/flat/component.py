@@ -77,9 +77,12 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         """Have words with their types in the lexicon for a while; see `Lexicon.add`."""
         featuriser, before = self.model.attrs["featuriser"], self.lexicon
         featuriser.lexicon = copy(before)
+        by_type: dict[str, list[str]] = {}  # each `add` takes time
+        for word, type in words:
+            by_type.setdefault(type, []).append(word)
         try:
-            for word, type in words:
-                self.lexicon.add([word], type=type, trust=trust)
+            for type, own in by_type.items():
+                self.lexicon.add(own, type=type, trust=trust)
             yield
         finally:
             featuriser.lexicon = before

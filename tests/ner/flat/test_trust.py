@@ -108,6 +108,22 @@ def test_of_the_component_and_of_a_source(trained: Language, copy_of: Copy, tmp_
             lexicon_of(nlp).add(["新闻"], type="ORG", trust=wrong)  # type: ignore[arg-type]
 
 
+def test_words_for_a_while(nlp: Language, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, added = found(nlp, [TEXT]), []
+    add = Lexicon.add
+
+    def counted(lexicon: Lexicon, words: list[str], **given: Any) -> int:
+        added.append(words)
+        return add(lexicon, words, **given)
+
+    monkeypatch.setattr(Lexicon, "add", counted)
+    words = [("新闻", "ORG"), ("今天", "PER"), ("没有", "ORG")]
+    with flat(nlp).with_words(words, 1.0):  # type: ignore[attr-defined]
+        assert {("ORG", "新闻"), ("PER", "今天"), ("ORG", "没有")} <= set(entities(nlp(TEXT)))
+    assert added == [["新闻", "没有"], ["今天"]]  # each call takes time
+    assert found(nlp, [TEXT]) == before
+
+
 def test_trust_in_a_word_without_a_label(nlp: Language) -> None:
     expected = found(nlp, [TEXT])
     lexicon_of(nlp).add(["新闻"], trust=0.9)
