@@ -29,6 +29,9 @@ settings.load_profile("tests")
 
 look_up_once()
 
+# Ray's workers have their share of a processor that other tests are busy on.
+os.environ |= {"RAY_worker_niceness": "0"}
+
 ROOT = Path(__file__).parents[1]
 SIZES = {"train": 40, "dev": 10, "test": 10}
 MINI_CONFIG = {

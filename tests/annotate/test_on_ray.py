@@ -23,6 +23,12 @@ from .conftest import CODE, Annotate, failed, make_pipeline, table, write_lines
 
 MEMORY = 80 << 20  # of a node's object store, the least that Ray takes
 ROWS = 300
+HEALTH = {  # a node that doesn't answer for seconds is dead
+    "RAY_health_check_initial_delay_ms": "1000",
+    "RAY_health_check_period_ms": "1000",
+    "RAY_health_check_timeout_ms": "5000",
+    "RAY_health_check_failure_threshold": "3",
+}
 
 
 @pytest.fixture(scope="module")
@@ -31,10 +37,14 @@ def nodes() -> Iterator[Any]:
     from ray.cluster_utils import Cluster as Nodes
 
     options = {"num_cpus": 1, "object_store_memory": MEMORY}
-    cluster = Nodes(initialize_head=True, head_node_args={**options, "include_dashboard": False})
-    cluster.add_node(**options)
-    yield cluster
-    cluster.shutdown()
+    head = {**options, "include_dashboard": False}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in HEALTH.items():
+            patch.setenv(name, value)
+        cluster = Nodes(initialize_head=True, head_node_args=head)
+        cluster.add_node(**options)
+        yield cluster
+        cluster.shutdown()
 
 
 @pytest.fixture
