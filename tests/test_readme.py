@@ -57,57 +57,64 @@ for text in TEXTS.values():
 COMMANDS = list(dict.fromkeys("".join(blocks("bash").values()).splitlines()))
 
 
-@pytest.fixture
-def folder(
+@pytest.fixture(scope="module")
+def start(
     mini_project: Path,
     pairs_pipeline: Path,
     poems_pipeline: Path,
     translation_pipeline: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
-    """The working directory of a user who follows the pages."""
-    monkeypatch.chdir(tmp_path)
-    shutil.copy(mini_project / "project.yml", tmp_path)
-    (tmp_path / "configs").symlink_to(ROOT / "configs")
-    (tmp_path / "benchmarks").symlink_to(ROOT / "benchmarks")
-    shutil.copytree(mini_project / "corpus/demo", tmp_path / "corpus/mine")
+    """The files of a user who follows the pages."""
+    folder = tmp_path_factory.mktemp("start")
+    shutil.copy(mini_project / "project.yml", folder)
+    (folder / "configs").symlink_to(ROOT / "configs")
+    (folder / "benchmarks").symlink_to(ROOT / "benchmarks")
+    shutil.copytree(mini_project / "corpus/demo", folder / "corpus/mine")
     trained, begun = mini_project / "training/zh_flat_demo", ("checkpoints", "finished.json")
-    shutil.copytree(trained, tmp_path / "training/mine", ignore=shutil.ignore_patterns(*begun))
-    shutil.copytree(pairs_pipeline, tmp_path / "training/pairs/model-best")
-    (tmp_path / "corpus/pairs").mkdir()
+    shutil.copytree(trained, folder / "training/mine", ignore=shutil.ignore_patterns(*begun))
+    shutil.copytree(pairs_pipeline, folder / "training/pairs/model-best")
+    (folder / "corpus/pairs").mkdir()
     DocBin(docs=[example.reference for example in examples_of(spacy.blank("zh"))]).to_disk(
-        tmp_path / "corpus/pairs/dev.spacy"
+        folder / "corpus/pairs/dev.spacy"
     )
-    shutil.copytree(poems_pipeline, tmp_path / "training/poems")
-    (tmp_path / "corpus/poems").mkdir()
+    shutil.copytree(poems_pipeline, folder / "training/poems")
+    (folder / "corpus/poems").mkdir()
     poem = spacy.blank("zh")("白日依山尽，黄河入海流。")
-    DocBin(docs=[poem]).to_disk(tmp_path / "corpus/poems/dev.spacy")
-    translations = tmp_path / "training/zh_seq2seq_demo_parallel"
+    DocBin(docs=[poem]).to_disk(folder / "corpus/poems/dev.spacy")
+    translations = folder / "training/zh_seq2seq_demo_parallel"
     shutil.copytree(translation_pipeline, translations / "with_entities")
     alone = spacy.load(translation_pipeline)
     alone.remove_pipe("entity_ruler")
     alone.to_disk(translations / "model-best")
-    (tmp_path / "training/en_tener_demo_en").mkdir()
-    english().to_disk(tmp_path / "training/en_tener_demo_en/model-best")
-    shutil.copytree(ROOT / "assets/demo_parallel", tmp_path / "assets/demo_parallel")
-    shutil.copy(ROOT / "assets/demo_parallel/dev.tsv", tmp_path / "zh_en.tsv")
+    (folder / "training/en_tener_demo_en").mkdir()
+    english().to_disk(folder / "training/en_tener_demo_en/model-best")
+    shutil.copytree(ROOT / "assets/demo_parallel", folder / "assets/demo_parallel")
+    shutil.copy(ROOT / "assets/demo_parallel/dev.tsv", folder / "zh_en.tsv")
     for name, text in (("zh", "他来了。\n"), ("en", "He came.\n")):
-        (tmp_path / f"texts.{name}").write_text(text, "utf-8")
-    (tmp_path / "poems.txt").write_text("白日依山尽，\n\n黄河入海流。\n", "utf-8")
-    (tmp_path / "names.txt").write_text("王芳\t1\tPER\n", "utf-8")
-    (tmp_path / "packages").mkdir()
+        (folder / f"texts.{name}").write_text(text, "utf-8")
+    (folder / "poems.txt").write_text("白日依山尽，\n\n黄河入海流。\n", "utf-8")
+    (folder / "names.txt").write_text("王芳\t1\tPER\n", "utf-8")
+    (folder / "packages").mkdir()
     for part in ("train", "dev", "test"):
-        (tmp_path / f"{part}.txt").write_text(
+        (folder / f"{part}.txt").write_text(
             "王\tB-PER\n芳\tI-PER\n\n重\tB-LOC\n庆\tI-LOC\n", "utf-8"
         )
-    (tmp_path / "pairs.tsv").write_text("怎么退款\t如何退款\t1\n怎么退款\t如何付款\t0\n", "utf-8")
-    (tmp_path / "words.tsv").write_text("Ann\tB-PER\nleft\tO\n", "utf-8")
-    (tmp_path / "words.txt").write_text("人和药店\t3\n", "utf-8")
-    (tmp_path / "raw.txt").write_text("人和药店在重庆开业\n" * 3000, "utf-8")
+    (folder / "pairs.tsv").write_text("怎么退款\t如何退款\t1\n怎么退款\t如何付款\t0\n", "utf-8")
+    (folder / "words.tsv").write_text("Ann\tB-PER\nleft\tO\n", "utf-8")
+    (folder / "words.txt").write_text("人和药店\t3\n", "utf-8")
+    (folder / "raw.txt").write_text("人和药店在重庆开业\n" * 3000, "utf-8")
+    (folder / "text.txt").write_text("人和药店在重庆开业\n" * 10, "utf-8")
+    return folder
+
+
+@pytest.fixture
+def folder(start: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory of a user who follows the pages."""
+    shutil.copytree(start, tmp_path, symlinks=True, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
     # A pretraining of hours ends after a step.
     monkeypatch.setattr(Budget, "spent", lambda budget, seconds, steps: float(steps > 0))
-    (tmp_path / "text.txt").write_text("人和药店在重庆开业\n" * 10, "utf-8")
     return tmp_path
 
 
