@@ -17,6 +17,7 @@ from .spans import ALIGNMENT, OnMisaligned, existing_entities
 from .tags import BoolArray, TagSet
 
 _SURE = 500.0  # log-odds that no network outweighs
+_MANY = 500  # entities of the same tokens: each takes time and memory of its own
 
 Labels = Mapping[str, Sequence[str]]  # the network's labels for a label of Docs
 
@@ -129,7 +130,12 @@ def wishes_of(
     every = [label for each in labels.values() for label in each]
     for span in filter(len, doc.spans.get(NOT_ENTITY, ())):
         banned = labels.get(span.label_, ()) if span.label_ else every
-        for start, end in _same_tokens(span, text, on_misaligned):
+        starts, stops = _edges(span, text)
+        if len(starts) * len(stops) > _MANY:
+            if all(e.end <= starts.start or stops.stop <= e.start for e in found.fixed):
+                found.outside.append(EntitySpan(starts.start, stops.stop, ""))
+            continue
+        for start, end in _same_tokens(span, text, starts, stops, on_misaligned):
             if (start, end) not in places:
                 found.scores |= {EntitySpan(start, end, label): -math.inf for label in banned}
     return found
@@ -139,8 +145,8 @@ def _characters(span: Span) -> EntitySpan:
     return EntitySpan(span.start_char, span.end_char, span.label_)
 
 
-def _same_tokens(span: Span, text: Units, on_misaligned: OnMisaligned) -> Iterator[tuple[int, int]]:
-    """All units that become these tokens when they are entities."""
+def _edges(span: Span, text: Units) -> tuple[range, range]:
+    """The units that entities of these tokens may start and stop with."""
     doc = span.doc
     before, after = max(0, span.start - 1), min(span.end + 1, len(doc))
     while before > 0 and doc[before].is_space:  # entities are stripped of white space
@@ -150,9 +156,15 @@ def _same_tokens(span: Span, text: Units, on_misaligned: OnMisaligned) -> Iterat
     wider = doc[before:after]
     first, last = (doc[place] for place in (span.start, span.end - 1))
     ends = [(wider.start_char, first.idx + len(first)), (last.idx, wider.end_char)]
-    starts, stops = (
-        range(part.start, part.end) for part in text.touched([EntitySpan(*e, "") for e in ends])
-    )
+    starts, stops = text.touched([EntitySpan(*each, "") for each in ends])
+    return range(starts.start, starts.end), range(stops.start, stops.end)
+
+
+def _same_tokens(
+    span: Span, text: Units, starts: range, stops: range, on_misaligned: OnMisaligned
+) -> Iterator[tuple[int, int]]:
+    """All units that become these tokens when they are entities."""
+    doc = span.doc
     for start in starts:
         for stop in stops:
             for low, high, _ in text.to_characters(

@@ -1,5 +1,6 @@
 """What a Doc's annotation asks for binds the decoding."""
 
+import tracemalloc
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -132,3 +133,21 @@ def test_an_empty_span_says_nothing() -> None:
         again = doc.copy()
         again.spans["not_entity"] = [again[place:place]]
         assert [str(ent) for ent in ner(again).ents] == [str(ent) for ent in expected]
+
+
+def test_a_long_token_takes_little_memory(trained: Language) -> None:
+    """Any part of it would become the token, from any start on."""
+    words = ["王小明", "https://example.org/" + "上海" * 60, "去", "上海"]
+    doc = Doc(trained.vocab, words, [False] * 4)
+    doc.spans["not_entity"] = [doc[1:2]]
+    tracemalloc.start()
+    trained(doc)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50e6
+    assert doc[3:4].ents
+    assert not doc[1:2].ents
+    doc = Doc(trained.vocab, words, [False] * 4)
+    doc.ents = [Span(doc, 1, 2, "LOC")]  # type: ignore[assignment]
+    doc.spans["not_entity"] = [doc[1:2]]
+    assert doc[1:2].text in [str(ent) for ent in trained(doc).ents]
