@@ -3,6 +3,7 @@
 Shapes: B segments, C characters, M words, L = C + M nodes, characters first.
 """
 
+import operator
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
@@ -46,7 +47,7 @@ class LatticeFeaturiser(SegmentFeaturiser):
     name_types: Sequence[int] = ()
     gazetteer: Gazetteer | None = None  # for training
     _told: set[int] = field(default_factory=set, init=False, repr=False)
-    _untrusted: Any = field(default=None, init=False, repr=False)
+    _trusted: Any = field(default=None, init=False, repr=False)
     _bands: tuple[Any, NDArray[np.int8]] = field(
         default=(None, np.zeros(0, np.int8)), init=False, repr=False
     )
@@ -120,27 +121,34 @@ class LatticeFeaturiser(SegmentFeaturiser):
 
         trust: of words with the type of a label that have none of their own.
         """
-        lexicon = self.lexicon
-        names = lexicon.type_names
-        default = np.zeros(len(names), np.float32)
-        for number, name in enumerate(names):
-            default[number] = trust * (name in labels) + (name == NOT_ENTITY)
-        # Most lexicons have no trust.
-        if not default.any() and lexicon.trusts is self._untrusted:
+        trusts = self._trusts(labels, trust)
+        if trusts is None:
             return
-        if not default.any() and not (lexicon.trusts > 0).any():
-            self._untrusted = lexicon.trusts
-            return
-        usable = np.isin(names, [*labels, NOT_ENTITY])
-        found = lexicon.match(texts)
-        types, trusts = lexicon.types[found.words], lexicon.trusts[found.words]
-        trusts = np.where(trusts < 0, default[types], trusts)
-        chosen = np.flatnonzero((trusts > 0) & usable[types])
-        columns = found.texts, found.starts, found.ends, types, trusts.astype(np.float64)
-        for text, start, end, type, own in zip(
+        names, found = self.lexicon.type_names, self.lexicon.match(texts)
+        own, types = trusts[found.words].astype(np.float64), self.lexicon.types[found.words]
+        columns = found.texts, found.starts, found.ends, types, own
+        chosen = np.flatnonzero(own > 0)
+        for place, start, end, type, each in zip(
             *(column[chosen].tolist() for column in columns), strict=True
         ):
-            yield text, start, end, names[type], own
+            yield place, start, end, names[type], each
+
+    def _trusts(self, labels: Sequence[str], trust: float) -> NDArray[np.float32] | None:
+        """[N] of all words, those of other types 0; None where the network judges every word."""
+        lexicon = self.lexicon
+        arrays, given = (lexicon.trusts, lexicon.types), (tuple(labels), trust)
+        # Made once for all words, which takes milliseconds, until something changes.
+        known = self._trusted
+        if known is None or known[1] != given or any(map(operator.is_not, known[0], arrays)):
+            names = lexicon.type_names
+            default = [trust * (name in labels) + (name == NOT_ENTITY) for name in names]
+            usable = np.isin(names, [*labels, NOT_ENTITY])
+            found = np.where(
+                lexicon.trusts < 0, np.array(default, np.float32)[lexicon.types], lexicon.trusts
+            )
+            found *= usable[lexicon.types]
+            known = self._trusted = arrays, given, found if found.any() else None
+        return known[2]
 
     def advised_types(self) -> list[str]:
         """Types for words that a user adds: the labels, or all known types if the network was
