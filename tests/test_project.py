@@ -240,8 +240,8 @@ def test_dry_run_of_the_general_release(
     check, train, evaluate, package = said
     assert "check.py general flat_general configs/zh_flat_general.cfg model-best" in check
     assert "--paths.word_vectors word.vec.xz" in train
-    assert evaluate.count("flat evaluate training/zh_flat_general/compact corpus/general/") == 4
-    assert "spacy package training/zh_flat_general/compact training/zh_flat_general" in package
+    assert evaluate.count("flat evaluate training/zh_flat_general/calibrated corpus/general/") == 4
+    assert "spacy package training/zh_flat_general/calibrated training/zh_flat_general" in package
     assert "--meta-path assets/release/zh_flat_general.json" in package
     assert (ROOT / "assets/release/zh_flat_general.json").is_file()
 
