@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 from hypothesis import settings
 from spacy.language import Language
 from spacy.util import load_config
@@ -52,11 +53,22 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 @pytest.fixture(scope="session")
-def mini_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the project with a tiny corpus and network, after `run all` up to `package`."""
-    folder = tmp_path_factory.mktemp("project")
-    shutil.copy(ROOT / "project.yml", folder)
+def mini_project(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A copy of the project with a tiny corpus and network, after `run all` up to `package`. It is
+    made once, and each process of the tests has a copy."""
+    own = tmp_path_factory.mktemp("project")
+    base = tmp_path_factory.getbasetemp()
+    made = (base if worker_id == "master" else base.parent) / "mini_project"
+    with FileLock(f"{made}.lock"):
+        if not made.exists():
+            make_mini_project(own / "making")
+            (own / "making").rename(made)
+    return shutil.copytree(made, own / "project")
+
+
+def make_mini_project(folder: Path) -> None:
     (folder / "assets/demo").mkdir(parents=True)
+    shutil.copy(ROOT / "project.yml", folder)
     for part, size in SIZES.items():
         with (ROOT / f"assets/demo/{part}.jsonl").open(encoding="utf-8") as file:
             text = "".join(islice(file, size))
@@ -67,7 +79,6 @@ def mini_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for command in ("fetch", "convert", "train", "evaluate", "package"):
         # Captured, so that a failure shows what the command printed.
         project_run(folder, command, overrides=VARIABLES, capture=True)
-    return folder
 
 
 def write_mini_config(name: str, path: Path) -> None:
