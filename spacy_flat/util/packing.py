@@ -1,12 +1,24 @@
 """What packs Docs and weights: msgpack, through srsly."""
 
+from functools import lru_cache, partial
+from typing import Any
+
 import srsly
+from catalogue import REGISTRY, Registry
 
 
 def look_up_once() -> None:
-    """Let srsly keep its encoders and decoders: it goes through the functions of all registries and
-    the entry points of all installed packages each time it packs anything, most of the time that
-    many small Docs take."""
+    """Let srsly keep its encoders and decoders until something is registered: it goes through the
+    functions of all registries and the entry points of all installed packages each time it packs
+    anything, most of the time that many small Docs take."""
     for registry in (srsly.msgpack_encoders, srsly.msgpack_decoders):
-        found = type(registry).get_all(registry)
-        registry.get_all = lambda found=found: found
+        registry.get_all = partial(_all_of, registry)
+
+
+def _all_of(registry: Registry) -> dict[str, Any]:
+    return _known(registry, len(REGISTRY))
+
+
+@lru_cache(maxsize=4)
+def _known(registry: Registry, registered: int) -> dict[str, Any]:
+    return dict(Registry.get_all(registry))

@@ -148,7 +148,8 @@ class LatticeFeaturiser(SegmentFeaturiser):
             )
             found *= usable[lexicon.types]
             known = self._trusted = arrays, given, found if found.any() else None
-        return known[2]
+        chosen: NDArray[np.float32] | None = known[2]
+        return chosen
 
     def advised_types(self) -> list[str]:
         """Types for words that a user adds: the labels, or all known types if the network was
