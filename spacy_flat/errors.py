@@ -659,7 +659,7 @@ class Errors(metaclass=_Coded):
         "spacy flat pretrain` wrote."
     )
     F390 = (
-        "{path}, line {line}: the header has no column {name!r}, but {columns}. Name another one "
+        "{path}, line {line}: there is no column {name!r}, but {columns}. Name another one "
         "with {option}."
     )
     F395 = (

@@ -41,8 +41,8 @@ def read_faq(path: Path, question: str = "", answer: str = "") -> list[Question]
         header if one of them is given, or if it has the usual names of both: a single usual name
         may be a question.
 
-    Raises ValueError for a line without a question (F336, F337), a header without a column that was
-    asked for (F390), quotes that can't be read (F152), and a file without questions (F010);
+    Raises ValueError for a line without a question (F336, F337), a header or records without a
+    column that was asked for (F390), quotes that can't be read (F152), and a file without questions (F010);
     otherwise as `read_text_lines`.
     """
     is_json = ".jsonl" in path.suffixes[-2:]
@@ -105,11 +105,14 @@ def entry_of(cells: Sequence[str], columns: FaqColumns) -> Question:
 
 def read_records(path: Path, question: str, answer: str) -> Iterator[Question]:
     keys = question or QUESTION[0], answer or ANSWER[0]
+    names: dict[str, None] = {}  # of all records, in their order
+    line = 0
     for line, text in read_text_lines(path):
         if not text.strip():
             continue
         try:
             record = json.loads(text)
+            names |= dict.fromkeys(record)
             asked, own_answer = record[keys[0]], record.get(keys[1])
             found = [*(asked if isinstance(asked, list) else [asked])]
             found.append("" if own_answer is None else own_answer)
@@ -122,6 +125,9 @@ def read_records(path: Path, question: str, answer: str) -> Iterator[Question]:
             raise ValueError(Errors.F337.format(**where, text=text[:60]))
         first, *others, own_answer = map(one_line, found)
         yield Question(first, own_answer, tuple(others))
+    if answer and names and answer not in names:
+        words = {"name": answer, "option": "--answer", "columns": ", ".join(map(repr, names))}
+        raise ValueError(Errors.F390.format(path=path, line=line, **words))
 
 
 def one_line(text: str) -> str:

@@ -39,9 +39,8 @@ def search(
         ),
     ] = 50,
     min_similarity: Annotated[
-        float,
-        typer.Option("--min-similarity", "-m", help="Show nothing less similar", min=0, max=1),
-    ] = 0.0,
+        float | None, typer.Option("--min-similarity", "-m", help="Show nothing less similar")
+    ] = None,
     question: Annotated[
         str, typer.Option("--question", help="Column of the questions, by its name in the header")
     ] = "",

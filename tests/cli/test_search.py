@@ -204,6 +204,7 @@ def test_an_index_goes_into_no_other_folder(pipeline: Path, faq: Path) -> None:
         ("faq.csv", 'a,b\n"c,d\n', [], r"F152\].*faq\.csv, line 2"),
         ("faq.csv", "q,a\nb,c\n", ["--question", "f"], r"F390.*'f', but 'q', 'a'\..*--question"),
         ("faq.csv", "q,a\nb,c\n", ["--question", "q", "--answer", "w"], r"F390.*'w'.*--answer"),
+        ("faq.jsonl", '{"question": "a"}\n', ["--answer", "w"], r"F390.*'w', but 'question'"),
         ("faq.csv", "q,a\nb,c\n", ["--answer", "a"], r"F390.*line 1.*'question'.*--question"),
         ("faq.csv", None, [], "F001"),
     ],
