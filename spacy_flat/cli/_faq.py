@@ -42,8 +42,8 @@ def read_faq(path: Path, question: str = "", answer: str = "") -> list[Question]
         may be a question.
 
     Raises ValueError for a line without a question (F336, F337), a header or records without a
-    column that was asked for (F390), quotes that can't be read (F152), and a file without questions (F010);
-    otherwise as `read_text_lines`.
+    column that was asked for (F390), quotes that can't be read (F152), and a file without
+    questions (F010); otherwise as `read_text_lines`.
     """
     is_json = ".jsonl" in path.suffixes[-2:]
     entries = list((read_records if is_json else read_table)(path, question, answer))
