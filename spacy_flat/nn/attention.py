@@ -141,12 +141,12 @@ class RelativeAttention(nn.Module):
         Returns [B, Q, D].
         """
         B, _, D = nodes.shape
-        q = (
-            split_heads(self.q_proj(nodes[:, :n_queries]), self.num_heads) * self.scale
-        )  # [H, B, Q, d]
+        q = split_heads(self.q_proj(nodes[:, :n_queries]), self.num_heads)  # [H, B, Q, d]
         k = split_heads(self.k_proj(nodes), self.num_heads)  # [H, B, L, d]
         v = split_heads(self.v_proj(nodes), self.num_heads)
-        u_bias, v_bias = (bias[:, None, None] * self.scale for bias in (self.u, self.v))
+        u_bias, v_bias = self.u[:, None, None], self.v[:, None, None]
+        if self.scale != 1.0:
+            q, u_bias, v_bias = (each * self.scale for each in (q, u_bias, v_bias))
         scores = term.scores(q + v_bias)  # [H, B, Q, L]
         if self.key_positions:
             scores = scores + term.scores(k * self.scale).transpose(2, 3)

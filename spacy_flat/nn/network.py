@@ -195,11 +195,11 @@ class EmbeddingNetwork(nn.Module):
 
     def to_tensor(self, array: NDArray[Any]) -> Tensor:
         """An array on the device of the network."""
-        device = self.anchor.device
+        device, tensor = self.anchor.device, torch.from_numpy(np.ascontiguousarray(array))
+        if device.type == "cpu":
+            return tensor
         # Of a GPU of Apple's, which would read the array's own memory, it must be waited for.
-        return torch.from_numpy(np.ascontiguousarray(array)).to(
-            device, non_blocking=device.type == "cuda"
-        )
+        return tensor.to(device, non_blocking=device.type == "cuda")
 
     def to_tensors(self, *arrays: NDArray[Any]) -> list[Tensor]:
         """Arrays on the device of the network."""
