@@ -310,6 +310,7 @@ class Errors(metaclass=_Coded):
         "{name}: no component to show. The demo page shows those of this package; found: "
         "{components}."
     )
+    F167 = "Can't use port {port}: {reason}. Choose another one with --port."
     F170 = (
         "{path}, line {line}: a poem has {found!r} ({code}) in {shown!r}, which is neither a "
         "Chinese character nor punctuation, and often replaces a lost character. Correct it, drop "
@@ -554,6 +555,7 @@ class Errors(metaclass=_Coded):
         "Python, load a pipeline that was saved with this device by spacy.load(PATH, "
         'config={{"components.NAME.device": "cpu"}}).'
     )
+    F351 = "The index has no question {number!r}."
     F362 = (
         "{name}: its tokenizer, {tokenizer}, can't split text into single characters. It must be "
         "a fast tokenizer with pieces for start, end, padding and unknown text, as those of BERT, "

@@ -127,6 +127,13 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
             setattr(self, name, value if before == _plain(given) else given)
         self.cfg["changed"] = changed
 
+    def write_settings(self, config: dict[str, Any]) -> None:
+        """Write changed settings into the component's config, which then says what it does, and
+        where any other value counts."""
+        for name, (_, value) in self.cfg["changed"].items():
+            self.given[name] = config[name] = value
+            self.cfg["changed"][name] = [value, value]
+
     def _reject(self, setting: str, value: object, wanted: str) -> NoReturn:
         words = {"name": self.name, "setting": setting, "value": value, "wanted": wanted}
         raise ValueError(Errors.F310.format(**words))

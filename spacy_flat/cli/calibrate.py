@@ -96,8 +96,10 @@ def calibrate(
         given = {"kind": kind, "source": model, "components": pipe.name}
         raise ValueError(Errors.F136.format(**given))
     if trust:
+        msg.divider("Words that are added without a trust")
         fit_trust(nlp, pipe, examples)
     if words is not None:
+        msg.divider(f"Words of {words.name}")
         add_trusted(nlp, pipe, words, examples)
     if not hasattr(pipe, "components_before"):  # that of pairs calls them itself
         call_before(nlp, pipe.name, examples)
@@ -113,6 +115,7 @@ def calibrate(
 
         with replacing(picture) as temporary:
             temporary.write_text(draw(found), encoding="utf-8")
+    pipe.write_settings(nlp.get_pipe_config(pipe.name))
     with replacing(output) as temporary:
         nlp.to_disk(temporary)
     rows = [

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors, Warnings
+from ..util.arguments import require
 from ..util.files import replacing
 from ..vectors.table import FLOAT32_MAX
 from . import storage
@@ -227,6 +228,8 @@ class Lexicon:
         self._check_type(type)
         _check_name("origin", origin)
         known = UNKNOWN_FREQUENCY if frequency is None else frequency
+        if trust is not None:
+            require("trust", trust, lambda: 0 <= trust <= 1, "a number from 0 to 1")
         sure = UNSET if trust is None else trust
         entries = [Entry(word, known, type, origin, sure) for word in _strings(words)]
         count, faulty = self._insert(entries, update=True)

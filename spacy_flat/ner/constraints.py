@@ -10,12 +10,12 @@ from ..text.segments import Segment
 from ..text.units import EntitySpan, Ints, Units
 from .tags import BoolArray
 
-# Line breaks, TAB, "|", and tags of markup: closing ones, those with attributes, and others in
-# lower case, so that names in angle brackets, such as <NBA>, stay possible. In "a<b, 王五=3>c"
-# nothing is an attribute.
+# Line breaks, TAB, "|", spaces without a width, and tags of markup: closing ones, those with
+# attributes, and others in lower case, so that names in angle brackets, such as <NBA>, stay
+# possible. In "a<b, 王五=3>c" nothing is an attribute.
 _ATTRIBUTE = r"""\s+[A-Za-z][A-Za-z0-9:._-]*=(?:"[^"<>]*"|'[^'<>]*'|[^\s<>"']+)"""
 BARRED = re.compile(
-    r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029|｜]"
+    "[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029|｜\u200b\u2060\ufeff]"
     rf"|</[A-Za-z][^<>]*>|<[A-Za-z][\w:.-]*(?:{_ATTRIBUTE})+\s*/?>|<[a-z][\w:.-]*\s*/?>"
 )
 

@@ -11,6 +11,7 @@ from spacy.training import Example
 
 from ..errors import Errors
 from ..text.units import EntitySpan
+from ..util.arguments import require_count
 
 OnMisaligned = Literal["expand", "contract", "drop"]
 
@@ -195,7 +196,11 @@ def get_char_ents(doc: Doc) -> list[EntitySpan]:
 def get_alternatives(doc: Doc, k: int | None = None) -> list[tuple[list[EntitySpan], float]]:
     """`doc._.ent_alternatives(k)`: the most probable annotations of a Doc, the best first, as
     entities in characters and their joint probability. There are as many as the component's
-    setting `alternatives`, or fewer; k: only the first."""
+    setting `alternatives`, or fewer; k: only the first.
+
+    Raises ValueError (F341) for a k below 1."""
+    if k is not None:
+        require_count("k", k)
     found = doc._.get(_ALTERNATIVES) or []
     return [([EntitySpan(*span) for span in spans], share) for spans, share in found[:k]]
 

@@ -156,11 +156,14 @@ class TextIndex:
     def remove(self, numbers: Iterable[int]) -> None:
         """Remove questions; the others keep their numbers.
 
-        Raises KeyError for a number that isn't in the index, ValueError (F330) if none is left.
+        Raises KeyError (F351) for a number that isn't in the index, ValueError (F330) if none is
+        left.
         """
         known = self.contents
         phrasings = dict(known.phrasings)
         for number in set(numbers):
+            if number not in phrasings:
+                raise KeyError(Errors.F351.format(number=number))
             del phrasings[number]
         if not phrasings:
             raise ValueError(Errors.F330)

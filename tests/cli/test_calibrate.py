@@ -37,7 +37,11 @@ def test_a_calibrated_copy(pairs_pipeline: Path, dev: Path, tmp_path: Path) -> N
     shown = run(pairs_pipeline, dev, output)
     nlp, copy = spacy.load(pairs_pipeline), spacy.load(output)
     report = re2(nlp).calibrate(examples_of(nlp, UNSURE))
-    assert re2(copy).temperature == report.temperature_after
+    assert re2(copy).temperature == pytest.approx(report.temperature_after, rel=1e-12)
+    # The config says so, and any other value counts.
+    assert copy.config["components"]["re2_similarity"]["temperature"] == re2(copy).temperature
+    other = spacy.load(output, config={"components.re2_similarity.temperature": 1.0})
+    assert re2(other).temperature == 1.0
     for name, before, after in (
         ("temperature", report.temperature_before, report.temperature_after),
         ("expected calibration error", report.ece_before, report.ece_after),

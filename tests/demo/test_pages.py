@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -116,3 +117,11 @@ def test_a_missing_pipeline_is_an_error_before_the_server_starts() -> None:
     result = CliRunner().invoke(app, ["demo", "zh_none"])
     assert result.exit_code == 1
     assert "[F145]" in result.output
+
+
+def test_a_port_in_use(released: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = CliRunner().invoke(app, ["demo", released, "--port", str(port)])
+    assert result.exit_code == 1
+    assert f"[F167] Can't use port {port}" in result.output

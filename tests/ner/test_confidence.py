@@ -113,6 +113,9 @@ def test_alternatives(nlp: Language) -> None:
         assert 0 < sum(likely) <= 1 + 1e-9
         assert len({str(spans) for spans, _ in alternatives}) == 4
         assert doc._.ent_alternatives(2) == alternatives[:2]
+        for k in (0, -1, 1.5, "a"):
+            with pytest.raises(ValueError, match=r"F341.*k"):
+                doc._.ent_alternatives(k)
         # What is in all of the most probable is surer than any of them.
         assert all(share >= likely[0] - 1e-9 for share in shares(doc))
 

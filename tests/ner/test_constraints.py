@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from spacy.tokens import Doc
 
-from spacy_flat.ner.constraints import Constraints
+from spacy_flat.ner.constraints import BARRED, Constraints
 from spacy_flat.ner.decoding import Decoding, find_entities
 from spacy_flat.ner.model import BatchEmissions, Emissions
 from spacy_flat.ner.network import TaggingNetwork
@@ -135,3 +135,8 @@ def test_the_constraints_are_of_decoding_alone(copy_of: Copy) -> None:
     ]
     assert {"重庆", "王"} <= set(entities)
     assert not any(set(entity) & set("|</>") for entity in entities)
+
+
+def test_spaces_without_a_width() -> None:
+    texts = ["王芳\u200b去了", "\ufeff王芳", "王\u2060芳", "😀王芳"]
+    assert [BARRED.sub("", text) for text in texts] == ["王芳去了", "王芳", "王芳", "😀王芳"]

@@ -103,7 +103,7 @@ def test_of_the_component_and_of_a_source(trained: Language, copy_of: Copy, tmp_
     saved = spacy.load(tmp_path / "nlp")
     assert flat(saved).trust == 1.0  # type: ignore[attr-defined]
     assert list(lexicon_of(saved).trusts) == list(lexicon_of(nlp).trusts)
-    for wrong in (1.5, -0.5, "high"):
+    for wrong in (1.5, -0.5, -1, "high"):
         with pytest.raises(ValueError, match=r"F341.*trust"):
             lexicon_of(nlp).add(["新闻"], type="ORG", trust=wrong)  # type: ignore[arg-type]
 
