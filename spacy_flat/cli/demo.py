@@ -33,11 +33,10 @@ def demo(
         raise ModuleNotFoundError(Errors.F030.format(what="The demo page", **words))
     for source in pipelines:
         require_source(source)
-    with socket.socket() as free:
-        try:
-            free.bind(("127.0.0.1", port))
-        except OSError as error:
-            raise ValueError(Errors.F167.format(port=port, reason=error.strerror)) from error
+    try:
+        socket.create_server(("127.0.0.1", port)).close()
+    except OSError as error:
+        raise ValueError(Errors.F167.format(port=port, reason=error.strerror)) from error
     settings = {
         "global.developmentMode": "false",
         "server.address": "127.0.0.1",
