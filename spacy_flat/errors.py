@@ -661,7 +661,7 @@ class Errors(metaclass=_Coded):
         "spacy flat pretrain` wrote."
     )
     F390 = (
-        "{path}, line {line}: there is no column {name!r}, but {columns}. Name another one "
+        "{path}, line {line}: expected a column {name!r}, but found {columns}. Choose one of these "
         "with {option}."
     )
     F395 = (
@@ -835,14 +835,13 @@ class Warnings(metaclass=_Coded):
         "this corpus."
     )
     W302 = (
-        "The lexicon has words of the types {types}, which this pipeline's network does not know "
-        "and ignores, but for the trust in words whose type is a label. Choose types among "
-        "{known}, or train again."
+        "The lexicon has words of the types {types}, which this pipeline's network does not know. "
+        "It ignores these types; only a trust still counts, where the type is a label. Choose "
+        "types among {known}, or train again."
     )
     W304 = (
-        "{name} was trained with tokens of {learnt:.2f} characters on average; those of these "
-        "texts have {here:.2f}. Does this pipeline have another tokenizer? Add the component to "
-        "one with that of its training."
+        "{name}: tokens have {here:.2f} characters on average, but had {learnt:.2f} in training. "
+        "Use the tokenizer that the component was trained with."
     )
     W340 = (
         "Can't compute a perplexity: the corpus has no text to score. spaCy counts a missing score "

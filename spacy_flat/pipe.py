@@ -345,10 +345,10 @@ class LabelledPipe(NetworkPipe):
                 extend_labels(self.model, self.cfg["labels"])
 
     def learn_tokens(self, docs: Iterable[Doc]) -> None:
-        """Keep the mean length of tokens, for `check_tokens`. docs: None is empty."""
+        """Keep the mean length of tokens for `check_tokens`; at least one Doc."""
         lengths = [(len(doc.text), len(doc)) for doc in docs]
         characters, tokens = map(sum, zip(*lengths, strict=True))
-        self.cfg["token_length"] = round(characters / tokens, 3)
+        self.cfg["token_length"] = round(characters / max(1, tokens), 3)
 
     def check_tokens(self, docs: Iterable[Doc]) -> None:
         """Warn (W304) once where tokens are much shorter or longer than those of the training, as

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -60,8 +61,8 @@ def calibrate(
         bool,
         typer.Option(
             "--trust",
-            help="For flat_ner: also fit the trust in words that are added without one, as if the "
-            "names of DEV.spacy had been added",
+            help="For flat_ner: also fit the default trust of added words, with the names of "
+            "DEV.spacy as the words",
         ),
     ] = False,
     device: Device = "",
@@ -71,8 +72,8 @@ def calibrate(
     with it to OUT.
 
     For two classes of pairs it also fits a bias, the threshold, and the weights by which `search`
-    orders what it finds. For entities, --words first adds a list of names, and --trust those of
-    DEV.spacy for a while; the table has the F1 with each trust.
+    orders what it finds. For entities, --words first adds a list of names, and --trust temporarily
+    adds those of DEV.spacy; a table shows the F1 for each trust.
 
     The report has the expected calibration error and the negative log-likelihood before and after,
     on these same examples.
@@ -87,14 +88,11 @@ def calibrate(
     nlp = load_on_device(model, device)
     able = {name: pipe for name, pipe in nlp.pipeline if hasattr(pipe, "calibrate")}
     pipe: Any = choose(able, component, model, "component to calibrate")
-    if picture is not None and not hasattr(pipe, "span_probabilities"):
-        kind = "component to draw, which finds entities,"
-        raise ValueError(Errors.F136.format(kind=kind, source=model, components=pipe.name))
+    if picture is not None:
+        require_able(pipe, "span_probabilities", "component to draw, which finds entities,", model)
+    if words is not None or trust:
+        require_able(pipe, "lexicon", "component with a lexicon", model)
     examples = [each for path in (corpus, *more) for each in read_examples(path, nlp)]
-    if (words is not None or trust) and not hasattr(pipe, "lexicon"):
-        kind = "component with a lexicon"
-        given = {"kind": kind, "source": model, "components": pipe.name}
-        raise ValueError(Errors.F136.format(**given))
     if trust:
         msg.divider("Words that are added without a trust")
         fit_trust(nlp, pipe, examples)
@@ -141,6 +139,12 @@ def calibrate(
     msg.good(f"{output}: calibrated on {counted(number, what)}")
 
 
+def require_able(pipe: Any, attribute: str, kind: str, source: str | Path) -> None:
+    """Raise ValueError (F136) for a component without an attribute."""
+    if not hasattr(pipe, attribute):
+        raise ValueError(Errors.F136.format(kind=kind, source=source, components=pipe.name))
+
+
 def fit_trust(nlp: Language, pipe: Any, examples: Sequence[Example]) -> None:
     """Find the trust in words without one, with the names of the examples in the lexicon."""
     from ..ner.spans import names_in
@@ -148,11 +152,7 @@ def fit_trust(nlp: Language, pipe: Any, examples: Sequence[Example]) -> None:
     names = dict.fromkeys(name for each in examples for name in names_in(each.reference))
     known = [(text, label) for text, label in names if len(text) > 1 and label in pipe.known_labels]
     with pipe.with_words(known):
-
-        def set_trust(trust: float) -> None:
-            pipe.trust = trust
-
-        fit(nlp, examples, set_trust)
+        fit(nlp, examples, partial(setattr, pipe, "trust"))
 
 
 def call_before(nlp: Language, name: str, examples: Sequence[Example]) -> None:

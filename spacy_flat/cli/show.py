@@ -89,7 +89,7 @@ def show(
             typer.echo(component.generate(max_length=WRITTEN, seed=0)[0])
 
 
-def add_words(nlp: Language, model: str, words: list[str], trust: float | None = None) -> None:
+def add_words(nlp: Language, model: str, words: list[str], trust: float | None) -> None:
     """Add each WORD=TYPE or WORD to the pipeline's lexicon. Raises as `lexicon_of`."""
     for entry in words:
         word, _, type_ = entry.partition("=")

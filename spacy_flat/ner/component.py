@@ -113,8 +113,8 @@ class CRFEntityRecognizer(LabelledPipe):
         out, and other labels stay. null for the network's labels.
     overwrite: replace entities that the Doc already has; otherwise they stay, and new entities that
         share a token with them are dropped.
-    constrained_decoding: exclude entities that contain a line break, TAB, "|", a space without a
-        width or a markup tag such as `</p>`, or lack letters and digits.
+    constrained_decoding: exclude entities that contain a line break, TAB, "|", a zero-width
+        space or a markup tag such as `</p>`, or lack letters and digits.
     confidence: compute the probability of each entity found, for `span._.confidence`.
     alternatives: how many of the most probable annotations of a text to find, for
         `doc._.ent_alternatives(k)`.

@@ -10,7 +10,7 @@ from ..text.segments import Segment
 from ..text.units import EntitySpan, Ints, Units
 from .tags import BoolArray
 
-# Line breaks, TAB, "|", spaces without a width, and tags of markup: closing ones, those with
+# Line breaks, TAB, "|", zero-width spaces, and tags of markup: closing ones, those with
 # attributes, and others in lower case, so that names in angle brackets, such as <NBA>, stay
 # possible. In "a<b, 王五=3>c" nothing is an attribute.
 _ATTRIBUTE = r"""\s+[A-Za-z][A-Za-z0-9:._-]*=(?:"[^"<>]*"|'[^'<>]*'|[^\s<>"']+)"""

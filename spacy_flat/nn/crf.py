@@ -152,7 +152,7 @@ class CRF(nn.Module):
         Raises ValueError for shapes or lengths that do not fit (F237) and for NaN (F240).
         """
         self._check_shapes(emissions, lengths)
-        version = version_of(self.parameters())
+        version = version_of((self.transitions, self.starts, self.ends))
         if self._edges is None or self._edges[0] != version:
             self._edges = version, [each.cpu().numpy() for each in self._masked()]
         transitions, starts = self._edges[1]

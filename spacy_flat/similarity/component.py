@@ -174,6 +174,7 @@ class PairClassifier(LabelledPipe):
         """[K] probabilities of the classes, or [1] the score, for each Doc that is a pair."""
         docs = list(docs)
         self.require_initialised()
+        self.check_tokens(docs)
         pairs = [pair_of(doc) for doc in docs]
         known = [pair for pair in pairs if pair is not None]
         found = iter(self.compare(SpanPairs(docs, known)))
@@ -313,13 +314,13 @@ class PairClassifier(LabelledPipe):
         """Texts as spans of Docs; equal strings are spans of one Doc."""
         strings = list(dict.fromkeys(text for text in texts if isinstance(text, str)))
         docs = dict(zip(strings, self.make_docs(strings), strict=True))
-        return [_span(text, docs) for text in texts]
+        spans = [_span(text, docs) for text in texts]
+        self.check_tokens(span.doc for span in spans)
+        return spans
 
     def make_docs(self, texts: Sequence[str]) -> list[Doc]:
         """Docs of texts, after the components before this one if a tok2vec may need them."""
-        docs = self._prepared(map(self.nlp.make_doc, texts))
-        self.check_tokens(docs)
-        return docs
+        return self._prepared(map(self.nlp.make_doc, texts))
 
     def _prepared(self, docs: Iterable[Doc]) -> list[Doc]:
         if tok2vec_of(self.model) is not None:
@@ -351,7 +352,6 @@ class PairClassifier(LabelledPipe):
 
     def compare(self, pairs: SpanPairs) -> Probabilities:
         """[N, K] probabilities, those of equal texts 0 and 1."""
-        self.check_tokens(pairs.docs)
         found = self.probabilities(self.logits(pairs))
         if self.knows_equals:
             for row, (left, right) in enumerate(pairs.pairs):

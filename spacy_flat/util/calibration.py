@@ -11,7 +11,7 @@ LEAST, MOST = 0.05, 20.0
 
 
 class FittedTemperature:
-    """What reports of a fitted temperature share."""
+    """The base of reports of a fitted temperature."""
 
     temperature_after: float
 

@@ -54,6 +54,7 @@ def address(all_tasks: str) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     with playwright.sync_playwright() as play:
+        playwright.expect.set_options(timeout=60_000)
         browser = play.chromium.launch(executable_path=CHROMIUM, args=QUIET)
         yield browser
         browser.close()
@@ -70,7 +71,6 @@ def page(browser: Any, address: str) -> Iterator[Any]:
 
 
 def expect(found: Any) -> Any:
-    playwright.expect.set_options(timeout=60_000)
     return playwright.expect(found)
 
 

@@ -137,6 +137,6 @@ def test_the_constraints_are_of_decoding_alone(copy_of: Copy) -> None:
     assert not any(set(entity) & set("|</>") for entity in entities)
 
 
-def test_spaces_without_a_width() -> None:
+def test_zero_width_spaces() -> None:
     texts = ["王芳\u200b去了", "\ufeff王芳", "王\u2060芳", "😀王芳"]
     assert [BARRED.sub("", text) for text in texts] == ["王芳去了", "王芳", "王芳", "😀王芳"]

@@ -74,7 +74,7 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
     def with_words(
         self, words: Iterable[tuple[str, str]], trust: float | None = None
     ) -> Iterator[None]:
-        """Have words with their types in the lexicon for a while; see `Lexicon.add`."""
+        """Temporarily add words with their types to the lexicon; see `Lexicon.add`."""
         featuriser, before = self.model.attrs["featuriser"], self.lexicon
         featuriser.lexicon = copy(before)
         by_type: dict[str, list[str]] = {}  # each `add` takes time

@@ -1,6 +1,7 @@
 """`tener_ner` in a pipeline, over characters and over words: what a user of spaCy relies on."""
 
 import copy
+import warnings
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -298,3 +299,14 @@ def test_another_tokenizer_triggers_a_warning() -> None:
     other.add_pipe("tener_ner", source=nlp)
     with pytest.warns(UserWarning, match=r"W304.*tener_ner"):
         list(other.pipe([text] * 4))
+
+
+def test_tokens_of_empty_texts_are_no_measure() -> None:
+    nlp = blank("jieba")
+    options = {"network": NETWORK, "sequence": {"unit": "token", "embed_width": 16, "min_freq": 1}}
+    pipe = nlp.add_pipe("tener_ner", config=pipe_config("tener_ner", options))
+    examples = [Example(nlp.make_doc(""), nlp.make_doc(""))]
+    pipe.initialize(lambda: examples, nlp=nlp, labels=["LOC"])  # type: ignore[attr-defined]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nlp("南京市长江大桥今天正式通车。" * 4)
