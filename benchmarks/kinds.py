@@ -1,6 +1,9 @@
 """Score pipelines on the texts of `assets/kinds`, by kind of text.
 
-    python benchmarks/kinds.py PIPELINE … [--map LABEL=GOLD …] [--markdown] [--output FILE]
+    python benchmarks/kinds.py PIPELINE … [--map LABEL=GOLD …] [--texts FILE] [--markdown]
+        [--output FILE]
+
+`--texts assets/kinds_en/kinds.jsonl` has English texts.
 
 An entity is right where its characters and its label are. GPE counts as LOC, COMPANY and GOVERNMENT
 count as ORG; the last rows keep those apart that a pipeline has. "found" is the share of gold

@@ -1,4 +1,4 @@
-"""The texts of `assets/kinds`, and how `benchmarks/kinds.py` scores pipelines on them."""
+"""The texts of `assets/kinds` and `assets/kinds_en`, and scores on them."""
 
 import json
 import re
@@ -21,16 +21,19 @@ import kinds
 LABELS = set(kinds.COARSE)
 
 
-@pytest.fixture(scope="module")
-def records() -> list[dict[str, Any]]:
-    return [json.loads(line) for line in kinds.TEXTS.read_text("utf-8").splitlines()]
+ENGLISH = kinds.TEXTS.parents[1] / "kinds_en" / "kinds.jsonl"
+
+
+@pytest.fixture(scope="module", params=[kinds.TEXTS, ENGLISH], ids=["zh", "en"])
+def records(request: pytest.FixtureRequest) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in request.param.read_text("utf-8").splitlines()]
 
 
 def test_every_kind_has_texts_and_no_two_are_alike(records: list[dict[str, Any]]) -> None:
     assert all(set(record) == {"text", "label", "kind"} for record in records)
-    assert min(Counter(record["kind"] for record in records).values()) >= 24
+    assert min(Counter(record["kind"] for record in records).values()) >= 16
     bare = [re.sub(r"\W", "", record["text"]) for record in records]
-    assert len(set(bare)) == len(records) >= 320
+    assert len(set(bare)) == len(records) >= 160
 
 
 def test_entities_are_where_they_say(records: list[dict[str, Any]]) -> None:
@@ -44,11 +47,18 @@ def test_entities_are_where_they_say(records: list[dict[str, Any]]) -> None:
             taken.update(range(start, last + 1))
 
 
-def test_convert_reads_all_of_it(records: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_english_entities_are_whole_tokens() -> None:
+    tokenize = spacy.blank("en")
+    for text in kinds.read_texts(ENGLISH):
+        doc = tokenize(text.text)
+        assert all(doc.char_span(each.start, each.end) for each in text.entities), text.text
+
+
+def test_convert_reads_all_of_it(tmp_path: Path) -> None:
     convert_file(kinds.TEXTS, tmp_path / "kinds.spacy", ConvertOptions())
     docs = read_docs(tmp_path / "kinds.spacy", spacy.blank("zh").vocab)
-    assert [doc.text for doc in docs] == [record["text"] for record in records]
     texts = kinds.read_texts(kinds.TEXTS)
+    assert [doc.text for doc in docs] == [text.text for text in texts]
     assert sum(len(doc.ents) for doc in docs) == sum(len(text.entities) for text in texts)
 
 

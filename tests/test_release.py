@@ -214,3 +214,89 @@ def test_what_the_pipeline_of_questions_says_of_itself() -> None:
     assert "configs/zh_re2_questions.cfg" in nlp.meta["notes"]
     assert "Seed 1" in nlp.meta["notes"]
     assert {each for each in nlp.config["paths"].values() if each != "corpus"} <= {None}
+
+
+# en_tener_wikiann
+
+
+def english_texts(*kinds: str) -> list[dict[str, Any]]:
+    lines = (ROOT / "assets/kinds_en/kinds.jsonl").read_text("utf-8").splitlines()
+    return [text for text in map(json.loads, lines) if text["kind"] in kinds]
+
+
+@pytest.mark.usefixtures("en_tener_wikiann")
+def test_english_names() -> None:
+    (wheel,) = (ROOT / "assets/pipelines").glob("en_tener_wikiann-*.whl")
+    assert wheel.stat().st_size <= 15_000_000
+    nlp = spacy.load("en_tener_wikiann")
+    assert set(nlp.config["paths"].values()) == {None}
+    assert set(nlp.get_pipe("tener_ner").labels) == {"LOC", "ORG", "PER"}  # type: ignore[attr-defined]
+    assert 0.77 < nlp.meta["performance"]["ents_f"] < 0.9
+    texts = english_texts("news", "encyclopaedia")
+    gold = {(at, *span) for at, text in enumerate(texts) for span in spans_of(text)}
+    docs = nlp.pipe([text["text"] for text in texts], n_process=2)
+    found = {
+        (at, ent.start_char, ent.end_char, ent.label_)
+        for at, doc in enumerate(docs)
+        for ent in doc.ents
+    }
+    assert 2 * len(gold & found) / (len(gold) + len(found)) > 0.7
+    first, *_ = nlp("emma watson flew from london to new york.").ents
+    assert (first.text, first.label_) == ("emma watson", "PER")
+
+
+# zh_seq2seq_tatoeba
+
+
+@pytest.mark.usefixtures("zh_seq2seq_tatoeba", "zh_flat_msra", "en_tener_wikiann")
+def test_translations_and_their_entities() -> None:
+    (wheel,) = (ROOT / "assets/pipelines").glob("zh_seq2seq_tatoeba-*.whl")
+    assert wheel.stat().st_size <= MOST
+    entities = {"components.seq2seq_translator.entities": "en_tener_wikiann"}
+    nlp = spacy.load("zh_seq2seq_tatoeba", config=entities)
+    assert set(nlp.config["paths"].values()) == {None}
+    assert nlp.meta["performance"]["bleu"] > 0.18
+    texts = {"你会说法语吗？": "French", "汤姆喜欢音乐。": "music", "他住在巴黎。": "He lives in"}
+    docs = list(nlp.pipe(texts, n_process=2))
+    for doc, words in zip(docs, texts.values(), strict=True):
+        assert words in doc._.translation
+    assert docs[0]._.translation_ents[0].text == "French"
+    recogniser = spacy.load("zh_flat_msra")
+    recogniser.add_pipe("seq2seq_translator", source=spacy.load("zh_seq2seq_tatoeba"))
+    doc = recogniser("汤姆住在波士顿。")
+    assert {(ent.text, ent.source) for ent in doc._.translation_ents} == {
+        ("Tom", (0, 2)),
+        ("Boston", (4, 7)),
+    }
+
+
+# zh_char_tang
+
+VERSES = ["床前明月光，疑是地上霜。", "白日依山尽，黄河入海流。", "春眠不觉晓，处处闻啼鸟。"]
+
+
+@pytest.mark.usefixtures("zh_char_tang")
+def test_verses_are_probable_and_their_errors_are_suspicious() -> None:
+    (wheel,) = (ROOT / "assets/pipelines").glob("zh_char_tang-*.whl")
+    assert wheel.stat().st_size <= 15_000_000
+    nlp = spacy.load("zh_char_tang", config={"components.char_generator.suspicion": 8.0})
+    assert set(nlp.config["paths"].values()) == {None}
+    assert nlp.meta["performance"]["perplexity"] < 105
+    verses = list(nlp.pipe(VERSES, n_process=2))
+    assert [doc._.suspicious for doc in verses] == [[]] * len(VERSES)
+    for text, verse in zip(VERSES, verses, strict=True):
+        swapped = text[:2] + text[3] + text[2] + text[4:]
+        assert verse._.perplexity < nlp(swapped)._.perplexity
+    (error,) = nlp("举头望明月，低头思胡乡。")._.suspicious
+    assert error[:3] == (9, "胡", "故")
+
+
+@pytest.mark.usefixtures("zh_char_tang")
+def test_poems_have_the_form_that_is_asked_for() -> None:
+    pipe: Any = spacy.load("zh_char_tang").get_pipe("char_generator")
+    for form, columns in (("五绝", 5), ("七绝", 7)):
+        (poem,) = pipe.acrostic("春夏秋冬", form, seed=1)
+        assert [line[0] for line in poem.lines] == list("春夏秋冬")
+        assert {len(line) for line in poem.lines} == {columns}
+        (poem,) = pipe.poem(form, seed=1, rhyme=True, tones="平起")
+        assert (poem.rhymes, poem.misplaced) == (True, ())

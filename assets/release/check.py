@@ -7,10 +7,11 @@ import sys
 from pathlib import Path
 
 corpus, model, config, trained, *vectors = sys.argv[1:]
-last = "model-best" if corpus == "general" else "refined/model-best"
-own = (f"flat_{corpus}", f"configs/zh_flat_{corpus}.cfg", last)
-if corpus == "questions":
-    own = ("re2_questions", "configs/zh_re2_questions.cfg", "calibrated")
+own = {
+    "general": ("flat_general", "configs/zh_flat_general.cfg", "model-best"),
+    "questions": ("re2_questions", "configs/zh_re2_questions.cfg", "calibrated"),
+    "wikiann": ("tener_wikiann", "configs/en_tener_wikiann.cfg", "model-best"),
+}.get(corpus, (f"flat_{corpus}", f"configs/zh_flat_{corpus}.cfg", "refined/model-best"))
 missing = [
     name for name, file in zip(vectors[::2], vectors[1::2], strict=True) if not Path(file).is_file()
 ]
@@ -21,7 +22,6 @@ if (model, config, trained) != own:
     )
 if missing:
     sys.exit(
-        "A released pipeline is trained with pretrained vectors of characters, bigrams and words, "
-        "zh_re2_questions with those of words. "
+        "Released pipelines are trained with pretrained vectors. "
         f"Give a file of vectors with each of these: {', '.join(missing)}"
     )

@@ -4,12 +4,19 @@ The others derive from `doc._.char_surprisal`, which goes by characters, whateve
 tokens, and is saved with the Doc's user data.
 """
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 from spacy.tokens import Doc, Token
 
-from .model import TextScore
+if TYPE_CHECKING:
+    from .model import TextScore
+    from .proofreading import Suspicious
+
+_KEY = "suspicious"  # in doc.user_data, as plain tuples
 
 
 def set_scores(doc: Doc, score: TextScore, count_end: bool) -> None:
@@ -25,12 +32,23 @@ def set_scores(doc: Doc, score: TextScore, count_end: bool) -> None:
     doc._.log_prob = log_prob
     doc._.perplexity = perplexity(log_prob / len(counted))
     doc._.oov_rate = score.n_unknown / n_chars
+    doc.user_data.pop(_KEY, None)
+    if score.suspicious is not None:
+        doc.user_data[_KEY] = tuple(tuple(each) for each in score.suspicious)
     doc._.char_surprisal = score.surprisals[:-1] / np.float32(math.log(2))
 
 
 def perplexity(char_log_prob: float) -> float:
     """P(c₁ … c_N)^(−1/N), from the mean logarithm; infinite on overflow."""
     return math.inf if char_log_prob < -700 else math.exp(-char_log_prob)
+
+
+def suspicious(doc: Doc) -> list[Suspicious] | None:
+    """The suspicious characters of a Doc's text; None if they were not looked for."""
+    from .proofreading import Suspicious
+
+    found = doc.user_data.get(_KEY)
+    return None if found is None else [Suspicious(*each) for each in found]
 
 
 def token_surprisal(token: Token) -> float | None:
@@ -44,5 +62,7 @@ def token_surprisal(token: Token) -> float | None:
 for _name in ("log_prob", "perplexity", "oov_rate", "char_surprisal"):
     if not Doc.has_extension(_name):
         Doc.set_extension(_name, default=None)
+if not Doc.has_extension("suspicious"):
+    Doc.set_extension("suspicious", getter=suspicious)
 if not Token.has_extension("surprisal"):
     Token.set_extension("surprisal", getter=token_surprisal)

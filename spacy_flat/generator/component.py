@@ -1,7 +1,9 @@
 """`char_generator`: a spaCy component that scores and writes texts."""
 
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from spacy.language import Language
@@ -10,7 +12,7 @@ from spacy.training import Example, validate_get_examples
 from spacy.vocab import Vocab
 
 from ..errors import Errors, Warnings
-from ..pipe import SWITCH, NetworkPipe, mean_loss, register_factory
+from ..pipe import SWITCH, Check, NetworkPipe, mean_loss, number, register_factory
 from ..util.arguments import require_count, require_switch
 from ..vectors import VectorSource, check_sources
 from .annotations import perplexity, set_scores
@@ -48,9 +50,9 @@ def score_perplexity(
 ) -> dict[str, Any]:
     """Score all texts together, so that each character counts the same.
 
-    `char_log_prob` is the mean natural logarithm of a character's probability, by which training
-    chooses the best pipeline, `perplexity` is exp(−char_log_prob), and `oov_rate` the share of
-    unknown characters. All are None, with a warning (W340), without texts.
+    `char_log_prob` is the mean log-probability of a character, by which training selects the best
+    pipeline, `perplexity` is exp(−char_log_prob), and `oov_rate` is the share of unknown
+    characters. Without texts, all are None, with a warning (W340).
 
     count_end: count the end of a text as one of its characters.
     """
@@ -74,13 +76,16 @@ def make_scorer() -> Callable[..., dict[str, Any]]:
 
 
 class CharGenerator(NetworkPipe):
-    """Scores and writes texts, a character at a time.
+    """Scores and writes texts, character by character.
 
     model: a registered architecture.
-    device: "auto" (the CPU, or the GPU that `spacy.prefer_gpu` or `--gpu-id` asked for), "cpu",
+    device: "auto" (the CPU, or the GPU requested by `spacy.prefer_gpu` or `--gpu-id`), "cpu",
         "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
     count_end: count the end of a text as one of its characters in `doc._.log_prob`,
         `doc._.perplexity` and the scores of an evaluation.
+    suspicion: set `doc._.suspicious` to the characters whose replacement would make the text more
+        probable by at least this many nats. null to skip this, since it takes 15 to 50 times as
+        long.
     scorer: the scoring function of an evaluation.
     """
 
@@ -92,19 +97,37 @@ class CharGenerator(NetworkPipe):
         *,
         device: str = "auto",
         count_end: bool = True,
+        suspicion: float | None = None,
         scorer: Callable[..., dict[str, Any]] | None = score_perplexity,
     ) -> None:
-        super().__init__(vocab, model, name, scorer, device=device, count_end=count_end)
+        settings = {"count_end": count_end, "suspicion": suspicion}
+        super().__init__(vocab, model, name, scorer, device=device, **settings)
 
     count_end: bool
-    checks: ClassVar = {"count_end": SWITCH}
+    suspicion: float | None
+    checks: ClassVar = {
+        "count_end": SWITCH,
+        "suspicion": Check(
+            "null or a number from 0",
+            lambda value: value is None or number(0, sys.float_info.max).accepts(value),
+        ),
+    }
 
     # Scoring
 
     def predict(self, docs: Iterable[Doc]) -> list[TextScore]:
-        """Score each character of each Doc's text."""
+        """Score each character of each Doc's text and, with `suspicion`, find suspicious ones."""
         self.require_initialised()
-        return score_texts(self.model, list(docs))
+        docs = list(docs)
+        scores = score_texts(self.model, docs)
+        if self.suspicion is None:
+            return scores
+        from .proofreading import suspicious_characters
+
+        return [
+            replace(score, suspicious=suspicious_characters(self.model, doc.text, self.suspicion))
+            for doc, score in zip(docs, scores, strict=True)
+        ]
 
     def set_annotations(self, docs: Iterable[Doc], scores: Sequence[TextScore]) -> None:
         """Set the extension attributes, except for empty Docs."""
@@ -130,11 +153,11 @@ class CharGenerator(NetworkPipe):
         top_p: float = 1.0,
         repetition_penalty: float = 1.0,
     ) -> list[str]:
-        """Write n texts that begin with the prompt, and end where the network ends them, or after
+        """Write n texts that start with the prompt. They end when the network ends them, or after
         `max_length` further characters.
 
-        seed: gives the same texts on the same machine, and the same first ones for any n; None for
-            different texts every time.
+        seed: the same seed gives the same texts on the same machine, and a higher n only adds more;
+            None for different texts every time.
         temperature, top_k, top_p, repetition_penalty: see `Sampling`.
 
         Raises ValueError (F303) without a network, (F341) for an argument out of range, TypeError
@@ -176,13 +199,13 @@ class CharGenerator(NetworkPipe):
         seed: int | None = None,
         **sampling: float,
     ) -> list[Poem]:
-        """Write n poems of a form that begin with the prompt.
+        """Write n poems of a form that start with the prompt.
 
         form: "五绝", "七绝", "五律", "七律", or a `Form`.
         rhyme: end the even lines on different characters of one rhyme (needs pypinyin).
         tones: "平起" or "仄起", the pattern of level and oblique tones, by the second character
             (needs pypinyin).
-        candidates: write this many, and keep the most probable one.
+        candidates: write this many and return the most probable one.
         seed: as in `generate`.
         sampling: temperature, top_k, top_p, repetition_penalty; see `Sampling`.
 
@@ -210,10 +233,10 @@ class CharGenerator(NetworkPipe):
         seed: int | None = None,
         **sampling: float,
     ) -> list[Poem]:
-        """Write n poems whose lines begin with these characters (藏头诗), known or unknown. Other
-        arguments and errors are as in `poem`.
+        """Write n poems whose lines start with these characters (藏头诗), known or unknown. Other
+        arguments and errors are those of `poem`.
 
-        Raises ValueError (F344) unless there are as many characters as lines.
+        Raises ValueError (F344) if the number of characters differs from the number of lines.
         """
         form, given = form_of(form), signs(_checked(heads))
         if len(given) != form.lines:
@@ -273,7 +296,7 @@ class CharGenerator(NetworkPipe):
         self, examples: Iterable[Example], scores: CharPredictions
     ) -> tuple[float, list["Tensor"]]:
         """The mean negative log-likelihood of the texts' characters and ends, and its gradient for
-        the scores of each piece. Changes nothing."""
+        the scores of each piece. Doesn't change the component."""
         network = network_of(self.model)
         found = [network.loss_gradient(part.scores, part.piece.targets) for part in scores.pieces]
         return mean_loss(found, scores.n_predicted)
@@ -311,6 +334,7 @@ make_char_generator = register_factory(
         "doc._.log_prob",
         "doc._.oov_rate",
         "doc._.char_surprisal",
+        "doc._.suspicious",
         "token._.surprisal",
     ],
     # spaCy prints the scores that have a weight as percentages: a perplexity would mislead.

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from .network import CharLM
+    from .proofreading import Suspicious
 
 
 @dataclass(frozen=True)
@@ -90,10 +91,12 @@ class TextScore:
 
     surprisals: [C + 1] −ln P of each character given those before it, and of the end of the text.
     n_unknown: its unknown characters.
+    suspicious: characters that may be wrong; None if they were not looked for.
     """
 
     surprisals: NDArray[np.float32]
     n_unknown: int
+    suspicious: "list[Suspicious] | None" = None
 
 
 def score_texts(model: CharLMModel, docs: Sequence[Doc]) -> list[TextScore]:

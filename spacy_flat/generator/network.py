@@ -9,7 +9,7 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from ..nn.layers import Dropout
+from ..nn.layers import Dropout, linear, packed
 from ..nn.network import EmbeddingNetwork, Table, make_embedding
 from ..text.units import Ints
 from .batch import Piece
@@ -90,9 +90,13 @@ class CharLM(EmbeddingNetwork):
         return self._dropped(x, self.output_dropout), after
 
     def scores(self, hidden: Tensor, weights: Tensor | None = None) -> Tensor:
-        """[..., D] → [..., K] logits. weights: `output_weights`, if at hand."""
+        """[..., D] → [..., K] logits. weights: `packed_weights`, if at hand."""
         weights = self.output_weights() if weights is None else weights
-        return nn.functional.linear(self.project(hidden), weights, self.bias + self.never)
+        return linear(self.project(hidden), weights, self.bias + self.never)
+
+    def packed_weights(self) -> Tensor:
+        """[K, E or D] of the output layer, for predictions step by step."""
+        return packed(self.output_weights())
 
     def output_weights(self) -> Tensor:
         """[K, E or D] of the output layer."""

@@ -11,7 +11,7 @@ Cell = Literal["lstm", "gru"]
 
 @dataclass(frozen=True)
 class CharLMOptions(Options):
-    """Options of the network. Dropouts may be changed after training, nothing else."""
+    """Options of the network. After training, only dropouts can be changed."""
 
     block: ClassVar[str] = "char_generator, model.network"
 
@@ -20,20 +20,19 @@ class CharLMOptions(Options):
     width: int = option(256, "width of the recurrent layers", least=1, fixed=True)
     tied: bool = option(
         True,
-        "the weights of the output layer are the embeddings (Press & Wolf, 2017); where width and "
-        "embed_width differ, a linear map is between them",
+        "use the embeddings as the weights of the output layer (Press & Wolf, 2017); if width and "
+        "embed_width differ, a linear map connects them",
         fixed=True,
     )
     variational: bool = option(
         True,
-        "dropouts zero the same numbers of all characters of a piece (Gal & Ghahramani, 2016), "
-        "instead of different ones for each",
+        "use the same dropout masks for all characters of a piece (Gal & Ghahramani, 2016)",
     )
     embed_dropout: float = option(0.2, "dropout of the embeddings", least=0, below=1)
     hidden_dropout: float = option(0.2, "dropout between recurrent layers", least=0, below=1)
     output_dropout: float = option(0.3, "dropout before the output layer", least=0, below=1)
     key_dropout: float = option(
-        0.01, "share of characters that are read as unknown in training", least=0, below=1
+        0.01, "share of characters read as unknown in training", least=0, below=1
     )
 
 
@@ -44,22 +43,22 @@ class TextOptions(TableOptions):
     block: ClassVar[str] = "char_generator, model.text"
 
     embed_width: int = option(
-        128, "width of trained vectors where no pretrained ones are given", least=1, fixed=True
+        128, "width of the vectors if none are pretrained", least=1, fixed=True
     )
     char_min_freq: int = option(
         2,
-        "occurrences in training from which a character is known; all others are one unknown "
-        "character",
+        "minimum occurrences in training of a known character; all others are read as the same "
+        "unknown character",
         least=1,
         fixed=True,
     )
     piece_length: int = option(
         100,
-        "characters of a text that are computed at once; longer texts go on with the state that "
-        "the piece before left, through which no gradient flows back",
+        "characters of a text to read at once; longer texts continue with the state of the "
+        "previous piece, but gradients don't flow back through it",
         least=1,
     )
-    batch_size: int = option(3000, "characters, with padding, that are computed at once", least=1)
+    batch_size: int = option(3000, "characters in a batch, with padding", least=1)
 
 
 char_lm_options = surface(

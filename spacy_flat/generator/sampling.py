@@ -18,6 +18,7 @@ Floats = NDArray[np.floating[Any]]
 Mask = NDArray[np.bool_]
 Seed = np.random.SeedSequence
 
+_BLOCK = 64
 _DRAWN_AT_ONCE = 256
 _GREEDY = 1e-6  # below it, only the best has a probability, and float32 underflows
 
@@ -95,12 +96,24 @@ class Sampling:
 
 
 def _draw(probs: Floats, draws: Floats) -> Ints:
-    """[N] keys by inverse transform sampling: one random number for each text."""
-    reached = probs.cumsum(axis=1, dtype=np.float64)
-    total = reached[:, -1]
-    points = np.minimum(draws * total, np.nextafter(total, 0))
+    """[N] keys by inverse transform sampling: one random number for each text finds a block of
+    keys, and a key of it. Adding up all keys one by one would take most of the time."""
+    n = len(probs)
+    blocks = np.pad(probs, ((0, 0), (0, -probs.shape[1] % _BLOCK))).reshape(n, -1, _BLOCK)
+    weights = blocks.sum(axis=2, dtype=np.float64)
+    chosen, points = _reach(weights, draws * weights.sum(axis=1))
+    places, _ = _reach(blocks[np.arange(n), chosen], points)
+    return chosen * _BLOCK + places
+
+
+def _reach(weights: Floats, points: Floats) -> tuple[Ints, Floats]:
+    """The first places where sums of weights [N, P] exceed points [N], and how much of the points
+    is left there. Rounding never leads to a weight of 0."""
+    reached = weights.cumsum(axis=1, dtype=np.float64)
+    points = np.clip(points, 0, np.nextafter(reached[:, -1], 0))
     chosen: Ints = (reached <= points[:, None]).sum(axis=1)
-    return chosen
+    rows = np.arange(len(weights))
+    return chosen, points - reached[rows, chosen] + weights[rows, chosen]
 
 
 def seeds_of_texts(seed: int | None, n: int) -> list[Seed]:

@@ -16,7 +16,7 @@ from ..text.batches import TextFeaturiser
 from ..text.hashing import hash_characters
 from ..text.initialise import Vocabulary
 from ..text.padding import padding, take
-from ..text.units import Ints, Unit
+from ..text.units import Ints
 from ..text.vocabulary import Column, KeyIndex, Pretrained, count_characters, pack, unpack
 from ..vectors import VectorSource
 from .batch import Piece, TextBatch
@@ -36,10 +36,6 @@ class CharFeaturiser(TextFeaturiser):
     @classmethod
     def empty(cls, options: TextOptions) -> "CharFeaturiser":
         return cls(options, KeyIndex.empty())
-
-    @property
-    def unit(self) -> Unit:
-        return "char"
 
     @cached_property
     def marks(self) -> tuple[int, int]:

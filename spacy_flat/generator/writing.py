@@ -41,7 +41,7 @@ class Continuation:
         keys = np.concatenate([[featuriser.marks[0]], featuriser.keys(prompt)])
         length = featuriser.options.piece_length
         with self.shim.predicting():
-            self.weights = self.network.output_weights()
+            self.weights = self.network.packed_weights()
         self.state = []
         for start in range(0, len(keys), length):
             self._read(keys[None, start : start + length])

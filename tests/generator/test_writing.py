@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from spacy.language import Language
 
 from spacy_flat.generator import writing
 from spacy_flat.generator.component import CharGenerator
-from spacy_flat.generator.sampling import Sampling
+from spacy_flat.generator.sampling import Sampling, _draw
 
 from .conftest import POEMS, TEXTS, Copy, add, blank, generator, make
 
@@ -213,6 +214,26 @@ def shares(sampling: Sampling, seen: np.ndarray = NONE, allowed: np.ndarray = ~N
 
 def expected(*rows: list[float]) -> Any:
     return pytest.approx(np.array([np.array(row) / sum(row) for row in rows]), abs=1e-3)
+
+
+@pytest.mark.parametrize("n_keys", [1, 63, 64, 65, 129])
+def test_draws_never_choose_what_is_impossible(n_keys: int) -> None:
+    """And choose what the sum over all keys reaches."""
+    rng = np.random.default_rng(0)
+    probs = rng.integers(0, 4, (50, n_keys)) / 64  # sums are exact
+    probs[:, rng.integers(n_keys)] = 1 / 64
+    probs[0], probs[1] = np.eye(n_keys)[[0, -1]]
+    for draw in (0.0, 0.25, 0.5, float(np.nextafter(1, 0))):
+        chosen = _draw(probs, np.full(50, draw))
+        assert (probs[np.arange(50), chosen] > 0).all()
+        reached = probs.cumsum(axis=1)
+        expected = (reached <= draw * reached[:, -1:]).sum(axis=1)
+        np.testing.assert_array_equal(chosen, np.minimum(expected, last_possible(probs)))
+
+
+def last_possible(probs: NDArray[np.float64]) -> NDArray[np.int64]:
+    last: NDArray[np.int64] = probs.shape[1] - 1 - (probs[:, ::-1] > 0).argmax(axis=1)
+    return last
 
 
 def test_characters_are_drawn_by_their_probability() -> None:

@@ -1,0 +1,91 @@
+"""`doc._.suspicious`, beside a slow reference that scores each changed text as a whole."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from spacy.language import Language
+from spacy.tokens import DocBin
+
+from spacy_flat.generator.proofreading import APART, CANDIDATES, REACH, Suspicious
+
+from .conftest import POEMS, Copy, generator, make
+from .test_scoring import KINDS
+
+
+@pytest.fixture(scope="module", params=["lstm", "two layers of gru"])
+def kind(request: pytest.FixtureRequest) -> Language:
+    return make(KINDS[request.param], steps=15)
+
+
+def gains(nlp: Language, text: str) -> Iterator[Suspicious]:
+    """The best replacement of each character."""
+    strings = generator(nlp).model.attrs["featuriser"].strings
+
+    def surprisals(text: str) -> list[float]:
+        (score,) = generator(nlp).predict([nlp.make_doc(text)])
+        return score.surprisals.tolist()  # type: ignore[no-any-return]
+
+    known = surprisals(text)
+    for place, character in enumerate(text):
+        others = [each for each in strings if each and each != character]
+        changed = {each: surprisals(text[:place] + each + text[place + 1 :]) for each in others}
+        likely = sorted(others, key=lambda each: changed[each][place])[:CANDIDATES]
+        read = slice(place, place + REACH + 1)
+        gain = {each: sum(known[read]) - sum(changed[each][read]) for each in likely}
+        best = max(gain, key=lambda each: gain[each])
+        if gain[best] > 0:
+            yield Suspicious(place, character, best, gain[best])
+
+
+@pytest.mark.parametrize("piece_length", [5, 100])
+def test_gains_are_those_of_whole_texts(kind: Language, copy_of: Copy, piece_length: int) -> None:
+    nlp = copy_of(kind, piece_length=piece_length)
+    text = "床前明夜光，疑是口上霜。春眠不觉晓"
+    expected: list[Suspicious] = []
+    for each in sorted(gains(nlp, text), key=lambda each: -each.gain):
+        if all(abs(each.start - other.start) >= APART for other in expected):
+            expected.append(each)
+    generator(nlp).suspicion = 0
+    found = nlp(text)._.suspicious
+    assert len(found) > 1
+    assert [each[:3] for each in found] == [each[:3] for each in sorted(expected)]
+    assert [each.gain for each in found] == pytest.approx(
+        [each.gain for each in sorted(expected)], rel=1e-3, abs=1e-3
+    )
+    generator(nlp).suspicion = least = float(np.median([each.gain for each in found]))
+    assert nlp(text)._.suspicious == [each for each in found if each.gain >= least]
+
+
+def test_errors_of_poems_are_found(trained: Language, copy_of: Copy) -> None:
+    nlp = copy_of(trained)
+    assert nlp(POEMS[0])._.suspicious is None
+    generator(nlp).suspicion = 6.0
+    wrong = POEMS[0].replace("月光", "鸟光").replace("故乡", "故河")
+    clean, changed, empty, long = nlp.pipe([POEMS[0], wrong, "", POEMS[1] * 9])
+    assert clean._.suspicious == clean.copy()._.suspicious == []
+    assert [each[:3] for each in changed._.suspicious] == [(3, "鸟", "月"), (22, "河", "乡")]
+    assert empty._.suspicious is None
+    assert len(long._.suspicious) < len(long)
+    stored = DocBin(docs=[changed], store_user_data=True).to_bytes()
+    (again,) = DocBin().from_bytes(stored).get_docs(nlp.vocab)
+    assert again._.suspicious == changed._.suspicious
+    assert again._.suspicious[0].expected == "月"
+    texts = [POEMS[0], wrong, ""]
+    apart = [doc._.suspicious for doc in nlp.pipe(texts, n_process=2, batch_size=1)]
+    assert apart == [[], changed._.suspicious, None]
+    generator(nlp).suspicion = None
+    assert generator(nlp)(again)._.suspicious is None
+
+
+def test_fewer_characters_than_candidates() -> None:
+    nlp = make(texts=["天地人。"], steps=3)
+    assert 3 < len(generator(nlp).model.attrs["featuriser"].strings) < CANDIDATES
+    generator(nlp).suspicion = 0
+    assert all(each.expected in "天地人。" for each in nlp("人人人人。")._.suspicious)
+
+
+@pytest.mark.parametrize("value", [-1, True, "much", float("nan")])
+def test_suspicion_is_a_number(copy_of: Copy, trained: Language, value: object) -> None:
+    with pytest.raises(ValueError, match=r"F310.*suspicion"):
+        generator(copy_of(trained)).suspicion = value  # type: ignore[assignment]
