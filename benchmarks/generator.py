@@ -10,6 +10,10 @@ CORPUS is a folder of train.spacy and dev.spacy, as written by `python -m spacy 
              pipeline's, and all unknown characters are one. Then of 500 sentences of the dev part,
              changed in one place, how often the true one has the higher probability: two
              neighbouring characters are swapped, or one is replaced by one of the most frequent.
+    errors   --errors of these replaced sentences and the true ones: `doc._.suspicious` beside the
+             same search with 5-grams, for several values of `suspicion`. Precision: how many of the
+             suspicious characters were replaced. Recall: how many of the replaced ones are
+             suspicious, and in how many the expected character is the true one.
     speed    Characters a second in training and in writing 1 and 64 texts of 200 characters, and
              texts a second in scoring, beside the plain loop (`plain_lm.py`) with the same sizes.
              Systems take turns on one thread; the median of --repeats counts, in seconds of the
@@ -26,6 +30,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -48,6 +53,12 @@ from spacy_flat.generator.component import CharGenerator
 from spacy_flat.generator.forms import FORMS, Tones
 from spacy_flat.generator.model import network_of
 from spacy_flat.generator.poems import PoemTask, judge
+from spacy_flat.generator.proofreading import (
+    CANDIDATES,
+    Suspicious,
+    most_suspicious,
+    suspicious_characters,
+)
 from spacy_flat.generator.vocabulary import CharFeaturiser
 from spacy_flat.nn.optimizers import AdamW
 
@@ -75,6 +86,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--pipelines", nargs="+", type=Path, required=True)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=["scores", "speed", "poems"])
     parser.add_argument("--sentences", type=int, default=500)
+    parser.add_argument("--errors", type=int, default=200)
     parser.add_argument("--samples", type=int, default=200)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--markdown", action="store_true", help="print tables as Markdown")
@@ -180,6 +192,60 @@ def share_right(scorer: Scorer, changes: Sequence[Change]) -> float:
     """How often the true sentence is the more probable one."""
     true, changed = ([part.sum() for part in scorer(side)] for side in zip(*changes, strict=True))
     return float(np.mean([one < other for one, other in zip(true, changed, strict=True)]))
+
+
+# Errors
+
+
+Finder = Callable[[str], list[Suspicious]]
+LEAST = (2, 4, 6, 8, 10)
+
+
+def measure_errors(
+    arguments: argparse.Namespace, pipelines: dict[str, Language], train: list[str], dev: list[str]
+) -> Iterable[str]:
+    changes = change_sentences(train, dev, arguments.errors)[1]
+    finders: dict[str, Finder] = {
+        name: partial(suspicious_characters, generator_of(nlp).model, least=LEAST[0])
+        for name, nlp in pipelines.items()
+    }
+    encoder = encoder_of(next(iter(pipelines.values())))
+    finders["Kneser–Ney, 5-grams"] = ngram_finder(encoder, train)
+    rows = []
+    for name, find in finders.items():
+        clean = [each.gain for true, _ in changes for each in find(true)]
+        found = [(true, each) for true, changed in changes for each in find(changed)]
+        for least in LEAST:
+            flagged = [(true, each) for true, each in found if each.gain >= least]
+            right = [(true, each) for true, each in flagged if true[each.start] != each.found]
+            mended = [each for true, each in right if true[each.start] == each.expected]
+            n = len(flagged) + sum(gain >= least for gain in clean)
+            shares = len(right) / max(1, n), len(right) / len(changes), len(mended) / len(changes)
+            rows.append([name, str(least), *map(percent, shares)])
+    yield format_table(("", "suspicion", "precision", "recall", "mended"), rows, arguments.markdown)
+
+
+def ngram_finder(encoder: CharFeaturiser, train: Sequence[str]) -> Finder:
+    """The same search with 5-grams."""
+    n_keys = len(encoder.strings)
+    model = KneserNey([encoder.keys(text) for text in train], n_keys, encoder.marks, ORDERS[-1])
+    some = np.delete(np.arange(n_keys), encoder.marks[0])
+
+    def find(text: str) -> list[Suspicious]:
+        keys = encoder.keys(text)
+        (known,) = model.surprisals([keys])
+        gains = []
+        for place, key in enumerate(keys.tolist()):
+            likely = some[np.argsort(-model.distribution(keys[:place]))]
+            others = [each for each in likely if each != key and encoder.strings[each]][:CANDIDATES]
+            changed = [np.concatenate([keys[:place], [each], keys[place + 1 :]]) for each in others]
+            found = [known.sum() - each.sum() for each in model.surprisals(changed)]
+            best = int(np.argmax(found))
+            expected = str(encoder.strings[others[best]])
+            gains.append(Suspicious(place, text[place], expected, found[best]))
+        return most_suspicious(gains, LEAST[0])
+
+    return find
 
 
 # Speed
@@ -327,6 +393,7 @@ def show_samples(
 
 PARTS = {
     "scores": measure_scores,
+    "errors": measure_errors,
     "speed": measure_speed,
     "poems": measure_poems,
     "samples": show_samples,

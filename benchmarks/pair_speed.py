@@ -1,6 +1,7 @@
 """Speed and memory of RE2 beside its direct form, in pairs of texts a second.
 
     python benchmarks/pair_speed.py [--threads 2] [--batch 256] [--lengths 5-40 20 50]
+    python benchmarks/pair_speed.py --threads 1 --batch 128 --corpus PAIRS.spacy
 
 Both have the same weights and the paper's sizes: vectors of 300 that are not trained, width 150,
 two blocks of two convolutions. The direct form pads all texts of a batch, left and right ones, to
@@ -10,6 +11,11 @@ Lengths are those of both texts: one number, or a range from which they are draw
 the best of --repeats passes over eight batches; ours sorts the pairs by length and cuts them by
 cost, as in a pipeline. Training is forward and backward without the optimizer. Memory is what a
 pass adds to the peak of a process of its own.
+
+With --corpus the pairs are those of a file that `convert` wrote, as words of jieba with vectors of
+50, and ours is the component: `pipe` from Docs to `cats`
+and `update` with the step of its optimizer. The direct form gets numbers of words, which costs it
+nothing, and torch's Adam. Both take turns; figures are medians of CPU time.
 """
 
 import argparse
@@ -18,19 +24,28 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
 
 import numpy as np
+import spacy
 import torch
 from numpy.typing import NDArray
 from report import environment, format_table
+from spacy.training import Example
 from torch import Tensor, nn
 from torch.nn.functional import gelu
 
+from spacy_flat.corpora.docs import read_examples
 from spacy_flat.nn.network import Table
-from spacy_flat.similarity.batch import PairBatch, TextRows, compare, place_texts
+from spacy_flat.nn.optimizers import AdamW
+from spacy_flat.similarity.batch import PairBatch, TextRows, compare, count_rows, windows
+from spacy_flat.similarity.component import PairClassifier
 from spacy_flat.similarity.network import RE2, Block, FullFusion, RE2Sizes
 from spacy_flat.similarity.options import RE2Options
+from spacy_flat.similarity.pairs import pair_of
+from spacy_flat.text.hashing import hash_words
 from spacy_flat.text.padding import group_by_cost
 
 N_KEYS = 20_000
@@ -48,6 +63,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--lengths", nargs="+", default=["5-40", "20", "50"])
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--corpus", type=Path, help="a .spacy file of pairs: measure the component")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -58,6 +74,10 @@ def main() -> None:
         return
     print(environment())
     check_that_both_are_the_same()
+    if arguments.corpus:
+        rows = of_corpus(arguments.corpus, arguments.batch, arguments.repeats)
+        print(format_table(["", "ours", "direct", "ratio"], rows, arguments.markdown))
+        return
     rows = []
     for lengths in arguments.lengths:
         for mode in ("inference", "training"):
@@ -140,16 +160,13 @@ def batches_of(left: Texts, right: Texts) -> Iterator[PairBatch]:
 def batch_of(left: Texts, right: Texts, pairs: Ints) -> PairBatch:
     texts = [*left, *right]
     n_units = np.array([len(text) for text in texts])
-    starts, n_rows = place_texts(n_units, 1)
-    keys, filled = np.zeros(n_rows, dtype=np.int64), np.zeros(n_rows, dtype=np.bool_)
-    for text, start in zip(texts, starts.tolist(), strict=True):
-        keys[start : start + len(text)] = text
-        filled[start : start + len(text)] = True
-    numbers = np.arange(len(texts))
+    n_rows = count_rows(n_units)
+    keys = np.zeros(n_rows, dtype=np.int64)
+    keys[: n_units.sum()] = np.concatenate(texts)
     nothing = np.zeros_like(keys)
-    rows = TextRows((), filled, keys, nothing, nothing)
-    comparison = compare(starts, n_units, numbers[: len(left)], numbers[len(left) :], 1)
-    return PairBatch(pairs, rows, comparison)
+    rows = TextRows((), windows(n_units, n_rows, 1), keys, nothing, nothing)
+    numbers = np.arange(len(texts))
+    return PairBatch(pairs, rows, compare(n_units, numbers[: len(left)], numbers[len(left) :], 1))
 
 
 # The direct form
@@ -166,8 +183,9 @@ def direct(network: RE2, left: Texts, right: Texts) -> Tensor:
     longest = max(map(len, [*left, *right]))
     keys = [pad(side, longest) for side in (left, right)]
     masks = [(side > 0)[:, :, None] for side in keys]
-    assert network.chars is not None
-    embedded = [network.embed_dropout(network.chars(side)) * mask
+    table = network.chars or network.words
+    assert table is not None
+    embedded = [network.embed_dropout(table(side)) * mask
                 for side, mask in zip(keys, masks, strict=True)]  # fmt: skip
     entering, outputs = embedded, []
     for number, block in enumerate(network.blocks):
@@ -212,8 +230,15 @@ def encode(block: Block, x: Tensor, mask: Tensor) -> Tensor:
         x = x.masked_fill(~mask, 0.0)
         x = block.encoder.dropout(x) if number else x
         columns = x.transpose(1, 2)
-        x = gelu(torch.cat([each(columns) for each in layer], dim=1)).transpose(1, 2)
+        x = gelu(torch.cat([convolve(each, columns) for each in layer], dim=1)).transpose(1, 2)
     return block.encoder.dropout(x)
+
+
+def convolve(layer: nn.Module, columns: Tensor) -> Tensor:
+    """As torch's own convolution."""
+    assert isinstance(layer, nn.Conv1d)
+    padding = layer.kernel_size[0] // 2
+    return nn.functional.conv1d(columns, layer.weight, layer.bias, padding=padding)
 
 
 def align(block: Block, sides: list[Tensor], masks: list[Tensor]) -> list[Tensor]:
@@ -235,6 +260,71 @@ def fuse(block: Block, x: Tensor, a: Tensor) -> Tensor:
         gelu(apply(fusion.product, torch.cat([x, x * a], dim=2))),
     ]
     return gelu(apply(fusion.join, fusion.dropout(torch.cat(parts, dim=2))))
+
+
+# A corpus, through the component
+
+
+def of_corpus(path: Path, size: int, repeats: int) -> list[list[str]]:
+    """The rows of the table: prediction, and training with the optimizer's step."""
+    nlp = spacy.blank("zh", config={"nlp": {"tokenizer": {"segmenter": "jieba"}}})
+    settings = {"network": {"variant": {"prediction": "full"}}, "text": {"inputs": "tokens"}}
+    pipe = nlp.add_pipe("re2_similarity", config={"model": settings})
+    examples = read_examples(path, nlp)
+    nlp.initialize(lambda: examples)
+    batches = [examples[start : start + size] for start in range(0, BATCHES * size, size)]
+    network: RE2 = pipe.shim.module
+    texts = [words_of(pipe, batch) for batch in batches]
+    own_optimizer = AdamW(weight_decay=0.0)
+    # Adam knows no sparse gradients: the direct form doesn't train the vectors of words.
+    trained = [each for name, each in network.named_parameters() if "offsets" not in name]
+    direct_optimizer = torch.optim.Adam(trained, lr=0.0)
+
+    def own_prediction() -> None:
+        docs = [example.predicted.copy() for batch in batches for example in batch]
+        list(pipe.pipe(docs, batch_size=1000))
+
+    def own_training() -> None:
+        for batch in batches:
+            pipe.update(batch, sgd=own_optimizer)
+
+    def direct_pass(is_train: bool) -> None:
+        network.train(is_train)
+        for both in texts:
+            with torch.set_grad_enabled(is_train):
+                direct_step(network, both, is_train)
+            if is_train:
+                direct_optimizer.step()
+                network.zero_grad()
+
+    forms = [("prediction", own_prediction), ("training", own_training)]
+    rows = []
+    for mode, own in forms:
+        pair = own, partial(direct_pass, mode == "training")
+        times = [[cpu_time(form) for form in pair] for _ in range(repeats + 1)][1:]
+        ours, other = BATCHES * size / np.median(times, axis=0)
+        rows.append([mode, f"{ours:,.0f}", f"{other:,.0f}", f"{ours / other:.1f}"])
+    return rows
+
+
+def cpu_time(form: Callable[[], None]) -> float:
+    start = time.process_time()
+    form()
+    return time.process_time() - start
+
+
+def words_of(pipe: PairClassifier, examples: list[Example]) -> tuple[Texts, Texts]:
+    """The numbers of the words of left and right texts."""
+    featuriser = pipe.model.attrs["featuriser"]
+    spans = [pair_of(example.predicted) or () for example in examples]
+    left, right = (
+        [
+            featuriser.words.look_up(hash_words((word.text for word in text), featuriser.options))
+            for text in side
+        ]
+        for side in zip(*spans, strict=True)
+    )
+    return left, right
 
 
 def check_that_both_are_the_same() -> None:

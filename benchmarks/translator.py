@@ -21,10 +21,10 @@ import torch
 from spacy.util import load_config, registry
 
 from spacy_flat.text.units import Ints
-from spacy_flat.translator.batch import Side
-from spacy_flat.translator.decoding import Decoding, Source, search
+from spacy_flat.translator.batch import PaddedKeys
+from spacy_flat.translator.decoding import Decoding, SourceKeys, search
 from spacy_flat.translator.keys import END, NAMES, START
-from spacy_flat.translator.network import Seq2Seq, Seq2SeqSizes, State
+from spacy_flat.translator.network import DecoderState, Seq2Seq, Seq2SeqSizes
 from spacy_flat.translator.options import Seq2SeqOptions, TranslationOptions
 
 N_PLACEHOLDERS = TranslationOptions().placeholders
@@ -36,7 +36,7 @@ N_CHARACTERS, N_PIECES = 3400, 6000
 class Fixed(Decoding):
     """Sentences of as many pieces as their sources have characters."""
 
-    def longest(self, source: Source) -> int:
+    def longest(self, source: SourceKeys) -> int:
         return len(source.keys)
 
 
@@ -57,12 +57,12 @@ def sources(n: int, length: int) -> list[Ints]:
 
 def cached(network: Seq2Seq, texts: list[Ints], beam: int) -> None:
     how = Fixed(beam, no_repeat_ngram=0)
-    search(network, [Source(keys) for keys in texts], how, N_PLACEHOLDERS)
+    search(network, [SourceKeys(keys) for keys in texts], how, N_PLACEHOLDERS)
 
 
 def uncached(network: Seq2Seq, texts: list[Ints]) -> None:
     """Greedily; the source is read once."""
-    state = State(network.read(Side.of(texts)), cache=None)
+    state = DecoderState(network.read(PaddedKeys.of(texts)), cache=None)
     written = np.full((len(texts), 1), START)
     for _ in range(len(texts[0])):
         hidden = network.write(written, state).view(*written.shape, -1)[:, -1]
@@ -74,7 +74,7 @@ def all_again(network: Seq2Seq, texts: list[Ints]) -> None:
     """As the plain loop of the usual exercise: the whole network and all its scores, each time."""
     written = np.full((len(texts), 1), START)
     for _ in range(len(texts[0])):
-        state = State(network.read(Side.of(texts)), cache=None)
+        state = DecoderState(network.read(PaddedKeys.of(texts)), cache=None)
         scores = network.scores(network.write(written, state)).view(*written.shape, -1)
         best = scores[:, -1, FIRST:].argmax(1).numpy() + FIRST
         written = np.concatenate([written, best[:, None]], axis=1)

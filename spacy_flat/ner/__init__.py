@@ -1,4 +1,4 @@
 """Named entities by tagging characters or words: `flat_ner` and `tener_ner`.
 
-What both share is here; the folders have what is theirs.
+Modules here are shared by both; the folders have the differences.
 """

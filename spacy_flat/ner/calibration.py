@@ -72,12 +72,12 @@ def fit(
     gold: Sequence[Annotation],
     name: str,
 ) -> Calibration:
-    """Find the temperature from 0.05 to 20 with the highest likelihood that the entities found are
-    right or wrong as they are.
+    """Find the temperature from 0.05 to 20 with the highest likelihood of which of the predicted
+    entities are right and which are wrong.
 
     decoding: with the temperature before. gold: the annotation of each text, in characters.
 
-    Raises ValueError (F348) where no entity is found that the annotation can judge.
+    Raises ValueError (F348) if no entities are found that the annotation can judge.
     """
     judge = _Judge(emissions, decoding, gold)
     groups = []
@@ -86,7 +86,7 @@ def fit(
         asked = {row: Wishes() for row in range(len(batch.segments))}
         for rows, trellis in trellises(asked, batch, scores, network, decoding, constraints):
             starts = [(batch.segments[row].text, batch.segments[row].start) for row in rows]
-            best = trellis.at(1.0)  # whose paths are not kept
+            best = trellis.at(1.0)  # its paths are not kept
             local = [
                 (number, span)
                 for number in range(len(rows))
@@ -133,7 +133,7 @@ def fit(
 
 
 class _Judge:
-    """Which entities are right. Of an entity in two segments that overlap, the first counts."""
+    """Decides which entities are right. An entity in two overlapping segments counts once."""
 
     def __init__(
         self, emissions: Emissions, decoding: Decoding, gold: Sequence[Annotation]
@@ -160,7 +160,7 @@ class _Judge:
 
 
 def _lowest(function: Callable[[float], float]) -> float:
-    """Where a function of the logarithm of a temperature is lowest (golden-section search)."""
+    """Find the minimum of a function of the logarithm of a temperature (golden-section search)."""
     low, high = math.log(LEAST), math.log(MOST)
     values: dict[float, float] = {}
     for _ in range(_STEPS):

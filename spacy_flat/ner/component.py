@@ -47,10 +47,10 @@ def score_entities(
     label_map: Mapping[str, str] | None = None,
     **kwargs: Any,
 ) -> dict[str, Any]:
-    """spaCy's scores of entities as tokens, and `chars_p`, `chars_r`, `chars_f` of their exact
+    """spaCy's scores of entities as tokens, and `chars_p`, `chars_r` and `chars_f` of their exact
     characters, which differ if an entity crosses token boundaries. None if there is nothing to
-    score. Entities that the annotation can't judge are left out, and where its labels are coarse,
-    predicted entities count with them."""
+    score. Entities that the annotation can't judge are left out. If its labels are coarse,
+    predicted entities are mapped to them."""
     comparable = []
     counts = PRFScore()
     for example in examples:
@@ -100,28 +100,28 @@ def _is_threshold(value: object) -> bool:
 
 
 class CRFEntityRecognizer(LabelledPipe):
-    """Finds entities by tagging the units of a text, characters or tokens, with a CRF.
+    """Finds entities by tagging the units of a text (characters or tokens) with a CRF.
 
     model: a registered architecture.
-    device: "auto" (the CPU, or the GPU that `spacy.prefer_gpu` or `--gpu-id` asked for), "cpu",
+    device: "auto" (the CPU, or the GPU requested by `spacy.prefer_gpu` or `--gpu-id`), "cpu",
         "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
-    on_misaligned: "expand" an entity that crosses token boundaries to all tokens that it touches,
-        "contract" it to those that it covers, or "drop" it. `doc._.char_ents` has the exact
-        characters of the entities in `doc.ents`.
-    unannotated_labels: labels that the training corpus does not annotate.
-    label_map: the labels that Docs get for the network's, such as LOC for GPE; "" leaves entities
-        out, and other labels stay. null for the network's labels.
+    on_misaligned: "expand" an entity that crosses token boundaries to all tokens it touches,
+        "contract" it to those it covers, or "drop" it. `doc._.char_ents` has the exact characters
+        of the entities in `doc.ents`.
+    unannotated_labels: labels that the training corpus doesn't annotate.
+    label_map: map from the network's labels to those of Docs, such as GPE to LOC; "" drops
+        entities, and other labels stay. null for the network's labels.
     overwrite: replace entities that the Doc already has; otherwise they stay, and new entities that
         share a token with them are dropped.
     constrained_decoding: exclude entities that contain a line break, TAB, "|", a zero-width
-        space or a markup tag such as `</p>`, or lack letters and digits.
-    confidence: compute the probability of each entity found, for `span._.confidence`.
-    alternatives: how many of the most probable annotations of a text to find, for
+        space or a markup tag such as `</p>`, or have no letters or digits.
+    confidence: compute the probability of each predicted entity, for `span._.confidence`.
+    alternatives: number of most probable annotations of a text to find, for
         `doc._.ent_alternatives(k)`.
-    threshold: the entities are those with at least this probability, from 0 to 1, instead of those
-        of the most probable tags; of overlapping ones the most probable. A map has thresholds of
-        labels, and others have 0.5.
-    temperature: divides the scores of tags for probabilities; see `calibrate`.
+    threshold: predict the entities with at least this probability, from 0 to 1, instead of those of
+        the most probable tags; of overlapping ones, the most probable. A map sets thresholds by
+        label, and 0.5 for other labels.
+    temperature: divides the scores of tags before probabilities are computed; see `calibrate`.
     scorer: the scoring function of an evaluation.
     """
 
@@ -192,7 +192,7 @@ class CRFEntityRecognizer(LabelledPipe):
 
     @property
     def fine_labels(self) -> dict[str, list[str]]:
-        """The network's labels for each of these."""
+        """The network's labels for each label of Docs."""
         found: dict[str, list[str]] = {}
         for label in self.known_labels:
             if name := (self.label_map or {}).get(label, label):
@@ -205,7 +205,7 @@ class CRFEntityRecognizer(LabelledPipe):
         return tag_set(self.known_labels, self.model.attrs["options"].scheme)
 
     def predict(self, docs: Iterable[Doc]) -> list[Found]:
-        """What is found in each Doc, as characters of its text."""
+        """Find the entities of each Doc, as characters of its text."""
         docs = list(docs)
         self.require_initialised()
         if not any(len(doc) for doc in docs):
@@ -218,10 +218,10 @@ class CRFEntityRecognizer(LabelledPipe):
     def span_probabilities(
         self, docs: Iterable[Doc], spans: Iterable[Iterable[Span]]
     ) -> list[list[float]]:
-        """The probability of each span that it is an entity with its label.
+        """The probability that each span is an entity with its label.
 
-        spans: of each Doc, any spans, which may overlap: probabilities are those before any is
-            chosen. Entities that the Docs have count as in `nlp.pipe`.
+        spans: any spans of each Doc, which may overlap. Existing entities of the Docs count as in
+            `nlp.pipe`.
         """
         docs, asked = list(docs), [list(each) for each in spans]
         self.require_initialised()
@@ -248,11 +248,11 @@ class CRFEntityRecognizer(LabelledPipe):
         )
 
     def calibrate(self, examples: Iterable[Example]) -> Calibration:
-        """Fit the temperature on held-out examples (Guo et al., 2017), so that the probabilities
-        of the entities found say how often they are right. The entities stay the same, but for
-        those of a `threshold`. `initialize` resets the temperature.
+        """Fit the temperature on held-out examples (Guo et al., 2017), so that the probability of
+        an entity shows how often such entities are right. Entities stay the same unless there is a
+        `threshold`. `initialize` resets the temperature.
 
-        Raises ValueError if no entity is found (F348).
+        Raises ValueError if no entities are found (F348).
         """
         self.require_initialised()
         examples = list(examples)
@@ -268,7 +268,7 @@ class CRFEntityRecognizer(LabelledPipe):
         return report
 
     def _wishes(self, docs: Sequence[Doc], texts: Sequence[Units]) -> dict[int, Wishes]:
-        """What the annotation of Docs and words in them ask for, by their numbers."""
+        """The wishes of the Docs' annotation and of lexicon words, by the number of the Doc."""
         settings = self.fine_labels, self.on_misaligned, self.overwrite
         pairs = enumerate(zip(docs, texts, strict=True))
         found = {number: wishes_of(doc, text, *settings) for number, (doc, text) in pairs}
@@ -277,12 +277,11 @@ class CRFEntityRecognizer(LabelledPipe):
         return {number: wishes for number, wishes in found.items() if wishes}
 
     def trusted_words(self, texts: Sequence[Units]) -> dict[int, list[tuple[EntitySpan, float]]]:
-        """Words in texts that are obeyed, with their trust, by the numbers of the texts."""
+        """Lexicon words with a trust in texts, by the number of the text."""
         return {}
 
     def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Found]) -> None:
-        """Set `doc.ents` to what `predict` found, the characters for `doc._.char_ents`, and what
-        was asked for of probabilities."""
+        """Set `doc.ents`, `doc._.char_ents`, and the requested confidence and alternatives."""
         for doc, found in zip(docs, scores, strict=True):
             set_alternatives(doc, found.alternatives, () if self.overwrite else doc.ents)
             if len(doc):
@@ -292,7 +291,7 @@ class CRFEntityRecognizer(LabelledPipe):
     def _add_gradients(
         self, examples: list[Example], drop: float, losses: dict[str, float]
     ) -> bool:
-        """New labels are added, as in spaCy's `ner`."""
+        """Adds new labels, like spaCy's `ner`."""
         self._check_unannotated(self.known_labels)
         docs = [example.predicted for example in examples]
         known = [gold_annotation(example, self.unannotated_labels) for example in examples]
@@ -310,25 +309,24 @@ class CRFEntityRecognizer(LabelledPipe):
         with self.shim.training():
             network = network_of(self.model)
             for batch in featuriser.batches(texts, segments, is_train=True):
-                vectors = upstream.of(batch)
-                scores = network(batch, vectors)
-                again = network(batch, vectors) if network.r_drop else None
-                loss = network.loss(scores, gold.target(batch, tags), again)
+                seen = batch.twice() if network.r_drop else batch
+                scores = network(seen, upstream.of(seen))
+                loss = network.loss(scores, gold.target(batch, tags))
                 self.backward(loss * share, losses)
         upstream.backprop()
         return True
 
     def register_labels(self, examples: Iterable[Example]) -> None:
-        """Add the labels that are new."""
+        """Add new labels."""
         self.add_labels(sorted(_labels_of(examples) - set(self.known_labels)))
 
     def get_loss(
         self, examples: Iterable[Example], scores: Emissions
     ) -> tuple[float, list["Tensor"]]:
         """The mean negative log-likelihood of the gold tags of annotated segments, and its gradient
-        for the scores of each batch. Nothing else changes.
+        for the scores of each batch. Doesn't change the component.
 
-        Raises ValueError (F233) for a label that the component does not have.
+        Raises ValueError (F233) for a label that the component doesn't have.
         """
         known = [gold_annotation(example, self.unannotated_labels) for example in examples]
         gold, network = Gold.of(known, scores.texts, scores.segments), network_of(self.model)
@@ -339,7 +337,7 @@ class CRFEntityRecognizer(LabelledPipe):
         return sum(loss for loss, _ in found), [gradient for _, gradient in found]
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
-        """As the scorer does."""
+        """Call the scorer."""
         given = {"unannotated_labels": self.unannotated_labels, "label_map": self.label_map}
         scores: dict[str, Any] = super().score(examples, **given, **kwargs)
         return scores
@@ -350,12 +348,12 @@ class CRFEntityRecognizer(LabelledPipe):
         labels: Sequence[str] | None,
         **vectors: VectorSource | None,
     ) -> list[Example]:
-        """Set the labels, those of the examples if not given; labels added before stay. Check the
-        vectors. Returns the examples.
+        """Set the labels (by default, those of the examples) and keep those added before. Check
+        the vectors. Returns the examples.
 
-        Raises ValueError without labels (F301), for an invalid label (F302) and for an
-        unannotated one that is not among them (F242); TypeError for labels that are one string
-        (F026) and for vectors of another type (F040).
+        Raises ValueError without labels (F301), for an invalid label (F302) and for an unknown
+        unannotated label (F242); TypeError for labels in a single string (F026) and for vectors
+        of another type (F040).
         """
         check_sources(**vectors)
         validate_get_examples(get_examples, f"{type(self).__name__}.initialize")
@@ -368,7 +366,7 @@ class CRFEntityRecognizer(LabelledPipe):
         return examples
 
     def build_network(self, examples: Sequence[Example], vocabulary: Vocabulary) -> None:
-        """Build the network for the labels and what the training texts gave."""
+        """Build the network for the labels and the vocabulary of the training texts."""
         self.temperature = self.given["temperature"]  # it was fitted to another network
         docs = [example.predicted for example in examples]
         if vocabulary.featuriser.unit == "token":

@@ -35,12 +35,12 @@ Annotations = list[tuple[list[EntitySpan], float]]  # the most probable first, w
 
 @dataclass(frozen=True)
 class Decoding:
-    """How entities are chosen.
+    """How to choose entities.
 
     labels: the network's labels for each label of Docs.
     constrained: no entity violates `Constraints`.
     confidence: compute the probabilities of entities.
-    alternatives: how many of the most probable annotations to find.
+    alternatives: number of most probable annotations to find.
     thresholds: for each label of Docs: the entities are those with at least this probability,
         instead of those of the most probable tags.
     temperature: divides the scores for probabilities.
@@ -94,7 +94,7 @@ class Decoding:
 
 @dataclass
 class Part:
-    """What was found in a segment, in units of its text, with labels of the network."""
+    """The result for a segment, in units of its text, with labels of the network."""
 
     segment: Segment
     spans: list[EntitySpan]
@@ -120,8 +120,9 @@ def find_entities(
 ) -> list[Found]:
     """The entities of the most probable tags of each text that agree with the wishes for it.
 
-    Most segments are decoded at once. Those with wishes, and those whose best tags have an entity
-    that violates `Constraints`, then go through a `Trellis`; all, where more than this is asked.
+    Most segments are decoded in one step. Those with wishes, and those whose best tags have an
+    entity that violates `Constraints`, are then decoded by a `Trellis`; so are all segments if
+    probabilities or alternatives are requested.
     """
     wishes = wishes or {}
     parts: list[list[Part]] = [[] for _ in emissions.texts]
@@ -151,7 +152,7 @@ def find_entities(
 
 
 def _search(part: Part, trellis: Trellis, row: int, decoding: Decoding, again: bool) -> None:
-    """Complete what was found in a segment, a row of a trellis. again: find its entities, too."""
+    """Complete the result for a segment, a row of a trellis. again: find its entities, too."""
     start = part.segment.start
 
     def moved(spans: Iterable[EntitySpan], by: int) -> list[EntitySpan]:

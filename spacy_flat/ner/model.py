@@ -49,7 +49,7 @@ TaggingModel = Model[list[Doc], Emissions]
 
 
 def predict(model: TaggingModel, docs: list[Doc]) -> Emissions:
-    """Each batch is computed when its turn comes, so that only one is in memory."""
+    """Batches are computed one by one, so only one is in memory."""
     featuriser: SegmentFeaturiser = model.attrs["featuriser"]
     shim = shim_of(model)
     upstream = Tok2VecFeatures(tok2vec_of(model), featuriser.unit, docs, False, shim.device)
@@ -70,7 +70,7 @@ def network_of(model: TaggingModel) -> "TaggingNetwork":
 
 @dataclass(frozen=True)
 class Gold:
-    """The annotation of each segment, in units; `n_known` of them are not unknown throughout."""
+    """The annotation of each segment, in units; `n_known` of them have known parts."""
 
     annotations: Mapping[Segment, Annotation]
     n_known: int
@@ -79,7 +79,7 @@ class Gold:
     def of(
         cls, characters: Sequence[Annotation], texts: Sequence[Units], segments: Sequence[Segment]
     ) -> "Gold":
-        """From what is known of the texts' characters."""
+        """From the known annotation of the characters."""
         parts: list[list[Segment]] = [[] for _ in texts]
         for segment in segments:
             parts[segment.text].append(segment)

@@ -30,7 +30,7 @@ class Sizes:
 
 
 class TaggingNetwork(EmbeddingNetwork):
-    """Embeddings, something that mixes them, and a CRF's emissions."""
+    """Embeddings, layers that mix them, and a CRF's emissions."""
 
     def __init__(self, options: NetworkOptions, labels: Sequence[str]) -> None:
         super().__init__(options.key_dropout)
@@ -61,16 +61,18 @@ class TaggingNetwork(EmbeddingNetwork):
         )
         return Scores(np.zeros((0, 0, 0)), transitions, starts, ends)
 
-    def loss(self, scores: Tensor, target: TagTarget, again: Tensor | None = None) -> Tensor:
+    def loss(self, scores: Tensor, target: TagTarget) -> Tensor:
         """Negative log-likelihood of the target, summed with its weights.
 
-        again: the scores of a second pass, with other dropouts. The loss is then half of that of
-            R-Drop (Liang et al., 2021, equation 4), whose α is `r_drop`.
+        scores: [B, C, K], or [2B, C, K] of the batch twice, with other dropouts. The loss is then
+            half of that of R-Drop (Liang et al., 2021, equation 4), whose α is `r_drop`.
         """
         allowed, lengths, weights = self.to_tensors(*target)
-        losses = -self.crf.log_likelihood(scores, allowed, lengths)
-        if again is not None:
-            second = -self.crf.log_likelihood(again, allowed, lengths)
-            divergence = self.crf.divergence(scores, again, lengths)
-            losses = (losses + second + self.r_drop * divergence) / 2
+        n = len(scores) // len(lengths)
+        likelihoods, marginals = self.crf.likelihood_and_marginals(
+            scores, allowed.repeat(n, 1, 1), lengths.repeat(n)
+        )
+        losses = -likelihoods.view(n, -1).mean(0)
+        if n == 2:
+            losses += self.r_drop / 2 * self.crf.divergence(scores, marginals, lengths)
         return losses @ weights.to(losses.dtype)

@@ -1,4 +1,4 @@
-"""Options of the network of every entity recogniser here."""
+"""Options of the networks of all entity recognisers."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -11,14 +11,14 @@ Activation = Literal["relu", "leaky_relu", "gelu"]
 
 @dataclass(frozen=True)
 class NetworkOptions(Options):
-    """Options that the networks share. Those that are not fixed are of training alone: they may be
-    changed before it goes on."""
+    """Options that the networks share. Those that aren't fixed only affect training, so they can be
+    changed before further training."""
 
     scheme: Scheme = option("BIOES", "tags of the CRF", fixed=True)
     transitions: bool = option(
         True,
-        "learn transitions between tags, as a CRF does; otherwise choose the best legal sequence "
-        "by the scores of single tags",
+        "learn transitions between tags, like a CRF; otherwise choose the best legal sequence by "
+        "the scores of single tags",
         fixed=True,
     )
     layers: int = option(1, "layers of attention and feed-forward", least=1, fixed=True)
@@ -38,13 +38,13 @@ class NetworkOptions(Options):
     attention_dropout: float = option(0.0, "dropout of attention weights", least=0, below=1)
     key_dropout: float = option(
         0.01,
-        "share of characters, bigrams and words made unknown in training",
+        "share of characters, bigrams and words read as unknown in training",
         least=0,
         below=1,
     )
     r_drop: float = option(
         0.0,
-        "above 0: compute each training batch twice with different dropouts, and weight the "
-        "divergence of the two by this (α of R-Drop, Liang et al., 2021)",
+        "weight of R-Drop (α of Liang et al., 2021): above 0, compute each training batch twice "
+        "with different dropouts, and add their divergence to the loss",
         least=0,
     )

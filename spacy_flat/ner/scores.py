@@ -1,4 +1,4 @@
-"""Scores of entities: precision, recall and F1, also of those that training has not seen."""
+"""Scores of entities: precision, recall and F1, also for entities unseen in training."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any

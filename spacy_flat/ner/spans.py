@@ -15,7 +15,7 @@ from ..util.arguments import require_count
 
 OnMisaligned = Literal["expand", "contract", "drop"]
 
-UNKNOWN = "unknown"  # the key of `doc.spans` for what is not annotated
+UNKNOWN = "unknown"  # the key of `doc.spans` for unannotated spans
 ALIGNMENT = {"expand": "expand", "contract": "contract", "drop": "strict"}  # in spaCy's words
 _MOVED = "exact_chars"  # an extension of Span
 _ALTERNATIVES = "entity_alternatives"  # an extension of Doc
@@ -27,7 +27,7 @@ class Annotation(NamedTuple):
 
     spans: its entities, in order.
     unknown: stretches that may have other entities; of its label only, if a stretch has one.
-    coarse: the labels that a label in `spans` stands for, where it isn't itself only.
+    coarse: the labels that a label in `spans` stands for, if not only itself.
     """
 
     spans: list[EntitySpan]
@@ -35,7 +35,7 @@ class Annotation(NamedTuple):
     coarse: Mapping[str, Sequence[str]] = {}
 
     def says_something(self, length: int) -> bool:
-        """Whether anything is known of a text of this length."""
+        """Whether anything is known about a text of this length."""
         return bool(self.spans) or not self.unknown_at("", length).all()
 
     def unknown_at(self, label: str, length: int) -> NDArray[np.bool_]:
@@ -58,13 +58,13 @@ class Annotation(NamedTuple):
         }
 
     def _own(self, span: EntitySpan, right: set[EntitySpan]) -> EntitySpan:
-        """An entity with the annotation's label for it: of several, the one that is right."""
+        """An entity with the annotation's label for it: of several, the correct one."""
         labels = [label for label, fine in self.coarse.items() if span.label in fine]
         own = [span._replace(label=label) for label in [*labels, span.label]]
         return next((each for each in own if each in right), own[0])
 
     def mapped(self, label_map: Mapping[str, str] | None) -> "Annotation":
-        """What it says of entities that went through a component's `label_map`."""
+        """The annotation under the labels of a component's `label_map`."""
         if label_map is None:
             return self
         labels = {**{span.label: [span.label] for span in self.spans}, **self.coarse}
@@ -85,7 +85,7 @@ def gold_annotation(example: Example, unannotated: Sequence[str] = ()) -> Annota
 
     Tokens without annotation (spaCy's "-") are unknown, and so is what is in
     `doc.spans["unknown"]`.
-    unannotated: labels that are unknown everywhere, beside those in `doc._.unannotated_labels`.
+    unannotated: labels that are unknown everywhere, besides those in `doc._.unannotated_labels`.
 
     Raises ValueError (F304) where the texts of both differ in more than white space and case,
     TypeError (F026) for labels in one string.
@@ -224,7 +224,7 @@ def _keep_exact(entity: Span, exact: EntitySpan) -> None:
 
 
 def _exact(ent: Span) -> EntitySpan:
-    # What was kept for another entity on the same tokens does not count.
+    # Discard what was stored for another entity on the same tokens.
     label, start, end = ent._.get(_MOVED) or ("", 0, 0)
     if label != ent.label_:
         start = end = 0

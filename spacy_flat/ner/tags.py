@@ -87,7 +87,7 @@ class TagSet:
     allowed_transitions: bool [K, K], whether tag j (column) may follow tag i (row).
     allowed_starts, allowed_ends: bool [K], whether a sequence may start or end with a tag.
     label_of: [K] index of a tag's label; -1 for "O".
-    opens, continues: bool [K], whether a tag begins an entity, or goes on with one.
+    opens, continues: bool [K], whether a tag starts or continues an entity.
 
     Raises ValueError (F230) for empty or repeated labels.
     """
@@ -230,7 +230,7 @@ class TagSet:
         return SpanArrays(starts, ends, self.label_of[tags[starts]])
 
     def open_tags(self, label: int, width: int) -> IntArray:
-        """Tags [width] of an entity that goes on after them."""
+        """Tags [width] of an entity that continues after them."""
         begin = 1 + label * len(_ROLES[self.scheme])
         return np.where(np.arange(width) == 0, begin, begin + 1)
 

@@ -1,8 +1,8 @@
 """All tag sequences of some segments: the best ones, and the probabilities of entities.
 
-Beside the scores of a CRF, entities may have scores of their own, as in a semi-Markov CRF (Sarawagi
-and Cohen, 2004). The tags from an entity's start then pass through a state that belongs to this
-start and label, so that its end is known to belong to it: all results stay exact.
+Besides the scores of a CRF, entities can have their own scores, as in a semi-Markov CRF (Sarawagi
+and Cohen, 2004). The tags from an entity's start then pass through a state for this start and
+label, which links its end to its start, so all results stay exact.
 
 Shapes: B segments, C units, T = C + 1 places of which the last is of the state "stop", K tags, S
 states.
@@ -43,7 +43,7 @@ class Trellis:
     lengths: [B] units.
     allowed: [B, C, K], tags to choose from.
     barred, letters: [B, C], see `Allowed`.
-    spans: scores of entities, for each segment; -inf for what must not be one.
+    spans: scores of entities, for each segment; -inf to exclude one.
     temperature: divides all scores for probabilities.
 
     Some sequence must be possible for each segment.

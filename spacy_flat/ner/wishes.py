@@ -1,4 +1,4 @@
-"""Which entities a text must have and must not have."""
+"""Wishes: entities that a text must have, may not have, or should rather have."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ..text.units import EntitySpan, Units
 from .spans import ALIGNMENT, OnMisaligned, existing_entities
 from .tags import BoolArray, TagSet
 
-_SURE = 500.0  # log-odds that no network outweighs
-_MANY = 500  # entities of the same tokens: each takes time and memory of its own
+_SURE = 500.0  # log-odds higher than those of any network
+_MANY = 500  # maximum entities of the same tokens, since each takes time and memory
 
 Labels = Mapping[str, Sequence[str]]  # the network's labels for a label of Docs
 
 
 def shown_as(labels: Labels) -> dict[str, str]:
-    """The label of Docs for each label of the network that has one."""
+    """The label of Docs for each label of the network, unless `label_map` drops it."""
     return {label: name for name, own in labels.items() for label in own}
 
 
@@ -31,10 +31,9 @@ def shown_as(labels: Labels) -> dict[str, str]:
 class Wishes:
     """The wishes for a text or a segment, in its units.
 
-    fixed: entities that must be. Their labels are those of Docs.
-    outside: stretches that no entity touches.
-    scores: log-odds that are added to entities with labels of the network; -inf for what must not
-        be one.
+    fixed: required entities, with labels of Docs.
+    outside: stretches without entities.
+    scores: log-odds to add to entities with labels of the network; -inf to exclude one.
     """
 
     fixed: list[EntitySpan] = field(default_factory=list)
@@ -45,7 +44,8 @@ class Wishes:
         return bool(self.fixed or self.outside or self.scores)
 
     def part(self, segment: Segment) -> Wishes:
-        """The wishes for a segment, from its start. An entity that it cuts is outside."""
+        """The wishes for a segment, with positions relative to its start. Entities that it cuts are
+        outside."""
         found = Wishes()
         for span in (*self.fixed, *self.outside, *self.scores):
             start, end = max(span.start, segment.start), min(span.end, segment.end)
@@ -70,8 +70,8 @@ class Wishes:
         barred: BoolArray,
         letters: BoolArray,
     ) -> None:
-        """Leave the units of a segment with the tags [C, K] that agree with the wishes. What must
-        be an entity is one whether or not it violates `Constraints`, [C]."""
+        """Restrict the tags [C, K] of a segment's units to those that agree with the wishes.
+        Required entities are exempt from `Constraints`, [C]."""
         n = len(allowed)
         allowed[:] = tags.allowed(self.fixed, n, [(0, n, "")], labels)
         for start, end, _ in self.outside:
@@ -80,10 +80,10 @@ class Wishes:
             barred[start:end], letters[start:end] = False, True
 
     def add_words(self, words: Iterable[tuple[EntitySpan, float]], labels: Labels) -> None:
-        """Words of a lexicon with their trust, and with a label of the network or "not_entity".
+        """Add lexicon words with their trust, and with a label of the network or "not_entity".
 
-        Of those that are always obeyed, what the Doc says goes first, then the longer word. Among
-        overlapping words of the same length the network chooses.
+        Of overlapping words with trust 1, the Doc's entities win, then the longer word. Among words
+        of the same length, the network chooses.
         """
         sure = []
         names = shown_as(labels)
@@ -118,8 +118,8 @@ def _width(span: EntitySpan) -> int:
 def wishes_of(
     doc: Doc, text: Units, labels: Labels, on_misaligned: OnMisaligned, overwrite: bool
 ) -> Wishes:
-    """What the Doc's annotation asks for: its entities and blocked tokens, unless they are to be
-    overwritten, and the spans in `doc.spans["not_entity"]`."""
+    """The wishes of the Doc's annotation: its entities and blocked tokens, unless `overwrite`, and
+    the spans in `doc.spans["not_entity"]`."""
     entities, blocked = ([], []) if overwrite else existing_entities(doc)
     found = Wishes()
     if not (entities or blocked or NOT_ENTITY in doc.spans):
@@ -146,7 +146,7 @@ def _characters(span: Span) -> EntitySpan:
 
 
 def _edges(span: Span, text: Units) -> tuple[range, range]:
-    """The units that entities of these tokens may start and stop with."""
+    """The units at which entities of these tokens can start and stop."""
     doc = span.doc
     before, after = max(0, span.start - 1), min(span.end + 1, len(doc))
     while before > 0 and doc[before].is_space:  # entities are stripped of white space
@@ -163,7 +163,7 @@ def _edges(span: Span, text: Units) -> tuple[range, range]:
 def _same_tokens(
     span: Span, text: Units, starts: range, stops: range, on_misaligned: OnMisaligned
 ) -> Iterator[tuple[int, int]]:
-    """All units that become these tokens when they are entities."""
+    """All stretches of units that become these tokens as entities."""
     doc = span.doc
     for start in starts:
         for stop in stops:

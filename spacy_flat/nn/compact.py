@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from .network import PretrainedEmbedding, Table
 from .shim import TorchShim
+from .weights import is_matrix, quantise
 
 
 def compact_network(shim: TorchShim, rows: Mapping[str, NDArray[np.int64]], bits: int) -> TorchShim:
@@ -39,10 +40,19 @@ def compact_network(shim: TorchShim, rows: Mapping[str, NDArray[np.int64]], bits
 
 
 @torch.no_grad()
-def rounded(shim: TorchShim) -> TorchShim:
-    """The same network with numbers rounded to bfloat16: a packed file takes no room for the other
-    16 bits."""
+def rounded(shim: TorchShim, bits: int = 16) -> TorchShim:
+    """The same network with rounded numbers.
+
+    bits: 16 for bfloat16, of which a packed file stores no more, or 2 to 8 in matrices, with a
+        scale for each row.
+    """
     copied = copy.deepcopy(shim)
-    for parameter in copied.module.parameters():
-        parameter.copy_(parameter.bfloat16())
+    for value in copied.module.state_dict().values():
+        if bits < 16 and is_matrix(value):
+            numbers, scales = quantise(value.flatten(1), bits)
+            value.copy_((numbers * scales).view_as(value))
+        elif value.dtype == torch.float32:
+            value.copy_(value.bfloat16())
+    if bits < 16:
+        copied.config["bits"] = bits
     return copied

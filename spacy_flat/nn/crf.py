@@ -97,6 +97,12 @@ class CRF(nn.Module):
         Raises ValueError for shapes or lengths that do not fit (F237, F239) and for rows in which
         no legal sequence is allowed (F238).
         """
+        return self.likelihood_and_marginals(emissions, allowed, lengths)[0]
+
+    def likelihood_and_marginals(
+        self, emissions: Tensor, allowed: Tensor, lengths: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """`log_likelihood`, and `marginals` from the same computation, without a gradient."""
         self._check_shapes(emissions, lengths)
         if allowed.shape != emissions.shape or allowed.dtype is not torch.bool:
             raise ValueError(
@@ -110,7 +116,8 @@ class CRF(nn.Module):
         agreeing = self._agreeing(scores, allowed)
         if bool(agreeing.isneginf().any()):
             self._check_allowed(allowed, lengths)
-        return (agreeing - self._log_partition(scores)).to(dtype).to(device)
+        log_partition, unary = self._log_partition(scores)
+        return (agreeing - log_partition).to(dtype).to(device), _of_units(unary)
 
     @torch.no_grad()
     def marginals(self, emissions: Tensor, lengths: Tensor) -> Tensor:
@@ -123,11 +130,12 @@ class CRF(nn.Module):
         emissions, lengths = _where_exact(emissions, lengths)
         scores = self._scores(emissions, lengths)
         _check_numbers(*(part.cpu().numpy() for part in scores))
-        return self._marginals(scores)
+        return _of_units(_posterior(scores, self._mixing_steps).unary)
 
-    def divergence(self, first: Tensor, second: Tensor, lengths: Tensor) -> Tensor:
-        """How far two distributions of tag sequences are apart, [B], given emissions [B, C, K] of
-        each: the mean of the Kullback-Leibler divergences of either from the other.
+    def divergence(self, both: Tensor, marginals: Tensor, lengths: Tensor) -> Tensor:
+        """How far two distributions of tag sequences are apart, [B], given emissions [2B, C, K],
+        first all of the one, then of the other, and their marginals: the mean of the
+        Kullback-Leibler divergences of either from the other.
 
         As transitions are the same, and normalisers cancel out, it is half of the difference of the
         emissions times that of the marginals. For gradients the latter count as constant: either
@@ -135,10 +143,8 @@ class CRF(nn.Module):
 
         Emissions must be finite; where they are not, the result is not.
         """
-        both, twice = torch.cat([first.detach(), second.detach()]), torch.cat([lengths, lengths])
-        with torch.no_grad():
-            marginals = self._marginals(self._scores(*_where_exact(both, twice))).to(first)
-        of_first, of_second = marginals.chunk(2)
+        first, second = both.chunk(2)
+        of_first, of_second = marginals.to(both).chunk(2)
         beyond = torch.arange(first.shape[1], device=lengths.device) >= lengths[:, None]
         difference = (first - second).masked_fill(beyond[:, :, None], 0)
         return ((of_first - of_second) * difference).sum((1, 2)) / 2
@@ -166,11 +172,6 @@ class CRF(nn.Module):
         path[path == K] = 0
         return torch.from_numpy(np.ascontiguousarray(path)).to(emissions.device)
 
-    def _marginals(self, scores: _Scores) -> Tensor:
-        """Probability [B, C, K] of each tag at each unit."""
-        posterior = _posterior(scores, self._mixing_steps)
-        return posterior.unary[:-1, :, :-1].transpose(0, 1)
-
     def _scores(self, emissions: Tensor, lengths: Tensor) -> _Scores:
         """The scores of a batch, with the tag "stop"."""
         _, C, K = emissions.shape
@@ -196,10 +197,10 @@ class CRF(nn.Module):
         with_ends = torch.cat((transitions, ends[:, None]), 1)
         return torch.cat((with_ends, stop)), functional.pad(starts, (0, 1))
 
-    def _log_partition(self, scores: _Scores) -> Tensor:
-        """Log-sum [B] of the scores of all legal paths."""
-        result: Tensor = _LogPartition.apply(*scores, self._mixing_steps)  # type: ignore[no-untyped-call]
-        return result
+    def _log_partition(self, scores: _Scores) -> tuple[Tensor, Tensor]:
+        """Log-sum [B] of the scores of all legal paths, and the marginals [T, B, S]."""
+        found: tuple[Tensor, Tensor] = _LogPartition.apply(*scores, self._mixing_steps)  # type: ignore[no-untyped-call]
+        return found
 
     def _agreeing(self, scores: _Scores, allowed: Tensor) -> Tensor:
         """Log-sum [B] of the scores of the legal paths of allowed tags; -inf if there is none.
@@ -215,7 +216,7 @@ class CRF(nn.Module):
             return single
         some = functional.pad(allowed[rows].transpose(0, 1), (0, 1, 0, 0, 0, 1), value=True)
         emissions = scores.emissions[:, rows].masked_fill(~some, -math.inf)
-        several = self._log_partition(scores._replace(emissions=emissions))
+        several, _ = self._log_partition(scores._replace(emissions=emissions))
         return single.index_copy(0, rows, several)
 
     def _check_allowed(self, allowed: Tensor, lengths: Tensor) -> None:
@@ -283,7 +284,7 @@ class _Posterior(NamedTuple):
 
 
 class _LogPartition(torch.autograd.Function):
-    """Log-partition [B] whose gradients, the marginals, come from the same pass.
+    """Log-partition [B], and the marginals [T, B, S], its gradients, from the same pass.
 
     Differentiating through C steps of autograd gives the same numbers several times as slowly.
     """
@@ -291,14 +292,16 @@ class _LogPartition(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any, emissions: Tensor, transitions: Tensor, starts: Tensor, mixing_steps: int
-    ) -> Tensor:
+    ) -> tuple[Tensor, Tensor]:
         posterior = _posterior(_Scores(emissions, transitions, starts), mixing_steps)
         ctx.save_for_backward(posterior.unary, posterior.pairs)
-        return posterior.log_partition
+        ctx.mark_non_differentiable(posterior.unary)
+        ctx.set_materialize_grads(False)  # no zeros for the marginals' gradient
+        return posterior.log_partition, posterior.unary
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
+    def backward(ctx: Any, grad: Tensor, _: None) -> tuple[Tensor, Tensor, Tensor, None]:
         unary, pairs = ctx.saved_tensors
         return (
             grad[:, None] * unary,
@@ -306,6 +309,11 @@ class _LogPartition(torch.autograd.Function):
             grad @ unary[0],
             None,
         )
+
+
+def _of_units(unary: Tensor) -> Tensor:
+    """Marginals [T, B, S] → [B, C, K]."""
+    return unary[:-1, :, :-1].transpose(0, 1)
 
 
 def _path_scores(scores: _Scores, path: Tensor) -> Tensor:

@@ -34,7 +34,7 @@ class EncoderShim(TorchShim):
         self.warmup_steps = warmup_steps
         self.steps = 0  # of this training
         self._waits = False  # for a gradient
-        self._asked: Optimizer | None = None  # for a step meanwhile
+        self._asked: Optimizer | None = None  # for the current step
         super().__init__(build, config, placement)
 
     def adopt(self, network: nn.Module, config: dict[str, Any]) -> nn.Module:

@@ -36,7 +36,7 @@ def make_model(
     predict: computes the model's output from the model and its input.
     featuriser: turns the model's input into batches of numbers.
     build: makes the network from the configuration that `initialise_network` makes.
-    tok2vec: its vectors of tokens or characters join those of the featuriser's numbers.
+    tok2vec: its vectors of tokens or characters are concatenated with the embeddings.
     """
     from .shim import TorchShim
 
@@ -80,16 +80,16 @@ def tok2vec_of(model: Model[Any, Any]) -> Model[Any, Any] | None:
 class CheckedModel(Model[InT, OutT]):
     """Saved with a checksum over all of it: weights, vocabularies, lexicon, and the layers below.
 
-    A flipped bit in a weight would otherwise go unnoticed, and one elsewhere end in an error of
-    some library that says nothing to a user.
+    Otherwise, a flipped bit in a weight would go unnoticed, and one elsewhere cause an obscure
+    error of a library.
 
-    Packed with zlib where `attrs["packed"]` says so, as in a compact pipeline.
+    Packed with zlib if `attrs["packed"]` is set, as in a compact pipeline.
     """
 
     __slots__ = ()
 
     def to_bytes(self) -> bytes:
-        """As thinc's, after a checksum."""
+        """The bytes of thinc's `to_bytes`, after a checksum."""
         data = super().to_bytes()
         magic = MAGIC
         if self.attrs.get("packed"):

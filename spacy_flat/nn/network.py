@@ -1,5 +1,5 @@
-"""Embedding tables with a pretrained part that never changes and a trained part that does, and the
-networks that have them."""
+"""Embedding tables with a fixed pretrained part and a trained part, and the networks that use
+them."""
 
 import math
 from dataclasses import dataclass
@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from ..util.options import Options
 from .layers import linears
 from .unknowns import unknown_vectors
+from .weights import quantise
 
 Self = TypeVar("Self", bound="EmbeddingNetwork")
 
@@ -102,7 +103,7 @@ class PretrainedEmbedding(nn.Module):
         self.set_pretrained(torch.arange(1, len(keys) + 1), other(keys), bits)
 
     def forward(self, keys: Tensor) -> Tensor:
-        """[...] → [..., width]. In training nothing flows back into the pretrained vectors."""
+        """[...] → [..., width]. In training, no gradient flows into the pretrained vectors."""
         untrained = self.n_trained + 1
         if self.unknown is None:
             offsets: Tensor = self.offsets(keys.clamp(max=untrained))
@@ -115,17 +116,6 @@ class PretrainedEmbedding(nn.Module):
         if self.scales is not None:
             vectors = vectors * nn.functional.embedding(keys, self.scales).to(offsets.dtype)
         return offsets + vectors
-
-
-def quantise(vectors: Tensor, bits: int) -> tuple[Tensor, Tensor]:
-    """[N, d] → whole numbers of so many bits, 2 to 8, in int8 [N, d], and the scales [N, 1] to
-    multiply them with."""
-    most = 2 ** (bits - 1) - 1
-    largest = vectors.abs().amax(dim=1, keepdim=True)
-    # bfloat16 is exact enough, has scales of any size, and its trailing zeros compress to nothing.
-    scales = (largest / most).bfloat16().float()
-    divisors = torch.where(scales > 0, scales, torch.inf)  # a vector of zeros stays one
-    return (vectors / divisors).round().clamp(-most, most).to(torch.int8), scales
 
 
 def drop_keys(keys: Tensor, rate: float) -> Tensor:
@@ -153,7 +143,7 @@ class EmbeddingNetwork(nn.Module):
 
     sizes_class: ClassVar[type]
     loss: Any  # method: scores and gold → the summed loss
-    anchor: Tensor  # is where the network is: finding its first parameter would take longer
+    anchor: Tensor  # on the network's device: finding its first parameter would take longer
 
     def __init__(self, key_dropout: float = 0.0) -> None:
         super().__init__()
@@ -188,7 +178,7 @@ class EmbeddingNetwork(nn.Module):
         embedding.set_pretrained(torch.from_numpy(keys), torch.from_numpy(vectors))
 
     def keys(self, array: NDArray[np.int64], dropout: float | None = None) -> Tensor:
-        """Keys of what is embedded; in training some are made unknown."""
+        """The keys to embed; in training, some are replaced by the unknown key."""
         tensor = self.to_tensor(array)
         rate = self.key_dropout if dropout is None else dropout
         return drop_keys(tensor, rate) if self.training and rate else tensor

@@ -1,8 +1,8 @@
 """Optimizers and learning rate schedules for `[training.optimizer]`.
 
-An optimizer holds hyper-parameters and state; `steps.py` makes the step. Torch networks arrive
-through `update_network`, the parameters of thinc layers, such as spaCy's tok2vecs, through
-`__call__`, one array at a time. Importing this imports no torch: configs are checked without it.
+An optimizer has hyperparameters and state; `steps.py` performs the steps. `update_network` updates
+torch networks, and `__call__` the parameters of thinc layers, such as spaCy's tok2vecs, one array
+at a time. Importing this module doesn't import torch, so configs can be validated without it.
 """
 
 import math
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 def rule_of(optimizer: Optimizer) -> Rule:
-    """The step of one of our optimizers, or of thinc's Adam.v1 or SGD.v1.
+    """The update rule of one of our optimizers, or of thinc's Adam.v1 or SGD.v1.
 
-    Three operations come in another order than in thinc: L2 is added after clipping, weight decay
-    comes before the step, as in torch, and eps is added to the second moment's root after its bias
+    The order of three operations differs from thinc: L2 is added after clipping, weight decay comes
+    before the step, as in torch, and eps is added to the root of the second moment after its bias
     correction.
 
     Raises:
-        TypeError: the optimizer is not one of thinc's or ours (F204).
+        TypeError: the optimizer isn't one of thinc's or ours (F204).
         ValueError: it is thinc's RAdam.v1 (F207).
     """
     if not isinstance(optimizer, Optimizer):
@@ -65,10 +65,10 @@ def update_network(
     group: str | None = None,
     scale: float = 1.0,
 ) -> None:
-    """Update a network's parameters by their gradients, and remove these.
+    """Update a network's parameters by their gradients, and clear the gradients.
 
-    group: of all parameters, instead of that of `grouped_parameters`.
-    scale: of the learning rate.
+    group: the group of all parameters, instead of those of `grouped_parameters`.
+    scale: factor of the learning rate.
 
     A step whose gradient is not finite is skipped, with warning W200.
 
@@ -157,11 +157,11 @@ class GroupedOptimizer(Optimizer):
         super().step_schedules()  # type: ignore[no-untyped-call]
 
     def begin_step(self, key: KeyT) -> None:
-        """End a warm-up that nobody steps, before a parameter or network is updated.
+        """End the warm-up if the training loop doesn't step the schedules.
 
         `spacy train` steps the schedules after each update. Loops that only call `nlp.update`, as
-        in spaCy's docs, don't: a key comes a second time before the first `step_schedules`, and the
-        rate would stay at the warm-up's first.
+        in spaCy's docs, don't, so the rate would stay at its first value. In this case, a key is
+        updated a second time before the first `step_schedules`.
         """
         if self._warmup is None:
             return
@@ -173,7 +173,8 @@ class GroupedOptimizer(Optimizer):
     def check_groups(self, shim: int, groups: set[str]) -> None:
         """Register a network's parameter groups.
 
-        When a network comes a second time, all have come once, so every group is known.
+        When a network is updated a second time, all networks have been updated once, so all groups
+        are known.
 
         Raises:
             ValueError: a multiplier is named after a group that no network has (F205).
@@ -202,12 +203,12 @@ class SGD(GroupedOptimizer):
     learn_rate: η, a number or a schedule.
     momentum: μ.
     weight_decay: λ, as L2 on the gradient.
-    clip_norm: the gradient's largest norm over all parameters of a network; 0 switches it off.
-    clip_value: the largest absolute value of a gradient's element, before clip_norm; 0: off.
-    multipliers: of the learning rate, by parameter group: "embeddings" (every torch.nn.Embedding
-        of the networks but those of "upstream"), "upstream" (an encoder, such as
-        spacy-flat.Encoder.v2 or a BERT, and every thinc layer that is not one of our networks, such
-        as spaCy's tok2vecs), or the first part of a parameter's dotted name in its network, such as
+    clip_norm: maximum norm of the gradient over all parameters of a network; 0 turns it off.
+    clip_value: maximum absolute value of a gradient's element, before clip_norm; 0 turns it off.
+    multipliers: factors of the learning rate, by parameter group: "embeddings" (every
+        torch.nn.Embedding of the networks, except those of "upstream"), "upstream" (an encoder,
+        such as spacy-flat.Encoder.v2 or a BERT, and every thinc layer except our networks, such as
+        spaCy's tok2vecs), or the first part of a parameter's dotted name in its network, such as
         "crf". 0 freezes a group.
     use_averages: evaluate and save an exponential moving average of the weights,
         a ← d·a + (1 − d)·w with d = min((1 + t)/(10 + t), average_decay) after step t, a₀ = w₀.

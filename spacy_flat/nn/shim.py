@@ -93,7 +93,7 @@ class TorchShim(Shim):
         return self._replace(network, config)
 
     def grow(self, config: dict[str, Any]) -> nn.Module:
-        """Build a larger network, such as one of more labels, and let training go on with it.
+        """Build a larger network, for example for new labels, and continue training with it.
 
         The old values fill the first rows, columns and so on of the new tensors; the rest is as
         `build` made it. No dimension may shrink. Optimizers treat moments and averages likewise.

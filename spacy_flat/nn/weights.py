@@ -5,7 +5,7 @@ opens it.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
@@ -18,6 +18,8 @@ from ..errors import Errors
 # The one metadata entry: several would be written in any order.
 FORMAT = "spacy-flat.weights.v1"
 
+SCALES = ".scales_of_rows"  # after the name of a matrix of whole numbers
+
 Version = list[tuple[int, int]]
 
 
@@ -29,9 +31,12 @@ def version_of(weights: Iterable[Tensor]) -> Version:
 def to_bytes(network: nn.Module, config: dict[str, Any]) -> bytes:
     """Parameters and persistent buffers of a network, with the arguments that construct it.
 
-    `config` must be JSON. A tensor known under several names is stored once.
+    `config` must be JSON. A tensor known under several names is stored once. With `config["bits"]`,
+    matrices that so few bits hold exactly are stored as whole numbers.
     """
     tensors = {name: _storable(tensor) for name, tensor in _distinct(network).items()}
+    if "bits" in config:
+        tensors = dict(_in_few_bits(tensors, config["bits"]))
     return save(tensors, {FORMAT: json.dumps(config, ensure_ascii=False)})
 
 
@@ -59,8 +64,8 @@ def load_into(network: nn.Module, data: bytes) -> None:
         ValueError: damaged (F200), or names or shapes differ from the network's (F201).
     """
     try:
-        stored = load(data)
-    except (SafetensorError, ValueError, KeyError) as error:
+        stored = _whole(load(data))
+    except (SafetensorError, ValueError) as error:
         raise ValueError(Errors.F200.format(reason=error)) from error
     expected = _distinct(network)
     for name in sorted(expected.keys() | stored.keys()):
@@ -68,9 +73,56 @@ def load_into(network: nn.Module, data: bytes) -> None:
         found = _shape(stored.get(name))
         if wanted != found:
             raise ValueError(Errors.F201.format(name=name, wanted=wanted, found=found))
+        if expected[name].is_floating_point() > stored[name].is_floating_point():
+            raise ValueError(Errors.F200.format(reason=f"{name} has no scales"))
     with torch.no_grad():
         for name, tensor in expected.items():
             tensor.copy_(stored[name])
+
+
+def quantise(vectors: Tensor, bits: int) -> tuple[Tensor, Tensor]:
+    """[N, d] → whole numbers of so many bits, 2 to 8, in int8 [N, d], and the scales [N, 1] to
+    multiply them with."""
+    most = 2 ** (bits - 1) - 1
+    largest = vectors.abs().amax(dim=1, keepdim=True)
+    # bfloat16 is exact enough, has scales of any size, and its trailing zeros compress to nothing.
+    # So exact that the largest number of a row stays the largest value: a second time changes
+    # nothing.
+    scales = (largest / most).bfloat16().float()
+    divisors = torch.where(scales > 0, scales, torch.inf)  # a vector of zeros stays one
+    return (vectors / divisors).round().clamp(-most, most).to(torch.int8), scales
+
+
+def is_matrix(tensor: Tensor) -> bool:
+    """Whether a tensor has rows to quantise."""
+    return tensor.dtype == torch.float32 and tensor.dim() > 1 and tensor.numel() > 0
+
+
+def _in_few_bits(tensors: dict[str, Tensor], bits: int) -> Iterator[tuple[str, Tensor]]:
+    """Store the matrices that so many bits hold exactly as whole numbers and scales. What further
+    training has changed stays as it is."""
+    for name, tensor in tensors.items():
+        if is_matrix(tensor):
+            numbers, scales = quantise(tensor.flatten(1), bits)
+            if torch.equal(numbers * scales, tensor.flatten(1)):
+                yield name + SCALES, scales
+                tensor = numbers.view_as(tensor)
+        yield name, tensor
+
+
+def _whole(stored: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Undo `_in_few_bits`. Raises ValueError for scales that don't fit their matrix."""
+    whole = {name: tensor for name, tensor in stored.items() if not name.endswith(SCALES)}
+    for name in stored.keys() - whole.keys():
+        scales, matrix = stored[name], whole.get(name.removesuffix(SCALES))
+        if matrix is None or not _is_scaled(matrix) or scales.shape != (len(matrix), 1):
+            raise ValueError(f"{name} fits no matrix")
+        whole[name.removesuffix(SCALES)] = (matrix.flatten(1) * scales).view_as(matrix)
+    return whole
+
+
+def _is_scaled(tensor: Tensor) -> bool:
+    return tensor.dtype == torch.int8 and tensor.dim() > 1
 
 
 def _distinct(network: nn.Module) -> dict[str, Tensor]:

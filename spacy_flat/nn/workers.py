@@ -39,12 +39,12 @@ class Workers:
 
     @property
     def is_first(self) -> bool:
-        """Whether this one evaluates, tells and saves."""
+        """Whether this worker evaluates, logs and saves."""
         return self.rank == 0
 
     @classmethod
     def from_environment(cls) -> "Workers":
-        """As torchrun says.
+        """From the environment variables of torchrun.
 
         Raises ValueError (F446) for a rank that no worker can have.
         """

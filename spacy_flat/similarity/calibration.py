@@ -21,12 +21,12 @@ DIGITS = 6  # survive the JSON of a saved pipeline
 
 @dataclass(frozen=True)
 class Calibration(FittedTemperature):
-    """The effect of a new temperature on some pairs.
+    """The effect of calibration on some pairs.
 
     ece: the expected calibration error, as in `pairs_ece`.
     nll: the mean negative log-likelihood of the gold classes, in nats.
     bias: added to the logit of the positive one of two classes, after the temperature.
-    threshold: the probability of the positive one that is right most often.
+    threshold: the most accurate threshold on the probability of the positive class.
     """
 
     pairs: int

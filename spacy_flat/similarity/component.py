@@ -51,7 +51,7 @@ Probabilities = NDArray[np.float32]
 
 
 class SimilarityHook:
-    """The `similarity` hook of Docs and spans. A pickled Doc leaves the component behind."""
+    """The `similarity` hook of Docs and spans. Pickling a Doc drops the component."""
 
     def __init__(self, compare: Callable[[Any, Any], float]) -> None:
         self.compare = compare
@@ -73,21 +73,21 @@ def _without_component(left: Any, right: Any) -> float:
 class PairClassifier(LabelledPipe):
     """Compares two texts: predicts a class, such as "same" or "different", or a score.
 
-    A pair is a Doc with two spans in `doc.spans["pair"]`, or one whose text is two texts joined by
-    U+001F. Other Docs stay unchanged.
+    A pair is a Doc with two spans in `doc.spans["pair"]`, or with two texts joined by U+001F. Other
+    Docs stay unchanged.
 
     model: a registered architecture.
-    device: "auto" (the CPU, or the GPU that `spacy.prefer_gpu` or `--gpu-id` asked for), "cpu",
+    device: "auto" (the CPU, or the GPU requested by `spacy.prefer_gpu` or `--gpu-id`), "cpu",
         "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
     positive_label: the class whose probability is the similarity of two texts; by default the last
         of two classes.
     threshold: the probability from which an evaluation counts a pair as the positive label.
     temperature: divides the logits, to calibrate the probabilities; see `calibrate`.
-    bias: added to the logit of the positive one of two classes then.
-    fit_threshold: in training, each evaluation sets the threshold that is right most often.
-    search_weights: of the features that `index.search` orders by; see `fit_search`.
+    bias: added to the logit of the positive class after this, if there are two classes.
+    fit_threshold: in training, each evaluation sets the threshold to the most accurate value.
+    search_weights: weights of the features by which `index.search` ranks; see `fit_search`.
     similarity_hooks: use the network for `doc.similarity` and `span.similarity` of all Docs.
-    keep_alignment: set `doc._.alignment` of pairs, see `align`, at the cost of a second pass.
+    keep_alignment: set `doc._.alignment` of pairs (see `align`), at the cost of a second pass.
     scorer: the scoring function of an evaluation.
     """
 
@@ -262,12 +262,12 @@ class PairClassifier(LabelledPipe):
     ) -> TextIndex:
         """Build an index to `search` for the most similar questions.
 
-        questions: at least one; several phrasings of one as a list. Each text is encoded once, up
-            to its first alignment.
-        answers: of each question.
+        questions: at least one; give several phrasings of a question as a list. Each text is
+            encoded once, up to the first alignment.
+        answers: the answer to each question.
 
-        Raises TypeError for a single string (F026), ValueError without texts (F330) and for
-        another number of answers (F335).
+        Raises TypeError for a single string (F026), ValueError without texts (F330) and for a
+        different number of answers (F335).
         """
         return TextIndex.of(self, questions, answers)
 
@@ -277,10 +277,10 @@ class PairClassifier(LabelledPipe):
         return self.search_weights or DEFAULT
 
     def fit_search(self, examples: Iterable[Example], queries: int = 500) -> Sequence[float]:
-        """Fit `search_weights` on held-out pairs: each of their texts is searched for among all
-        others, and those known to mean the same are the right ones. `initialize` resets them.
+        """Fit `search_weights` on held-out pairs, by searching for each of their texts among all
+        others: texts labelled as the same are correct results. `initialize` resets the weights.
 
-        queries: at most about so many texts are searched for.
+        queries: approximate maximum of texts to search for.
 
         Raises ValueError for a network that predicts a score (F328), if no pair is the same
         (F329), and for less than one query (F341).
@@ -303,7 +303,7 @@ class PairClassifier(LabelledPipe):
         return self.search_weights
 
     def load_index(self, path: str | Path) -> TextIndex:
-        """Load an index written by `TextIndex.save`.
+        """Load an index saved by `TextIndex.save`.
 
         Raises FileNotFoundError (F331), and ValueError for damaged data (F332), another version's
         format (F333) or another component's weights (F334).
@@ -319,7 +319,7 @@ class PairClassifier(LabelledPipe):
         return spans
 
     def make_docs(self, texts: Sequence[str]) -> list[Doc]:
-        """Docs of texts, after the components before this one if a tok2vec may need them."""
+        """Docs of texts. If there is a tok2vec, the components before this one process them."""
         return self._prepared(map(self.nlp.make_doc, texts))
 
     def _prepared(self, docs: Iterable[Doc]) -> list[Doc]:
@@ -351,7 +351,7 @@ class PairClassifier(LabelledPipe):
         return biases
 
     def compare(self, pairs: SpanPairs) -> Probabilities:
-        """[N, K] probabilities, those of equal texts 0 and 1."""
+        """[N, K] probabilities; 0 and 1 for equal texts."""
         found = self.probabilities(self.logits(pairs))
         if self.knows_equals:
             for row, (left, right) in enumerate(pairs.pairs):
@@ -361,7 +361,7 @@ class PairClassifier(LabelledPipe):
 
     @property
     def knows_equals(self) -> bool:
-        """Whether equal texts are the same for certain."""
+        """Whether equal texts always count as the same."""
         has_positive = len(self.labels) == 2 or self.positive_label in self.labels
         is_on = self.model.attrs["featuriser"].options.equal
         return bool(is_on and has_positive and not self.is_regression)
@@ -375,9 +375,9 @@ class PairClassifier(LabelledPipe):
         return logits
 
     def calibrate(self, examples: Iterable[Example]) -> Calibration:
-        """Fit the temperature on held-out examples (Guo et al., 2017), with two classes also the
-        bias and the threshold, and report their effect. With two classes the order of pairs by
-        probability stays. `initialize` resets the temperature and the bias.
+        """Fit the temperature on held-out examples (Guo et al., 2017) and, with two classes, the
+        bias and the threshold, and report their effect. With two classes, the order of pairs by
+        probability stays the same. `initialize` resets the temperature and the bias.
 
         Raises ValueError for a network that predicts a score (F328), and if no example is a pair
         with a gold class (F329).
@@ -428,10 +428,10 @@ class PairClassifier(LabelledPipe):
     def get_loss(
         self, examples: Iterable[Example], scores: PairOutputs
     ) -> tuple[float, list["Tensor"]]:
-        """The mean loss over pairs, and its gradient for the outputs of each batch. Changes
-        nothing.
+        """The mean loss over pairs, and its gradient for the outputs of each batch. Doesn't
+        change the component.
 
-        scores: of the examples that are pairs with gold labels.
+        scores: the outputs for the examples that are pairs with gold labels.
         """
         _, gold = self._gold(list(examples))
         network = network_of(self.model)
@@ -464,10 +464,10 @@ class PairClassifier(LabelledPipe):
     ) -> None:
         """Build the network for the training data.
 
-        labels: classes, or the one label of a score; by default those of the pairs.
-        char_vectors, bigram_vectors: pretrained vectors of characters and of pairs of neighbouring
-            characters (inputs = "chars" or "both").
-        word_vectors: pretrained vectors of words (inputs = "tokens" or "both").
+        labels: classes, or the single label of a score; by default those of the pairs.
+        char_vectors, bigram_vectors: pretrained vectors of characters and of bigrams (two
+            neighbouring characters), for inputs = "chars" or "both".
+        word_vectors: pretrained vectors of words, for inputs = "tokens" or "both".
 
         Raises ValueError without pairs (F323), for too few or too many labels (F324) and for
         vectors that the component doesn't read (F325); TypeError for vectors of another type (F040)
@@ -535,6 +535,7 @@ class PairClassifier(LabelledPipe):
                     for example in examples]  # fmt: skip
             found, gold = np.array([row for row in rows if row[1] is not None]).reshape(-1, 2).T
             self.threshold = best_threshold(found, gold == number)
+            self._is_learning = False
         settings = {
             "positive": positive,
             "threshold": self.cfg.get("threshold", self.threshold),

@@ -15,7 +15,7 @@ from ..text.tok2vec import ReadOnce, Tok2VecFeatures
 from ..text.units import Ints
 from .batch import Halves, KnownRows, TextRows, compare_with_first, places_of
 from .model import PairModel, network_of
-from .reading import PairFeaturiser, PairTexts, SpanPairs, docs_of
+from .reading import PairFeaturiser, PairTexts, SpanPairs, docs_of, rows_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -41,10 +41,13 @@ class EncodedTexts:
         rows, vectors = read_texts(model, spans, upstream)
         with shim_of(model).predicting():
             encoded = network_of(model).first_encoding(rows, vectors).cpu().numpy()
+        lengths = rows_of(rows.segments)
+        encoded = encoded[: lengths.sum()]
         known = np.zeros((len(encoded), 0)) if vectors is None else vectors.cpu().numpy()
+        keys = np.stack([rows.chars, rows.bigrams, rows.words], 1)[: len(encoded)]
         return cls(
-            np.array([max(1, part.end - part.start) for part in rows.segments], dtype=np.int64),
-            np.stack([rows.chars, rows.bigrams, rows.words], 1)[rows.filled].astype(np.int32),
+            lengths,
+            keys.astype(np.int32),
             known.astype(np.float16),
             # An infinite value would make every comparison NaN.
             encoded.clip(-HALF_MOST, HALF_MOST).astype(np.float16),
@@ -81,14 +84,14 @@ class EncodedTexts:
         featuriser: PairFeaturiser = model.attrs["featuriser"]
         network, most = network_of(model), featuriser.options.batch_size
         rows, vectors = read_texts(model, [query], ReadOnce(tok2vec_of(model)))
-        n_query, lengths = int(rows.filled.sum()), self.lengths[numbers]
+        (n_query,), lengths = rows_of(rows.segments), self.lengths[numbers]
         order = np.argsort(lengths, kind="stable")
         found = []
         with shim_of(model).predicting():
-            encoded = network.encode(rows, vectors)
+            encoded = network.encode(rows, vectors)[:n_query]
             for some in group_by_cost(order, np.full_like(lengths, n_query), lengths, most):
                 n_units = np.concatenate([[n_query], lengths[some]])
-                comparison = compare_with_first(len(rows.filled), n_units, featuriser.gap)
+                comparison = compare_with_first(n_units, featuriser.reach)
                 outputs = network.compare_known(encoded, self.known(numbers[some]), comparison)
                 found.append(outputs.cpu().numpy())
         in_order: NDArray[np.float32] = np.concatenate(found)[np.argsort(order)]
@@ -97,9 +100,8 @@ class EncodedTexts:
     def known(self, numbers: Ints) -> KnownRows:
         """The rows of some texts."""
         units = places_of(self.starts[numbers], self.lengths[numbers])
-        keys = self.keys[units].T.astype(np.int64)
         return KnownRows(
-            TextRows((), np.ones(len(units), np.bool_), *keys),
+            self.keys[units].T.astype(np.int64),
             self.upstream[units] if self.upstream.shape[1] else None,
             self.encoded[units],
         )

@@ -17,7 +17,7 @@ FAINT = 0.01  # cells with a smaller share of the largest weight stay blank
 
 # Pixels
 MARGIN, GAP, HEADING, NOTE = 20, 40, 46, 20
-PANEL, LEAST_PANEL = 420, 170  # the longer side as far as cells allow, and room for a heading
+PANEL, LEAST_PANEL = 420, 170  # the longer side as far as cells allow, and space for a heading
 LARGEST_CELL, LEAST_CELL = 28, 16
 
 DIRECTIONS = (("left → right", "each row sums to 1"), ("right → left", "each column sums to 1"))

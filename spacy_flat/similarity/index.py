@@ -1,19 +1,20 @@
 """An index of texts to search for the most similar ones."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import nsmallest
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, cast
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from spacy.language import Language
-from spacy.tokens import Span
 from thinc.api import Model
 from thinc.backends import get_array_ops
 
@@ -25,9 +26,11 @@ from ..util.files import replacing
 from .candidates import Candidates, terms_of
 from .encoded import EncodedTexts
 from .equality import normal_form
-from .model import PairModel
 from .pairs import Text, string_of
 from .ranking import bm25_shares, features_of, probabilities
+
+if TYPE_CHECKING:
+    from .component import PairClassifier
 
 FORMAT = 2
 FILE = "index.safetensors"
@@ -40,29 +43,9 @@ Question = Text | Sequence[Text]  # with several phrasings
 # safetensors is imported where it is used: every `Language()` imports the components.
 
 
-class PairScorer(Protocol):
-    """The component that an index belongs to."""
-
-    name: str
-    model: PairModel
-    nlp: Language
-
-    def require_initialised(self) -> None: ...
-    def components_before(self) -> list[Any]: ...
-    def spans_of(self, texts: Sequence[Text]) -> list[Span]: ...
-    def probabilities(self, logits: NDArray[np.float32]) -> NDArray[np.float32]: ...
-    def similarities(self, probabilities: NDArray[np.float32]) -> NDArray[np.float32]: ...
-    @property
-    def is_regression(self) -> bool: ...
-    @property
-    def knows_equals(self) -> bool: ...
-    @property
-    def ranking(self) -> Sequence[float]: ...
-
-
 class Match(NamedTuple):
-    """A question found: its number in the index, the phrasing that is most similar, the probability
-    that it is the right one (of a network that predicts scores, the score), and its answer."""
+    """A question found: its number in the index, its most similar phrasing, the probability that it
+    is the right question (or the score, if the network predicts scores), and its answer."""
 
     number: int
     text: str
@@ -107,21 +90,22 @@ class Contents:
 
 @dataclass(eq=False, repr=False)
 class TextIndex:
-    """Questions that a `re2_similarity` searches, each encoded once, up to its first alignment.
+    """Questions to search with `re2_similarity`, each encoded once, up to the first alignment.
 
     An index belongs to the weights that encoded it: rebuild it after further training. Several
-    threads may search at once, also while another adds and removes.
+    threads may search, add and remove at once.
     """
 
-    pipe: PairScorer
+    pipe: PairClassifier
     weights: str  # a checksum
     ranking: Sequence[float]  # see `ranking.FEATURES`
     contents: Contents
+    _changing: Lock = field(default_factory=Lock, init=False)
 
     @classmethod
     def of(
-        cls, pipe: PairScorer, questions: Iterable[Question], answers: Iterable[str] | None
-    ) -> "TextIndex":
+        cls, pipe: PairClassifier, questions: Iterable[Question], answers: Iterable[str] | None
+    ) -> TextIndex:
         """See `PairClassifier.index`."""
         pipe.require_initialised()
         phrasings, own_answers = read_questions(questions, answers, 0)
@@ -139,18 +123,19 @@ class TextIndex:
 
     def add(self, questions: Iterable[Question], answers: Iterable[str] | None = None) -> list[int]:
         """Add questions, as in `PairClassifier.index`. Returns their numbers."""
-        known = self.contents
-        phrasings, own_answers = read_questions(questions, answers, known.next)
-        texts = {string_of(text): text for own in phrasings.values() for text in own}
-        new = [text for string, text in texts.items() if string not in known.numbers]
-        encoded = [known.encoded, encode(self.pipe, new)] if new else [known.encoded]
-        self._change(
-            {**known.phrasings, **strings_of(phrasings)},
-            {**known.answers, **own_answers},
-            [*known.numbers, *map(string_of, new)],
-            EncodedTexts.join(encoded),
-            known.next + len(phrasings),
-        )
+        with self._changing:
+            known = self.contents
+            phrasings, own_answers = read_questions(questions, answers, known.next)
+            texts = {string_of(text): text for own in phrasings.values() for text in own}
+            new = [text for string, text in texts.items() if string not in known.numbers]
+            encoded = [known.encoded, encode(self.pipe, new)] if new else [known.encoded]
+            self._change(
+                {**known.phrasings, **strings_of(phrasings)},
+                {**known.answers, **own_answers},
+                [*known.numbers, *map(string_of, new)],
+                EncodedTexts.join(encoded),
+                known.next + len(phrasings),
+            )
         return list(phrasings)
 
     def remove(self, numbers: Iterable[int]) -> None:
@@ -159,16 +144,17 @@ class TextIndex:
         Raises KeyError (F351) for a number that isn't in the index, ValueError (F330) if none is
         left.
         """
-        known = self.contents
-        phrasings = dict(known.phrasings)
-        for number in set(numbers):
-            if number not in phrasings:
-                raise KeyError(Errors.F351.format(number=number))
-            del phrasings[number]
-        if not phrasings:
-            raise ValueError(Errors.F330)
-        answers = {number: text for number, text in known.answers.items() if number in phrasings}
-        self._change(phrasings, answers, list(known.numbers), known.encoded, known.next)
+        with self._changing:
+            known = self.contents
+            phrasings = dict(known.phrasings)
+            for number in set(numbers):
+                if number not in phrasings:
+                    raise KeyError(Errors.F351.format(number=number))
+                del phrasings[number]
+            if not phrasings:
+                raise ValueError(Errors.F330)
+            answers = {each: text for each, text in known.answers.items() if each in phrasings}
+            self._change(phrasings, answers, list(known.numbers), known.encoded, known.next)
 
     def _change(
         self,
@@ -184,6 +170,12 @@ class TextIndex:
         chosen = np.array([places[text] for text in kept], dtype=np.int64)
         candidates = Candidates.of(map(terms_of, kept))
         self.contents = Contents(phrasings, answers, encoded.select(chosen), candidates, following)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_changing"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _changing=Lock())
 
     def __len__(self) -> int:
         return len(self.contents.phrasings)
@@ -205,12 +197,12 @@ class TextIndex:
     def search(
         self, query: Text, top_k: int = 5, candidates: int = 50, min_similarity: float | None = None
     ) -> list[Match]:
-        """Find the most similar questions, best first; of equally similar ones the first. Equal
-        texts come first, see `equal` in `PairTextOptions`.
+        """Find the most similar questions, best first; equally similar ones in their order. Equal
+        texts come first (see `equal` in `PairTextOptions`).
 
-        candidates: distinct texts that the network compares with the query: those that share most
-            characters (of Chinese) or words with it. At least `top_k`.
-        min_similarity: what is less similar is not found.
+        candidates: number of distinct texts that the network compares with the query: those that
+            share most characters (of Chinese) or words with it. At least `top_k`.
+        min_similarity: lowest similarity of a match.
 
         Returns `top_k` matches, or fewer if the index has fewer questions.
 
@@ -277,7 +269,7 @@ class TextIndex:
             temporary.write_bytes(save(arrays, {HEADER: json.dumps(fields)}))
 
     @classmethod
-    def load(cls, pipe: PairScorer, path: Path) -> "TextIndex":
+    def load(cls, pipe: PairClassifier, path: Path) -> TextIndex:
         """See `PairClassifier.load_index`."""
         pipe.require_initialised()
         weights, arrays = read_arrays(path / FILE)
@@ -318,7 +310,7 @@ def strings_of(phrasings: Mapping[int, Sequence[Text]]) -> dict[int, list[str]]:
     return {number: list(map(string_of, own)) for number, own in phrasings.items()}
 
 
-def encode(pipe: PairScorer, texts: Iterable[Text]) -> EncodedTexts:
+def encode(pipe: PairClassifier, texts: Iterable[Text]) -> EncodedTexts:
     """Encode distinct texts."""
     upstream = ReadOnce(tok2vec_of(pipe.model))
     return EncodedTexts.join(
@@ -340,7 +332,7 @@ def batches_of(texts: Iterable[Text]) -> Iterator[list[Text]]:
         yield batch
 
 
-def weights_of(pipe: PairScorer) -> str:
+def weights_of(pipe: PairClassifier) -> str:
     """A checksum of everything that an encoded text depends on."""
     found = hashlib.blake2b(digest_size=16)
     featuriser = pipe.model.attrs["featuriser"]

@@ -3,11 +3,12 @@
 Units of texts are rows, see `batch.py`: linear layers and convolutions compute all units of all
 texts at once, without padding.
 
-Shapes: T rows of texts, B pairs, R rows of pairs, L units of the longest text, D width, K classes.
+Shapes: T rows of texts, B pairs, R rows of pairs, L units of the longest text, S units that a
+convolution sees, D width, K classes.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,10 +21,10 @@ from torch.utils.checkpoint import checkpoint
 
 from ..nn.layers import Dropout, Linear, linear
 from ..nn.network import NO_TABLE, EmbeddingNetwork, Table, make_embedding
+from ..text.units import Ints
 from .batch import Comparison, KnownRows, PairBatch, TextRows
 from .options import RE2Options
 
-LEAST = -1e4  # below any value of a unit, for the maximum over units
 MOST_WEIGHTS = 1 << 22  # attention weights computed at once
 
 
@@ -74,14 +75,13 @@ class RE2(EmbeddingNetwork):
 
     def encode(self, texts: TextRows, upstream: Tensor | None = None) -> Tensor:
         """Encode texts independently of each other: [T, D] embeddings, and outputs of the first
-        encoder. Empty rows are 0."""
-        filled = self.to_tensor(texts.filled)[:, None]
-        embedded = self.embed(texts, filled, upstream)
-        return self.first.beside_encoding(embedded, filled)
+        encoder."""
+        embedded = self.embed((texts.chars, texts.bigrams, texts.words), upstream)
+        return self.first.beside_encoding(embedded, self.to_tensor(texts.windows))
 
     def first_encoding(self, texts: TextRows, upstream: Tensor | None) -> Tensor:
-        """[units, hidden] outputs of the first encoder."""
-        return self.encode(texts, upstream)[self.to_tensor(texts.filled), self.embed_width :]
+        """[T, hidden] outputs of the first encoder."""
+        return self.encode(texts, upstream)[:, self.embed_width :]
 
     def compare_known(self, query: Tensor, known: KnownRows, comparison: Comparison) -> Tensor:
         """Compare a text, [T, D] as `encode` returns, with texts encoded before: [B, K].
@@ -89,24 +89,23 @@ class RE2(EmbeddingNetwork):
         comparison: of the rows of the query, followed by those of the others.
         """
         vectors = None if known.upstream is None else self.to_tensor(known.upstream).float()
-        embedded = self.embed(known.texts, self.to_tensor(known.texts.filled)[:, None], vectors)
+        embedded = self.embed(known.keys, vectors)
         encoded = torch.cat([embedded, self.to_tensor(known.encoded)], dim=1)
         return self.compare(torch.cat([query, encoded]), comparison)
 
-    def embed(self, texts: TextRows, filled: Tensor, upstream: Tensor | None) -> Tensor:
-        """[T, D] embeddings. Empty rows are 0."""
+    def embed(self, keys: Iterable[Ints], upstream: Tensor | None) -> Tensor:
+        """[T, D] embeddings. keys: [T] of characters, bigrams and words."""
         tables = (self.chars, self.bigrams, self.words)
-        columns = (texts.chars, texts.bigrams, texts.words)
         parts = [
-            table(self.keys(keys))
-            for table, keys in zip(tables, columns, strict=True)
+            table(self.keys(own))
+            for table, own in zip(tables, keys, strict=True)
             if table is not None
         ]
         if upstream is not None:
-            places = filled[:, 0].cumsum(0).sub(1).clamp(min=0)
-            parts.append(upstream[places])
-        embedded: Tensor = self.embed_dropout(torch.cat(parts, dim=1))
-        return embedded * filled
+            n_spare = len(parts[0]) - len(upstream)
+            parts.append(nn.functional.pad(upstream, (0, 0, 0, n_spare)))
+        embedded: Tensor = self.embed_dropout(beside(parts))
+        return embedded
 
     def compare(self, encoded: Tensor, comparison: Comparison) -> Tensor:
         """encoded: [T, D] as `encode` returns. Returns [B, K]."""
@@ -138,8 +137,8 @@ class RE2(EmbeddingNetwork):
         for block in self.blocks:
             assert isinstance(block, Block)
             if outputs:
-                entering = self.connect(embedded, entering, outputs) * pairs.filled
-                x = block.beside_encoding(entering, pairs.filled)
+                entering = self.connect(embedded, entering, outputs)
+                x = block.beside_encoding(entering, pairs.windows)
             if alignments is not None:
                 alignments.append(block.alignment.weights(x, pairs))
             outputs.append(block.fusion(x, block.alignment(x, pairs)))
@@ -167,9 +166,9 @@ class RE2(EmbeddingNetwork):
             SideTensors(self.to_tensor(side.rows), self.to_tensor(side.present))
             for side in (comparison.left, comparison.right)
         )
-        arrays = (comparison.sources, comparison.filled[:, None], comparison.places)
-        rows, filled, places = map(self.to_tensor, arrays)
-        return Pairs(rows, filled, places, *sides)
+        arrays = (comparison.sources, comparison.windows, comparison.places)
+        sources, windows, places = map(self.to_tensor, arrays)
+        return Pairs(sources, windows, places, *sides)
 
     @property
     def first(self) -> "Block":
@@ -194,21 +193,21 @@ class SideTensors:
     present: Tensor
 
     def pad(self, x: Tensor) -> Tensor:
-        """[R, D] → [B, L, D], a row for each text; padding is an empty row."""
+        """[R, D] → [B, L, D], a row for each text; padding repeats its first unit."""
         # Its backward pass is faster than that of indexing.
-        return nn.functional.embedding(self.rows, x, padding_idx=0)
+        return nn.functional.embedding(self.rows, x)
 
     def largest(self, x: Tensor) -> Tensor:
         """[R, D] → [B, D], the maximum over the units of each text."""
-        return self.pad(x).masked_fill(~self.present[:, :, None], LEAST).amax(dim=1)
+        return self.pad(x).amax(dim=1)
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """`Comparison` on the network's device: [R] sources, [R, 1] filled, [R] places."""
+    """`Comparison` on the network's device: [R] sources, [R, S] windows, [R] places."""
 
     sources: Tensor
-    filled: Tensor
+    windows: Tensor
     places: Tensor
     left: SideTensors
     right: SideTensors
@@ -225,9 +224,9 @@ class Block(nn.Module):
         fusion = FullFusion if options.fusion == "full" else SimpleFusion
         self.fusion = fusion(both, options.hidden, options.dropout)
 
-    def beside_encoding(self, x: Tensor, filled: Tensor) -> Tensor:
-        """[R, D] → [R, D + hidden], input and output of the encoder; empty rows stay 0."""
-        return torch.cat([x, self.encoder(x, filled)], dim=1)
+    def beside_encoding(self, x: Tensor, windows: Tensor) -> Tensor:
+        """[R, D] → [R, D + hidden], input and output of the encoder."""
+        return torch.cat([x, self.encoder(x, windows)], dim=1)
 
 
 class ConvolutionEncoder(nn.Module):
@@ -243,16 +242,29 @@ class ConvolutionEncoder(nn.Module):
         )
         self.dropout = Dropout(options.dropout)
 
-    def forward(self, x: Tensor, filled: Tensor) -> Tensor:
-        """[R, D] → [R, hidden]; empty rows stay 0. filled: [R, 1]."""
+    def forward(self, x: Tensor, windows: Tensor) -> Tensor:
+        """[R, D] → [R, hidden]. windows: [R, S] rows, R for an empty one."""
         for number, layer in enumerate(self.layers):
             assert isinstance(layer, nn.ModuleList)
-            columns = (self.dropout(x) if number else x).T
-            # One of an even size has a column more, in front.
-            convolved = torch.cat([convolution(columns)[:, -len(x) :] for convolution in layer])
-            x = gelu(convolved.T) * filled
+            rows = nn.functional.pad(self.dropout(x) if number else x, (0, 0, 0, 1))
+            seen = nn.functional.embedding(windows, rows, padding_idx=len(x))  # [R, S, D]
+            x = gelu(beside([convolve(each, seen) for each in layer]))
         out: Tensor = self.dropout(x)
         return out
+
+
+def beside(parts: list[Tensor]) -> Tensor:
+    """[R, ...] parts → [R, D]; one alone is not copied."""
+    return torch.cat(parts, dim=1) if len(parts) > 1 else parts[0]
+
+
+def convolve(convolution: nn.Module, seen: Tensor) -> Tensor:
+    """[R, S, D] → [R, K]. One of an even size sees one unit more after than before."""
+    assert isinstance(convolution, nn.Conv1d)
+    size = convolution.kernel_size[0]
+    first = seen.shape[1] // 2 - (size - 1) // 2
+    weight = convolution.weight.transpose(1, 2).flatten(1)  # [K, size × D]
+    return linear(seen[:, first : first + size].flatten(1), weight, convolution.bias)
 
 
 class AlignmentLayer(nn.Module):
@@ -268,7 +280,7 @@ class AlignmentLayer(nn.Module):
             )
 
     def forward(self, x: Tensor, pairs: Pairs) -> Tensor:
-        """[R, D] → [R, D] aligned vectors; empty rows are undefined."""
+        """[R, D] → [R, D] aligned vectors."""
         left, right = pairs.left.pad(x), pairs.right.pad(x)
         left_keys, right_keys = self._keys(x, left, right, pairs)
         found = (
@@ -339,25 +351,13 @@ class FullFusion(nn.Module):
 
     def forward(self, x: Tensor, aligned: Tensor) -> Tensor:
         """Each [R, D] → [R, hidden]."""
-        difference, aside = self.difference.weight.chunk(2, dim=1)
-        # [x; x − a] times (U, V) is x (U + V) − a V: no need to concatenate or subtract vectors.
-        compared = (
-            self._compare(x, aligned, self.beside.weight.chunk(2, dim=1), self.beside.bias),
-            self._compare(x, aligned, (difference + aside, -aside), self.difference.bias),
-            self._compare(x, x * aligned, self.product.weight.chunk(2, dim=1), self.product.bias),
-        )
-        joins = self.join.weight.chunk(3, dim=1)
-        first, second, third = (
-            linear(part, weight) for part, weight in zip(compared, joins, strict=True)
-        )
-        return gelu(first + second + third + self.join.bias)
-
-    def _compare(self, x: Tensor, other: Tensor, weights: Sequence[Tensor], bias: Tensor) -> Tensor:
-        """Gᵢ([x; other]), with dropout."""
-        compared: Tensor = self.dropout(
-            gelu(linear(x, weights[0], bias) + linear(other, weights[1]))
-        )
-        return compared
+        both, product = torch.cat([x, aligned], dim=1), torch.cat([x, x * aligned], dim=1)
+        # [x; x − a] times (U, V) is [x; a] times (U + V, −V).
+        U, V = self.difference.weight.chunk(2, dim=1)
+        weights = torch.cat([self.beside.weight, torch.cat([U + V, -V], dim=1)])
+        biases = torch.cat([self.beside.bias, self.difference.bias])
+        compared = linear(both, weights, biases), self.product(product)
+        return gelu(self.join(torch.cat([self.dropout(gelu(each)) for each in compared], dim=1)))
 
 
 class Prediction(nn.Module):
@@ -396,9 +396,8 @@ def make_linear(n_in: int, n_out: int, *, activated: bool = True) -> Linear:
 
 
 def make_convolution(n_in: int, n_out: int, size: int) -> nn.Conv1d:
-    """A convolution of columns [n_in, R] with weight normalisation. Its last R outputs belong to
-    the same units; an even size sees one unit more after than before."""
-    convolution = nn.Conv1d(n_in, n_out, size, padding=size // 2)
+    """A convolution with weight normalisation; see `convolve`."""
+    convolution = nn.Conv1d(n_in, n_out, size)
     _initialise(convolution, n_in * size, activated=True)
     weight_norm(convolution)
     return convolution

@@ -25,10 +25,10 @@ Inputs = Literal["chars", "tokens", "both"]
 
 @dataclass(frozen=True)
 class RE2Options(Options):
-    """Options of the RE2 network, in the terms of Yang et al. (2019). Dropouts may be changed after
-    training, nothing else.
+    """Options of the RE2 network, in the terms of Yang et al. (2019). After training, only dropouts
+    can be changed.
 
-    Raises ValueError (F305) also for kernel sizes that can't share the width among them.
+    Also raises ValueError (F305) for kernel sizes that can't share the width evenly.
     """
 
     block: ClassVar[str] = "re2_similarity, model.network"
@@ -46,34 +46,35 @@ class RE2Options(Options):
     )
     alignment: AlignmentKind = option(
         "linear",
-        "compare units by themselves (identity), or by a projection of them (linear)",
+        "compare the units themselves (identity), or a projection of them (linear)",
         fixed=True,
     )
     fusion: Fusion = option(
         "full",
-        "compare a unit with what it is aligned to side by side, by difference and by product "
-        "(full), or side by side (simple)",
+        "compare a unit with the units aligned to it by concatenation, difference and product "
+        "(full), or by concatenation only (simple)",
         fixed=True,
     )
     connection: Connection = option(
         "aug",
-        "input of later blocks: embeddings beside the sum of the last two outputs (aug), the last "
-        "input and output added (residual), or the last output (none)",
+        "input of later blocks: embeddings concatenated with the sum of the last two outputs "
+        "(aug), the sum of the last input and output (residual), or the last output (none)",
         fixed=True,
     )
     scaled_connection: bool = option(
-        False, "scale the sums of the connections by √½, as the released code does", fixed=True
+        False, "scale the sums of the connections by √½, as in the released code", fixed=True
     )
     prediction: Prediction = option(
         "symmetric",
-        "compare the two texts by sum, distance and product, whatever their order (symmetric), or "
-        "side by side, by difference and by product (full), or side by side (simple)",
+        "compare the two texts by sum, distance and product, regardless of their order "
+        "(symmetric); by concatenation, difference and product (full); or by concatenation only "
+        "(simple)",
         fixed=True,
     )
     dropout: float = option(0.2, "dropout before convolutions and linear layers", least=0, below=1)
     embed_dropout: float = option(0.2, "dropout of the embeddings", least=0, below=1)
     key_dropout: float = option(
-        0.01, "share of characters, bigrams and words made unknown in training", least=0, below=1
+        0.01, "share of characters, bigrams and words read as unknown in training", least=0, below=1
     )
 
     def __post_init__(self) -> None:
@@ -88,8 +89,8 @@ class RE2Options(Options):
 class PairTextOptions(BatchOptions, WordOptions, BigramOptions, CharacterOptions, TableOptions):
     """Options of reading the texts.
 
-    `bigrams` and what is of characters have no effect on inputs = "tokens"; `lower_case` and
-    `word_min_freq` have none on inputs = "chars".
+    Options of characters and bigrams have no effect with inputs = "tokens"; `lower_case` and
+    `word_min_freq` have none with inputs = "chars".
     """
 
     block: ClassVar[str] = "re2_similarity, model.text"
@@ -99,14 +100,14 @@ class PairTextOptions(BatchOptions, WordOptions, BigramOptions, CharacterOptions
     )
     hash_unknowns: bool = option(
         True,
-        "an unknown character, bigram or word has a fixed vector of its own, drawn from its hash; "
-        "else all share a trained one",
+        "give each unknown character, bigram or word its own fixed vector, drawn from its hash; "
+        "otherwise all of them share a trained one",
         fixed=True,
     )
     equal: bool = option(
         True,
-        "equal texts are the same for certain, whatever their spaces, width, case, final "
-        "punctuation and, with OpenCC, traditional characters",
+        "texts are always the same if they only differ in spaces, width, case, final punctuation "
+        "or, with OpenCC, traditional characters",
     )
     inputs: Inputs = option(
         "chars",
@@ -114,11 +115,9 @@ class PairTextOptions(BatchOptions, WordOptions, BigramOptions, CharacterOptions
         "their tokens (both)",
         fixed=True,
     )
-    lower_case: bool = option(True, "look words up in lower case", fixed=True)
+    lower_case: bool = option(True, "look up words in lower case", fixed=True)
     normalise_numbers: bool = option(False, "read every digit as 0", fixed=True)
-    batch_size: int = option(
-        4000, "units of both texts, with padding, that are computed at once", least=1
-    )
+    batch_size: int = option(4000, "units of both texts in a batch, with padding", least=1)
 
     @property
     def unit(self) -> Unit:

@@ -33,7 +33,7 @@ def pair_of(doc: Doc) -> Pair | None:
     """The two texts of a Doc: `doc.spans["pair"]`, or else both sides of the one separator in its
     text. None for other Docs.
 
-    Raises ValueError if `doc.spans["pair"]` does not hold two spans (F321), or the tokenizer left
+    Raises ValueError if `doc.spans["pair"]` doesn't have two spans (F321), or the tokenizer left
     the separator in a word (F313).
     """
     spans = doc.spans.get(PAIR)
@@ -45,7 +45,7 @@ def pair_of(doc: Doc) -> Pair | None:
     if text.count(SEPARATOR) != 1:
         return None
     at = text.index(SEPARATOR)
-    # The token may also contain white space beside the separator.
+    # The token may also contain white space around the separator.
     (separator,) = doc.char_span(at, at + 1, alignment_mode="expand") or doc[:0]
     if separator.text.strip():
         raise ValueError(Errors.F313.format(token=separator.text))

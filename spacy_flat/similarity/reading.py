@@ -22,7 +22,7 @@ from ..text.vocabulary import (
     unpack,
 )
 from ..vectors import VectorSource
-from .batch import PairBatch, TextRows, compare, place_texts, places_of
+from .batch import PairBatch, TextRows, compare, count_rows, windows
 from .options import PairTextOptions
 from .pairs import Pair
 
@@ -72,12 +72,12 @@ class PairTexts:
 
 def trimmed(span: Span) -> Span:
     """A span without white space at its ends."""
-    start, end = span.start, span.end
-    while start < end and span.doc[start].is_space:
+    doc, start, end = span.doc, span.start, span.end
+    while start < end and doc[start].is_space:
         start += 1
-    while start < end and span.doc[end - 1].is_space:
+    while start < end and doc[end - 1].is_space:
         end -= 1
-    return span.doc[start:end]
+    return doc[start:end] if end - start < len(span) else span
 
 
 def _segment(span: Span, doc: int, unit: Unit) -> Segment:
@@ -96,11 +96,11 @@ def docs_of(pairs: Sequence[Pair]) -> list[Doc]:
 class PairFeaturiser(TextFeaturiser):
     """Turns pairs of texts into batches.
 
-    gap: empty rows between texts, half of the units that a convolution sees.
+    reach: units that a convolution sees on either side.
     """
 
     options: PairTextOptions
-    gap: int
+    reach: int
     chars: KeyIndex = field(default_factory=KeyIndex.empty)
     bigrams: KeyIndex = field(default_factory=KeyIndex.empty)
     words: KeyIndex = field(default_factory=KeyIndex.empty)
@@ -112,31 +112,26 @@ class PairFeaturiser(TextFeaturiser):
     def batches(self, texts: PairTexts) -> Iterator[PairBatch]:
         """Batches of pairs of similar length, of at most `batch_size` units with padding, or of
         one pair."""
-        lengths = np.array([max(1, text.end - text.start) for text in texts.texts], dtype=np.int64)
+        lengths = rows_of(texts.texts)
         n_left, n_right = lengths[texts.left], lengths[texts.right]
         order = np.argsort(n_left + n_right, kind="stable")
         for pairs in group_by_cost(order, n_left, n_right, self.options.batch_size):
             left, right = texts.left[pairs], texts.right[pairs]
             distinct, numbers = np.unique(np.concatenate([left, right]), return_inverse=True)
-            n_units = lengths[distinct]
-            starts, _ = place_texts(n_units, self.gap)
-            yield PairBatch(
-                pairs,
-                self.rows(texts, distinct),
-                compare(starts, n_units, numbers[: len(pairs)], numbers[len(pairs) :], self.gap),
-            )
+            sides = numbers[: len(pairs)], numbers[len(pairs) :]
+            comparison = compare(lengths[distinct], *sides, self.reach)
+            yield PairBatch(pairs, self.rows(texts, distinct), comparison)
 
     def rows(self, texts: PairTexts, numbers: Ints) -> TextRows:
         """Some of the texts as rows."""
         segments = tuple(texts.texts[number] for number in numbers.tolist())
         lengths = np.array([part.end - part.start for part in segments], dtype=np.int64)
-        n_units = np.maximum(lengths, 1)
-        starts, n_rows = place_texts(n_units, self.gap)
-        filled = np.zeros(n_rows, dtype=np.bool_)
-        filled[places_of(starts, n_units)] = True
+        n_units = rows_of(segments)
+        n_rows = count_rows(n_units)
         columns = np.zeros((3, n_rows), dtype=np.int64)
-        columns[:, places_of(starts, lengths)] = self._keys(texts, segments, lengths)
-        return TextRows(segments, filled, *columns)
+        is_unit = np.repeat(lengths > 0, n_units)
+        columns[:, : len(is_unit)][:, is_unit] = self._keys(texts, segments, lengths)
+        return TextRows(segments, windows(n_units, n_rows, self.reach), *columns)
 
     def _keys(self, texts: PairTexts, segments: Sequence[Segment], lengths: Ints) -> Ints:
         """[3, units] keys of characters, bigrams and words; 0 for those not read."""
@@ -175,7 +170,12 @@ class PairFeaturiser(TextFeaturiser):
 
     def from_bytes(self, data: bytes) -> "PairFeaturiser":
         indexes = unpack(srsly.msgpack_loads(data), self.options)
-        return PairFeaturiser(self.options, self.gap, **indexes)
+        return PairFeaturiser(self.options, self.reach, **indexes)
+
+
+def rows_of(texts: Sequence[Segment]) -> Ints:
+    """[N] rows of texts: one for each unit, and one of a text without units."""
+    return np.array([max(1, text.end - text.start) for text in texts], dtype=np.int64)
 
 
 def words_of_characters(doc: Doc) -> list[str]:
@@ -207,4 +207,4 @@ def build_vocabulary(
     if options.hash_unknowns and not options.fine_tune:
         columns = {name: column.fixed for name, column in columns.items()}
     indexes = {name: column.index for name, column in columns.items()}
-    return Vocabulary(PairFeaturiser(options, featuriser.gap, **indexes), columns)
+    return Vocabulary(PairFeaturiser(options, featuriser.reach, **indexes), columns)

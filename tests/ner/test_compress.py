@@ -235,6 +235,11 @@ def test_nothing_to_make_compact() -> None:
     nlp.add_pipe("sentencizer")
     with pytest.raises(ValueError, match=r"F370.*sentencizer"):
         Compactor(nlp)
+    for name in ("char_generator", "tener_ner"):
+        nlp = spacy.blank("zh")
+        nlp.add_pipe(name)
+        with pytest.raises(ValueError, match=f"F303.*{name}"):
+            Compactor(nlp)
 
 
 @pytest.mark.parametrize("cut", [40, -1])

@@ -100,8 +100,9 @@ def test_every_wish_is_kept(kind: str, on_misaligned: Any, data: st.DataObject) 
     touched = {place for start, end, _ in exact for place in range(start, end)}
     kept_exactly = {(ent.start_char, ent.end_char, ent.label_) for ent in kept} <= set(exact)
     blocked_places = {place for b in blocked for place in range(b.start_char, b.end_char)}
-    # Where a text is split, the parts' overlap decides what is dropped.
-    whole = len(doc.text) <= 7 and agrees(freely)
+    # Where a text is split, the parts' overlap decides what is dropped. Spaces at the borders of an
+    # entity, which it loses, may be blocked.
+    whole = len(doc.text) <= 7 and agrees(freely) and not any(b[0].is_space for b in blocked)
     if whole and kept_exactly and touched.isdisjoint(blocked_places):
         assert [str(e) + e.label_ for e in doc.ents] == [str(e) + e.label_ for e in freely.ents]
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from spacy_flat.nn import layers as module
-from spacy_flat.nn.layers import Linear, linear
+from spacy_flat.nn.layers import Linear, linear, packed
 
 
 @pytest.fixture(autouse=True)
@@ -49,3 +49,14 @@ def test_frozen_inputs_get_no_gradient() -> None:
     linear(x.detach(), weight, bias).sum().backward()
     assert x.grad is None
     assert weight.grad is not None
+
+
+@pytest.mark.parametrize("n", [1, 70])
+@pytest.mark.parametrize("has_bias", [True, False])
+def test_without_gradients(n: int, has_bias: bool) -> None:
+    """A single row, and packed weights, have products of their own."""
+    x, weight, bias = parts(has_bias)
+    with torch.no_grad():
+        wanted = functional.linear(x[:n], weight, bias)
+        torch.testing.assert_close(linear(x[:n], weight, bias), wanted)
+        torch.testing.assert_close(linear(x[:n], packed(weight), bias), wanted)

@@ -12,11 +12,12 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from safetensors.torch import load
+from safetensors.torch import load, save
 from thinc.api import Adam, Model
 from torch import Tensor, nn
 
 from spacy_flat.nn import weights
+from spacy_flat.nn.compact import rounded
 from spacy_flat.nn.optimizers import SGD, AdamW
 from spacy_flat.nn.shim import TorchShim
 
@@ -40,7 +41,7 @@ class Net(nn.Module):
 
 
 def build(config: dict[str, Any]) -> nn.Module:
-    return Net(**config)
+    return Net(config["rows"], config["width"])
 
 
 CONFIG = {"rows": 7, "width": 4}
@@ -151,6 +152,69 @@ def test_weights_of_another_network_are_refused_by_name_and_shape() -> None:
         weights.load_into(Net(7, 5), data)
     with pytest.raises(ValueError, match=r"F201.*'again.bias'.*\[4\].*None"):
         weights.load_into(nn.Linear(4, 4), data)
+
+
+class Mixed(Net):
+    """Also with a matrix and numbers of half precision as buffers."""
+
+    def __init__(self, rows: int, width: int) -> None:
+        super().__init__(rows, width)
+        self.register_buffer("positions", torch.randn(3, width))
+        self.register_buffer("halves", torch.full((width,), 1.001).half())
+
+
+def build_mixed(config: dict[str, Any]) -> nn.Module:
+    return Mixed(config["rows"], config["width"])
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+def test_matrices_in_few_bits(bits: int) -> None:
+    """Matrices as whole numbers with scales, also those of buffers; vectors as bfloat16."""
+    shim = TorchShim(build_mixed, CONFIG)
+    small = rounded(shim, bits)
+    stored = load(small.to_bytes())
+    matrices = {"table.weight", "inner.weight", "out.weight", "positions"}
+    assert {name for name, tensor in stored.items() if tensor.dtype == torch.int8} == matrices
+    for name, tensor in small.module.state_dict().items():
+        before = shim.module.state_dict()[name]
+        if tensor.dim() == 1:
+            half = tensor.dtype == torch.float16
+            assert torch.equal(tensor, before if half else before.bfloat16().float())
+            continue
+        most = 2 ** (bits - 1) - 1
+        scales = before.abs().amax(dim=1, keepdim=True) / most
+        assert torch.allclose(tensor, before, rtol=0, atol=0.52 * float(scales.max()))
+        if name in stored:
+            assert stored[name].abs().max() == most
+            assert stored[name + weights.SCALES].shape == (len(tensor), 1)
+    assert "bits" not in shim.config
+    assert same_weights(TorchShim(build_mixed).from_bytes(small.to_bytes()), small)
+
+
+def test_sixteen_bits() -> None:
+    shim = TorchShim(build_mixed, CONFIG)
+    small = rounded(shim).module
+    assert torch.equal(small.inner.weight, shim.module.inner.weight.bfloat16().float())
+    assert torch.equal(small.halves, shim.module.halves)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda stored: stored.pop("table.weight" + weights.SCALES),
+        lambda stored: stored.pop("table.weight"),
+        lambda stored: stored.update({"table.weight": stored["table.weight"].float()}),
+        lambda stored: stored.update({"table.weight" + weights.SCALES: torch.ones(3, 1)}),
+        lambda stored: stored.update({"table.weight": torch.ones((), dtype=torch.int8)}),
+    ],
+)
+def test_damaged_scales_are_refused(change: Any) -> None:
+    shim = rounded(TorchShim(build, CONFIG), 8)
+    stored = load(shim.to_bytes())
+    change(stored)
+    data = save(stored, {weights.FORMAT: json.dumps(shim.config)})
+    with pytest.raises(ValueError, match="F200"):
+        TorchShim(build).from_bytes(data)
 
 
 def test_a_failed_load_leaves_the_shim_as_it_was() -> None:

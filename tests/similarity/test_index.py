@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -199,6 +200,34 @@ def test_threads_find_the_same(index: TextIndex) -> None:
         thread.join()
     assert len(found) == 4 * 5 * len(QUERIES)
     assert all(matches == expected[query] for query, matches in found)
+
+
+def test_copies_change_apart(index: TextIndex) -> None:
+    before = len(index)
+    for other in (copy.copy(index), copy.deepcopy(index), pickle.loads(pickle.dumps(index))):
+        other.add(["另一个问题"])
+        assert (len(other), len(index)) == (before + 1, before)
+
+
+def test_threads_add_and_remove() -> None:
+    index = made(steps=1).index(["怎么退款"])
+
+    def work(thread: int) -> None:
+        for number in range(4):
+            (added,) = index.add([f"问题{thread}{number}"])
+            (other,) = index.add(["多余"])
+            index.remove([other])
+            numbers.append(added)
+
+    numbers: list[int] = []
+    threads = [threading.Thread(target=work, args=[thread]) for thread in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(numbers)) == 12
+    texts = {text for (text, *_), _ in index.questions}
+    assert texts == {"怎么退款", *(f"问题{a}{b}" for a in range(3) for b in range(4))}
 
 
 ODD = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=8), min_size=1)

@@ -18,7 +18,7 @@ from torch.nn.functional import gelu
 from spacy_flat.nn.layers import Dropout
 from spacy_flat.nn.network import Table
 from spacy_flat.similarity import network as module
-from spacy_flat.similarity.batch import PairBatch, TextRows, compare, place_texts
+from spacy_flat.similarity.batch import PairBatch, TextRows, compare, count_rows, windows
 from spacy_flat.similarity.network import RE2, Block, FullFusion, RE2Sizes
 from spacy_flat.similarity.options import RE2Options
 
@@ -54,18 +54,17 @@ def make(options: RE2Options) -> RE2:
     return network.eval().double()
 
 
-def batch_of(texts: Texts, pairs: list[tuple[int, int]], gap: int = 3) -> PairBatch:
+def batch_of(texts: Texts, pairs: list[tuple[int, int]], reach: int = 3) -> PairBatch:
     n_units = np.array([len(text) for text in texts])
-    starts, n_rows = place_texts(n_units, gap)
-    keys, filled = np.zeros(n_rows, dtype=np.int64), np.zeros(n_rows, dtype=np.bool_)
-    for text, start in zip(texts, starts, strict=True):
-        keys[start : start + len(text)] = text
-        filled[start : start + len(text)] = True
+    n_rows = count_rows(n_units)
+    keys = np.zeros(n_rows, dtype=np.int64)
+    keys[: n_units.sum()] = np.concatenate(texts)
+    nothing = np.zeros_like(keys)
     left, right = np.array(pairs).T
     return PairBatch(
         np.arange(len(pairs)),
-        TextRows((), filled, keys, np.zeros_like(keys), np.zeros_like(keys)),
-        compare(starts, n_units, left, right, gap),
+        TextRows((), windows(n_units, n_rows, reach), keys, nothing, nothing),
+        compare(n_units, left, right, reach),
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...text.padding import repeat_rows
 from ...text.segments import Segment
 from ...text.units import Ints
 
@@ -27,3 +28,7 @@ class LatticeBatch:
     heads: Ints  # [B, L] place of a node's first character in the segment
     tails: Ints  # [B, L] and of its last
     present: NDArray[np.bool_]  # [B, L] False for padding
+
+    def twice(self) -> "LatticeBatch":
+        """Each segment a second time, after all others."""
+        return repeat_rows(self)

@@ -1,9 +1,10 @@
-"""`flat_ner`: what spaCy sees of the entity recogniser with a lexicon."""
+"""`flat_ner`: the component of the entity recogniser with a lexicon."""
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
+from threading import RLock
 from typing import Any, ClassVar
 
 from spacy.language import Language
@@ -41,12 +42,14 @@ tok2vec = null
 @misc = "spacy-flat.LatticeOptions.v2"
 """
 
+_TEMPORARY_WORDS = RLock()  # not of a component, which is pickled
+
 
 class FlatEntityRecognizer(CRFEntityRecognizer):
-    """Tags characters, with any tokenizer, and reads the words of a lexicon beside them.
+    """Tags characters, with any tokenizer, and also reads the lexicon words they form.
 
-    trust: how far words of the lexicon whose type is a label are obeyed: 0 leaves them to the
-        network, 1 always; see `Lexicon.add`, which also sets it by word.
+    trust: how strongly lexicon words whose type is a label count: with 0 the network decides, with
+        1 they are always entities. `Lexicon.add` sets it by word.
     """
 
     def __init__(
@@ -59,9 +62,9 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
 
     @property
     def lexicon(self) -> Lexicon:
-        """The words of the lattice. New words must have known types, or labels as types.
+        """The words of the lattice. Types of new words must be known types or labels.
 
-        Raises ValueError (F308) before `initialize` has made it.
+        Raises ValueError (F308) before `initialize`.
         """
         if not self.is_initialised:
             raise ValueError(Errors.F308.format(name=self.name))
@@ -74,18 +77,20 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
     def with_words(
         self, words: Iterable[tuple[str, str]], trust: float | None = None
     ) -> Iterator[None]:
-        """Temporarily add words with their types to the lexicon; see `Lexicon.add`."""
-        featuriser, before = self.model.attrs["featuriser"], self.lexicon
-        featuriser.lexicon = copy(before)
+        """Temporarily add words with their types to the lexicon, for all threads; see
+        `Lexicon.add`. Other threads that call this method wait."""
         by_type: dict[str, list[str]] = {}  # each `add` takes time
         for word, type in words:
             by_type.setdefault(type, []).append(word)
-        try:
-            for type, own in by_type.items():
-                self.lexicon.add(own, type=type, trust=trust)
-            yield
-        finally:
-            featuriser.lexicon = before
+        with _TEMPORARY_WORDS:
+            featuriser, before = self.model.attrs["featuriser"], self.lexicon
+            featuriser.lexicon = copy(before)
+            try:
+                for type, own in by_type.items():
+                    self.lexicon.add(own, type=type, trust=trust)
+                yield
+            finally:
+                featuriser.lexicon = before
 
     def trusted_words(self, texts: Sequence[Units]) -> dict[int, list[tuple[EntitySpan, float]]]:
         """Words in texts with a trust above 0 or the type "not_entity", with their trust."""
@@ -98,14 +103,14 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         return words
 
     def render_lattice(self, doc: Doc, character: int | None = None) -> Html:
-        """Draw the lattice over a Doc: its characters, the lexicon's words below them, and the
-        entities, with their confidence if they have one. Notebooks show the result.
+        """Draw the lattice over a Doc: its characters, the lexicon words below them, and the
+        entities, with their confidence if it is set. Notebooks show the result.
 
-        character: the place of one, whose attention the shades show instead of the entities: how
-            much it attends to each character and word in the last layer, the mean over the heads.
+        character: the position of a character. Shades then show how much it attends to each
+            character and word in the last layer (mean of all heads), instead of the entities.
 
         Raises ValueError (F308) before `initialize`, (F161) for more than 500 characters and
-        (F341) for a place outside the text.
+        (F341) for a position outside the text.
         """
         text, lexicon = doc.text, self.lexicon
         if len(text) > MOST_DRAWN:
@@ -139,10 +144,10 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         """Build the network for the training data.
 
         labels: entity types; by default those of the examples.
-        lexicon: words of the lattice; by default jieba's dictionary. It replaces an earlier one and
-            all that was added to it.
-        char_vectors, bigram_vectors, word_vectors: pretrained vectors of characters, of pairs of
-            neighbouring characters and of words.
+        lexicon: words of the lattice; by default jieba's dictionary. Replaces the current lexicon
+            and all words added to it.
+        char_vectors, bigram_vectors, word_vectors: pretrained vectors of characters, bigrams (two
+            neighbouring characters) and words.
 
         Raises TypeError for vectors (F040) or a lexicon (F041) of another type; otherwise as
         `settle_labels`.
@@ -165,7 +170,7 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         self.build_network(examples, vocabulary)
 
     def _report(self, lexicon: Lexicon, texts: Sequence[str]) -> None:
-        """Log how much of the texts the lexicon knows; warn (W301) if it is next to nothing."""
+        """Log how much of the texts is in the lexicon; warn (W301) if it is almost nothing."""
         share = character_coverage(lexicon, texts)
         logger.info(
             "%s: %s words; %.1f %% of the texts' characters are in one",

@@ -1,9 +1,9 @@
-"""Teaches the network to trust words that a user adds.
+"""Train the network to use words that a user adds.
 
-A general lexicon hardly tells entities: a network trained only with that ignores names added later.
-In training, some of the corpus's entities are therefore in the lattice as a user's words would be:
-with their label as type, and without a vector unless the lexicon has one; wherever the name occurs,
-entity or not.
+A general lexicon says little about entities, so a network trained only with it ignores names added
+later. In training, some of the corpus's entities are therefore in the lattice like a user's words:
+with their label as type, without a vector unless the lexicon has one, and wherever the name occurs,
+whether it is an entity there or not.
 """
 
 from collections import Counter
@@ -56,7 +56,7 @@ class Gazetteer:
 
         The labels become types of `lexicon`.
         """
-        # Spellings that the lexicon takes for one name count together.
+        # Spellings that are the same word for the lexicon are counted together.
         counts = Counter((lexicon.normalise(name).strip(), label) for name, label in mentions)
         commonest = {name: label for (name, label), _ in reversed(counts.most_common())}
         names = Lexicon(
@@ -68,7 +68,7 @@ class Gazetteer:
         return cls(names, np.array(numbers, dtype=np.int64)[names.types])
 
     def to_data(self) -> dict[str, Any]:
-        """As plain data."""
+        """The gazetteer as plain data."""
         return {"names": self.names.to_bytes(), "types": self.types.tolist()}
 
     @classmethod

@@ -69,7 +69,7 @@ class LatticeFeaturiser(SegmentFeaturiser):
     def batches(
         self, texts: Sequence[Units], segments: Sequence[Segment], is_train: bool = False
     ) -> Iterator[LatticeBatch]:
-        """In training the gazetteer shows some of its names."""
+        """In training, the gazetteer adds some of its names."""
         if not segments:
             return
         pieces = [texts[segment.text].text[segment.start : segment.end] for segment in segments]
@@ -79,7 +79,7 @@ class LatticeFeaturiser(SegmentFeaturiser):
             yield flat.pad(rows, tuple(segments[row] for row in rows))
 
     def words_in(self, texts: Sequence[str]) -> WordNodes:
-        """The words of the lexicon in texts, and what the network knows of them."""
+        """The lexicon words in texts, with the properties that the network knows."""
         matches = self.lexicon.match(texts)
         keys = self.words.look_up(matches.words.astype(np.uint64))
         types = self.lexicon.types[matches.words].astype(np.int64)
@@ -119,7 +119,7 @@ class LatticeFeaturiser(SegmentFeaturiser):
         """(text, start, end, type, trust) of the words in texts that have a trust above 0 and the
         type of a label or "not_entity".
 
-        trust: of words with the type of a label that have none of their own.
+        trust: default trust of words with the type of a label.
         """
         trusts = self._trusts(labels, trust)
         if trusts is None:
@@ -134,7 +134,7 @@ class LatticeFeaturiser(SegmentFeaturiser):
             yield place, start, end, names[type], each
 
     def _trusts(self, labels: Sequence[str], trust: float) -> NDArray[np.float32] | None:
-        """[N] of all words, those of other types 0; None where the network judges every word."""
+        """[N] of all words, 0 for those of other types; None if the network always decides."""
         lexicon = self.lexicon
         arrays, given = (lexicon.trusts, lexicon.types), (tuple(labels), trust)
         # Made once for all words, which takes milliseconds, until something changes.

@@ -20,8 +20,9 @@ def build_flat_model(
 ) -> TaggingModel:
     """Build the flat-lattice Transformer (Li et al., ACL 2020). `initialize` adds the network.
 
-    network, lattice: options; see there.
-    tok2vec: its vector of a character, or of the token that it is in, joins the character's own.
+    network, lattice: see the options.
+    tok2vec: its vector of a character, or of the token around it, is concatenated with the
+        character's embedding.
     """
     from ...nn.model import make_model
     from .network import FLAT

@@ -193,7 +193,7 @@ class FLAT(TaggingNetwork):
         parts = (self.fusions[-1], self.r_projs[-1], self.positions)
         self._encoding_weights = [weight for part in parts for weight in part.parameters()]
         self.initialise_linears()
-        # What a word's type, length and frequency add starts small beside its vector.
+        # The features of type, length and frequency start small compared with the vector.
         for weight in self.word_features.parameters():
             nn.init.normal_(weight, std=0.02)
 
@@ -210,7 +210,7 @@ class FLAT(TaggingNetwork):
         geometry = LatticeGeometry(batch, heads.device)
         last = len(self.layers) - 1
         for number, layer in enumerate(self.layers):
-            # After the last layer only characters are read: the others need no output there.
+            # The last layer only needs outputs for characters.
             groups = [geometry.characters()] if number == last else geometry.nodes()
             relations = [self._relation(number, group, geometry) for group in groups]
             n_queries = C if number == last else nodes.shape[1]
@@ -229,7 +229,7 @@ class FLAT(TaggingNetwork):
         return nodes
 
     def _words(self, batch: LatticeBatch) -> Tensor:
-        """[B, M, D]. What an unknown word still says is its type, length and frequency."""
+        """[B, M, D]. An unknown word still has its type, length and frequency."""
         keys = self.keys(batch.words, self.options.word_dropout)
         nodes: Tensor = self.word_proj(self.lattice_dropout(self.words(keys)))
         columns = {"type": batch.types, "length": batch.lengths, "frequency": batch.bands}
@@ -267,8 +267,8 @@ class FLAT(TaggingNetwork):
         return encodings.permute(2, 3, 0, 1)
 
     def _known_encodings(self, lengths: Ints, reach: int) -> Tensor:
-        """What `_encode` gives for characters in the last layer, made once for all lengths and
-        distances that texts have had so far."""
+        """The result of `_encode` for characters in the last layer, cached for all lengths and
+        distances so far."""
         known, version = self._encodings, version_of(self._encoding_weights)
         if known is None or known.version != version:
             known = Encodings(version, 64, self.anchor.view(1, 1, 0, 1))
@@ -292,7 +292,7 @@ class FLAT(TaggingNetwork):
         if self.options.mask == "distant":
             near = (query_heads - key_heads).abs() <= DISTANT
             return visible & near
-        # FLAT_msm hides from a character the words that it is in, and it from them.
+        # FLAT_msm hides the words around a character from it, and the character from them.
         inside = (key_heads <= query_heads) & (query_tails <= key_tails)
         around = (query_heads <= key_heads) & (key_tails <= query_tails)
         same_length = (query_tails - query_heads) == (key_tails - key_heads)

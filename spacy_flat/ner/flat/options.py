@@ -31,26 +31,26 @@ class FLATOptions(NetworkOptions):
 
     fusion: Fusion = option(
         "ff_two",
-        "how the four distances of a pair become one encoding: a linear map of all four and a ReLU "
-        "(ff, the paper), without the ReLU (ff_linear), of two of them (ff_two, the released "
-        "code), or a weighted sum, with a weight for each distance (attn) or for each of its "
-        "dimensions (gate)",
+        "how to combine the four distances of a pair into one encoding: a linear map of all four "
+        "with a ReLU (ff, as in the paper) or without (ff_linear), of two of them (ff_two, as in "
+        "the released code), or a weighted sum, with a weight per distance (attn) or per dimension "
+        "of it (gate)",
         fixed=True,
     )
-    share_fusion: bool = option(True, "one fusion for all layers", fixed=True)
+    share_fusion: bool = option(True, "use the same fusion in all layers", fixed=True)
     q_proj: bool = option(True, "project the queries of the attention", fixed=True)
     v_proj: bool = option(True, "project the values of the attention", fixed=True)
     r_proj: bool = option(True, "project the relative encodings", fixed=True)
     attn_ff: bool = option(False, "project the output of the attention", fixed=True)
     residual: bool = option(
         True,
-        "add a sublayer's input to its output, as in the paper; the released code does not",
+        "add a sublayer's input to its output, as in the paper but not in the released code",
         fixed=True,
     )
     mask: Mask = option(
         "none",
-        "pairs that do not attend to each other: characters and the words that they are in "
-        "(self_matched, the ablation FLAT_msm), or what is more than 10 characters apart (distant, "
+        "pairs that don't attend to each other: characters and the words they are in "
+        "(self_matched, the ablation FLAT_msm), or nodes more than 10 characters apart (distant, "
         "FLAT_mld)",
         fixed=True,
     )
@@ -60,10 +60,12 @@ class FLATOptions(NetworkOptions):
     learnable_positions: bool = option(False, "train the encodings of distances", fixed=True)
     pos_norm: bool = option(False, "scale the encodings of distances to unit length", fixed=True)
     word_features: Sequence[WordFeature] = option(
-        ("type", "length", "frequency"), "features of a word's node besides its vector", fixed=True
+        ("type", "length", "frequency"), "features of a word, besides its vector", fixed=True
     )
     lattice_dropout: float = option(0.5, "dropout of the embeddings of words", least=0, below=1)
-    word_dropout: float = option(0.01, "share of words made unknown in training", least=0, below=1)
+    word_dropout: float = option(
+        0.01, "share of words read as unknown in training", least=0, below=1
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -81,13 +83,13 @@ class LatticeOptions(
 
     only_known_words: bool = option(
         False,
-        "leave words without a trained or pretrained vector out of the lattice, except those whose "
+        "exclude words without a trained or pretrained vector from the lattice, except those whose "
         "type is a label (with a gazetteer_rate above 0)",
     )
     gazetteer_rate: float = option(
         0.3,
-        "share of the training entities shown in the lattice during training as words with their "
-        "labels as types, so that the network trusts typed words added to the lexicon later",
+        "share of the training entities to add to the lattice during training, as words with their "
+        "labels as types, so that the network learns to use typed words added to the lexicon later",
         least=0,
         most=1,
     )

@@ -3,11 +3,12 @@
 Shapes: B segments, C units, W distinct words, S characters of a word.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...text.padding import repeat_rows
 from ...text.segments import Segment
 from ...text.units import Ints
 
@@ -24,6 +25,10 @@ class CharBatch:
     chars: Ints  # [B, C] keys
     bigrams: Ints  # [B, C] keys of a character and its right neighbour
 
+    def twice(self) -> "CharBatch":
+        """Each segment a second time, after all others."""
+        return repeat_rows(self)
+
 
 @dataclass(frozen=True)
 class WordBatch:
@@ -37,3 +42,12 @@ class WordBatch:
     numbers: Ints  # [B, C] rows of `spellings`
     spellings: Ints  # [W, S] keys of the characters of the distinct words, short ones first
     n_spelled: Ints  # [W] characters, ascending
+
+    def twice(self) -> "WordBatch":
+        """Each segment a second time, after all others, with spellings of its own."""
+        return replace(
+            repeat_rows(self),
+            numbers=np.concatenate([2 * self.numbers, 2 * self.numbers + 1]),
+            spellings=self.spellings.repeat(2, axis=0),
+            n_spelled=self.n_spelled.repeat(2),
+        )

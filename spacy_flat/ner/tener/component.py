@@ -1,4 +1,4 @@
-"""`tener_ner`: what spaCy sees of the entity recogniser without a lexicon."""
+"""`tener_ner`: the component of the entity recogniser without a lexicon."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -41,12 +41,12 @@ class TenerEntityRecognizer(CRFEntityRecognizer):
         """Build the network for the training data.
 
         labels: entity types; by default those of the examples.
-        char_vectors, bigram_vectors: pretrained vectors of characters and of pairs of neighbouring
-            characters (unit = "char").
-        word_vectors: pretrained vectors of words (unit = "token").
+        char_vectors, bigram_vectors: pretrained vectors of characters and of bigrams (two
+            neighbouring characters), for unit = "char".
+        word_vectors: pretrained vectors of words, for unit = "token".
 
-        Raises TypeError (F040) for vectors of another type, ValueError (F325) for vectors of what
-        the component does not read; otherwise as `settle_labels`.
+        Raises TypeError (F040) for vectors of another type, ValueError (F325) for vectors that the
+        component doesn't use; otherwise as `settle_labels`.
         """
         vectors = {
             "char_vectors": char_vectors,

@@ -14,8 +14,9 @@ def build_tener_model(
     """Build TENER, a Transformer with direction-aware relative attention (Yan et al., 2019).
     `initialize` adds the network.
 
-    network, sequence: options; see there.
-    tok2vec: its vector of a unit, or of the token that a character is in, joins the unit's own.
+    network, sequence: see the options.
+    tok2vec: its vector of a unit, or of the token around a character, is concatenated with the
+        unit's embedding.
     """
     from ...nn.model import make_model
     from .network import TENER

@@ -20,7 +20,7 @@ from .batch import N_CASES, CharBatch, WordBatch
 from .options import TENEROptions
 
 KERNEL = 3  # characters that a "cnn" sees at once
-SPELLED_TOGETHER = (8, 16)  # words up to so many characters
+SPELLED_TOGETHER = (8, 16)  # maximum characters of a word
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class TENER(TaggingNetwork):
         self.encoder = make_encoder(options)
         self.initialise_linears()
         if self.cases is not None:
-            # What the case adds starts small beside the vector.
+            # The features of the case start small compared with the vector.
             nn.init.normal_(self.cases.weight, std=0.02)
 
     def forward(self, batch: CharBatch | WordBatch, upstream: Tensor | None = None) -> Tensor:
@@ -190,7 +190,7 @@ class Speller(nn.Module):
         """keys: [W, S] of characters, 0 unknown or padding; lengths: [W], ascending.
         Returns [W, width].
         """
-        # A long word, such as a URL, is not to make the others longer.
+        # A long word, such as a URL, shouldn't make the others longer.
         bounds = [0, *np.searchsorted(lengths, SPELLED_TOGETHER, "right").tolist(), len(lengths)]
         parts = [
             self._read(keys[start:stop, : int(lengths[stop - 1])], lengths[start:stop])

@@ -25,7 +25,7 @@ CharFeaturiser = Literal["none", "adatrans", "cnn", "lstm"]
 class TENEROptions(NetworkOptions):
     """Options of the TENER network, in the terms of Yan et al. (2019).
 
-    Raises ValueError (F305) also for widths that can't be divided as the encoders need.
+    Also raises ValueError (F305) for widths that the encoders can't divide.
     """
 
     block: ClassVar[str] = "tener_ner, model.network"
@@ -34,21 +34,21 @@ class TENEROptions(NetworkOptions):
     ff: int = option(2, "the feed-forward layer is this many times as wide", least=1, fixed=True)
     encoder: Encoder = option(
         "transformer",
-        "the encoder: a transformer, a bidirectional LSTM of the same width (bilstm), or none, "
-        "which leaves encoding to a tok2vec such as a BERT",
+        "the encoder: a transformer, a bidirectional LSTM of the same width (bilstm), or none, if "
+        "a tok2vec such as a BERT does the encoding",
         fixed=True,
     )
     attention: Attention = option(
         "relative",
-        "relative: TENER's attention, which knows directions and distances and to which k_proj and "
-        "scaled apply (the paper has neither); absolute: the vanilla Transformer's, with encodings "
-        "of places added to its input, projected keys and scaled scores",
+        "relative: TENER's attention, which uses directions and distances, optionally with k_proj "
+        "and scaled (the paper has neither); absolute: that of the vanilla Transformer, with "
+        "position encodings added to its input, projected keys and scaled scores",
         fixed=True,
     )
     key_positions: bool = option(
         False,
-        "add the keys' own relative term, k_j · R(j - i), as a later release does, with projected "
-        "keys",
+        "add the keys' own relative term, k_j · R(j - i), with projected keys, as in a later "
+        "release",
         fixed=True,
     )
     norm: Norm = option(
@@ -59,7 +59,7 @@ class TENEROptions(NetworkOptions):
     )
     char_encoder: CharFeaturiser = option(
         "adatrans",
-        "encoder of a word's spelling (unit = token): a layer of this Transformer "
+        "encoder of a word's spelling, for unit = token: a layer of this Transformer "
         "(adatrans), a convolution (cnn), an LSTM (lstm) or nothing (none)",
         fixed=True,
     )
@@ -94,7 +94,7 @@ class SequenceOptions(
 
     unit: Unit = option(
         "char",
-        'what to tag: "char", the characters of the text, whatever the tokens are, or "token"',
+        'units to tag: "char" for the characters of the text, whatever the tokens are, or "token"',
         fixed=True,
     )
     characters: bool = option(
@@ -104,7 +104,7 @@ class SequenceOptions(
     )
     lower_case: bool = option(
         True,
-        "look words up in lower case; their spelling and case features keep it",
+        "look up words in lower case; spelling and case features still see the case",
         fixed=True,
     )
     normalise_numbers: bool = option(True, "read every digit as 0", fixed=True)

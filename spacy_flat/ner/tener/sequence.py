@@ -18,7 +18,7 @@ from ...text.vocabulary import KeyIndex, pack, unpack
 from .batch import CharBatch, WordBatch
 from .options import SequenceOptions
 
-LONGEST_SPELLING = 40  # characters of a word that are read; of most URLs the beginning
+LONGEST_SPELLING = 40  # characters of a word to read; for most URLs only the beginning
 
 LOWER, TITLE, UPPER, MIXED, NUMBER, OTHER = range(1, 7)
 
@@ -141,7 +141,7 @@ class _FlatWords:
 
 
 def case_of(word: str) -> int:
-    """How a word is written: "3.14" is a number, "iPhone" and "3D" are mixed, "中国" is other."""
+    """The case of a word: "3.14" is a number, "iPhone" and "3D" are mixed, "中国" is other."""
     letters = "".join(filter(str.isalpha, word))
     has_digit = any(map(str.isdigit, word))
     if not letters and has_digit:

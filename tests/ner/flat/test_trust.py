@@ -1,5 +1,6 @@
 """Words of the lexicon that are obeyed as far as the user wants."""
 
+import threading
 import warnings
 from typing import Any
 
@@ -122,6 +123,31 @@ def test_words_for_a_while(nlp: Language, monkeypatch: pytest.MonkeyPatch) -> No
         assert {("ORG", "新闻"), ("PER", "今天"), ("ORG", "没有")} <= set(entities(nlp(TEXT)))
     assert added == [["新闻", "没有"], ["今天"]]  # each call takes time
     assert found(nlp, [TEXT]) == before
+
+
+def test_threads_with_words_for_a_while(nlp: Language) -> None:
+    """Neither leaves words of the other behind."""
+    before = len(lexicon_of(nlp))
+    first_in, second_in, first_out = (threading.Event() for _ in range(3))
+
+    def first() -> None:
+        with flat(nlp).with_words([("新闻社", "ORG")]):  # type: ignore[attr-defined]
+            first_in.set()
+            second_in.wait(0.2)
+        first_out.set()
+
+    def second() -> None:
+        first_in.wait()
+        with flat(nlp).with_words([("没有人", "ORG")]):  # type: ignore[attr-defined]
+            second_in.set()
+            first_out.wait()
+
+    threads = [threading.Thread(target=work) for work in (first, second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(lexicon_of(nlp)) == before
 
 
 def test_trust_in_a_word_without_a_label(nlp: Language) -> None:

@@ -277,3 +277,19 @@ def test_the_attention_knows_directions() -> None:
 def test_impossible_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         TENEROptions(**options)
+
+
+def test_a_batch_of_words_twice() -> None:
+    """Each time with rows of spellings of its own, which dropout changes apart."""
+    batch = word_batch()
+    twice, B = batch.twice(), len(batch.words)
+    assert twice.words.shape == (2 * B, batch.words.shape[1])
+    for part in (np.s_[:B], np.s_[B:]):
+        np.testing.assert_array_equal(
+            twice.spellings[twice.numbers[part]], batch.spellings[batch.numbers]
+        )
+        np.testing.assert_array_equal(
+            twice.n_spelled[twice.numbers[part]], batch.n_spelled[batch.numbers]
+        )
+    assert not set(twice.numbers[:B].ravel()) & set(twice.numbers[B:].ravel())
+    assert (np.diff(twice.n_spelled) >= 0).all()
