@@ -302,7 +302,11 @@ def signature(name: str, documented: Documented) -> str:
     if isinstance(tree, ast.ClassDef):
         made = [part for part in tree.body if getattr(part, "name", "") == "__init__"]
         if not made:
-            found = [each for each in tree.body if isinstance(each, ast.AnnAssign)]
+            found = [
+                each
+                for each in tree.body
+                if isinstance(each, ast.AnnAssign) and not ast.unparse(each.target).startswith("_")
+            ]
             for each in found:
                 if isinstance(each.value, ast.Call):  # option(DEFAULT, MEANING, …)
                     each.value = each.value.args[0]

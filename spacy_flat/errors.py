@@ -40,13 +40,15 @@ class Errors(metaclass=_Coded):
     F006 = "{path}, line {line}: no word in the first column. Correct the line, or set skip_bad."
     F007 = (
         "{path}, line {line}: the frequency {value!r} is not a number of 0 or more. The columns "
-        "are word, frequency, type. Correct the line, or set skip_bad."
+        "are word, frequency, type; a frequency may be empty. Correct the line, or set skip_bad."
     )
     F008 = (
         "{path}, line {line}: {columns} columns, but at most three are allowed: word, frequency, "
         "type. Correct the line, or set skip_bad."
     )
-    F010 = "{path}: no {what} in this file. Check that it is the right file and complete."
+    F010 = (
+        "{path}: no {what} in this file. Check that it is the right file and that it is complete."
+    )
     F011 = (
         "{path}, line {line}: expected a word and {width} numbers, but found {text!r}. Correct the "
         "line, or set skip_bad."
@@ -60,7 +62,7 @@ class Errors(metaclass=_Coded):
     )
     F014 = (
         "{path}: the header says {expected} vectors, but the file has {found}. It may be "
-        "incomplete: download it again, or set skip_bad to use what is there."
+        "incomplete: download it again, or set skip_bad to use those it has."
     )
     F015 = (
         "{path}: expected a header line with the number of vectors and their width, but found "
@@ -95,30 +97,32 @@ class Errors(metaclass=_Coded):
         "strings, use Lexicon().add([...])."
     )
     F030 = "{what} needs {module}. Run: pip install '{package}'"
-    F031 = "No {kind} occurs {count} or more times in the texts. Give more text or lower min_count."
+    F031 = (
+        "No {kind} occurs {count} or more times in the texts. Give more text, or lower min_count."
+    )
     F035 = (
         "{path}, line {line}: {text!r} looks like columns separated by spaces, but most lines of "
-        "the file do not. Separate word, frequency and type by TABs, end a word that contains "
+        "the file do not. Separate word, frequency and type with TABs, end a word that contains "
         "spaces with a TAB, or set skip_bad."
     )
     F036 = (
-        "{path}, line {line}: a TAB, but most lines of the file separate columns by spaces. "
+        "{path}, line {line}: a TAB, but most lines of the file separate columns with spaces. "
         "Separate the columns of all lines in the same way, or set skip_bad."
     )
     F037 = "--no-jieba without a word list leaves no words. Add --lexicon, or drop --no-jieba."
-    F038 = "{name} is {value}, but must be a string. An unknown type is the empty string."
+    F038 = "{name} is {value}, but must be a string. For an unknown type, use the empty string."
     F039 = "Expected the path of a word list, but got {value}. To add words directly, use add."
     F040 = (
         "{name} is {value}, but must be vectors: VectorFile(path), the result of "
-        "read_vectors(path), or TextVectors(keys, data), all of spacy_flat.vectors."
+        "read_vectors(path), or TextVectors(keys, data), all from spacy_flat.vectors."
     )
     F041 = (
-        "lexicon is {value}, but must be a Lexicon. Make one with Lexicon(entries) of "
+        "lexicon is {value}, but must be a Lexicon. Make one with Lexicon(entries) from "
         "spacy_flat.lexicon, where the entries are Entry(word) or the result of read_words(path)."
     )
     F042 = "{path}: can't be written: {reason}. Free disk space, or choose another folder."
     F043 = "{path}: {process} is writing to this folder. Wait for it, or choose another folder."
-    F044 = "The pipeline knows no words of type {type!r}, only {known}. Choose one of these."
+    F044 = "The pipeline doesn't know the type {type!r}. Choose one of: {known}."
 
     # F10x to F11x: converting corpora of entities
     F102 = (
@@ -176,7 +180,7 @@ class Errors(metaclass=_Coded):
     )
     F116 = (
         "{path}: {n:,} of {total} needed repair ({done}), more than {most:.0%}; nothing was "
-        "written. Read as {format}, the file begins: {sample}. If that is wrong, name another "
+        "written. Read as {format}, the file starts with: {sample}. If that is wrong, name another "
         "--format or correct the file; if it is right, raise --max-repairs."
     )
     F118 = "There is no {what} {name!r}. Choose one of: {names}."
@@ -200,7 +204,7 @@ class Errors(metaclass=_Coded):
         "files into a folder DIR as DIR/{folder}/{file} and use --source DIR."
     )
     F125 = "{path}: can't read the archive: {reason}. Download it again from {homepage}."
-    F126 = "{model}: no component has one of the scores {scores}. Name a trained pipeline."
+    F126 = "{model}: no component has one of the scores {scores}. Give a trained pipeline."
     F127 = (
         "{path}: no {labels} to score. Check that it is the right file, and that its Docs are "
         "annotated."
@@ -250,11 +254,11 @@ class Errors(metaclass=_Coded):
         "{source}: not a word list, nor the folder or package of a pipeline. Check the path, or "
         "install the package."
     )
-    F146 = "{path}: the output is a {suffix} file. Name it {path}{suffix}"
+    F146 = "{path}: the output must be a {suffix} file. Name it {path}{suffix}"
     F148 = "{path} already exists and would be overwritten. Choose another folder, or delete it."
     F149 = (
         "No names to choose from. Set corpora, names or persons in [corpora.train.augmenter], or "
-        "exchange = 0, lists = 0 and tables = 0."
+        "set exchange, lists and tables to 0."
     )
 
     # F15x to F17x: corpora of pairs and poems; what commands read
@@ -264,8 +268,8 @@ class Errors(metaclass=_Coded):
         "with --repair."
     )
     F152 = (
-        "{path}, line {line}: can't read the quotes ({problem}). Quote texts with commas or "
-        "quotes, and double the quotes in them. `flat convert --repair` drops such lines."
+        "{path}, line {line}: can't read the quotes ({problem}). Put texts that contain commas or "
+        "quotes in quotes, and double the quotes in them. `flat convert --repair` drops such lines."
     )
     F153 = (
         "{path}, line {line}: the {side} {problem}. Correct it, or drop such lines with --repair."
@@ -294,21 +298,21 @@ class Errors(metaclass=_Coded):
     F160 = "Can't draw an empty text. Give at least one character."
     F161 = "The text has {length} characters, but a picture shows at most {limit}. Draw part of it."
     F162 = (
-        "{text!r} contains a stray byte or half of a surrogate pair, which isn't Unicode. Use the "
+        "{text!r} contains a stray byte or half of a surrogate pair, so it isn't Unicode. Use the "
         "terminal's encoding, usually UTF-8."
     )
     F163 = (
-        "--coarse {value!r}: write what a label stands for once, as LABEL=ONE,OR,MORE, or "
-        "LABEL= to drop its entities."
+        "--coarse {value!r}: declare each label once, as LABEL=ONE,OR,MORE, or as LABEL= to "
+        "drop its entities."
     )
-    F164 = "{name} has no labels of the general tag set. --general takes one of: {names}."
+    F164 = "{name} has no mapping to the general labels. Use --general with one of: {names}."
     F165 = (
-        "The weight {weight} of {name!r}: spacy-flat.MixedCorpus.v1 takes weights of 0 or more for "
-        "the names in its paths: {names}."
+        "Invalid weight {weight} for {name!r}. spacy-flat.MixedCorpus.v1 needs weights of 0 or more"
+        " for the names in its paths: {names}."
     )
     F166 = (
-        "{name}: no component to show. The demo page shows those of this package; found: "
-        "{components}."
+        "{name}: no component to show. The demo page only shows components of this package, but "
+        "found: {components}."
     )
     F167 = "Can't use port {port}: {reason}. Choose another one with --port."
     F170 = (
@@ -316,13 +320,13 @@ class Errors(metaclass=_Coded):
         "Chinese character nor punctuation, and often replaces a lost character. Correct it, drop "
         "the poem with --repair, or accept any text, one per line, with --format lines."
     )
-    F173 = "An acrostic sets the first character of each line: give --prompt or --acrostic."
+    F173 = "An acrostic sets the first character of each line. Use either --prompt or --acrostic."
     F174 = "{option} has no effect on {kind}. Leave it out."
 
     # F20x: weights and optimizers
     F200 = (
         "Can't read the model: {reason}. The file is damaged, incomplete or from another package "
-        "or version. Get or train the pipeline again."
+        "or version. Download or train the pipeline again."
     )
     F201 = (
         "The weights do not fit the network: {name!r} has shape {found} in the file and "
@@ -445,26 +449,27 @@ class Errors(metaclass=_Coded):
     F313 = (
         "The tokenizer does not split {token!r} at U+001F, which separates the two texts of a "
         "pair. Use a tokenizer that splits at all whitespace, or set doc.spans['pair'] before the "
-        "pipeline reads the Doc."
+        "pipeline processes the Doc."
     )
     F314 = (
         "The reference has the texts of a pair in doc.spans['pair'], but the predicted Doc "
         "{text!r} has neither these spans nor U+001F between two texts, so it can't be predicted. "
         "Make its text with spacy_flat.similarity.pairs.join_pair."
     )
-    F315 = "{block}: variant has no option {name!r}. Its options: {others}."
+    F315 = "{block}: variant has no option {name!r}. Choose one of: {others}."
 
     # F32x, F33x: pairs of texts; search
     F320 = (
-        "{text!r} contains U+001F, which separates the two texts of a pair. Replace it by a space."
+        "{text!r} contains U+001F, which separates the two texts of a pair. Replace it with a "
+        "space."
     )
     F321 = (
         "doc.spans['pair'] has {count} spans, but a pair has two (Doc: {text!r}). Set both "
         "texts, or delete the group."
     )
     F322 = (
-        "Component {name!r} can't tell which of its labels {labels} means that two texts are "
-        "alike: positive_label is {given!r}. Set [components.{name}.positive_label] to one of them."
+        "Component {name!r} can't tell which of its labels {labels} means that two texts are the "
+        "same: positive_label is {given!r}. Set [components.{name}.positive_label] to one of them."
     )
     F323 = (
         "Can't initialise {name!r}: no training example is a pair of texts. Convert the corpus "
@@ -476,18 +481,18 @@ class Errors(metaclass=_Coded):
         "in [components.{name}.model.network]."
     )
     F325 = (
-        "{name} has no use for {given} with {setting}. Remove them from "
+        "{name} doesn't use {given} with {setting}. Remove them from "
         "[initialize.components.{name}], or change the setting in [components.{name}.model]."
     )
     F326 = (
-        "A pickled Doc can't compare itself: its component stayed behind. Use "
+        "A pickled Doc has no doc.similarity, since pickling doesn't keep the component. Use "
         "nlp.get_pipe('re2_similarity').similarity(doc, other)."
     )
     F327 = (
         "The texts have {left:,} and {right:,} characters, too many to align. Align parts of "
         "them, such as sentences."
     )
-    F328 = "Component {name!r} gives a score, but only class probabilities can be calibrated."
+    F328 = "Component {name!r} predicts a score, but only class probabilities can be calibrated."
     F329 = (
         "Can't calibrate {name!r}: no example is a pair of texts whose doc.cats has "
         "one of its labels {labels}. Give pairs with gold classes that it was not trained on."
@@ -508,7 +513,7 @@ class Errors(metaclass=_Coded):
     )
     F335 = (
         "Questions and answers differ in number: {questions} and {answers}. Give an answer for "
-        'each question, "" for none.'
+        'each question, or "" for none.'
     )
     F336 = (
         "{path}, line {line}: no question in column {column}. Correct the line; columns are "
@@ -540,11 +545,11 @@ class Errors(metaclass=_Coded):
         "{room}. Shorten it, or choose a longer form."
     )
     F347 = (
-        "The vocabulary of component {name!r} has no character for a line of a poem: a letter of "
+        "The vocabulary of component {name!r} has no characters to write a poem with: letters of "
         "a script without upper and lower case, such as Chinese. Train it on poems."
     )
     F348 = (
-        "Can't calibrate {name!r}: it finds no entity that the examples' annotation could judge. "
+        "Can't calibrate {name!r}: it found no entities that the examples' annotation can judge. "
         "Give annotated examples that it was not trained on."
     )
 
@@ -580,8 +585,8 @@ class Errors(metaclass=_Coded):
     )
     F366 = (
         "A component listens to a shared `tok2vec` or `transformer`, which has computed no vectors "
-        "of {text!r}. It must precede the component and be enabled; in training, it must be one of "
-        "annotating_components if the component is. Source both from a pipeline, or call "
+        "for {text!r}. It must precede the component and be enabled; in training, it must be one of"
+        " annotating_components if the component is. Source both from a pipeline, or call "
         "`replace_listeners` there first. A BERT needs the architecture "
         "spacy-flat.CharacterTransformer.v1; spaCy's components, such as ner and tagger, need "
         "vectors of tokens: their tok2vec is spacy-transformers.TransformerListener.v1."
@@ -601,12 +606,12 @@ class Errors(metaclass=_Coded):
 
     # F37x: small pipelines; encoders
     F370 = (
-        "No component of the pipeline can be made compact (it has {components}), only flat_ner "
-        "and tener_ner."
+        "No component of the pipeline can be made compact (it has {components}), only those of "
+        "spacy-flat."
     )
     F371 = (
-        "Rows are dropped by their counts in texts, but no texts were counted. Count some, for "
-        "example the training corpus: with --text in the command, or with Compactor.count."
+        "To drop rows by their counts, count texts first, for example the training corpus: with "
+        "--text on the command line, or with Compactor.count."
     )
     F372 = (
         "Even without any row in its tables, the pipeline takes {size:.1f} MB, more than "
@@ -617,12 +622,12 @@ class Errors(metaclass=_Coded):
         "without a unit means megabytes."
     )
     F375 = (
-        "{path} is or contains the pipeline to make compact, {source}, and would be replaced. Name "
-        "another folder."
+        "{path} is or contains the pipeline to read, {source}, and would be replaced. Name another "
+        "folder."
     )
     F376 = (
         "{path} has none of the pipeline's characters and words, so it can't tell which rows "
-        "matter. Check that it is the right file."
+        "matter. Check that it is the right file. Only flat_ner and tener_ner have rows to drop."
     )
     F377 = (
         "{name}: the vectors of this encoder have width {width}, but the pipeline was made for "
@@ -690,7 +695,7 @@ class Errors(metaclass=_Coded):
         "translations: {reason}. Install it, or correct [components.{name}.entities]."
     )
     F405 = (
-        "Component {name!r}: the pipeline of `entities` translates too, by {component!r}, so this "
+        "Component {name!r}: the `entities` pipeline also has a translator, {component!r}, so this "
         "would never end. Give a pipeline of the target language that sets doc.ents."
     )
     F407 = (
@@ -698,8 +703,8 @@ class Errors(metaclass=_Coded):
         "translation is a string or None."
     )
     F420 = (
-        "{path}, line {line}: no line beside it, since {shorter} is shorter. The two files must "
-        "match line by line: find the missing one. --repair can't help, since it can't tell which "
+        "{path}, line {line}: no matching line, since {shorter} is shorter. The two files must "
+        "match line by line: add the missing one. --repair can't help, since it can't tell which "
         "lines match."
     )
     F423 = (
@@ -720,7 +725,7 @@ class Errors(metaclass=_Coded):
         "Delete one of them, or set skip_bad to use the first."
     )
     F431 = "{path}: given both as texts and as translations. Give the second file to --target."
-    F432 = "{path}: unknown kind of output. Name a file that ends in .txt, .jsonl or .tsv."
+    F432 = "{path}: unknown file type. Name a file that ends in .txt, .jsonl or .tsv."
 
     # F44x: training in several processes
     F440 = "--resume needs --output. Give the folder of the training run."
@@ -729,8 +734,8 @@ class Errors(metaclass=_Coded):
         "delete this one to start again."
     )
     F442 = (
-        "The optimizer has a state for {key}, which belongs to no component and can't be saved in "
-        "a checkpoint. Train this pipeline with `spacy train`."
+        "The optimizer has a state for {key}, which doesn't belong to a component and can't be "
+        "saved in a checkpoint. Train this pipeline with `spacy train`."
     )
     F443 = (
         "The networks of worker {rank} have other sizes than those of worker {other}. All workers "
@@ -756,11 +761,11 @@ class Errors(metaclass=_Coded):
 
     # F46x to F48x: annotating at scale
     F462 = (
-        "{path}: unknown kind of file. Rename it: files of texts end in one of "
+        "{path}: unknown file type. Rename it: text files end in one of "
         "{suffixes}, and .jsonl and .txt may be compressed (.gz, .bz2, .zst)."
     )
-    F466 = "{paths}: no file of texts here. Their names end in one of {suffixes}."
-    F467 = "{name!r} is not an installed pipeline nor a folder. Check its name, or install it."
+    F466 = "{paths}: no text files found. Their names must end in one of {suffixes}."
+    F467 = "{name!r} is neither an installed pipeline nor a folder. Check the name, or install it."
     F468 = "There is no doc._.{name} in the pipeline {pipeline}. Check the name of the attribute."
     F470 = (
         "Can't join the Ray cluster at {address}: {reason}. Check its address, and that it has the "
@@ -770,7 +775,7 @@ class Errors(metaclass=_Coded):
     F472 = "Byte {offset} of the line is not UTF-8. Convert the file first, for example with iconv."
     F473 = "The line is not a JSON object: {reason}"
     F474 = "There is no text in {key!r}. Name the key or column of the texts with --text."
-    F475 = "The text or the id contains half of a surrogate pair, which isn't Unicode."
+    F475 = "The text or the id contains half of a surrogate pair, so it isn't Unicode."
     F476 = "No column {column!r} among {columns}. Name the column of the texts with --text."
     F477 = "{address}: can't open this address: {reason}"
     F478 = (
@@ -786,7 +791,7 @@ class Errors(metaclass=_Coded):
     )
     F483 = "{count} failed in this run. See {path} for the reasons, including earlier runs."
     F484 = (
-        "The cluster has no GPU, or less than an actor needs. Lower --gpus-per-actor, or leave "
+        "The cluster has no GPU, or fewer than an actor needs. Lower --gpus-per-actor, or leave "
         "it out to use CPUs."
     )
     F485 = (
@@ -810,16 +815,14 @@ class Warnings(metaclass=_Coded):
         "counts the ignored words."
     )
     W002 = (
-        "The source {origin!r} adds no word to the lexicon: all of its {count} entries are ignored "
-        "or already in an earlier source. Check that it is the right file."
+        "The source {origin!r} adds no words to the lexicon: all of its {count} entries are ignored"
+        " or in an earlier source. Check that it is the right file."
     )
     W003 = (
-        "Words of the lexicon with a line break get no vector ({count} of them): a file of vectors "
-        "has one word per line."
+        "Lexicon words that contain a line break get no vector ({count} of them), since vector "
+        "files have one word per line."
     )
-    W160 = (
-        "{path}: no entity has the labels {labels}, which --coarse declares. Check their spelling."
-    )
+    W160 = "{path}: no entity has the labels {labels}, which --coarse declares. Check the spelling."
     W200 = (
         "The gradient of {key} is not finite; this step was skipped. If it happens often, "
         "lower learn_rate or set clip_norm in [training.optimizer]."
@@ -835,8 +838,8 @@ class Warnings(metaclass=_Coded):
         "this corpus."
     )
     W302 = (
-        "The lexicon has words of the types {types}, which this pipeline's network does not know. "
-        "It ignores these types; only a trust still counts, where the type is a label. Choose "
+        "The lexicon has words of types that the pipeline's network doesn't know: {types}. It "
+        "ignores these types, but a trust still counts if the type is a label. Choose "
         "types among {known}, or train again."
     )
     W304 = (
@@ -860,16 +863,16 @@ class Warnings(metaclass=_Coded):
     )
     W401 = (
         "{name}: no training pair has a name, a number or a Latin word on both sides, or "
-        "placeholder_rate is 0, so the network can't learn where these go in a translation. Give "
-        "a list of names in [initialize.components.{name}.names], or set carry_names = false."
+        "placeholder_rate is 0, so the network can't learn where to place these in a translation. "
+        "Give a list of names in [initialize.components.{name}.names], or set carry_names = false."
     )
     W402 = (
-        "No name of {path} was used: no component of {pipeline} found an entity in the texts. "
-        "Names are kept if a component before the translator sets doc.ents."
+        "No name in {path} was used: no component of {pipeline} found an entity in the texts. "
+        "Names are only used if a component before the translator sets doc.ents."
     )
     W405 = (
         "{path}: of {n} pairs, {swapped} have no Chinese character in the text, but some in its "
         "translation. The text to translate comes first: if the columns or files are swapped, "
         "exchange them and convert again."
     )
-    W460 = "Ignoring {count} files of unknown kind in the folders: {names}."
+    W460 = "Ignoring {count} files of unknown type in the folders: {names}."

@@ -1,4 +1,4 @@
-"""Opening a saved pipeline on a device of choice."""
+"""Load a saved pipeline on a given device."""
 
 from pathlib import Path
 
@@ -10,8 +10,7 @@ from spacy.util import get_package_path, is_package, load_config
 def load_on_device(source: str, device: str = "") -> Language:
     """A pipeline (package or folder).
 
-    device: what the networks of its components compute on, where they have this setting; "" for
-        what its config says.
+    device: the device of the components that have this setting; "" for those in the config.
 
     Raises ValueError (F350) for a missing device; otherwise as `spacy.load`.
     """
@@ -25,7 +24,7 @@ def load_on_device(source: str, device: str = "") -> Language:
 
 
 def components_with_device(source: str) -> list[str]:
-    """The names of a pipeline's components that have a setting `device`, as this package's have."""
+    """The names of the components with a setting `device`, such as those of this package."""
     folder = get_package_path(source) if is_package(source) else Path(source)
     # A package has the pipeline in a subfolder. For other folders spaCy raises an error.
     for path in (*folder.glob("config.cfg"), *folder.glob("*/config.cfg")):

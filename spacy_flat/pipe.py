@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Self = TypeVar("Self", bound="NetworkPipe")
 
 FEW_TOKENS = 20
-ALIKE = 1.35  # quotient of lengths of tokens in texts of one tokenizer
+ALIKE = 1.35  # ratio of token lengths in texts of the same tokenizer
 
 _DEVICE = re.compile(r"auto|cpu|cuda(:[0-9]+)?|mps")
 
@@ -55,7 +55,7 @@ def number(least: float, most: float) -> Check:
 
 
 def count(least: int, most: float = math.inf) -> Check:
-    """The same for a whole number."""
+    """Like `number`, for a whole number."""
     accepts = number(least, most).accepts
     bounds = f"from {least} to {most}" if math.isfinite(most) else f"{least} or more"
     return Check(
@@ -69,7 +69,7 @@ SWITCH = Check("true or false", is_bool)
 def mean_loss(
     found: Sequence[tuple[float, "Tensor"]], n_predicted: int
 ) -> tuple[float, list["Tensor"]]:
-    """The mean loss over all that was predicted, and its gradients, from the sums of batches."""
+    """The mean loss over all predictions, and its gradients, from the sums of the batches."""
     return (
         sum(loss for loss, _ in found) / max(1, n_predicted),
         [gradient / n_predicted for _, gradient in found],
@@ -79,10 +79,10 @@ def mean_loss(
 class NetworkPipe(TrainablePipe):  # type: ignore[misc]
     """A component whose model has a torch network, which `initialize` builds.
 
-    settings: those of the config. They are ordinary attributes; a change is checked and saved with
-        the component, and lasts until the configured value changes.
-    device: what the network computes on: "auto" (the CPU, or the GPU that `spacy.prefer_gpu` or
-        `--gpu-id` asked for), "cpu", "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
+    settings: those of the config, as attributes. Changes are checked and saved with the component,
+        and last until the value in the config changes.
+    device: where the network runs: "auto" (the CPU, or the GPU requested by `spacy.prefer_gpu` or
+        `--gpu-id`), "cpu", "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
     """
 
     checks: ClassVar[Mapping[str, Check]] = {}
@@ -107,7 +107,7 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         self._apply_settings()
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Raises ValueError (F310) for a setting that is not what it must be."""
+        """Raises ValueError (F310) for an invalid setting."""
         if name in self.checks:
             if not self.checks[name].accepts(value):
                 self._reject(name, value, self.checks[name].wanted)
@@ -120,7 +120,7 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
             self.cfg["changed"][name] = [_plain(self.given[name]), _plain(value)]
 
     def _apply_settings(self) -> None:
-        """Set what the config gives, and the changes of a saved component that still count."""
+        """Apply the config, and the changes of a saved component that still count."""
         changed = dict(self.cfg["changed"])
         for name, given in self.given.items():
             before, value = changed.get(name, (None, given))
@@ -128,8 +128,8 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         self.cfg["changed"] = changed
 
     def write_settings(self, config: dict[str, Any]) -> None:
-        """Write changed settings into the component's config, which then says what it does, and
-        where any other value counts."""
+        """Write changed settings into the component's config, so that it shows them and any edit
+        of it counts."""
         for name, (_, value) in self.cfg["changed"].items():
             self.given[name] = config[name] = value
             self.cfg["changed"][name] = [value, value]
@@ -145,8 +145,8 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
 
     @property
     def device(self) -> str:
-        """The chosen device of the network and of its own encoder. A change moves them. It is not
-        saved: the next machine may have another device.
+        """The device of the network and of its own encoder. Setting it moves them. It isn't saved,
+        since the next machine may have another device.
 
         Raises ValueError for an unknown name (F310), and if there is a network but no such device
         (F350).
@@ -171,16 +171,16 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
             raise ValueError(Errors.F303.format(name=self.name))
 
     def share_of_step(self, count: int) -> float:
-        """The weight of a mean over `count` items in the loss of a step: 1, or where several
-        workers each have a part of the batch, the part of this one."""
+        """The weight of a mean over `count` items in the loss of a step: 1, or the share of this
+        worker if several workers split the batch."""
         from .nn.workers import total
 
         return count / max(1.0, total(count))
 
     def backward(self, loss: "Tensor", losses: dict[str, float]) -> None:
-        """Backpropagate the loss of a part of a batch, and add it to the component's."""
+        """Backpropagate the loss of a part of a batch, and add it to the component's loss."""
         loss.backward()  # type: ignore[no-untyped-call]
-        # The optimizer leaves out a step that is not finite and warns; spaCy's logger would end
+        # The optimizer skips a step that isn't finite, with a warning. spaCy's logger would stop
         # the training.
         if math.isfinite(value := loss.item()):
             losses[self.name] += value
@@ -193,8 +193,8 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         sgd: Optimizer | None = None,
         losses: dict[str, float] | None = None,
     ) -> dict[str, float]:
-        """Learn from examples, except those that teach the component nothing. `drop` is for a
-        tok2vec: the network's dropouts are options."""
+        """Learn from the examples that have gold annotation for the component. `drop` only applies
+        to a tok2vec: the network's dropouts are options."""
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
         examples = list(examples)
@@ -209,22 +209,21 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
     def _add_gradients(
         self, examples: list[Example], drop: float, losses: dict[str, float]
     ) -> bool:
-        """Backpropagate the loss of examples. Returns whether they teach anything."""
+        """Backpropagate the loss of examples. Returns False if there is nothing to learn from."""
         raise NotImplementedError
 
     def register_labels(self, examples: Iterable[Example]) -> None:
-        """Register what is new in a batch, such as labels, before workers split it."""
+        """Register new labels before workers split the batch."""
 
     def skip_step(self) -> None:
-        """Make no step, as no example teaches this component anything. Those of other workers
-        may."""
+        """Skip a step without anything to learn from. Other workers may have examples."""
         self.share_of_step(0)
 
     def from_disk(self: Self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
         """Load what `to_disk` wrote.
 
-        Raises ValueError that names the folder (F309), for damaged files (F200) and for a config
-        that differs from that of the training (F307).
+        Raises ValueError with the folder (F309) for damaged files (F200) and for a config that
+        differs from that of the training (F307).
         """
         try:
             super().from_disk(path, exclude=exclude)
@@ -249,10 +248,10 @@ def register_factory(
     assigns: list[str],
     score_weights: dict[str, float | None],
 ) -> Callable[..., Self]:
-    """Register the factory of a component, whose settings are those of the constructor.
+    """Register the factory of a component, with the settings of its constructor.
 
-    model: its default config.
-    scorer: the registered name of the default one.
+    model: the default config of the model.
+    scorer: the registered name of the default scorer.
     """
     constructor = {
         name: each
@@ -291,7 +290,7 @@ def register_factory(
 
 
 def _plain(value: object) -> object:
-    """As JSON has it; a pipeline is not saved."""
+    """The value as in JSON; a pipeline isn't saved."""
     if isinstance(value, Language):
         return None
     if isinstance(value, Path):
@@ -314,7 +313,7 @@ class LabelledPipe(NetworkPipe):
 
     @property
     def known_labels(self) -> tuple[str, ...]:
-        """The labels, in the order in which the network has them."""
+        """The labels, in the order of the network."""
         # The network's own if there is one: `cfg` is a separate file.
         config = self.shim.config
         return tuple(config["sizes"]["labels"] if config else self.cfg["labels"])
@@ -325,7 +324,7 @@ class LabelledPipe(NetworkPipe):
         return self.known_labels
 
     def add_label(self, label: str) -> int:
-        """Add a label, also to a trained network. Returns 0 if it is there already.
+        """Add a label, also to a trained network. Returns 0 if the component already has it.
 
         Raises ValueError (F302) for an invalid label.
         """
@@ -345,14 +344,14 @@ class LabelledPipe(NetworkPipe):
                 extend_labels(self.model, self.cfg["labels"])
 
     def learn_tokens(self, docs: Iterable[Doc]) -> None:
-        """Keep the mean length of tokens for `check_tokens`; at least one Doc."""
+        """Save the mean length of tokens for `check_tokens`. Needs at least one Doc."""
         lengths = [(len(doc.text), len(doc)) for doc in docs]
         characters, tokens = map(sum, zip(*lengths, strict=True))
         self.cfg["token_length"] = round(characters / max(1, tokens), 3)
 
     def check_tokens(self, docs: Iterable[Doc]) -> None:
-        """Warn (W304) once where tokens are much shorter or longer than those of the training, as
-        in a pipeline with another tokenizer."""
+        """Warn (W304) once if tokens are much shorter or longer than in training, as in a pipeline
+        with another tokenizer."""
         if not (learnt := self.cfg.get("token_length")) or self._tokens_seen[1] >= FEW_TOKENS:
             return
         for doc in docs:
@@ -363,10 +362,9 @@ class LabelledPipe(NetworkPipe):
             warnings.warn(Warnings.W304.format(**words), stacklevel=2)
 
     def merged_labels(self, found: Iterable[str], given: Sequence[str] | None) -> list[str]:
-        """The labels to initialise with: those given, or else found, and those added before.
+        """The labels to initialise with: those given or else found, and those added before.
 
-        Raises TypeError (F026) for labels that are one string, ValueError (F302) for what is no
-        label.
+        Raises TypeError (F026) for a single string, ValueError (F302) for invalid labels.
         """
         if isinstance(given, str):
             raise TypeError(Errors.F026.format(value=repr(given)))
@@ -374,7 +372,7 @@ class LabelledPipe(NetworkPipe):
         return [self._checked(label) for label in dict.fromkeys([*labels, *self.known_labels])]
 
     def _checked(self, label: str) -> str:
-        """The label, also in the vocabulary's strings."""
+        """Check a label, and add it to the vocabulary's strings."""
         if not isinstance(label, str) or not label:
             raise ValueError(Errors.F302.format(label=label))
         self.vocab.strings.add(label)

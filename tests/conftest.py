@@ -108,36 +108,27 @@ def zh_flat_demo(mini_site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[A
     sys.modules.pop("zh_flat_demo", None)
 
 
-@pytest.fixture
-def zh_flat_general(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """`spacy.load("zh_flat_general")` loads the released pipeline."""
-    yield from released("zh_flat_general", tmp_path, monkeypatch)
+def released(name: str) -> Any:
+    """A fixture with which `spacy.load(name)` loads the released pipeline."""
+
+    @pytest.fixture(name=name)
+    def fixture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        (wheel,) = (ROOT / "assets/pipelines").glob(f"{name}-*.whl")
+        zipfile.ZipFile(wheel).extractall(tmp_path / "released")
+        monkeypatch.syspath_prepend(tmp_path / "released")
+        yield
+        sys.modules.pop(name, None)
+
+    return fixture
 
 
-@pytest.fixture
-def zh_flat_msra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """`spacy.load("zh_flat_msra")` loads the released pipeline."""
-    yield from released("zh_flat_msra", tmp_path, monkeypatch)
-
-
-@pytest.fixture
-def zh_flat_cluener(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """`spacy.load("zh_flat_cluener")` loads the released pipeline."""
-    yield from released("zh_flat_cluener", tmp_path, monkeypatch)
-
-
-@pytest.fixture
-def zh_re2_questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """`spacy.load("zh_re2_questions")` loads the released pipeline."""
-    yield from released("zh_re2_questions", tmp_path, monkeypatch)
-
-
-def released(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    (wheel,) = (ROOT / "assets/pipelines").glob(f"{name}-*.whl")
-    zipfile.ZipFile(wheel).extractall(folder / "released")
-    monkeypatch.syspath_prepend(folder / "released")
-    yield
-    sys.modules.pop(name, None)
+zh_flat_general = released("zh_flat_general")
+zh_flat_msra = released("zh_flat_msra")
+zh_flat_cluener = released("zh_flat_cluener")
+zh_re2_questions = released("zh_re2_questions")
+zh_char_tang = released("zh_char_tang")
+en_tener_wikiann = released("en_tener_wikiann")
+zh_seq2seq_tatoeba = released("zh_seq2seq_tatoeba")
 
 
 @pytest.fixture(scope="session")

@@ -35,6 +35,7 @@ from spacy.util import registry
 from thinc.api import fix_random_seed
 from typer.testing import CliRunner
 
+from spacy_flat.compress.compactor import Compactor, CompressConfig
 from spacy_flat.errors import Errors, Warnings
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.similarity.pairs import join_pair
@@ -301,6 +302,26 @@ def test_damaged_models(kind: Kind, trained: Language, tmp_path: Path, share: fl
     model.with_name("cfg").write_text("")
     with pytest.raises(ValueError, match=rf"F309.*{kind.factory}"):
         spacy.load(tmp_path)
+
+
+@pytest.mark.parametrize("bits", [4, 8, 16])
+def test_in_few_bits(kind: Kind, trained: Language, tmp_path: Path, bits: Any) -> None:
+    """It finds much the same, the more the more bits; what is saved is small and finds the same as
+    what was compressed; and training goes on."""
+    nlp = deepcopy(trained)
+    Compactor(nlp).apply(CompressConfig(bits=bits))
+    nlp.to_disk(tmp_path)
+    loaded = spacy.load(tmp_path)
+    assert kind.found(loaded) == kind.found(nlp)
+    sizes = [len(each.get_pipe(kind.factory).to_bytes()) for each in (nlp, loaded, trained)]  # type: ignore[attr-defined]
+    assert sizes[0] == sizes[1] < sizes[2] * (0.75 if bits == 16 else 0.6)
+    if bits > 4:
+        losses = [kind.losses(each, 1)[0] for each in (loaded, trained)]
+        assert losses[0] == pytest.approx(losses[1], rel=0.1, abs=0.1)
+    kind.losses(loaded, 1, AdamW(0.01))
+    again = deepcopy(loaded)
+    assert again.to_bytes() == loaded.to_bytes() != nlp.to_bytes()
+    assert kind.found(again) == kind.found(loaded)
 
 
 # Running

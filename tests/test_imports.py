@@ -47,6 +47,12 @@ def test_networks_are_plain_torch() -> None:
         assert not any(name.startswith("spacy_flat.lexicon") for name in loaded), network
 
 
+def test_components_are_known_without_torch() -> None:
+    """thinc imports it, if it is there."""
+    modules = [f"spacy_flat.{name}" for name in ENTRY_POINTS]
+    assert list(imported_by(modules, blocked=("torch",))) == modules
+
+
 def test_what_spacy_imports_at_every_start() -> None:
     """Entry points are imported by every `Language()`. (thinc itself may import torch.)"""
     heavy = {

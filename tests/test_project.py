@@ -223,6 +223,44 @@ def test_dry_run_of_a_release(
     assert f"packages/zh_flat_{corpus}" not in out
 
 
+@pytest.mark.parametrize(
+    ("command", "package", "vectors"),
+    [
+        ("release-tang", "zh_char_tang", "words"),
+        ("release-tatoeba", "zh_seq2seq_tatoeba", "words"),
+        ("release-wikiann", "en_tener_wikiann", "english"),
+    ],
+)
+def test_dry_run_of_other_releases(
+    bare_project: Path,
+    command: str,
+    package: str,
+    vectors: str,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert command in load_project_config(ROOT)["workflows"]["release"]
+    given = {"vars.word_vectors": "words", "vars.english_vectors": "english", "vars.seed": 3}
+    given["vars.char_vectors"] = "chars"
+    project_run(bare_project, command, overrides=given, dry=True)
+    lines = capfd.readouterr().out.splitlines()
+    checks = [line for line in lines if "check.py" in line]
+    assert len(checks) == (package == "en_tener_wikiann")
+    assert all(line.endswith("--vars.english_vectors english") for line in checks)
+    words = shlex.split(lines[-1])
+    variables = parse_project_overrides(words[words.index("release-other") + 2 :])
+    project_run(bare_project, "release-other", overrides=variables, dry=True)
+    out = capfd.readouterr().out
+    assert "${" not in out
+    assert f"spacy flat train configs/{package}.cfg --resume" in out
+    assert (ROOT / f"configs/{package}.cfg").is_file()
+    assert f"--paths.word_vectors {vectors}" in out
+    assert f"--paths.char_vectors {'null' if command == 'release-tang' else 'chars'}" in out
+    assert "--system.seed 3" in out
+    assert "--bits 8" in out
+    assert f"--meta-path assets/release/{package}.json" in out
+    assert (ROOT / f"assets/release/{package}.json").is_file()
+
+
 def test_dry_run_of_the_general_release(
     bare_project: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -299,6 +337,18 @@ def test_what_is_not_released(
     result = subprocess.run(run, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False)
     assert re.search(said, result.stderr.strip())
     assert bool(result.returncode) is bool(result.stderr)
+
+
+def test_a_release_is_compared_with_the_one_before(tmp_path: Path) -> None:
+    (wheel,) = (ROOT / "assets/pipelines").glob("zh_char_tang-*.whl")
+    scores = {"perplexity": 90.25, "new": 1.0, "per_type": None}
+    (tmp_path / "meta.json").write_text(json.dumps({"performance": scores}), "utf-8")
+    for path, before in ((wheel, "97.6120"), (tmp_path / "none.whl", "–")):
+        run = [sys.executable, str(ROOT / "assets/release/compare.py"), str(tmp_path), str(path)]
+        lines = subprocess.run(run, capture_output=True, encoding="utf-8", check=True).stdout
+        rows = [line.split() for line in lines.splitlines()]
+        assert ["perplexity", before, "90.2500"] in rows
+        assert ["new", "–", "1.0000"] in rows
 
 
 def test_a_release_without_vectors_is_refused_at_first(bare_project: Path) -> None:

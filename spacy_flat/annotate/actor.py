@@ -159,7 +159,7 @@ def valid(
 
 
 def cut_batches(rows: Iterable[Row], size: int, most: int = MAX_ROWS) -> Iterator[list[Row]]:
-    """Batches of at most so many rows and characters, or of one longer row."""
+    """Batches with a maximum number of rows and characters, or of a single longer row."""
     batch: list[Row] = []
     characters = 0
     for row in rows:

@@ -22,7 +22,7 @@ def open_address(address: str) -> tuple[FileSystem, str]:
     Raises ValueError (F477) for an address that pyarrow doesn't know.
     """
     if "://" not in address:
-        # Keep links: the given name tells the format.
+        # Keep links: the given name shows the format.
         return LocalFileSystem(), Path(os.path.abspath(address)).as_posix()
     try:
         fs, path = FileSystem.from_uri(address)

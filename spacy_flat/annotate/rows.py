@@ -70,7 +70,7 @@ class Attribute:
     def parse(cls, text: str) -> Attribute:
         """Read "NAME" or "NAME:TYPE".
 
-        Raises ValueError for a type that there is not (F118), and for the name of another column
+        Raises ValueError for an unknown type (F118), and for the name of another column
         (F479).
         """
         name, _, type = text.partition(":")

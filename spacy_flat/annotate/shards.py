@@ -116,8 +116,8 @@ def tidy(folder: Folder, keep_attempts: bool = False) -> None:
 class Attempt:
     """An attempt at a shard, with a file until it is finished.
 
-    If a process dies, Ray gives its shard to another, for ever. So later attempts note each row
-    before they annotate it, and skip rows that were noted twice.
+    If a process dies, Ray gives its shard to another one, without limit. Later attempts note each
+    row before they annotate it, and skip rows that were noted twice.
 
     number: from 0. deadly: lines of the rows that killed processes.
     """

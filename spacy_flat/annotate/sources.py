@@ -140,7 +140,7 @@ def kind_of(path: str) -> Kind | None:
 
 
 def cut(file: File, number: int, rows: int, settings: Settings) -> tuple[list[Shard], str]:
-    """The shards of so many rows of a file, and why it can't be read to its end, or ""."""
+    """The shards of a file, `rows` each, and the reason if it can't be read completely."""
     shards: list[Shard] = []
     try:
         for place in CUTS[kind_of(file.path) or "text"](file, rows, settings):

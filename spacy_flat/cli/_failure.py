@@ -1,4 +1,4 @@
-"""How commands end: with a message and exit code 1 where the user can do something about it."""
+"""How commands end: with a message and exit code 1 if the user can fix the error."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ R = TypeVar("R")
 def exiting(command: Callable[P, R]) -> Callable[P, R]:
     """Let a command end with the message of coded errors (this package's and spaCy's), of errors
     of the operating system and of config validation. Anything else is a bug and keeps its
-    traceback. Where nobody reads the output any longer (`| head -1`), typer ends it silently."""
+    traceback. If the output is closed (`| head -1`), typer ends silently."""
 
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -56,6 +56,6 @@ def let_all_be_printed() -> None:
 
 
 def reason_of(error: OSError) -> str:
-    """ "PATH: reason", as far as the error says so."""
+    """ "PATH: reason", or the reason only if the error has no path."""
     reason = error.strerror or str(error) or type(error).__name__
     return reason if error.filename is None else f"{error.filename}: {reason}"

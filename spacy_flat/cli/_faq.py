@@ -12,7 +12,7 @@ from ..corpora.repairs import Repairs
 from ..errors import Errors
 from ..util.files import read_text_lines
 
-# How a header calls the columns, in any case.
+# Names of the columns in a header, in any case.
 QUESTION = ("question", "问题")
 ANSWER = ("answer", "答案", "回答")
 
@@ -33,9 +33,8 @@ class FaqColumns(NamedTuple):
 
 
 def read_faq(path: Path, question: str = "", answer: str = "") -> list[Question]:
-    """The questions of a file: lines that are cut at TABs; at commas where its name ends in .csv;
-    JSON objects where it ends in .jsonl, whose question may be a list of phrasings. Empty lines
-    are left out.
+    """The questions of a file: lines split at TABs, or at commas if its name ends in .csv, or JSON
+    objects if it ends in .jsonl, whose question may be a list of phrasings. Skips empty lines.
 
     question, answer: names of columns, or keys of the objects. The first line of a table is a
         header if one of them is given, or if it has the usual names of both: a single usual name

@@ -1,4 +1,4 @@
-"""The lexicon that a command is given: of a pipeline, of a word list, or jieba's."""
+"""The lexicon of a command: of a pipeline, of a word list, or jieba's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def load_lexicon(source: str, *, component: str = "", add_jieba: bool = False) -> Lexicon:
     """The lexicon of a pipeline (package or folder) or of a word list; jieba's for "".
 
-    component: the one of the pipeline whose lexicon is meant, where several have one.
+    component: the component with the lexicon, if several have one.
     add_jieba: add jieba's words to those of a word list.
 
     Raises FileNotFoundError for a missing file or pipeline (F145), ValueError for a word list
@@ -44,12 +44,12 @@ def load_source(
     from ..loading import load_on_device
 
     require_source(source)
-    nlp = load_on_device(source, "cpu")  # of which next to nothing is computed
+    nlp = load_on_device(source, "cpu")  # which has almost nothing to compute
     return lexicon_of(nlp, source, component), nlp
 
 
 def require_source(source: str) -> None:
-    """Raise FileNotFoundError (F145) for what is neither a path nor a package."""
+    """Raise FileNotFoundError (F145) for anything but a path or package."""
     from spacy.util import is_package
 
     if not Path(source).exists() and not is_package(source):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,17 +11,25 @@ from ..errors import Errors
 
 Pipeline = Annotated[str, typer.Argument(metavar="PIPELINE", help="Pipeline package or folder")]
 Component = Annotated[
-    str, typer.Option("--component", "-c", help="Component to use, if several would do")
+    str, typer.Option("--component", "-c", help="Component to use, if the pipeline has several")
 ]
 GpuId = Annotated[int, typer.Option("--gpu-id", "-g", help="GPU, or -1 for the CPU")]
 Device = Annotated[
     str,
     typer.Option(
         "--device",
-        help="What the pipeline's networks compute on: cpu, cuda, cuda:1, mps or auto "
-        "(default: as its config says)",
+        help="Device of the pipeline's networks: cpu, cuda, cuda:1, mps or auto (default: the "
+        "config's)",
     ),
 ]
+
+
+def check_target(out: Path, source: Path) -> None:
+    """Raise ValueError if a folder has other files (F148), or has the source pipeline (F375)."""
+    if source.resolve().is_relative_to(out.resolve()):
+        raise ValueError(Errors.F375.format(path=out, source=source))
+    if out.exists() and any(out.iterdir()) and not (out / "meta.json").is_file():
+        raise ValueError(Errors.F148.format(path=out))
 
 
 def use_gpu(number: int) -> None:

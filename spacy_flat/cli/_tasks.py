@@ -28,11 +28,11 @@ class ScoredTask:
     """A task.
 
     score, title: name and title of its main score.
-    label: what is counted of the gold data, in the singular, and `count` how many a Doc has.
+    label: what to count in the gold data, in the singular; `count` returns the number in a Doc.
     shown: names of further scores, their titles and formats.
     per_label: name of the precision, recall and F1 of each label.
     doc: what a Doc is, in the singular.
-    signatures: names of the texts that say how the scores were computed.
+    signatures: names of the texts that document how the scores were computed.
     """
 
     score: str

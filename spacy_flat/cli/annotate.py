@@ -1,4 +1,4 @@
-"""`python -m spacy flat annotate`: texts without end, annotated by one process or many."""
+"""`python -m spacy flat annotate`: annotate many texts with one or several processes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Format(str, Enum):
-    """Of the output."""
+    """Format of the output."""
 
     parquet = "parquet"
     spacy = "spacy"
@@ -35,13 +35,13 @@ def annotate(
         list[str],
         typer.Argument(
             metavar="INPUT...",
-            help="Files or folders of texts (.jsonl, .txt, also .gz; .parquet; .spacy), also at "
+            help="Files or folders of texts (.jsonl, .txt, also .gz; .parquet; .spacy), or "
             "addresses such as s3://bucket/folder",
         ),
     ],
     out: Annotated[str, typer.Option("--out", "-o", help="Folder to write to, or its address")],
     format: Annotated[
-        Format, typer.Option("--format", "-f", help="What is written")
+        Format, typer.Option("--format", "-f", help="Output format")
     ] = Format.parquet,
     attributes: Annotated[
         list[str] | None,
@@ -67,13 +67,13 @@ def annotate(
     actors: Annotated[
         int,
         typer.Option(
-            help="Processes with one pipeline each; 0 for one per CPU (or GPU). 1 works without "
-            "Ray, and so does 0",
+            help="Processes with one pipeline each; 0 for one per CPU (or GPU). 0 and 1 also work "
+            "without Ray",
             min=0,
         ),
     ] = 0,
     gpus_per_actor: Annotated[
-        float, typer.Option(help="GPUs of each actor, may be a fraction", min=0.0)
+        float, typer.Option(help="GPUs per actor; can be a fraction", min=0.0)
     ] = 0.0,
     device: Device = "",
     address: Annotated[
@@ -82,7 +82,7 @@ def annotate(
     batch_size: Annotated[int, typer.Option(help="Characters to annotate at once", min=1)] = 50_000,
     shard_rows: Annotated[
         int,
-        typer.Option(help="Rows per output file; 0: 2000, or as when the run began", min=0),
+        typer.Option(help="Rows per output file; 0: 2000, or that of the interrupted run", min=0),
     ] = 0,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-V", help="Show Ray's own messages and progress")
@@ -91,8 +91,8 @@ def annotate(
     """Annotate large numbers of texts in one or several processes, or on a Ray cluster.
 
     OUT/rows gets a file for each shard of the input: id, text, entities, cats and the requested
-    attributes. Rows that fail go to OUT/failed with the reason, and the exit code is 1. The same
-    command continues a stopped run: finished shards are kept.
+    attributes. Rows that fail go to OUT/failed with the reason, and the exit code is 1. To continue
+    an interrupted run, repeat the command: it skips finished shards.
     """
     if find_spec("pyarrow") is None:
         words = {"what": "Annotating", "module": "pyarrow", "package": "pyarrow"}
@@ -122,9 +122,9 @@ def annotate(
 
 
 def cluster_of(address: str, actors: int, gpus: float, verbose: bool) -> Cluster | None:
-    """Where to annotate; None for this process: where one is asked for, or Ray is missing.
+    """Where to annotate; None for this process, if a single one is requested or Ray is missing.
 
-    Raises ImportError (F030) where several processes or a cluster are asked for without Ray.
+    Raises ImportError (F030) if several processes or a cluster are requested without Ray.
     """
     if actors == 1 and not address:
         return None
@@ -142,7 +142,7 @@ def cluster_of(address: str, actors: int, gpus: float, verbose: bool) -> Cluster
 
 
 def show(bar: tqdm, done: int, total: int) -> None:
-    """Show how many rows are done. What was done by an earlier run does not count as speed."""
+    """Show how many rows are done. Rows of an earlier run don't count for the speed."""
     if bar.total is None:
         bar.total, bar.initial, bar.n = total, done, done
     bar.update(done - bar.n)
@@ -150,7 +150,7 @@ def show(bar: tqdm, done: int, total: int) -> None:
 
 
 def report(out: str, summary: RunSummary) -> None:
-    """Say what came of a run, and exit with 1 where something was left."""
+    """Print the result of a run, and exit with 1 if rows failed or are left."""
     msg.good(f"{out}: {counted(summary.rows, 'row')} annotated in this run")
     for name, reason in summary.unread.items():
         msg.fail(Errors.F481.format(name=name, reason=reason))

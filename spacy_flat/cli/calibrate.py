@@ -1,4 +1,4 @@
-"""`python -m spacy flat calibrate`: probabilities of a pipeline that say how often it is right."""
+"""`python -m spacy flat calibrate`: fit a pipeline's probabilities to how often it is right."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import typer
 from wasabi import msg
 
 from ..errors import Errors
-from ..util.files import replacing, require_exists
+from ..util.files import replacing, replacing_folder, require_exists
 from ..util.plural import counted
 from ._components import choose
-from ._options import Component, Device, Pipeline
+from ._options import Component, Device, Pipeline, check_target
 from ._tasks import percent
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from spacy.training import Example
 
 TRUSTS = (0.0, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999, 1.0)
+FEW = 100  # entities or pairs
 
 
 def calibrate(
@@ -33,7 +34,8 @@ def calibrate(
         ),
     ],
     output: Annotated[
-        Path, typer.Argument(metavar="OUT", help="Folder for the pipeline, which is made")
+        Path,
+        typer.Argument(metavar="OUT", file_okay=False, help="Folder for the calibrated pipeline"),
     ],
     component: Component = "",
     more: Annotated[
@@ -44,8 +46,8 @@ def calibrate(
         Path | None,
         typer.Option(
             "--picture",
-            help="For entities: SVG to write, with a reliability diagram and precision and recall "
-            "by threshold",
+            help="For entities: SVG with a reliability diagram, and precision and recall by "
+            "threshold",
         ),
     ] = None,
     words: Annotated[
@@ -54,38 +56,37 @@ def calibrate(
             "--words",
             "-w",
             help="For flat_ner: names (word TAB frequency TAB type) to add to the lexicon, with "
-            "the trust that finds the entities of DEV.spacy best",
+            "the trust that gives the best F1 on DEV.spacy",
         ),
     ] = None,
     trust: Annotated[
         bool,
         typer.Option(
             "--trust",
-            help="For flat_ner: also fit the default trust of added words, with the names of "
-            "DEV.spacy as the words",
+            help="For flat_ner: also fit the default trust of added words, to the names in "
+            "DEV.spacy",
         ),
     ] = False,
     device: Device = "",
 ) -> None:
-    """Fit a temperature to the examples of DEV.spacy, so that the probabilities of entities, or of
-    the classes of pairs, say how often they are right (Guo et al., 2017), and write the pipeline
-    with it to OUT.
+    """Calibrate the probabilities of entities, or of the classes of pairs, and save the pipeline to
+    OUT.
 
-    For two classes of pairs it also fits a bias, the threshold, and the weights by which `search`
-    orders what it finds. For entities, --words first adds a list of names, and --trust temporarily
-    adds those of DEV.spacy; a table shows the F1 for each trust.
+    Fits a temperature (Guo et al., 2017) to the examples of DEV.spacy and, for two classes of
+    pairs, a bias, the threshold and the ranking weights of `search`. For entities, --words first
+    adds a list of names, and --trust temporarily adds the names in DEV.spacy; a table shows the F1
+    for each trust.
 
-    The report has the expected calibration error and the negative log-likelihood before and after,
-    on these same examples.
+    The report has the expected calibration error and the negative log-likelihood on the same
+    examples, before and after.
     """
     from ..corpora.docs import read_examples
     from ..loading import load_on_device
 
-    if output.exists():
-        raise ValueError(Errors.F148.format(path=output))
     for path in (corpus, *more):
         require_exists(path)  # before the pipeline is loaded
     nlp = load_on_device(model, device)
+    check_target(output, nlp.path)
     able = {name: pipe for name, pipe in nlp.pipeline if hasattr(pipe, "calibrate")}
     pipe: Any = choose(able, component, model, "component to calibrate")
     if picture is not None:
@@ -94,7 +95,7 @@ def calibrate(
         require_able(pipe, "lexicon", "component with a lexicon", model)
     examples = [each for path in (corpus, *more) for each in read_examples(path, nlp)]
     if trust:
-        msg.divider("Words that are added without a trust")
+        msg.divider("Words added without a trust")
         fit_trust(nlp, pipe, examples)
     if words is not None:
         msg.divider(f"Words of {words.name}")
@@ -114,7 +115,7 @@ def calibrate(
         with replacing(picture) as temporary:
             temporary.write_text(draw(found), encoding="utf-8")
     pipe.write_settings(nlp.get_pipe_config(pipe.name))
-    with replacing(output) as temporary:
+    with replacing_folder(output) as temporary:
         nlp.to_disk(temporary)
     rows = [
         ("temperature", found.temperature_before, found.temperature_after),
@@ -130,23 +131,25 @@ def calibrate(
     what, number = ("entity", found.entities) if entities else ("pair", found.pairs)
     if found.is_at_limit:
         msg.warn(
-            f"The temperature is at the limit of what is allowed: there is too little to fit it to "
-            f"({counted(number, what)}), or all of it is right, or the pipeline does no better "
-            "than chance on it."
+            f"The temperature is at its limit: there are too few examples "
+            f"({counted(number, what)}), or all of them are right, or the pipeline is no better "
+            "than chance."
         )
+    if number < FEW:
+        msg.warn(f"Only {counted(number, what)}: the probabilities may be wrong on other texts")
     if threshold is not None:
         msg.info(f"Bias {found.bias:.4f}, threshold {threshold:.4f}")
     msg.good(f"{output}: calibrated on {counted(number, what)}")
 
 
 def require_able(pipe: Any, attribute: str, kind: str, source: str | Path) -> None:
-    """Raise ValueError (F136) for a component without an attribute."""
+    """Raise ValueError (F136) if a component lacks an attribute."""
     if not hasattr(pipe, attribute):
         raise ValueError(Errors.F136.format(kind=kind, source=source, components=pipe.name))
 
 
 def fit_trust(nlp: Language, pipe: Any, examples: Sequence[Example]) -> None:
-    """Find the trust in words without one, with the names of the examples in the lexicon."""
+    """Fit the default trust, with the names of the examples in the lexicon."""
     from ..ner.spans import names_in
 
     names = dict.fromkeys(name for each in examples for name in names_in(each.reference))
@@ -156,7 +159,7 @@ def fit_trust(nlp: Language, pipe: Any, examples: Sequence[Example]) -> None:
 
 
 def call_before(nlp: Language, name: str, examples: Sequence[Example]) -> None:
-    """Call the components before one, whose vectors it may need."""
+    """Call the components before this one, which may need their vectors."""
     with nlp.select_pipes(enable=nlp.pipe_names[: nlp.pipe_names.index(name)]):
         docs = nlp.pipe([example.predicted for example in examples])
         for example, doc in zip(examples, docs, strict=True):
@@ -164,12 +167,12 @@ def call_before(nlp: Language, name: str, examples: Sequence[Example]) -> None:
 
 
 def add_trusted(nlp: Language, pipe: Any, words: Path, examples: Sequence[Example]) -> None:
-    """Add a list of names with the trust that is best for them."""
+    """Add a list of names with the best trust for them."""
     fit(nlp, examples, lambda trust: pipe.lexicon.update(words, trust=trust))
 
 
 def fit(nlp: Language, examples: Sequence[Example], set_trust: Callable[[float], object]) -> None:
-    """Set the lowest trust of those with the best F1 of entities, and print the F1 of each."""
+    """Set the lowest trust with the best F1 of entities, and print the F1 of each."""
     scores = {}
     for trust in TRUSTS:
         set_trust(trust)

@@ -13,7 +13,7 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..util.files import replacing_folder, require_exists
-from ._options import Device
+from ._options import Device, check_target
 from ._tasks import TASKS, decimals
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ PREFIXES = "KMG"  # of bytes
 
 
 class Bits(str, Enum):
-    """Bits of a number in a table."""
+    """Bits per number."""
 
     four = "4"
     five = "5"
@@ -44,50 +44,52 @@ def compact(
         typer.Option(
             "--text",
             "-t",
-            help="Text to count rows in: .spacy, or UTF-8, plain, .gz or .xz (may be repeated)",
+            help="Texts to count rows in: .spacy, or plain text, .gz or .xz (may be repeated)",
         ),
     ] = [],  # noqa: B006  (typer's way)
     min_count: Annotated[
         int,
-        typer.Option("--min-count", "-m", min=0, help="Drop rows that are rarer in the texts"),
+        typer.Option(
+            "--min-count", "-m", min=0, help="Drop rows that occur less often in the texts"
+        ),
     ] = 0,
     max_size: Annotated[
         str,
-        typer.Option("--max-size", "-s", help="Drop rows to fit this size, such as 15MB"),
+        typer.Option("--max-size", "-s", help="Drop rows to reach this size, such as 15MB"),
     ] = "",
-    bits: Annotated[Bits, typer.Option("--bits", "-b", help="Of a number in a table")] = Bits.eight,
+    bits: Annotated[Bits, typer.Option("--bits", "-b", help="Bits per number")] = Bits.eight,
     known_words: Annotated[
         bool,
         typer.Option(
             "--known-words/--all-words",
             "-k/-a",
-            help="Drop words of the lexicon that have no row and no label for a type",
+            help="Drop lexicon words that have no row and no label as type",
         ),
     ] = False,
     dev: Annotated[
         Path | None,
-        typer.Option("--dev", "-d", help=".spacy file to score on before and after"),
+        typer.Option("--dev", "-d", help=".spacy file to evaluate on before and after"),
     ] = None,
     device: Device = "",
 ) -> None:
-    """Make a pipeline small: merge the pretrained and the trained part of each vector, drop rows
-    that are rare in the texts, store numbers in 8 bits.
+    """Make a trained pipeline smaller: merge the pretrained and the trained part of each vector,
+    drop rows that are rare in the texts, and store numbers in 8 bits.
 
-    The result is an ordinary pipeline. In further training, the rows of its tables stay fixed.
-    Components other than flat_ner and tener_ner are not changed, except that shared encoders of
-    this package are rounded.
+    The result is an ordinary pipeline, but the rows of its tables stay fixed in further training.
+    Only flat_ner and tener_ner have rows to drop. In the other components of this package, all
+    matrices are stored in fewer bits, and encoders in 16. Other components stay unchanged.
     """
     from ..compress.compactor import Compactor, CompressConfig, size_of_folder, size_on_disk
     from ..loading import load_on_device
 
     limit = bytes_of(max_size) if max_size else None
-    if (min_count > 0 or limit is not None) and not texts:
-        raise ValueError(Errors.F371)  # before anything is loaded
     require_exists(*texts, *([dev] if dev else []))
     nlp = load_on_device(pipeline, device)
     check_target(out, nlp.path)
     compactor = Compactor(nlp)
-    for path in texts:
+    if (min_count > 0 or limit is not None) and compactor.components and not texts:
+        raise ValueError(Errors.F371)  # before anything is scored
+    for path in texts if compactor.components else ():
         count(path, compactor)
     before = state_of(compactor, size_of_folder(nlp.path), dev)
     wanted = CompressConfig(int(bits.value), min_count, known_words)  # type: ignore[arg-type]
@@ -108,14 +110,6 @@ def bytes_of(size: str) -> float:
         raise ValueError(Errors.F374.format(value=size))
     power = 1 + PREFIXES.index(found[2] or "M")
     return float(found[1]) * (1024.0 if found[3] else 1000.0) ** power
-
-
-def check_target(out: Path, source: Path) -> None:
-    """Raise ValueError for a folder without a pipeline (F148), or with the one to read (F375)."""
-    if source.resolve().is_relative_to(out.resolve()):
-        raise ValueError(Errors.F375.format(path=out, source=source))
-    if out.exists() and any(out.iterdir()) and not (out / "meta.json").is_file():
-        raise ValueError(Errors.F148.format(path=out))
 
 
 def count(path: Path, compactor: Compactor) -> None:
@@ -139,7 +133,7 @@ def state_of(compactor: Compactor, size: int, dev: Path | None) -> dict[str, str
             state[f"{name}: words of the lexicon"] = f"{len(lexicon):,}"
     state["MB"] = f"{size / 1e6:.1f}"
     if dev is not None:
-        with nlp.memory_zone():  # what is read leaves no trace in the pipeline's vocabulary
+        with nlp.memory_zone():  # so that the texts aren't added to the pipeline's vocabulary
             scores = nlp.evaluate(read_examples(dev, nlp))
         nlp.meta["performance"] = {k: v for k, v in scores.items() if k != "speed"}
         for task in TASKS:
@@ -163,4 +157,4 @@ def show(before: dict[str, str], after: dict[str, str], amount: CompressConfig) 
     header = ("", "before", "after")
     msg.table(rows, header=header, divider=True, aligns=("l", "r", "r"))
     if amount.min_count:
-        msg.info(f"Kept are rows that the texts have at least {amount.min_count:,} times")
+        msg.info(f"Kept rows that occur at least {amount.min_count:,} times in the texts")

@@ -38,14 +38,14 @@ def convert(
         typer.Option(
             "--format",
             "-f",
-            help=f"Format of the file: {', '.join(FORMATS)}, or auto, told by its content",
+            help=f"Format of the file: {', '.join(FORMATS)}, or auto, by content",
         ),
     ] = "auto",
     words: Annotated[
-        bool, typer.Option("--words", "-w", help="Units are words, to be joined by spaces")
+        bool, typer.Option("--words", "-w", help="Units are words, joined by spaces")
     ] = False,
     repair: Annotated[
-        bool, typer.Option("--repair", "-r", help="Repair and count defects")
+        bool, typer.Option("--repair", "-r", help="Repair defects and count them")
     ] = False,
     max_repairs: Annotated[
         float,
@@ -65,20 +65,20 @@ def convert(
         typer.Option("--target", "-t", help="File with the translation of each line", exists=True),
     ] = None,
     max_length: Annotated[
-        int, typer.Option(help="Most characters of a text or its translation", min=1)
+        int, typer.Option(help="Maximum length of a text or translation", min=1)
     ] = 1000,
     coarse: Annotated[
         list[str] | None,
         typer.Option(
-            help="What an entity label stands for: ORG=ORG,COMPANY; EDU= drops its entities. "
-            "May be repeated"
+            help="Labels that an entity label stands for: ORG=ORG,COMPANY; EDU= drops its entities "
+            "(may be repeated)"
         ),
     ] = None,
     unannotated: Annotated[
         str, typer.Option(help="Labels that the file doesn't annotate, separated by commas")
     ] = "",
     general: Annotated[
-        bool, typer.Option("--general", help="With --corpus: declare labels as zh_flat_general's")
+        bool, typer.Option("--general", help="With --corpus: use the labels of zh_flat_general")
     ] = False,
 ) -> None:
     """Convert corpora of entities, pairs of texts, poems or translations to spaCy's binary format.
@@ -87,7 +87,7 @@ def convert(
     (CLUENER, spaCy, doccano, Label Studio, Prodigy); pairs in TSV, CSV or JSON; poems separated by
     blank lines, or in JSON; translations in TSV or, with --target, in two files line by line; any
     texts, one per line, with --format lines. JSON has one record per line, or one array. All files
-    are UTF-8. Defects are errors that name file and line, unless --repair is given.
+    are UTF-8. Without --repair, a defect raises an error that names the file and line.
     """
     options = ConvertOptions(
         format=format,
@@ -128,7 +128,7 @@ def report(path: Path, summary: Summary) -> None:
         msg.info(f"{skipped} skipped: without text, not annotated, or rejected by the annotator")
     if summary.repairs:
         msg.warn(counted(sum(summary.repairs.values()), "repair") + listed(summary.repairs))
-        msg.text("It begins, as it was read:")
+        msg.text("The file starts with:")
         for line in summary.sample:
             msg.text(f"  {line}")
 

@@ -40,13 +40,13 @@ def debug_data(
         list[str],
         typer.Argument(
             metavar="CONFIG|FILE...",
-            help="A config, with overrides such as --paths.train after it; or .spacy files, the "
-            "training part first; or a folder with train.spacy and dev.spacy",
+            help="Config, followed by overrides such as --paths.train; .spacy files, the training "
+            "part first; or folder with train.spacy and dev.spacy",
         ),
     ],
     lang: Annotated[str, typer.Option(help="Language of the tokenizer (files)")] = "zh",
     segmenter: Annotated[
-        str, typer.Option(help="Of the Chinese tokenizer (files): char, jieba, pkuseg")
+        str, typer.Option(help="Segmenter of the Chinese tokenizer (files): char, jieba, pkuseg")
     ] = "char",
     lexicon: Annotated[
         str,
@@ -57,16 +57,16 @@ def debug_data(
         ),
     ] = "",
     max_length: Annotated[
-        int, typer.Option(help="Length above which texts are cut (files)", min=1)
+        int, typer.Option(help="Length above which texts are split (files)", min=1)
     ] = 200,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="JSON file of the counts", dir_okay=False)
+        Path | None, typer.Option("--output", "-o", help="JSON file for the counts", dir_okay=False)
     ] = None,
 ) -> None:
     """Show counts of a corpus of entities: labels, missing annotation, entities that cut tokens,
     coverage by a lexicon, lengths, and what train and dev share.
 
-    The same for `flat_ner` and `tener_ner` as `spacy debug data` for spaCy's `ner`.
+    Like `spacy debug data`, but for `flat_ner` and `tener_ner`.
     """
     import srsly
 

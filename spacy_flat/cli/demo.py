@@ -22,8 +22,8 @@ def demo(
     port: Annotated[int, typer.Option(help="Port of the page", min=1, max=65535)] = 8501,
     browser: Annotated[bool, typer.Option(help="Open the page in a browser")] = True,
 ) -> None:
-    """Try pipelines in the browser: entities with the lattice and words of your own, similarity and
-    search, poems, translations.
+    """Try pipelines in the browser: entities with the lattice and your own words, similarity and
+    search, poems, and translations.
 
     The page is at http://127.0.0.1:8501, for this machine only, until you press Ctrl+C. Nothing is
     written: words and questions are gone afterwards.

@@ -30,26 +30,29 @@ def evaluate(
     model: Pipeline,
     corpus: Annotated[
         Path,
-        typer.Argument(help=".spacy file, or a folder of them as `convert --corpus` makes it"),
+        typer.Argument(help=".spacy file, or folder of them as written by `convert --corpus`"),
     ],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="JSON file of the scores", dir_okay=False)
+        Path | None, typer.Option("--output", "-o", help="JSON file for the scores", dir_okay=False)
     ] = None,
     errors: Annotated[
         Path | None,
         typer.Option(
-            "--errors", "-e", help="HTML file of gold beside predicted entities", dir_okay=False
+            "--errors",
+            "-e",
+            help="HTML file to compare gold and predicted entities",
+            dir_okay=False,
         ),
     ] = None,
     gpu_id: GpuId = -1,
     device: Device = "",
 ) -> None:
-    """Score a pipeline on a .spacy file, or on the test part of a folder (the dev part if there is
-    no test part). A file with nothing to score is an error.
+    """Evaluate a pipeline on a .spacy file, or on the test part of a folder (the dev part if there
+    is no test part).
 
     The scores are those of `spacy evaluate`. The JSON file also has the part and its counts. If
-    train.spacy is in the same folder, entities that training has and has not seen are also scored
-    separately.
+    train.spacy is in the same folder, entities that were seen and not seen in training are also
+    scored separately.
     """
     import srsly
 

@@ -15,20 +15,19 @@ from ..corpora.sources import names_by_task
 def fetch(
     corpus: Annotated[str, typer.Argument(help=f"One of {names_by_task()}")],
     out_dir: Annotated[
-        Path, typer.Argument(help="Folder in which CORPUS/ is made", file_okay=False)
+        Path, typer.Argument(help="Folder in which to create CORPUS/", file_okay=False)
     ],
     source: Annotated[
         str,
         typer.Option(
             "--source",
             "-s",
-            help="Local folder with the corpora, as ner_zh/resume/… (empty: download)",
+            help="Local folder with the corpora, such as ner_zh/resume/… (empty: download)",
         ),
     ] = "",
 ) -> None:
-    """Get the files of a corpus into OUT_DIR/CORPUS, verified by checksum.
-
-    They are downloaded from where their authors publish them, or copied from a local folder.
+    """Download a published corpus, or copy it from a local folder, to OUT_DIR/CORPUS. Files are
+    verified by checksum.
     """
     for path in fetch_corpus(corpus, out_dir, Path(source) if source else None):
         msg.good(str(path))

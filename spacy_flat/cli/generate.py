@@ -30,35 +30,39 @@ def generate(
         typer.Option(
             "--form",
             "-f",
-            help=f"{', '.join(FORMS)}, or lines x characters, as 6x5 (七绝 for an acrostic; "
-            "otherwise a text without form)",
+            help=f"{', '.join(FORMS)}, or lines x characters, such as 6x5 (default: 七绝 for an "
+            "acrostic, otherwise a text without form)",
         ),
     ] = None,
-    n: Annotated[int, typer.Option("-n", help="How many texts")] = 1,
+    n: Annotated[int, typer.Option("-n", help="Number of texts")] = 1,
     seed: Annotated[
         int | None, typer.Option("--seed", "-s", help="The same seed gives the same texts")
     ] = None,
     temperature: Annotated[
-        float, typer.Option("--temperature", "-t", help="0: the most probable character")
+        float,
+        typer.Option(
+            "--temperature", "-t", help="Temperature; 0: always the most probable character"
+        ),
     ] = 1.0,
     top_k: Annotated[int, typer.Option(help="Only the k most probable characters; 0: all")] = 0,
     top_p: Annotated[
-        float, typer.Option(help="Only the most probable characters, of this total probability")
+        float, typer.Option(help="Only the most probable characters with this total probability")
     ] = 1.0,
     repetition_penalty: Annotated[
-        float, typer.Option(help="Above 1: characters are less probable again")
+        float, typer.Option(help="Above 1: make repeated characters less probable")
     ] = 1.0,
     max_length: Annotated[
-        int | None, typer.Option(help="Most characters of a text without form (default: 200)")
+        int | None, typer.Option(help="Maximum length of a text without form (default: 200)")
     ] = None,
     rhyme: Annotated[
-        bool, typer.Option("--rhyme", help="The even lines of a poem rhyme (needs pypinyin)")
+        bool, typer.Option("--rhyme", help="Rhyme the even lines of a poem (needs pypinyin)")
     ] = False,
     tones: Annotated[
-        str, typer.Option("--tones", help="平起 or 仄起: a poem's tone pattern (needs pypinyin)")
+        str, typer.Option("--tones", help="Tone pattern of a poem: 平起 or 仄起 (needs pypinyin)")
     ] = "",
     candidates: Annotated[
-        int | None, typer.Option(help="Write the most probable of this many poems (default: 4)")
+        int | None,
+        typer.Option(help="Write this many poems and show the most probable (default: 4)"),
     ] = None,
     report: Annotated[
         bool, typer.Option("--report", help="Report whether each poem keeps rhyme and tones")
@@ -66,7 +70,7 @@ def generate(
     component: Component = "",
     device: Device = "",
 ) -> None:
-    """Write texts that begin with a prompt, poems of a form, or acrostics (藏头诗)."""
+    """Write texts that start with a prompt, poems of a form, or acrostics (藏头诗)."""
     sampling: dict[str, Any] = {
         "temperature": temperature,
         "top_k": top_k,

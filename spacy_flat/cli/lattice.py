@@ -18,7 +18,7 @@ from ._texts import check_output, check_text
 
 def lattice(
     source: Annotated[
-        str, typer.Argument(help='Pipeline package or folder, or word list; "" for jieba\'s')
+        str, typer.Argument(help='Pipeline package or folder, word list, or "" for jieba\'s')
     ],
     content: Annotated[str, typer.Argument(metavar="TEXT", help="Text to draw")],
     output: Annotated[
@@ -26,10 +26,10 @@ def lattice(
     ],
     component: Component = "",
 ) -> None:
-    """Draw the lattice over a text: its characters, and the words of a lexicon that match them.
+    """Draw the lattice over a text: its characters, and the lexicon words that match them.
 
-    Each word shows its head and tail, the places of its first and last character, as FLAT sees it
-    (Li et al., ACL 2020, figure 1). With a pipeline, entities are shown too.
+    Each word shows its head and tail, the positions of its first and last character (Li et al.,
+    ACL 2020, figure 1). With a pipeline, entities are shown, too.
     """
     check_text(content)
     if len(content) > MOST_DRAWN:

@@ -1,4 +1,4 @@
-"""`python -m spacy flat lexicon`: what is in a lexicon."""
+"""`python -m spacy flat lexicon`: show the contents of a lexicon."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PROPERTIES = ("source", "type", "frequency", "trust")
 
 def lexicon(
     source: Annotated[
-        str, typer.Argument(help="Pipeline package or folder, or a word list; jieba's without any")
+        str, typer.Argument(help="Pipeline package or folder, or word list (default: jieba's)")
     ] = "",
     component: Component = "",
     words: Annotated[
@@ -35,7 +35,7 @@ def lexicon(
         list[str], typer.Option("--text", "-t", help="Show the words in this text")
     ] = [],  # noqa: B006
 ) -> None:
-    """Count a lexicon's words by source, type and length, look words up, find those of a text."""
+    """Count a lexicon's words by source, type and length, look up words, and find them in texts."""
     found = load_lexicon(source, component=component)
     show_counts(found)
     if words:
@@ -65,7 +65,7 @@ def named(numbers: NDArray[np.int32], names: Sequence[str]) -> dict[str, int]:
 
 
 def show_table(title: str, counts: dict[str, int]) -> None:
-    """Print the first rows of a table, and how many there are besides."""
+    """Print the first rows of a table, and the number of the others."""
     rows = [(name, f"{n:,}") for name, n in counts.items()][:SHOWN]
     msg.table(rows, header=(title, "words"), divider=True, aligns=("l", "r"))
     if len(counts) > SHOWN:

@@ -1,4 +1,4 @@
-"""`python -m spacy flat pretrain`: an encoder of characters from raw text."""
+"""`python -m spacy flat pretrain`: pretrain an encoder of characters on raw text."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def pretrain(
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the encoder")],
     hours: Annotated[float, typer.Option(help="How long to train", min=0)] = 0.0,
-    steps: Annotated[int, typer.Option(help="How many steps, instead of hours", min=0)] = 0,
+    steps: Annotated[int, typer.Option(help="Number of steps, instead of hours", min=0)] = 0,
     objective: Annotated[
         Objective,
         typer.Option(
-            help="mlm: tell masked characters; electra: find replaced ones; lm: tell the next and "
-            "the previous one by LSTMs"
+            help="mlm: predict masked characters; electra: find replaced ones; lm: predict the "
+            "next and the previous one with LSTMs"
         ),
     ] = Objective.lm,
     lexicon: Annotated[
@@ -52,7 +52,7 @@ def pretrain(
         typer.Option(
             "--lexicon",
             "-l",
-            help="Word list beside jieba's, or pipeline, whose words are masked whole",
+            help="Word list to add to jieba's, or pipeline, for --whole-words",
         ),
     ] = "",
     whole_words: Annotated[
@@ -60,37 +60,37 @@ def pretrain(
         typer.Option("--whole-words/--characters", help="Mask all characters of a word together"),
     ] = True,
     width: Annotated[
-        int, typer.Option(help="Of the layers; 0: 192, and 320 of each LSTM", min=0)
+        int, typer.Option(help="Width of the layers; 0: 192, or 320 for each LSTM", min=0)
     ] = 0,
-    layers: Annotated[int, typer.Option(help="0: 3, and 1 of LSTMs", min=0)] = 0,
+    layers: Annotated[int, typer.Option(help="Number of layers; 0: 3, or 1 for LSTMs", min=0)] = 0,
     num_heads: Annotated[
-        int, typer.Option("--num-heads", "--heads", help="Of a Transformer's attention", min=1)
+        int, typer.Option("--num-heads", "--heads", help="Attention heads of a Transformer", min=1)
     ] = 6,
     length: Annotated[int, typer.Option(help="Characters read at once", min=8)] = 128,
-    batch: Annotated[int, typer.Option(help="Such blocks of characters a step", min=1)] = 16,
+    batch: Annotated[int, typer.Option(help="Blocks of this length per step", min=1)] = 16,
     masked: Annotated[float, typer.Option(help="Share of characters that are masked")] = 0.15,
-    dropout: Annotated[float, typer.Option(help="In pretraining")] = 0.0,
-    learn_rate: Annotated[float, typer.Option(help="The highest", min=0)] = 0.001,
-    vocabulary: Annotated[int, typer.Option(help="Most characters that are known", min=1)] = 8000,
+    dropout: Annotated[float, typer.Option(help="Dropout")] = 0.0,
+    learn_rate: Annotated[float, typer.Option(help="Highest learning rate", min=0)] = 0.001,
+    vocabulary: Annotated[
+        int, typer.Option(help="Maximum number of known characters", min=1)
+    ] = 8000,
     min_count: Annotated[int, typer.Option(help="Rarer characters are unknown", min=1)] = 5,
     save_every: Annotated[int, typer.Option(help="Steps between checkpoints", min=1)] = 500,
     precision: Annotated[
-        Precision, typer.Option(help="auto: bfloat16 on a GPU, float32 on a CPU")
+        Precision, typer.Option(help="Precision; auto: bfloat16 on a GPU, float32 on a CPU")
     ] = Precision.auto,
-    seed: Annotated[int, typer.Option(help="Of the random numbers", min=0)] = 1,
-    threads: Annotated[int, typer.Option(help="Of a CPU", min=1)] = 1,
-    device: Annotated[
-        str, typer.Option(help="What it computes on: cpu, cuda, cuda:1 or mps")
-    ] = "cpu",
+    seed: Annotated[int, typer.Option(help="Random seed", min=0)] = 1,
+    threads: Annotated[int, typer.Option(help="CPU threads", min=1)] = 1,
+    device: Annotated[str, typer.Option(help="Device: cpu, cuda, cuda:1 or mps")] = "cpu",
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on at the last checkpoint in the folder")
+        bool, typer.Option("--resume", help="Resume from the last checkpoint in the folder")
     ] = False,
 ) -> None:
     """Pretrain an encoder of characters on raw text, for `spacy-flat.Encoder.v2` in a config.
 
-    The folder is in Hugging Face form. It has an encoder from the first checkpoint on, and can be
-    resumed where the training was stopped; the last two checkpoints are kept. Texts are read a line
-    at a time, so that they may be larger than the memory.
+    The folder is in Hugging Face's format. You can use its encoder after the first checkpoint, and
+    resume an interrupted run; the last two checkpoints are kept. Texts are read line by line, so
+    they can be larger than memory.
     """
     import torch
 
@@ -140,8 +140,8 @@ def pretrain(
     longest = length - 2
     if longest < EncoderOptions().max_length:
         msg.info(
-            f"It reads {longest} characters at once: set max_length = {longest} where a config "
-            "uses it."
+            f"It reads {longest} characters at once: set max_length = {longest} in configs that "
+            "use it."
         )
     msg.good(
         f"{out}: {done.step:,} steps, {done.characters:,} characters in {done.seconds:,.0f} s, "

@@ -25,7 +25,7 @@ def search(
     faq: Annotated[
         Path,
         typer.Argument(
-            help="Questions, one a line, with the answer after a TAB; or .csv or .jsonl, where a "
+            help="Questions, one per line, with the answer after a TAB; or .csv or .jsonl, where a "
             'question may be a list of phrasings. A first line with the names "question" and '
             '"answer" says where they stand'
         ),
@@ -35,21 +35,21 @@ def search(
     candidates: Annotated[
         int,
         typer.Option(
-            "--candidates", "-n", help="Questions to compare with a query by the network", min=1
+            "--candidates", "-n", help="Questions that the network compares with a query", min=1
         ),
     ] = 50,
     min_similarity: Annotated[
-        float | None, typer.Option("--min-similarity", "-m", help="Show nothing less similar")
+        float | None, typer.Option("--min-similarity", "-m", help="Lowest similarity to show")
     ] = None,
     question: Annotated[
-        str, typer.Option("--question", help="Column of the questions, by its name in the header")
+        str, typer.Option("--question", help="Name of the questions' column in the header")
     ] = "",
     answer: Annotated[
-        str, typer.Option("--answer", help="Column of the answers, by its name in the header")
+        str, typer.Option("--answer", help="Name of the answers' column in the header")
     ] = "",
     index: Annotated[
         Path | None,
-        typer.Option("--index", "-i", help="Folder to keep the index in for later calls"),
+        typer.Option("--index", "-i", help="Folder to save the index in for later calls"),
     ] = None,
     component: Component = "",
     device: Device = "",

@@ -37,18 +37,16 @@ def show(
     ] = None,
     added: Annotated[
         list[str],
-        typer.Option(
-            "--add", "-a", help="WORD=TYPE to add to the lexicon beforehand (may be repeated)"
-        ),
+        typer.Option("--add", "-a", help="WORD=TYPE to add to the lexicon first (may be repeated)"),
     ] = [],  # noqa: B006  (typer's way)
     trust: Annotated[
         float | None,
-        typer.Option(help="Trust in the words added, from 0 (the network judges) to 1 (always)"),
+        typer.Option(help="Trust of added words, from 0 (the network decides) to 1 (always)"),
     ] = None,
     device: Device = "",
 ) -> None:
-    """Show what a pipeline predicts: entities and lexicon words of texts, the similarity of pairs,
-    the probability of texts, a generated text, or translations."""
+    """Show what a pipeline predicts: the entities and lexicon words of texts, the similarity of
+    pairs, the probability of texts, a generated text, or translations."""
     from ..loading import load_on_device
 
     texts = [*(texts or ()), *(lines_of(file) if file else ())]
@@ -97,7 +95,7 @@ def add_words(nlp: Language, model: str, words: list[str], trust: float | None) 
 
 
 def joined(text: str) -> str:
-    """Join the two texts around a TAB to a pair; other texts stay as they are."""
+    """Join two texts separated by a TAB to a pair; other texts stay unchanged."""
     left, *right = (part.strip() for part in text.split("\t"))
     return join_pair(left, right[0]) if left and len(right) == 1 and right[0] else text
 

@@ -1,9 +1,10 @@
-"""`python -m spacy flat train`: `spacy train` that can be resumed, and shared by many processes."""
+"""`python -m spacy flat train`: `spacy train` with checkpoints and several processes."""
 
 from __future__ import annotations
 
 import json
 import logging
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -34,7 +35,7 @@ Logger = Callable[..., tuple[Callable[..., None], Callable[[], None]]]
 # Settings that may differ from those that a run began with.
 LENGTH = ("max_steps", "max_epochs", "patience", "eval_frequency")
 CHANGEABLE = (*LENGTH, "logger", "gpu_allocator")
-FINISHED = "finished.json"  # the config of a training that has come to its end
+FINISHED = "finished.json"  # the config of a finished training
 
 
 def train(
@@ -53,36 +54,37 @@ def train(
         Path | None,
         typer.Option("--code", "-c", help="Python file with registered functions to import"),
     ] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-V", help="More messages")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-V", help="Show more messages")] = False,
     gpu: Annotated[
         int,
         typer.Option(
             "--gpu-id",
             "-g",
-            help="GPU; -1 for the CPU. Under torchrun 0 or more means one GPU for each worker",
+            help="GPU, or -1 for the CPU. With torchrun, 0 or more means one GPU per worker",
         ),
     ] = -1,
     resume: Annotated[
         bool,
-        typer.Option("--resume", help="Go on at the last checkpoint of the folder, if it has one"),
+        typer.Option(
+            "--resume", help="Resume from the last checkpoint of the folder, if it has one"
+        ),
     ] = False,
     checkpoint_steps: Annotated[
         int,
-        typer.Option(help="Checkpoints also every so many steps; 0: at evaluations only", min=0),
+        typer.Option(help="Steps between additional checkpoints; 0: at evaluations only", min=0),
     ] = 0,
     checkpoint_minutes: Annotated[
-        float, typer.Option(help="Checkpoints also every so many minutes", min=0)
+        float, typer.Option(help="Minutes between additional checkpoints", min=0)
     ] = 0.0,
 ) -> None:
-    """Train a pipeline as `spacy train` does, with the same config, options and result, so that it
-    can be killed and resumed.
+    """Train a pipeline with checkpoints. Config, options and result are those of `spacy train`.
 
-    A checkpoint is written at each evaluation into the folder `checkpoints` of the output, which
-    keeps the last two. With --resume, a training goes on at the last with the same result as one
-    without a break.
+    Each evaluation saves a checkpoint in the output folder's `checkpoints`, which keeps the last
+    two. With --resume, an interrupted run continues from the last one and gives the same result as
+    an uninterrupted run.
 
-    torchrun --nproc_per_node 2 -m spacy flat train CONFIG … trains with two workers, each with a
-    part of every batch. Started on several machines, they need the output folder in common.
+    torchrun --nproc_per_node 2 -m spacy flat train CONFIG … splits each batch between two workers.
+    Workers on several machines need a shared output folder.
     """
     from ..nn.workers import Workers
     from ..training.loop import Interval, PipelineTrainer
@@ -118,7 +120,7 @@ def train(
         saved = saved_in(output, resume, given)
         if resume and workers.is_first:
             keep_log(config.interpolate(), 0 if saved is None else saved.progress.steps)
-        workers.gathered(None)  # nobody writes while others read
+        workers.gathered(None)  # no worker writes while others read
         if output is not None and workers.is_first:
             (output / FINISHED).unlink(missing_ok=True)
         nlp = pipeline_of(config, saved, gpu, show)
@@ -135,8 +137,8 @@ def train(
 
 
 def corpora_of(config: dict[str, Any]) -> Iterator[Path]:
-    """The paths that spaCy's and our readers of corpora are given. spaCy only warns of a missing
-    one, and trains."""
+    """The paths of spaCy's and our corpus readers. If one is missing, spaCy only warns and trains
+    anyway."""
     for block in config.get("corpora", {}).values():
         if block.get("@readers", "").startswith("spacy"):
             paths = (block.get("path"), *block.get("paths", {}).values())
@@ -144,26 +146,26 @@ def corpora_of(config: dict[str, Any]) -> Iterator[Path]:
 
 
 def checksums_of(config: dict[str, Any]) -> dict[str, int]:
-    """A checksum of each file and folder that a config names: a corpus may move, but not change."""
-    from ..util.checkpoints import checksum
+    """A checksum of each file and folder in a config: they may move, but not change."""
+    from ..training.checkpoints import checksum
 
     known = cache(checksum)
     return {
         name: known(Path(value))
         for name, value in dict_to_dot(config).items()
-        if name.startswith("paths.") or name.endswith(".path")
+        if re.search(r"\bpaths?\b", name)
         if isinstance(value, str) and value and Path(value).exists()
     }
 
 
 def is_finished(output: Path | None, config: dict[str, Any]) -> bool:
-    """Whether this training has come to its end here.
+    """Whether this training has finished in this folder.
 
-    Raises ValueError where another one has (F445, F447), and where this one is to be made longer
-    but has no checkpoint left (F384).
+    Raises ValueError if another training has (F445, F447), or if this one should be longer but has
+    no checkpoint left (F384).
     """
+    from ..training.checkpoints import has_checkpoint
     from ..training.trainer import CHECKPOINTS
-    from ..util.checkpoints import has_checkpoint
 
     if output is None or not (output / FINISHED).is_file():
         return False
@@ -177,15 +179,14 @@ def is_finished(output: Path | None, config: dict[str, Any]) -> bool:
 
 
 def saved_in(output: Path | None, resume: bool, config: dict[str, Any]) -> Saved | None:
-    """The checkpoint to go on at.
+    """The checkpoint to resume from.
 
-    Raises ValueError where there is no folder to resume (F440), where there are checkpoints and
-    they are not to be resumed (F441), where they are of another config (F445) or other files
-    (F447), and where all are damaged (F384).
+    Raises ValueError without a folder to resume (F440), for checkpoints without --resume (F441),
+    for those of another config (F445) or other files (F447), and if all are damaged (F384).
     """
+    from ..training.checkpoints import has_checkpoint
     from ..training.loop import load
     from ..training.trainer import CHECKPOINTS
-    from ..util.checkpoints import has_checkpoint
 
     if output is None:
         if resume:
@@ -200,39 +201,30 @@ def saved_in(output: Path | None, resume: bool, config: dict[str, Any]) -> Saved
 
 
 def require_same(before: dict[str, Any], now: dict[str, Any], output: Path) -> None:
-    """Raises ValueError where a setting differs that may not (F445), or the content of a file
-    (F447). Older versions kept no checksums."""
+    """Raises ValueError if a setting has changed that may not (F445), or the content of a file
+    (F447)."""
     old, new = settings_of(before), settings_of(now)
-    for name in sorted(old.keys() | new.keys()):
+    checksums, known = now.get("checksums", {}), before.get("checksums", {})
+    for name in sorted((old.keys() | new.keys()) - (checksums.keys() & known.keys())):
         if old.get(name) != new.get(name):
             words = {"path": output, "name": name, "before": old.get(name), "now": new.get(name)}
             raise ValueError(Errors.F445.format(**words))
-    checksums = now.get("checksums", {})
-    for name, value in before.get("checksums", {}).items():
+    for name, value in known.items():
         if checksums.get(name) != value:
             raise ValueError(Errors.F447.format(path=output, name=name))
 
 
 def settings_of(config: dict[str, Any]) -> dict[str, Any]:
-    """By dotted names, without those that may differ: a corpus may have moved."""
+    """The settings by dotted names, without those that may change."""
     training = {key: each for key, each in config["training"].items() if key not in CHANGEABLE}
-    corpora = {name: {**corpus, "path": None} for name, corpus in config.get("corpora", {}).items()}
-    kept = {
-        **config,
-        "training": training,
-        "corpora": corpora,
-        "checksums": {},
-        "paths": {},
-        "system": {},
-        "told": {},
-    }
-    return dict_to_dot(kept)
+    free: dict[str, Any] = {"checksums": {}, "paths": {}, "system": {}, "told": {}}
+    return dict_to_dot({**config, "training": training, **free})
 
 
 def keep_log(config: dict[str, Any], step: int) -> None:
-    """Rename the file of the logger, which does not add to one that is there.
+    """Rename an existing log file, which the logger would overwrite.
 
-    step: at which the training goes on.
+    step: the step from which training resumes.
     """
     path = Path(config["training"].get("logger", {}).get("output_file") or "")
     if path.is_file():
@@ -242,9 +234,9 @@ def keep_log(config: dict[str, Any], step: int) -> None:
 
 
 def with_history(logger: Logger, told: list[dict[str, Any]]) -> Logger:
-    """A logger that first hears of the evaluations before the checkpoint, so that its log is whole.
+    """A logger that first logs the evaluations before the checkpoint, so that its log is complete.
 
-    told: them; later ones are added. Checkpoints keep it.
+    told: these evaluations; later ones are added. Checkpoints save it.
     """
 
     def set_up(*arguments: Any) -> tuple[Callable[..., None], Callable[[], None]]:
@@ -263,7 +255,7 @@ def with_history(logger: Logger, told: list[dict[str, Any]]) -> Logger:
 
 
 def pipeline_of(config: Config, saved: Saved | None, gpu: int, show: Printer) -> Language:
-    """One that was initialised, or the checkpoint's, with the settings that are new."""
+    """The initialised pipeline, or that of the checkpoint with the new settings."""
     from spacy.training.initialize import init_nlp
 
     if saved is None:

@@ -52,11 +52,11 @@ def translate(
     html: Annotated[
         Path | None,
         typer.Option(
-            "--html", help="HTML file of the texts beside their translations", dir_okay=False
+            "--html", help="HTML file with texts and translations side by side", dir_okay=False
         ),
     ] = None,
     n_best: Annotated[
-        int, typer.Option("--n-best", "-n", help="Translations of each text, --beam at most", min=1)
+        int, typer.Option("--n-best", "-n", help="Translations per text, at most --beam", min=1)
     ] = 1,
     beam: Annotated[
         int | None,
@@ -81,8 +81,8 @@ def translate(
 ) -> None:
     """Translate texts, and list the entities of the translations.
 
-    Defaults are the pipeline's settings. Names apply to entities that a component before the
-    translator finds, terms of the glossary everywhere.
+    Defaults are the pipeline's settings. Names apply to entities found by a component before the
+    translator, glossary terms wherever they occur.
     """
     from spacy.util import minibatch
 

@@ -15,7 +15,7 @@ from ._lexicon import load_lexicon
 
 
 class Kind(str, Enum):
-    """What there are vectors of."""
+    """The units that get vectors."""
 
     char = "char"
     bigram = "bigram"
@@ -23,7 +23,7 @@ class Kind(str, Enum):
 
 
 class Cutting(str, Enum):
-    """How text is cut into words."""
+    """How text is split into words."""
 
     longest = "longest"
     probable = "probable"
@@ -37,12 +37,12 @@ def vectors(
         Path, typer.Option("--out", "-o", help="Folder for char.vec.gz, bigram.vec.gz, word.vec.gz")
     ],
     kinds: Annotated[
-        list[Kind], typer.Option("--kind", "-k", help="Train these only (may be repeated)")
+        list[Kind], typer.Option("--kind", "-k", help="Only train these (may be repeated)")
     ] = list(Kind),  # noqa: B006  (typer's way)
     lexicon: Annotated[
         str,
         typer.Option(
-            "--lexicon", "-l", help="Word list beside jieba's, or pipeline whose words to take"
+            "--lexicon", "-l", help="Word list to add to jieba's, or pipeline whose words to use"
         ),
     ] = "",
     jieba: Annotated[
@@ -50,25 +50,25 @@ def vectors(
     ] = True,
     cutting: Annotated[
         Cutting,
-        typer.Option("--cut", help="Cut words by longest match, or by frequency as jieba does"),
+        typer.Option("--cut", help="Split words by longest match, or by frequency like jieba"),
     ] = Cutting.longest,
     subwords: Annotated[
         bool,
-        typer.Option("--subwords", help="Make word vectors of n-grams: one for every known word"),
+        typer.Option("--subwords", help="Build word vectors from n-grams, for all known words"),
     ] = False,
-    width: Annotated[int, typer.Option(help="Numbers in a vector", min=1)] = 50,
-    window: Annotated[int, typer.Option(help="Units to each side", min=1)] = 5,
-    min_count: Annotated[int, typer.Option(help="Leave out what is rarer", min=1)] = 5,
+    width: Annotated[int, typer.Option(help="Width of the vectors", min=1)] = 50,
+    window: Annotated[int, typer.Option(help="Units on each side", min=1)] = 5,
+    min_count: Annotated[int, typer.Option(help="Leave out rarer units", min=1)] = 5,
     epochs: Annotated[int, typer.Option(help="Passes over the text", min=1)] = 5,
     workers: Annotated[
-        int, typer.Option(help="Threads; with 1 the same seed gives the same files", min=1)
+        int, typer.Option(help="Threads; with 1, the same seed gives the same files", min=1)
     ] = 1,
-    seed: Annotated[int, typer.Option(help="Of the random numbers", min=0)] = 1,
+    seed: Annotated[int, typer.Option(help="Random seed", min=0)] = 1,
 ) -> None:
     """Train vectors on raw text, for the [initialize] of a config or `spacy init vectors`.
 
-    Memory is bounded by the number of distinct units, whatever the size of the text; about twice
-    the size of the unpacked text is needed on disk meanwhile.
+    Memory depends on the number of distinct units, not on the size of the text. Training needs
+    about twice the size of the unpacked text on disk.
     """
     from ..lexicon.cutting import longest_match, most_probable
     from ..vectors.training import VectorOptions, train_vectors

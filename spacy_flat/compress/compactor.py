@@ -1,14 +1,14 @@
-"""Compressing a trained pipeline: pretrained and trained vectors merged into one table, fewer rows,
-fewer bits a number.
+"""Compress a trained pipeline: merge pretrained and trained vectors into one table, with fewer rows
+and fewer bits per number.
 
-The result is an ordinary pipeline. Further training changes all but the rows of its tables, apart
-from that of unknown keys.
+The result is an ordinary pipeline. Further training changes everything except the rows of its
+tables, of which only that of unknown keys changes.
 """
 
 import math
 import tempfile
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -31,46 +31,47 @@ from ..util.options import Options, option
 
 Bits = Literal[4, 5, 6, 7, 8, 16, 32]
 
-TEXTS_AT_ONCE = 2000  # that are counted
+TEXTS_AT_ONCE = 2000  # to count in a memory zone
 
 
 @dataclass(frozen=True)
 class CompressConfig(Options):
-    """How much is kept.
+    """How far to compress.
 
-    Raises ValueError (F341) for a value of another kind, and for one out of its bounds.
+    Raises ValueError (F341) for a value of another type, and for one out of its bounds.
     """
 
     bits: Bits = option(
         8,
-        "bits of a number in a table. Up to 8, each row has a scale. Fewer than 8 save bytes on "
-        "disk only, in memory a number has 8. With fewer than 32, numbers of an encoder "
-        "have 16 on disk",
+        "bits per number in a table. Up to 8, each row has a scale. Fewer than 8 only save space "
+        "on disk; in memory, a number has 8. Below 32, an encoder has 16 on disk. Components other "
+        "than flat_ner and tener_ner are only smaller on disk",
     )
-    min_count: int = option(
-        0, "occurrences in the texts that were counted from which a row is kept", least=0
-    )
-    known_words: bool = option(
-        False, "keep only words of a lexicon that have a row, or a label as type"
-    )
+    min_count: int = option(0, "minimum occurrences in the counted texts of a row to keep", least=0)
+    known_words: bool = option(False, "only keep lexicon words that have a row, or a label as type")
 
 
 class Compactor:
-    """Compresses a trained pipeline in place: its `flat_ner` and `tener_ner`, and their encoders,
-    `spacy-flat.Encoder.v2` or a BERT of characters, their own or shared. The rest stays as it is.
+    """Compresses a trained pipeline in place: the components of this package and their own or
+    shared encoders (`spacy-flat.Encoder.v2` or a BERT of characters). Other components stay
+    unchanged. Only `flat_ner` and `tener_ner` have rows to drop.
 
     Raises ValueError if no component can be compressed (F370), and for an untrained one (F303).
     """
 
     def __init__(self, nlp: Language) -> None:
         self.nlp = nlp
-        self.components = compactors_of(nlp)
-        self.encoders = encoders_of(nlp, self.components)
+        models = networks_of(nlp)
+        self.components = {
+            name: ComponentCompactor(model) for name, model in models.items() if has_rows(model)
+        }
+        others = [model for model in models.values() if not has_rows(model)]
+        self.networks = [*map(NetworkCompactor, others), *encoders_of(nlp, models)]
 
     def count(self, texts: Iterable[str]) -> int:
-        """Count how often each row of the tables is read in texts. Returns how many times any was.
+        """Count how often texts read each row of the tables. Returns the sum of the counts.
 
-        No memory zone of the pipeline may be open: one is opened for the texts' tokens.
+        Don't call this in a memory zone of the pipeline, since it opens one for the tokens.
         """
         before, texts = self._n_counted(), iter(texts)
         while some := list(islice(texts, TEXTS_AT_ONCE)):
@@ -93,10 +94,11 @@ class Compactor:
         """
         if limit is not None:
             require("limit", limit, lambda: 0 < limit < math.inf, "bytes, more than 0")
-        if (config.min_count or limit is not None) and not self._n_counted():
+        drops_rows = config.min_count > 0 or limit is not None
+        if self.components and drops_rows and not self._n_counted():
             raise ValueError(Errors.F371)
-        for encoder in self.encoders:
-            encoder.apply(config)
+        for network in self.networks:
+            network.apply(config)
         if limit is not None:
             config = self._fitting(config, limit)
         self._apply_to_components(config)
@@ -130,8 +132,8 @@ class Compactor:
             smallest = size(steps[-1])
             for component in self.components.values():
                 component.undo()
-            for encoder in self.encoders:
-                encoder.undo()
+            for network in self.networks:
+                network.undo()
             raise ValueError(Errors.F372.format(size=smallest / 1e6, limit=limit / 1e6))
         return replace(config, min_count=steps[place])
 
@@ -195,19 +197,25 @@ class ComponentCompactor:
         self.model.shims[0] = deepcopy(self.shim)
 
 
-class EncoderCompactor:
-    """Rounds the encoder in a layer of a component's model, or of a pipe that it listens to."""
+class NetworkCompactor:
+    """Rounds the numbers of a network in a layer of a component's model, or of a pipe that it
+    listens to.
 
-    def __init__(self, node: Model[Any, Any]) -> None:
+    least: bits that a number keeps.
+    """
+
+    def __init__(self, node: Model[Any, Any], least: int = 4) -> None:
         self.node = node
+        self.least = least
         self.shim = shim_of(node)
         self.packed: bool = node.attrs.get("packed", False)
 
     def apply(self, config: CompressConfig) -> None:
-        """Put a copy of the first network into the layer, rounded to 16 bits below 32."""
+        """Put a rounded copy of the first network into the layer."""
         from ..nn.compact import rounded
 
-        self.node.shims[0] = deepcopy(self.shim) if config.bits == 32 else rounded(self.shim)
+        bits = max(config.bits, self.least)
+        self.node.shims[0] = deepcopy(self.shim) if bits == 32 else rounded(self.shim, bits)
         self.node.attrs["packed"] = True  # which counts where it is the whole model of a pipe
 
     def undo(self) -> None:
@@ -220,33 +228,37 @@ def is_table(size: object) -> bool:
     return isinstance(size, dict) and size["width"] > 0
 
 
-def compactors_of(nlp: Language) -> dict[str, ComponentCompactor]:
-    """By name, those components of a pipeline that can be made small. Raises as `Compactor`."""
-    found = {}
-    for name, pipe in nlp.pipeline:
-        if isinstance(pipe, NetworkPipe) and isinstance(
-            pipe.model.attrs["featuriser"], SegmentFeaturiser
-        ):
-            pipe.require_initialised()
-            found[name] = ComponentCompactor(pipe.model)
-    if not found:
+def networks_of(nlp: Language) -> dict[str, Model[Any, Any]]:
+    """By name, the models of those components of a pipeline that can be made small. Raises as
+    `Compactor`."""
+    pipes = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, NetworkPipe)}
+    if not pipes:
         raise ValueError(Errors.F370.format(components=", ".join(nlp.pipe_names) or "none"))
-    return found
+    trained = {name: pipe for name, pipe in pipes.items() if pipe.is_initialised}
+    for pipe in pipes.values():
+        if not trained or has_rows(pipe.model):
+            pipe.require_initialised()
+    return {name: pipe.model for name, pipe in trained.items()}
 
 
-def encoders_of(nlp: Language, components: Collection[str]) -> list[EncoderCompactor]:
+def has_rows(model: Model[Any, Any]) -> bool:
+    """Whether the rows of its tables can be counted in texts."""
+    return isinstance(model.attrs["featuriser"], SegmentFeaturiser)
+
+
+def encoders_of(nlp: Language, models: Mapping[str, Model[Any, Any]]) -> list[NetworkCompactor]:
     """The encoders of this package that components use, their own and shared ones."""
     from ..nn.shim import TorchShim
 
-    own = [tok2vec_of(nlp.get_pipe(name).model) for name in components]  # type: ignore[attr-defined]
+    own = [tok2vec_of(model) for model in models.values()]
     shared = [
         pipe.model  # type: ignore[attr-defined]
         for _, pipe in nlp.pipeline
-        if not set(components).isdisjoint(getattr(pipe, "listening_components", ()))
+        if not set(models).isdisjoint(getattr(pipe, "listening_components", ()))
     ]
     nodes = [node for model in (*own, *shared) if model is not None for node in model.walk()]
     return [
-        EncoderCompactor(node)
+        NetworkCompactor(node, least=16)
         for node in nodes
         if any(isinstance(shim, TorchShim) for shim in node.shims)
     ]
@@ -255,7 +267,8 @@ def encoders_of(nlp: Language, components: Collection[str]) -> list[EncoderCompa
 def thresholds(compactors: Iterable[ComponentCompactor]) -> Sequence[int]:
     """Values of `min_count`, ascending: the first drops no row, the last drops all, and each other
     one about a hundredth of them more than the one before; rows of one count go together."""
-    every = np.concatenate([each[1:] for one in compactors for each in one.counts.values()])
+    counts = [each[1:] for one in compactors for each in one.counts.values()]
+    every = np.concatenate([np.zeros(0, np.int64), *counts])
     if not len(every):
         return [0]
     some = np.unique(np.percentile(every, range(101), method="lower"))

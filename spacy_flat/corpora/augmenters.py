@@ -95,21 +95,21 @@ def ner_augmenter(
 ) -> NerAugmenter:
     """`spacy-flat.ner_augmenter.v1`: variants of Chinese texts with entities.
 
-    traditional: share of texts in the characters of Taiwan or Hong Kong (needs opencc).
-    width: share of texts with full-width letters, digits and punctuation; plain ones, if the text
-        has full-width letters or digits.
-    exchange: share of texts whose names are exchanged for others of their labels.
-    layout: share of texts with line breaks, markup or cells of tables around text or names.
-    social: share of texts with a topic, a handle, emoji or a URL.
-    lists: lists of names to add for each text, at most 1.
-    tables: forms and tables to add for each text, at most 1.
+    traditional: share of texts to write in the characters of Taiwan or Hong Kong (needs opencc).
+    width: share of texts to write with full-width letters, digits and punctuation, or with plain
+        ones if the text has full-width letters or digits.
+    exchange: share of texts in which to replace names by others with the same label.
+    layout: share of texts to write with line breaks, markup or table cells around text or names.
+    social: share of texts to write with a topic, a handle, emoji or a URL.
+    lists: number of lists of names to add per text, at most 1.
+    tables: number of forms and tables to add per text, at most 1.
     corpora: .spacy files whose entities are names for `exchange`, `lists` and `tables`, by any key;
-        null leaves one out. Where a corpus has coarse labels, a name takes the place only of names
-        whose labels stand for the same.
-    names: word lists with more names, by any key; the type of a word is the label.
-    persons: labels that also get names of persons made of surnames and given names.
+        null leaves one out. With coarse labels, a name only replaces names whose labels stand for
+        the same.
+    names: word lists with more names, by any key; the type of a word is its label.
+    persons: labels for which to also make names from surnames and given names.
 
-    Raises ValueError for a rate that is not from 0 to 1 (F341), and at the first text if there are
+    Raises ValueError for a rate that isn't from 0 to 1 (F341), and at the first text if there are
     no names to choose from (F149); ModuleNotFoundError (F030) without opencc.
     """
     rates = {
@@ -131,7 +131,7 @@ def ner_augmenter(
 
 
 class NerAugmenter:
-    """See `ner_augmenter`. Yields each text or a variant, and lists and tables beside it."""
+    """See `ner_augmenter`. Yields each text or a variant, and then its lists and tables."""
 
     def __init__(
         self,

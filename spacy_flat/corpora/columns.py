@@ -190,7 +190,7 @@ def _is_comment(words: list[str]) -> bool:
 
 
 def split_columns(text: str) -> tuple[str, str] | None:
-    """Return the first and the last column of a line, or None where there are not two."""
+    """Return the first and the last column of a line, or None if it has only one."""
     match = (_TABBED if "\t" in text else _SPACED).fullmatch(text.rstrip())
     return None if match is None else (match[1], match[2])
 

@@ -1,6 +1,6 @@
 """A corpus file becomes a DocBin.
 
-A task adds its formats to `FORMATS`, and to `DETECTORS` what tells them by the content of a file.
+A task adds its formats to `FORMATS`, and functions that detect them by content to `DETECTORS`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FORMATS: dict[str, CorpusFormat] = {
     **poems.FORMATS,
     **parallel.FORMATS,
 }
-# Each gives the name of a format, or None where a file is none of its task's.
+# Each returns the name of a format, or None if the file has none of its task's formats.
 DETECTORS: list[Callable[[Path], str | None]] = [
     ner.detect_format,
     pairs.detect_format,
@@ -118,8 +118,8 @@ def shortened(line: str) -> str:
 
 def check_paths(source: Path, target: Path) -> None:
     """Raises ValueError where `source` is converted already (F143), where both are one file, by
-    links too (F112), and where spaCy would pass over `target` for its name (F142);
-    IsADirectoryError where `target` is a folder (F002)."""
+    links, too (F112), and if spaCy would ignore `target` because of its name (F142);
+    IsADirectoryError if `target` is a folder (F002)."""
     if source.suffix == ".spacy":
         raise ValueError(Errors.F143.format(path=source))
     if target.is_dir():
@@ -154,9 +154,9 @@ def find_format(path: Path, options: ConvertOptions) -> str:
 
 
 def detect_format(path: Path) -> str:
-    """Tell the format of a file by its content.
+    """Detect the format of a file by its content.
 
-    Raises ValueError where there is none (F010), and where no format or more than one fits (F150).
+    Raises ValueError for a file without texts (F010), and if no format or several fit (F150).
     """
     if not any(text.strip() for _, text in read_text_lines(path)):
         raise ValueError(Errors.F010.format(path=path, what="sentence"))
@@ -176,15 +176,15 @@ def check_line_ends(path: Path) -> None:
 
 
 def check_repairs(path: Path, name: str, summary: Summary, repairs: Repairs, most: float) -> None:
-    """Raises ValueError (F116) where a larger share than `most` of the lines, or of what is
-    annotated, was repaired: then the file is not what it was taken for."""
+    """Raises ValueError (F116) if a larger share than `most` of the lines or annotations was
+    repaired: the file probably has another format."""
     n_labels = sum(summary.labels.values())
     for kinds, n_read, noun in (
         (repairs.lines, repairs.n_lines, "line"),
         (repairs.labels, n_labels, summary.label),
     ):
         n = sum(kinds.values())
-        total = max(n, n_read)  # entities that were dropped are not among those that were read
+        total = max(n, n_read)  # which doesn't include dropped entities
         if n > most * total:
             error = Errors.F116.format(
                 path=path,

@@ -1,4 +1,4 @@
-"""Docs of a `.spacy` file, with errors that say what is wrong with it."""
+"""Docs of a `.spacy` file, with errors that describe the defect."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def read_entity_texts(path: Path) -> set[str]:
 def read_entities(path: Path) -> set[tuple[str, str]]:
     """The texts and labels of all entities in a DocBin.
 
-    They are read off its arrays: making Docs of them takes ten times as long. Raises as
+    Reads them from its arrays, since making Docs takes ten times as long. Raises as
     `read_docs`, but for a DocBin without Docs.
     """
     found = set()
@@ -94,7 +94,7 @@ def _reading(path: Path) -> Iterator[None]:
     try:
         yield
     except (zlib.error, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
-        # spaCy's own message (E1014) gives advice that is of no use here; its cause says enough.
+        # spaCy's message (E1014) has advice that doesn't apply here; its cause is clearer.
         cause = error.__context__ or error
         reason = str(cause) or type(cause).__name__
         raise ValueError(Errors.F134.format(path=path, reason=reason)) from error

@@ -1,6 +1,6 @@
 """Getting the files of a known corpus, verified by SHA-256.
 
-weasel's assets would not do: a wrong checksum does not stop a run there.
+weasel's assets wouldn't work: a wrong checksum doesn't stop a run there.
 """
 
 from __future__ import annotations

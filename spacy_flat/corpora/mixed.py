@@ -1,4 +1,4 @@
-"""One training corpus from many."""
+"""Mix several training corpora."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -18,15 +18,15 @@ def mixed_corpus(
     max_length: int = 0,
     augmenter: Callable[[Language, Example], Iterator[Example]] | None = None,
 ) -> Callable[[Language], Iterator[Example]]:
-    """`spacy-flat.MixedCorpus.v1`: several corpora, shuffled into each other. The same seed gives
-    the same examples in the same order. It ends after an epoch, as `spacy.Corpus.v1` does.
+    """`spacy-flat.MixedCorpus.v1`: several corpora, shuffled together. The same seed gives the same
+    examples in the same order. The reader stops after an epoch, like `spacy.Corpus.v1`.
 
     paths: .spacy files, or folders of them, by name; null leaves one out.
-    weights: how often an epoch has each Doc of a corpus, by name, 1 by default: 2.5 stands for all
-        of them twice and half of them, drawn at random, once more.
-    seed: of the order and of what is drawn.
+    weights: how often each Doc of a corpus occurs in an epoch, by name, 1 by default: with 2.5, all
+        Docs occur twice, and a random half of them a third time.
+    seed: seed of the order and the random choice.
     max_length: maximum length of a Doc, in tokens; 0 for any.
-    augmenter: augments the examples, those that occur twice each time.
+    augmenter: augments the examples, each time they occur.
 
     Raises ValueError for weights of other names, or below 0 (F165).
     """

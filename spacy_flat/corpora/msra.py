@@ -1,8 +1,8 @@
 """MSRA's development part, cut from the public archive, whose train set comes in chunks of at most
 100 characters and has no development part.
 
-A random choice of sentences would flatter: 83 % of its names occur in the rest, but only 72 % of
-those of the official test part. Runs of consecutive sentences have that part's share.
+A random choice of sentences would be too easy: 83 % of its names occur in the rest, but only 72 %
+of those of the official test part. Runs of consecutive sentences have about the latter share.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def split_archive(path: Path) -> dict[str, bytes]:
 
 
 def read_chunks(lines: Sequence[str]) -> Iterator[Rows]:
-    """Chunks stand between blank lines, a character and its tag a line."""
+    """Chunks are separated by blank lines, with a character and its tag per line."""
     chunk: Rows = []
     for line in [*lines, ""]:
         if line.strip():
@@ -70,7 +70,7 @@ def join_chunks(chunks: Iterator[Rows]) -> Iterator[Rows]:
 
 
 def belongs_to(sentence: Rows, last: Rows, chunk: Rows) -> bool:
-    """Whether a chunk goes on with the sentence so far, whose last chunk is `last`."""
+    """Whether a chunk continues the sentence, whose last chunk is `last`."""
     end, (begin, tag) = last[-1][0], chunk[0]
     return (
         (end in PAUSES and len(sentence) + len(chunk) >= LONGEST_CHUNK)

@@ -1,4 +1,4 @@
-"""Corpora of entities: their formats, and the Docs that are made of their sentences."""
+"""Corpora of entities: their formats, and converting their sentences to Docs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .tokens import split_off_spaces
 
 
 def detect_format(path: Path) -> str | None:
-    """Tell the format of a file by how it begins, and a column file's scheme by all its tags."""
+    """Detect the format of a file by its first lines, and a column file's scheme by its tags."""
     return detect_layout(path) or (detect_scheme(path) if has_tags(path) else None)
 
 
@@ -93,7 +93,7 @@ def count_entities(doc: Doc) -> Counter[str]:
 
 def show_entities(doc: Doc) -> str:
     """The text with each entity as "[重庆](LOC)"."""
-    text = doc.text  # which spaCy joins at each access
+    text = doc.text  # spaCy joins it at each access
     pieces = []
     place = 0
     for ent in doc.ents:
@@ -115,7 +115,7 @@ FORMATS: dict[str, CorpusFormat] = {
 
 
 def check_units(path: Path, options: ConvertOptions) -> None:
-    """Look at the first units of a column file, before converting it.
+    """Check the first units of a column file before converting it.
 
     Raises ValueError where they are tags (F144), where they carry positions that are not stripped
     (F114), and where they are words that would be written together (F115).
@@ -132,7 +132,7 @@ def check_units(path: Path, options: ConvertOptions) -> None:
 
 
 def trim_entities(sentence: AnnotatedUnits, path: Path, repairs: Repairs) -> AnnotatedUnits:
-    """Take white space off the ends of entities, where spaCy allows none.
+    """Strip white space from the ends of entities, since spaCy doesn't allow it.
 
     Raises ValueError (F110) where repairing was not asked for.
     """

@@ -52,7 +52,7 @@ ENTITIES = ("label", "labels", "entities", "spans", "ents")  # their name, by to
 class Mention(NamedTuple):
     """An entity as a record names it: characters [start, end), and how the file writes them.
 
-    surface: its text, where the record says it.
+    surface: its text, if the record has it.
     """
 
     label: str

@@ -1,12 +1,12 @@
 """Corpora of pairs of texts: tables with TABs or commas, and JSON.
 
-A table has two texts and a label on each line, perhaps with a number in front. Where its first line
-names the columns, they may stand in any order among others:
+A table has two texts and a label on each line, optionally after a number. If its first line names
+the columns, they can be in any order among others:
 
     sentence1,sentence2,label
     运费怎么算,邮费是多少,1
 
-JSON has an object for each pair, one a line or all of them in one array:
+JSON has an object for each pair, one per line or all of them in one array:
 
     {"sentence1": "运费怎么算", "sentence2": "邮费是多少", "label": "1"}
 
@@ -36,7 +36,7 @@ from .repairs import Repairs
 from .tables import ConvertOptions, CorpusFormat
 from .tokens import split_off_spaces
 
-# How files call the two texts and the label, in any case.
+# Names of the two texts and the label, in any case.
 TEXTS = (
     ("sentence1", "sentence2"),
     ("text1", "text2"),
@@ -47,10 +47,10 @@ TEXTS = (
     ("premise", "hypothesis"),
 )
 LABELS = ("gold_label", "label", "is_duplicate", "score", "similarity")
-UNLABELLED = ("", "-")  # the second where SNLI's annotators did not agree
+UNLABELLED = ("", "-")  # "-" in SNLI if annotators disagree
 CLASSES = {"0": DIFFERENT, "0.0": DIFFERENT, "1": SAME, "1.0": SAME}
 
-MANY = 20  # pairs from which on labels must return
+MANY = 20  # minimum pairs for which labels must repeat
 
 LAYOUT = '{"sentence1": "…", "sentence2": "…", "label": …}'
 Name = str | int  # of a column: in JSON its key, in a table its number
@@ -58,7 +58,7 @@ Cells = tuple[int, Sequence[str]]  # line, and two texts and label
 
 
 class Columns(NamedTuple):
-    """Where the two texts and the label stand."""
+    """The columns of the two texts and the label."""
 
     left: Name
     right: Name
@@ -66,7 +66,7 @@ class Columns(NamedTuple):
 
 
 class RawPair(NamedTuple):
-    """A pair as its file has it, from the line `line` on."""
+    """A pair as in its file, starting at `line`."""
 
     line: int
     left: str
@@ -79,7 +79,7 @@ class RawPair(NamedTuple):
 
 @dataclass(frozen=True)
 class PairReader:
-    """Reads one file of pairs: what is common to all formats."""
+    """Reads a file of pairs; the part that all formats share."""
 
     path: Path
     repairs: Repairs
@@ -213,7 +213,7 @@ def comma_cells(reader: PairReader) -> Iterator[Cells]:
 
 
 def pick_columns(reader: PairReader, lines: Iterator[tuple[int, list[str]]]) -> Iterator[Cells]:
-    """Yield texts and label of each line, in the columns that the first line tells."""
+    """Yield texts and label of each line, in the columns named in the first line."""
     columns, size = None, 0
     for line, cells in lines:
         if columns is None:
@@ -229,7 +229,7 @@ def pick_columns(reader: PairReader, lines: Iterator[tuple[int, list[str]]]) -> 
 
 
 def find_columns(cells: Sequence[str]) -> Columns | None:
-    """Which columns hold the texts and the label, by the first line of a table."""
+    """Find the columns of the texts and the label by the first line of a table."""
     if named := named_columns({cell: number for number, cell in enumerate(cells)}):
         return named
     if len(cells) == 3:
@@ -244,7 +244,7 @@ def is_header(cells: Sequence[str]) -> bool:
 
 
 def named_columns(names: Mapping[str, Name]) -> Columns | None:
-    """The columns by the usual names, or None where one of the three is missing."""
+    """The columns by their usual names, or None if one of the three is missing."""
     known = {name.replace("\ufeff", "").strip().casefold(): at for name, at in names.items()}
     texts = next((both for both in TEXTS if known.keys() >= set(both)), None)
     label = next((name for name in LABELS if name in known), None)

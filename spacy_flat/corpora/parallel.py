@@ -4,8 +4,8 @@ A table has a text and its translation on each line:
 
     亚马逊位于华盛顿州的西雅图。	Amazon is located in Seattle, Washington.
 
-Of two aligned files, the second has on each line the translation of the same line of the first; a
-line that is blank in both is passed over.
+With two aligned files, each line of the second is the translation of the same line of the first;
+lines that are blank in both are skipped.
 
 A pair becomes a Doc of the text, with its translation in `doc._.translation`.
 """
@@ -44,7 +44,7 @@ Cut = Callable[[Path, ConvertOptions, Repairs], Iterator[Pair]]
 
 
 def parallel(cut: Cut, *takes: str) -> CorpusFormat:
-    """The format of files that `cut` makes pairs of. Warns (W405) where text and translation seem
+    """The format of files that `cut` splits into pairs. Warns (W405) if texts and translations seem
     to be swapped."""
 
     def read(path: Path, options: ConvertOptions, repairs: Repairs, vocab: Vocab) -> Iterator[Doc]:

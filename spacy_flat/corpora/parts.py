@@ -1,4 +1,4 @@
-"""The parts of a known corpus: of which files each is made, and what is left out of them."""
+"""The parts of a known corpus: their files, and the Docs to leave out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .tables import ConvertOptions, CorpusFormat
 
 
 class PartWriter:
-    """A part of a corpus in the making."""
+    """A part of a corpus to write."""
 
     def __init__(self, form: CorpusFormat, path: Path):
         self.form = form
@@ -34,7 +34,7 @@ class PartWriter:
         self.summary.add(doc, self.form)
 
     def write(self) -> tuple[Path, Summary]:
-        """Write the Docs. Returns where they are and what they hold."""
+        """Write the Docs. Returns their path and a summary."""
         with replacing(self.path) as temporary:
             self.docs.to_disk(temporary)
         return self.path, self.summary

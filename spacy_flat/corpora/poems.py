@@ -1,17 +1,17 @@
-"""Corpora to write like: poems between blank lines, poems in JSON, and any texts, one a line.
+"""Corpora for the generator: poems between blank lines or in JSON, or any texts, one per line.
 
-Poems are broken into lines anywhere, and have a blank line between them:
+Poems have a blank line between them, and line breaks anywhere:
 
     白日依山尽，黄河入海流。
     欲穷千里目，更上一层楼。
 
-JSON has an object for each poem, one a line or all of them in one array; the list of lines may also
-be called "paragraphs", as in the collection chinese-poetry:
+JSON has an object for each poem, one per line or all of them in one array; the list of lines
+may also be called "paragraphs", as in the collection chinese-poetry:
 
     {"title": "登鹳雀楼", "lines": ["白日依山尽，黄河入海流。", "欲穷千里目，更上一层楼。"]}
 
-A poem becomes a Doc of its lines with their punctuation and nothing between them, which is how
-`Poem.text` has what the generator writes.
+A poem becomes a Doc of its lines with their punctuation and nothing between them, like the
+generator's `Poem.text`.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ def show_text(doc: Doc) -> str:
 def join_lines(lines: Sequence[str]) -> str:
     """The text of a poem, without white space and the notes of its editors.
 
-    Notes stand in round brackets; what stands in square ones was supplied and is kept. Where no
-    line has punctuation it is appended, a comma and a full stop in turn.
+    Notes are in round brackets; text in square ones was supplied by editors and is kept. If no line
+    has punctuation, commas and full stops are added in turn.
     """
     lines = [without_notes("".join(lines))] if any(map(_has_bracket, lines)) else lines
     lines = ["".join(line.replace("\ufeff", "").split()) for line in lines]
@@ -122,7 +122,7 @@ def _has_bracket(line: str) -> bool:
 
 
 def without_notes(text: str) -> str:
-    """A text without notes, also such within notes, and without the marks that they leave."""
+    """A text without notes, including nested ones, and without the marks around them."""
     found = 1
     while found:
         text, found = _NOTE.subn("", text)

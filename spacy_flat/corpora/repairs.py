@@ -1,4 +1,4 @@
-"""What every reader of entities yields, and how defects in a corpus file are counted."""
+"""Annotated sentences, and the counts of defects in a corpus file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Repairs:
 
     lines: defects of lines, of which `n_lines` were read. labels: defects of what is annotated.
     first: the error of the first defect that was repaired.
-    n_skipped: records that say nothing, which is not a defect.
+    n_skipped: unannotated records, which aren't defects.
     """
 
     enabled: bool = False

@@ -44,7 +44,7 @@ class CorpusSource:
     distinct: the training part has each Doc once, and none of another part.
     dev_share: of the training part, at even distances, that becomes the development part: of pairs
         a share of the groups in which each has a text in common with another.
-    note: what is odd about its files.
+    note: peculiarities of its files.
     general: options that declare its labels in the tag set of configs/zh_flat_general.cfg.
     """
 

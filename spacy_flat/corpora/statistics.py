@@ -1,4 +1,4 @@
-"""What a training corpus of entities holds, and what of it a component cannot learn."""
+"""Statistics of a training corpus of entities, and problems for a component that learns from it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHOWN = 5  # examples of a fault
 
 @dataclass
 class Coverage:
-    """How much of the entities a lexicon knows.
+    """The coverage of entities by a lexicon.
 
     mentions: entities. whole: those that are words of the lexicon. touched: those that have at
         least one word of the lexicon within.
@@ -37,10 +37,10 @@ class Coverage:
 
 @dataclass
 class PartStatistics:
-    """What a file of Docs holds.
+    """Statistics of a file of Docs.
 
     labels: entities by label, the most frequent first.
-    unannotated: Docs that say nothing about entities.
+    unannotated: Docs without annotation of entities.
     missing: tokens without annotation in Docs that have some.
     misaligned: entities that cut tokens of the pipeline's tokenizer, and the first of them.
     lengths: shortest, median and longest text in characters. longer: texts above `max_length`.
@@ -98,7 +98,7 @@ def describe(
 
 
 def count_missing(part: PartStatistics, gold: Doc) -> None:
-    """Count what says nothing about entities: the whole Doc, or some of its tokens."""
+    """Count missing annotation of entities: of the whole Doc, or some of its tokens."""
     if not gold.has_annotation("ENT_IOB"):
         part.unannotated += 1
         return

@@ -1,4 +1,4 @@
-"""What a row says in the tables of formats (`convert`) and of known corpora (`sources`)."""
+"""The rows of the tables of formats (`convert`) and of known corpora (`sources`)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .repairs import Repairs
 class ConvertOptions:
     """How to read a corpus file.
 
-    format: a name in `FORMATS`, or "auto": told by the file.
+    format: a name in `FORMATS`, or "auto" to detect it.
     repair: repair and count defects where that is possible instead of raising.
     max_repairs: share of the lines or of the entities that may be repaired, from 0 to 1.
     words: units are words with a space between them, not characters (or words) written together.
     strip_prefix, strip_position: see `ColumnReader`.
-    scores: the labels of pairs are numbers that say how alike the texts are.
+    scores: the labels of pairs are similarity scores.
     target: the file with the translation of each line.
     max_length: characters of a text or its translation, beyond which a pair is a defect.
     coarse: what labels of entities stand for, as "ORG=ORG,COMPANY"; "EDU=" drops its entities.
@@ -48,8 +48,8 @@ class CorpusFormat:
     read: yields the Docs of a file.
     count: how often a Doc has each label.
     show: a Doc with its annotation on one line.
-    label: what is counted, in the singular.
-    takes: options that have an effect on this format, beside `repair` and `max_repairs`.
+    label: what to count, in the singular.
+    takes: options for this format, besides `repair` and `max_repairs`.
     doc: what a Doc is, in the singular.
     key: equal for two Docs that are the same example, whatever their annotation.
     texts: of a Doc with several; those that share one stay in one part of a corpus.

@@ -1,4 +1,4 @@
-"""What the page shows, by the components of a pipeline."""
+"""The page for the components of a pipeline."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def words_of(lines: str) -> list[tuple[str, str]]:
 
 @contextmanager
 def with_confidence(pipe: CRFEntityRecognizer) -> Iterator[None]:
-    """Ask for the probabilities of entities for a while."""
+    """Temporarily compute the probabilities of entities."""
     before, pipe.confidence = pipe.confidence, True
     try:
         yield

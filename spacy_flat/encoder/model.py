@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 def build_encoder(path: Path | None, **settings: Any) -> Tok2Vec:
     """Build a tok2vec from an encoder of `python -m spacy flat pretrain`, or from another BERT of
-    characters in the same form. It gives the mean of each token's characters; this package's
-    components get one vector per character if their units are characters.
+    characters in the same format. It returns the mean of each token's characters, or one vector per
+    character for this package's components with characters as units.
 
     path: the encoder's folder, read by `initialize`; trained pipelines contain the weights.
     settings: of `EncoderOptions`.
@@ -68,7 +68,7 @@ def build_encoder(path: Path | None, **settings: Any) -> Tok2Vec:
     )
 
 
-# By which thinc validates configs.
+# thinc validates configs by these.
 build_encoder.__signature__ = Signature(  # type: ignore[attr-defined]
     [
         Parameter("path", Parameter.POSITIONAL_OR_KEYWORD, annotation=Optional[Path]),  # noqa: UP045

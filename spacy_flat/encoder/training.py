@@ -15,8 +15,8 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from ..errors import Errors
+from ..training.checkpoints import has_checkpoint, read_checkpoint, save_tensors
 from ..training.trainer import CHECKPOINTS, STATE, TENSORS, Progress, Trainer
-from ..util.checkpoints import has_checkpoint, read_checkpoint, save_tensors
 from ..util.files import UNFINISHED, locked, remove_unfinished, replacing
 from ..util.log import logger
 from .blocks import Place, RawText
@@ -244,7 +244,7 @@ class EncoderTrainer(Trainer[tuple[Place, list[str]], Report]):
         self.optimizer.step()
         self.optimizer.zero_grad()
         self.since.append(loss.detach())
-        self.ended = self.spent() >= 1  # once a step, as the clock goes on
+        self.ended = self.spent() >= 1  # once per step, since the clock advances
 
     @torch.no_grad()
     def evaluate(self) -> bool:

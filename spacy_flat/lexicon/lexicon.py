@@ -37,7 +37,7 @@ TOP_FREQUENCY = 1e6  # from here on in the last band
 class Matches:
     """M occurrences of words in texts, sorted by (text, start, end), as int32 arrays [M].
 
-    texts: indices of the texts. starts, ends: characters of the text. words: ids.
+    texts: indices of the texts. starts, ends: characters of the text. words: ids of the words.
     """
 
     texts: Int32s
@@ -50,18 +50,19 @@ class Matches:
 
 
 class Lexicon:
-    """Words with ids 0, 1, …, their properties, and all their occurrences in texts.
+    """Words with ids 0, 1, … and properties, and their occurrences in texts.
 
-    entries: the words in the order of their ids. Of equal words the first counts.
+    entries: the words in the order of their ids. If a word is repeated, the first entry counts.
     full_width: treat full-width forms (Ａ, １, the ideographic space) as plain ones.
-    min_length: characters. Omits shorter words, and those of more than 32,768 characters.
-        Surrounding white space is stripped.
+    min_length: minimum characters of a word; shorter ones are omitted, and those of more than
+        32,768 characters. Surrounding white space is stripped.
 
     Ids are stable: new words get new ids at the end, and a removed word keeps its id. Other threads
-    may search while the lexicon changes: a search sees all of a change or none of it. The columns
-    are read-only arrays [N] of all ids. Read them after `match`, so that they cover what it found.
+    can search while the lexicon changes: a search sees all of a change or nothing of it. The
+    columns are read-only arrays [N] of all ids. Read them after `match`, so that they include all
+    words it found.
 
-    Raises ValueError for an impossible min_length (F341) or frequency (F021), TypeError (F029) for
+    Raises ValueError for an invalid min_length (F341) or frequency (F021), TypeError (F029) for
     other entries.
     """
 
@@ -109,8 +110,8 @@ class Lexicon:
         return content.word(int(id))
 
     def index(self, word: str) -> int:
-        """The id of a word, -1 if it isn't in the lexicon. Raises TypeError (F028) for other types
-        than strings."""
+        """The id of a word, or -1 if it isn't in the lexicon. Raises TypeError (F028) for anything
+        but a string."""
         if not isinstance(word, str):
             raise _no_string(word)
         content = self._content
@@ -155,18 +156,19 @@ class Lexicon:
 
     @property
     def trusts(self) -> Float32s:
-        """How far a component obeys each word, [N]; -1 for the component's own setting."""
+        """The trust of each word, [N]; -1 for the component's own setting."""
         return self._content.trusts
 
     @property
     def dropped(self) -> dict[str, int]:
-        """How many words were omitted, by reason: "duplicate", "empty", "short", "long", and
+        """The number of omitted words by reason: "duplicate", "empty", "short", "long", and
         "invalid" for words with NUL or a surrogate."""
         return dict(self._content.dropped)
 
     def frequency_bands(self, n: int = 8) -> NDArray[np.int8]:
-        """Frequencies in n bands, [N]: 0 unknown, 1 to n - 1 from rare to frequent, in equal steps
-        of the logarithm up to a million. Raises ValueError (F341) for n outside 2 to 127."""
+        """Frequencies in n bands, [N]: 0 for unknown ones, 1 to n - 1 from rare to frequent, in
+        equal steps of the logarithm up to a million. Raises ValueError (F341) for n outside 2 to
+        127."""
         if not (isinstance(n, int) and 2 <= n <= 127):
             words = {"name": "n", "value": n, "wanted": "a whole number from 2 to 127"}
             raise ValueError(Errors.F341.format(**words))
@@ -209,21 +211,21 @@ class Lexicon:
         origin: str = "added",
         trust: float | None = None,
     ) -> int:
-        """Add words, which the next `match` finds. Returns how many are new.
+        """Add words, which the next `match` finds. Returns the number of new words.
 
-        A known word takes the new origin, and a given type, frequency and trust. A removed word
-        comes back with its old id. Add many words in one call: each call rebuilds the automaton of
-        all added words.
+        If a word is already known, its origin is updated, and its type, frequency and trust if they
+        are given. A removed word gets its old id again. Add many words in one call: each call
+        rebuilds the automaton of all added words.
 
-        type: a label of the component for names, "not_entity" for words to leave out.
-        trust: how far the component obeys the words: 0 leaves it to the network, 1 always; with
-            anything between, 1 - trust of the odds against their being what the type says remain.
-            By default the component's own setting, and 1 for "not_entity".
+        type: for names, a label of the component; "not_entity" for words that aren't entities.
+        trust: how strongly the words count. With 0 the network decides, with 1 they are always
+            what the type says; in between, the odds of this are divided by 1 - trust. By default
+            the component's own setting, and 1 for "not_entity".
 
-        Warns (W001) of words that are empty, too short, too long or can't be searched for. Raises
-        TypeError unless the words are a list (F026) of strings (F028) and type and origin strings
-        (F038), ValueError for an impossible frequency (F021) or trust (F341) and, in the lexicon of
-        a trained pipeline, for a type that its network doesn't know (F044).
+        Warns (W001) about words that are empty, too short, too long or can't be searched for.
+        Raises TypeError unless the words are a list (F026) of strings (F028) and type and origin
+        are strings (F038), ValueError for an invalid frequency (F021) or trust (F341) and, in the
+        lexicon of a trained pipeline, for a type that its network doesn't know (F044).
         """
         self._check_type(type)
         _check_name("origin", origin)
@@ -244,11 +246,11 @@ class Lexicon:
         skip_bad: bool = False,
         trust: float | None = None,
     ) -> int:
-        """Add the words of a file (see `read_words`). Returns how many are new.
+        """Add the words of a file (see `read_words`). Returns the number of new words.
 
-        A known word takes the file as its origin, and a given type, frequency and trust. Raises
-        TypeError (F039) for other types than paths; otherwise warns and raises as `add` and
-        `read_words`.
+        The file becomes the origin of words already known, and they get the types, frequencies and
+        trust that are given. Raises TypeError (F039) for anything but a path; otherwise warns and
+        raises as `add` and `read_words`.
         """
         if not isinstance(path, str | os.PathLike):
             raise TypeError(Errors.F039.format(value=_short(path)))
@@ -259,7 +261,7 @@ class Lexicon:
         return count
 
     def remove(self, words: Iterable[str]) -> int:
-        """Remove words. They keep their ids. Returns how many were known.
+        """Remove words. They keep their ids. Returns the number of known words.
 
         Raises TypeError unless the words are a list (F026) of strings (F028).
         """
@@ -283,8 +285,8 @@ class Lexicon:
         return [self.type_names.index(type) for type in types]
 
     def close_types(self, advised: Sequence[str]) -> None:
-        """Make `add` and `update` refuse new types except the advised ones, which their error
-        names."""
+        """Make `add` and `update` reject new types, except the advised ones, which the error
+        lists."""
         self._advised = advised
 
     def _check_type(self, type: object) -> None:
@@ -386,7 +388,7 @@ class Lexicon:
         return cls._restore(*storage.from_bytes(data))
 
     def to_disk(self, path: str | Path) -> None:
-        """Write a folder with the file `lexicon.bin`. If writing fails, an older one is kept."""
+        """Write a folder with the file `lexicon.bin`. If writing fails, the old file is kept."""
         with replacing(Path(path) / storage.FILE) as temporary:
             temporary.write_bytes(self.to_bytes())
 

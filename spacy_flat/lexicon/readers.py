@@ -66,10 +66,10 @@ def words(
     """`spacy-flat.Words.v1`: a word list; see `read_words`.
 
     path: the file.
-    type: of words without a type in the file.
+    type: type of words that have none in the file.
     weight: factor of the frequencies, for a source that counts differently from the others.
     skip_bad: omit bad lines, instead of raising.
-    trust: how far a component obeys the words, from 0 to 1; see `Lexicon.add`.
+    trust: how strongly the words count, from 0 to 1; see `Lexicon.add`.
     """
     return read_words(path, type=type, skip_bad=skip_bad).weighted(weight).trusted(trust)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import Errors
+from ..util.arguments import require
 from ..util.files import decode, read_lines, require_exists
 from ..vectors import read_vectors
 
@@ -33,7 +34,7 @@ _USER_COLUMNS = re.compile(rf"(?<! ) +(?:({_NUMBER})(?: +(\S+))?|([a-z]+))\Z")
 class Entry(NamedTuple):
     """A word and its properties.
 
-    trust: how far a component obeys the word, from 0 to 1; -1 for the component's own setting.
+    trust: see `Lexicon.add`, from 0 to 1; -1 for the component's own setting.
     """
 
     word: str
@@ -69,9 +70,11 @@ class WordList:
         return WordList(entries, self.skipped)
 
     def trusted(self, trust: float | None) -> "WordList":
-        """The list with this trust of all its words; unchanged for None."""
+        """The list with this trust for all its words; unchanged for None. Raises ValueError (F341)
+        for a trust that isn't from 0 to 1."""
         if trust is None:
             return self
+        require("trust", trust, lambda: 0 <= trust <= 1, "a number from 0 to 1")
         return WordList([entry._replace(trust=trust) for entry in self.entries], self.skipped)
 
     def __len__(self) -> int:
@@ -122,7 +125,7 @@ def read_words(
     `word frequency type` with spaces, the file is read as a user dictionary of jieba's: `word[
     frequency][ type]`, where a type without a frequency has the letters a to z.
 
-    type: of words without a type in the file.
+    type: type of words that have none in the file.
     origin: the name of the source, by default the file's.
     separator: of the columns, whatever the first lines look like.
 
@@ -182,7 +185,7 @@ def read_thuocl(
     The published files have stray spaces and some spoilt frequencies ("3?", "125472s"): their first
     digits count, otherwise the frequency is unknown.
 
-    type: of all words. Errors as in `read_words`, except F007.
+    type: type of all words. Errors as in `read_words`, except F007.
     """
 
     def parse(line: str, path: Path, number: int) -> Columns:

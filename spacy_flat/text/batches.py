@@ -17,6 +17,7 @@ from .vocabulary import KeyIndex
 
 Self = TypeVar("Self", bound="TextFeaturiser")
 Compacted = TypeVar("Compacted", bound="SegmentFeaturiser")
+SomeBatch = TypeVar("SomeBatch")
 
 
 class Batch(Protocol):
@@ -29,14 +30,12 @@ class Batch(Protocol):
     def n_units(self) -> Ints:
         """[B] units of each segment."""
 
+    def twice(self: SomeBatch) -> SomeBatch:
+        """Each segment a second time, after all others."""
+
 
 class TextFeaturiser(ABC):
     """Turns texts into batches. An attribute of a thinc `Model`, saved with it."""
-
-    @property
-    @abstractmethod
-    def unit(self) -> Unit:
-        """What the texts are made of."""
 
     @abstractmethod
     def to_bytes(self) -> bytes:
@@ -49,6 +48,11 @@ class TextFeaturiser(ABC):
 
 class SegmentFeaturiser(TextFeaturiser):
     """Turns segments of texts into batches."""
+
+    @property
+    @abstractmethod
+    def unit(self) -> Unit:
+        """What the texts are made of."""
 
     def read(self, docs: Iterable[Doc]) -> tuple[list[Units], list[Segment]]:
         """The units of Docs, and the segments that they are split into."""
@@ -68,12 +72,12 @@ class SegmentFeaturiser(TextFeaturiser):
 
 
 @serialize_attr.register(TextFeaturiser)
-def _serialize_encoder(_: Any, value: TextFeaturiser, name: str, model: Model[Any, Any]) -> bytes:
+def _serialize(_: Any, value: TextFeaturiser, name: str, model: Model[Any, Any]) -> bytes:
     return value.to_bytes()
 
 
 @deserialize_attr.register(TextFeaturiser)
-def _deserialize_encoder(
+def _deserialize(
     default: TextFeaturiser, value: bytes, name: str, model: Model[Any, Any]
 ) -> TextFeaturiser:
     return default.from_bytes(value)

@@ -51,13 +51,13 @@ def initialise_network(
     sizes: Mapping[str, Any],
     name: str,
 ) -> None:
-    """Build a model's network, and its tok2vec where it has one.
+    """Build a model's network, and its tok2vec if it has one.
 
     docs: of the training corpus.
-    sizes: what else it is built by, beside its options: `upstream_width` comes from the tok2vec.
-    name: of the component, for what is logged.
+    sizes: further arguments to build it; `upstream_width` is that of the tok2vec.
+    name: of the component, for log messages.
 
-    Warns (W300) of pretrained vectors that hardly any training text has a use for.
+    Warns (W300) if hardly anything in the training texts has a pretrained vector.
     """
     featuriser, columns = vocabulary
     report_coverage(name, columns)

@@ -1,4 +1,4 @@
-"""Options of turning texts into numbers; a component's block takes what it needs."""
+"""Options of turning texts into numbers; each component uses those it needs."""
 
 from dataclasses import dataclass
 
@@ -7,10 +7,10 @@ from ..util.options import Options, option
 
 @dataclass(frozen=True)
 class TableOptions(Options):
-    """Options of tables of embeddings, whatever they are of."""
+    """Options of all tables of embeddings."""
 
     embed_width: int = option(
-        50, "width of trained vectors where no pretrained ones are given", least=1, fixed=True
+        50, "width of the vectors if none are pretrained", least=1, fixed=True
     )
     normalise_embeddings: bool = option(True, "scale pretrained vectors to unit length", fixed=True)
     float16_vectors: bool = option(
@@ -28,7 +28,7 @@ class CharacterOptions(Options):
 
     char_min_freq: int = option(
         1,
-        "occurrences in training from which a character has a trained vector",
+        "minimum occurrences in training of a character with a trained vector",
         least=1,
         fixed=True,
     )
@@ -40,7 +40,7 @@ class WordOptions(Options):
     """Options of the table of words."""
 
     word_min_freq: int = option(
-        1, "occurrences in training from which a word has a trained vector", least=1, fixed=True
+        1, "minimum occurrences in training of a word with a trained vector", least=1, fixed=True
     )
 
 
@@ -52,7 +52,7 @@ class BigramOptions(Options):
         True, "use the bigram of a character and its right neighbour", fixed=True
     )
     bigram_min_freq: int = option(
-        1, "occurrences in training from which a bigram has a trained vector", least=1, fixed=True
+        1, "minimum occurrences in training of a bigram with a trained vector", least=1, fixed=True
     )
 
 
@@ -62,12 +62,12 @@ class SegmentOptions(Options):
 
     max_length: int = option(
         200,
-        "longest piece of text, in units, in one attention; longer texts are split",
+        "maximum length of a piece of text in one attention, in units; longer texts are split",
         least=1,
     )
     overlap: int = option(
         40,
-        "units that two pieces share where a text is split within a sentence; at most half of "
+        "units that two pieces share if a text is split within a sentence; at most half of "
         "max_length",
         least=0,
     )
@@ -77,6 +77,4 @@ class SegmentOptions(Options):
 class BatchOptions(Options):
     """Options of computing in batches."""
 
-    batch_size: int = option(
-        3000, "nodes of the attention, with padding, that are computed at once", least=1
-    )
+    batch_size: int = option(3000, "nodes of the attention in a batch, with padding", least=1)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .batches import TextFeaturiser
 from .padding import group_by_cost
-from .units import Ints, Unit
+from .units import Ints
 
 
 class Window(NamedTuple):
@@ -53,10 +53,6 @@ class WindowBatch:
 
 class WindowFeaturiser(TextFeaturiser):
     """The keys of characters, each by itself."""
-
-    @property
-    def unit(self) -> Unit:
-        return "char"
 
     @abstractmethod
     def keys(self, text: str) -> Ints:

@@ -1,1 +1,1 @@
-"""Training that can be killed and resumed; `flat pretrain` shares its loop."""
+"""Training that can be interrupted and resumed; `flat pretrain` uses the same loop."""

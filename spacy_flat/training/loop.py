@@ -31,8 +31,8 @@ from torch import Tensor
 from wasabi.printer import Printer
 
 from ..nn.workers import Workers
-from ..util.checkpoints import read_checkpoint, save_tensors
 from ..util.files import remove_unfinished, replacing_folder
+from .checkpoints import read_checkpoint, save_tensors
 from .parameters import load_encoders, load_optimizer, save_encoders, save_optimizer
 from .randomness import random_state, set_random_state, with_own_randomness
 from .sharing import add_up_gradients, broadcast_weights, part_of, register_labels, skip_steps
@@ -46,7 +46,7 @@ PIPELINE, OPTIMIZER = "pipeline", "optimizer.safetensors"
 
 @dataclass(frozen=True)
 class Interval:
-    """Extra checkpoints between evaluations, every so many steps or minutes; 0 for none."""
+    """Steps or minutes between extra checkpoints; 0 for none."""
 
     steps: int = 0
     minutes: float = 0.0
@@ -60,7 +60,7 @@ class Interval:
 @dataclass(frozen=True)
 class Saved:
     """A checkpoint: the pipeline (with current weights, not averages), the state of the optimizer,
-    and the JSON of where the run was."""
+    and the progress as JSON."""
 
     nlp: Language
     optimizer: dict[str, Tensor]
@@ -68,7 +68,7 @@ class Saved:
 
     @property
     def config(self) -> dict[str, Any]:
-        """The config that the run was started with."""
+        """The config with which the run was started."""
         config: dict[str, Any] = self.state["config"]
         return config
 
@@ -132,11 +132,11 @@ class PipelineTrainer(Trainer[tuple[int, Batch], Info]):
         batches = create_train_batches(
             nlp, self.train_corpus, self.settings["batcher"], self.settings["max_epochs"]
         )
-        # Past batches are drawn again: the order of an epoch depends on the one before.
+        # Draw past batches again, since the order of an epoch depends on the one before.
         self.batches = islice(with_own_randomness(batches), self.progress.steps, None)
 
     def _begun(self, seed: int | None) -> Progress:
-        """All workers have the same seed, even if none is given."""
+        """All workers use the same seed, even if none is given."""
         chosen = random.SystemRandom().randrange(2**31) if seed is None else seed
         return Progress(self.workers.gathered(chosen)[0])
 
@@ -231,7 +231,7 @@ class PipelineTrainer(Trainer[tuple[int, Batch], Info]):
         return info, score == max(progress.results)[0] if evaluated else None
 
     def is_due(self, evaluated: bool) -> bool:
-        """The first worker's clock decides."""
+        """Whether the first worker's clock says so, since all workers must agree."""
         due = self.interval.is_over(self.progress.steps, self.clock() - self.last_saved)
         if self.interval.minutes:
             due = self.workers.gathered(due)[0]

@@ -34,7 +34,7 @@ class Parameter(NamedTuple):
         return from_dlpack(self.owner.get_param(self.key[1]))
 
     def gradient(self) -> Tensor | None:
-        """What was accumulated since the last step, if anything."""
+        """The gradient accumulated since the last step, if any."""
         if isinstance(self.owner, nn.Parameter):
             return self.owner.grad
         has_grad = self.owner.has_grad(self.key[1])

@@ -15,7 +15,7 @@ def random_state() -> dict[str, Any]:
     version, numbers, gauss = random.getstate()
     numpy: dict[str, Any] = np.random.get_state(legacy=False)
     key = numpy["state"]["key"].tolist()
-    # To ask for the states of GPUs would start to use them.
+    # Reading the states of GPUs would initialise them.
     is_used = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
     return {
         "python": [version, list(numbers), gauss],
@@ -36,9 +36,9 @@ def set_random_state(state: dict[str, Any]) -> None:
 
 
 def with_own_randomness(items: Iterator[T]) -> Iterator[T]:
-    """The same items, drawn with states of Python's and NumPy's random numbers that start as they
-    are now and are independent of what is drawn between the items. So the order of a corpus can be
-    repeated without the training in between."""
+    """The same items, drawn with their own states of Python's and NumPy's random numbers, which
+    start as copies of the current ones. So the order of a corpus can be repeated without the
+    training in between."""
     return _drawn(items, _states())
 
 

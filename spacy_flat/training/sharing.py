@@ -15,7 +15,7 @@ from .parameters import named_shims, parameters_of
 
 
 def part_of(batch: Sequence[Example], workers: Workers) -> list[Example]:
-    """This worker's examples: the longest first, each to the worker with the least to do."""
+    """This worker's examples: the longest first, each for the worker with the least work."""
     if workers.size == 1:
         return list(batch)
     loads = [0] * workers.size

@@ -7,7 +7,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Generic, TypeVar
 
-from ..util.checkpoints import write_checkpoint
+from .checkpoints import write_checkpoint
 
 CHECKPOINTS, TENSORS, STATE = "checkpoints", "tensors.safetensors", "state.json"
 
@@ -17,9 +17,9 @@ BatchT = TypeVar("BatchT")
 
 @dataclass
 class Progress:
-    """Where a training stands.
+    """The progress of a training.
 
-    seed: of its random numbers.
+    seed: the random seed.
     results: score and step of each evaluation.
     losses: summed since the last evaluation.
     words: seen so far; characters in pretraining.
@@ -39,11 +39,11 @@ class Progress:
 
 
 class Trainer(ABC, Generic[BatchT, ReportT]):
-    """A training in steps.
+    """Trains step by step.
 
-    batches: what is left to train on.
+    batches: the batches left to train on.
     output: `checkpoints` is written into this folder; None writes none.
-    clock: gives seconds.
+    clock: returns seconds.
     """
 
     batches: Iterator[BatchT]
@@ -84,7 +84,7 @@ class Trainer(ABC, Generic[BatchT, ReportT]):
 
     @abstractmethod
     def evaluate(self) -> bool:
-        """Evaluate after steps where that is due; says whether it was."""
+        """Evaluate if it is due after this step. Returns whether it was."""
 
     @abstractmethod
     def report(self, evaluated: bool) -> ReportT | None: ...

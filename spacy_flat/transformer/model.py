@@ -36,7 +36,7 @@ def build_character_transformer(
     """Build an encoder such as BERT with one vector per character, for the component `transformer`
     of spacy-transformers.
 
-    name: of a Hugging Face model, or the path of a folder. Only `initialize` reads it.
+    name: the name of a Hugging Face model, or the path of a folder. Only read by `initialize`.
     network: options, as above.
     tokenizer_config: settings of the tokenizer, such as `do_lower_case`.
     transformer_config: settings of the encoder, such as `hidden_dropout_prob`.

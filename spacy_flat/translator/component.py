@@ -51,20 +51,20 @@ DEFAULT_MODEL = """
 
 
 class Seq2SeqTranslator(NetworkPipe):
-    """Translates texts by an encoder–decoder Transformer.
+    """Translates texts with an encoder–decoder Transformer.
 
     model: a registered architecture.
-    device: "auto" (the CPU, or the GPU that `spacy.prefer_gpu` or `--gpu-id` asked for), "cpu",
+    device: "auto" (the CPU, or the GPU requested by `spacy.prefer_gpu` or `--gpu-id`), "cpu",
         "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
-    beam: hypotheses of a sentence, at most 100; 1 takes the most probable piece each time
-        ("greedy").
+    beam: beam width, at most 100; 1 always takes the most probable piece ("greedy").
     length_penalty: α of Wu et al. (2016), which divides log-probabilities by ((5 + length) / 6)^α.
         Only matters if beam is above 1.
     max_ratio: maximum pieces of a translation for each character of the sentence, plus 10.
     no_repeat_ngram: no sequence of this many pieces may occur twice in a sentence; 0 allows all.
-    carry_names: translate entities of the Doc by the list of names or in pinyin, each exactly once.
+    carry_names: translate entities of the Doc with the list of names or in pinyin, each exactly
+        once.
     pinyin: write names missing from the list in English: some 700 well-known ones by their common
-        name, other persons and places in pinyin (needs pypinyin).
+        name, other people and places in pinyin (needs pypinyin).
     placeholder_rate: share of the names on both sides of training pairs to replace with
         placeholders: names of the list, words in Latin letters and numbers.
     join_rate: share of training pairs to join with the one before, so that the network learns
@@ -176,7 +176,7 @@ class Seq2SeqTranslator(NetworkPipe):
     # Translating
 
     def predict(self, docs: Iterable[Doc]) -> list[Translation | None]:
-        """The best translation of each Doc's text; None for Docs that are only scored."""
+        """The best translation of each Doc's text, or None for Docs that are only scored."""
         self.require_initialised()
         docs = list(docs)
         wanted = [doc for doc in docs if not is_scored_only(doc)]
@@ -204,9 +204,9 @@ class Seq2SeqTranslator(NetworkPipe):
     ) -> list[list[Translation]]:
         """Translate texts, best translations first, with their scores.
 
-        texts: strings, or Docs, whose entities are carried through.
-        n_best: maximum translations of each text, at most `beam`.
-        glossary: terms and their translations. The longest of overlapping terms and names counts.
+        texts: strings, or Docs, whose entities are placed in the translation.
+        n_best: maximum number of translations per text, at most `beam`.
+        glossary: terms and their translations. If terms and names overlap, the longest counts.
         beam, length_penalty, max_ratio, no_repeat_ngram: override the settings.
 
         Raises ValueError without a network (F303), for an argument out of range (F341), and if the
@@ -243,7 +243,7 @@ class Seq2SeqTranslator(NetworkPipe):
         return protected(text, self._known_names(), pinyin=self.pinyin)
 
     def _known_names(self) -> NameTable:
-        """Rebuilt after a change of the settings."""
+        """The names, rebuilt when the settings change."""
         own, pinyin = self.cfg["names"], self.pinyin
         known = self._table
         if known is None or known[0] is not own or known[1] != pinyin:
@@ -286,7 +286,7 @@ class Seq2SeqTranslator(NetworkPipe):
     def _add_gradients(
         self, examples: list[Example], drop: float, losses: dict[str, float]
     ) -> bool:
-        """Pairs that are too long teach nothing."""
+        """Pairs that are too long are skipped."""
         texts = joined(all_texts(examples), self.join_rate, self._longest)
         pairs = self._learnable(texts, self._known_names(), self.placeholder_rate)
         if not pairs:
@@ -316,7 +316,7 @@ class Seq2SeqTranslator(NetworkPipe):
         self, examples: Iterable[Example], scores: TranslationPredictions
     ) -> tuple[float, list["Tensor"]]:
         """The mean loss of the translations' pieces and ends, and its gradient for the scores of
-        each batch. Changes nothing."""
+        each batch. Doesn't change the component."""
         network = network_of(self.model)
         found = [network.loss_gradient(part.scores, part.batch.targets) for part in scores.batches]
         return mean_loss(found, scores.n_predicted)
@@ -330,7 +330,7 @@ class Seq2SeqTranslator(NetworkPipe):
     ) -> None:
         """Build the vocabularies and the network.
 
-        names: names and their translations; in training pairs they become placeholders.
+        names: names and their translations, which become placeholders in training pairs.
 
         Raises ValueError without pairs (F403), if all are too long (F400), and for names that
         aren't a mapping of strings (F310).
@@ -350,7 +350,7 @@ class Seq2SeqTranslator(NetworkPipe):
         self._report(featuriser, texts)
 
     def _check_texts(self, texts: Sequence[Texts]) -> None:
-        """Warn of too long texts. Raises ValueError (F400) if all are too long."""
+        """Warn about texts that are too long. Raises ValueError (F400) if all are."""
         longest = self._longest
         left_out = sum(
             max(map(len, each)) > longest and not self._learnable([each]) for each in texts

@@ -186,7 +186,7 @@ def search(
             written = beams.keys[rows[place, rank]].tolist()
             score = how.score(scores[place, rank], len(written) + 1)
             ended[beams.sentences[place]].append(Hypothesis(written, score))
-        # At most W rows end, so W of twice as many candidates go on.
+        # At most W rows end, so W of twice as many candidates continue.
         others = np.argsort(is_end, axis=1, kind="stable")[:, :W]
         each = np.arange(len(others))[:, None]
         scores, rows, keys = scores[each, others], rows[each, others], keys[each, others]

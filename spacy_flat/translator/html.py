@@ -39,8 +39,7 @@ class Mark(NamedTuple):
 def side_by_side(docs: Iterable[Doc], title: str = "Translations") -> str:
     """An HTML page with each text on the left and its translation on the right.
 
-    Carried names have the same colour and number on both sides, and the other side's name as their
-    title.
+    Each name and its translation have the same colour and number, and each other as title.
     """
     return html_page(title, "\n".join(map(section, docs)))
 

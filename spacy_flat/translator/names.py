@@ -107,8 +107,8 @@ def name_list(path: Path | None, skip_bad: bool = False) -> dict[str, str]:
     """`spacy-flat.NameList.v1`: names and their translations.
 
     path: a UTF-8 file, plain, .gz or .xz, with `name[TAB]translation` on each line. Skips blank
-        lines and lines that begin with "#". null for no names.
-    skip_bad: skip wrong lines instead of raising.
+        lines and lines that start with "#". null for no names.
+    skip_bad: skip bad lines instead of raising an error.
 
     Raises ValueError with file and line: F425 for other columns, F426 for two translations of a
     name; file errors as in `read_text_lines`.
@@ -225,11 +225,11 @@ def bare_span(ent: Span) -> tuple[int, int]:
 def in_pinyin(name: str, label: str) -> str | None:
     """The common English name of a person or a place, or else pinyin: 日本 → "Japan", 王小明 →
     "Wang Xiaoming", 嘉定区 → "Jiading District". None for other labels, and if pinyin would be
-    wrong or incomplete: for other countries, names without Chinese characters, rare characters.
+    wrong or incomplete: for other countries, names without Chinese characters, rare ones.
 
     label: in upper or lower case.
 
-    Characters of other scripts stay. Raises ImportError (F030) without pypinyin.
+    Keeps characters of other scripts. Raises ImportError (F030) without pypinyin.
     """
     kind = label.upper()
     if kind not in PERSONS | PLACES or not HAN.search(name):

@@ -27,7 +27,7 @@ from .keys import END, NAMES
 from .options import Seq2SeqOptions
 
 BUCKETS, FAR = 32, 128  # of relative positions, and the distance from which all share one
-FIRST_ROOM = 32  # places for which a new cache has room
+FIRST_ROOM = 32  # positions in a new cache
 
 
 @dataclass(frozen=True)
@@ -210,8 +210,8 @@ class Memory:
 class DecoderState:
     """The state of the decoder.
 
-    cache: [layers, 2, N, H, room, d] keys and values of written places; None in training, which
-        computes whole targets at once.
+    cache: [layers, 2, N, H, room, d] keys and values of the positions so far; None in training,
+        which computes whole targets at once.
     length: filled places of the cache.
     """
 
@@ -251,7 +251,7 @@ class DecoderState:
         if len(sentences) < self.memory.layers[0].shape[1]:
             self.memory = self.memory.keep(sentences)
         filled = self.cache[..., : self.length, :].index_select(2, hypotheses)
-        # Reuse the room of the cache.
+        # Reuse the memory of the cache.
         self.cache = self.cache[:, :, : len(hypotheses)]
         self.cache[..., : self.length, :] = filled
 

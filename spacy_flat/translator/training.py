@@ -71,7 +71,7 @@ def encode(
     most = featuriser.options.placeholders
     slots = draw_slots(texts, names, share, most) if names is not None else []
     numbers = list(range(len(slots)))
-    if random.random() < 0.5:
+    if slots and random.random() < 0.5:
         numbers = sorted(random.sample(range(most), len(slots)))
     source = [Slot(*own, number) for number, (own, _) in zip(numbers, slots, strict=True)]
     target = [Slot(*other, number) for number, (_, other) in zip(numbers, slots, strict=True)]

@@ -19,7 +19,7 @@ import srsly
 
 from ..text.batches import TextFeaturiser
 from ..text.hashing import hash_characters
-from ..text.units import Ints, Unit
+from ..text.units import Ints
 from ..text.vocabulary import KeyIndex, count_characters, pack, unpack
 from .keys import END, NAMES, START, UNKNOWN
 from .names import HAN, Protected, with_names
@@ -136,10 +136,6 @@ class TranslationFeaturiser(TextFeaturiser):
         else:
             source = CharacterSide.build(sources, options.char_min_freq)
         return cls(options, source, PieceSide.build(targets, options.target_pieces), chinese)
-
-    @property
-    def unit(self) -> Unit:
-        return "char"
 
     @property
     def first(self) -> int:

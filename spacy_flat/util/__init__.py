@@ -1,1 +1,1 @@
-"""Helpers without a room of their own: files, options, messages."""
+"""Helpers for files, options and messages."""

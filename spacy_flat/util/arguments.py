@@ -1,4 +1,4 @@
-"""Checks of numbers that are handed to functions."""
+"""Checks of function arguments."""
 
 import operator
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from ..errors import Errors
 
 
 def require(name: str, value: object, right: Callable[[], bool], wanted: str) -> None:
-    """Raises ValueError (F341) where an argument is not right, or can't be compared at all."""
+    """Raises ValueError (F341) for an argument that is invalid or can't be compared."""
     try:
         is_right = not isinstance(value, bool) and right()
     except (TypeError, ValueError):  # numpy's arrays raise the latter
@@ -27,6 +27,6 @@ def require_count(name: str, value: object, least: int = 1) -> None:
 
 
 def require_switch(name: str, value: object) -> None:
-    """Raises ValueError (F341) for what is neither true nor false."""
+    """Raises ValueError (F341) for anything but true or false."""
     if not isinstance(value, bool):
         raise ValueError(Errors.F341.format(name=name, value=value, wanted="True or False"))

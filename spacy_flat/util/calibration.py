@@ -1,4 +1,4 @@
-"""How well probabilities say how often something is right."""
+"""Calibration: how well probabilities match how often predictions are right."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ class FittedTemperature:
 
     @property
     def is_at_limit(self) -> bool:
-        """Whether the best temperature is out of bounds."""
+        """Whether the best temperature is at its limit."""
         return not LEAST * 1.001 < self.temperature_after < MOST / 1.001
 
 

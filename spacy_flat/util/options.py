@@ -24,10 +24,10 @@ def option(
     below: float | None = None,
     fixed: bool = False,
 ) -> Any:
-    """A field of an option block: its default, what it means, and what it may be.
+    """A field of a block of options: its default, meaning and bounds.
 
     least, most, below: bounds of a number; `below` itself is excluded.
-    fixed: a trained network relies on it, so that it can't be changed afterwards.
+    fixed: it can't be changed after training, since the network relies on it.
     """
     bounds = {"least": least, "most": most, "below": below}
     return field(default=default, metadata={"meaning": meaning, "fixed": fixed, **bounds})
@@ -35,12 +35,12 @@ def option(
 
 @dataclass(frozen=True)
 class Options:
-    """A block of options that checks itself.
+    """A block of options that validates itself.
 
-    block: the component, and where in its config the block stands; "" for one that is in no config.
+    block: the component, and the place of the block in its config; "" if it isn't in a config.
 
-    Raises ValueError (F305, or F341 for a block in no config) for a value of another kind, and for
-    a number out of its bounds.
+    Raises ValueError (F305, or F341 for a block that isn't in a config) for a value of another type
+    and for a number out of its bounds.
     """
 
     block: ClassVar[str] = ""
@@ -80,10 +80,10 @@ OptionsT = TypeVar("OptionsT", bound=Options)
 def surface(
     options: type[OptionsT], *names: str, defaults: Mapping[str, Any] | None = None
 ) -> Callable[..., OptionsT]:
-    """The function that a config calls for a block of options: `names` are its settings, and
-    `variant`, null by default, takes the others.
+    """The function that a config calls for a block of options. `names` are its settings; `variant`,
+    null by default, takes all others.
 
-    defaults: where an older version's are not those of the class.
+    defaults: defaults of an older version that differ from those of the class.
 
     Raises ValueError (F315) for a variant with an unknown name, otherwise as the options.
     """

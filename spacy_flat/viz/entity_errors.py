@@ -1,4 +1,4 @@
-"""The page of errors that `evaluate` writes: gold entities beside predicted ones."""
+"""The page of errors that `evaluate` writes: gold and predicted entities side by side."""
 
 from __future__ import annotations
 

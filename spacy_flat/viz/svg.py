@@ -81,7 +81,7 @@ def text(
     """A line of text with its base line at `y`.
 
     turned: reads upwards, for a y axis.
-    room: the width in pixels to which a longer text shrinks.
+    room: maximum width in pixels; longer texts are shrunk.
     """
     if room is not None:
         size = min(size, size * room / max(1.0, text_width(content, size)))

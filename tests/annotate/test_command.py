@@ -51,8 +51,8 @@ def test_commands_do_not_import_it() -> None:
     ("arguments", "code"),
     [
         (["nothing.jsonl"], "[F001] nothing.jsonl: no such file or folder"),
-        (["a.doc"], "[F462] a.doc: unknown kind of file"),
-        (["empty"], "[F466] empty: no file of texts here"),
+        (["a.doc"], "[F462] a.doc: unknown file type"),
+        (["empty"], "[F466] empty: no text files found"),
         (["a.jsonl", "--attribute", "length:number"], "[F118] There is no type 'number'"),
         (["a.jsonl", "--attribute", "text"], "[F479] There is already a column 'text'"),
         (["a.jsonl", *["--attribute", "length"] * 2], "[F479] There is already a column 'length'"),
@@ -73,5 +73,6 @@ def test_no_pipeline(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "a.jsonl", [{"text": "好"}])
     words = ["annotate", "no_pipeline", str(path), "--out", str(tmp_path / "out")]
     result = CliRunner().invoke(app, words)
-    assert "[F467] 'no_pipeline' is not an installed pipeline" in " ".join(result.output.split())
+    output = " ".join(result.output.split())
+    assert "[F467] 'no_pipeline' is neither an installed pipeline" in output
     assert not (tmp_path / "out").exists()

@@ -60,7 +60,7 @@ def test_convert_a_file_with_options(project: Path) -> None:
     options += ["--repair", "--max-repairs", "1"]
     output = said("convert", "corpus.txt", "out.spacy", *options)
     assert "1 repair: illegal start made a start 1" in output
-    assert "It begins, as it was read: [a](X) b" in output
+    assert "The file starts with: [a](X) b" in output
     (doc,) = DocBin().from_disk(project / "out.spacy").get_docs(spacy.blank("en").vocab)
     assert (doc.text, [e.text for e in doc.ents]) == ("a b", ["a"])
 
@@ -160,7 +160,7 @@ def test_show_a_file(tmp_path: Path) -> None:
 def test_words_of_a_type_that_is_not_a_label(mini_project: Path) -> None:
     model = str(mini_project / "training/zh_flat_demo/model-best")
     message = failure("show", model, "王芳", "--add", "王芳=PERSON")
-    assert "[F044] The pipeline knows no words of type 'PERSON', only 'LOC'," in message
+    assert "[F044] The pipeline doesn't know the type 'PERSON'. Choose one of: 'LOC'," in message
 
 
 def test_words_that_are_obeyed(mini_project: Path) -> None:

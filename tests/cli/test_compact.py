@@ -11,6 +11,7 @@ import commands
 import pytest
 import spacy
 from commands import printed
+from spacy.training import Example
 from spacy.util import load_config
 
 from spacy_flat.cli.compact import bytes_of
@@ -58,6 +59,17 @@ def test_beside_a_component_that_is_not_trained(mini_project: Path, tmp_path: Pa
     nlp.to_disk(tmp_path / "both")
     run(tmp_path / "both", tmp_path / "compact")
     assert (tmp_path / "compact" / "char_generator").is_dir()
+
+
+def test_without_rows_to_drop(tmp_path: Path) -> None:
+    """Texts are not needed: it fits, or it does not."""
+    nlp = spacy.blank("zh")
+    nlp.add_pipe("char_generator")
+    nlp.initialize(lambda: [Example(nlp.make_doc("床前明月光"), nlp.make_doc("床前明月光"))])
+    nlp.to_disk(tmp_path / "trained")
+    run(tmp_path / "trained", tmp_path / "compact", "--max-size", "50MB", "--min-count", 2)
+    assert spacy.load(tmp_path / "compact")("床前")._.perplexity
+    assert "[F372]" in failure(tmp_path / "trained", tmp_path / "none", "--max-size", "1KB")
 
 
 def test_sizes() -> None:

@@ -265,7 +265,7 @@ def test_what_only_looks_so_is_read(tmp_path: Path, text: str, whole: str) -> No
 
 def test_many_repairs_are_an_error_unless_asked_for(tmp_path: Path) -> None:
     lines = [f"{'好 O' if i % 10 else '坏'}\n" for i in range(100)]
-    message = r"F116.*: 10 of 100 lines needed repair \(.*dropped 10\), more than 5%.*begins: 好"
+    message = r"F116.*: 10 of 100 lines needed repair \(.*dropped 10\), more than 5%.*with: 好"
     with pytest.raises(ValueError, match=message):
         convert(tmp_path, "".join(lines), repair=True)
     _, summary = convert(tmp_path, "".join(lines), repair=True, max_repairs=0.1)

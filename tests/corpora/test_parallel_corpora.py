@@ -138,7 +138,7 @@ def test_the_file_with_the_empty_or_long_line_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("repair", [False, True])
 def test_unequal_lengths_are_never_repaired(tmp_path: Path, repair: bool) -> None:
-    match = r"F420.*zh\.txt, line 3: no line beside it, since \S*en\.txt is shorter"
+    match = r"F420.*zh\.txt, line 3: no matching line, since \S*en\.txt is shorter"
     with pytest.raises(ValueError, match=match):
         convert(tmp_path, "他\n她\n它\n", "he\nshe\n", repair=repair)
     with pytest.raises(ValueError, match=r"F420.*en\.txt, line 2: .*zh\.txt is shorter"):

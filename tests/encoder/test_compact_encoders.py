@@ -72,7 +72,7 @@ def test_a_shared_encoder_is_rounded(shared: Language, tmp_path: Path) -> None:
 
 
 def test_encoders_of_other_components_stay(pretrained: Pretrained, shared: Language) -> None:
-    """Neither one of a component that can't be made compact, nor one that none listens to."""
+    """Neither one of a component that is not trained, nor one that none listens to."""
     other = encoder(pretrained("lm"))
     shared.add_pipe("re2_similarity", config=pipe_config("re2_similarity", {"tok2vec": other}))
     shared.add_pipe("tok2vec", name="alone", config={"model": other})
@@ -93,7 +93,7 @@ def test_rounded_once(pretrained: Pretrained, monkeypatch: pytest.MonkeyPatch) -
     compactor.count(TEXTS)
     calls = []
     rounded = compact.rounded
-    monkeypatch.setattr(compact, "rounded", lambda shim: calls.append(shim) or rounded(shim))
+    monkeypatch.setattr(compact, "rounded", lambda *args: calls.append(args) or rounded(*args))
     compactor.apply(CompressConfig(), limit=1e6)
     assert len(calls) == 1
 
@@ -116,7 +116,7 @@ def test_sizes_are_those_of_rounded_encoders(pretrained: Pretrained) -> None:
 
 
 def encoder_weights(nlp: Language) -> list[torch.Tensor]:
-    (found,) = Compactor(nlp).encoders
+    (found,) = Compactor(nlp).networks
     return [each.detach().clone() for each in found.shim.module.parameters()]
 
 

@@ -1,6 +1,7 @@
 import threading
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from spacy_flat.lexicon import (
     WordList,
     fold_full_width,
     jieba_words,
+    readers,
 )
 from spacy_flat.lexicon.automaton import PIECE
 
@@ -320,6 +322,21 @@ def test_words_left_out_are_named(tmp_path: Path):
 def test_words_already_there_are_not_worth_a_warning(recwarn: pytest.WarningsRecorder):
     lexicon_of("重庆").add(["重庆", "上海", "上海"])
     assert not recwarn
+
+
+@pytest.mark.parametrize("trust", [-1, 1.5, "much"])
+def test_trust_is_a_share(trust: Any, tmp_path: Path) -> None:
+    path = tmp_path / "words.txt"
+    path.write_text("重庆\n", encoding="utf-8")
+    lexicon = lexicon_of("药店")
+    for insert in (
+        lambda: lexicon.add(["重庆"], trust=trust),
+        lambda: lexicon.update(path, trust=trust),
+        lambda: readers.words(path, trust=trust),
+    ):
+        with pytest.raises(ValueError, match=r"F341.*trust"):
+            insert()
+    assert "重庆" not in lexicon
 
 
 def test_removed_words_do_not_match_but_keep_their_id():

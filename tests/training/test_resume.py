@@ -28,11 +28,11 @@ from spacy_flat.cli.train import keep_log, pipeline_of, saved_in
 from spacy_flat.nn.model import shim_of
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.nn.steps import LEFT_OUT, key
+from spacy_flat.training.checkpoints import read_checkpoint, write_checkpoint
 from spacy_flat.training.loop import OPTIMIZER, Interval, PipelineTrainer, load
 from spacy_flat.training.parameters import load_optimizer, save_optimizer
 from spacy_flat.training.randomness import with_own_randomness
 from spacy_flat.training.trainer import CHECKPOINTS, STATE
-from spacy_flat.util.checkpoints import read_checkpoint, write_checkpoint
 from spacy_flat.util.files import locked
 
 from .conftest import (
@@ -345,15 +345,11 @@ def test_other_settings_are_not_resumed(
         saved_in(finished / "out", True, config.interpolate())
 
 
-def test_length_and_place_may_change(finished: Path, tmp_path: Path) -> None:
-    """A training may become longer, and its corpora may move."""
+def test_length_may_change(finished: Path, tmp_path: Path) -> None:
     shutil.copytree(finished / "out", tmp_path / "out")
     config = make_config(finished, "tener", max_steps=3)
     changed = {"max_steps": 5, "eval_frequency": 2, "patience": 7, "max_epochs": 9}
     config["training"] |= changed
-    moved = shutil.copy(finished / "train.spacy", tmp_path / "moved.spacy")
-    for corpus in config["corpora"].values():
-        corpus["path"] = str(moved)
     saved = saved_in(tmp_path / "out", True, config.interpolate())
     assert saved is not None
     found = pipeline_of(config, saved, -1, Printer(no_print=True)).config["training"]
@@ -439,6 +435,23 @@ def test_log_of_a_resumed_training_is_whole(tmp_path: Path) -> None:
     whole, cut = ((tmp_path / name / "log.jsonl").read_text("utf-8") for name in ("whole", "cut"))
     assert [json.loads(line)["step"] for line in whole.splitlines()] == [0, 3, 6]
     assert cut == whole
+
+
+def test_files_may_move(tmp_path: Path) -> None:
+    config, output = make_config(tmp_path, "tener", max_steps=3), tmp_path / "out"
+    train, vectors = tmp_path / "train.spacy", tmp_path / "chars.vec"
+    vectors.write_text("1 2\n中 1 2\n", "utf-8")
+    reader = {"@readers": "spacy-flat.MixedCorpus.v1", "paths": {"one": str(train)}}
+    config["corpora"]["train"] = reader
+    given = {"@readers": "spacy-flat.Vectors.v1", "path": str(vectors)}
+    config["initialize"]["components"] = {"tener_ner": {"char_vectors": given}}
+    flat_train(config, output)
+    reader["paths"] = {"one": str(train.rename(tmp_path / "moved.spacy"))}
+    given["path"] = str(vectors.rename(tmp_path / "moved.vec"))
+    config["corpora"]["dev"]["path"] = reader["paths"]["one"]
+    assert "Already finished" in flat_train(config, output)
+    (tmp_path / "moved.vec").write_text("1 2\n中 2 2\n", "utf-8")
+    assert "F447" in flat_train(config, output)
 
 
 def test_a_finished_training_stays(tmp_path: Path) -> None:

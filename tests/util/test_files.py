@@ -13,8 +13,8 @@ import torch
 from encoder.damage import full_disk
 from safetensors import SafetensorError
 
-from spacy_flat.util import checkpoints
-from spacy_flat.util.checkpoints import read_checkpoint, save_tensors, write_checkpoint
+from spacy_flat.training import checkpoints
+from spacy_flat.training.checkpoints import read_checkpoint, save_tensors, write_checkpoint
 from spacy_flat.util.files import locked, remove_unfinished, replacing, replacing_folder
 
 

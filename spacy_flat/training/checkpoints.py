@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from ..errors import Errors, Warnings
-from .files import remove_unfinished, replacing_folder
+from ..util.files import remove_unfinished, replacing_folder
 
 CHECKSUMS = "checksums.json"
 KEPT = 2
