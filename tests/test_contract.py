@@ -39,6 +39,7 @@ from spacy_flat.compress.compactor import Compactor, CompressConfig
 from spacy_flat.errors import Errors, Warnings
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.similarity.pairs import join_pair
+from spacy_flat.text.simplified import converter
 
 ODD = [
     *("", " ", "\n\u3000", "京", "a", "😀", "\0上海\0", "\u200b上海\ufeff"),
@@ -226,6 +227,20 @@ def test_two_under_different_names(kind: Kind, trained: Language, tmp_path: Path
         for name, only in ((kind.factory, trained), ("other", alone)):
             with both.select_pipes(enable=[name]):
                 check_same(kind.found(both), kind.found(only))
+
+
+def test_traditional_characters_are_read_as_simplified(
+    kind: Kind, trained: Language, tmp_path: Path
+) -> None:
+    def respelled(value: Any, script: str) -> Any:
+        return converter(script).convert(value) if isinstance(value, str) else value
+
+    texts = [respelled(text, "s2t") for text in kind.texts]
+    assert texts != kind.texts
+    trained.to_disk(tmp_path)
+    rows = kind.found(spacy.load(tmp_path), texts)
+    found = [tuple(respelled(value, "t2s") for value in row) for row in rows]
+    check_same(found, kind.found(trained, kind.texts))
 
 
 # Saving

@@ -165,7 +165,6 @@ def test_parts_of_configs(place: str) -> None:
     registry.resolve({"optimizer": config["training"]["optimizer"]})
     augmenter = config["corpora"]["train"].get("augmenter")
     if augmenter:
-        pytest.importorskip("opencc", reason="opencc is not installed")
         registry.resolve({"augmenter": augmenter})
 
 

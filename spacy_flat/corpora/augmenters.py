@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Dict, List, Optional  # noqa: UP035  (thinc validates configs by these)
+from typing import Dict, List, Optional  # noqa: UP035  (thinc validates configs by these)
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -16,6 +16,7 @@ from spacy.vocab import Vocab
 from ..errors import Errors
 from ..lexicon.sources import WordList
 from ..ner.spans import meaning
+from ..text.simplified import converter
 from ..translator.names import COMPOUND_SURNAMES
 from .docs import read_docs
 from .edits import Edit, can_exchange, can_insert, composed, edited, respelled
@@ -95,7 +96,7 @@ def ner_augmenter(
 ) -> NerAugmenter:
     """`spacy-flat.ner_augmenter.v1`: variants of Chinese texts with entities.
 
-    traditional: share of texts to write in the characters of Taiwan or Hong Kong (needs opencc).
+    traditional: share of texts to write in the characters of Taiwan or Hong Kong.
     width: share of texts to write with full-width letters, digits and punctuation, or with plain
         ones if the text has full-width letters or digits.
     exchange: share of texts in which to replace names by others with the same label.
@@ -110,7 +111,7 @@ def ner_augmenter(
     persons: labels for which to also make names from surnames and given names.
 
     Raises ValueError for a rate that isn't from 0 to 1 (F341), and at the first text if there are
-    no names to choose from (F149); ModuleNotFoundError (F030) without opencc.
+    no names to choose from (F149).
     """
     rates = {
         "traditional": traditional,
@@ -125,8 +126,6 @@ def ner_augmenter(
         if not 0 <= rate <= 1:
             words = {"name": name, "value": rate, "wanted": "a number from 0 to 1"}
             raise ValueError(Errors.F341.format(**words))
-    if traditional:
-        converter("s2tw")
     return NerAugmenter(rates, [Path(path) for path in corpora.values() if path], names, persons)
 
 
@@ -217,13 +216,14 @@ class NerAugmenter:
     def add_list(self, doc: Doc) -> Doc:
         """A list of names of a label."""
         label = random.choice(self.labels(doc))
-        separator = random.choice(SEPARATORS)
+        names = [self.name(label, doc) for _ in range(random.randint(2, LONGEST_LIST))]
+        # A space or nothing doesn't separate names like "Tim Cook".
+        spaced = any(map(str.isascii, names))
+        separator = random.choice([each for each in SEPARATORS if each.strip() or not spaced])
         frames = FRAMES + FRAMES_OF.get(kind_of(label), ())
         before, after = random.choice(frames).split("{}")
-        pieces = [(before, ""), (self.name(label, doc), label)]
-        for _ in range(random.randrange(1, LONGEST_LIST)):
-            pieces += [(separator, ""), (self.name(label, doc), label)]
-        return composed(doc, [*pieces, (after, "")])
+        pieces = [piece for name in names for piece in ((separator, ""), (name, label))]
+        return composed(doc, [(before, ""), *pieces[1:], (after, "")])
 
     def add_table(self, doc: Doc) -> Doc:
         """A form, with a field and a value a line, or a table, with a line of fields above."""
@@ -304,17 +304,6 @@ def traditional(doc: Doc) -> Doc:
     if random.random() < 0.5:
         text = text.translate(QUOTES)
     return respelled(doc, text)
-
-
-@cache
-def converter(config: str) -> Any:
-    try:
-        from opencc import OpenCC
-    except ImportError as error:
-        words = {"module": "opencc", "package": "spacy-flat[traditional]"}
-        what = "Augmentation with traditional characters"
-        raise ModuleNotFoundError(Errors.F030.format(what=what, **words)) from error
-    return OpenCC(config)
 
 
 def width(doc: Doc) -> Doc:

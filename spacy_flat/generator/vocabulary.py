@@ -5,7 +5,7 @@ Padding has none: it is never predicted, and nothing that is predicted comes aft
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..text.batches import TextFeaturiser
 from ..text.hashing import hash_characters
 from ..text.initialise import Vocabulary
 from ..text.padding import padding, take
+from ..text.simplified import Simplifier
 from ..text.units import Ints
 from ..text.vocabulary import Column, KeyIndex, Pretrained, count_characters, pack, unpack
 from ..vectors import VectorSource
@@ -32,6 +33,7 @@ class CharFeaturiser(TextFeaturiser):
 
     options: TextOptions
     chars: KeyIndex
+    simplifier: Simplifier = field(default_factory=Simplifier)
 
     @classmethod
     def empty(cls, options: TextOptions) -> "CharFeaturiser":
@@ -53,7 +55,8 @@ class CharFeaturiser(TextFeaturiser):
 
     def keys(self, text: str) -> Ints:
         """[C] keys of the characters of a text."""
-        return self.chars.look_up(hash_characters(text, normalise_numbers=False))
+        codes = hash_characters(self.simplifier(text), normalise_numbers=False)
+        return self.chars.look_up(codes)
 
     def batches(self, texts: Sequence[str]) -> Iterator[TextBatch]:
         """Batches of whole texts, longest first. A piece of a batch has at most `batch_size`
@@ -86,10 +89,13 @@ class CharFeaturiser(TextFeaturiser):
             )
 
     def to_bytes(self) -> bytes:
-        return bytes(srsly.msgpack_dumps(pack({"chars": self.chars}, self.options)))
+        data = pack({"chars": self.chars}, self.options)
+        return bytes(srsly.msgpack_dumps({**data, "simplified": self.simplifier.pairs}))
 
     def from_bytes(self, data: bytes) -> "CharFeaturiser":
-        return CharFeaturiser(self.options, **unpack(srsly.msgpack_loads(data), self.options))
+        saved = srsly.msgpack_loads(data)
+        simplifier = Simplifier(saved.get("simplified", ""))
+        return CharFeaturiser(self.options, **unpack(saved, self.options), simplifier=simplifier)
 
 
 def build_vocabulary(
@@ -99,7 +105,8 @@ def build_vocabulary(
 
     A character that only the vectors have stays unknown: the network would never predict it.
     """
-    counts = count_characters(texts)
+    simplifier = Simplifier.of(texts)
+    counts = count_characters(list(map(simplifier, texts)))
     for mark in (START, END):
         counts[mark] = max(len(texts), options.char_min_freq)
     known = [code for code, times in counts.items() if times >= options.char_min_freq]
@@ -107,4 +114,4 @@ def build_vocabulary(
     useful = np.isin(found.codes, np.array(known, dtype=np.uint64))
     pretrained = Pretrained(found.codes[useful], found.vectors[useful])
     column = Column.build(counts, options.char_min_freq, pretrained, options)
-    return Vocabulary(CharFeaturiser(options, column.index), {"chars": column})
+    return Vocabulary(CharFeaturiser(options, column.index, simplifier), {"chars": column})

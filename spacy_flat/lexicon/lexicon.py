@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors, Warnings
+from ..text.simplified import Simplifier
 from ..util.arguments import require
 from ..util.files import replacing
 from ..vectors.table import FLOAT32_MAX
@@ -56,6 +57,8 @@ class Lexicon:
     full_width: treat full-width forms (Ａ, １, the ideographic space) as plain ones.
     min_length: minimum characters of a word; shorter ones are omitted, and those of more than
         32,768 characters. Surrounding white space is stripped.
+    simplified: the pairs of a `Simplifier`. Words in simplified characters are also found in
+        traditional ones, and words added later in traditional characters become simplified.
 
     Ids are stable: new words get new ids at the end, and a removed word keeps its id. Other threads
     can search while the lexicon changes: a search sees all of a change or nothing of it. The
@@ -72,6 +75,7 @@ class Lexicon:
         *,
         full_width: bool = False,
         min_length: int = 2,
+        simplified: str = "",
     ) -> None:
         # True is an int.
         if type(min_length) is not int or not 1 <= min_length <= PIECE:
@@ -80,6 +84,7 @@ class Lexicon:
             raise ValueError(Errors.F341.format(**words))
         self.full_width = full_width
         self.min_length = min_length
+        self.simplifier = Simplifier(simplified)
         self._lock = Lock()
         self._advised: Sequence[str] | None = None  # types, if no others may be added
         self._content = EMPTY
@@ -117,6 +122,8 @@ class Lexicon:
         content = self._content
         word = self.normalise(word)
         id = -1 if self._fault(word) else content.index(word)
+        if id < 0 and (simplified := self.simplifier(word)) != word:
+            return self.index(simplified)
         return id if id >= 0 and content.alive[id] else -1
 
     @property
@@ -190,7 +197,7 @@ class Lexicon:
         content = self._content
         # No word has a surrogate, which can't be searched.
         joined = _SURROGATE.sub(SEPARATOR, self.normalise(SEPARATOR.join(texts)))
-        starts, lengths, words = find_all(content.automata, joined, content.longest)
+        starts, lengths, words = self._search(content, joined)
         alive = content.alive[words]
         if not alive.all():
             starts, lengths, words = starts[alive], lengths[alive], words[alive]
@@ -202,6 +209,18 @@ class Lexicon:
         local = (starts - np.repeat(firsts[:-1], counts)).astype(np.int32)
         numbers = np.repeat(np.arange(len(texts), dtype=np.int32), counts)
         return Matches(numbers, local, local + lengths, words)
+
+    def _search(self, content: Content, text: str) -> tuple[NDArray[np.int64], Int32s, Int32s]:
+        """Starts, lengths and ids of the words in a text, in order. Of two spellings of the same
+        characters the text's own wins."""
+        found = find_all(content.automata, text, content.longest)
+        simplified = self.simplifier(text)
+        if simplified == text:
+            return found
+        both = np.hstack([found, find_all(content.automata, simplified, content.longest)])
+        _, first = np.unique(both[:2], axis=1, return_index=True)
+        starts, lengths, words = both[:, first]
+        return starts, lengths.astype(np.int32), words.astype(np.int32)
 
     def add(
         self,
@@ -337,6 +356,9 @@ class Lexicon:
                     faulty.setdefault(fault, []).append(entry.word)
                     continue
                 id = content.index(word)
+                if update and id < 0:
+                    word = self.simplifier(word)
+                    id = content.index(word)
                 there = id >= 0 and content.alive[id]
                 if word in new or id in known or (there and not update):
                     duplicates += 1
@@ -409,7 +431,11 @@ class Lexicon:
 
     @property
     def _settings(self) -> dict[str, Any]:
-        return {"full_width": self.full_width, "min_length": self.min_length}
+        return {
+            "full_width": self.full_width,
+            "min_length": self.min_length,
+            "simplified": self.simplifier.pairs,
+        }
 
     @classmethod
     def _restore(cls, content: Content, settings: dict[str, Any]) -> "Lexicon":

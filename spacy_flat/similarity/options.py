@@ -107,7 +107,7 @@ class PairTextOptions(BatchOptions, WordOptions, BigramOptions, CharacterOptions
     equal: bool = option(
         True,
         "texts are always the same if they only differ in spaces, width, case, final punctuation "
-        "or, with OpenCC, traditional characters",
+        "or traditional characters",
     )
     inputs: Inputs = option(
         "chars",

@@ -13,6 +13,7 @@ from ..text.hashing import hash_bigrams, hash_characters, hash_words
 from ..text.initialise import Vocabulary
 from ..text.padding import group_by_cost
 from ..text.segments import Segment
+from ..text.simplified import Simplifier
 from ..text.tok2vec import token_of_unit
 from ..text.units import Ints, Unit, Units
 from ..text.vocabulary import (
@@ -104,6 +105,7 @@ class PairFeaturiser(TextFeaturiser):
     chars: KeyIndex = field(default_factory=KeyIndex.empty)
     bigrams: KeyIndex = field(default_factory=KeyIndex.empty)
     words: KeyIndex = field(default_factory=KeyIndex.empty)
+    simplifier: Simplifier = field(default_factory=Simplifier)
 
     @property
     def unit(self) -> Unit:
@@ -139,12 +141,13 @@ class PairFeaturiser(TextFeaturiser):
         keys = np.zeros((3, int(lengths.sum())), dtype=np.int64)
         if self.unit == "char":
             pieces = (texts.units[part.text].text[part.start : part.end] for part in segments)
-            codes = hash_characters("".join(pieces), self.options.normalise_numbers)
+            text = self.simplifier("".join(pieces))
+            codes = hash_characters(text, self.options.normalise_numbers)
             keys[0] = self.chars.look_up(codes, own)
             pairs = hash_bigrams(codes, np.cumsum(lengths)[lengths > 0] - 1)
             keys[1] = self.bigrams.look_up(pairs, own)
         if self.options.inputs != "chars":
-            words = self._words(texts, segments)
+            words = map(self.simplifier, self._words(texts, segments))
             keys[2] = self.words.look_up(hash_words(words, self.options), own)
         return keys
 
@@ -166,11 +169,14 @@ class PairFeaturiser(TextFeaturiser):
 
     def to_bytes(self) -> bytes:
         indexes = {"chars": self.chars, "bigrams": self.bigrams, "words": self.words}
-        return bytes(srsly.msgpack_dumps(pack(indexes, self.options)))
+        data = {**pack(indexes, self.options), "simplified": self.simplifier.pairs}
+        return bytes(srsly.msgpack_dumps(data))
 
     def from_bytes(self, data: bytes) -> "PairFeaturiser":
-        indexes = unpack(srsly.msgpack_loads(data), self.options)
-        return PairFeaturiser(self.options, self.reach, **indexes)
+        saved = srsly.msgpack_loads(data)
+        simplifier = Simplifier(saved.get("simplified", ""))
+        indexes = unpack(saved, self.options)
+        return PairFeaturiser(self.options, self.reach, **indexes, simplifier=simplifier)
 
 
 def rows_of(texts: Sequence[Segment]) -> Ints:
@@ -195,16 +201,18 @@ def build_vocabulary(
     """Build the featuriser and the tables of its network from training pairs."""
     options = featuriser.options
     spans = [trimmed(span) for pair in pairs for span in pair]
-    texts = [span.text for span in spans]
+    simplifier = Simplifier.of([span.text for span in spans])
+    texts = [simplifier(span.text) for span in spans]
     columns: dict[str, Column] = {}
     if options.inputs != "tokens":
         columns["chars"] = Column.of_characters(texts, char_vectors, options)
         if options.bigrams:
             columns["bigrams"] = Column.of_characters(texts, bigram_vectors, options, 2)
     if options.inputs != "chars":
-        words = (token.text for span in spans for token in span)
+        words = (simplifier(token.text) for span in spans for token in span)
         columns["words"] = Column.of_words(words, word_vectors, options)
     if options.hash_unknowns and not options.fine_tune:
         columns = {name: column.fixed for name, column in columns.items()}
     indexes = {name: column.index for name, column in columns.items()}
-    return Vocabulary(PairFeaturiser(options, featuriser.reach, **indexes), columns)
+    read = PairFeaturiser(options, featuriser.reach, **indexes, simplifier=simplifier)
+    return Vocabulary(read, columns)

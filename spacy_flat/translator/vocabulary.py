@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +19,7 @@ import srsly
 
 from ..text.batches import TextFeaturiser
 from ..text.hashing import hash_characters
+from ..text.simplified import Simplifier
 from ..text.units import Ints
 from ..text.vocabulary import KeyIndex, count_characters, pack, unpack
 from .keys import END, NAMES, START, UNKNOWN
@@ -42,20 +43,23 @@ class CharacterSide:
     """A side of characters."""
 
     index: KeyIndex
+    simplifier: Simplifier = field(default_factory=Simplifier)
 
     @classmethod
     def build(cls, texts: Sequence[str], min_freq: int) -> CharacterSide:
-        counts = count_characters(texts)
+        simplifier = Simplifier.of(texts)
+        counts = count_characters(list(map(simplifier, texts)))
         known = [code for code, times in counts.items() if times >= min_freq]
         codes = np.array(sorted(known), dtype=np.uint64)
-        return cls(KeyIndex.build(codes, codes[:0]))
+        return cls(KeyIndex.build(codes, codes[:0]), simplifier)
 
     def __len__(self) -> int:
         return len(self.index)
 
     def numbers(self, text: str) -> Ints:
         """[L] numbers from 1, 0 for unknown characters."""
-        return self.index.look_up(hash_characters(text, normalise_numbers=False))
+        codes = hash_characters(self.simplifier(text), normalise_numbers=False)
+        return self.index.look_up(codes)
 
 
 @dataclass(frozen=True)
@@ -178,6 +182,7 @@ class TranslationFeaturiser(TextFeaturiser):
             data["source"] = self.source.data
         else:
             data["characters"] = pack({"index": self.source.index}, self.options)
+            data["simplified"] = self.source.simplifier.pairs
         return bytes(srsly.msgpack_dumps(data))
 
     def from_bytes(self, data: bytes) -> TranslationFeaturiser:
@@ -186,7 +191,8 @@ class TranslationFeaturiser(TextFeaturiser):
         target = PieceSide(saved["target"])
         if "characters" in saved:
             source: CharacterSide | PieceSide = CharacterSide(
-                **unpack(saved["characters"], self.options)
+                **unpack(saved["characters"], self.options),
+                simplifier=Simplifier(saved.get("simplified", "")),
             )
         else:
             source = PieceSide(saved["source"])

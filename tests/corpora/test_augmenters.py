@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,7 @@ NAMES = {"PER": ["王芳", "欧阳修远"], "LOC": ["重庆", "呼和浩特市"]
 LISTS = {
     label: WordList([Entry(name, type=label) for name in names]) for label, names in NAMES.items()
 }
-OFFLINE = ["width", "exchange", "layout", "social", "lists", "tables"]  # without opencc
+OTHERS = ["width", "exchange", "layout", "social", "lists", "tables"]  # than traditional
 
 Doc.set_extension("source", default="", force=True)
 Span.set_extension("note", default="", force=True)
@@ -251,7 +250,6 @@ def test_layout_and_social() -> None:
 
 
 def test_traditional() -> None:
-    pytest.importorskip("opencc", reason="opencc is not installed")
     pieces = [("王后发", "PER"), ("在里面理发，干部“发言”", ""), ("台湾发展银行", "ORG")]
     doc = composed(NLP.make_doc(""), pieces)
     random.seed(0)
@@ -280,7 +278,7 @@ def test_conversions_of_other_length_go_by_character(monkeypatch: pytest.MonkeyP
 @given(docs(), st.integers(0, 1000))
 def test_all_together(doc: Doc, seed: int) -> None:
     random.seed(seed)
-    new, *added = variants(doc, *OFFLINE)
+    new, *added = variants(doc, *OTHERS)
     assert len(new.ents) == len(doc.ents)
     assert len(added) == 2
     assert_rest(new, doc)
@@ -346,7 +344,7 @@ def test_seeds(corpus: Path) -> None:
     found = []
     for seed in (1, 1, 2):
         fix_random_seed(seed)
-        rates = dict.fromkeys(OFFLINE, 0.5)
+        rates = dict.fromkeys(OTHERS, 0.5)
         found.append([*read(corpus, persons=["PER"], **rates)])
     assert found[0] == found[1] != found[2]
 
@@ -379,10 +377,3 @@ def test_exchange_needs_names() -> None:
     doc = composed(NLP.make_doc(""), [("王芳", "PER")])
     with pytest.raises(ValueError, match="F149"):
         list(ner_augmenter(exchange=1.0)(NLP, Example(NLP.make_doc(doc.text), doc)))
-
-
-def test_traditional_needs_opencc(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "opencc", None)
-    augmenters.converter.cache_clear()
-    with pytest.raises(ModuleNotFoundError, match="F030"):
-        ner_augmenter(traditional=0.1)

@@ -1,4 +1,5 @@
 import threading
+from copy import copy
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -441,3 +442,19 @@ def test_jieba_on_disk_is_compact(jieba: Lexicon, tmp_path: Path):
     loaded = Lexicon.from_disk(tmp_path)
     assert loaded.size == jieba.size
     assert found(loaded, ["在重庆"]) == [(0, 1, 3, "重庆")]
+
+
+def test_simplified_words_in_traditional_texts() -> None:
+    lexicon = lexicon_of("台湾", "乾坤", "干杯", simplified="臺台灣湾乾干電电積积")
+    for each in (lexicon, copy(lexicon), Lexicon.from_bytes(lexicon.to_bytes())):
+        assert found(each, ["臺灣"]) == found(each, ["台湾"]) == [(0, 0, 2, "台湾")]
+        assert found(each, ["乾坤乾杯"]) == [(0, 0, 2, "乾坤"), (0, 2, 4, "干杯")]
+        assert ("臺灣" in each, "乾坤" in each, "乾杯" in each) == (True, True, True)
+    assert lexicon.add(["臺積電", "臺灣"], type="ORG") == 1
+    for text in ("臺積電", "台积电", "台積電"):
+        assert found(lexicon, [text]) == [(0, 0, 3, "台积电")]
+    assert lexicon.add(["乾坤"], type="PER") == 0
+    assert list(lexicon.select([1, 2])) == ["乾坤", "干杯"]
+    assert lexicon.type_names[lexicon.types[lexicon.index("乾坤")]] == "PER"
+    assert lexicon.remove(["臺積電"]) == 1
+    assert not found(lexicon, ["台积电"])

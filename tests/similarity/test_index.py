@@ -305,7 +305,6 @@ def test_equal_texts_come_first(pipe: PairClassifier) -> None:
 
 
 def test_equal_texts_need_not_share_characters(pipe: PairClassifier) -> None:
-    pytest.importorskip("opencc")
     index = pipe.index(["發髮頭體", "开发票吗", "頭髮護理"])
     assert index.search("開發票嗎", top_k=1, candidates=1) == [Match(1, "开发票吗", 1.0)]
     assert len(index.search("開發票嗎", candidates=1)) == 3

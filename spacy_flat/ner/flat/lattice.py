@@ -225,7 +225,8 @@ class _FlatLattice:
     ) -> None:
         self.n_chars = np.array([len(piece) for piece in pieces], dtype=np.int64)
         self.char_starts = np.cumsum(self.n_chars) - self.n_chars
-        codes = hash_characters("".join(pieces), featuriser.options.normalise_numbers)
+        text = featuriser.lexicon.simplifier("".join(pieces))
+        codes = hash_characters(text, featuriser.options.normalise_numbers)
         self.chars = featuriser.chars.look_up(codes)
         last = self.char_starts + self.n_chars - 1
         self.bigrams = featuriser.bigrams.look_up(hash_bigrams(codes, last))

@@ -7,6 +7,7 @@ import numpy as np
 
 from ...lexicon import Lexicon
 from ...text.initialise import Vocabulary
+from ...text.simplified import Simplifier
 from ...text.vocabulary import Column, Pretrained, add_counts, batches_of_texts
 from ...vectors import VectorSource
 from .gazetteer import Gazetteer
@@ -35,6 +36,8 @@ def build_vocabulary(
     if options.gazetteer_rate > 0:
         gazetteer = Gazetteer.build(mentions, lexicon)
         name_types = lexicon.declare_types(labels)
+    lexicon.simplifier = Simplifier.of(texts)
+    texts = list(map(lexicon.simplifier, texts))
     chars = Column.of_characters(texts, char_vectors, options)
     bigrams = Column.of_characters(texts, bigram_vectors, options, 2)
     words = Column.build(

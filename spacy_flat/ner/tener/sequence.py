@@ -4,7 +4,7 @@ Shapes: B segments, C units, W distinct words, S characters of a word.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import srsly
@@ -13,6 +13,7 @@ from ...text.batches import SegmentFeaturiser
 from ...text.hashing import hash_bigrams, hash_characters, hash_words
 from ...text.padding import group_by_cost, padding, take
 from ...text.segments import Segment
+from ...text.simplified import Simplifier
 from ...text.units import Ints, Unit, Units
 from ...text.vocabulary import KeyIndex, pack, unpack
 from .batch import CharBatch, WordBatch
@@ -34,6 +35,7 @@ class SequenceFeaturiser(SegmentFeaturiser):
     chars: KeyIndex
     bigrams: KeyIndex
     words: KeyIndex
+    simplifier: Simplifier = field(default_factory=Simplifier)
 
     @classmethod
     def empty(cls, options: SequenceOptions) -> "SequenceFeaturiser":
@@ -62,10 +64,14 @@ class SequenceFeaturiser(SegmentFeaturiser):
 
     def to_bytes(self) -> bytes:
         indexes = {"chars": self.chars, "bigrams": self.bigrams, "words": self.words}
-        return bytes(srsly.msgpack_dumps(pack(indexes, self.options)))
+        data = {**pack(indexes, self.options), "simplified": self.simplifier.pairs}
+        return bytes(srsly.msgpack_dumps(data))
 
     def from_bytes(self, data: bytes) -> "SequenceFeaturiser":
-        return SequenceFeaturiser(self.options, **unpack(srsly.msgpack_loads(data), self.options))
+        saved = srsly.msgpack_loads(data)
+        simplifier = Simplifier(saved.get("simplified", ""))
+        indexes = unpack(saved, self.options)
+        return SequenceFeaturiser(self.options, **indexes, simplifier=simplifier)
 
 
 class _FlatCharacters:
@@ -77,7 +83,8 @@ class _FlatCharacters:
         pieces = [texts[segment.text].text[segment.start : segment.end] for segment in segments]
         self.n_units = np.array([len(piece) for piece in pieces], dtype=np.int64)
         self.starts = np.cumsum(self.n_units) - self.n_units
-        codes = hash_characters("".join(pieces), featuriser.options.normalise_numbers)
+        text = featuriser.simplifier("".join(pieces))
+        codes = hash_characters(text, featuriser.options.normalise_numbers)
         self.chars = featuriser.chars.look_up(codes)
         last = self.starts + self.n_units - 1
         self.bigrams = featuriser.bigrams.look_up(hash_bigrams(codes, last))
@@ -111,7 +118,7 @@ class _FlatWords:
         )
         self.n_units = np.array([part.end - part.start for part in segments], dtype=np.int64)
         self.starts = np.cumsum(self.n_units) - self.n_units
-        words = list(numbers)
+        words = list(map(featuriser.simplifier, numbers))
         self.words = featuriser.words.look_up(hash_words(words, featuriser.options))
         self.cases = np.array([case_of(word) for word in words], dtype=np.int64)
         spellings = [word[:LONGEST_SPELLING] for word in words]

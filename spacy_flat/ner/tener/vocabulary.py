@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ...text.initialise import Vocabulary
+from ...text.simplified import Simplifier
 from ...text.units import Units
 from ...text.vocabulary import Column, KeyIndex
 from ...vectors import VectorSource
@@ -23,15 +24,16 @@ def build_vocabulary(
     vectors: of characters and bigrams, or of words.
     """
     none = KeyIndex.empty()
-    characters = [text.text for text in texts]
+    simplifier = Simplifier.of([text.text for text in texts])
+    characters = [simplifier(text.text) for text in texts]
     chars = Column.of_characters(characters, char_vectors, options)
     if options.unit == "token":
-        strings = (word for text in texts for word in text.strings(0, len(text)))
+        strings = (simplifier(word) for text in texts for word in text.strings(0, len(text)))
         words = Column.of_words(strings, word_vectors, options)
-        featuriser = SequenceFeaturiser(options, chars.index, none, words.index)
+        featuriser = SequenceFeaturiser(options, chars.index, none, words.index, simplifier)
         return Vocabulary(featuriser, {"words": words})
     bigrams = Column.of_characters(characters, bigram_vectors, options, 2)
-    featuriser = SequenceFeaturiser(options, chars.index, bigrams.index, none)
+    featuriser = SequenceFeaturiser(options, chars.index, bigrams.index, none, simplifier)
     used = {"chars": options.characters, "bigrams": options.bigrams}
     columns = {"chars": chars, "bigrams": bigrams}
     return Vocabulary(featuriser, {name: columns[name] for name in columns if used[name]})
