@@ -320,7 +320,9 @@ class PairClassifier(LabelledPipe):
 
     def make_docs(self, texts: Sequence[str]) -> list[Doc]:
         """Docs of texts. If there is a tok2vec, the components before this one process them."""
-        return self._prepared(map(self.nlp.make_doc, texts))
+        # Tokenizers know few words in traditional characters.
+        simplified = map(self.model.attrs["featuriser"].simplifier, texts)
+        return self._prepared(map(self.nlp.make_doc, simplified))
 
     def _prepared(self, docs: Iterable[Doc]) -> list[Doc]:
         if tok2vec_of(self.model) is not None:
