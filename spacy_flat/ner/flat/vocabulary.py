@@ -36,8 +36,8 @@ def build_vocabulary(
     if options.gazetteer_rate > 0:
         gazetteer = Gazetteer.build(mentions, lexicon)
         name_types = lexicon.declare_types(labels)
-    lexicon.simplifier = Simplifier.of(texts)
-    texts = list(map(lexicon.simplifier, texts))
+    simplifier = Simplifier.of(texts)
+    texts = list(map(simplifier, texts))
     chars = Column.of_characters(texts, char_vectors, options)
     bigrams = Column.of_characters(texts, bigram_vectors, options, 2)
     words = Column.build(
@@ -47,6 +47,7 @@ def build_vocabulary(
         options,
     )
     indexes = (chars.index, bigrams.index, words.index)
+    lexicon.simplifier = simplifier  # from now on: vectors are those of words as they are spelled
     n_types = len(lexicon.type_names)
     featuriser = LatticeFeaturiser(options, lexicon, *indexes, n_types, name_types, gazetteer)
     columns = {"chars": chars, "bigrams": bigrams, "words": words}
