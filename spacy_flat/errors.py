@@ -846,6 +846,10 @@ class Warnings(metaclass=_Coded):
         "{name}: tokens have {here:.2f} characters on average, but had {learnt:.2f} in training. "
         "Use the tokenizer that the component was trained with."
     )
+    W305 = (
+        "{name}: threshold has labels that no entity can have: {unknown}. Correct them in "
+        "[components.{name}]. The labels, through label_map, are: {known}."
+    )
     W340 = (
         "Can't compute a perplexity: the corpus has no text to score. spaCy counts a missing score "
         "as 0, which no model can beat: check the dev corpus."

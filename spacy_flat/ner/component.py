@@ -1,5 +1,6 @@
 """The component that `flat_ner` and `tener_ner` share."""
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, get_args
@@ -10,7 +11,7 @@ from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import set_dropout_rate
 
-from ..errors import Errors
+from ..errors import Errors, Warnings
 from ..nn.model import tok2vec_of
 from ..pipe import SWITCH, Check, LabelledPipe, count, number, register_factory
 from ..text.initialise import Vocabulary, initialise_network
@@ -171,6 +172,7 @@ class CRFEntityRecognizer(LabelledPipe):
     alternatives: int
     threshold: Threshold
     temperature: float
+    _told: tuple[str, ...] = ()  # labels that were warned of
     checks: ClassVar = {
         "on_misaligned": Check(
             "one of expand, contract, drop", lambda value: value in get_args(OnMisaligned)
@@ -211,6 +213,7 @@ class CRFEntityRecognizer(LabelledPipe):
         if not any(len(doc) for doc in docs):
             return [Found(alternatives=[([], 1.0)] if self.alternatives else []) for _ in docs]
         self.check_tokens(docs)
+        self._check_threshold()
         emissions = self.model.predict(docs)
         wishes = self._wishes(docs, emissions.texts)
         return find_entities(emissions, network_of(self.model), self._decoding(), wishes)
@@ -232,6 +235,15 @@ class CRFEntityRecognizer(LabelledPipe):
         emissions = self.model.predict(docs)
         wishes, network = self._wishes(docs, emissions.texts), network_of(self.model)
         return span_probabilities(emissions, network, self._decoding(), wishes, places)
+
+    def _check_threshold(self) -> None:
+        """Warn (W305) once of thresholds for labels that no entity can have."""
+        given = self.threshold if isinstance(self.threshold, dict) else ()
+        unknown = tuple(label for label in given if label not in self.labels)
+        if unknown and unknown != self._told:
+            words = {"unknown": ", ".join(unknown), "known": ", ".join(self.labels)}
+            warnings.warn(Warnings.W305.format(name=self.name, **words), stacklevel=2)
+        self._told = unknown
 
     def _decoding(self) -> Decoding:
         threshold = self.threshold

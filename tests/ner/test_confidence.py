@@ -166,6 +166,22 @@ def test_thresholds(nlp: Language) -> None:
             ner.threshold = wrong  # type: ignore[assignment]
 
 
+def test_thresholds_of_unknown_labels(nlp: Language) -> None:
+    """Labels may be added, and a map may rename them: they are checked when they are used."""
+    ner = flat(nlp)
+    ner.threshold = {"PER": 0.5, "COMPANY": 0.3}
+    with pytest.warns(UserWarning, match="W305.*flat_ner.* have: COMPANY.*are: .*LOC") as warned:
+        nlp(TEXT)
+        list(nlp.pipe(UNSURE, batch_size=1))
+    assert len(warned) == 1
+    ner.label_map = {"ORG": "COMPANY", "PER": ""}
+    with pytest.warns(UserWarning, match=r"W305.* have: PER\."):
+        nlp(TEXT)
+    ner.add_label("NEW")
+    ner.threshold = {"NEW": 0.5, "LOC": 0.5, "COMPANY": 0.3}
+    nlp(TEXT)
+
+
 def test_find_threshold(trained: Language, tmp_path: Path) -> None:
     trained.to_disk(tmp_path / "nlp")
     DocBin(docs=[eg.reference for eg in examples_of(trained)]).to_disk(tmp_path / "dev.spacy")
