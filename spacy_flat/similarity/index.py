@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ from thinc.backends import get_array_ops
 from ..errors import Errors
 from ..nn.model import tok2vec_of
 from ..text.tok2vec import ReadOnce
-from ..util.arguments import require_count
+from ..util.arguments import require, require_count
 from ..util.files import replacing
 from .candidates import Candidates, terms_of
 from .encoded import EncodedTexts
@@ -142,8 +143,9 @@ class TextIndex:
         """Remove questions; the others keep their numbers.
 
         Raises KeyError (F351) for a number that isn't in the index, ValueError (F330) if none is
-        left.
+        left, TypeError (F026) for a single number.
         """
+        require_list(numbers)
         with self._changing:
             known = self.contents
             phrasings = dict(known.phrasings)
@@ -202,14 +204,18 @@ class TextIndex:
 
         candidates: number of distinct texts that the network compares with the query: those that
             share most characters (of Chinese) or words with it. At least `top_k`.
-        min_similarity: lowest similarity of a match.
+        min_similarity: lowest similarity of a match: from 0 to 1, unless the network predicts
+            scores.
 
         Returns `top_k` matches, or fewer if the index has fewer questions.
 
-        Raises ValueError for less than one (F341), TypeError for anything but a text (F311).
+        Raises ValueError for a number out of its bounds (F341), TypeError for anything but a text
+        (F311).
         """
         require_count("top_k", top_k)
         require_count("candidates", candidates)
+        if min_similarity is not None:
+            self._require_similarity(min_similarity)
         contents = self.contents
         texts, similarities = self._ranked(contents, query, max(top_k, candidates))
         least = -np.inf if min_similarity is None else min_similarity
@@ -220,6 +226,12 @@ class TextIndex:
                     answer = contents.answers.get(number, "")
                     best[number] = Match(number, text, similarity, answer)
         return nsmallest(top_k, best.values(), key=lambda match: (-match.similarity, match.number))
+
+    def _require_similarity(self, value: float) -> None:
+        if self.pipe.is_regression:
+            require("min_similarity", value, lambda: math.isfinite(value), "a finite number")
+        else:
+            require("min_similarity", value, lambda: 0 <= value <= 1, "a number from 0 to 1")
 
     def _ranked(self, contents: Contents, query: Text, n: int) -> tuple[Sequence[str], Any]:
         """Candidates, and their similarities [B]."""
@@ -288,11 +300,10 @@ def read_questions(
 ) -> tuple[dict[int, list[Text]], dict[int, str]]:
     """The phrasings and the answers of questions, under numbers from `first`.
 
-    Raises TypeError for a single string (F026), ValueError for another number of answers (F335).
+    Raises TypeError for a single text (F026), ValueError for another number of answers (F335).
     """
-    for given in (questions, answers):
-        if isinstance(given, str):
-            raise TypeError(Errors.F026.format(value=repr(given)))
+    require_list(questions)
+    require_list(() if answers is None else answers)
     phrasings: dict[int, list[Text]] = {
         number: list(own) if isinstance(own, list | tuple) else [cast(Text, own)]
         for number, own in enumerate(questions, first)
@@ -304,6 +315,12 @@ def read_questions(
         counts = {"questions": len(phrasings), "answers": len(own_answers)}
         raise ValueError(Errors.F335.format(**counts))
     return phrasings, dict(zip(phrasings, own_answers, strict=True))
+
+
+def require_list(value: object) -> None:
+    """Raises TypeError (F026) for a text, and for what is no list of anything."""
+    if isinstance(value, Text) or not isinstance(value, Iterable):
+        raise TypeError(Errors.F026.format(value=f"{value!r:.60}"))
 
 
 def strings_of(phrasings: Mapping[int, Sequence[Text]]) -> dict[int, list[str]]:

@@ -212,6 +212,7 @@ def test_an_index_goes_into_no_other_folder(pipeline: Path, faq: Path) -> None:
         ("faq.jsonl", '{"question": "a"}\n', ["--answer", "w"], r"F390.*'w', but found 'question'"),
         ("faq.csv", "q,a\nb,c\n", ["--answer", "a"], r"F390.*line 1.*'question'.*--question"),
         ("faq.csv", None, [], "F001"),
+        ("faq.tsv", "a\n", ["--min-similarity", "3"], r"F341\].*min_similarity = 3.0.*0 to 1"),
     ],
 )
 def test_bad_questions(

@@ -170,8 +170,7 @@ def test_thresholds_of_unknown_labels(nlp: Language) -> None:
     """Labels may be added, and a map may rename them: they are checked when they are used."""
     ner = flat(nlp)
     ner.threshold = {"PER": 0.5, "COMPANY": 0.3}
-    with pytest.warns(UserWarning, match="W305.*flat_ner.* have: COMPANY.*are: .*LOC") as warned:
-        nlp(TEXT)
+    with pytest.warns(UserWarning, match=r"W305.*flat_ner.* have: COMPANY.*are: .*LOC") as warned:
         list(nlp.pipe(UNSURE, batch_size=1))
     assert len(warned) == 1
     ner.label_map = {"ORG": "COMPANY", "PER": ""}

@@ -142,7 +142,11 @@ def test_the_similarity_is_a_score() -> None:
     for example in examples:
         example.reference.cats = {"score": 5 * example.reference.cats["same"]}
     pipe.nlp.initialize(lambda: examples)
-    assert_like_pairs(pipe, TEXTS, "怎么退款", pipe.index(TEXTS).search("怎么退款", top_k=100))
+    index = pipe.index(TEXTS)
+    assert_like_pairs(pipe, TEXTS, "怎么退款", index.search("怎么退款", top_k=100))
+    assert index.search("怎么退款", min_similarity=1000) == []
+    with pytest.raises(ValueError, match=r"F341.*a finite number"):
+        index.search("怎么退款", min_similarity=float("nan"))
 
 
 def test_number_of_matches(index: TextIndex) -> None:
@@ -490,11 +494,19 @@ def test_errors(pipe: PairClassifier, index: TextIndex, tmp_path: Path) -> None:
     calls: list[tuple[str, type[Exception], Callable[[], object]]] = [
         ("F330", ValueError, lambda: pipe.index([])),
         ("F026", TypeError, lambda: pipe.index("怎么退款")),
+        ("F026", TypeError, lambda: pipe.index(pipe.nlp.make_doc("怎么退款"))),
+        ("F026.*got 3", TypeError, lambda: index.add(3)),  # type: ignore[arg-type]
+        ("F026", TypeError, lambda: index.add(["a"], 3)),  # type: ignore[arg-type]
+        ("F026.*got 4", TypeError, lambda: index.remove(4)),  # type: ignore[arg-type]
         ("F311", TypeError, lambda: pipe.index(["a", [["b"]]])),  # type: ignore[list-item]
         ("F311", TypeError, lambda: index.search(None)),  # type: ignore[arg-type]
         ("F341", ValueError, lambda: index.search("a", top_k=0)),
         ("F341", ValueError, lambda: index.search("a", top_k=1.5)),  # type: ignore[arg-type]
         ("F341", ValueError, lambda: index.search("a", candidates=0)),
+        ("F341.*from 0 to 1", ValueError, lambda: index.search("a", min_similarity=3)),
+        ("F341", ValueError, lambda: index.search("a", min_similarity=-0.1)),
+        ("F341.*nan", ValueError, lambda: index.search("a", min_similarity=float("nan"))),
+        ("F341", ValueError, lambda: index.search("a", min_similarity="1")),  # type: ignore[arg-type]
         ("F331", FileNotFoundError, lambda: pipe.load_index(tmp_path)),
         ("F303", ValueError, lambda: made().index(["a"])),
         ("F303", ValueError, lambda: made().load_index(tmp_path)),
