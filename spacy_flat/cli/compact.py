@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..compress.compactor import Compactor, CompressConfig
 
 PREFIXES = "KMG"  # of bytes
+MOST_LEFT = 0.99  # of the size, for a pipeline that became smaller
 
 
 class Bits(str, Enum):
@@ -91,7 +92,8 @@ def compact(
         raise ValueError(Errors.F371)  # before anything is scored
     for path in texts if compactor.components else ():
         count(path, compactor)
-    before = state_of(compactor, size_of_folder(nlp.path), dev)
+    size = size_of_folder(nlp.path)
+    before = state_of(compactor, size, dev)
     wanted = CompressConfig(int(bits.value), min_count, known_words)  # type: ignore[arg-type]
     amount = compactor.apply(wanted, limit)
     after = state_of(compactor, size_on_disk(nlp), dev)
@@ -99,7 +101,7 @@ def compact(
     with replacing_folder(out) as temporary:
         nlp.to_disk(temporary)
     show(before, after, amount)
-    msg.good(str(out))
+    report(out, size, size_of_folder(out))
 
 
 def bytes_of(size: str) -> float:
@@ -158,3 +160,14 @@ def show(before: dict[str, str], after: dict[str, str], amount: CompressConfig) 
     msg.table(rows, header=header, divider=True, aligns=("l", "r", "r"))
     if amount.min_count:
         msg.info(f"Kept rows that occur at least {amount.min_count:,} times in the texts")
+
+
+def report(out: Path, before: int, after: int) -> None:
+    if after <= MOST_LEFT * before:
+        msg.good(str(out))
+    else:
+        sizes = f"{before / 1e6:.2f} MB before, {after / 1e6:.2f} MB after"
+        msg.warn(
+            f"{out}: written, but hardly smaller: {sizes}.",
+            "It may be compact already. Lower --bits, or drop rows with --text and --min-count.",
+        )

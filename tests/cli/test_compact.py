@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from functools import partial
 from pathlib import Path
@@ -44,7 +45,7 @@ def test_a_pipeline_is_made_compact(mini_project: Path, tmp_path: Path) -> None:
 
 def test_as_many_rows_as_fit(mini_project: Path, tmp_path: Path) -> None:
     sizes = []
-    for limit in (45, 40):
+    for limit in (65, 60):
         out = tmp_path / str(limit)
         options = ["--text", mini_project / TRAIN, "--max-size", f"{limit}KB"]
         run(mini_project / MODEL, out, *options)
@@ -70,6 +71,17 @@ def test_without_rows_to_drop(tmp_path: Path) -> None:
     run(tmp_path / "trained", tmp_path / "compact", "--max-size", "50MB", "--min-count", 2)
     assert spacy.load(tmp_path / "compact")("床前")._.perplexity
     assert "[F372]" in failure(tmp_path / "trained", tmp_path / "none", "--max-size", "1KB")
+
+
+def test_nothing_is_left_to_make_compact(mini_project: Path, tmp_path: Path) -> None:
+    output = run(mini_project / MODEL, tmp_path / "once")
+    assert "✔" in output
+    assert "hardly" not in output
+    output = " ".join(run(tmp_path / "once", tmp_path / "twice").split())
+    assert "✔" not in output
+    (sizes,) = re.findall(r"hardly smaller: (\S+) MB before, (\S+) MB after", output)
+    assert sizes[0] == sizes[1]
+    assert (tmp_path / "twice/meta.json").is_file()
 
 
 def test_sizes() -> None:
