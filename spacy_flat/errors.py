@@ -850,6 +850,10 @@ class Warnings(metaclass=_Coded):
         "{name}: threshold has labels that no entity can have: {unknown}. Correct them in "
         "[components.{name}]. The labels, through label_map, are: {known}."
     )
+    W330 = (
+        "{path}: no {separator} in line {lines}: read as questions without an answer. Separate an "
+        "answer from its question by a {separator}."
+    )
     W340 = (
         "Can't compute a perplexity: the corpus has no text to score. spaCy counts a missing score "
         "as 0, which no model can beat: check the dev corpus."

@@ -7,14 +7,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from wasabi import msg
+
 from ..corpora.cells import comma_lines, tab_lines
 from ..corpora.repairs import Repairs
-from ..errors import Errors
+from ..errors import Errors, Warnings
 from ..util.files import read_text_lines
 
 # Names of the columns in a header, in any case.
 QUESTION = ("question", "问题")
 ANSWER = ("answer", "答案", "回答")
+
+FEW = 5  # line numbers to list
 
 
 class Question(NamedTuple):
@@ -52,9 +56,14 @@ def read_faq(path: Path, question: str = "", answer: str = "") -> list[Question]
 
 
 def read_table(path: Path, question: str, answer: str) -> Iterator[Question]:
+    """Warns (W330) of lines with one cell if others have several."""
     is_csv = ".csv" in path.suffixes[-2:]
+    separator = "comma" if is_csv else "TAB"
     columns = None
+    widest = 0
+    single: list[int] = []
     for line, cells in comma_lines(path, Repairs()) if is_csv else tab_lines(path, Repairs()):
+        widest = max(widest, len(cells))
         if columns is None:
             columns = FaqColumns()
             if question or answer or has_usual_names(cells):
@@ -63,8 +72,13 @@ def read_table(path: Path, question: str, answer: str) -> Iterator[Question]:
         found = entry_of(cells, columns)
         if not found.question:
             where = {"path": path, "line": line, "column": columns.question + 1}
-            raise ValueError(Errors.F336.format(**where, separators="commas" if is_csv else "TABs"))
+            raise ValueError(Errors.F336.format(**where, separators=f"{separator}s"))
+        if len(cells) == 1:
+            single.append(line)
         yield found
+    if single and widest > 1:
+        lines = ", ".join(map(str, single[:FEW])) + " …" * (len(single) > FEW)
+        msg.warn(Warnings.W330.format(path=path, separator=separator, lines=lines))
 
 
 def has_usual_names(cells: Sequence[str]) -> bool:
