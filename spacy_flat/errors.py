@@ -123,6 +123,11 @@ class Errors(metaclass=_Coded):
     F042 = "{path}: can't be written: {reason}. Free disk space, or choose another folder."
     F043 = "{path}: {process} is writing to this folder. Wait for it, or choose another folder."
     F044 = "The pipeline doesn't know the type {type!r}. Choose one of: {known}."
+    F045 = (
+        "{path}, line {line}: {text!r} looks like columns separated by commas. Separate word, "
+        "frequency (it may be empty) and type with TABs, end a word that contains a comma with a "
+        "TAB, or set skip_bad."
+    )
 
     # F10x to F11x: converting corpora of entities
     F102 = (

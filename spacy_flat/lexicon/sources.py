@@ -26,6 +26,8 @@ FIRST_LINES = 100
 
 _NUMBER = r"[0-9]+(?:\.[0-9]+)?"
 _SPACED_COLUMNS = re.compile(rf"\S+ +{_NUMBER}(?: +\S+)?")
+# Not 1,2-二氯乙烷, N,N-二甲基甲酰胺 or Washington, D.C.
+_COMMA_COLUMNS = re.compile(r"[^,\t]*(?:[^\x00-\x7f] *, *|[^,\d\s],)[\w.]*(?:, *\w+)?")
 # What follows a word, as jieba reads it, except that a type after a frequency may be anything.
 # Tries only the first of several spaces, so that the time stays linear.
 _USER_COLUMNS = re.compile(rf"(?<! ) +(?:({_NUMBER})(?: +(\S+))?|([a-z]+))\Z")
@@ -130,17 +132,17 @@ def read_words(
     separator: of the columns, whatever the first lines look like.
 
     Raises ValueError naming file and line for a wrong encoding (F004), an empty word (F006), a bad
-    frequency (F007), too many columns (F008), columns separated by spaces (F035), and TABs in a
-    user dictionary (F036); `skip_bad` omits such lines and lists them in `WordList.skipped`. File
-    errors as in `read_lines`.
+    frequency (F007), too many columns (F008), columns separated by spaces (F035) or commas
+    (F045), and TABs in a user dictionary (F036); `skip_bad` omits such lines and lists them in
+    `WordList.skipped`. File errors as in `read_lines`.
     """
     path = Path(path)
     if separator is None and _is_user_dictionary(path):
         return _read_user_dictionary(path, type, origin, skip_bad)
 
     def parse(line: str, path: Path, number: int) -> Columns:
-        if separator is None and _SPACED_COLUMNS.fullmatch(line.strip(" \r\n")):
-            raise ValueError(Errors.F035.format(path=path, line=number, text=line.strip()[:60]))
+        if separator is None:
+            _check_separator(line, path, number)
         word, *rest = (column.strip() for column in line.split(separator or "\t"))
         if not word:
             raise ValueError(Errors.F006.format(path=path, line=number))
@@ -151,6 +153,14 @@ def read_words(
         return word, _frequency(frequency, path, number), word_type or type
 
     return _read(path, parse, origin, skip_bad)
+
+
+def _check_separator(line: str, path: Path, number: int) -> None:
+    """Raises ValueError as `read_words` for columns that other characters than TABs separate."""
+    text = line.strip(" \r\n")
+    for columns, error in ((_SPACED_COLUMNS, Errors.F035), (_COMMA_COLUMNS, Errors.F045)):
+        if columns.fullmatch(text):
+            raise ValueError(error.format(path=path, line=number, text=text.strip()[:60]))
 
 
 def _is_user_dictionary(path: Path) -> bool:

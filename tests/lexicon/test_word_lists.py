@@ -78,15 +78,32 @@ def test_a_user_dictionary_with_many_spaces_takes_no_longer(path: Path):
     assert time.perf_counter() - start < 1
 
 
-@pytest.mark.parametrize("line", ["iPhone 15", "人和药店 10 nt"])
-def test_a_line_that_may_be_a_word_or_columns(path: Path, line: str):
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("iPhone 15", "F035"),
+        ("人和药店 10 nt", "F035"),
+        ("人和药店,ORG", "F045"),
+        ("人和药店, 公司", "F045"),
+        ("人和药店,10,nt", "F045"),
+        ("人和药店,,ORG", "F045"),
+        ("Air China,ORG", "F045"),
+    ],
+)
+def test_a_line_that_may_be_a_word_or_columns(path: Path, line: str, code: str):
     path.write_text(f"重庆\n{line}\n", "utf-8")
-    with pytest.raises(ValueError, match=rf"F035.*line 2: '{line}'.*TAB"):
+    with pytest.raises(ValueError, match=rf"{code}.*line 2: '{line}'.*TAB"):
         read_words(path)
     assert read_words(path, skip_bad=True).skipped == (2,)
     assert [entry.word for entry in read_words(path, separator="\t")] == ["重庆", line]
     path.write_text(f"{line}\t\n", "utf-8")
     assert [entry.word for entry in read_words(path)] == [line]
+
+
+def test_words_with_commas(path: Path):
+    words = ["1,2-二氯乙烷", "N,N-二甲基甲酰胺", "10,000", "Washington, D.C.", "你好，李焕英"]
+    path.write_text("\n".join(words), "utf-8")
+    assert [entry.word for entry in read_words(path)] == words
 
 
 @pytest.mark.parametrize(("suffix", "opened"), [(".gz", gzip.open), (".xz", lzma.open)])
