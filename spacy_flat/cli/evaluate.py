@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +12,7 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..ner.scores import SeenScorer
+from ..ner.spans import meaning
 from ..util.files import replacing, require_exists
 from ..util.plural import counted, plural
 from ..viz.entity_errors import errors_page, find_errors
@@ -21,6 +22,7 @@ from ._texts import check_output
 
 if TYPE_CHECKING:
     from spacy.language import Language
+    from spacy.tokens import Doc
 
 PARTS = ("test", "dev")  # the first existing one is scored
 FEW = 1000  # a score of fewer entities, pairs or characters is uncertain
@@ -86,6 +88,8 @@ def evaluate(
     msg.info(f"Scored on {path}: {shown}")
     for task in tasks:
         show_scores(task, scores, part, sizes[task.label])
+    if sizes.get("entity"):
+        show_other_labels(nlp, gold, scores.get("ents_per_type") or {})
     if "seen_f" in scores:
         show_seen(scores, train)
     if part == "dev":
@@ -106,7 +110,11 @@ def check_entities(nlp: Language, model: str) -> None:
 
 
 def sets_entities(nlp: Language) -> bool:
-    return any("doc.ents" in nlp.get_pipe_meta(name).assigns for name in nlp.pipe_names)
+    return bool(entity_components(nlp))
+
+
+def entity_components(nlp: Language) -> list[str]:
+    return [name for name in nlp.pipe_names if "doc.ents" in nlp.get_pipe_meta(name).assigns]
 
 
 def judging(nlp: Language) -> tuple[list[str], dict[str, str] | None]:
@@ -154,6 +162,19 @@ def show_scores(task: ScoredTask, scores: Mapping[str, Any], part: str, n_labels
     if n_labels < FEW:
         few = counted(n_labels, task.label)
         msg.warn(f"Only {few} scored: the score is uncertain by some points.")
+
+
+def show_other_labels(nlp: Language, gold: list[Doc], scored: Iterable[str]) -> None:
+    """Warn of labels of entities that only the gold data has, or only the pipeline."""
+    asked = {ent.label_: meaning(ent.label_, doc) for doc in gold for ent in doc.ents}
+    listed = [set(nlp.pipe_labels.get(name, ())) for name in entity_components(nlp)]
+    known = set(judging(nlp)[1] or ()).union(*listed)
+    strange = [label for label, names in asked.items() if known.isdisjoint(names)]
+    if strange and all(listed):  # other components may set any label
+        names = ", ".join(sorted(strange))
+        msg.warn(f"Gold labels that the pipeline doesn't know; all count as missed: {names}")
+    if wrong := ", ".join(sorted(set(scored) - set(asked))):
+        msg.warn(f"Predicted labels that the gold data doesn't have; all count as wrong: {wrong}")
 
 
 def show_seen(scores: Mapping[str, Any], train: Path) -> None:

@@ -126,6 +126,22 @@ def test_nothing_to_score(mini_project: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "metrics.json").exists()
 
 
+def test_labels_that_only_one_side_has(mini_project: Path, tmp_path: Path) -> None:
+    docs = [doc_of("重庆市长张三", (0, 2, "LOC"), (4, 6, "person"))]
+    DocBin(docs=docs).to_disk(tmp_path / "mine.spacy")
+    nlp = spacy.load(mini_project / MODEL)
+    ruler = nlp.add_pipe("entity_ruler", before="flat_ner")
+    ruler.add_patterns([{"label": "TITLE", "pattern": "市长"}])  # type: ignore[attr-defined]
+    nlp.to_disk(tmp_path / "strange")
+    output = run(tmp_path / "strange", tmp_path / "mine.spacy")
+    assert "the pipeline doesn't know; all count as missed: person" in output
+    assert "the gold data doesn't have; all count as wrong: TITLE" in output
+    nlp.get_pipe("flat_ner").label_map = {"PER": "person"}  # type: ignore[attr-defined]
+    ruler.clear()  # type: ignore[attr-defined]
+    nlp.to_disk(tmp_path / "mapped")
+    assert "all count as missed" not in run(tmp_path / "mapped", tmp_path / "mine.spacy")
+
+
 def test_an_empty_docbin(mini_project: Path, tmp_path: Path) -> None:
     DocBin().to_disk(tmp_path / "test.spacy")
     assert "[F010]" in failure(mini_project / MODEL, tmp_path)
