@@ -327,6 +327,7 @@ class Errors(metaclass=_Coded):
     )
     F173 = "An acrostic sets the first character of each line. Use either --prompt or --acrostic."
     F174 = "{option} has no effect on {kind}. Leave it out."
+    F176 = "--add {value!r} has no word. Give WORD=TYPE, or only WORD."
 
     # F20x: weights and optimizers
     F200 = (

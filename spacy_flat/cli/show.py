@@ -88,9 +88,12 @@ def show(
 
 
 def add_words(nlp: Language, model: str, words: list[str], trust: float | None) -> None:
-    """Add each WORD=TYPE or WORD to the pipeline's lexicon. Raises as `lexicon_of`."""
+    """Add each WORD=TYPE or WORD to the pipeline's lexicon. Raises as `lexicon_of`, and ValueError
+    without a word (F176)."""
     for entry in words:
         word, _, type_ = entry.partition("=")
+        if not word.strip():
+            raise ValueError(Errors.F176.format(value=entry))
         lexicon_of(nlp, model).add([word], type=type_, trust=trust)
 
 

@@ -168,6 +168,8 @@ def test_words_that_are_obeyed(mini_project: Path) -> None:
     result = CliRunner().invoke(app, ["show", model, "看书", "--add", "看书=LOC", "--trust", "1"])
     assert "0–2 LOC 看书 1.000" in " ".join(result.output.replace("\x1b", "").split())
     assert "F341" in failure("show", model, "看书", "--add", "看书=LOC", "--trust", "2")
+    for empty in ("=LOC", " =LOC", ""):
+        assert "F176" in failure("show", model, "看书", "--add", empty)
 
 
 @pytest.mark.usefixtures("few_words")
