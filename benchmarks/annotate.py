@@ -1,7 +1,7 @@
 """Measure `python -m spacy flat annotate` beside `nlp.pipe`.
 
     python benchmarks/annotate.py PIPELINE [--rows 2000] [--cheap 100000] [--markdown]
-    python benchmarks/annotate.py assets/pipelines/zh_flat_msra-0.1.1-py3-none-any.whl
+    python benchmarks/annotate.py assets/pipelines/zh_flat_msra-0.1.2-py3-none-any.whl
 
 - Rows a second of the pipeline (a folder or a wheel) with `nlp.pipe`, with `n_process=2`, and with
   1 and 2 actors. One thread each. What comes before the first rows is left out: it is given by

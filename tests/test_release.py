@@ -19,6 +19,7 @@ from spacy.training.loop import train
 from spacy.util import load_config
 
 from spacy_flat.similarity.candidates import terms_of
+from spacy_flat.text.simplified import converter
 
 ROOT = Path(__file__).parents[1]
 LABELS = {
@@ -113,6 +114,18 @@ def test_what_it_finds(released: tuple[str, Language]) -> None:
     finally:
         if corpus == "general":
             nlp.get_pipe("flat_ner").label_map = None  # type: ignore[attr-defined]
+
+
+def test_traditional_characters_are_read_as_simplified(released: tuple[str, Language]) -> None:
+    corpus, nlp = released
+    texts = [record["text"] for record in sentences(corpus)]
+    spelled = list(map(converter("s2t").convert, texts))
+    found, expected = (
+        [[(ent.start, ent.end, ent.label_) for ent in doc.ents] for doc in nlp.pipe(each)]
+        for each in (spelled, texts)
+    )
+    assert sum(map(str.__ne__, spelled, texts)) > 90
+    assert sum(one == other for one, other in zip(found, expected, strict=True)) >= 95
 
 
 def test_what_it_says_of_itself(released: tuple[str, Language]) -> None:
@@ -214,6 +227,9 @@ def test_what_the_pipeline_of_questions_says_of_itself() -> None:
     assert "configs/zh_re2_questions.cfg" in nlp.meta["notes"]
     assert "Seed 1" in nlp.meta["notes"]
     assert {each for each in nlp.config["paths"].values() if each != "corpus"} <= {None}
+    pipe: Any = nlp.get_pipe("re2_similarity")
+    same, traditional = (pipe.similarity("发票怎么开", each) for each in ("如何开票", "如何開票"))
+    assert same == pytest.approx(traditional)
 
 
 # en_tener_wikiann
@@ -256,7 +272,7 @@ def test_translations_and_their_entities() -> None:
     nlp = spacy.load("zh_seq2seq_tatoeba", config=entities)
     assert set(nlp.config["paths"].values()) == {None}
     assert nlp.meta["performance"]["bleu"] > 0.18
-    texts = {"你会说法语吗？": "French", "汤姆喜欢音乐。": "music", "他住在巴黎。": "He lives in"}
+    texts = {"你會說法語嗎？": "French", "汤姆喜欢音乐。": "music", "他住在巴黎。": "He lives in"}
     docs = list(nlp.pipe(texts, n_process=2))
     for doc, words in zip(docs, texts.values(), strict=True):
         assert words in doc._.translation
@@ -287,6 +303,7 @@ def test_verses_are_probable_and_their_errors_are_suspicious() -> None:
     for text, verse in zip(VERSES, verses, strict=True):
         swapped = text[:2] + text[3] + text[2] + text[4:]
         assert verse._.perplexity < nlp(swapped)._.perplexity
+    assert nlp("白日依山盡，黃河入海流。")._.perplexity == pytest.approx(verses[1]._.perplexity)
     (error,) = nlp("举头望明月，低头思胡乡。")._.suspicious
     assert error[:3] == (9, "胡", "故")
 

@@ -315,7 +315,10 @@ def test_equal_texts_need_not_share_characters(pipe: PairClassifier) -> None:
 
 
 def test_strings_are_cut_in_simplified_characters(pipe: PairClassifier) -> None:
-    assert [doc.text for doc in pipe.make_docs(["開發票嗎", "怎么退款"])] == ["开发票吗", "怎么退款"]
+    assert [doc.text for doc in pipe.make_docs(["開發票嗎", "怎么退款"])] == [
+        "开发票吗",
+        "怎么退款",
+    ]
 
 
 def test_fitted_weights_count(trained: Callable[[], Language], tmp_path: Path) -> None:
