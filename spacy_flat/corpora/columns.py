@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from ..errors import Errors
+from ..text.characters import UNSPACED_RANGES
 from ..text.units import EntitySpan
 from ..util.files import read_text_lines
 from .repairs import AnnotatedUnits, Repairs
@@ -37,10 +38,7 @@ _TABBED = re.compile(r"([^\t]+)\t(?:.*\t)?\s*(\S+)")
 _SPACED = re.compile(r"(\s|\S+)\s+(?:.*\s)?(\S+)")
 
 # Two letters, but for Thai, Lao, Tibetan, Burmese and Khmer, kana, and Chinese characters.
-_SPACED_WORD = re.compile(
-    r"(?:(?![\u0e00-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff"
-    r"\U00020000-\U0003ffff])[^\W\d_]){2}"
-)
+_SPACED_WORD = re.compile(rf"(?:(?![\u0e00-\u109f\u1780-\u17ff{UNSPACED_RANGES}])[^\W\d_]){{2}}")
 _TAG = re.compile(r"O|[BIMELSU]-\S+")
 _LIKE_TAG = re.compile(r"[Oo]|[A-Za-z][-_]\S+")  # right ones and wrong ones
 SAMPLE = 1000  # units by which a file is known

@@ -12,7 +12,6 @@ A pair becomes a Doc of the text, with its translation in `doc._.translation`.
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -23,6 +22,7 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..errors import Errors, Warnings
+from ..text.characters import HAN
 from ..translator import annotations as extensions  # noqa: F401  (doc._.translation)
 from ..util.files import read_text_lines
 from .cells import count_other_columns, tab_lines
@@ -33,8 +33,6 @@ from .repairs import Repairs
 from .tables import ConvertOptions, CorpusFormat
 
 LENGTHS = (5, 10, 20, 40)  # words of a translation, up to which they are counted together
-
-_HAN = re.compile(r"[\u3400-\u9fff\U00020000-\U0003ffff]")
 
 Pair = tuple[int, str, str]  # line of the file, text and translation
 Cut = Callable[[Path, ConvertOptions, Repairs], Iterator[Pair]]
@@ -88,7 +86,7 @@ def is_whole(
 
 
 def has_chinese(text: str) -> bool:
-    return _HAN.search(text) is not None
+    return HAN.search(text) is not None
 
 
 def make_pair(vocab: Vocab, source: str, translation: str) -> Doc:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..text.characters import UNSPACED_RANGES
 from ..text.units import Ints
 
 if TYPE_CHECKING:
@@ -17,9 +18,7 @@ if TYPE_CHECKING:
 
 # bm25s is imported where it is used: every `Language()` imports the components.
 
-# Han and kana, written without spaces.
-_UNSPACED = "\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_TERM = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])\w)+")
+_TERM = re.compile(rf"[{UNSPACED_RANGES}]|(?:(?![{UNSPACED_RANGES}])\w)+")
 
 ARRAYS = ("data", "indices", "indptr")  # of bm25s, a sparse matrix of texts and terms
 

@@ -8,7 +8,8 @@ from functools import cache, cached_property
 from itertools import chain
 from typing import Any
 
-_HAN = "".join(map(chr, (*range(0x3400, 0x4DC0), *range(0x4E00, 0xA000))))
+# Only the basic plane has pairs that texts need.
+_HAN = "".join(map(chr, range(0x3400, 0xA000)))
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from spacy.tokens import Doc, Span
 from spacy.util import filter_spans
 
 from ..errors import Errors
+from ..text.characters import HAN
 from ..util.files import read_text_lines
 
 # Labels of entities to write in pinyin, in known corpora and spaCy's pipelines.
@@ -70,7 +71,6 @@ DIVISIONS = {
 # Endings of countries, continents and oceans, which have English names.
 FOREIGN_ENDS = ("共和国", "王国", "民国", "合众国", "美洲", "大洋洲", "南极洲", "太平洋", "大西洋")
 
-HAN = re.compile(r"[\u3005-\u3007\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+")
 _SPACES = re.compile(" +")
 _BREAK = re.compile(r"\s*\n\s*")
 _PARTS = re.compile(r"[·•・‧]")  # separates the parts of foreign names

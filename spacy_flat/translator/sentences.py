@@ -7,7 +7,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from .names import HAN, LATIN, Protected
+from ..text.characters import HAN
+from .names import LATIN, Protected
 from .vocabulary import Slot, TranslationFeaturiser
 
 SENTENCE_END = re.compile(r"""[。！？!?]+[”’」』）)"']*|\n""")

@@ -18,12 +18,13 @@ import numpy as np
 import srsly
 
 from ..text.batches import TextFeaturiser
+from ..text.characters import HAN
 from ..text.hashing import hash_characters
 from ..text.simplified import Simplifier
 from ..text.units import Ints
 from ..text.vocabulary import KeyIndex, count_characters, pack, unpack
 from .keys import END, NAMES, START, UNKNOWN
-from .names import HAN, Protected, with_names
+from .names import Protected, with_names
 from .options import TranslationOptions
 
 if TYPE_CHECKING:

@@ -16,10 +16,11 @@ import spacy
 from copies import copies_of
 from spacy.language import Language
 
+from spacy_flat.text.characters import HAN
 from spacy_flat.translator.annotations import TranslationEnt
 from spacy_flat.translator.component import Seq2SeqTranslator
 from spacy_flat.translator.entities import with_found
-from spacy_flat.translator.names import HAN, Protected
+from spacy_flat.translator.names import Protected
 from spacy_flat.translator.options import Seq2SeqOptions, TranslationOptions
 from spacy_flat.translator.sentences import split
 

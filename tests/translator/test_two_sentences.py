@@ -14,8 +14,8 @@ from spacy.util import fix_random_seed, load_config, load_model_from_config, min
 
 from spacy_flat.corpora import ConvertOptions
 from spacy_flat.corpora.convert import Summary, read_file
+from spacy_flat.text.characters import HAN
 from spacy_flat.translator.component import Seq2SeqTranslator
-from spacy_flat.translator.names import HAN
 
 from .by_heart import DEMO, by_heart, check_known, examples_of
 
