@@ -20,12 +20,12 @@ import numpy as np
 import torch
 from spacy.util import load_config, registry
 
-from spacy_flat.text.units import Ints
 from spacy_flat.translator.batch import PaddedKeys
 from spacy_flat.translator.decoding import Decoding, SourceKeys, search
 from spacy_flat.translator.keys import END, NAMES, START
 from spacy_flat.translator.network import DecoderState, Seq2Seq, Seq2SeqSizes
 from spacy_flat.translator.options import Seq2SeqOptions, TranslationOptions
+from spacy_flat.util.arrays import Ints
 
 N_PLACEHOLDERS = TranslationOptions().placeholders
 FIRST = NAMES + N_PLACEHOLDERS

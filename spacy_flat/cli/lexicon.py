@@ -10,13 +10,12 @@ import numpy as np
 import typer
 from wasabi import msg
 
+from ..util.arrays import Int32s
 from ..util.plural import counted
 from ._lexicon import load_lexicon
 from ._options import Component
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ..lexicon import Lexicon
 
 SHOWN = 15  # rows of a table of counts
@@ -57,7 +56,7 @@ def show_counts(lexicon: Lexicon) -> None:
     show_table("characters", {str(length): n for length, n in sorted(lengths.items())})
 
 
-def named(numbers: NDArray[np.int32], names: Sequence[str]) -> dict[str, int]:
+def named(numbers: Int32s, names: Sequence[str]) -> dict[str, int]:
     """Counts by name, the most frequent first."""
     counts = np.bincount(numbers, minlength=len(names))
     order = np.argsort(-counts, kind="stable")

@@ -24,9 +24,10 @@ from ..nn.model import shim_of, tok2vec_of
 from ..pipe import NetworkPipe
 from ..text.batches import SegmentFeaturiser
 from ..text.segments import split_texts
-from ..text.units import Ints, Units
+from ..text.units import Units
 from ..text.vocabulary import KeyIndex
 from ..util.arguments import require
+from ..util.arrays import Ints
 from ..util.options import Options, option
 
 Bits = Literal[4, 5, 6, 7, 8, 16, 32]

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import Errors
 from ..text.hashing import hash_characters
-from ..text.units import Ints
+from ..util.arrays import Ints
 from ..util.files import read_text_lines
 from .vocabulary import CODE_POINTS, LINE_END
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..text.units import Ints
+from ..util.arrays import Ints
 from .options import PretrainOptions
 from .vocabulary import END, MARKS, MASK, START, CharacterFeaturiser
 

@@ -20,8 +20,9 @@ from thinc.types import Floats2d
 from ..errors import Errors, Warnings
 from ..text.segments import split_texts
 from ..text.tok2vec import Tok2Vec, character_of_unit, token_of_unit
-from ..text.units import Ints, Unit, Units
+from ..text.units import Unit, Units
 from ..text.windows import make_windows
+from ..util.arrays import Ints
 from ..util.options import renamed
 from .options import EncoderOptions
 from .vocabulary import MARKS, CharacterFeaturiser

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from ..nn.attention import dot_product_attention
 from ..nn.layers import Dropout
 from ..nn.windows import read_windows
-from ..text.units import Ints
+from ..util.arrays import Ints
 from .recipes import Network
 
 if TYPE_CHECKING:  # networks import no thinc

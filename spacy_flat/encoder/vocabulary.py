@@ -8,11 +8,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..text.hashing import hash_characters
-from ..text.units import Ints
 from ..text.windows import WindowFeaturiser
+from ..util.arrays import Int32s, Ints
 
 PAD, UNKNOWN, START, END, MASK = MARKS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 LINE_END = "\n"  # in raw text that is packed into blocks
@@ -52,7 +51,7 @@ class CharacterFeaturiser(WindowFeaturiser):
         return any(len(piece) == 1 and piece.isupper() for piece in self.pieces)
 
     @cached_property
-    def table(self) -> NDArray[np.int32]:
+    def table(self) -> Int32s:
         """[code points] the key of each."""
         unknown = self.mark(UNKNOWN)
         table = np.full(CODE_POINTS, unknown, dtype=np.int32)

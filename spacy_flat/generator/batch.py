@@ -5,10 +5,7 @@ Shapes: B texts, C characters, M characters to predict, N all numbers.
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ..text.units import Ints
+from ..util.arrays import Bools, Ints
 
 
 @dataclass(frozen=True)
@@ -26,6 +23,6 @@ class Piece:
     before it."""
 
     inputs: Ints  # [B, C] keys, 0 for unknown characters and padding
-    present: NDArray[np.bool_]  # [B, C] False for padding
+    present: Bools  # [B, C] False for padding
     targets: Ints  # [M] keys of the characters that follow, row by row
     places: Ints  # [M] of these among all numbers

@@ -6,12 +6,12 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from spacy.tokens import Doc
 from thinc.api import Model
 
 from ..nn.model import shim_of
 from ..text.initialise import Vocabulary, initialise_network
+from ..util.arrays import Float32s
 from .batch import Piece
 from .options import CharLMOptions, TextOptions
 from .vocabulary import UNKNOWN, CharFeaturiser
@@ -94,7 +94,7 @@ class TextScore:
     suspicious: characters that may be wrong; None if they were not looked for.
     """
 
-    surprisals: NDArray[np.float32]
+    surprisals: Float32s
     n_unknown: int
     suspicious: "list[Suspicious] | None" = None
 

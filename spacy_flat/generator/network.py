@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ..nn.layers import Dropout, linear, packed
 from ..nn.network import EmbeddingNetwork, Table, make_embedding
-from ..text.units import Ints
+from ..util.arrays import Ints
 from .batch import Piece
 from .options import CharLMOptions
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import Errors
-from ..text.units import Ints
+from ..util.arrays import Bools, Ints, Strings
 from ..util.softmax import log_softmax
 from .forms import Form
 from .model import CharLMModel
 from .prosody import reading
-from .sampling import Draws, Mask, Sampling, seeds_of_texts
+from .sampling import Draws, Sampling, seeds_of_texts
 from .vocabulary import CharFeaturiser
-from .writing import Continuation, Strings, side_by_side
+from .writing import Continuation, side_by_side
 
 Place = tuple[int, int]  # line and character in it, from 0 on
 
@@ -161,7 +161,7 @@ class Choices:
     def __init__(self, featuriser: CharFeaturiser, task: PoemTask, n: int) -> None:
         self.task = task
         strings = featuriser.strings.tolist()
-        self.words: Mask = np.array([bool(s) and unicodedata.category(s) == "Lo" for s in strings])
+        self.words: Bools = np.array([bool(s) and unicodedata.category(s) == "Lo" for s in strings])
         needed = self.words & (task.rhyme or task.tones is not None)
         readings = [
             reading(string) if is_needed else None
@@ -170,9 +170,9 @@ class Choices:
         self.rhymes = np.array([known.rhyme if known else "" for known in readings])
         self.tones = np.array([known.tone if known else "" for known in readings])
         self.rhyme = np.full(n, "", dtype=self.rhymes.dtype)
-        self.taken: Mask = np.zeros((n, len(strings)), dtype=np.bool_)  # by a rhyme
+        self.taken: Bools = np.zeros((n, len(strings)), dtype=np.bool_)  # by a rhyme
 
-    def allowed(self, place: Place) -> Mask:
+    def allowed(self, place: Place) -> Bools:
         """[N, K] allowed keys at a place. If none meets rhyme and tone, drop the tone, then the
         rhyme."""
         found = np.broadcast_to(self.words, self.taken.shape)
@@ -189,28 +189,28 @@ class Choices:
                 self.rhyme[row] = known.rhyme
         self.taken[np.arange(len(keys)), keys] = True
 
-    def _rhyming(self, place: Place) -> Mask:
+    def _rhyming(self, place: Place) -> Bools:
         if not self.task.rhyme or place not in self.task.rhyming:
             return self.words
         own = (self.rhymes == self.rhyme[:, None]) & ~self.taken
-        rhymes: Mask = np.where((self.rhyme == "")[:, None], self._common(place), own)
+        rhymes: Bools = np.where((self.rhyme == "")[:, None], self._common(place), own)
         return rhymes
 
-    def _common(self, place: Place) -> Mask:
+    def _common(self, place: Place) -> Bools:
         """[K] of rhymes with enough characters for all even lines, in the required tone if
         possible."""
-        known: Mask = self.rhymes != ""
+        known: Bools = self.rhymes != ""
         toned = self._of_frequent_rhymes(known & self._toned(place))
         return toned if toned.any() else self._of_frequent_rhymes(known)
 
-    def _of_frequent_rhymes(self, fitting: Mask) -> Mask:
+    def _of_frequent_rhymes(self, fitting: Bools) -> Bools:
         names, counts = np.unique(self.rhymes[fitting], return_counts=True)
-        common: Mask = fitting & np.isin(self.rhymes, names[counts >= len(self.task.rhyming)])
+        common: Bools = fitting & np.isin(self.rhymes, names[counts >= len(self.task.rhyming)])
         return common
 
-    def _toned(self, place: Place) -> Mask:
+    def _toned(self, place: Place) -> Bools:
         tone = self.task.tone_at(place)
-        toned: Mask = self.words if tone is None else self.tones == tone
+        toned: Bools = self.words if tone is None else self.tones == tone
         return toned
 
 

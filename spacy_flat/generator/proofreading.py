@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from ..nn.model import shim_of
-from ..text.units import Ints
+from ..util.arrays import Float32s, Ints
 from .model import CharLMModel, network_of
 from .vocabulary import UNKNOWN, CharFeaturiser
 
@@ -23,8 +22,6 @@ CANDIDATES = 10  # most probable characters that are tried in a place
 REACH = 8  # characters after it that judge them
 APART = 3  # characters: of suspicious ones less than this apart, the most suspicious counts
 AT_ONCE = 128  # replacements
-
-Floats = NDArray[np.float32]
 
 
 class Suspicious(NamedTuple):
@@ -97,7 +94,7 @@ class _Piece:
             self.states.append(state)
         self.log_probs = self._log_probs(torch.cat(hidden))
 
-    def replacements(self, n_chars: int, excluded: Sequence[int]) -> tuple[Ints, Floats]:
+    def replacements(self, n_chars: int, excluded: Sequence[int]) -> tuple[Ints, Float32s]:
         """[P] keys in place of the first P characters, and what they gain in nats."""
         gold = self.network.to_tensor(self.keys[1:])
         known = self.log_probs.gather(1, gold[:, None])[:, 0]

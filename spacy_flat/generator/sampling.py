@@ -5,17 +5,13 @@ Shapes: N texts written side by side, K keys.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import Errors
-from ..text.units import Ints
 from ..util.arguments import require, require_count
+from ..util.arrays import Bools, Floats, Ints
 
-Floats = NDArray[np.floating[Any]]
-Mask = NDArray[np.bool_]
 Seed = np.random.SeedSequence
 
 _BLOCK = 64
@@ -50,7 +46,7 @@ class Sampling:
         require("top_p", p, lambda: 0 < p <= 1, "above 0, and 1 at most")
         require("repetition_penalty", r, lambda: 0.001 <= r <= 1000, wanted)
 
-    def choose(self, scores: Floats, seen: Mask, allowed: Mask, draws: Floats) -> Ints:
+    def choose(self, scores: Floats, seen: Bools, allowed: Bools, draws: Floats) -> Ints:
         """[N] keys.
 
         scores: [N, K] logits.
@@ -71,7 +67,7 @@ class Sampling:
         probs = np.exp(self._top_k(scores / self.temperature))
         return _draw(self._top_p(probs), draws)
 
-    def _penalised(self, scores: Floats, seen: Mask) -> Floats:
+    def _penalised(self, scores: Floats, seen: Bools) -> Floats:
         if self.repetition_penalty == 1:
             return scores
         penalty = np.where(scores > 0, 1 / self.repetition_penalty, self.repetition_penalty)

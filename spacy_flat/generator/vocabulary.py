@@ -10,15 +10,14 @@ from functools import cached_property
 
 import numpy as np
 import srsly
-from numpy.typing import NDArray
 
 from ..text.batches import TextFeaturiser
 from ..text.hashing import hash_characters
 from ..text.initialise import Vocabulary
 from ..text.padding import padding, take
 from ..text.simplified import Simplifier
-from ..text.units import Ints
 from ..text.vocabulary import Column, KeyIndex, Pretrained, count_characters, pack, unpack
+from ..util.arrays import Ints, Strings
 from ..vectors import VectorSource
 from .batch import Piece, TextBatch
 from .options import TextOptions
@@ -46,7 +45,7 @@ class CharFeaturiser(TextFeaturiser):
         return start, end
 
     @cached_property
-    def strings(self) -> NDArray[np.object_]:
+    def strings(self) -> Strings:
         """[K] the character of each key; "" for the marks and the unknown character."""
         strings = np.full(len(self.chars) + 1, "", dtype=object)
         for code, key in zip(self.chars.codes.tolist(), self.chars.keys.tolist(), strict=True):

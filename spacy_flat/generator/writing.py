@@ -7,20 +7,17 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..nn.model import shim_of
-from ..text.units import Ints
+from ..util.arrays import Bools, Floats, Ints, Strings
 from .model import CharLMModel, network_of
-from .sampling import Draws, Floats, Mask, Sampling, Seed
+from .sampling import Draws, Sampling, Seed
 from .vocabulary import UNKNOWN, CharFeaturiser
 
 if TYPE_CHECKING:
     from .network import State
 
 TEXTS_AT_ONCE = 256
-
-Strings = NDArray[np.object_]
 
 
 class Continuation:
@@ -47,7 +44,7 @@ class Continuation:
             self._read(keys[None, start : start + length])
         self.scores = np.repeat(self.scores, n, axis=0)
         self.state = [tuple(part.repeat(1, n, 1) for part in layer) for layer in self.state]
-        self.seen: Mask = np.zeros(self.scores.shape, dtype=np.bool_)
+        self.seen: Bools = np.zeros(self.scores.shape, dtype=np.bool_)
         self.seen[:, keys[1:]] = True
 
     def read(self, keys: Ints) -> None:
@@ -55,7 +52,7 @@ class Continuation:
         self.seen[np.arange(len(keys)), keys] = True
         self._read(keys[:, None])
 
-    def keep(self, rows: Mask) -> None:
+    def keep(self, rows: Bools) -> None:
         """Drop the other texts."""
         if rows.all():
             return

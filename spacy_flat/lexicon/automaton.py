@@ -8,7 +8,8 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ..util.arrays import Int32s, Ints
 
 if TYPE_CHECKING:
     from daachorse import CharwiseDoubleArrayAhoCorasick
@@ -52,9 +53,7 @@ class Automaton:
         return -1
 
 
-def find_all(
-    automata: Sequence[Automaton], text: str, longest: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+def find_all(automata: Sequence[Automaton], text: str, longest: int) -> tuple[Ints, Int32s, Int32s]:
     """Starts, lengths and ids of all occurrences of words, [M], sorted by (start, length).
 
     longest: characters of the longest word. Pieces overlap by one less.
@@ -70,7 +69,7 @@ def find_all(
     return np.concatenate(starts), np.concatenate(lengths), np.concatenate(words)
 
 
-def _find_piece(automata: Sequence[Automaton], piece: str) -> NDArray[np.int32]:
+def _find_piece(automata: Sequence[Automaton], piece: str) -> Int32s:
     """Start, end and id of the matches that start in the first PIECE characters, [M, 3], sorted."""
     found = [_rows(automaton, piece) for automaton in automata]
     rows = np.concatenate(found) if found else np.zeros((0, 3), np.int32)
@@ -82,7 +81,7 @@ def _find_piece(automata: Sequence[Automaton], piece: str) -> NDArray[np.int32]:
     return rows[: np.searchsorted(rows[:, 0], PIECE)]
 
 
-def _rows(automaton: Automaton, piece: str) -> NDArray[np.int32]:
+def _rows(automaton: Automaton, piece: str) -> Int32s:
     """Start, end and id of all matches in a piece, [M, 3]."""
     found = automaton.matcher.find_overlapping(piece)
     # Flat, since numpy reads numbers several times as fast as tuples of them.

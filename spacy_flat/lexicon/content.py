@@ -5,13 +5,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..util.arrays import Bools, Float32s, Int32s
 from .automaton import Automaton
 from .sources import UNKNOWN_FREQUENCY, UNSET, Entry
-
-Int32s = NDArray[np.int32]
-Float32s = NDArray[np.float32]
 
 COLUMNS = ("offsets", "lengths", "frequencies", "types", "origins", "alive", "trusts")
 
@@ -29,7 +26,7 @@ class Content:
     frequencies: Float32s
     types: Int32s
     origins: Int32s
-    alive: NDArray[np.bool_]
+    alive: Bools
     trusts: Float32s
     type_names: tuple[str, ...]
     origin_names: tuple[str, ...]

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from ..errors import Errors, Warnings
 from ..text.simplified import Simplifier
 from ..util.arguments import require
+from ..util.arrays import Bools, Float32s, Int32s, Ints
 from ..util.files import replacing
 from ..vectors.table import FLOAT32_MAX
 from . import storage
 from .automaton import PIECE, find_all
-from .content import EMPTY, Content, Float32s, Int32s
+from .content import EMPTY, Content
 from .full_width import fold_full_width
 from .sources import NOT_ENTITY, UNKNOWN_FREQUENCY, UNSET, Entry, read_words
 
@@ -157,7 +158,7 @@ class Lexicon:
         return self._content.origin_names
 
     @property
-    def alive(self) -> NDArray[np.bool_]:
+    def alive(self) -> Bools:
         """False for removed words, [N]."""
         return self._content.alive
 
@@ -210,7 +211,7 @@ class Lexicon:
         numbers = np.repeat(np.arange(len(texts), dtype=np.int32), counts)
         return Matches(numbers, local, local + lengths, words)
 
-    def _search(self, content: Content, text: str) -> tuple[NDArray[np.int64], Int32s, Int32s]:
+    def _search(self, content: Content, text: str) -> tuple[Ints, Int32s, Int32s]:
         """Starts, lengths and ids of the words in a text, in order. Of two spellings of the same
         characters the text's own wins."""
         found = find_all(content.automata, text, content.longest)

@@ -11,14 +11,8 @@ import numpy as np
 
 from ..errors import Errors
 from ..text.units import EntitySpan
-from ..util.calibration import (
-    LEAST,
-    MOST,
-    FittedTemperature,
-    Floats,
-    calibration_error,
-    reliability,
-)
+from ..util.arrays import Float64s
+from ..util.calibration import LEAST, MOST, FittedTemperature, calibration_error, reliability
 from .constraints import Constraints
 from .decoding import Decoding, spans_of, trellises
 from .spans import Annotation
@@ -51,8 +45,8 @@ class Calibration(FittedTemperature):
     ece_after: float
     nll_before: float
     nll_after: float
-    reliability_before: Floats
-    reliability_after: Floats
+    reliability_before: Float64s
+    reliability_after: Float64s
     curve: Sequence[tuple[float, float, float]]
 
 
@@ -97,7 +91,7 @@ def fit(
     if not len(is_right):
         raise ValueError(Errors.F348.format(name=name))
 
-    def confidence(temperature: float) -> Floats:
+    def confidence(temperature: float) -> Float64s:
         found = []
         for group in groups:
             trellis = group.trellis.at(temperature)

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..text.segments import Segment
-from ..text.units import EntitySpan, Ints, Units
-from .tags import BoolArray
+from ..text.units import EntitySpan, Units
+from ..util.arrays import Bools, Ints
 
 # Line breaks, TAB, "|", zero-width spaces, and tags of markup: closing ones, those with
 # attributes, and others in lower case, so that names in angle brackets, such as <NBA>, stay
@@ -27,8 +27,8 @@ class Allowed(NamedTuple):
     letters: it has a letter or a digit. Each entity needs such a unit.
     """
 
-    barred: BoolArray
-    letters: BoolArray
+    barred: Bools
+    letters: Bools
 
 
 class Constraints:
@@ -77,8 +77,8 @@ def _allowed_in(text: Units) -> Allowed:
     return Allowed(*(_any_between(text.starts, text.ends, each) for each in (barred, letters)))
 
 
-def _any_between(starts: Ints, ends: Ints, flags: BoolArray) -> BoolArray:
+def _any_between(starts: Ints, ends: Ints, flags: Bools) -> Bools:
     """Whether any of flags[start:end] is true, for each start and end."""
     counts = np.append(0, flags.cumsum())
-    found: BoolArray = counts[ends] > counts[starts]
+    found: Bools = counts[ends] > counts[starts]
     return found

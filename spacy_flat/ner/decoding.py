@@ -15,7 +15,8 @@ import numpy as np
 
 from ..text.batches import Batch
 from ..text.segments import Segment, join_segments
-from ..text.units import EntitySpan, Ints, Units
+from ..text.units import EntitySpan, Units
+from ..util.arrays import Ints
 from .constraints import Constraints
 from .tags import TagSet
 from .trellis import Trellis

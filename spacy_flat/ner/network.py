@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from ..nn.crf import CRF
 from ..nn.layers import Dropout
 from ..nn.network import EmbeddingNetwork
-from ..text.units import Ints
+from ..util.arrays import Ints
 from .options import NetworkOptions
 from .tags import TagSet, TagTarget
 from .trellis import Scores

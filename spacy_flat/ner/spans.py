@@ -5,13 +5,13 @@ from itertools import repeat
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from ..errors import Errors
 from ..text.units import EntitySpan
 from ..util.arguments import require_count
+from ..util.arrays import Bools
 
 OnMisaligned = Literal["expand", "contract", "drop"]
 
@@ -38,7 +38,7 @@ class Annotation(NamedTuple):
         """Whether anything is known about a text of this length."""
         return bool(self.spans) or not self.unknown_at("", length).all()
 
-    def unknown_at(self, label: str, length: int) -> NDArray[np.bool_]:
+    def unknown_at(self, label: str, length: int) -> Bools:
         """[length] where in a text nothing is known ("" as label), or nothing of a label."""
         unknown = np.zeros(length, dtype=np.bool_)
         for start, end, of in self.unknown:

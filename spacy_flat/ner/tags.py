@@ -10,13 +10,11 @@ from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from ..errors import Errors
+from ..util.arrays import Bools, Float32s, Ints
 
 Scheme: TypeAlias = Literal["BIOES", "BIO"]
-BoolArray: TypeAlias = npt.NDArray[np.bool_]
-IntArray: TypeAlias = npt.NDArray[np.int64]
 
 OUTSIDE = 0
 """Index of the tag "O" in every tag set: tags padded with 0 are padded with "O"."""
@@ -31,9 +29,9 @@ class SpanArrays(NamedTuple):
     `TagSet.labels`.
     """
 
-    starts: IntArray
-    ends: IntArray
-    labels: IntArray
+    starts: Ints
+    ends: Ints
+    labels: Ints
 
 
 class TagTarget(NamedTuple):
@@ -43,9 +41,9 @@ class TagTarget(NamedTuple):
     weights: [B] of the sequences in the loss.
     """
 
-    allowed: BoolArray
-    lengths: IntArray
-    weights: npt.NDArray[np.float32]
+    allowed: Bools
+    lengths: Ints
+    weights: Float32s
 
 
 class LetterStates(NamedTuple):
@@ -58,20 +56,20 @@ class LetterStates(NamedTuple):
     transitions: [S, S], starts, ends: [S], as those of a `TagSet`.
     """
 
-    tags: IntArray
-    at_letter: BoolArray
-    numbers: IntArray
-    transitions: BoolArray
-    starts: BoolArray
-    ends: BoolArray
+    tags: Ints
+    at_letter: Bools
+    numbers: Ints
+    transitions: Bools
+    starts: Bools
+    ends: Bools
 
-    def possible(self, barred: BoolArray, letters: BoolArray) -> BoolArray:
+    def possible(self, barred: Bools, letters: Bools) -> Bools:
         """[..., S] the states that units may have.
 
         barred: [...], whether a unit is in no entity. letters: [...], whether it has a letter.
         """
         inside = ~barred[..., None] & (letters[..., None] == self.at_letter)
-        possible: BoolArray = inside | (self.tags == OUTSIDE)
+        possible: Bools = inside | (self.tags == OUTSIDE)
         return possible
 
 
@@ -101,17 +99,17 @@ class TagSet:
         self.names = ("O", *(f"{role}-{label}" for label in labels for role in roles))
 
         role_of = np.array(["O", *(role for _ in labels for role in roles)])
-        self.label_of: IntArray = np.array(
+        self.label_of: Ints = np.array(
             [-1, *(i for i in range(len(labels)) for _ in roles)], dtype=np.int64
         )
-        self.opens: BoolArray = np.isin(role_of, ["B", "S"])
-        self.continues: BoolArray = np.isin(role_of, ["I", "E"])
+        self.opens: Bools = np.isin(role_of, ["B", "S"])
+        self.continues: Bools = np.isin(role_of, ["I", "E"])
         may_go_on = np.isin(role_of, ["B", "I"])
         must_go_on = may_go_on & (scheme == "BIOES")
         same_label = self.label_of[:, None] == self.label_of
-        self.allowed_starts: BoolArray = ~self.continues
-        self.allowed_ends: BoolArray = ~must_go_on
-        self.allowed_transitions: BoolArray = np.where(
+        self.allowed_starts: Bools = ~self.continues
+        self.allowed_ends: Bools = ~must_go_on
+        self.allowed_transitions: Bools = np.where(
             self.continues, may_go_on[:, None] & same_label, ~must_go_on[:, None]
         )
 
@@ -125,7 +123,7 @@ class TagSet:
         goes_on = np.bitwise_or.reduce(self.allowed_transitions[:, self.continues], axis=1)
         kept = np.choose(kinds, [goes_on[tags], tags != OUTSIDE, ~self.opens[tags]])
         tags, kinds = tags[kept], kinds[kept]
-        lettered: BoolArray = kinds > 0
+        lettered: Bools = kinds > 0
         numbers = np.full((len(self), 3), -1)
         numbers[tags, kinds] = np.arange(len(tags))
         continues = self.continues[tags]
@@ -144,7 +142,7 @@ class TagSet:
         """The number of tags, K."""
         return len(self.names)
 
-    def encode(self, spans: Iterable[tuple[int, int, str]], length: int) -> IntArray:
+    def encode(self, spans: Iterable[tuple[int, int, str]], length: int) -> Ints:
         """Tags [length] of one sequence with the entities `spans` = (start, end, label).
 
         Raises ValueError for a span that is empty or outside the sequence (F231), overlaps another
@@ -171,7 +169,7 @@ class TagSet:
         length: int,
         unknown: Iterable[tuple[int, int, str]] = (),
         coarse: Mapping[str, Sequence[str]] | None = None,
-    ) -> BoolArray:
+    ) -> Bools:
         """Tags [length, K] that agree with an annotation that may be incomplete.
 
         spans: the known entities (start, end, label). Their units have exactly their tags.
@@ -189,7 +187,7 @@ class TagSet:
         coarse = coarse or {}
         choices = [(start, end, coarse.get(label) or (label,)) for start, end, label in spans]
         tags = self.encode([(start, end, labels[0]) for start, end, labels in choices], length)
-        allowed: BoolArray = tags[:, None] == np.arange(len(self))
+        allowed: Bools = tags[:, None] == np.arange(len(self))
         outside = tags == OUTSIDE
         for start, end, labels in choices:
             for label in labels[1:]:
@@ -206,15 +204,15 @@ class TagSet:
                 allowed[end] &= ~self.continues
         return allowed
 
-    def _tags_of(self, label: str) -> BoolArray:
+    def _tags_of(self, label: str) -> Bools:
         """[K] the tags of a label, of all with "O" for ""; none of a label that is not there."""
         if not label:
             return np.ones(len(self), dtype=np.bool_)
         number = self.labels.index(label) if label in self.labels else len(self.labels)
-        found: BoolArray = self.label_of == number
+        found: Bools = self.label_of == number
         return found
 
-    def decode(self, tags: IntArray) -> SpanArrays:
+    def decode(self, tags: Ints) -> SpanArrays:
         """Entities of one legal sequence of tags [N], or of many set one after the other.
 
         No entity crosses from a legal sequence into the next, so a whole batch [B, C] padded with
@@ -229,24 +227,24 @@ class TagSet:
         ends = np.flatnonzero((tags != OUTSIDE) & ~goes_on) + 1
         return SpanArrays(starts, ends, self.label_of[tags[starts]])
 
-    def open_tags(self, label: int, width: int) -> IntArray:
+    def open_tags(self, label: int, width: int) -> Ints:
         """Tags [width] of an entity that continues after them."""
         begin = 1 + label * len(_ROLES[self.scheme])
         return np.where(np.arange(width) == 0, begin, begin + 1)
 
-    def closing_tags(self, label: int, width: int) -> IntArray:
+    def closing_tags(self, label: int, width: int) -> Ints:
         """The last tags [width] of the entities of one unit, of two, and so on."""
         begin = 1 + label * len(_ROLES[self.scheme])
         single, last = (3, 2) if self.scheme == "BIOES" else (0, 1)
         return np.where(np.arange(width) == 0, begin + single, begin + last)
 
-    def _span_tags(self, label: int, width: int) -> IntArray:
+    def _span_tags(self, label: int, width: int) -> Ints:
         """Tags [width] of one entity."""
         tags = self.open_tags(label, width)
         tags[-1] = self.closing_tags(label, width)[-1]
         return tags
 
-    def _check(self, tags: IntArray) -> None:
+    def _check(self, tags: Ints) -> None:
         if len(tags) == 0:
             return
         legal = self.allowed_transitions.ravel()[tags[:-1] * len(self) + tags[1:]]

@@ -18,12 +18,11 @@ from itertools import count
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..text.units import EntitySpan, Ints
-from .tags import BoolArray, TagSet
+from ..text.units import EntitySpan
+from ..util.arrays import Bools, Float64s, Ints
+from .tags import TagSet
 
-Floats = NDArray[np.float64]
 EXPONENT = 700  # of a double that is neither 0 nor infinite
 HUGE = 1e100  # bound of emissions: a sum of them is finite
 
@@ -31,10 +30,10 @@ HUGE = 1e100  # bound of emissions: a sum of them is finite
 class Scores(NamedTuple):
     """A CRF's scores. emissions: [B, C, K]. transitions: [K, K]. starts, ends: [K]."""
 
-    emissions: Floats
-    transitions: Floats
-    starts: Floats
-    ends: Floats
+    emissions: Float64s
+    transitions: Float64s
+    starts: Float64s
+    ends: Float64s
 
 
 class Trellis:
@@ -54,9 +53,9 @@ class Trellis:
         tags: TagSet,
         scores: Scores,
         lengths: Ints,
-        allowed: BoolArray,
-        barred: BoolArray,
-        letters: BoolArray,
+        allowed: Bools,
+        barred: Bools,
+        letters: Bools,
         spans: Sequence[Mapping[EntitySpan, float]],
         temperature: float = 1.0,
     ) -> None:
@@ -144,7 +143,7 @@ class Trellis:
                 self.steps[place + 1, row, column] = leaving
 
     @cached_property
-    def _goes_on(self) -> BoolArray:
+    def _goes_on(self) -> Bools:
         """[S] whether a state continues an entity."""
         found = np.zeros(self.emissions.shape[2], dtype=np.bool_)
         found[: self.stop] = self.tags.continues[self.states.tags]
@@ -172,9 +171,9 @@ class Trellis:
     # The best
 
     @cached_property
-    def _best(self) -> Floats:
+    def _best(self) -> Float64s:
         """[T, B, S] scores of the best paths to each state."""
-        best: Floats = self.emissions.copy()
+        best: Float64s = self.emissions.copy()
         best[0] += self.starts
         for place in range(1, len(best)):
             steps = self.steps if self.steps.ndim == 2 else self.steps[place]
@@ -232,7 +231,7 @@ class Trellis:
 
     @cached_property
     @np.errstate(all="ignore")
-    def _sums(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    def _sums(self) -> tuple[Float64s, Float64s, Float64s, Float64s, Float64s]:
         """Log-sums, at the temperature: emissions and steps, then of the paths up to each state,
         from it on, and from it on where an entity ends with it. All [T, B, S] but the steps."""
         emissions, steps, starts = (
@@ -270,7 +269,7 @@ class Trellis:
         """Log-sum of the scores of all sequences, at the temperature."""
         return float(self._sums[2][-1, row, self.stop])
 
-    def log_probabilities(self, row: int, start: int, label: str) -> Floats:
+    def log_probabilities(self, row: int, start: int, label: str) -> Float64s:
         """[n] log-probabilities that units [start, start + 1), [start, start + 2) and so on are an
         entity of this label."""
         emissions, steps, forward, _, closing = self._sums
@@ -294,7 +293,7 @@ class Trellis:
             found[1:] += units[np.arange(1, n - start), lasts[1:]]
             found += closing[places, row, lasts]
         found[lasts < 0] = -np.inf
-        shares: Floats = np.minimum(found - self.log_partition(row), 0)
+        shares: Float64s = np.minimum(found - self.log_partition(row), 0)
         return shares
 
     def starts_above(self, row: int, probability: float) -> list[tuple[int, str]]:
@@ -327,13 +326,13 @@ class _Tracked(NamedTuple):
 class _Product:
     """Log-sums over the states before a step; slower where scores are hundreds apart."""
 
-    def __init__(self, steps: Floats) -> None:
+    def __init__(self, steps: Float64s) -> None:
         self.steps = steps
         self.exponentials = np.exp(steps)
         self.least = float(steps.min(where=np.isfinite(steps), initial=0))
         self.most = float(steps.max(initial=0))
 
-    def __call__(self, scores: Floats, place: int) -> Floats:
+    def __call__(self, scores: Float64s, place: int) -> Float64s:
         """[B, S] → [B, S]."""
         most = scores.max(1, keepdims=True)
         shares = scores - most
@@ -342,7 +341,7 @@ class _Product:
             steps = self.steps if self.steps.ndim == 2 else self.steps[place]
             both = scores[:, :, None] + steps
             high = np.maximum(both.max(1), -HUGE)
-            found: Floats = np.log(np.exp(both - high[:, None]).sum(1)) + high
+            found: Float64s = np.log(np.exp(both - high[:, None]).sum(1)) + high
             return found
         shares = np.exp(shares)
         if self.exponentials.ndim == 2:

@@ -13,8 +13,9 @@ from spacy.tokens import Doc, Span
 from ..lexicon import NOT_ENTITY
 from ..text.segments import Segment
 from ..text.units import EntitySpan, Units
+from ..util.arrays import Bools
 from .spans import ALIGNMENT, OnMisaligned, existing_entities
-from .tags import BoolArray, TagSet
+from .tags import TagSet
 
 _SURE = 500.0  # log-odds higher than those of any network
 _MANY = 500  # maximum entities of the same tokens, since each takes time and memory
@@ -66,9 +67,9 @@ class Wishes:
         self,
         tags: TagSet,
         labels: Labels,
-        allowed: BoolArray,
-        barred: BoolArray,
-        letters: BoolArray,
+        allowed: Bools,
+        barred: Bools,
+        letters: Bools,
     ) -> None:
         """Restrict the tags [C, K] of a segment's units to those that agree with the wishes.
         Required entities are exempt from `Constraints`, [C]."""

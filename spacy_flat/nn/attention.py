@@ -10,10 +10,10 @@ from typing import Any, Protocol
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from ..util.arrays import Ints
 from .layers import Dropout
 
 # Queries meet all encodings a few at a time: this many scores, so that they stay in the
@@ -46,7 +46,7 @@ class Relation:
     """
 
     encodings: Tensor
-    heads: NDArray[np.int64]
+    heads: Ints
     sequences: Tensor
     rows: Tensor | None
     key_heads: Tensor

@@ -4,16 +4,15 @@ import copy
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from ..util.arrays import Ints
 from .network import PretrainedEmbedding, Table
 from .shim import TorchShim
 from .weights import is_matrix, quantise
 
 
-def compact_network(shim: TorchShim, rows: Mapping[str, NDArray[np.int64]], bits: int) -> TorchShim:
+def compact_network(shim: TorchShim, rows: Mapping[str, Ints], bits: int) -> TorchShim:
     """The same network with other tables.
 
     rows: of each table the keys [N] that are kept. They become the keys 1 to N, and none of them is

@@ -11,18 +11,14 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from ..errors import Errors
+from ..util.arrays import Bools, Float64s, Ints
 from .weights import Version, version_of
-
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
-Doubles = npt.NDArray[np.float64]
 
 _HUGE = 1e100
 """Bound of emissions in decoding: above any float32, and the sum of a path of them is finite."""
@@ -60,9 +56,9 @@ class CRF(nn.Module):
     def __init__(
         self,
         n_tags: int,
-        allowed_transitions: BoolArray,
-        allowed_starts: BoolArray,
-        allowed_ends: BoolArray,
+        allowed_transitions: Bools,
+        allowed_starts: Bools,
+        allowed_ends: Bools,
     ) -> None:
         super().__init__()
         shapes = [allowed_transitions.shape, allowed_starts.shape, allowed_ends.shape]
@@ -78,7 +74,7 @@ class CRF(nn.Module):
             ("allowed_ends", allowed_ends),
         ):
             self.register_buffer(name, torch.tensor(mask, dtype=torch.bool), persistent=False)
-        self._edges: tuple[Version, list[Doubles]] | None = None  # for decoding
+        self._edges: tuple[Version, list[Float64s]] | None = None  # for decoding
         self._mixing_steps = _mixing_steps(allowed_transitions, allowed_starts, allowed_ends)
 
     def log_likelihood(self, emissions: Tensor, allowed: Tensor, lengths: Tensor) -> Tensor:
@@ -324,7 +320,7 @@ def _path_scores(scores: _Scores, path: Tensor) -> Tensor:
     return (steps + units).sum(0)
 
 
-def _check_numbers(emissions: Doubles, transitions: Doubles, starts: Doubles) -> None:
+def _check_numbers(emissions: Float64s, transitions: Float64s, starts: Float64s) -> None:
     """Refuse NaN (F240)."""
     unknown = np.isnan(emissions)
     if unknown.any():
@@ -417,7 +413,7 @@ def _log_posterior(scores: _Scores) -> _Posterior:
     return _Posterior(forward[-1, :, -1], (priors[:, 0] + backward).softmax(2), pairs)
 
 
-def _best_path(best: Doubles, transitions: Doubles, starts: Doubles) -> IntArray:
+def _best_path(best: Float64s, transitions: Float64s, starts: Float64s) -> Ints:
     """The path [T, B] of the highest score.
 
     best: [T, B, S] emissions; then in place the scores of the best paths up to each unit.
@@ -440,7 +436,7 @@ def _best_path(best: Doubles, transitions: Doubles, starts: Doubles) -> IntArray
     return path
 
 
-def _mixing_steps(transitions: BoolArray, starts: BoolArray, ends: BoolArray) -> int:
+def _mixing_steps(transitions: Bools, starts: Bools, ends: Bools) -> int:
     """The number of steps in which any tag legally reaches any tag: 1 if everything is allowed.
 
     Raises ValueError (F236) if some tags never reach others, or a length has no legal sequence.

@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ..util.arrays import Float32s, Ints
 from ..util.options import Options
 from .layers import linears
 from .unknowns import unknown_vectors
@@ -170,14 +171,12 @@ class EmbeddingNetwork(nn.Module):
             (gradient,) = torch.autograd.grad(loss, scores)
         return loss.item(), gradient
 
-    def set_pretrained(
-        self, table: str, keys: NDArray[np.int64], vectors: NDArray[np.float32]
-    ) -> None:
+    def set_pretrained(self, table: str, keys: Ints, vectors: Float32s) -> None:
         """Set vectors [N, d] of keys [N] in one of the tables."""
         embedding: PretrainedEmbedding = getattr(self, table)
         embedding.set_pretrained(torch.from_numpy(keys), torch.from_numpy(vectors))
 
-    def keys(self, array: NDArray[np.int64], dropout: float | None = None) -> Tensor:
+    def keys(self, array: Ints, dropout: float | None = None) -> Tensor:
         """The keys to embed; in training, some are replaced by the unknown key."""
         tensor = self.to_tensor(array)
         rate = self.key_dropout if dropout is None else dropout

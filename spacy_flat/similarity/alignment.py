@@ -3,14 +3,11 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
 from spacy.tokens import Doc
 
+from ..util.arrays import Float32s
 from .heat_map import draw
 from .pairs import Pair
-
-Weights = NDArray[np.float32]
 
 MOST_WEIGHTS = 1 << 22  # of one direction of a block, if every character is a unit
 
@@ -21,8 +18,8 @@ _KEY: Any = ("._.", "alignment", None, None)  # in doc.user_data
 class BlockAlignment(NamedTuple):
     """The attention between a text of L units and one of L' units in one block. Rows sum to 1."""
 
-    left_to_right: Weights  # [L, L']
-    right_to_left: Weights  # [L', L]
+    left_to_right: Float32s  # [L, L']
+    right_to_left: Float32s  # [L', L]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from ..text.padding import padding
 from ..text.segments import Segment
-from ..text.units import Ints
+from ..util.arrays import Bools, Ints
 
-Bools = NDArray[np.bool_]
 Halves = NDArray[np.float16]
 
 MULTIPLE = 64  # the number of rows is a multiple

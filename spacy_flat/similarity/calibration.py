@@ -7,12 +7,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..util.arrays import Bools, Floats, Ints
 from ..util.calibration import LEAST, MOST, FittedTemperature, calibration_error
-from ..util.softmax import Floats, log_softmax
-
-Ints = NDArray[np.int64]
+from ..util.softmax import log_softmax
 
 HALVINGS = 50
 STEPS = 100  # of Newton's method
@@ -84,7 +82,7 @@ def fit_temperature(logits: Floats, gold: Ints) -> float:
 
 
 def fit_logistic(
-    features: Floats, gold: NDArray[np.bool_], ridge: float = 1e-6, given: Floats | float = 0.0
+    features: Floats, gold: Bools, ridge: float = 1e-6, given: Floats | float = 0.0
 ) -> Floats:
     """The weights [F] of a logistic regression on features [N, F], by Newton's method. given: [N]
     part of the logits that is fixed."""
@@ -102,7 +100,7 @@ def fit_logistic(
     return weights
 
 
-def fit_margins(margins: Floats, gold: NDArray[np.bool_]) -> tuple[float, float]:
+def fit_margins(margins: Floats, gold: Bools) -> tuple[float, float]:
     """The temperature and the bias with the highest likelihood.
 
     margins: [N] logits of the positive of two classes, less those of the other.
@@ -119,7 +117,7 @@ def fit_margins(margins: Floats, gold: NDArray[np.bool_]) -> tuple[float, float]
     return round(1 / slope, DIGITS), round(bias, DIGITS)
 
 
-def best_threshold(found: Floats, gold: NDArray[np.bool_]) -> float:
+def best_threshold(found: Floats, gold: Bools) -> float:
     """The threshold that is right most often; of equally good ones the nearest to 0.5.
 
     found: [N] probabilities of the positive class, which a threshold reaches or not.

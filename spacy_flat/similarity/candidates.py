@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..text.characters import UNSPACED_RANGES
-from ..text.units import Ints
+from ..util.arrays import Float32s, Float64s, Ints
 
 if TYPE_CHECKING:
     from bm25s import BM25
@@ -68,13 +68,13 @@ class Candidates:
         """The weight of each term in each text."""
         return {name: self.bm25.scores[name] for name in ARRAYS}
 
-    def scores(self, terms: Sequence[str]) -> NDArray[np.float32]:
+    def scores(self, terms: Sequence[str]) -> Float32s:
         """[N] scores of all texts for a query."""
-        scores: NDArray[np.float32] = self.bm25.get_scores_from_ids(self.bm25.get_tokens_ids(terms))
+        scores: Float32s = self.bm25.get_scores_from_ids(self.bm25.get_tokens_ids(terms))
         return scores
 
     @cached_property
-    def own(self) -> NDArray[np.float64]:
+    def own(self) -> Float64s:
         """[N] the score of each text for its own terms."""
         scores = self.bm25.scores
         found = np.bincount(scores["indices"], scores["data"], scores["num_docs"])
@@ -98,7 +98,7 @@ class Candidates:
 
     def best_and_scores(
         self, terms: Sequence[str], n: int, also: Sequence[int] = ()
-    ) -> tuple[Ints, NDArray[np.float32]]:
+    ) -> tuple[Ints, Float32s]:
         """`best` with the texts `also`, and their scores."""
         scores = self.scores(terms)
         n = min(n, len(scores))

@@ -21,6 +21,7 @@ from ..nn.model import shim_of, tok2vec_of
 from ..pipe import SWITCH, Check, LabelledPipe, mean_loss, number, register_factory
 from ..text.tok2vec import ReadOnce, Tok2VecFeatures, backprop_zeros
 from ..util.arguments import require_count
+from ..util.arrays import Float32s
 from ..util.softmax import log_softmax
 from ..vectors import VectorSource, check_sources
 from .alignment import Alignment, is_too_large, set_alignment
@@ -47,7 +48,7 @@ tok2vec = null
 [model.text]
 @misc = "spacy-flat.PairTextOptions.v3"
 """
-Probabilities = NDArray[np.float32]
+Probabilities = Float32s
 
 
 class SimilarityHook:
@@ -247,7 +248,7 @@ class PairClassifier(LabelledPipe):
         probabilities = self.predict_pairs([(left, right)])
         return float(self.similarities(probabilities)[0])
 
-    def similarities(self, probabilities: Probabilities) -> NDArray[np.float32]:
+    def similarities(self, probabilities: Probabilities) -> Float32s:
         """[N, K] → [N] the probabilities of the positive label, or the scores."""
         return probabilities[:, self.labels.index(self.positive)]
 
@@ -335,7 +336,7 @@ class PairClassifier(LabelledPipe):
         known = takewhile(lambda named: named[1] is not self, self.nlp.components)
         return [component for name, component in known if name in self.nlp.pipe_names]
 
-    def probabilities(self, logits: NDArray[np.float32]) -> Probabilities:
+    def probabilities(self, logits: Float32s) -> Probabilities:
         """[N, K] probabilities of the classes, or the scores unchanged."""
         if self.is_regression:
             return logits
@@ -345,7 +346,7 @@ class PairClassifier(LabelledPipe):
         return found
 
     @property
-    def _biases(self) -> NDArray[np.float32]:
+    def _biases(self) -> Float32s:
         """[K] added to the logits."""
         biases = np.zeros(len(self.labels), dtype=np.float32)
         if len(biases) == 2:
@@ -368,7 +369,7 @@ class PairClassifier(LabelledPipe):
         is_on = self.model.attrs["featuriser"].options.equal
         return bool(is_on and has_positive and not self.is_regression)
 
-    def logits(self, pairs: SpanPairs) -> NDArray[np.float32]:
+    def logits(self, pairs: SpanPairs) -> Float32s:
         """[N, K] the network's outputs, before any softmax."""
         logits = np.zeros((len(pairs.pairs), len(self.labels)), dtype=np.float32)
         if pairs.pairs:

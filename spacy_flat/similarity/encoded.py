@@ -12,7 +12,7 @@ from spacy.tokens import Span
 from ..nn.model import shim_of, tok2vec_of
 from ..text.padding import group_by_cost
 from ..text.tok2vec import ReadOnce, Tok2VecFeatures
-from ..text.units import Ints
+from ..util.arrays import Float32s, Int32s, Ints
 from .batch import Halves, KnownRows, TextRows, compare_with_first, places_of
 from .model import PairModel, network_of
 from .reading import PairFeaturiser, PairTexts, SpanPairs, docs_of, rows_of
@@ -31,7 +31,7 @@ class EncodedTexts:
     """
 
     lengths: Ints  # [N] units of each text
-    keys: NDArray[np.int32]  # [U, 3] of characters, bigrams and words
+    keys: Int32s  # [U, 3] of characters, bigrams and words
     upstream: Halves  # [U, W] vectors of a tok2vec; W is 0 without one
     encoded: Halves  # [U, hidden] outputs of the first encoder
 
@@ -79,7 +79,7 @@ class EncodedTexts:
         """[N] the first unit of each text."""
         return np.cumsum(self.lengths) - self.lengths
 
-    def compare(self, model: PairModel, query: Span, numbers: Ints) -> NDArray[np.float32]:
+    def compare(self, model: PairModel, query: Span, numbers: Ints) -> Float32s:
         """Compare the query, encoded once, with texts [B]. Returns the outputs [B, K]."""
         featuriser: PairFeaturiser = model.attrs["featuriser"]
         network, most = network_of(model), featuriser.options.batch_size
@@ -94,7 +94,7 @@ class EncodedTexts:
                 comparison = compare_with_first(n_units, featuriser.reach)
                 outputs = network.compare_known(encoded, self.known(numbers[some]), comparison)
                 found.append(outputs.cpu().numpy())
-        in_order: NDArray[np.float32] = np.concatenate(found)[np.argsort(order)]
+        in_order: Float32s = np.concatenate(found)[np.argsort(order)]
         return in_order
 
     def known(self, numbers: Ints) -> KnownRows:

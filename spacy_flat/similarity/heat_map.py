@@ -5,11 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from jinja2 import Environment
-from numpy.typing import NDArray
 
+from ..util.arrays import Float32s
 from ..viz.svg import picture, text_width, visible
-
-Weights = NDArray[np.float32]
 
 MOST_UNITS = 40  # drawn of each text
 MOST_CHARS = 14  # of a unit
@@ -72,7 +70,7 @@ _TEMPLATE = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).f
 
 
 def draw(
-    left: Sequence[str], right: Sequence[str], blocks: Sequence[tuple[Weights, Weights]]
+    left: Sequence[str], right: Sequence[str], blocks: Sequence[tuple[Float32s, Float32s]]
 ) -> str:
     """Draw an SVG: units of the left text as rows, units of the right text as columns. All panels
     share their axes and their scale of colours.

@@ -10,7 +10,7 @@ from thinc.api import Model
 from ..nn.model import shim_of, tok2vec_of
 from ..text.initialise import Vocabulary, initialise_network
 from ..text.tok2vec import Tok2Vec, Tok2VecFeatures, ask_for
-from ..text.units import Ints
+from ..util.arrays import Ints
 from .alignment import Alignment, BlockAlignment
 from .options import PairTextOptions, RE2Options
 from .reading import PairFeaturiser, PairTexts, SpanPairs

@@ -21,7 +21,7 @@ from torch.utils.checkpoint import checkpoint
 
 from ..nn.layers import Dropout, Linear, linear
 from ..nn.network import NO_TABLE, EmbeddingNetwork, Table, make_embedding
-from ..text.units import Ints
+from ..util.arrays import Ints
 from .batch import Comparison, KnownRows, PairBatch, TextRows
 from .options import RE2Options
 

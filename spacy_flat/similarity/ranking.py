@@ -7,16 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..text.units import Ints
+from ..util.arrays import Float32s, Float64s, Ints
 from .calibration import DIGITS, fit_logistic
 from .candidates import Candidates
 
 if TYPE_CHECKING:
     from .index import TextIndex
 
-Floats = NDArray[np.float64]
 
 # In this order: the network's log-odds; BM25 as a share of what a text with all terms of the query
 # would have, of what the candidate has for its own terms, and of what the best candidate has; the
@@ -29,8 +27,8 @@ TRIED = 20  # candidates of each query, in fitting
 
 
 def features_of(
-    query: str, texts: Sequence[str], similarities: NDArray[np.float32], shares: Sequence[Floats]
-) -> Floats:
+    query: str, texts: Sequence[str], similarities: Float32s, shares: Sequence[Float64s]
+) -> Float64s:
     """[B, F]; similarities: [B] by the network; shares: see `bm25_shares`."""
     given = np.clip(similarities.astype(np.float64), 1e-9, 1 - 1e-9)
     odds = np.clip(np.log(given / (1 - given)), -MOST_ODDS, MOST_ODDS)
@@ -40,16 +38,16 @@ def features_of(
 
 
 def bm25_shares(
-    candidates: Candidates, terms: Sequence[str], found: Ints, scores: NDArray[np.float32]
-) -> list[Floats]:
+    candidates: Candidates, terms: Sequence[str], found: Ints, scores: Float32s
+) -> list[Float64s]:
     """The scores [B] of the texts found as shares of three others."""
     most = candidates.most(terms), candidates.own[found], scores.max(initial=0.0)
     return [scores / np.maximum(each, 1e-9) for each in most]
 
 
-def probabilities(features: Floats, weights: Sequence[float]) -> Floats:
+def probabilities(features: Float64s, weights: Sequence[float]) -> Float64s:
     """[B, F] → [B]"""
-    found: Floats = 1 / (1 + np.exp(-(features @ np.array(weights))))
+    found: Float64s = 1 / (1 + np.exp(-(features @ np.array(weights))))
     return found
 
 

@@ -15,13 +15,14 @@ from ..text.padding import group_by_cost
 from ..text.segments import Segment
 from ..text.simplified import Simplifier
 from ..text.tok2vec import token_of_unit
-from ..text.units import Ints, Unit, Units
+from ..text.units import Unit, Units
 from ..text.vocabulary import (
     Column,
     KeyIndex,
     pack,
     unpack,
 )
+from ..util.arrays import Ints
 from ..vectors import VectorSource
 from .batch import PairBatch, TextRows, compare, count_rows, windows
 from .options import PairTextOptions

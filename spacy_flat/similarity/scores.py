@@ -5,13 +5,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from spacy.scorer import PRFScore, ROCAUCScore
 from spacy.training import Example
 
+from ..util.arrays import Bools, Float64s, Ints
 from ..util.calibration import calibration_error
-
-Floats = NDArray[np.float64]
 
 
 def score_pairs(
@@ -76,7 +74,7 @@ def gold_of(example: Example, labels: Sequence[str]) -> float | int | None:
 
 
 def class_scores(
-    labels: Sequence[str], gold: NDArray[np.int64], chosen: NDArray[np.int64], found: Floats
+    labels: Sequence[str], gold: Ints, chosen: Ints, found: Float64s
 ) -> dict[str, Any]:
     """gold, chosen: [N] numbers of classes; found: [N, K] probabilities."""
     accuracy = float((gold == chosen).mean())
@@ -94,7 +92,7 @@ def class_scores(
     }
 
 
-def area_under_curve(gold: NDArray[np.bool_], found: Floats) -> float | None:
+def area_under_curve(gold: Bools, found: Float64s) -> float | None:
     """The area under the ROC curve; None if all pairs have the same class."""
     counts = ROCAUCScore()
     for is_positive, probability in zip(gold.tolist(), found.tolist(), strict=True):
@@ -102,7 +100,7 @@ def area_under_curve(gold: NDArray[np.bool_], found: Floats) -> float | None:
     return float(counts.score) if len(set(gold.tolist())) == 2 else None
 
 
-def regression_scores(gold: Floats, found: Floats) -> dict[str, Any]:
+def regression_scores(gold: Float64s, found: Float64s) -> dict[str, Any]:
     """Correlations of scores [N], None if either is constant, and the mean squared error."""
     spearman = correlation(ranks(gold), ranks(found))
     return {
@@ -113,17 +111,17 @@ def regression_scores(gold: Floats, found: Floats) -> dict[str, Any]:
     }
 
 
-def correlation(first: Floats, second: Floats) -> float | None:
+def correlation(first: Float64s, second: Float64s) -> float | None:
     """Pearson's correlation."""
     if len(first) < 2 or not np.ptp(first) or not np.ptp(second):
         return None
     return float(np.corrcoef(first, second)[0, 1])
 
 
-def ranks(values: Floats) -> Floats:
+def ranks(values: Float64s) -> Float64s:
     """[N] → [N] ranks; equal values share their mean rank."""
     _, numbers, counts = np.unique(values, return_inverse=True, return_counts=True)
-    means: Floats = (np.cumsum(counts) - (counts - 1) / 2)[numbers]
+    means: Float64s = (np.cumsum(counts) - (counts - 1) / 2)[numbers]
     return means
 
 

@@ -11,8 +11,9 @@ from typing import Any, Protocol, TypeVar, cast
 from spacy.tokens import Doc
 from thinc.model import Model, deserialize_attr, serialize_attr
 
+from ..util.arrays import Ints
 from .segments import Segment, split_texts
-from .units import Ints, Unit, Units
+from .units import Unit, Units
 from .vocabulary import KeyIndex
 
 Self = TypeVar("Self", bound="TextFeaturiser")

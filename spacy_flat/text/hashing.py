@@ -5,11 +5,8 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .units import Ints
-
-Hashes = NDArray[np.uint64]
+from ..util.arrays import Hashes, Ints
 
 _SHIFT = np.uint64(21)  # a code point has 21 bits
 _DIGITS = str.maketrans("123456789１２３４５６７８９０", "0" * 19)

@@ -8,16 +8,15 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .units import Ints
+from ..util.arrays import Bools, Ints
 
 Batch = TypeVar("Batch", bound=Any)
 
 BATCH_PAIRS = 50_000  # pairs of nodes that cost as much as the overhead of a batch
 
 
-def padding(counts: Ints, starts: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+def padding(counts: Ints, starts: Ints) -> tuple[Ints, Bools]:
     """[B] lengths and starts of rows in a flat array → [B, longest] places in it, and false for
     padding."""
     columns = np.arange(counts.max(initial=0))
@@ -25,12 +24,12 @@ def padding(counts: Ints, starts: Ints) -> tuple[Ints, NDArray[np.bool_]]:
     return np.where(present, starts[:, None] + columns, 0), present
 
 
-def take_each(places: Ints, present: NDArray[np.bool_], *flats: Ints) -> list[Ints]:
+def take_each(places: Ints, present: Bools, *flats: Ints) -> list[Ints]:
     """The values at the same places of flat arrays."""
     return [take(flat, places, present) for flat in flats]
 
 
-def take(flat: Ints, places: Ints, present: NDArray[np.bool_]) -> Ints:
+def take(flat: Ints, places: Ints, present: Bools) -> Ints:
     """Values of a flat array; 0 for padding."""
     if not len(flat):
         return np.zeros(places.shape, dtype=np.int64)

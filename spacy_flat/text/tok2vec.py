@@ -10,9 +10,10 @@ from thinc.api import Model, torch2xp, xp2torch
 from thinc.types import Floats2d
 
 from ..errors import Errors
+from ..util.arrays import Ints
 from .batches import Batch
 from .segments import Segment
-from .units import Ints, Unit, token_ends
+from .units import Unit, token_ends
 
 if TYPE_CHECKING:
     import torch

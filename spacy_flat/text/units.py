@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ..util.arrays import Ints
 
 if TYPE_CHECKING:  # networks use only the arrays
     from spacy.tokens import Doc
 
 Unit = Literal["char", "token"]
-Ints = NDArray[np.int64]
 
 
 class EntitySpan(NamedTuple):

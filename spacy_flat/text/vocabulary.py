@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..nn.unknowns import UNKNOWN_BITS
+from ..util.arrays import Bools, Float32s, Hashes, Ints
 from ..util.options import Options
 from ..vectors import TextVectors, VectorSource
-from .hashing import Hashes, hash_bigrams, hash_characters, hash_entries, hash_words, normalise_word
+from .hashing import hash_bigrams, hash_characters, hash_entries, hash_words, normalise_word
 from .options import TableOptions
-from .units import Ints
 
 _TEXTS_AT_ONCE = 2000
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -43,7 +43,7 @@ class KeyIndex:
     def __len__(self) -> int:
         return len(self.codes)
 
-    def select(self, chosen: NDArray[np.bool_]) -> "KeyIndex":
+    def select(self, chosen: Bools) -> "KeyIndex":
         """The chosen [N] hashes under new keys from 1, none of them trained."""
         codes = self.codes[chosen]
         return KeyIndex(codes, np.arange(1, len(codes) + 1), 0)
@@ -94,7 +94,7 @@ class Pretrained:
     """Pretrained vectors [N, d] by hash; N may be 0."""
 
     codes: Hashes
-    vectors: NDArray[np.float32]
+    vectors: Float32s
 
     @classmethod
     def select(

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..util.arrays import Bools, Ints
 from .batches import TextFeaturiser
 from .padding import group_by_cost
-from .units import Ints
 
 
 class Window(NamedTuple):
@@ -46,7 +45,7 @@ class WindowBatch:
     """
 
     keys: Ints  # [W, C]
-    present: NDArray[np.bool_]  # [W, C] False for padding
+    present: Bools  # [W, C] False for padding
     places: Ints  # [n]
     characters: Ints  # [n]
 

@@ -13,7 +13,7 @@ from thinc.api import get_array_module, xp2torch
 from thinc.types import Ragged
 from transformers.utils.generic import ModelOutput
 
-from ..text.units import Ints
+from ..util.arrays import Ints
 from .pieces import PieceFeaturiser
 
 

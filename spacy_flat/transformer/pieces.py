@@ -13,8 +13,8 @@ import numpy as np
 import srsly
 
 from ..errors import Errors
-from ..text.units import Ints
 from ..text.windows import Window, WindowFeaturiser, make_windows
+from ..util.arrays import Ints
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

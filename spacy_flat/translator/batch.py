@@ -9,10 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..text.padding import group_by_cost, padding, take
-from ..text.units import Ints
+from ..util.arrays import Bools, Ints
 
 
 @dataclass(frozen=True)
@@ -20,7 +19,7 @@ class PaddedKeys:
     """Texts as numbers, padded on the right."""
 
     keys: Ints  # [B, L], 0 for unknown characters and padding
-    present: NDArray[np.bool_]  # [B, L] False for padding
+    present: Bools  # [B, L] False for padding
 
     @classmethod
     def of(cls, rows: Sequence[Ints]) -> PaddedKeys:

@@ -8,23 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from numpy.typing import NDArray
 
 from ..errors import Errors
-from ..text.units import Ints
 from ..util.arguments import require, require_count
+from ..util.arrays import Bools, Floats, Ints
 from .batch import PaddedKeys, like_lengths
 from .keys import END, NAMES, START
 
 if TYPE_CHECKING:
     from .network import DecoderState, Seq2Seq
 
-Floats = NDArray[np.floating[Any]]
-Mask = NDArray[np.bool_]
 
 MAX_BEAM = 100  # more only cost time
 MAX_PENALTY = 10.0
@@ -106,7 +103,7 @@ class Beams:
     sentences: Ints
     scores: Floats
     keys: Ints
-    due: Mask
+    due: Bools
     limits: Ints
 
     @classmethod
@@ -128,7 +125,7 @@ class Beams:
         """[N] the last keys of the rows."""
         return self.keys[:, -1] if self.keys.shape[1] else np.full(len(self.keys), START)
 
-    def forbidden(self, n_keys: int, no_repeat_ngram: int) -> Mask:
+    def forbidden(self, n_keys: int, no_repeat_ngram: int) -> Bools:
         """[N, K] keys that can't come next."""
         found = np.zeros((len(self.keys), n_keys), dtype=np.bool_)
         found[:, :NAMES] = True
@@ -155,7 +152,7 @@ class Beams:
         )
 
 
-def repeat_ngrams(keys: Ints, size: int, found: Mask) -> None:
+def repeat_ngrams(keys: Ints, size: int, found: Bools) -> None:
     """Mark in `found` [N, K] the keys that would repeat a sequence of `size` keys in a row."""
     t = keys.shape[1]
     if not 0 < size <= t:

@@ -9,7 +9,7 @@ import numpy as np
 from thinc.api import Model
 
 from ..nn.model import shim_of
-from ..text.units import Ints
+from ..util.arrays import Ints
 from .batch import TranslationBatch, like_lengths
 from .decoding import Decoding, Hypothesis, SourceKeys, decode
 from .options import Seq2SeqOptions, TranslationOptions

@@ -12,16 +12,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ..nn.layers import Dropout, Linear, Positions, linear, linears
 from ..nn.network import EmbeddingNetwork
-from ..text.units import Ints
+from ..util.arrays import Bools, Floats, Ints
 from .batch import PaddedKeys, TranslationBatch
 from .keys import END, NAMES
 from .options import Seq2SeqOptions
@@ -139,11 +138,11 @@ class Seq2Seq(EmbeddingNetwork):
         self,
         keys: Ints,
         state: DecoderState,
-        so_far: NDArray[np.floating[Any]],
-        forbidden: NDArray[np.bool_],
-        due: NDArray[np.bool_],
+        so_far: Floats,
+        forbidden: Bools,
+        due: Bools,
         n: int,
-    ) -> tuple[NDArray[np.floating[Any]], Ints]:
+    ) -> tuple[Floats, Ints]:
         """The n best continuations of each sentence: [B, n] log-probabilities, and their places
         among its W·K.
 
@@ -162,7 +161,7 @@ class Seq2Seq(EmbeddingNetwork):
         found = scores.view(len(so_far), -1).topk(n, dim=1)
         return found.values.cpu().double().numpy(), found.indices.cpu().numpy()
 
-    def _keep_from_ending(self, scores: Tensor, due: NDArray[np.bool_]) -> None:
+    def _keep_from_ending(self, scores: Tensor, due: Bools) -> None:
         """Change scores [N, K] of targets with due placeholders [N, P]; see `best`."""
         waits = self.to_tensor(due).any(dim=1)
         would_end = waits & (scores.argmax(dim=1) == END)

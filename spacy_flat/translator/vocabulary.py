@@ -21,8 +21,8 @@ from ..text.batches import TextFeaturiser
 from ..text.characters import HAN
 from ..text.hashing import hash_characters
 from ..text.simplified import Simplifier
-from ..text.units import Ints
 from ..text.vocabulary import KeyIndex, count_characters, pack, unpack
+from ..util.arrays import Ints
 from .keys import END, NAMES, START, UNKNOWN
 from .names import Protected, with_names
 from .options import TranslationOptions

@@ -1,9 +1,9 @@
 """Calibration: how well probabilities match how often predictions are right."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from .arrays import Bools, Float64s
+
 BINS = 10  # of equal width
 
 # The best temperature for a few examples may be 0 or infinite.
@@ -21,7 +21,7 @@ class FittedTemperature:
         return not LEAST * 1.001 < self.temperature_after < MOST / 1.001
 
 
-def reliability(confidence: Floats, is_right: NDArray[np.bool_]) -> Floats:
+def reliability(confidence: Float64s, is_right: Bools) -> Float64s:
     """[bins, 3] the sum of the confidences in each bin, how many are right, and the count."""
     confidence = np.nan_to_num(confidence)
     bins = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
@@ -29,7 +29,7 @@ def reliability(confidence: Floats, is_right: NDArray[np.bool_]) -> Floats:
     return np.stack([np.bincount(bins, each, BINS) for each in columns], axis=1)
 
 
-def calibration_error(confidence: Floats, is_right: NDArray[np.bool_]) -> float:
+def calibration_error(confidence: Float64s, is_right: Bools) -> float:
     """The expected calibration error (Guo et al., 2017): the distance between mean confidence and
     accuracy in each bin, averaged over all."""
     sums, right, _ = reliability(confidence, is_right).T

@@ -1,11 +1,8 @@
 """Log-softmax of arrays, without torch."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.floating[Any]]
+from .arrays import Floats
 
 
 def log_softmax(logits: Floats) -> Floats:

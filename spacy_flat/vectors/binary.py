@@ -4,9 +4,9 @@ from collections.abc import Container, Iterator
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import Errors
+from ..util.arrays import Float32s
 from ..util.files import ByteStream, open_file, reading
 from .table import Keep, TextVectors
 
@@ -24,7 +24,7 @@ def read_binary(path: Path, *, skip_bad: bool = False, keep: Keep | None = None)
     vectors and lists them in `TextVectors.skipped`.
     """
     keys: dict[str, None] = {}
-    rows: list[NDArray[np.float32]] = []
+    rows: list[Float32s] = []
     skipped: list[int] = []
     number, good = 0, 0
     with reading(path, lambda: number), open_file(path) as stream:
@@ -63,7 +63,7 @@ def _header(stream: ByteStream, path: Path) -> tuple[int, int]:
     return int(pieces[0]), int(pieces[1])
 
 
-def _records(stream: ByteStream, width: int) -> Iterator[tuple[bytes, NDArray[np.float32]]]:
+def _records(stream: ByteStream, width: int) -> Iterator[tuple[bytes, Float32s]]:
     """Words and their numbers, [D], until the file ends."""
     buffer, place, size = b"", 0, 4 * width
     while True:
@@ -80,7 +80,7 @@ def _records(stream: ByteStream, width: int) -> Iterator[tuple[bytes, NDArray[np
         place = space + 1 + size
 
 
-def _fault(key: bytes, row: NDArray[np.float32], known: Container[str]) -> str:
+def _fault(key: bytes, row: Float32s, known: Container[str]) -> str:
     """Why a vector is bad; "" if it's good."""
     try:
         word = key.decode()

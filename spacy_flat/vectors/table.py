@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ..util.arrays import Float32s
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 
@@ -18,9 +19,7 @@ class TextVectors:
     """
 
     # Not a dataclass: spaCy turns those into dicts when it validates the arguments of `initialize`.
-    def __init__(
-        self, keys: list[str], data: NDArray[np.float32], skipped: tuple[int, ...] = ()
-    ) -> None:
+    def __init__(self, keys: list[str], data: Float32s, skipped: tuple[int, ...] = ()) -> None:
         self.keys, self.data, self.skipped = keys, data, skipped
 
     def read(self, keep: Keep | None = None) -> "TextVectors":

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from tqdm import tqdm
 
 from ..errors import Errors, Warnings
+from ..util.arrays import Float32s
 from ..util.files import decode, read_lines, replacing
 from .text import key_in_text
 
@@ -96,7 +96,7 @@ def train_vectors(
         units = _write_units(spool, _units(kind, _lines(texts, kind, show_progress), cut))
         model = _train(kind, spool, options, show_progress)
     keys: list[str] = model.wv.index_to_key
-    rows: NDArray[np.float32] = model.wv.vectors
+    rows: Float32s = model.wv.vectors
     if kind == "word" and options.subwords:
         words = list(words)
         writable = [word for word in words if "\n" not in word]
@@ -112,7 +112,7 @@ def train_vectors(
     return Trained(units, len(keys), time.perf_counter() - start, target.stat().st_size)
 
 
-def write_vectors(path: Path, keys: Sequence[str], rows: NDArray[np.float32]) -> None:
+def write_vectors(path: Path, keys: Sequence[str], rows: Float32s) -> None:
     """Write word2vec text, packed if the name ends in .gz. Equal vectors give equal files."""
     with replacing(path) as temporary, temporary.open("wb") as raw:
         packed = path.suffix == ".gz"

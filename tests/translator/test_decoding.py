@@ -9,7 +9,6 @@ import torch
 from torch import nn
 
 from spacy_flat.nn.layers import sinusoids
-from spacy_flat.text.units import Ints
 from spacy_flat.translator.batch import PaddedKeys, TranslationBatch, like_lengths
 from spacy_flat.translator.decoding import Decoding, Hypothesis, SourceKeys, decode, search
 from spacy_flat.translator.keys import END, NAMES, START
@@ -22,6 +21,7 @@ from spacy_flat.translator.network import (
     distance_buckets,
 )
 from spacy_flat.translator.options import Seq2SeqOptions
+from spacy_flat.util.arrays import Ints
 
 N_PLACEHOLDERS = 2
 FIRST = NAMES + N_PLACEHOLDERS  # key of the first piece

@@ -5,12 +5,9 @@ Shapes: B segments, C characters, M words, L = C + M nodes, characters first.
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ...text.padding import repeat_rows
 from ...text.segments import Segment
-from ...text.units import Ints
+from ...util.arrays import Bools, Ints
 
 
 @dataclass(frozen=True)
@@ -27,7 +24,7 @@ class LatticeBatch:
     bands: Ints  # [B, M] bands of word frequency; 0 unknown
     heads: Ints  # [B, L] place of a node's first character in the segment
     tails: Ints  # [B, L] and of its last
-    present: NDArray[np.bool_]  # [B, L] False for padding
+    present: Bools  # [B, L] False for padding
 
     def twice(self) -> "LatticeBatch":
         """Each segment a second time, after all others."""

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...lexicon import Entry, Lexicon
+from ...util.arrays import Bools, Ints
 
-Ints = NDArray[np.int64]
 _SHIFT = 31  # bits of a place in a text
 
 
@@ -31,7 +30,7 @@ class WordNodes:
     types: Ints
     bands: Ints
 
-    def select(self, chosen: NDArray[np.bool_]) -> "WordNodes":
+    def select(self, chosen: Bools) -> "WordNodes":
         """Some of the words."""
         return WordNodes(*(column[chosen] for column in vars(self).values()))
 

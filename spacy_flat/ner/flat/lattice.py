@@ -20,8 +20,9 @@ from ...text.batches import SegmentFeaturiser
 from ...text.hashing import hash_bigrams, hash_characters
 from ...text.padding import group_by_cost, padding, take_each
 from ...text.segments import Segment
-from ...text.units import Ints, Units
+from ...text.units import Units
 from ...text.vocabulary import KeyIndex, pack, unpack
+from ...util.arrays import Float32s, Int32s, Ints
 from .batch import LatticeBatch
 from .gazetteer import Gazetteer, WordNodes
 from .options import LatticeOptions
@@ -133,7 +134,7 @@ class LatticeFeaturiser(SegmentFeaturiser):
         ):
             yield place, start, end, names[type], each
 
-    def _trusts(self, labels: Sequence[str], trust: float) -> NDArray[np.float32] | None:
+    def _trusts(self, labels: Sequence[str], trust: float) -> Float32s | None:
         """[N] of all words, 0 for those of other types; None if the network always decides."""
         lexicon = self.lexicon
         arrays, given = (lexicon.trusts, lexicon.types), (tuple(labels), trust)
@@ -148,7 +149,7 @@ class LatticeFeaturiser(SegmentFeaturiser):
             )
             found *= usable[lexicon.types]
             known = self._trusted = arrays, given, found if found.any() else None
-        chosen: NDArray[np.float32] | None = known[2]
+        chosen: Float32s | None = known[2]
         return chosen
 
     def advised_types(self) -> list[str]:
@@ -157,7 +158,7 @@ class LatticeFeaturiser(SegmentFeaturiser):
         numbers = self.name_types or range(1, self.n_types)
         return [self.lexicon.type_names[number] for number in numbers]
 
-    def bands(self, words: NDArray[np.int32]) -> Ints:
+    def bands(self, words: Int32s) -> Ints:
         """[N] ids of words → [N] bands of their frequency; 0 unknown."""
         frequencies, bands = self._bands
         # Made once for all words, which takes milliseconds, until the lexicon changes.

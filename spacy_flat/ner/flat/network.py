@@ -14,7 +14,7 @@ from ...nn.attention import PickedTerm, Relation, RelativeAttention
 from ...nn.layers import Dropout, Positions, TransformerLayer
 from ...nn.network import NO_TABLE, Table, make_embedding
 from ...nn.weights import Version, version_of
-from ...text.units import Ints
+from ...util.arrays import Ints
 from ..network import Sizes, TaggingNetwork
 from .batch import LatticeBatch
 from .options import FLATOptions, Fusion

@@ -6,11 +6,10 @@ Shapes: B segments, C units, W distinct words, S characters of a word.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...text.padding import repeat_rows
 from ...text.segments import Segment
-from ...text.units import Ints
+from ...util.arrays import Bools, Ints
 
 N_CASES = 7  # ways to write a word, with 0 for padding
 
@@ -21,7 +20,7 @@ class CharBatch:
 
     segments: tuple[Segment, ...]
     n_units: Ints  # [B] characters
-    present: NDArray[np.bool_]  # [B, C] False for padding
+    present: Bools  # [B, C] False for padding
     chars: Ints  # [B, C] keys
     bigrams: Ints  # [B, C] keys of a character and its right neighbour
 
@@ -36,7 +35,7 @@ class WordBatch:
 
     segments: tuple[Segment, ...]
     n_units: Ints  # [B] words
-    present: NDArray[np.bool_]  # [B, C] False for padding
+    present: Bools  # [B, C] False for padding
     words: Ints  # [B, C] keys
     cases: Ints  # [B, C] 0 padding
     numbers: Ints  # [B, C] rows of `spellings`

@@ -1,0 +1,15 @@
+"""Types of numpy arrays."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+Int32s = NDArray[np.int32]
+Floats = NDArray[np.floating[Any]]
+Float32s = NDArray[np.float32]
+Float64s = NDArray[np.float64]
+Hashes = NDArray[np.uint64]
+Strings = NDArray[np.object_]
