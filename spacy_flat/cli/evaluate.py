@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from spacy.training import Example
 from wasabi import msg
 
 from ..errors import Errors
@@ -72,7 +71,7 @@ def evaluate(
     train = path.with_name("train.spacy")
     known = train != path and train.is_file() and sets_entities(nlp)
     train_texts = read_entity_texts(train) if known else set()
-    scorer = SeenScorer(nlp, train_texts, *judging(nlp)) if train_texts else None
+    scorer = SeenScorer(nlp, train_texts, *judging(nlp))
     examples = read_examples(path, nlp)
     gold = [example.reference for example in examples]
     scores = nlp.evaluate(examples, scorer=scorer)
@@ -100,7 +99,7 @@ def evaluate(
             srsly.write_json(temporary, {"part": part, **counts, **scores})
         msg.good(str(output))
     if errors is not None:
-        write_errors(errors, nlp, examples, f"{model} on {path}")
+        write_errors(errors, scorer, f"{model} on {path}")
 
 
 def check_entities(nlp: Language, model: str) -> None:
@@ -196,17 +195,14 @@ def written(score: float | None, form: Callable[[float], str]) -> str:
     return "–" if score is None else form(score)
 
 
-def write_errors(path: Path, nlp: Language, examples: list[Example], title: str) -> None:
+def write_errors(path: Path, scorer: SeenScorer, title: str) -> None:
     from ..ner.component import as_judged
     from ..ner.spans import gold_annotation
 
-    labels, label_map = judging(nlp)
-    pairs = []
-    for predicted, example in zip(nlp.pipe(eg.predicted for eg in examples), examples, strict=True):
-        example = Example(predicted, example.reference)
-        example = as_judged(example, gold_annotation(example, labels).mapped(label_map))
-        pairs.append((example.reference, example.predicted))
-    found = find_errors(pairs)
+    _, labels, label_map = scorer.settings
+    golds = (gold_annotation(each, labels).mapped(label_map) for each in scorer.examples)
+    judged = map(as_judged, scorer.examples, golds)
+    found = find_errors((each.reference, each.predicted) for each in judged)
     with replacing(path) as temporary:
         temporary.write_text(errors_page(title, found), encoding="utf-8")
     msg.good(f"{path}: {counted(len(found), 'sentence')} with errors")

@@ -1,6 +1,6 @@
 """Scores of entities: precision, recall and F1, also for entities unseen in training."""
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from spacy.language import Language
@@ -21,12 +21,13 @@ def prf_scores(name: str, counts: PRFScore) -> dict[str, float | None]:
 
 
 class SeenScorer(Scorer):
-    """A `scorer` for `nlp.evaluate` that adds the scores of `score_seen`."""
+    """A `scorer` for `nlp.evaluate` that adds the scores of `score_seen` if there are texts of a
+    training part, and keeps the annotated `examples`."""
 
     def __init__(
         self,
         nlp: Language,
-        train_texts: Container[str],
+        train_texts: Collection[str],
         unannotated_labels: Sequence[str] = (),
         label_map: Mapping[str, str] | None = None,
     ) -> None:
@@ -34,9 +35,9 @@ class SeenScorer(Scorer):
         self.settings = (train_texts, unannotated_labels, label_map)
 
     def score(self, examples: Iterable[Example], *, per_component: bool = False) -> dict[str, Any]:
-        examples = list(examples)
-        scores: dict[str, Any] = super().score(examples, per_component=per_component)
-        return scores | score_seen(examples, *self.settings)
+        self.examples = list(examples)
+        scores: dict[str, Any] = super().score(self.examples, per_component=per_component)
+        return scores | (score_seen(self.examples, *self.settings) if self.settings[0] else {})
 
 
 def score_seen(
