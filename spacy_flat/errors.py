@@ -865,7 +865,6 @@ class Warnings(metaclass=_Coded):
         "as 0, which no model can beat: check the dev corpus."
     )
     W380 = "{path}: this checkpoint is damaged ({reason}); using the previous one."
-    W303 = "The config has settings under the names of version 0.1. Rename them: {names}."
     W381 = (
         "The encoder in {path} reads {longest} characters at once, but max_length = {max_length}. "
         "Before you train with it, set max_length = {longest}."

@@ -2,6 +2,4 @@
 
 from .compactor import Compactor, CompressConfig
 
-Amount = CompressConfig  # its name in 0.1
-
-__all__ = ["Amount", "Compactor", "CompressConfig"]
+__all__ = ["Compactor", "CompressConfig"]

@@ -23,7 +23,6 @@ from ..text.tok2vec import Tok2Vec, character_of_unit, token_of_unit
 from ..text.units import Unit, Units
 from ..text.windows import make_windows
 from ..util.arrays import Ints
-from ..util.options import renamed
 from .options import EncoderOptions
 from .vocabulary import MARKS, CharacterFeaturiser
 
@@ -76,7 +75,6 @@ build_encoder.__signature__ = Signature(  # type: ignore[attr-defined]
         *signature(EncoderOptions).parameters.values(),
     ]
 )
-build_encoder_v1 = renamed(build_encoder, tuned="fine_tune")
 
 
 def from_config(options: EncoderOptions, config: dict[str, Any]) -> "Encoder":

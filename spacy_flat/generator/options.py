@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ..text.options import TableOptions
-from ..util.options import Options, option, renamed, surface
+from ..util.options import Options, option, surface
 
 Cell = Literal["lstm", "gru"]
 
@@ -65,4 +65,3 @@ char_lm_options = surface(
     CharLMOptions, "cell", "layers", "width", "embed_dropout", "hidden_dropout", "output_dropout"
 )
 text_options = surface(TextOptions, "embed_width", "min_freq", "piece_length", "batch_size")
-text_options_v1 = renamed(TextOptions, batch_characters="batch_size")

@@ -111,14 +111,6 @@ class CheckedModel(Model[InT, OutT]):
         super().from_bytes(zlib.decompress(data) if magic == PACKED else bytes(data))
         return self
 
-    def from_dict(self, msg: dict[str, Any]) -> "CheckedModel[InT, OutT]":
-        """Load what `to_dict` gave, of 0.1 too, which named the featuriser "encoder"."""
-        for node, attrs in zip(self.walk(), msg["attrs"], strict=False):
-            if "featuriser" in node.attrs and "encoder" in attrs:
-                attrs["featuriser"] = attrs.pop("encoder")
-        super().from_dict(msg)
-        return self
-
     def _copy(self, seen: dict[int, Any] | None = None) -> "CheckedModel[InT, OutT]":
         # thinc makes a plain `Model` of every copy.
         copied: Any = super()._copy(seen)

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from ..text.options import (
     BatchOptions,
@@ -13,7 +12,7 @@ from ..text.options import (
     WordOptions,
 )
 from ..text.units import Unit
-from ..util.options import Options, option, renamed, surface
+from ..util.options import Options, option, surface
 
 AlignmentKind = Literal["identity", "linear"]
 Fusion = Literal["full", "simple"]
@@ -126,9 +125,6 @@ class PairTextOptions(BatchOptions, WordOptions, BigramOptions, CharacterOptions
 
 
 re2_options = surface(RE2Options, "objective", "blocks", "hidden", "dropout", "embed_dropout")
-# Before unknown units had vectors of their own.
-OLDER: dict[str, Any] = {"normalise_embeddings": True, "hash_unknowns": False, "equal": False}
-TEXT_SURFACE = ("inputs", "lower_case", "min_freq", "fine_tune", "batch_size")
-pair_text_options = surface(PairTextOptions, *TEXT_SURFACE, "equal")
-pair_text_options_v2 = surface(PairTextOptions, *TEXT_SURFACE, defaults=OLDER)
-pair_text_options_v1 = renamed(partial(PairTextOptions, **OLDER), batch_nodes="batch_size")
+pair_text_options = surface(
+    PairTextOptions, "inputs", "lower_case", "min_freq", "fine_tune", "batch_size", "equal"
+)

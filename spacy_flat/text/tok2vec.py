@@ -114,7 +114,7 @@ class Tok2VecFeatures:
 
 
 def ask_for(unit: Unit, tok2vec: Tok2Vec | None) -> None:
-    """Choose the unit of a component's tok2vec, if it has a choice, as `spacy-flat.Encoder.v1`
+    """Choose the unit of a component's tok2vec, if it has a choice, as `spacy-flat.Encoder.v2`
     has."""
     if tok2vec is not None and tok2vec.attrs.get("unit") == "token":
         tok2vec.attrs["unit"] = unit

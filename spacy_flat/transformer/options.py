@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ..util.options import Options, option, renamed
+from ..util.options import Options, option
 
 Layers = Literal["last", "mean_of_last_four"]
 
@@ -40,8 +40,3 @@ class CharacterTransformerOptions(Options):
         "steps after that in which the encoder's learning rate rises to the full rate",
         least=0,
     )
-
-
-character_transformer_options_v1 = renamed(
-    CharacterTransformerOptions, batch_pieces="batch_size", tuned="fine_tune"
-)

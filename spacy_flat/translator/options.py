@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ..util.options import Options, option, renamed, surface
+from ..util.options import Options, option, surface
 
 Norm = Literal["pre", "post"]
 PositionKind = Literal["sinusoidal", "learned", "relative"]
@@ -119,5 +119,3 @@ seq2seq_options = surface(
 translation_options = surface(
     TranslationOptions, "source", "target_pieces", "min_freq", "max_length", "batch_size"
 )
-seq2seq_options_v1 = renamed(Seq2SeqOptions, heads="num_heads")
-translation_options_v1 = renamed(TranslationOptions, batch_tokens="batch_size")

@@ -2,15 +2,13 @@
 checked as a whole."""
 
 import sys
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from inspect import Parameter, Signature, signature
 from typing import Any, ClassVar, Literal, TypeVar, get_args, get_origin
 
-from ..errors import Errors, Warnings
+from ..errors import Errors
 
-T = TypeVar("T")
 # One setting for several options.
 TOGETHER = {"min_freq": ("char_min_freq", "bigram_min_freq", "word_min_freq")}
 
@@ -77,17 +75,12 @@ class Options:
 OptionsT = TypeVar("OptionsT", bound=Options)
 
 
-def surface(
-    options: type[OptionsT], *names: str, defaults: Mapping[str, Any] | None = None
-) -> Callable[..., OptionsT]:
+def surface(options: type[OptionsT], *names: str) -> Callable[..., OptionsT]:
     """The function that a config calls for a block of options. `names` are its settings; `variant`,
     null by default, takes all others.
 
-    defaults: defaults of an older version that differ from those of the class.
-
     Raises ValueError (F315) for a variant with an unknown name, otherwise as the options.
     """
-    given = dict(defaults or {})
     known = {each.name: each for each in fields(options)}
     targets = {
         name: [each for each in TOGETHER.get(name, (name,)) if each in known] for name in names
@@ -101,41 +94,17 @@ def surface(
                 words = {"block": options.block, "name": name, "others": others}
                 raise ValueError(Errors.F315.format(**words))
         values = {each: value for name, value in settings.items() for each in targets[name]}
-        return options(**given | values | variant)
+        return options(**values | variant)
 
     parameters = []
     for name in names:
         first = known[targets[name][0]]
         kind = Parameter.KEYWORD_ONLY
-        default = given.get(first.name, first.default)
-        parameters.append(Parameter(name, kind, default=default, annotation=first.type))
+        parameters.append(Parameter(name, kind, default=first.default, annotation=first.type))
     variant = signature(build).parameters["variant"].replace(kind=Parameter.KEYWORD_ONLY)
     build.__signature__ = Signature([*parameters, variant])  # type: ignore[attr-defined]
     build.__doc__ = options.__doc__
     return build
-
-
-def renamed(build: Callable[..., T], **names: str) -> Callable[..., T]:
-    """A function under the old names of its arguments, for configs written for version 0.1.
-
-    names: old names and today's.
-
-    Warns (W303) of a config that has them.
-    """
-
-    def call(**arguments: Any) -> T:
-        listed = ", ".join(f"{old} → {new}" for old, new in names.items())
-        warnings.warn(Warnings.W303.format(names=listed), DeprecationWarning, stacklevel=2)
-        return build(**{names.get(name, name): value for name, value in arguments.items()})
-
-    old_names = {new: old for old, new in names.items()}
-    parameters = [
-        each.replace(name=old_names.get(each.name, each.name))
-        for each in signature(build).parameters.values()
-    ]
-    call.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    call.__doc__ = f"The names of version 0.1: {', '.join(names)}."
-    return call
 
 
 def kind_of(kind: Any) -> str:

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import spacy
 from spacy.language import Language
-from spacy.util import registry
 
 from spacy_flat.nn.unknowns import UNKNOWNS
 from spacy_flat.similarity.equality import normal_form
@@ -48,14 +47,10 @@ def test_equal_texts_are_the_same(trained_pairs: Language) -> None:
     assert other.similarity("退款", "退款") == 1.0
 
 
-def test_not_in_pipelines_of_before() -> None:
-    block = registry.misc.get("spacy-flat.PairTextOptions.v2")()
-    assert not block.equal
-    assert not block.hash_unknowns
-    assert block.normalise_embeddings
-    config = {"model": {"text": {"@misc": "spacy-flat.PairTextOptions.v2"}}}
+def test_switched_off() -> None:
+    text = {"equal": False, "variant": {"hash_unknowns": False, "normalise_embeddings": True}}
     nlp = spacy.blank("zh")
-    pipe: Any = nlp.add_pipe("re2_similarity", config=config)
+    pipe: Any = nlp.add_pipe("re2_similarity", config={"model": {"text": text}})
     train(nlp, steps=1)
     assert not pipe.knows_equals
     assert 0 < pipe.similarity("完全无关", "完全无关") < 1

@@ -36,12 +36,3 @@ def test_few_settings() -> None:
     blocks = [config, config["model"]["network"], config["model"]["lattice"]]
     rest = {"factory", "model", "scorer", "@misc", "variant", "constrained_decoding", "label_map"}
     assert sum(len(block.keys() - rest) for block in blocks) <= 20
-
-
-def test_names_of_version_0_1() -> None:
-    with pytest.warns(DeprecationWarning, match=r"W303.*batch_nodes → batch_size"):
-        old = registry.misc.get("spacy-flat.LatticeOptions.v1")(batch_nodes=5, word_min_freq=2)
-    assert old == LatticeOptions(batch_size=5, word_min_freq=2)
-    model = {"lattice": {"@misc": "spacy-flat.LatticeOptions.v1", "batch_nodes": 5}}
-    pipe = spacy.blank("zh").add_pipe("flat_ner", config={"model": model})
-    assert pipe.model.attrs["featuriser"].options.batch_size == 5  # type: ignore[attr-defined]

@@ -12,7 +12,7 @@ from ...text.options import (
     TableOptions,
     WordOptions,
 )
-from ...util.options import option, renamed, surface
+from ...util.options import option, surface
 from ..options import NetworkOptions
 
 Fusion = Literal["ff", "ff_linear", "ff_two", "attn", "gate"]
@@ -106,5 +106,3 @@ flat_options = surface(
     "r_drop",
 )
 lattice_options = surface(LatticeOptions, "gazetteer_rate", "min_freq", "max_length", "batch_size")
-flat_options_v1 = renamed(FLATOptions, attn_dropout="attention_dropout")
-lattice_options_v1 = renamed(LatticeOptions, batch_nodes="batch_size")

@@ -12,7 +12,7 @@ from ...text.options import (
     WordOptions,
 )
 from ...text.units import Unit
-from ...util.options import option, renamed, surface
+from ...util.options import option, surface
 from ..options import NetworkOptions
 
 Encoder = Literal["transformer", "bilstm", "none"]
@@ -114,5 +114,3 @@ tener_options = surface(
     TENEROptions, "layers", "num_heads", "head_dim", "embed_dropout", "output_dropout", "r_drop"
 )
 sequence_options = surface(SequenceOptions, "unit", "min_freq", "max_length", "batch_size")
-tener_options_v1 = renamed(TENEROptions, attn_dropout="attention_dropout")
-sequence_options_v1 = renamed(SequenceOptions, batch_nodes="batch_size")
