@@ -18,12 +18,10 @@ TYPES = {"text": pa.string(), "float": pa.float64(), "int": pa.int64(), "bool": 
 
 ENTITY = pa.struct(
     [
-        *(
-            ("start", pa.int32()),
-            ("end", pa.int32()),
-            ("label", pa.string()),
-            ("text", pa.string()),
-        ),
+        ("start", pa.int32()),
+        ("end", pa.int32()),
+        ("label", pa.string()),
+        ("text", pa.string()),
         ("confidence", pa.float64()),
     ]
 )

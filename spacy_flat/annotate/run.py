@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import count, repeat
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Errors
@@ -89,12 +90,8 @@ def make_plan(
     files: Sequence[File], rows: int, settings: Settings, identity: dict[str, Any]
 ) -> Plan:
     """Cut files into shards, reading several at once."""
-
-    def cut_file(number: int) -> tuple[list[Shard], str]:
-        return cut(files[number], number, rows, settings)
-
     with ThreadPoolExecutor(READERS) as pool:
-        found = list(pool.map(cut_file, range(len(files))))
+        found = list(pool.map(cut, files, count(), repeat(rows), repeat(settings)))
     shards = [shard for each, _ in found for shard in each]
     unread = {number: reason for number, (_, reason) in enumerate(found) if reason}
     return Plan(identity, list(files), shards, unread)

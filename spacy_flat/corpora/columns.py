@@ -215,10 +215,10 @@ def detect_scheme(path: Path) -> Scheme:
     return "iob1" if "I" in beginning and "B" not in beginning else "bio"
 
 
-def sample_rows(path: Path, limit: int = SAMPLE) -> list[tuple[str, str]]:
+def sample_rows(path: Path) -> list[tuple[str, str]]:
     """The first units of a file and their tags, as they stand there. Raises ValueError (F004)."""
     columns = (split_columns(text) for _, text in column_lines(path))
-    return list(islice((row for row in columns if row), limit))
+    return list(islice((row for row in columns if row), SAMPLE))
 
 
 def has_tags(path: Path) -> bool:

@@ -1,13 +1,13 @@
 """A corpus file becomes a DocBin.
 
-A task adds its formats to `FORMATS`, and functions that detect them by content to `DETECTORS`.
+A task is a module with its `FORMATS`, and `detect_format`, which tells them by content.
 """
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
@@ -22,19 +22,9 @@ from . import ner, pairs, parallel, poems
 from .repairs import Repairs
 from .tables import ConvertOptions, CorpusFormat
 
-FORMATS: dict[str, CorpusFormat] = {
-    **ner.FORMATS,
-    **pairs.FORMATS,
-    **poems.FORMATS,
-    **parallel.FORMATS,
-}
-# Each returns the name of a format, or None if the file has none of its task's formats.
-DETECTORS: list[Callable[[Path], str | None]] = [
-    ner.detect_format,
-    pairs.detect_format,
-    poems.detect_format,
-    parallel.detect_format,
-]
+# The `detect_format` of each returns the name of a format, or None if the file has none of its own.
+TASKS = (ner, pairs, poems, parallel)
+FORMATS: dict[str, CorpusFormat] = ner.FORMATS | pairs.FORMATS | poems.FORMATS | parallel.FORMATS
 
 SHOWN = 3  # Docs of a sample
 SHOWN_CHARACTERS = 60  # of each
@@ -160,7 +150,7 @@ def detect_format(path: Path) -> str:
     """
     if not any(text.strip() for _, text in read_text_lines(path)):
         raise ValueError(Errors.F010.format(path=path, what="sentence"))
-    names = [name for detect in DETECTORS if (name := detect(path))]
+    names: list[str] = [name for task in TASKS if (name := task.detect_format(path))]
     if len(names) != 1:
         found = " and ".join(names) or "none of the formats"
         raise ValueError(Errors.F150.format(path=path, found=found, names=", ".join(FORMATS)))
