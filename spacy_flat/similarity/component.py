@@ -28,7 +28,7 @@ from .alignment import Alignment, is_too_large, set_alignment
 from .calibration import Calibration, best_threshold, fit_margins, fit_temperature
 from .equality import normal_form
 from .index import Question, TextIndex
-from .model import PairModel, PairOutputs, align, initialise, network_of
+from .model import BatchOutputs, PairModel, align, initialise, network_of
 from .pairs import Pair, Text, mark_pair, pair_of, two_texts
 from .ranking import DEFAULT, FEATURES, fit_ranking
 from .reading import PairTexts, SpanPairs, build_vocabulary, docs_of
@@ -373,7 +373,7 @@ class PairClassifier(LabelledPipe):
         """[N, K] the network's outputs, before any softmax."""
         logits = np.zeros((len(pairs.pairs), len(self.labels)), dtype=np.float32)
         if pairs.pairs:
-            for numbers, outputs in self.model.predict(pairs).batches:
+            for numbers, outputs in self.model.predict(pairs):
                 logits[numbers] = outputs.cpu().numpy()
         return logits
 
@@ -429,7 +429,7 @@ class PairClassifier(LabelledPipe):
         return True
 
     def get_loss(
-        self, examples: Iterable[Example], scores: PairOutputs
+        self, examples: Iterable[Example], scores: Iterable[BatchOutputs]
     ) -> tuple[float, list["Tensor"]]:
         """The mean loss over pairs, and its gradient for the outputs of each batch. Doesn't
         change the component.
@@ -438,9 +438,7 @@ class PairClassifier(LabelledPipe):
         """
         _, gold = self._gold(list(examples))
         network = network_of(self.model)
-        found = [
-            network.loss_gradient(outputs, gold[numbers]) for numbers, outputs in scores.batches
-        ]
+        found = [network.loss_gradient(outputs, gold[numbers]) for numbers, outputs in scores]
         return mean_loss(found, len(gold))
 
     def _gold(self, examples: Sequence[Example]) -> tuple[SpanPairs, NDArray[Any]]:

@@ -1,7 +1,6 @@
 """The registered architecture `spacy-flat.RE2.v1`: pairs → rows → torch → logits."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -28,15 +27,7 @@ class BatchOutputs(NamedTuple):
     outputs: "Tensor"
 
 
-@dataclass(frozen=True)
-class PairOutputs:
-    """The network's outputs for pairs, computed batch by batch, once."""
-
-    n_pairs: int
-    batches: Iterator[BatchOutputs]
-
-
-PairModel = Model[SpanPairs, PairOutputs]
+PairModel = Model[SpanPairs, Iterator[BatchOutputs]]
 
 
 def build_re2_model(
@@ -56,18 +47,14 @@ def build_re2_model(
     return make_model("re2", predict, network, featuriser, build, tok2vec)
 
 
-def predict(model: PairModel, pairs: SpanPairs) -> PairOutputs:
+def predict(model: PairModel, pairs: SpanPairs) -> Iterator[BatchOutputs]:
     """Compute batches lazily, so that only one is in memory."""
     featuriser, texts, upstream = _read(model, pairs)
     shim = shim_of(model)
-
-    def batches() -> Iterator[BatchOutputs]:
-        for batch in featuriser.batches(texts):
-            with shim.predicting() as network:
-                outputs = network(batch, upstream.of_texts(batch.texts.segments))
-            yield BatchOutputs(batch.pairs, outputs)
-
-    return PairOutputs(len(pairs.pairs), batches())
+    for batch in featuriser.batches(texts):
+        with shim.predicting() as network:
+            outputs = network(batch, upstream.of_texts(batch.texts.segments))
+        yield BatchOutputs(batch.pairs, outputs)
 
 
 def align(model: PairModel, pairs: SpanPairs) -> list[Alignment]:
