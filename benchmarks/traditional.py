@@ -16,7 +16,7 @@ from spacy.training import Example
 
 from spacy_flat.corpora.docs import read_docs
 from spacy_flat.corpora.edits import respelled
-from spacy_flat.text.simplified import Simplifier, converter
+from spacy_flat.util.simplified import Simplifier, converter
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ from spacy.training.loop import train
 from spacy.util import load_config
 
 from spacy_flat.similarity.candidates import terms_of
-from spacy_flat.text.simplified import converter
+from spacy_flat.util.simplified import converter
 
 ROOT = Path(__file__).parents[1]
 LABELS = {

@@ -16,7 +16,7 @@ from spacy.vocab import Vocab
 from ..errors import Errors
 from ..lexicon.sources import WordList
 from ..ner.spans import meaning
-from ..text.simplified import converter
+from ..util.simplified import converter
 from ..translator.names import COMPOUND_SURNAMES
 from .docs import read_docs
 from .edits import Edit, can_exchange, can_insert, composed, edited, respelled

@@ -15,7 +15,7 @@ from ..text.batches import TextFeaturiser
 from ..text.hashing import hash_characters
 from ..text.initialise import Vocabulary
 from ..text.padding import padding, take
-from ..text.simplified import Simplifier
+from ..util.simplified import Simplifier
 from ..text.vocabulary import Column, KeyIndex, Pretrained, count_characters, pack, unpack
 from ..util.arrays import Ints, Strings
 from ..vectors import VectorSource

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors, Warnings
-from ..text.simplified import Simplifier
+from ..util.simplified import Simplifier
 from ..util.arguments import require
 from ..util.arrays import Bools, Float32s, Int32s, Ints
 from ..util.files import replacing

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-from ..text.simplified import converter
+from ..util.simplified import converter
 
 _FINAL = " .。?!,、;:~"  # after NFKC
 _BESIDE_HAN = re.compile(r"(?<![a-z0-9]) | (?![a-z0-9])")

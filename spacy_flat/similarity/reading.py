@@ -13,7 +13,7 @@ from ..text.hashing import hash_bigrams, hash_characters, hash_words
 from ..text.initialise import Vocabulary
 from ..text.padding import group_by_cost
 from ..text.segments import Segment
-from ..text.simplified import Simplifier
+from ..util.simplified import Simplifier
 from ..text.tok2vec import token_of_unit
 from ..text.units import Unit, Units
 from ..text.vocabulary import (

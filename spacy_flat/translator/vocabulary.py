@@ -20,7 +20,7 @@ import srsly
 from ..text.batches import TextFeaturiser
 from ..text.characters import HAN
 from ..text.hashing import hash_characters
-from ..text.simplified import Simplifier
+from ..util.simplified import Simplifier
 from ..text.vocabulary import KeyIndex, count_characters, pack, unpack
 from ..util.arrays import Ints
 from .keys import END, NAMES, START, UNKNOWN

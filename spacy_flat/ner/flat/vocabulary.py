@@ -7,7 +7,7 @@ import numpy as np
 
 from ...lexicon import Lexicon
 from ...text.initialise import Vocabulary
-from ...text.simplified import Simplifier
+from ...util.simplified import Simplifier
 from ...text.vocabulary import Column, Pretrained, add_counts, batches_of_texts
 from ...vectors import VectorSource
 from .gazetteer import Gazetteer

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ...text.initialise import Vocabulary
-from ...text.simplified import Simplifier
+from ...util.simplified import Simplifier
 from ...text.units import Units
 from ...text.vocabulary import Column, KeyIndex
 from ...vectors import VectorSource
