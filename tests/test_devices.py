@@ -88,7 +88,7 @@ def outputs(pipe: NetworkPipe, docs: list[Doc], is_train: bool) -> Iterator[Tens
     if factory == "re2_similarity":
         pairs = SpanPairs(docs, [(doc[:], docs[0][:]) for doc in docs])
         found, _ = pipe.model(pairs, is_train)
-        yield from (batch.outputs for batch in found.batches)
+        yield from (batch.outputs for batch in found)
     elif factory == "char_generator":
         yield from (piece.scores for piece in pipe.model(docs, is_train)[0].pieces)
     else:

@@ -16,8 +16,8 @@ from spacy.vocab import Vocab
 from ..errors import Errors
 from ..lexicon.sources import WordList
 from ..ner.spans import meaning
-from ..util.simplified import converter
 from ..translator.names import COMPOUND_SURNAMES
+from ..util.simplified import converter
 from .docs import read_docs
 from .edits import Edit, can_exchange, can_insert, composed, edited, respelled
 

@@ -15,9 +15,9 @@ from ..text.batches import TextFeaturiser
 from ..text.hashing import hash_characters
 from ..text.initialise import Vocabulary
 from ..text.padding import padding, take
-from ..util.simplified import Simplifier
 from ..text.vocabulary import Column, KeyIndex, Pretrained, count_characters, pack, unpack
 from ..util.arrays import Ints, Strings
+from ..util.simplified import Simplifier
 from ..vectors import VectorSource
 from .batch import Piece, TextBatch
 from .options import TextOptions

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors, Warnings
-from ..util.simplified import Simplifier
 from ..util.arguments import require
 from ..util.arrays import Bools, Float32s, Int32s, Ints
 from ..util.files import replacing
+from ..util.simplified import Simplifier
 from ..vectors.table import FLOAT32_MAX
 from . import storage
 from .automaton import PIECE, find_all

@@ -13,7 +13,6 @@ from ..text.hashing import hash_bigrams, hash_characters, hash_words
 from ..text.initialise import Vocabulary
 from ..text.padding import group_by_cost
 from ..text.segments import Segment
-from ..util.simplified import Simplifier
 from ..text.tok2vec import token_of_unit
 from ..text.units import Unit, Units
 from ..text.vocabulary import (
@@ -23,6 +22,7 @@ from ..text.vocabulary import (
     unpack,
 )
 from ..util.arrays import Ints
+from ..util.simplified import Simplifier
 from ..vectors import VectorSource
 from .batch import PairBatch, TextRows, compare, count_rows, windows
 from .options import PairTextOptions

@@ -20,9 +20,9 @@ import srsly
 from ..text.batches import TextFeaturiser
 from ..text.characters import HAN
 from ..text.hashing import hash_characters
-from ..util.simplified import Simplifier
 from ..text.vocabulary import KeyIndex, count_characters, pack, unpack
 from ..util.arrays import Ints
+from ..util.simplified import Simplifier
 from .keys import END, NAMES, START, UNKNOWN
 from .names import Protected, with_names
 from .options import TranslationOptions

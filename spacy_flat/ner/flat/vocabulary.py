@@ -7,8 +7,8 @@ import numpy as np
 
 from ...lexicon import Lexicon
 from ...text.initialise import Vocabulary
-from ...util.simplified import Simplifier
 from ...text.vocabulary import Column, Pretrained, add_counts, batches_of_texts
+from ...util.simplified import Simplifier
 from ...vectors import VectorSource
 from .gazetteer import Gazetteer
 from .lattice import LatticeFeaturiser

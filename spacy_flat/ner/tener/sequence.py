@@ -13,10 +13,10 @@ from ...text.batches import SegmentFeaturiser
 from ...text.hashing import hash_bigrams, hash_characters, hash_words
 from ...text.padding import group_by_cost, padding, take
 from ...text.segments import Segment
-from ...util.simplified import Simplifier
 from ...text.units import Unit, Units
 from ...text.vocabulary import KeyIndex, pack, unpack
 from ...util.arrays import Ints
+from ...util.simplified import Simplifier
 from .batch import CharBatch, WordBatch
 from .options import SequenceOptions
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from ...text.initialise import Vocabulary
-from ...util.simplified import Simplifier
 from ...text.units import Units
 from ...text.vocabulary import Column, KeyIndex
+from ...util.simplified import Simplifier
 from ...vectors import VectorSource
 from .options import SequenceOptions
 from .sequence import SequenceFeaturiser
