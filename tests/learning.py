@@ -22,11 +22,7 @@ def falling(sgd: Optimizer, steps: int) -> Iterator[None]:
 
 
 def settle(
-    nlp: Language,
-    examples: Sequence[Example],
-    sgd: Optimizer,
-    steps: int,
-    **kwargs: Any,
+    nlp: Language, examples: Sequence[Example], sgd: Optimizer, steps: int, **kwargs: Any
 ) -> list[float]:
     """Update a pipeline at a rate that falls to zero; the losses of the steps, summed over its
     components."""

@@ -76,10 +76,7 @@ def test_scores_by_kind_and_label(ruled: Language, tmp_path: Path) -> None:
     lines = [
         {"text": "王明在南京", "label": {"PER": {"王明": [[0, 1]]}, "GPE": {"南京": [[3, 4]]}}},
         {"text": "小米粥", "label": {}},
-        {
-            "text": "小米和清华",
-            "label": {"COMPANY": {"小米": [[0, 1]]}, "ORG": {"清华": [[3, 4]]}},
-        },
+        {"text": "小米和清华", "label": {"COMPANY": {"小米": [[0, 1]]}, "ORG": {"清华": [[3, 4]]}}},
     ]
     path = tmp_path / "texts.jsonl"
     for line, kind in zip(lines, ("names", "food", "food"), strict=True):

@@ -232,11 +232,7 @@ def test_dry_run_of_a_release(
     ],
 )
 def test_dry_run_of_other_releases(
-    bare_project: Path,
-    command: str,
-    package: str,
-    vectors: str,
-    capfd: pytest.CaptureFixture[str],
+    bare_project: Path, command: str, package: str, vectors: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert command in load_project_config(ROOT)["workflows"]["release"]
     given = {"vars.word_vectors": "words", "vars.english_vectors": "english", "vars.seed": 3}

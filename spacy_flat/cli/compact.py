@@ -55,8 +55,7 @@ def compact(
         ),
     ] = 0,
     max_size: Annotated[
-        str,
-        typer.Option("--max-size", "-s", help="Drop rows to reach this size, such as 15MB"),
+        str, typer.Option("--max-size", "-s", help="Drop rows to reach this size, such as 15MB")
     ] = "",
     bits: Annotated[Bits, typer.Option("--bits", "-b", help="Bits per number")] = Bits.eight,
     known_words: Annotated[
@@ -68,8 +67,7 @@ def compact(
         ),
     ] = False,
     dev: Annotated[
-        Path | None,
-        typer.Option("--dev", "-d", help=".spacy file to evaluate on before and after"),
+        Path | None, typer.Option("--dev", "-d", help=".spacy file to evaluate on before and after")
     ] = None,
     device: Device = "",
 ) -> None:

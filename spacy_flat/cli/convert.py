@@ -36,9 +36,7 @@ def convert(
     format: Annotated[
         str,
         typer.Option(
-            "--format",
-            "-f",
-            help=f"Format of the file: {', '.join(FORMATS)}, or auto, by content",
+            "--format", "-f", help=f"Format of the file: {', '.join(FORMATS)}, or auto, by content"
         ),
     ] = "auto",
     words: Annotated[
@@ -48,8 +46,7 @@ def convert(
         bool, typer.Option("--repair", "-r", help="Repair defects and count them")
     ] = False,
     max_repairs: Annotated[
-        float,
-        typer.Option(help="Largest share of lines or entities to repair", min=0.0, max=1.0),
+        float, typer.Option(help="Largest share of lines or entities to repair", min=0.0, max=1.0)
     ] = 0.05,
     strip_position: Annotated[
         bool, typer.Option("--strip-position", help="Strip digits after each unit (Weibo: 科0)")

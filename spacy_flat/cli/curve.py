@@ -17,8 +17,7 @@ from ._texts import check_output
 
 def curve(
     log: Annotated[
-        Path,
-        typer.Argument(metavar="LOG.jsonl", help="Training log", exists=True, dir_okay=False),
+        Path, typer.Argument(metavar="LOG.jsonl", help="Training log", exists=True, dir_okay=False)
     ],
     output: Annotated[
         Path, typer.Argument(metavar="OUT.svg", help="Picture to write", dir_okay=False)

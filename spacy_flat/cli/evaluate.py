@@ -30,8 +30,7 @@ FEW = 1000  # a score of fewer entities, pairs or characters is uncertain
 def evaluate(
     model: Pipeline,
     corpus: Annotated[
-        Path,
-        typer.Argument(help=".spacy file, or folder of them as written by `convert --corpus`"),
+        Path, typer.Argument(help=".spacy file, or folder of them as written by `convert --corpus`")
     ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="JSON file for the scores", dir_okay=False)

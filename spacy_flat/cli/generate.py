@@ -22,8 +22,7 @@ def generate(
     model: Pipeline,
     prompt: Annotated[str, typer.Option("--prompt", "-p", help="Beginning of each text")] = "",
     acrostic: Annotated[
-        str | None,
-        typer.Option("--acrostic", "-a", help="First characters of the lines"),
+        str | None, typer.Option("--acrostic", "-a", help="First characters of the lines")
     ] = None,
     form: Annotated[
         str | None,

@@ -50,9 +50,7 @@ def pretrain(
     lexicon: Annotated[
         str,
         typer.Option(
-            "--lexicon",
-            "-l",
-            help="Word list to add to jieba's, or pipeline, for --whole-words",
+            "--lexicon", "-l", help="Word list to add to jieba's, or pipeline, for --whole-words"
         ),
     ] = "",
     whole_words: Annotated[

@@ -47,8 +47,7 @@ def train(
         ),
     ],
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "--output-path", "-o", help="Folder for the pipeline"),
+        Path | None, typer.Option("--output", "--output-path", "-o", help="Folder for the pipeline")
     ] = None,
     code: Annotated[
         Path | None,

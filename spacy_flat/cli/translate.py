@@ -58,10 +58,7 @@ def translate(
     n_best: Annotated[
         int, typer.Option("--n-best", "-n", help="Translations per text, at most --beam", min=1)
     ] = 1,
-    beam: Annotated[
-        int | None,
-        typer.Option(help="Beam width", min=1, max=100),
-    ] = None,
+    beam: Annotated[int | None, typer.Option(help="Beam width", min=1, max=100)] = None,
     batch_size: Annotated[
         int, typer.Option("--batch-size", help="Texts to translate at once", min=1)
     ] = 256,
@@ -69,8 +66,7 @@ def translate(
         Path | None, typer.Option(help="List of names: name TAB translation", exists=True)
     ] = None,
     glossary: Annotated[
-        Path | None,
-        typer.Option(help="List of terms: term TAB translation", exists=True),
+        Path | None, typer.Option(help="List of terms: term TAB translation", exists=True)
     ] = None,
     entities: Annotated[
         str, typer.Option(help="Pipeline that finds the entities of the translations")

@@ -83,11 +83,7 @@ class CorpusSource:
         share = Fraction(dev_share)
         whole = CorpusFile(Path(archive).name, url=archive) if archive else None
         return cls(
-            files=found,
-            options=ConvertOptions(**options),
-            dev_share=share,
-            archive=whole,
-            **values,
+            files=found, options=ConvertOptions(**options), dev_share=share, archive=whole, **values
         )
 
 

@@ -17,14 +17,7 @@ from ..util.arguments import require_count, require_switch
 from ..vectors import VectorSource, check_sources
 from .annotations import perplexity, set_scores
 from .forms import Form, Tones, form_of
-from .model import (
-    CharLMModel,
-    CharPredictions,
-    TextScore,
-    initialise,
-    network_of,
-    score_texts,
-)
+from .model import CharLMModel, CharPredictions, TextScore, initialise, network_of, score_texts
 from .poems import Place, Poem, PoemTask, compose, signs
 from .sampling import Draws, Sampling, Seed, seeds_of_texts
 from .vocabulary import build_vocabulary

@@ -25,8 +25,7 @@ class CharLMOptions(Options):
         fixed=True,
     )
     variational: bool = option(
-        True,
-        "use the same dropout masks for all characters of a piece (Gal & Ghahramani, 2016)",
+        True, "use the same dropout masks for all characters of a piece (Gal & Ghahramani, 2016)"
     )
     embed_dropout: float = option(0.2, "dropout of the embeddings", least=0, below=1)
     hidden_dropout: float = option(0.2, "dropout between recurrent layers", least=0, below=1)

@@ -225,10 +225,7 @@ def vector_words(
 
 
 def _read(
-    path: Path,
-    parse: Callable[[str, Path, int], Columns],
-    origin: str | None,
-    skip_bad: bool,
+    path: Path, parse: Callable[[str, Path, int], Columns], origin: str | None, skip_bad: bool
 ) -> WordList:
     """Parse the lines that aren't blank."""
     entries = []

@@ -37,10 +37,7 @@ class NetworkOptions(Options):
     ff_dropout: float = option(0.15, "dropout in the feed-forward layers", least=0, below=1)
     attention_dropout: float = option(0.0, "dropout of attention weights", least=0, below=1)
     key_dropout: float = option(
-        0.01,
-        "share of characters, bigrams and words read as unknown in training",
-        least=0,
-        below=1,
+        0.01, "share of characters, bigrams and words read as unknown in training", least=0, below=1
     )
     r_drop: float = option(
         0.0,

@@ -64,12 +64,7 @@ class Wishes:
         return found
 
     def bind(
-        self,
-        tags: TagSet,
-        labels: Labels,
-        allowed: Bools,
-        barred: Bools,
-        letters: Bools,
+        self, tags: TagSet, labels: Labels, allowed: Bools, barred: Bools, letters: Bools
     ) -> None:
         """Restrict the tags [C, K] of a segment's units to those that agree with the wishes.
         Required entities are exempt from `Constraints`, [C]."""

@@ -54,11 +54,7 @@ class CRF(nn.Module):
     allowed_ends: Tensor
 
     def __init__(
-        self,
-        n_tags: int,
-        allowed_transitions: Bools,
-        allowed_starts: Bools,
-        allowed_ends: Bools,
+        self, n_tags: int, allowed_transitions: Bools, allowed_starts: Bools, allowed_ends: Bools
     ) -> None:
         super().__init__()
         shapes = [allowed_transitions.shape, allowed_starts.shape, allowed_ends.shape]

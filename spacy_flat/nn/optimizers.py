@@ -135,12 +135,7 @@ class GroupedOptimizer(Optimizer):
             self._reject("average_decay", average_decay, "above 0 and below 1")
 
     def __call__(
-        self,
-        key: KeyT,
-        weights: FloatsXd,
-        gradient: FloatsXd,
-        *,
-        lr_scale: float = 1.0,
+        self, key: KeyT, weights: FloatsXd, gradient: FloatsXd, *, lr_scale: float = 1.0
     ) -> tuple[FloatsXd, FloatsXd]:
         """Update an array of a thinc layer in place, and set its gradient to zero."""
         from . import steps

@@ -135,13 +135,7 @@ class Seq2Seq(EmbeddingNetwork):
         return self.decoder_norm(x)  # type: ignore[no-any-return]
 
     def best(
-        self,
-        keys: Ints,
-        state: DecoderState,
-        so_far: Floats,
-        forbidden: Bools,
-        due: Bools,
-        n: int,
+        self, keys: Ints, state: DecoderState, so_far: Floats, forbidden: Bools, due: Bools, n: int
     ) -> tuple[Floats, Ints]:
         """The n best continuations of each sentence: [B, n] log-probabilities, and their places
         among its W·K.

@@ -44,10 +44,7 @@ class Seq2SeqOptions(Options):
         below=1,
     )
     attention_dropout: float = option(
-        0.0,
-        "dropout of attention weights; 0 allows torch's fast CPU kernel",
-        least=0,
-        below=1,
+        0.0, "dropout of attention weights; 0 allows torch's fast CPU kernel", least=0, below=1
     )
     ff_dropout: float = option(0.1, "dropout within feed-forward layers", least=0, below=1)
     label_smoothing: float = option(
@@ -93,9 +90,7 @@ class TranslationOptions(Options):
         fixed=True,
     )
     max_length: int = option(
-        100,
-        "maximum length of a sentence, in characters; longer ones are split",
-        least=1,
+        100, "maximum length of a sentence, in characters; longer ones are split", least=1
     )
     longest_pair: int = option(
         200, "leave out training pairs with a longer side, in characters or pieces", least=1

@@ -224,12 +224,7 @@ def test_an_index_goes_into_no_other_folder(pipeline: Path, faq: Path) -> None:
         ("faq.csv", "question,answer\n", [], r"F010\].*faq\.csv"),
         ("faq.csv", "answer,question\na,b\nc\n", [], r"F336\].*line 3.*column 2.*commas"),
         ("faq.csv", 'a,b\n"c,d\n', [], r"F152\].*faq\.csv, line 2"),
-        (
-            "faq.csv",
-            "q,a\nb,c\n",
-            ["--question", "f"],
-            r"F390.*'f', but found 'q', 'a'\..*--q",
-        ),
+        ("faq.csv", "q,a\nb,c\n", ["--question", "f"], r"F390.*'f', but found 'q', 'a'\..*--q"),
         ("faq.csv", "q,a\nb,c\n", ["--question", "q", "--answer", "w"], r"F390.*'w'.*--answer"),
         ("faq.jsonl", '{"question": "a"}\n', ["--answer", "w"], r"F390.*'w', but found 'question'"),
         ("faq.csv", "q,a\nb,c\n", ["--answer", "a"], r"F390.*line 1.*'question'.*--question"),
@@ -238,12 +233,7 @@ def test_an_index_goes_into_no_other_folder(pipeline: Path, faq: Path) -> None:
     ],
 )
 def test_bad_questions(
-    pipeline: Path,
-    tmp_path: Path,
-    name: str,
-    content: str | None,
-    options: list[str],
-    message: str,
+    pipeline: Path, tmp_path: Path, name: str, content: str | None, options: list[str], message: str
 ) -> None:
     if content is not None:
         (tmp_path / name).write_text(content, "utf-8")

@@ -58,10 +58,7 @@ def test_spans_and_links_follow_the_words() -> None:
     """Also where capitals are more characters than the letters."""
     doc = NLP.make_doc("In Gießen don't ask the U.S.A.'s Ann Lee.")
     start = [token.text for token in doc].index("Ann")
-    doc.ents = [
-        Span(doc, 1, 2, "LOC", kb_id="Q3874"),
-        Span(doc, start, start + 2, "PER"),
-    ]
+    doc.ents = [Span(doc, 1, 2, "LOC", kb_id="Q3874"), Span(doc, start, start + 2, "PER")]
     doc.spans["names"] = [Span(doc, start, start + 2, "PER", kb_id="Q1")]
     doc.user_data["private"] = 1
     new = recased(NLP, Example(NLP.make_doc(doc.text), doc), str.upper).reference

@@ -31,8 +31,7 @@ def write(path: Path, text: str, label: object) -> Path:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
 @given(
-    text=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30),
-    data=st.data(),
+    text=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30), data=st.data()
 )
 def test_entities_survive(tmp_path: Path, text: str, data: st.DataObject) -> None:
     cuts = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=8)))

@@ -53,10 +53,7 @@ def test_labels_that_hardly_return_are_none(tmp_path: Path) -> None:
 def test_a_pair_is_a_doc(tmp_path: Path) -> None:
     docs, summary = convert(tmp_path, "运费 怎么算\t邮费是多少\t1\n运费怎么算\t 几天到 \t0\n")
     assert [doc.text for doc in docs] == ["运费 怎么算\x1f邮费是多少", "运费怎么算\x1f几天到"]
-    assert [texts(doc) for doc in docs] == [
-        ("运费 怎么算", "邮费是多少"),
-        ("运费怎么算", "几天到"),
-    ]
+    assert [texts(doc) for doc in docs] == [("运费 怎么算", "邮费是多少"), ("运费怎么算", "几天到")]
     assert [doc.cats for doc in docs] == [
         {"different": 0.0, "same": 1.0},
         {"different": 1.0, "same": 0.0},

@@ -151,11 +151,7 @@ def test_unequal_lengths_are_never_repaired(tmp_path: Path, repair: bool) -> Non
         (None, {"format": "parallel", "target": "zh.txt"}, "F431"),
         (None, {"format": "parallel", "target": "x/../zh.txt"}, "F431"),
         (None, {"format": "parallel"}, "F424.*--target"),
-        (
-            "he\n",
-            {"format": "parallel-tsv"},
-            "F174.*--target has no effect on the format",
-        ),
+        ("he\n", {"format": "parallel-tsv"}, "F174.*--target has no effect on the format"),
     ],
 )
 def test_which_files(

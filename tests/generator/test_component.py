@@ -13,16 +13,7 @@ from spacy.language import Language
 
 from spacy_flat.generator.options import TextOptions
 
-from .conftest import (
-    TEXTS,
-    add,
-    blank,
-    examples_of,
-    found,
-    generator,
-    make,
-    same,
-)
+from .conftest import TEXTS, add, blank, examples_of, found, generator, make, same
 
 
 def test_errors(tmp_path: Path) -> None:

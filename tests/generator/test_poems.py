@@ -17,9 +17,7 @@ from spacy_flat.generator.prosody import RHYMES, Reading, reading
 from .conftest import POEMS, TEXTS, generator, make
 
 FEW = settings(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 # Enough characters of each tone that rhyme

@@ -20,9 +20,7 @@ from spacy_flat.vectors import TextVectors
 from .conftest import POEMS, TEXTS, Copy, add, blank, found, generator, make, same
 
 CONTEXT = settings(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 KINDS: dict[str, dict[str, Any]] = {

@@ -10,14 +10,7 @@ import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_flat.lexicon import (
-    Entry,
-    Lexicon,
-    WordList,
-    fold_full_width,
-    jieba_words,
-    readers,
-)
+from spacy_flat.lexicon import Entry, Lexicon, WordList, fold_full_width, jieba_words, readers
 from spacy_flat.lexicon.automaton import PIECE
 
 # Few characters, so that words and texts meet: plain, full-width, astral, the texts' separator.

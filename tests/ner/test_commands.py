@@ -55,10 +55,7 @@ def test_train_beside_frozen_and_annotating_components(workplace: Path, tmp_path
     config = spacy.util.load_config(workplace / "config.cfg")
     second = config["components"].pop("flat_ner")
     second["model"]["tok2vec"] = LISTENER
-    config["components"]["old"] = {
-        "source": str(workplace / "pipeline"),
-        "component": "flat_ner",
-    }
+    config["components"]["old"] = {"source": str(workplace / "pipeline"), "component": "flat_ner"}
     config["components"]["tok2vec"] = {"factory": "tok2vec", "model": HASH_EMBED}
     config["components"]["new"] = {**second, "overwrite": True}
     config["nlp"]["pipeline"] = ["old", "tok2vec", "new"]

@@ -7,21 +7,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from spacy.language import Language
 
-from .conftest import (
-    GOLD,
-    TEXTS,
-    Copy,
-    check_spans,
-    entities,
-    flat,
-    found,
-    marked,
-)
+from .conftest import GOLD, TEXTS, Copy, check_spans, entities, flat, found, marked
 
 CONTEXT = settings(
-    max_examples=15,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 

@@ -14,16 +14,7 @@ from torch import Tensor, nn
 from spacy_flat.ner.network import TaggingNetwork
 from spacy_flat.nn.optimizers import AdamW
 
-from .conftest import (
-    HASH_EMBED,
-    NETWORK,
-    TINY,
-    add_flat,
-    blank,
-    examples_of,
-    flat,
-    train,
-)
+from .conftest import HASH_EMBED, NETWORK, TINY, add_flat, blank, examples_of, flat, train
 
 
 def make(r_drop: float, dropout: float = 0.0, **model: Any) -> Language:

@@ -8,18 +8,7 @@ import pytest
 import spacy
 from spacy.language import Language
 
-from .conftest import (
-    GOLD,
-    TEXTS,
-    TINY,
-    add_flat,
-    blank,
-    entities,
-    flat,
-    found,
-    marked,
-    train,
-)
+from .conftest import GOLD, TEXTS, TINY, add_flat, blank, entities, flat, found, marked, train
 
 
 def test_the_same_pipeline_gives_the_same_files(trained: Language, tmp_path: Path) -> None:

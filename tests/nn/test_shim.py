@@ -252,9 +252,7 @@ def test_modes() -> None:
 
 
 @pytest.mark.parametrize(
-    "optimizer",
-    [SGD(0.05), AdamW(0.05), Adam(0.05)],
-    ids=["SGD", "AdamW", "Adam.v1"],
+    "optimizer", [SGD(0.05), AdamW(0.05), Adam(0.05)], ids=["SGD", "AdamW", "Adam.v1"]
 )
 def test_a_thinc_model_learns(optimizer: Any) -> None:
     torch.manual_seed(0)

@@ -16,10 +16,7 @@ from spacy_flat.text.segments import (
     split_texts,
     split_units,
 )
-from spacy_flat.text.units import (
-    EntitySpan,
-    Units,
-)
+from spacy_flat.text.units import EntitySpan, Units
 
 texts = st.text(alphabet="中国a。！，”\n ", max_size=120)
 

@@ -98,8 +98,7 @@ def test_part_without_gold_lets_the_encoder_learn(encoder: str, tmp_path: Path) 
         nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
         nlp.add_pipe("tagger", config={"model": {"tok2vec": LISTENER}})
         nlp.add_pipe(
-            "tener_ner",
-            config=pipe_config("tener_ner", {**SIZES["tener"], "tok2vec": LISTENER}),
+            "tener_ner", config=pipe_config("tener_ner", {**SIZES["tener"], "tok2vec": LISTENER})
         )
     else:
         bert = pytest.importorskip("transformer.conftest")

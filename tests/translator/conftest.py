@@ -52,9 +52,7 @@ def add(
     """Add the component, not initialised, to a pipeline."""
     model = {"network": {**NETWORK, **(network or {})}, "text": {**TEXT, **(text or {})}}
     pipe = nlp.add_pipe(
-        "seq2seq_translator",
-        name=name,
-        config=pipe_config("seq2seq_translator", model, **settings),
+        "seq2seq_translator", name=name, config=pipe_config("seq2seq_translator", model, **settings)
     )
     assert isinstance(pipe, Seq2SeqTranslator)
     return pipe

@@ -274,12 +274,7 @@ def test_names_that_stand_on_both_sides() -> None:
     names = {"美国": "US", "亚马逊": "Amazon", "亚马逊公司": "Amazon Inc."}
     source = "亚马逊公司在美国，美国有亚马逊"
     found = list(NameTable(names).find(source))
-    assert [source[n.start : n.end] for n in found] == [
-        "亚马逊公司",
-        "美国",
-        "美国",
-        "亚马逊",
-    ]
+    assert [source[n.start : n.end] for n in found] == ["亚马逊公司", "美国", "美国", "亚马逊"]
     target = "Amazon Inc. is in the US, where USA is written"
     assert places(target, found) == [(0, 11), (22, 24), None, None]
     assert places("AUS US US", found) == [None, (4, 6), (7, 9), None]

@@ -45,21 +45,12 @@ def test_packed(tmp_path: Path, suffix: str, opened):
     check(read_vectors(str(path)), ["重庆", "北京"], [[1, 2], [3, 4]])
 
 
-@given(
-    st.lists(KEYS, min_size=1, unique=True),
-    st.integers(2, 5),
-    st.booleans(),
-    st.data(),
-)
+@given(st.lists(KEYS, min_size=1, unique=True), st.integers(2, 5), st.booleans(), st.data())
 def test_whatever_is_written_is_read(
     tmp_path_factory: pytest.TempPathFactory, keys, width, header, data
 ):
     rows = data.draw(
-        arrays.arrays(
-            np.float32,
-            (len(keys), width),
-            elements=st.floats(-1e6, 1e6, width=32),
-        )
+        arrays.arrays(np.float32, (len(keys), width), elements=st.floats(-1e6, 1e6, width=32))
     )
     lines = [f"{len(keys)} {width}"] * header
     lines += [" ".join([key, *map(str, row)]) for key, row in zip(keys, rows, strict=True)]

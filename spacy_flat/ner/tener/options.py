@@ -66,9 +66,7 @@ class TENEROptions(NetworkOptions):
     char_width: int = option(30, "width of the encoding of a spelling", least=1, fixed=True)
     char_heads: int = option(3, "heads of adatrans", least=1, fixed=True)
     case_features: bool = option(
-        True,
-        "features of a word's shape: lower case, upper case, number and so on",
-        fixed=True,
+        True, "features of a word's shape: lower case, upper case, number and so on", fixed=True
     )
 
     def __post_init__(self) -> None:

@@ -60,9 +60,7 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 
 FEW = settings(
-    max_examples=10,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
@@ -197,8 +195,7 @@ def test_words_in_the_vectors_are_known_though_no_training_has_them() -> None:
     sequence = {"unit": "token", "fine_tune": False}
     nlp = spacy.blank("en")
     nlp.add_pipe(
-        "tener_ner",
-        config=pipe_config("tener_ner", {"network": network, "sequence": sequence}),
+        "tener_ner", config=pipe_config("tener_ner", {"network": network, "sequence": sequence})
     )
     examples = [
         Example.from_dict(
