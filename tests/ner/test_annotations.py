@@ -12,7 +12,6 @@ from spacy_flat.text.units import EntitySpan
 
 from .conftest import (
     GOLD,
-    TEXTS,
     Copy,
     add_flat,
     blank,
@@ -20,18 +19,8 @@ from .conftest import (
     entities,
     examples_of,
     flat,
-    found,
     train,
 )
-
-
-def test_learns_entities_that_cut_tokens(jieba_trained: Language) -> None:
-    """With the tokens of jieba all characters are learnt; tokens are what entities expand to."""
-    doc = jieba_trained("南京市长江大桥来了。")
-    assert [token.text for token in doc][:2] == ["南京市", "长江大桥"]
-    assert doc._.char_ents == [(0, 2, "LOC"), (4, 7, "PER")]
-    assert entities(doc) == [("LOC", "南京市"), ("PER", "长江大桥")]
-    assert found(jieba_trained) == GOLD
 
 
 @pytest.mark.parametrize("on_misaligned", ["expand", "contract", "drop"])
@@ -71,37 +60,10 @@ def test_beside_spacys_own_components() -> None:
     assert scores["chars_f"] == scores["ents_f"] > 0.9  # the ruler's date is in no gold
 
 
-def test_existing_entities_stay_unless_overwritten(trained: Language, copy_of: Copy) -> None:
-    for overwrite, expected in (
-        (False, [("FAC", "小明昨"), ("LOC", "上海")]),
-        (True, [("PER", "王小明"), ("LOC", "上海")]),
-    ):
-        nlp = copy_of(trained)
-        flat(nlp).overwrite = overwrite
-        doc = nlp.make_doc("王小明昨天去了上海。")
-        doc.ents = [Span(doc, 1, 4, "FAC")]  # type: ignore[assignment]
-        assert set(expected) <= set(entities(nlp(doc)))
-        assert doc._.char_ents == [(e.start_char, e.end_char, e.label_) for e in doc.ents]
-
-
-def test_blocked_tokens_stay_free(trained: Language) -> None:
-    doc = trained.make_doc("王小明昨天去了上海。")
-    doc.set_ents([], blocked=[doc[0:1]], default="unmodified")
-    assert entities(trained(doc)) == [("LOC", "上海")]
-
-
 def test_analysis_knows_what_is_assigned(trained: Language) -> None:
     summary = trained.analyze_pipes()["summary"]["flat_ner"]
     assert "doc._.char_ents" in summary["assigns"]
     assert "doc.ents" in summary["assigns"]
-
-
-def test_char_ents_survive_a_doc_bin(trained: Language) -> None:
-    bin_ = DocBin(store_user_data=True, docs=[trained(TEXTS[0])])
-    (doc,) = DocBin().from_bytes(bin_.to_bytes()).get_docs(trained.vocab)
-    assert doc._.char_ents == GOLD[0]
-    assert Doc(trained.vocab).from_bytes(trained(TEXTS[0]).to_bytes())._.char_ents == GOLD[0]
-    assert trained.make_doc("上海")._.char_ents == []
 
 
 def test_exact_characters_go_with_parts_of_a_doc(jieba_trained: Language) -> None:

@@ -10,7 +10,6 @@ import pytest
 import spacy
 import torch
 from blocks import pipe_config
-from copies import copies_of
 from spacy.language import Language
 
 from spacy_flat.compress import compactor as module
@@ -50,17 +49,6 @@ def test_merging_alone_changes_nothing(trained: Language, pipeline: Language) ->
     for text in [*TEXTS, *NEW]:
         torch.testing.assert_close(emissions(pipeline, text), emissions(trained, text))
     assert len(pipeline.to_bytes()) < 0.8 * len(trained.to_bytes())
-
-
-@pytest.mark.parametrize("bits", [8, 16])
-def test_fewer_bits_change_little(trained: Language, pipeline: Language, bits: Any) -> None:
-    compact(pipeline, CompressConfig(bits=bits))
-    assert network(pipeline).chars.pretrained.element_size() == bits // 8
-    assert found(pipeline) == GOLD
-    for text in TEXTS:
-        torch.testing.assert_close(
-            emissions(pipeline, text), emissions(trained, text), atol=0.2, rtol=0
-        )
 
 
 def test_rows_that_the_texts_do_not_have_are_unknown_afterwards(
@@ -109,16 +97,6 @@ def test_removed_words_stay_removed(pipeline: Language) -> None:
     compact(pipeline, CompressConfig(known_words=True))
     assert "上海" not in flat(pipeline).lexicon
     assert flat(pipeline).lexicon.add(["上海"]) == 1
-
-
-def test_it_is_an_ordinary_pipeline(pipeline: Language, tmp_path: Path) -> None:
-    compact(pipeline, CompressConfig(known_words=True))
-    expected = found(pipeline, [*TEXTS, *NEW])
-    for nlp in copies_of(pipeline, "flat_ner", tmp_path / "a"):
-        assert found(nlp, [*TEXTS, *NEW]) == expected
-        nlp.to_disk(tmp_path / "b")
-        model = Path("flat_ner", "model")
-        assert (tmp_path / "a" / model).read_bytes() == (tmp_path / "b" / model).read_bytes()
 
 
 def test_trained_further_its_tables_stay(pipeline: Language) -> None:

@@ -246,13 +246,6 @@ def test_by_default_one_key_in_a_hundred_becomes_unknown(make: Callable[..., Any
         assert 0.003 < (keys == 0).float().mean().item() < 0.02
 
 
-def test_words_have_a_rate_of_their_own_in_flat() -> None:
-    network, batch = make_flat(key_dropout=0.2, word_dropout=0.0)
-    met = keys_that_enter(network.train(), batch)
-    assert (met["chars"] == 0).any()
-    assert (met["words"] != 0).all()
-
-
 def test_no_key_becomes_unknown_in_prediction(make: Callable[..., Any]) -> None:
     network, batch = make()
     for name, keys in keys_that_enter(network.eval(), batch).items():

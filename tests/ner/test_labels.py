@@ -96,14 +96,6 @@ def test_label_added_to_a_trained_network(trained: Language, copy_of: Copy) -> N
     assert flat(copy_of(nlp)).labels == ("LOC", "ORG", "PER", "DATE")
 
 
-def test_new_labels_met_in_training_are_added(trained: Language, copy_of: Copy) -> None:
-    """As spaCy's `ner` does: a streamed corpus is not read for labels to its end."""
-    nlp = copy_of(trained)
-    example = char_example(nlp, "昨天下雨。", [(0, 2, "DATE")])
-    nlp.update([example], sgd=AdamW(0.01))
-    assert flat(nlp).labels == ("LOC", "ORG", "PER", "DATE")
-
-
 def test_new_labels_keep_what_the_optimizer_knows(trained: Language, copy_of: Copy) -> None:
     """The network is rebuilt once for all of them, and goes on under the same id."""
     nlp = copy_of(trained)

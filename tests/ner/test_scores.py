@@ -52,11 +52,6 @@ def test_nothing_to_score(trained: Language) -> None:
     assert missed["chars_f"] == missed["ents_f"] == 0.0
 
 
-def test_evaluate(trained: Language) -> None:
-    scores = trained.evaluate(examples_of(trained))
-    assert scores["ents_f"] == scores["chars_f"] == 1.0
-
-
 Entities = list[tuple[int, int, str]]
 
 

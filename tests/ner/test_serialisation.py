@@ -8,7 +8,7 @@ import pytest
 import spacy
 from spacy.language import Language
 
-from .conftest import GOLD, TEXTS, TINY, add_flat, blank, entities, flat, found, marked, train
+from .conftest import GOLD, TEXTS, entities, flat, found, marked
 
 
 def test_the_same_pipeline_gives_the_same_files(trained: Language, tmp_path: Path) -> None:
@@ -35,18 +35,6 @@ def test_settings_changed_at_run_time_are_saved(trained: Language, tmp_path: Pat
     assert flat(loaded).on_misaligned == "expand"
     config = {"components": {"flat_ner": {"on_misaligned": "drop"}}}
     assert flat(spacy.load(tmp_path, config=config)).on_misaligned == "drop"
-
-
-def test_the_names_of_the_training_corpus_are_saved() -> None:
-    nlp = blank()
-    lattice = {**TINY["model"]["lattice"], "gazetteer_rate": 0.5}
-    add_flat(nlp, {"model": {**TINY["model"], "lattice": lattice}})
-    train(nlp, steps=1)
-    other = blank()
-    other.add_pipe("flat_ner", source=nlp)
-    for pipeline in (spacy.blank("zh").from_config(nlp.config).from_bytes(nlp.to_bytes()), other):
-        names = flat(pipeline).model.attrs["featuriser"].gazetteer.names
-        assert {"重庆", "王小明", "北京大学"} <= set(names)
 
 
 @pytest.mark.parametrize(

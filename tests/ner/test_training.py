@@ -73,8 +73,13 @@ def test_losses_add_up_over_updates_and_batches(trained: Language, copy_of: Copy
 def test_examples_without_annotation_teach_nothing(trained: Language, copy_of: Copy) -> None:
     nlp = copy_of(trained)
     before = flat(nlp).model.to_bytes()
-    silent = [Example(nlp.make_doc(text), nlp.make_doc(text)) for text in ("上海", "")]
-    assert nlp.update(silent, sgd=AdamW(0.1)) == {"flat_ner": 0.0}
+    silent = [
+        Example(nlp.make_doc(text), nlp.make_doc(text)) for text in ("上海", "", "上海在北京")
+    ]
+    unknown = silent[-1].reference
+    unknown.set_ents([], default="outside")
+    unknown.spans["unknown"] = [unknown[:]]
+    assert nlp.update(silent, sgd=AdamW(0.1, weight_decay=0.1)) == {"flat_ner": 0.0}
     assert flat(nlp).model.to_bytes() == before
 
 
@@ -110,16 +115,6 @@ def test_gradient_is_that_of_the_loss(trained: Language, copy_of: Copy) -> None:
     higher, lower = loss_at(step)[0], loss_at(-step)[0]
     assert (higher - lower) / 2 == pytest.approx(float((gradient * step).sum()), rel=1e-2)
     assert loss > 0
-
-
-def test_the_loss_changes_nothing(trained: Language, copy_of: Copy) -> None:
-    nlp = copy_of(trained)
-    ner = flat(nlp)
-    before = ner.to_bytes()
-    example = char_example(nlp, "王小明在上海", [(0, 3, "ORG")])
-    ner.get_loss([example], ner.model.predict([example.predicted]))
-    ner.finish_update(AdamW(0.1))
-    assert ner.to_bytes() == before
 
 
 def test_reference_with_other_white_space() -> None:
@@ -215,20 +210,6 @@ def test_an_entity_that_is_cut_is_unknown_where_another_segment_has_it() -> None
         ([(1, 3, "A"), (8, 10, "B")], [(2, 10, "")]),
         ([(0, 2, "B")], [(0, 4, "")]),
     ]
-
-
-def test_stretches_of_which_nothing_is_known_teach_nothing(
-    trained: Language, copy_of: Copy
-) -> None:
-    """Not even by weight decay."""
-    nlp = copy_of(trained)
-    before = flat(nlp).to_bytes()
-    reference = nlp.make_doc("上海在北京")
-    reference.set_ents([], default="outside")
-    reference.spans["unknown"] = [reference[:]]
-    example = Example(nlp.make_doc("上海在北京"), reference)
-    nlp.update([example], sgd=AdamW(0.01, weight_decay=0.1))
-    assert flat(nlp).to_bytes() == before
 
 
 def test_all_scores_leave_named_stretches_out(trained: Language) -> None:

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from spacy_flat.ner.flat.batch import LatticeBatch
 from spacy_flat.ner.flat.network import FLAT, FLATSizes, FourDistances
@@ -251,15 +251,6 @@ def test_pretrained_vectors_of_untrained_keys_are_used():
     assert not out[1].any()  # known only by a vector that it does not have
     assert torch.equal(out[2], out[0])  # fine-tuning starts from the vector itself
     assert out[3].any()
-
-
-def test_is_a_plain_torch_module_with_an_own_file_of_weights():
-    network = make_network(layers=2)
-    twin = make_network(layers=2)
-    twin.load_state_dict(network.state_dict())
-    batch = make_batch(SENTENCES)
-    assert torch.equal(network(batch), twin(batch))
-    assert isinstance(network, nn.Module)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -226,23 +225,6 @@ def test_bytes(texts: list[str]) -> None:
     loaded = LatticeFeaturiser.empty(ENCODER.options).from_bytes(ENCODER.to_bytes())
     assert dict(rows_of(batches_of(loaded, texts))) == dict(rows_of(batches_of(ENCODER, texts)))
     assert loaded.to_bytes() == ENCODER.to_bytes()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"overlap": -1}, "F305.*overlap = -1"),
-        ({"max_length": 0}, "F305.*lattice: max_length = 0 .*1 or more"),
-        ({"embed_width": 0}, "F305.*embed_width"),
-        ({"batch_size": 0}, "F305.*batch_size"),
-        ({"char_min_freq": 0}, "F305.*char_min_freq"),
-        ({"bigram_min_freq": 0}, "F305.*bigram_min_freq"),
-        ({"word_min_freq": -1}, "F305.*word_min_freq"),
-    ],
-)
-def test_impossible_options(options: dict[str, int], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        LatticeOptions(**options)  # type: ignore[arg-type]
 
 
 class TestKeyIndex:
