@@ -60,16 +60,6 @@ def test_pairs_that_are_all_right(pairs_pipeline: Path, tmp_path: Path) -> None:
     assert "at its limit" in output
 
 
-def test_only_another_pipeline_is_overwritten(
-    pairs_pipeline: Path, dev: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "notes").mkdir()
-    (tmp_path / "notes/mine.txt").write_text("")
-    assert "[F148]" in failure(pairs_pipeline, dev, tmp_path / "notes")
-    assert [path.name for path in (tmp_path / "notes").iterdir()] == ["mine.txt"]
-    assert "[F375]" in failure(pairs_pipeline, dev, pairs_pipeline)
-
-
 def test_whole_or_not_at_all(
     pairs_pipeline: Path, dev: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,6 +78,7 @@ def test_what_cannot_be_calibrated(pairs_pipeline: Path, dev: Path, tmp_path: Pa
     output = tmp_path / "out"
     spacy.blank("zh").to_disk(tmp_path / "blank")
     assert "[F136]" in failure(tmp_path / "blank", dev, output)
+    assert "[F375]" in failure(pairs_pipeline, dev, pairs_pipeline)
     assert "[F136]" in failure(pairs_pipeline, dev, output, "--picture", tmp_path / "a.svg")
     assert "[F001]" in failure(pairs_pipeline, tmp_path / "none.spacy", output)
     DocBin(docs=[spacy.blank("zh")("没有第二个")]).to_disk(dev)

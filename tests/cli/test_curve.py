@@ -103,14 +103,6 @@ def test_values_that_are_not_finite_leave_gaps_and_a_warning(tmp_path: Path) -> 
         assert note in printed
 
 
-def test_no_score_is_finite(tmp_path: Path) -> None:
-    log = tmp_path / "log.jsonl"
-    log.write_text('{"step": 5, "score": NaN, "losses": {}}', "utf-8")
-    result = CliRunner().invoke(app, ["curve", str(log), str(tmp_path / "curve.svg")])
-    assert result.exit_code == 0
-    assert "no score is a finite number" in " ".join(result.output.split())
-
-
 def test_losses_are_per_update() -> None:
     losses = [(0, 8.0), (10, 80.0), (30, 60.0)]
     found = series([Evaluation(step, 0, {"ner": loss}) for step, loss in losses])
@@ -145,19 +137,3 @@ def test_a_line_that_is_no_log_line(tmp_path: Path, line: str) -> None:
     path.write_text(f'{{"step": 1, "score": 0.5, "losses": {{}}}}\n{line}\n', "utf-8")
     with pytest.raises(ValueError, match=r"F130.*log\.jsonl, line 2: "):
         read_log(path)
-
-
-def test_an_empty_log(tmp_path: Path) -> None:
-    path = tmp_path / "log.jsonl"
-    path.touch()
-    result = CliRunner().invoke(app, ["curve", str(path), str(tmp_path / "curve.svg")])
-    assert result.exit_code == 1
-    assert "[F131]" in result.output
-    assert not (tmp_path / "curve.svg").exists()
-
-
-def test_a_curve_is_an_svg(tmp_path: Path) -> None:
-    log = write_log(tmp_path / "log.jsonl", EVALUATIONS)
-    result = CliRunner().invoke(app, ["curve", str(log), str(tmp_path / "curve.png")])
-    assert "[F146]" in result.output
-    assert not (tmp_path / "curve.png").exists()

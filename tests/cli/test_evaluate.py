@@ -38,19 +38,6 @@ def test_dev_is_scored_where_there_is_no_test_part(mini_project: Path, tmp_path:
     assert {"ents_f", "ents_per_type", "chars_f"} <= metrics.keys()
 
 
-def test_a_folder_with_nothing_to_score_on(mini_project: Path, tmp_path: Path) -> None:
-    output = run(mini_project / MODEL, tmp_path, "--output", tmp_path / "metrics.json", code=1)
-    assert "[F132]" in output
-    assert not (tmp_path / "metrics.json").exists()
-
-
-def test_no_pipeline(mini_project: Path, tmp_path: Path) -> None:
-    output = run(
-        tmp_path / "none", mini_project / "corpus/demo", "--output", tmp_path / "m.json", code=1
-    )
-    assert "E050" in output
-
-
 def test_a_file_is_scored(mini_project: Path, tmp_path: Path) -> None:
     path = shutil.copy(mini_project / "corpus/demo/train.spacy", tmp_path / "mine.spacy")
     output = run(mini_project / MODEL, path)
@@ -73,14 +60,18 @@ def test_the_scores_are_those_of_spacy(mini_project: Path, tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     ("content", "code"),
-    [(b"", "F134"), (b"no docs", "F134"), (zlib.compress(b"x"), "F134"), (None, "F001")],
+    [
+        (b"", "F134"),
+        (b"no docs", "F134"),
+        (zlib.compress(b"x"), "F134"),
+        (DocBin().to_bytes(), "F010"),
+    ],
 )
 def test_a_file_that_is_no_docbin(
-    mini_project: Path, tmp_path: Path, content: bytes | None, code: str
+    mini_project: Path, tmp_path: Path, content: bytes, code: str
 ) -> None:
     path = tmp_path / "test.spacy"
-    if content is not None:
-        path.write_bytes(content)
+    path.write_bytes(content)
     message = failure(mini_project / MODEL, path)
     assert f"[{code}]" in message
     assert "spacy convert" not in message  # spaCy's advice for files of its version 2
@@ -140,11 +131,6 @@ def test_labels_that_only_one_side_has(mini_project: Path, tmp_path: Path) -> No
     ruler.clear()  # type: ignore[attr-defined]
     nlp.to_disk(tmp_path / "mapped")
     assert "all count as missed" not in run(tmp_path / "mapped", tmp_path / "mine.spacy")
-
-
-def test_an_empty_docbin(mini_project: Path, tmp_path: Path) -> None:
-    DocBin().to_disk(tmp_path / "test.spacy")
-    assert "[F010]" in failure(mini_project / MODEL, tmp_path)
 
 
 def test_a_gpu_that_cannot_be_used(mini_project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

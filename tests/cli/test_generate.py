@@ -113,22 +113,6 @@ def test_what_is_wrong_is_said(poems_pipeline: Path, options: list[object], code
     assert f"[{code}]" in run("generate", poems_pipeline, *options, code=1)
 
 
-def test_pipelines_that_do_not_write(tmp_path: Path) -> None:
-    spacy.blank("zh").to_disk(tmp_path)
-    assert "[F136]" in words(run("generate", tmp_path, code=1))
-
-
-def test_one_of_two_has_to_be_named(poems_pipeline: Path, tmp_path: Path) -> None:
-    nlp = spacy.load(poems_pipeline)
-    nlp.add_pipe("char_generator", name="other", source=spacy.load(poems_pipeline))
-    nlp.to_disk(tmp_path)
-    assert "[F136]" in run("generate", tmp_path, code=1)
-    assert (
-        run("generate", tmp_path, "--component", "char_generator", "-p", "床", "-t", 0).strip()
-        == POEM
-    )
-
-
 # show and evaluate
 
 
