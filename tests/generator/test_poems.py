@@ -22,7 +22,6 @@ FEW = settings(
 
 # Enough characters of each tone that rhyme
 SYLLABLES = "江山千年秋风花月春光明香长天前边人云门君心深水鸟影柳酒马雨夜梦静照望去路树雪色"
-LEVEL = "江山千年秋风花春光明香长天前边人云门君心深"
 
 
 @pytest.fixture(scope="module")

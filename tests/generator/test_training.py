@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 from spacy.language import Language
-from spacy.training import Example
 from thinc.api import Adam, fix_random_seed
 
 from spacy_flat.nn.optimizers import SGD, AdamW
@@ -207,14 +206,3 @@ def test_no_text() -> None:
     for texts in ([""], ["", ""]):
         with pytest.raises(ValueError, match=r"F340.*'char_generator'"):
             nlp.initialize(lambda texts=texts: examples_of(nlp, texts))  # type: ignore[misc]
-
-
-def test_the_text_is_what_is_learnt_whatever_the_tokens_are() -> None:
-    nlp = blank("jieba")
-    add(nlp)
-    losses = train(nlp, 10)
-    other = blank()
-    add(other)
-    assert train(other, 10) == pytest.approx(losses)
-    example = Example(nlp.make_doc("春"), blank().make_doc("春"))
-    assert nlp.update([example], losses={})["char_generator"] > 0

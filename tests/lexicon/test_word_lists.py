@@ -188,15 +188,6 @@ def test_packed_file_that_is_cut_short(tmp_path: Path, suffix: str, compress):
         read_words(path, skip_bad=True)
 
 
-def test_jieba_dictionary():
-    words = jieba_words()
-    assert len(words) > 340_000
-    by_word = {entry.word: entry for entry in words}
-    assert by_word["重庆"].type == "ns"
-    assert by_word["重庆"].origin == "jieba"
-    assert by_word["重庆"].frequency > 1000
-
-
 @pytest.mark.parametrize("damage", [b"", b"{}\n", None])
 def test_a_lexicon_of_jiebas_words_is_cached(
     few_words: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes | None

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +19,6 @@ from spacy_flat.nn.attention import (
     PickedTerm,
     Relation,
     RelativeAttention,
-    RelativeTerm,
     ShiftedTerm,
 )
 
@@ -140,75 +138,11 @@ def test_shifted_term_equals_a_loop_over_pairs(C: int, monkeypatch: pytest.Monke
 # Attention
 
 
-def slow_attention(
-    attention: RelativeAttention, nodes: Tensor, n_queries: int, term: RelativeTerm, visible: Tensor
-) -> Tensor:
-    """Query by query, over the keys that it sees; the relative scores are the term's."""
-    B, L, D = nodes.shape
-    H, d = attention.num_heads, attention.head_dim
-    visible = visible.expand(B, n_queries, L)
-    rows = []
-    for b, i, h in product(range(B), range(n_queries), range(H)):
-        part = slice(h * d, (h + 1) * d)
-        q = attention.q_proj(nodes[b, i])[part]
-        keys, values = attention.k_proj(nodes[b])[:, part], attention.v_proj(nodes[b])[:, part]
-        scores = []
-        for j in range(L):
-            score = (q + attention.u[h]) @ keys[j]
-            score = score + relative(term, q + attention.v[h], b, h, i, j, L)
-            if attention.key_positions:
-                score = score + relative(term, keys[j], b, h, j, i, L)
-            scores.append(score * attention.scale)
-        seen = visible[b, i]
-        rows.append(torch.stack(scores)[seen].softmax(0) @ values[seen])
-    result: Tensor = attention.out(torch.stack(rows).view(B, n_queries, D))
-    return result
-
-
-def relative(term: RelativeTerm, vector: Tensor, b: int, h: int, i: int, j: int, C: int) -> Tensor:
-    """A vector at place i times the encoding of its relation to j, one by one."""
-    assert isinstance(term, ShiftedTerm)
-    return vector @ term.table[i - j + C - 1]
-
-
 def randomised(module: nn.Module) -> nn.Module:
     module.double()
     for number, parameter in enumerate(module.parameters()):
         parameter.data = normal(*parameter.shape, seed=number) / 2
     return module
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"scaled": True},
-        {"k_proj": True, "attn_ff": True},
-        {"q_proj": False, "v_proj": False},
-        {"k_proj": True, "scaled": True, "key_positions": True},
-    ],
-)
-@pytest.mark.parametrize("masked", ["nothing", "keys", "pairs"])
-def test_relative_attention_equals_a_loop_over_pairs(
-    options: dict[str, Any], masked: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(attention_module, "SHIFTED", 2)
-    C = 5
-    attention = randomised(RelativeAttention(H, d, **options))
-    assert isinstance(attention, RelativeAttention)
-    nodes = normal(B, C, H * d, seed=20).requires_grad_()
-    visible = {
-        "nothing": torch.ones(1, 1, C, dtype=torch.bool),
-        "keys": torch.arange(C) < torch.tensor([5, 2, 1])[:, None, None],
-        "pairs": (normal(B, C, C, seed=21) > 0) | torch.eye(C, dtype=torch.bool),
-    }[masked]
-    term = ShiftedTerm(normal(2 * C - 1, d, seed=22))
-    found = attention(nodes, C, term, visible)
-    expected = slow_attention(attention, nodes, C, term, visible)
-    torch.testing.assert_close(found, expected)
-    inputs = [nodes, *attention.parameters()]
-    for ours, theirs in zip(gradients(found, inputs), gradients(expected, inputs), strict=True):
-        torch.testing.assert_close(ours, theirs)
 
 
 @pytest.mark.parametrize("masked", [False, True])

@@ -353,11 +353,3 @@ def test_a_forked_process_computes_alone_and_only_if_it_computes() -> None:
         env=environment,
     ).stdout
     assert output.splitlines() == ["2 2", "1 2"]
-
-
-def test_device() -> None:
-    shim = TorchShim(build, CONFIG)
-    shim.to_device("cpu", -1)
-    assert shim.device == torch.device("cpu")
-    shim.to_device("meta", -1)  # any of torch's devices, by its name
-    assert shim.device == torch.device("meta")

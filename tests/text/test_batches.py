@@ -45,12 +45,3 @@ def test_batches_are_as_large_as_they_may_be_and_no_larger(
 def test_a_long_segment_does_not_make_short_ones_long() -> None:
     """There would be room for all, but computing the padding takes longer than another batch."""
     assert group([(2, 0)] * 100 + [(200, 0)], max_nodes=10**6) == [list(range(100)), [100]]
-
-
-def test_few_segments_of_different_length_are_computed_at_once() -> None:
-    assert group([(2, 1), (20, 9), (40, 12)], max_nodes=3000) == [[0, 1, 2]]
-
-
-def test_batches_are_filled_to_the_last_node() -> None:
-    assert group([(1, 0)] * 4, max_nodes=2) == [[0, 1], [2, 3]]
-    assert group([(1, 1)] * 4, max_nodes=4) == [[0, 1], [2, 3]]

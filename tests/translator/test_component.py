@@ -18,7 +18,6 @@ from spacy.language import Language
 
 from spacy_flat.text.characters import HAN
 from spacy_flat.translator.annotations import TranslationEnt
-from spacy_flat.translator.component import Seq2SeqTranslator
 from spacy_flat.translator.entities import with_found
 from spacy_flat.translator.names import Protected
 from spacy_flat.translator.options import Seq2SeqOptions, TranslationOptions
@@ -419,24 +418,13 @@ def test_another_path_of_entities_counts_at_once(
     for path, n_found in (("en", 1), ("none", 0), ("en", 1)):
         translator(nlp).entities = tmp_path / path
         assert len(nlp("我喜欢茶。")._.translation_ents) == n_found
+        assert translator(copy_of(nlp)).entities == str(tmp_path / path)
     # Also of what is loaded over it.
     data = translator(nlp).to_bytes()
     translator(nlp).entities = tmp_path / "none"
     assert not nlp("我喜欢茶。")._.translation_ents
     translator(nlp).from_bytes(data)
     assert nlp("我喜欢茶。")._.translation_ents
-
-
-def test_the_path_of_entities_is_saved(trained: Language, copy_of: Copy, tmp_path: Path) -> None:
-    """As a string."""
-    nlp = copy_of(trained)
-    translator(nlp).entities = tmp_path / "en"
-    made = Seq2SeqTranslator(
-        nlp.vocab, translator(nlp).model, "translator", entities=tmp_path / "en"
-    )
-    nlp.to_disk(tmp_path / "zh")
-    loaded = translator(spacy.load(tmp_path / "zh"))
-    assert loaded.entities == made.entities == str(tmp_path / "en")
 
 
 def test_entities_by_a_pipeline_that_translates(

@@ -6,15 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from spacy_flat.ner.tags import OUTSIDE
 from spacy_flat.ner.tener.batch import N_CASES, CharBatch, WordBatch
 from spacy_flat.ner.tener.network import TENER, TENERSizes
 from spacy_flat.ner.tener.options import TENEROptions
-from spacy_flat.nn.attention import SHIFTED, RelativeAttention, ShiftedTerm
+from spacy_flat.nn.attention import RelativeAttention
 from spacy_flat.nn.layers import sinusoids
 from spacy_flat.nn.network import Table
 
@@ -123,24 +121,6 @@ def test_relative_attention_is_the_papers(options: dict[str, Any]) -> None:
         x = network.project(torch.cat([network.chars(keys[0]), network.bigrams(keys[1])], dim=1))
         expected = network.classify(slow_encoder(network, x))
         torch.testing.assert_close(emissions[row, :length], expected)
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.integers(1, 2 * SHIFTED + 5), st.integers(1, 3), st.integers(0, 2**16))
-def test_shifted_scores_and_their_gradient(C: int, H: int, seed: int) -> None:
-    """Against picking each pair's encoding, for any length, also beyond one block."""
-    torch.manual_seed(seed)
-    queries = torch.randn(H, 2, C, 4, dtype=torch.float64, requires_grad=True)
-    table = torch.randn(2 * C - 1, 4, dtype=torch.float64)
-    places = torch.arange(C)
-    pairs = table[places[:, None] - places + C - 1]  # [C, C, 4]
-    expected = torch.einsum("hbid,ijd->hbij", queries, pairs)
-    scores = ShiftedTerm(table).scores(queries)
-    torch.testing.assert_close(scores, expected)
-    gradient = torch.randn_like(scores)
-    (found,) = torch.autograd.grad(scores, queries, gradient)
-    (wanted,) = torch.autograd.grad(expected, queries, gradient)
-    torch.testing.assert_close(found, wanted)
 
 
 @pytest.mark.parametrize(
