@@ -99,7 +99,7 @@ def calibrate(
         fit_trust(nlp, pipe, examples)
     if words is not None:
         msg.divider(f"Words of {words.name}")
-        add_trusted(nlp, pipe, words, examples)
+        fit(nlp, examples, lambda trust: pipe.lexicon.update(words, trust=trust))
     if not hasattr(pipe, "components_before"):  # that of pairs calls them itself
         call_before(nlp, pipe.name, examples)
     found = pipe.calibrate(examples)
@@ -164,11 +164,6 @@ def call_before(nlp: Language, name: str, examples: Sequence[Example]) -> None:
         docs = nlp.pipe([example.predicted for example in examples])
         for example, doc in zip(examples, docs, strict=True):
             example.predicted = doc
-
-
-def add_trusted(nlp: Language, pipe: Any, words: Path, examples: Sequence[Example]) -> None:
-    """Add a list of names with the best trust for them."""
-    fit(nlp, examples, lambda trust: pipe.lexicon.update(words, trust=trust))
 
 
 def fit(nlp: Language, examples: Sequence[Example], set_trust: Callable[[float], object]) -> None:

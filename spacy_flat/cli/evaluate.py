@@ -65,8 +65,9 @@ def evaluate(
     part, path = evaluation_file(corpus)
     require_exists(path)  # before the pipeline is loaded
     nlp = load_on_device(model, device)
-    if errors is not None:
-        check_entities(nlp, model)
+    if errors is not None and not sets_entities(nlp):
+        components = ", ".join(nlp.pipe_names) or "none"
+        raise ValueError(Errors.F158.format(name=model, components=components))
     train = path.with_name("train.spacy")
     known = train != path and train.is_file() and sets_entities(nlp)
     train_texts = read_entity_texts(train) if known else set()
@@ -99,12 +100,6 @@ def evaluate(
         msg.good(str(output))
     if errors is not None:
         write_errors(errors, scorer, f"{model} on {path}")
-
-
-def check_entities(nlp: Language, model: str) -> None:
-    if not sets_entities(nlp):
-        components = ", ".join(nlp.pipe_names) or "none"
-        raise ValueError(Errors.F158.format(name=model, components=components))
 
 
 def sets_entities(nlp: Language) -> bool:

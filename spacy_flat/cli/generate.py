@@ -14,7 +14,6 @@ from ._components import load_component
 from ._options import Component, Device, Pipeline
 
 if TYPE_CHECKING:
-    from ..generator.component import CharGenerator
     from ..generator.poems import Poem
 
 
@@ -70,6 +69,8 @@ def generate(
     device: Device = "",
 ) -> None:
     """Write texts that start with a prompt, poems of a form, or acrostics (藏头诗)."""
+    from ..generator.component import CharGenerator
+
     sampling: dict[str, Any] = {
         "temperature": temperature,
         "top_k": top_k,
@@ -85,7 +86,7 @@ def generate(
     is_poem = form is not None or acrostic is not None
     of_others = {"--max-length": max_length is not None} if is_poem else of_poems
     check_options(prompt, acrostic, of_others, is_poem)
-    writer = load_generator(model, component, device)
+    _, writer = load_component(model, CharGenerator, component, device, "char_generator")
     length = 200 if max_length is None else max_length
     if not is_poem:
         texts = writer.generate(prompt, max_length=length, n=n, seed=seed, **sampling)
@@ -121,12 +122,6 @@ def check_options(
         if is_given:
             kind = "a poem" if is_poem else "a text without --form or --acrostic"
             raise ValueError(Errors.F174.format(option=option, kind=kind))
-
-
-def load_generator(source: str, component: str, device: str) -> CharGenerator:
-    from ..generator.component import CharGenerator
-
-    return load_component(source, CharGenerator, component, device, "char_generator")[1]
 
 
 def form_named(name: str) -> Form:

@@ -38,7 +38,8 @@ def lexicon(
     found = load_lexicon(source, component=component)
     show_counts(found)
     if words:
-        show_words(found, words)
+        rows = [(word, *properties(found, word)) for word in words]
+        msg.table(rows, header=("word", *PROPERTIES), divider=True)
     for text in texts:
         show_matches(found, text)
 
@@ -70,12 +71,6 @@ def show_table(title: str, counts: dict[str, int]) -> None:
     if len(counts) > SHOWN:
         rest = sum(list(counts.values())[SHOWN:])
         msg.text(f"and {len(counts) - SHOWN:,} more, with {counted(rest, 'word')}")
-
-
-def show_words(lexicon: Lexicon, words: Sequence[str]) -> None:
-    rows = [(word, *properties(lexicon, word)) for word in words]
-    header = ("word", *PROPERTIES)
-    msg.table(rows, header=header, divider=True)
 
 
 def properties(lexicon: Lexicon, word: str) -> tuple[str, ...]:

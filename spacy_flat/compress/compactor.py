@@ -151,7 +151,9 @@ class ComponentCompactor:
         self.shim = shim_of(model)
         self.packed: bool = model.attrs.get("packed", False)
         sizes = self.shim.config["sizes"]
-        self.tables = [name for name, size in sizes.items() if is_table(size)]
+        self.tables = [
+            name for name, size in sizes.items() if isinstance(size, dict) and size["width"]
+        ]
         self.counts: dict[str, Ints] = {
             name: np.zeros(len(self.index(name)) + 1, np.int64) for name in self.tables
         }
@@ -222,11 +224,6 @@ class NetworkCompactor:
     def undo(self) -> None:
         """Restore a copy of the first network."""
         self.node.shims[0], self.node.attrs["packed"] = deepcopy(self.shim), self.packed
-
-
-def is_table(size: object) -> bool:
-    """Whether one of a network's sizes is that of a table of embeddings that it has."""
-    return isinstance(size, dict) and size["width"] > 0
 
 
 def networks_of(nlp: Language) -> dict[str, Model[Any, Any]]:

@@ -108,17 +108,14 @@ def join_lines(lines: Sequence[str]) -> str:
     Notes are in round brackets; text in square ones was supplied by editors and is kept. If no line
     has punctuation, commas and full stops are added in turn.
     """
-    lines = [without_notes("".join(lines))] if any(map(_has_bracket, lines)) else lines
+    if re.search(r"[（(\[]", text := "".join(lines)):
+        lines = [without_notes(text)]
     lines = ["".join(line.replace("\ufeff", "").split()) for line in lines]
     lines = [line for line in lines if line]
     if len(lines) > 1 and not any(_LINE_END.search(line) for line in lines):
         marks = Form(len(lines), 1).marks
         lines = [line + mark for line, mark in zip(lines, marks, strict=True)]
     return "".join(lines)
-
-
-def _has_bracket(line: str) -> bool:
-    return bool(re.search(r"[（(\[]", line))
 
 
 def without_notes(text: str) -> str:

@@ -160,7 +160,9 @@ class TagSet:
                 raise ValueError(
                     Errors.F233.format(span=(start, end, label), labels=list(self.labels))
                 )
-            tags[start:end] = self._span_tags(self.labels.index(label), end - start)
+            number, width = self.labels.index(label), end - start
+            tags[start:end] = self.open_tags(number, width)
+            tags[end - 1] = self.closing_tags(number, width)[-1]
         return tags
 
     def allowed(
@@ -237,12 +239,6 @@ class TagSet:
         begin = 1 + label * len(_ROLES[self.scheme])
         single, last = (3, 2) if self.scheme == "BIOES" else (0, 1)
         return np.where(np.arange(width) == 0, begin + single, begin + last)
-
-    def _span_tags(self, label: int, width: int) -> Ints:
-        """Tags [width] of one entity."""
-        tags = self.open_tags(label, width)
-        tags[-1] = self.closing_tags(label, width)[-1]
-        return tags
 
     def _check(self, tags: Ints) -> None:
         if len(tags) == 0:

@@ -119,11 +119,6 @@ class PretrainedEmbedding(nn.Module):
         return offsets + vectors
 
 
-def drop_keys(keys: Tensor, rate: float) -> Tensor:
-    """Make some keys unknown, so that the unknown key's vector is learnt."""
-    return keys.masked_fill(torch.rand(keys.shape, device=keys.device) < rate, 0)
-
-
 def make_embedding(table: Table) -> PretrainedEmbedding:
     return PretrainedEmbedding(
         table.keys,
@@ -180,7 +175,9 @@ class EmbeddingNetwork(nn.Module):
         """The keys to embed; in training, some are replaced by the unknown key."""
         tensor = self.to_tensor(array)
         rate = self.key_dropout if dropout is None else dropout
-        return drop_keys(tensor, rate) if self.training and rate else tensor
+        if not (self.training and rate):
+            return tensor
+        return tensor.masked_fill(torch.rand(tensor.shape, device=tensor.device) < rate, 0)
 
     def to_tensor(self, array: NDArray[Any]) -> Tensor:
         """An array on the device of the network."""

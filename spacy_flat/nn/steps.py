@@ -222,7 +222,7 @@ def _take_gradients(
         state: OptimizerState | None = optimizer.mom1.get(key(shim, name))  # type: ignore[assignment]
         # A table keeps to the form of its first gradient, which its state has.
         by_rows = _is_table(gradient) if state is None else isinstance(state.steps, Tensor)
-        rows, values = _rows(gradient) if by_rows else (None, _dense(gradient))
+        rows, values = _rows(gradient) if by_rows else (None, gradient.to_dense())
         rate = rule.learn_rate * multiplier
         targets.append(ParameterStep(key(shim, name), parameter.detach(), values, rate, rows))
     return targets
@@ -230,10 +230,6 @@ def _take_gradients(
 
 def _is_table(gradient: Tensor) -> bool:
     return gradient.is_sparse and gradient.sparse_dim() == 1
-
-
-def _dense(gradient: Tensor) -> Tensor:
-    return gradient.to_dense() if gradient.is_sparse else gradient
 
 
 def _rows(gradient: Tensor) -> tuple[Tensor, Tensor]:

@@ -115,14 +115,11 @@ def _whole(stored: dict[str, Tensor]) -> dict[str, Tensor]:
     whole = {name: tensor for name, tensor in stored.items() if not name.endswith(SCALES)}
     for name in stored.keys() - whole.keys():
         scales, matrix = stored[name], whole.get(name.removesuffix(SCALES))
-        if matrix is None or not _is_scaled(matrix) or scales.shape != (len(matrix), 1):
+        is_scaled = matrix is not None and matrix.dtype == torch.int8 and matrix.dim() > 1
+        if matrix is None or not is_scaled or scales.shape != (len(matrix), 1):
             raise ValueError(f"{name} fits no matrix")
         whole[name.removesuffix(SCALES)] = (matrix.flatten(1) * scales).view_as(matrix)
     return whole
-
-
-def _is_scaled(tensor: Tensor) -> bool:
-    return tensor.dtype == torch.int8 and tensor.dim() > 1
 
 
 def _distinct(network: nn.Module) -> dict[str, Tensor]:

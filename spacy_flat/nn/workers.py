@@ -131,16 +131,13 @@ def summed(gradients: Sequence[Tensor | None], like: Sequence[Tensor]) -> list[T
         dist.all_reduce(kinds, dist.ReduceOp.MAX)
         sums = list(gradients)
         dense, sparse = ([n for n, kind in enumerate(kinds.tolist()) if kind == k] for k in (1, 2))
-        filled = [_filled(gradients[n], like[n]) for n in dense]
+        known = ((gradients[n], like[n]) for n in dense)
+        filled = [torch.zeros_like(own) if each is None else each for each, own in known]
         for n, tensor in zip(dense, _sums_of_dense(filled), strict=True):
             sums[n] = tensor
         for n in sparse:
             sums[n] = _sum_of_rows(gradients[n], like[n])
     return sums
-
-
-def _filled(gradient: Tensor | None, like: Tensor) -> Tensor:
-    return torch.zeros_like(like) if gradient is None else gradient
 
 
 def _sums_of_dense(tensors: Sequence[Tensor]) -> list[Tensor]:

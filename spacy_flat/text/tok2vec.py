@@ -54,7 +54,9 @@ class Tok2VecFeatures:
         xp = tok2vec.ops.xp
         # spacy-transformers' listener gives empty Docs vectors of no width.
         width = max(each.shape[1] for each in vectors)
-        _check_width(tok2vec, width)
+        wanted = tok2vec.get_dim("nO") if tok2vec.has_dim("nO") else width
+        if width not in (0, wanted):
+            raise ValueError(Errors.F369.format(width=width, wanted=wanted))
         filled = [each for each in vectors if len(each)]
         # The first row is for characters in no token, such as single spaces between words.
         rows = xp.concatenate([xp.zeros((1, width), dtype="f"), *filled])
@@ -118,12 +120,6 @@ def ask_for(unit: Unit, tok2vec: Tok2Vec | None) -> None:
     has."""
     if tok2vec is not None and tok2vec.attrs.get("unit") == "token":
         tok2vec.attrs["unit"] = unit
-
-
-def _check_width(tok2vec: Tok2Vec, width: int) -> None:
-    wanted = tok2vec.get_dim("nO") if tok2vec.has_dim("nO") else width
-    if width not in (0, wanted):
-        raise ValueError(Errors.F369.format(width=width, wanted=wanted))
 
 
 def backprop_zeros(tok2vec: Tok2Vec | None, docs: list[Doc]) -> None:
