@@ -85,6 +85,8 @@ def test_convert_takes_a_corpus_or_options(project: Path) -> None:
         ("show blank --file file", "[F137]"),
         ("show blank --file none", "[F001]"),
         ("vectors text.txt --out file", "[F138]"),
+        ("vectors file --out other --no-jieba", "[F037]"),
+        ("demo zh_none", "[F145]"),
         # Missing files are named before anything is loaded.
         ("vectors none.spacy --out other --lexicon other", "none.spacy"),
         ("evaluate other none.spacy", "[F001]"),

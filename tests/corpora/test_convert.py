@@ -7,9 +7,10 @@ from time import process_time
 
 import pytest
 import spacy
+from converted import convert
 from hypothesis import given
 from hypothesis import strategies as st
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc
 from spacy.util import get_words_and_spaces
 from spacy.vocab import Vocab
 
@@ -19,18 +20,6 @@ from spacy_flat.corpora.ner import make_doc, show_entities
 from spacy_flat.corpora.repairs import AnnotatedUnits
 from spacy_flat.corpora.tokens import split_off_spaces
 from spacy_flat.text.units import EntitySpan
-
-
-def load(path: Path) -> list[Doc]:
-    return list(DocBin().from_disk(path).get_docs(spacy.blank("zh").vocab))
-
-
-def convert(tmp_path: Path, text: str, **options: object) -> tuple[list[Doc], Summary]:
-    source, target = tmp_path / "corpus", tmp_path / "new" / "folder" / "corpus.spacy"
-    source.write_text(text, "utf-8")
-    summary = convert_file(source, target, ConvertOptions(**options))  # type: ignore[arg-type]
-    assert [path.name for path in target.parent.iterdir()] == ["corpus.spacy"]
-    return load(target), summary
 
 
 def entities(doc: Doc) -> list[tuple[str, str]]:

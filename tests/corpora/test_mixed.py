@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import spacy
+from converted import load
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
@@ -21,10 +22,6 @@ from spacy_flat.corpora.sources import SOURCES
 
 GENERAL = {"PER", "GPE", "LOC", "SCENE", "ORG", "COMPANY", "GOVERNMENT", "TITLE"}
 GENERAL |= {"BOOK", "GAME", "MOVIE"}
-
-
-def load(path: Path) -> list[Doc]:
-    return list(DocBin().from_disk(path).get_docs(Vocab()))
 
 
 @pytest.fixture

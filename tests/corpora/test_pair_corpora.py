@@ -9,28 +9,18 @@ from pathlib import Path
 
 import pytest
 import spacy
-from spacy.tokens import Doc, DocBin
+from converted import convert, load
+from spacy.tokens import Doc
 from typer.testing import CliRunner
 
 from spacy_flat.cli import app
-from spacy_flat.corpora import ConvertOptions, Summary, convert_file
+from spacy_flat.corpora import ConvertOptions
 from spacy_flat.corpora.convert import detect_format
 from spacy_flat.corpora.parts import convert_corpus
 from spacy_flat.corpora.sources import SOURCES, CorpusFile, CorpusSource
 from spacy_flat.similarity.pairs import pair_of
 
 PAIRS = ["pairs-tsv", "pairs-csv", "pairs-jsonl"]
-
-
-def load(path: Path) -> list[Doc]:
-    return list(DocBin().from_disk(path).get_docs(spacy.blank("zh").vocab))
-
-
-def convert(tmp_path: Path, text: str, **options: object) -> tuple[list[Doc], Summary]:
-    source, target = tmp_path / "corpus", tmp_path / "corpus.spacy"
-    source.write_text(text, "utf-8", newline="")
-    summary = convert_file(source, target, ConvertOptions(**options))  # type: ignore[arg-type]
-    return load(target), summary
 
 
 def texts(doc: Doc) -> tuple[str, str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import converted
 import pytest
-import spacy
-from spacy.tokens import Doc, DocBin
+from converted import load
 
-from spacy_flat.corpora import ConvertOptions, Summary, convert_file
+from spacy_flat.corpora import Summary
 from spacy_flat.corpora.convert import detect_format
 from spacy_flat.corpora.parts import convert_corpus
 from spacy_flat.corpora.poems import form_name, join_lines
@@ -23,15 +23,9 @@ SPRING = "春眠不觉晓，处处闻啼鸟。夜来风雨声，花落知多少�
 BROKEN = "\n白日依山尽，\n黄河入海流。欲穷千里目， \n更上一层楼。\n\n \n" + SPRING
 
 
-def load(path: Path) -> list[Doc]:
-    return list(DocBin().from_disk(path).get_docs(spacy.blank("zh").vocab))
-
-
 def convert(tmp_path: Path, text: str, **options: object) -> tuple[list[str], Summary]:
-    source, target = tmp_path / "corpus", tmp_path / "corpus.spacy"
-    source.write_text(text, "utf-8", newline="")
-    summary = convert_file(source, target, ConvertOptions(**options))  # type: ignore[arg-type]
-    return [doc.text for doc in load(target)], summary
+    docs, summary = converted.convert(tmp_path, text, **options)
+    return [doc.text for doc in docs], summary
 
 
 def records(*lines: object) -> str:

@@ -113,12 +113,6 @@ def test_a_pipeline_without_our_components(tmp_path: Path, monkeypatch: pytest.M
     assert page(monkeypatch, str(tmp_path / "blank")).error[0].value.startswith("[F166]")
 
 
-def test_a_missing_pipeline_is_an_error_before_the_server_starts() -> None:
-    result = CliRunner().invoke(app, ["demo", "zh_none"])
-    assert result.exit_code == 1
-    assert "[F145]" in result.output
-
-
 def test_a_port_in_use(released: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -11,7 +11,6 @@ import spacy
 from spacy.cli._util import app as spacy_app
 from typer.testing import CliRunner
 
-from spacy_flat.cli import app
 from spacy_flat.lexicon import Lexicon
 from spacy_flat.lexicon.cutting import longest_match
 from spacy_flat.lexicon.sources import Entry
@@ -150,11 +149,3 @@ def test_spacy_takes_the_file_as_its_vectors(text: Path, tmp_path: Path) -> None
     ours = read_vectors(tmp_path / "word.vec.gz")
     row = ours.data[ours.keys.index("苹果")]
     np.testing.assert_allclose(nlp.vocab["苹果"].vector, row, rtol=1e-5)
-
-
-def test_no_words_are_left_without_jieba_and_a_list(text: Path, tmp_path: Path) -> None:
-    command = ["vectors", str(text), "--out", str(tmp_path / "out"), "--no-jieba"]
-    result = CliRunner().invoke(app, command)
-    assert result.exit_code == 1
-    assert "[F037]" in result.output
-    assert not (tmp_path / "out").exists()

@@ -1,0 +1,23 @@
+"""Corpora that tests convert."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import spacy
+from spacy.tokens import Doc, DocBin
+
+from spacy_flat.corpora import ConvertOptions, Summary, convert_file
+
+
+def load(path: Path) -> list[Doc]:
+    return list(DocBin().from_disk(path).get_docs(spacy.blank("zh").vocab))
+
+
+def convert(folder: Path, text: str, **options: object) -> tuple[list[Doc], Summary]:
+    """The Docs of a corpus file with this text."""
+    source, target = folder / "corpus", folder / "new/folder/corpus.spacy"
+    source.write_text(text, "utf-8", newline="")
+    summary = convert_file(source, target, ConvertOptions(**options))  # type: ignore[arg-type]
+    assert [path.name for path in target.parent.iterdir()] == ["corpus.spacy"]
+    return load(target), summary
