@@ -10,12 +10,11 @@ from xml.etree import ElementTree
 
 import pytest
 import spacy
+from commands import said
 from hypothesis import example, given
 from hypothesis import strategies as st
 from spacy.training.loggers import console_logger_v3
-from typer.testing import CliRunner
 
-from spacy_flat.cli import app
 from spacy_flat.cli.curve import read_log
 from spacy_flat.viz.curve import Axis, Evaluation, best_of, draw, series
 
@@ -52,9 +51,8 @@ EVALUATIONS = [
 def test_from_spacys_log_to_a_drawing(tmp_path: Path) -> None:
     log = write_log(tmp_path / "log.jsonl", EVALUATIONS)
     assert read_log(log) == EVALUATIONS
-    result = CliRunner().invoke(app, ["curve", str(log), str(tmp_path / "new" / "curve.svg")])
-    assert result.exit_code == 0
-    assert "best score 0.9300 at step 400" in " ".join(result.output.split())
+    output = said("curve", log, tmp_path / "new/curve.svg")
+    assert "best score 0.9300 at step 400" in output
     svg = (tmp_path / "new" / "curve.svg").read_text("utf-8")
     shown = {"score on dev (0–1)", "loss per update", "loss of ner", "best 0.9300 at step 400"}
     assert shown <= set(texts(svg))
@@ -94,7 +92,7 @@ def test_values_that_are_not_finite_leave_gaps_and_a_warning(tmp_path: Path) -> 
     ]
     log, output = tmp_path / "log.jsonl", tmp_path / "curve.svg"
     log.write_text("\n".join(records), "utf-8")
-    printed = " ".join(CliRunner().invoke(app, ["curve", str(log), str(output)]).output.split())
+    printed = said("curve", log, output)
     for note in (
         "score: NaN or infinite at 1 of 5 evaluations, first at step 20",
         "loss of ner: NaN or infinite at 2 of 5 evaluations, first at step 20",

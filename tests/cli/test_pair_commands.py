@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 import spacy
+from commands import printed
 from commands import said as run
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 from spacy.vocab import Vocab
-from typer.testing import CliRunner
 
-from spacy_flat.cli import app
 from spacy_flat.corpora.pairs import make_pair
 from spacy_flat.similarity.pairs import pair_of
 
@@ -79,8 +78,7 @@ def test_show_takes_other_texts_as_they_are(pipeline: Path, text: str) -> None:
 
 def test_a_tab_is_text_where_nothing_compares(tmp_path: Path) -> None:
     spacy.blank("zh").to_disk(tmp_path / "blank")
-    result = CliRunner().invoke(app, ["show", str(tmp_path / "blank"), "甲乙\t丙丁"])
-    assert "甲乙\t丙丁" in result.output
+    assert "甲乙\t丙丁" in printed("show", tmp_path / "blank", "甲乙\t丙丁")
 
 
 def test_evaluate_speaks_of_pairs(pipeline: Path, corpus: Path) -> None:

@@ -7,15 +7,14 @@ from typing import Any
 
 import pytest
 import spacy
+from commands import said
 from converted import load
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 from spacy.util import registry
 from spacy.vocab import Vocab
-from typer.testing import CliRunner
 
-from spacy_flat.cli import app
 from spacy_flat.corpora import ConvertOptions, convert_file
 from spacy_flat.corpora.mixed import mixed_corpus
 from spacy_flat.corpora.sources import SOURCES
@@ -33,9 +32,7 @@ def file(tmp_path: Path) -> Path:
 
 def test_declarations_are_kept_with_each_doc(file: Path, tmp_path: Path) -> None:
     options = ("--coarse", "NAME = PER", "--coarse", "EDU=", "--coarse", "ORG=ORG, COMPANY")
-    arguments = ["convert", str(file), str(tmp_path / "x.spacy"), *options]
-    result = CliRunner().invoke(app, [*arguments, "--unannotated", "GPE, LOC"])
-    assert result.exit_code == 0, result.output
+    said("convert", file, tmp_path / "x.spacy", *options, "--unannotated", "GPE, LOC")
     (doc,) = load(tmp_path / "x.spacy")
     assert [(ent.text, ent.label_) for ent in doc.ents] == [("王", "NAME"), ("京", "ORG")]
     assert [token.ent_iob_ for token in doc] == ["B", "O", "O", "B"]

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 import spacy
+from commands import said
 from converted import convert, load
 from spacy.tokens import Doc
-from typer.testing import CliRunner
 
-from spacy_flat.cli import app
 from spacy_flat.corpora import ConvertOptions
 from spacy_flat.corpora.convert import detect_format
 from spacy_flat.corpora.parts import convert_corpus
@@ -333,8 +332,7 @@ def test_pairs_with_a_text_in_common_stay_together(
 
 
 def test_the_command_counts_pairs(tmp_path: Path, toy: CorpusSource) -> None:
-    arguments = ["convert", "--corpus", "toy", str(tmp_path), str(tmp_path / "out")]
-    output = " ".join(CliRunner().invoke(app, arguments).output.split())
+    output = said("convert", "--corpus", "toy", tmp_path, tmp_path / "out")
     assert "train.spacy: 2 pairs, 6 characters" in output
     assert "2 pairs: same 1, different 1" in output
     assert "4 pairs left out" in output

@@ -90,8 +90,10 @@ def test_a_save_that_fails_keeps_the_old_lexicon(
     changed: Lexicon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     changed.to_disk(tmp_path)
+    write = Path.write_bytes
 
     def fail(path: Path, data: bytes) -> int:
+        write(path, data[:9])
         raise OSError("no space left")
 
     with monkeypatch.context() as patch, suppress(OSError):

@@ -1,20 +1,18 @@
 """Probabilities of entities, alternatives, thresholds, and temperature."""
 
 import json
-import pickle
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import spacy
+from commands import failure, said
 from spacy.cli.find_threshold import find_threshold
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
-from typer.testing import CliRunner
 
-from spacy_flat.cli import app
 from spacy_flat.ner import constraints
 
 from .conftest import TEXTS, Copy, char_example, examples_of, flat, found
@@ -197,12 +195,10 @@ def test_what_was_asked_for_is_kept(nlp: Language, tmp_path: Path) -> None:
     expected = [(doc._.ent_alternatives(), shares(doc)) for doc in docs]
     data = DocBin(docs=docs, store_user_data=True).to_bytes()
     again = list(DocBin().from_bytes(data).get_docs(spacy.blank("zh").vocab))
-    again += pickle.loads(pickle.dumps(docs))
-    again += [Doc(nlp.vocab).from_bytes(doc.to_bytes()) for doc in docs]
     again += list(nlp.pipe(TEXTS, n_process=2))
     nlp.to_disk(tmp_path)
     again += list(spacy.load(tmp_path).pipe(TEXTS))
-    for (alternatives, ents), doc in zip(expected * 5, again, strict=True):
+    for (alternatives, ents), doc in zip(expected * 3, again, strict=True):
         assert shares(doc) == pytest.approx(ents)
         for (spans, share), (same, likely) in zip(
             doc._.ent_alternatives(), alternatives, strict=True
@@ -243,41 +239,33 @@ def test_calibration_counts_what_is_found(
     assert flat(nlp).calibrate([example]).entities == len(nlp(text).ents) == 3
 
 
+def saved(nlp: Language, docs: list[Doc], folder: Path) -> tuple[Path, Path, Path]:
+    """The arguments of the command: a pipeline, examples, and where to."""
+    nlp.to_disk(folder / "nlp")
+    DocBin(docs=docs).to_disk(folder / "dev.spacy")
+    return folder / "nlp", folder / "dev.spacy", folder / "out"
+
+
 def test_the_command(trained: Language, tmp_path: Path) -> None:
-    trained.to_disk(tmp_path / "nlp")
-    DocBin(docs=[eg.reference for eg in examples_of(trained)]).to_disk(tmp_path / "dev.spacy")
-    names = [str(tmp_path / name) for name in ("nlp", "dev.spacy", "out", "curve.svg")]
-    result = CliRunner().invoke(app, ["calibrate", *names[:3], "--picture", names[3]])
-    assert result.exit_code == 0, result.output
-    assert "calibrated on 16 entities" in " ".join(result.output.split())
+    paths = saved(trained, [eg.reference for eg in examples_of(trained)], tmp_path)
+    output = said("calibrate", *paths, "--picture", tmp_path / "curve.svg")
+    assert "calibrated on 16 entities" in output
     changed = json.loads((tmp_path / "out/flat_ner/cfg").read_text())["changed"]
     assert changed["temperature"][1] < 1  # all of them are right
     assert (tmp_path / "curve.svg").read_text().startswith("<svg")
 
 
-def test_trust_is_fitted_to_a_list(trained: Language, tmp_path: Path) -> None:
-    trained.to_disk(tmp_path / "nlp")
+def test_trust_is_fitted(trained: Language, tmp_path: Path) -> None:
+    """To a list, and to words that are added later."""
     docs = [trained.make_doc("今天没有新闻。"), *(eg.reference for eg in examples_of(trained))]
     docs[0].ents = [Span(docs[0], 4, 6, "ORG")]  # type: ignore[assignment]
-    DocBin(docs=docs).to_disk(tmp_path / "dev.spacy")
+    paths = saved(trained, docs, tmp_path)
     (tmp_path / "names.txt").write_text("新闻\t\tORG\n", encoding="utf-8")
-    names = [str(tmp_path / name) for name in ("nlp", "dev.spacy", "out", "names.txt")]
-    result = CliRunner().invoke(app, ["calibrate", *names[:3], "--words", names[3]])
-    assert result.exit_code == 0, result.output
-    lexicon: Any = flat(spacy.load(names[2])).lexicon  # type: ignore[attr-defined]
+    assert " *" in said("calibrate", *paths, "--words", tmp_path / "names.txt")
+    lexicon: Any = flat(spacy.load(paths[2])).lexicon  # type: ignore[attr-defined]
     assert lexicon.trusts[lexicon.index("新闻")] > 0.5
-    assert " *" in result.output
-
-
-def test_trust_in_later_words_is_fitted(trained: Language, tmp_path: Path) -> None:
-    trained.to_disk(tmp_path / "nlp")
-    docs = [trained.make_doc("今天没有新闻。"), *(eg.reference for eg in examples_of(trained))]
-    docs[0].ents = [Span(docs[0], 4, 6, "ORG")]  # type: ignore[assignment]
-    DocBin(docs=docs).to_disk(tmp_path / "dev.spacy")
-    names = [str(tmp_path / name) for name in ("nlp", "dev.spacy", "out")]
-    result = CliRunner().invoke(app, ["calibrate", *names, "--trust"])
-    assert result.exit_code == 0, result.output
-    nlp = spacy.load(names[2])
+    said("calibrate", *paths, "--trust")
+    nlp = spacy.load(paths[2])
     assert "新闻" not in flat(nlp).lexicon  # type: ignore[attr-defined]
     assert found(nlp, ["今天没有新闻。"]) == [[]]
     flat(nlp).lexicon.add(["新闻"], type="ORG")  # type: ignore[attr-defined]
@@ -290,10 +278,5 @@ def test_trust_of_a_component_without_a_lexicon(tmp_path: Path) -> None:
     docs = [nlp.make_doc("王芳去上海。")]
     docs[0].ents = [Span(docs[0], 0, 2, "PER")]  # type: ignore[assignment]
     nlp.initialize(lambda: [Example(nlp.make_doc(doc.text), doc) for doc in docs])
-    nlp.to_disk(tmp_path / "nlp")
-    DocBin(docs=docs).to_disk(tmp_path / "dev.spacy")
-    names = [str(tmp_path / name) for name in ("nlp", "dev.spacy", "out")]
-    result = CliRunner().invoke(app, ["calibrate", *names, "--trust"])
-    assert result.exit_code == 1
-    assert "[F136]" in result.output
+    assert "[F136]" in failure("calibrate", *saved(nlp, docs, tmp_path), "--trust")
     assert not (tmp_path / "out").exists()

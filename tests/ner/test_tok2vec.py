@@ -6,13 +6,12 @@ from typing import Any
 import pytest
 import spacy
 import torch
+from commands import said
 from learning import settle
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
-from typer.testing import CliRunner
 
-from spacy_flat.cli import app
 from spacy_flat.nn.optimizers import AdamW
 
 from .conftest import (
@@ -66,9 +65,8 @@ def test_the_command_calibrates_a_listener(tmp_path: Path) -> None:
     train(nlp)
     nlp.to_disk(tmp_path / "nlp")
     DocBin(docs=[each.reference for each in examples_of(nlp)]).to_disk(tmp_path / "dev.spacy")
-    names = [str(tmp_path / name) for name in ("nlp", "dev.spacy", "out")]
-    result = CliRunner().invoke(app, ["calibrate", *names])
-    assert result.exit_code == 0, result.output
+    names = [tmp_path / name for name in ("nlp", "dev.spacy", "out")]
+    said("calibrate", *names)
     flat(nlp).calibrate([Example(nlp(each.text), each.reference) for each in examples_of(nlp)])
     assert flat(spacy.load(names[2])).temperature == pytest.approx(flat(nlp).temperature)
 

@@ -26,7 +26,7 @@ def test_row_reach_plus_distance_encodes_distance() -> None:
         assert torch.allclose(positions(reach), sinusoids(distances, WIDTH), atol=1e-4)
 
 
-@pytest.mark.parametrize("reach", [0, 2, 4, 5, 9])
+@pytest.mark.parametrize("reach", [0, 2, 3, 4, 5, 9])
 def test_near_distances_are_trained_far_ones_fixed(reach: int) -> None:
     positions = Positions(WIDTH, learnable=True, trained_reach=4)
     with torch.no_grad():
