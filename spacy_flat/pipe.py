@@ -124,7 +124,7 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         changed = dict(self.cfg["changed"])
         for name, given in self.given.items():
             before, value = changed.get(name, (None, given))
-            setattr(self, name, value if before == _plain(given) else given)
+            setattr(self, name, value if _is_same(before, _plain(given)) else given)
         self.cfg["changed"] = changed
 
     def write_settings(self, config: dict[str, Any]) -> None:
@@ -377,3 +377,14 @@ class LabelledPipe(NetworkPipe):
             raise ValueError(Errors.F302.format(label=label))
         self.vocab.strings.add(label)
         return label
+
+
+def _is_same(saved: Any, given: Any) -> bool:
+    """Whether values are equal. Reading JSON may change the last bit of a number."""
+    if isinstance(saved, list) and isinstance(given, list):
+        return len(saved) == len(given) and all(map(_is_same, saved, given))
+    if isinstance(saved, dict) and isinstance(given, dict):
+        return saved.keys() == given.keys() and all(_is_same(saved[k], given[k]) for k in given)
+    if isinstance(saved, float) and isinstance(given, float):
+        return math.isclose(saved, given)
+    return bool(saved == given)

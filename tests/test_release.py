@@ -18,7 +18,7 @@ from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.util import load_config
 
-from spacy_flat.similarity.candidates import terms_of
+from spacy_flat.similarity.candidates import best_of, terms_of
 from spacy_flat.util.simplified import converter
 
 ROOT = Path(__file__).parents[1]
@@ -39,7 +39,8 @@ FLOORS = {"general": 0.93, "msra": 0.93, "cluener": 0.84}
 COARSE = {"GPE": "LOC", "SCENE": "LOC", "COMPANY": "ORG", "GOVERNMENT": "ORG"} | dict.fromkeys(
     ("TITLE", "BOOK", "GAME", "MOVIE"), ""
 )
-TOP_1, FALSE = 0.79, 0.1  # of zh_re2_questions: found first, and answered without an answer
+# Of zh_re2_questions: found first, and answered without an answer where nine of ten others are.
+TOP_1, FALSE, LEAST = 0.88, 0.14, 0.05
 MOST = 30_000_000  # bytes of a wheel
 
 
@@ -204,7 +205,7 @@ def test_questions_are_found(faq: tuple[list[str], list[list[str]]]) -> None:
     pairs = list(zip(queries, first, strict=True))
     right = [match.text == asked for (_, asked), match in pairs if asked]
     bm25 = [
-        questions[index.contents.candidates.best(terms_of(query), 1)[0]] == asked
+        questions[best_of(index.contents.candidates.scores(terms_of(query)), 1)[0]] == asked
         for query, asked in queries
         if asked
     ]
@@ -212,8 +213,10 @@ def test_questions_are_found(faq: tuple[list[str], list[list[str]]]) -> None:
     assert sum(right) / len(right) >= max(TOP_1, sum(bm25) / len(bm25))
     for question in questions:
         assert index.search(f"{question}？", top_k=1)[0][1:3] == (question, 1.0)
-    assert index.search("今天天气怎么样", min_similarity=0.5) == []
-    answered = [match.similarity >= 0.5 for (_, asked), match in pairs if not asked]
+    assert index.search("今天天气怎么样", min_similarity=LEAST) == []
+    answered = [match.similarity >= LEAST for (_, asked), match in pairs if not asked]
+    kept = [match.similarity >= LEAST for (_, asked), match in pairs if match.text == asked]
+    assert sum(kept) / len(kept) >= 0.9
     assert sum(answered) / len(answered) <= FALSE
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 corpus, model, config, trained, *vectors = sys.argv[1:]
 own = {
     "general": ("flat_general", "configs/zh_flat_general.cfg", "model-best"),
-    "questions": ("re2_questions", "configs/zh_re2_questions.cfg", "calibrated"),
+    "questions": ("re2_questions", "configs/zh_re2_questions.cfg", "fitted"),
     "wikiann": ("tener_wikiann", "configs/en_tener_wikiann.cfg", "model-best"),
 }.get(corpus, (f"flat_{corpus}", f"configs/zh_flat_{corpus}.cfg", "refined/model-best"))
 missing = [
@@ -23,5 +23,5 @@ if (model, config, trained) != own:
 if missing:
     sys.exit(
         "Released pipelines are trained with pretrained vectors. "
-        f"Give a file of vectors with each of these: {', '.join(missing)}"
+        f"Give a file with each of these: {', '.join(missing)}"
     )

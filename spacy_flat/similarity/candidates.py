@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..text.characters import UNSPACED_RANGES
-from ..util.arrays import Float32s, Float64s, Ints
+from ..util.arrays import Float32s, Ints
 
 if TYPE_CHECKING:
     from bm25s import BM25
@@ -74,13 +74,6 @@ class Candidates:
         return scores
 
     @cached_property
-    def own(self) -> Float64s:
-        """[N] the score of each text for its own terms."""
-        scores = self.bm25.scores
-        found = np.bincount(scores["indices"], scores["data"], scores["num_docs"])
-        return found.astype(np.float64)
-
-    @cached_property
     def _most(self) -> dict[str, float]:
         """The highest weight of each term in a text; "" has that of any."""
         scores = self.bm25.scores
@@ -91,18 +84,17 @@ class Candidates:
         """About the score of a text that has all of these terms. Unknown terms count as rare."""
         return sum(self._most.get(term, self._most[""]) for term in terms)
 
-    def best(self, terms: Sequence[str], n: int) -> Ints:
-        """[n] numbers of the texts with the highest scores for a query, in ascending order, or of
-        all if there are fewer. Of equal scores the first count."""
-        return self.best_and_scores(terms, n)[0]
 
-    def best_and_scores(
-        self, terms: Sequence[str], n: int, also: Sequence[int] = ()
-    ) -> tuple[Ints, Float32s]:
-        """`best` with the texts `also`, and their scores."""
-        scores = self.scores(terms)
-        n = min(n, len(scores))
-        chosen = np.flatnonzero(scores >= np.partition(scores, -n)[-n])
-        first = chosen[np.argsort(-scores[chosen], kind="stable")[:n]]
-        best: Ints = np.union1d(first, np.array(also, dtype=np.int64))
-        return best, scores[best]
+def best_of(scores: Float32s, n: int) -> Ints:
+    """[n] numbers of the highest scores, best first, or of all if there are fewer. Of equal scores
+    the first count."""
+    n = min(n, len(scores))
+    chosen = np.flatnonzero(scores >= np.partition(scores, -n)[-n])
+    best: Ints = chosen[np.argsort(-scores[chosen], kind="stable")[:n]]
+    return best
+
+
+def best_by_turns(one: Float32s, other: Float32s, n: int) -> Ints:
+    """[n] numbers of the highest scores of either kind, taken by turns."""
+    by_turns = np.stack([best_of(one, n), best_of(other, n)], axis=1).ravel().tolist()
+    return np.array(list(dict.fromkeys(by_turns))[:n], dtype=np.int64)

@@ -30,7 +30,7 @@ from .equality import normal_form
 from .index import Question, TextIndex
 from .model import BatchOutputs, PairModel, align, initialise, network_of
 from .pairs import Pair, Text, mark_pair, pair_of, two_texts
-from .ranking import DEFAULT, FEATURES, fit_ranking
+from .ranking import DEFAULT, FEATURES, SearchExamples, fit_ranking
 from .reading import PairTexts, SpanPairs, build_vocabulary, docs_of
 from .scores import gold_of, score_pairs
 
@@ -298,9 +298,9 @@ class PairClassifier(LabelledPipe):
                 left, right = (span.text for span in pair)
                 for one, other in ((left, right), (right, left)):
                     same.setdefault(one, set()).update([other] if gold == number else [])
-        if not any(same.values()):
+        if len(same) < 2 or not any(same.values()):
             raise ValueError(Errors.F329.format(name=self.name, labels=[self.positive]))
-        self.search_weights = fit_ranking(self.index(same), same, queries)
+        self.search_weights = fit_ranking([SearchExamples.of(self.index(same), same, queries)])
         return self.search_weights
 
     def load_index(self, path: str | Path) -> TextIndex:

@@ -1,9 +1,12 @@
-"""Texts as far as the network reads each by itself: up to the first alignment."""
+"""Texts as far as the network reads each by itself: up to the first alignment.
+
+Shapes: N texts, U units of all texts, D width of the embeddings, W width of a tok2vec's vectors.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +17,12 @@ from ..text.padding import group_by_cost
 from ..text.tok2vec import ReadOnce, Tok2VecFeatures
 from ..util.arrays import Float32s, Int32s, Ints
 from .batch import Halves, KnownRows, TextRows, compare_with_first, places_of
+from .directions import HALF_MOST, directions_of
 from .model import PairModel, network_of
 from .reading import PairFeaturiser, PairTexts, SpanPairs, docs_of, rows_of
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-HALF_MOST = float(np.finfo(np.float16).max)
 
 
 @dataclass(frozen=True)
@@ -34,15 +36,17 @@ class EncodedTexts:
     keys: Int32s  # [U, 3] of characters, bigrams and words
     upstream: Halves  # [U, W] vectors of a tok2vec; W is 0 without one
     encoded: Halves  # [U, hidden] outputs of the first encoder
+    directions: Halves  # [N, D] see `directions_of`
 
     @classmethod
     def of(cls, model: PairModel, spans: Sequence[Span], upstream: ReadOnce) -> "EncodedTexts":
         """Encode distinct texts, all at once."""
-        rows, vectors = read_texts(model, spans, upstream)
+        read = read_texts(model, spans, upstream)
+        _, rows, vectors = read
+        width, lengths = network_of(model).embed_width, rows_of(rows.segments)
         with shim_of(model).predicting():
-            encoded = network_of(model).first_encoding(rows, vectors).cpu().numpy()
-        lengths = rows_of(rows.segments)
-        encoded = encoded[: lengths.sum()]
+            units = network_of(model).encode(rows, vectors)[: lengths.sum()].cpu().numpy()
+        embedded, encoded = np.split(units, [width], axis=1)
         known = np.zeros((len(encoded), 0)) if vectors is None else vectors.cpu().numpy()
         keys = np.stack([rows.chars, rows.bigrams, rows.words], 1)[: len(encoded)]
         return cls(
@@ -51,6 +55,7 @@ class EncodedTexts:
             known.astype(np.float16),
             # An infinite value would make every comparison NaN.
             encoded.clip(-HALF_MOST, HALF_MOST).astype(np.float16),
+            read.directions(model, embedded).astype(np.float16),
         )
 
     @classmethod
@@ -62,7 +67,11 @@ class EncodedTexts:
         """Some of the texts."""
         units = places_of(self.starts[numbers], self.lengths[numbers])
         return EncodedTexts(
-            self.lengths[numbers], self.keys[units], self.upstream[units], self.encoded[units]
+            self.lengths[numbers],
+            self.keys[units],
+            self.upstream[units],
+            self.encoded[units],
+            self.directions[numbers],
         )
 
     @classmethod
@@ -79,20 +88,29 @@ class EncodedTexts:
         """[N] the first unit of each text."""
         return np.cumsum(self.lengths) - self.lengths
 
-    def compare(self, model: PairModel, query: Span, numbers: Ints) -> Float32s:
-        """Compare the query, encoded once, with texts [B]. Returns the outputs [B, K]."""
+    @cached_property
+    def _directions(self) -> Float32s:
+        return self.directions.astype(np.float32)
+
+    def cosines(self, query: "QueryText") -> Float32s:
+        """[N] cosines of the directions of the query and the texts."""
+        found: Float32s = self._directions @ query.direction
+        return found
+
+    def compare(self, model: PairModel, query: "QueryText", numbers: Ints) -> Float32s:
+        """Compare the query with texts [B]. Returns the outputs [B, K]."""
         featuriser: PairFeaturiser = model.attrs["featuriser"]
         network, most = network_of(model), featuriser.options.batch_size
-        rows, vectors = read_texts(model, [query], ReadOnce(tok2vec_of(model)))
-        (n_query,), lengths = rows_of(rows.segments), self.lengths[numbers]
+        n_query, lengths = len(query.encoded), self.lengths[numbers]
         order = np.argsort(lengths, kind="stable")
         found = []
         with shim_of(model).predicting():
-            encoded = network.encode(rows, vectors)[:n_query]
             for some in group_by_cost(order, np.full_like(lengths, n_query), lengths, most):
                 n_units = np.concatenate([[n_query], lengths[some]])
                 comparison = compare_with_first(n_units, featuriser.reach)
-                outputs = network.compare_known(encoded, self.known(numbers[some]), comparison)
+                outputs = network.compare_known(
+                    query.encoded, self.known(numbers[some]), comparison
+                )
                 found.append(outputs.cpu().numpy())
         in_order: Float32s = np.concatenate(found)[np.argsort(order)]
         return in_order
@@ -107,10 +125,37 @@ class EncodedTexts:
         )
 
 
-def read_texts(
-    model: PairModel, spans: Sequence[Span], upstream: ReadOnce
-) -> tuple[TextRows, "Tensor | None"]:
-    """The rows of distinct texts, and the vectors of their units from a tok2vec."""
+@dataclass(frozen=True)
+class QueryText:
+    """A text to search for."""
+
+    encoded: "Tensor"  # [units, D + hidden] embeddings, and outputs of the first encoder
+    direction: Float32s  # [D] see `directions_of`
+
+    @classmethod
+    def of(cls, model: PairModel, query: Span) -> "QueryText":
+        read, network = read_texts(model, [query], ReadOnce(tok2vec_of(model))), network_of(model)
+        with shim_of(model).predicting():
+            encoded = network.encode(read.rows, read.vectors)[: rows_of(read.rows.segments)[0]]
+        embedded = encoded[:, : network.embed_width].cpu().numpy()
+        return cls(encoded, read.directions(model, embedded)[0])
+
+
+class ReadTexts(NamedTuple):
+    """Distinct texts as the network reads them."""
+
+    texts: PairTexts
+    rows: TextRows
+    vectors: "Tensor | None"  # of their units, from a tok2vec
+
+    def directions(self, model: PairModel, embedded: Float32s) -> Float32s:
+        """[N, D] see `directions_of`; embedded: [U, D]."""
+        strings = [self.texts.strings(number) for number in self.texts.left.tolist()]
+        return directions_of(model, strings, self.rows.words[: len(embedded)], embedded)
+
+
+def read_texts(model: PairModel, spans: Sequence[Span], upstream: ReadOnce) -> ReadTexts:
+    """Read distinct texts."""
     featuriser: PairFeaturiser = model.attrs["featuriser"]
     pairs = [(span, span) for span in spans]
     texts = PairTexts.of(SpanPairs(docs_of(pairs), pairs), featuriser.unit)
@@ -118,4 +163,4 @@ def read_texts(
     known = upstream.token_vectors(texts.docs)
     device = shim_of(model).device
     vectors = Tok2VecFeatures(upstream.tok2vec, featuriser.unit, texts.docs, False, device, known)
-    return rows, vectors.of_texts(rows.segments)
+    return ReadTexts(texts, rows, vectors.of_texts(rows.segments))

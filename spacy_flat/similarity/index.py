@@ -24,16 +24,16 @@ from ..nn.model import tok2vec_of
 from ..text.tok2vec import ReadOnce
 from ..util.arguments import require, require_count
 from ..util.files import replacing
-from .candidates import Candidates, terms_of
-from .encoded import EncodedTexts
+from .candidates import Candidates, best_by_turns, terms_of
+from .encoded import EncodedTexts, QueryText
 from .equality import normal_form
 from .pairs import Text, string_of
-from .ranking import bm25_shares, features_of, probabilities
+from .ranking import FEATURES, features_of, probabilities
 
 if TYPE_CHECKING:
     from .component import PairClassifier
 
-FORMAT = 2
+FORMAT = 3
 FILE = "index.safetensors"
 HEADER = "spacy-flat.index"  # the one metadata entry
 CHARACTERS = 8000  # of texts encoded at once
@@ -65,7 +65,7 @@ class Contents:
     next: int  # number of the next question
 
     def __post_init__(self) -> None:
-        _ = self.forms, self.candidates.own  # no search waits for them
+        _ = self.forms  # no search waits for it
 
     @cached_property
     def numbers(self) -> dict[str, list[int]]:
@@ -202,8 +202,9 @@ class TextIndex:
         """Find the most similar questions, best first; equally similar ones in their order. Equal
         texts come first (see `equal` in `PairTextOptions`).
 
-        candidates: number of distinct texts that the network compares with the query: those that
-            share most characters (of Chinese) or words with it. At least `top_k`.
+        candidates: number of distinct texts to compare with the query: half are those that share
+            the most characters (of Chinese) or words with it, the other half have the nearest sums
+            of embeddings. At least `top_k`.
         min_similarity: lowest similarity of a match: from 0 to 1, unless the network predicts
             scores.
 
@@ -237,31 +238,43 @@ class TextIndex:
         """Candidates, and their similarities [B]."""
         form = normal_form(string_of(query)) if self.pipe.knows_equals else None
         places = [] if form is None else contents.forms.get(form, [])
-        texts, features, similarities = self._compared(contents, query, n, places)
+        ranking = self.ranking
+        asks_network = self.pipe.is_regression or ranking[FEATURES.index("network")] != 0
+        texts, features, similarities = self._compared(contents, query, n, asks_network, places)
         if features is not None:
-            similarities = probabilities(features, self.ranking)
+            similarities = probabilities(features, ranking)
         equal = set(contents.texts[places])
         return texts, np.where([text in equal for text in texts], 1.0, similarities)
 
     def features(self, query: str, n: int) -> tuple[Sequence[str], Any]:
         """n candidates, and what their ranking depends on, [n, F]."""
-        texts, features, _ = self._compared(self.contents, query, n)
+        texts, features, _ = self._compared(self.contents, query, n, asks_network=True)
         return texts, features
 
     def _compared(
-        self, contents: Contents, query: Text, n: int, also: Sequence[int] = ()
+        self,
+        contents: Contents,
+        query: Text,
+        n: int,
+        asks_network: bool,
+        also: Sequence[int] = (),
     ) -> tuple[Sequence[str], Any, Any]:
-        string = string_of(query)
-        terms = terms_of(string)
-        found, scores = contents.candidates.best_and_scores(terms, n, also)
+        """n candidates and the places `also`, their features [B, F], and their similarities by the
+        network [B], if it is asked."""
+        terms = terms_of(string_of(query))
         (span,) = self.pipe.spans_of([query])
-        outputs = contents.encoded.compare(self.pipe.model, span, found)
-        similarities = self.pipe.similarities(self.pipe.probabilities(outputs))
+        read = QueryText.of(self.pipe.model, span)
+        scores, cosines = contents.candidates.scores(terms), contents.encoded.cosines(read)
+        found = np.union1d(best_by_turns(scores, cosines, n), np.array(also, dtype=np.int64))
+        similarities = np.full(len(found), 0.5, dtype=np.float32)
+        if asks_network:
+            outputs = contents.encoded.compare(self.pipe.model, read, found)
+            similarities = self.pipe.similarities(self.pipe.probabilities(outputs))
         texts = contents.texts[found].tolist()
         if self.pipe.is_regression:
             return texts, None, similarities
-        shares = bm25_shares(contents.candidates, terms, found, scores)
-        return texts, features_of(string, texts, similarities, shares), similarities
+        shares = scores[found].astype(np.float64) / max(1e-9, contents.candidates.most(terms))
+        return texts, features_of(similarities, cosines[found], shares), similarities
 
     def save(self, path: str | Path) -> None:
         """Write a folder with one file, replacing an older index in one step."""

@@ -79,10 +79,6 @@ class RE2(EmbeddingNetwork):
         embedded = self.embed((texts.chars, texts.bigrams, texts.words), upstream)
         return self.first.beside_encoding(embedded, self.to_tensor(texts.windows))
 
-    def first_encoding(self, texts: TextRows, upstream: Tensor | None) -> Tensor:
-        """[T, hidden] outputs of the first encoder."""
-        return self.encode(texts, upstream)[:, self.embed_width :]
-
     def compare_known(self, query: Tensor, known: KnownRows, comparison: Comparison) -> Tensor:
         """Compare a text, [T, D] as `encode` returns, with texts encoded before: [B, K].
 

@@ -1,48 +1,34 @@
-"""The order of what a search finds: BM25, the network, and lengths in one logistic regression.
+"""The order of what a search finds: the network, embeddings and BM25 in one logistic regression.
 
 Shapes: B candidates of a query, F features.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..util.arrays import Float32s, Float64s, Ints
+from ..util.arrays import Bools, Float32s, Float64s, Ints
 from .calibration import DIGITS, fit_logistic
-from .candidates import Candidates
 
 if TYPE_CHECKING:
     from .index import TextIndex
 
 
-# In this order: the network's log-odds; BM25 as a share of what a text with all terms of the query
-# would have, of what the candidate has for its own terms, and of what the best candidate has; the
-# length of the shorter text as a share of the longer one's; and one.
-FEATURES = ("network", "query", "text", "best", "length", "one")
-NETWORK_ONLY = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
-DEFAULT = (0.2, 2.5, 2.0, 9.5, 1.0, -14.5)  # for a pipeline that none were fitted for
+# In this order: the network's log-odds; the cosine of the sums of embeddings; BM25 as a share of
+# what a text with all terms of the query would have; and one.
+FEATURES = ("network", "cosine", "bm25", "one")
+NETWORK_ONLY = [1.0, 0.0, 0.0, 0.0]
+DEFAULT = (0.3, 3.0, 10.0, -8.0)  # for a pipeline that none were fitted for
 MOST_ODDS = 12.0  # of the network, as a logarithm
 TRIED = 20  # candidates of each query, in fitting
 
 
-def features_of(
-    query: str, texts: Sequence[str], similarities: Float32s, shares: Sequence[Float64s]
-) -> Float64s:
-    """[B, F]; similarities: [B] by the network; shares: see `bm25_shares`."""
+def features_of(similarities: Float32s, cosines: Float32s, shares: Float64s) -> Float64s:
+    """[B, F] from [B] similarities by the network, cosines, and shares of BM25."""
     given = np.clip(similarities.astype(np.float64), 1e-9, 1 - 1e-9)
     odds = np.clip(np.log(given / (1 - given)), -MOST_ODDS, MOST_ODDS)
-    lengths = np.array([len(text) for text in texts]) + 1.0
-    ratio = np.minimum(lengths, len(query) + 1) / np.maximum(lengths, len(query) + 1)
-    return np.stack([odds, *shares, ratio, np.ones(len(texts))], axis=1)
-
-
-def bm25_shares(
-    candidates: Candidates, terms: Sequence[str], found: Ints, scores: Float32s
-) -> list[Float64s]:
-    """The scores [B] of the texts found as shares of three others."""
-    most = candidates.most(terms), candidates.own[found], scores.max(initial=0.0)
-    return [scores / np.maximum(each, 1e-9) for each in most]
+    return np.stack([odds, cosines, shares, np.ones(len(odds))], axis=1)
 
 
 def probabilities(features: Float64s, weights: Sequence[float]) -> Float64s:
@@ -51,22 +37,60 @@ def probabilities(features: Float64s, weights: Sequence[float]) -> Float64s:
     return found
 
 
-def fit_ranking(index: "TextIndex", same: Mapping[str, set[str]], most: int) -> list[float]:
-    """The weights that find the texts that mean the same, and nothing for other queries.
+def fit_ranking(
+    examples: Sequence["SearchExamples"], features: Sequence[str] = FEATURES
+) -> list[float]:
+    """The weights that find what is right, and nothing for other queries; 0 for features that
+    aren't named.
 
-    index: of all texts.
-    same: of each text to search for, the texts that mean the same; it is not to find itself.
-    most: texts to search for, at even distances.
+    The weights are scaled so that the first candidate's probability is that of its being right.
     """
-    queries = list(same)
-    rows, gold = [], []
-    for query in queries[:: max(1, len(queries) // most)]:
-        found, features = index.features(query, TRIED)
-        others = [number for number, text in enumerate(found) if text != query]
-        features = features[others]
-        best = FEATURES.index("best")
-        features[:, best] /= max(1e-9, features[:, best].max(initial=0.0))
-        rows.append(features)
-        gold += [found[number] in same[query] for number in others]
-    weights = fit_logistic(np.concatenate(rows), np.array(gold), ridge=1e-3)
+    columns = [FEATURES.index(name) for name in features]
+    rows = np.concatenate([each.features for each in examples])
+    gold = np.concatenate([each.gold for each in examples])
+    weights = np.zeros(len(FEATURES))
+    weights[columns] = fit_logistic(rows[:, columns], gold, ridge=1e-3)
+    scores = rows @ weights
+    first = first_places(scores, np.concatenate([each.starts for each in examples]))
+    if len(set(gold[first].tolist())) == 2:
+        margins = np.stack([scores[first], np.ones(len(first))], axis=1)
+        scale, shift = fit_logistic(margins, gold[first], ridge=1e-3)
+        if scale > 0:
+            weights *= scale
+            weights[FEATURES.index("one")] += shift
     return [round(weight, DIGITS) for weight in weights.tolist()]
+
+
+def first_places(scores: Float64s, starts: Bools) -> Ints:
+    """The places of the highest score of each query, of scores [B]."""
+    queries = np.cumsum(starts)
+    order = np.lexsort((scores, queries))
+    is_last = np.append(np.diff(queries[order]) != 0, True)
+    first: Ints = order[is_last]
+    return first
+
+
+class SearchExamples(NamedTuple):
+    """Candidates of some queries: [B, F] features, [B] whether each is right, and [B] whether it is
+    the first row of its query."""
+
+    features: Float64s
+    gold: Bools
+    starts: Bools
+
+    @classmethod
+    def of(cls, index: "TextIndex", same: Mapping[str, set[str]], most: int) -> "SearchExamples":
+        """The candidates that a search finds.
+
+        same: of each query, the texts of the index that are right; it is not to find itself.
+        most: queries to search for, at even distances.
+        """
+        queries = list(same)
+        rows, gold, starts = [], [], []
+        for query in queries[:: max(1, len(queries) // most)]:
+            found, features = index.features(query, TRIED)
+            others = [number for number, text in enumerate(found) if text != query]
+            rows.append(features[others])
+            gold += [found[number] in same[query] for number in others]
+            starts += [place == 0 for place in range(len(others))]
+        return cls(np.concatenate(rows), np.array(gold, bool), np.array(starts, bool))

@@ -23,10 +23,21 @@ from safetensors.numpy import load_file, save_file
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from spacy_flat.similarity.candidates import Candidates, terms_of
+from spacy_flat.similarity.candidates import Candidates, best_by_turns, best_of, terms_of
 from spacy_flat.similarity.component import PairClassifier
+from spacy_flat.similarity.directions import directions_of
+from spacy_flat.similarity.encoded import EncodedTexts, QueryText
 from spacy_flat.similarity.index import FILE, HEADER, Match, TextIndex, weights_of
-from spacy_flat.similarity.ranking import NETWORK_ONLY
+from spacy_flat.similarity.ranking import (
+    DEFAULT,
+    FEATURES,
+    NETWORK_ONLY,
+    SearchExamples,
+    features_of,
+    first_places,
+    fit_ranking,
+    probabilities,
+)
 
 from .conftest import HASH_EMBED, LISTENER, PAIRS, add_re2, blank, examples_of, re2, train
 
@@ -143,6 +154,7 @@ def test_the_similarity_is_a_score() -> None:
         example.reference.cats = {"score": 5 * example.reference.cats["same"]}
     pipe.nlp.initialize(lambda: examples)
     index = pipe.index(TEXTS)
+    index.ranking = [0.0] * len(FEATURES)  # of no use for a score
     assert_like_pairs(pipe, TEXTS, "怎么退款", index.search("怎么退款", top_k=100))
     assert index.search("怎么退款", min_similarity=1000) == []
     with pytest.raises(ValueError, match=r"F341.*a finite number"):
@@ -326,7 +338,7 @@ def test_fitted_weights_count(trained: Callable[[], Language], tmp_path: Path) -
     pipe = re2(nlp)
     before = pipe.index(TEXTS)
     weights = pipe.fit_search(examples_of(nlp))
-    assert (len(weights), pipe.ranking) == (6, tuple(weights))
+    assert (len(weights), pipe.ranking) == (len(FEATURES), tuple(weights))
     assert before.ranking == tuple(NETWORK_ONLY)  # it is the index that keeps them
     index = pipe.index(TEXTS)
     (found,) = index.search("几天收到快递", top_k=1)
@@ -344,6 +356,55 @@ def test_fitted_weights_count(trained: Callable[[], Language], tmp_path: Path) -
     assert pipe.ranking == tuple(NETWORK_ONLY)  # as in the config
 
 
+def test_a_network_without_weight_is_not_asked(
+    pipe: PairClassifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipe.search_weights = [0.0, 5.0, 5.0, -8.0]
+    index = pipe.index(TEXTS)
+    features = index.features("几天到", 100)
+    expected = dict(zip(features[0], probabilities(features[1], pipe.ranking), strict=True))
+    monkeypatch.setattr(EncodedTexts, "compare", None)
+    for match in index.search("几天到", top_k=100):
+        assert match.similarity == pytest.approx(expected[match.text])
+
+
+def test_weights_fitted_to_a_calibrated_pipeline_are_saved(
+    trained: Callable[[], Language], tmp_path: Path
+) -> None:
+    """JSON changes the last bit of such numbers."""
+    nlp = trained()
+    re2(nlp).search_weights = [0.389753, 10.588108, 1.541444, -11.540254]
+    re2(nlp).write_settings(nlp.get_pipe_config("re2_similarity"))
+    nlp.to_disk(tmp_path / "calibrated")
+    nlp = spacy.load(tmp_path / "calibrated")
+    re2(nlp).search_weights = [0.0, 8.8, 4.6, -10.5]
+    nlp.to_disk(tmp_path / "fitted")
+    assert re2(spacy.load(tmp_path / "fitted")).ranking == (0.0, 8.8, 4.6, -10.5)
+
+
+def test_first_places() -> None:
+    scores = np.array([0.1, 0.9, 0.5, 0.3, 0.7, 0.2])
+    starts = np.array([True, False, False, True, True, False])
+    assert first_places(scores, starts).tolist() == [1, 3, 4]
+
+
+def test_the_fitted_probability_is_that_of_the_first_being_right() -> None:
+    """Half of the queries whose best cosine is 0.6 are right, all with 0.9, none with 0.2."""
+    best = np.array([0.9, 0.6, 0.6, 0.2] * 50)
+    is_right = np.array([True, True, False, False] * 50)
+    cosines = np.stack([best, best - 0.3], axis=1).ravel()
+    features = features_of(np.full(400, 0.5), cosines, np.zeros(400))
+    gold = np.stack([is_right, np.zeros(200, dtype=bool)], axis=1).ravel()
+    starts = np.tile([True, False], 200)
+    weights = fit_ranking([SearchExamples(features, gold, starts)])
+    found = probabilities(
+        features_of(np.full(3, 0.5), np.array([0.9, 0.6, 0.2]), np.zeros(3)), weights
+    )
+    assert found[0] > 0.9
+    assert found[1] == pytest.approx(0.5, abs=0.05)
+    assert found[2] < 0.1
+
+
 # Candidates
 
 
@@ -356,14 +417,115 @@ def test_terms() -> None:
 
 def test_best_candidates() -> None:
     candidates = Candidates.of([["a", "b"], ["c"], ["a", "b", "c"], ["a", "b"], [""]])
-    assert candidates.best(["a", "b"], 3).tolist() == [0, 2, 3]
-    assert candidates.best(["a", "b"], 1).tolist() == [0]
-    assert candidates.best(["c"], 1).tolist() == [1]
-    assert candidates.best([""], 1).tolist() == [4]
-    assert candidates.best(["unknown"], 2).tolist() == [0, 1]
-    assert candidates.best(["c"], 9).tolist() == [0, 1, 2, 3, 4]
-    many = Candidates.of([["a"], ["a", "b"]] * 40).best(["a"], 60)
-    assert many.tolist() == sorted([*range(0, 80, 2), *range(1, 40, 2)])
+
+    def best(terms: list[str], n: int) -> list[int]:
+        return sorted(best_of(candidates.scores(terms), n).tolist())
+
+    assert best(["a", "b"], 3) == [0, 2, 3]
+    assert best(["a", "b"], 1) == [0]
+    assert best(["c"], 1) == [1]
+    assert best([""], 1) == [4]
+    assert best(["unknown"], 2) == [0, 1]
+    assert best(["c"], 9) == [0, 1, 2, 3, 4]
+    many = best_of(Candidates.of([["a"], ["a", "b"]] * 40).scores(["a"]), 60)
+    assert sorted(many.tolist()) == sorted([*range(0, 80, 2), *range(1, 40, 2)])
+
+
+def test_best_by_turns() -> None:
+    one, other = np.array([0.1, 0.9, 0.5, 0.0]), np.array([0.0, 0.2, 0.8, 0.9])
+    assert best_by_turns(one, other, 1).tolist() == [1]
+    assert best_by_turns(one, other, 3).tolist() == [1, 3, 2]
+    assert best_by_turns(one, other, 9).tolist() == [1, 3, 2, 0]
+    assert best_by_turns(one, one, 4).tolist() == [1, 2, 0, 3]
+
+
+def test_each_kind_of_score_chooses_half(pipe: PairClassifier) -> None:
+    index, query = pipe.index(TEXTS), "几天到"
+    direction = QueryText.of(pipe.model, pipe.spans_of([query])[0]).direction
+    candidates = index.contents.candidates
+    scores = candidates.scores(terms_of(query))
+    (first,), far = best_of(scores, 1).tolist(), int(np.flatnonzero(scores == 0)[-1])
+    directions = np.tile(-direction, (len(TEXTS), 1)).astype(np.float16)
+    directions[far] = direction
+    encoded = replace(index.contents.encoded, directions=directions)
+    index.contents = replace(index.contents, encoded=encoded)
+    assert [match.text for match in index.search(query, 1, candidates=1)] == [TEXTS[first]]
+
+    def found(feature: str) -> dict[str, float]:
+        index.ranking = [float(name == feature) for name in FEATURES]
+        return {each.text: each.similarity for each in index.search(query, 2, candidates=2)}
+
+    by_cosine = {TEXTS[far]: 1 / (1 + np.exp(-1)), TEXTS[first]: 1 / (1 + np.exp(1))}
+    assert found("cosine") == pytest.approx(by_cosine, abs=1e-3)
+    share = scores[first] / candidates.most(terms_of(query))
+    by_bm25 = {TEXTS[far]: 0.5, TEXTS[first]: 1 / (1 + np.exp(-share))}
+    assert found("bm25") == pytest.approx(by_bm25, abs=1e-6)
+
+
+def test_directions_stay_with_their_texts(pipe: PairClassifier, index: TextIndex) -> None:
+    index.add(["怎么办卡"])
+    index.remove([0, 2])
+    fresh = pipe.index(index.texts).contents.encoded.directions
+    assert index.contents.encoded.directions == pytest.approx(fresh, abs=1e-3)
+
+
+def test_directions(pipe: PairClassifier) -> None:
+    """Sums of embeddings of unit length, without punctuation; zeros for zeros."""
+    embedded = np.array([[3, 0], [9, 9], [0, 4], [5, 5], [0, -2]], dtype=np.float32)
+    texts = [["退", "？", "款"], ["！"], ["a"]]
+    found = directions_of(pipe.model, texts, np.ones(5, dtype=np.int64), embedded)
+    assert found == pytest.approx(np.array([[0.6, 0.8], [0.0, 0.0], [0.0, -1.0]]))
+
+
+@pytest.mark.parametrize("hash_unknowns", [True, False])
+def test_unknown_words_count_as_their_characters(hash_unknowns: bool) -> None:
+    nlp = blank()
+    pipe = add_re2(nlp, text={"inputs": "tokens", "variant": {"hash_unknowns": hash_unknowns}})
+    examples = examples_of(nlp, [("发票？，", "开发票", "same"), ("发", "票", "different")])
+    nlp.initialize(lambda: examples)
+
+    def direction(*words: str) -> Any:
+        doc = Doc(nlp.vocab, words=list(words))
+        return QueryText.of(pipe.model, doc[:]).direction
+
+    apart = direction("发", "票")
+    assert direction("发票") == pytest.approx(apart, abs=1e-6)
+    assert direction("發票") == pytest.approx(apart, abs=1e-6)
+    assert direction("发票", "？，") == pytest.approx(apart, abs=1e-6)
+    assert direction("发，票") == pytest.approx(apart, abs=1e-6)
+    assert not direction("？，").any()
+    if hash_unknowns:
+        assert np.linalg.norm(direction("乌有")) == pytest.approx(1)  # its own vector
+
+
+def test_spelling_keeps_what_a_tok2vec_says() -> None:
+    nlp = blank()
+    pipe = add_re2(nlp, text={"inputs": "tokens"}, tok2vec=HASH_EMBED)
+    examples = examples_of(nlp, [("退 款", "退", "same"), ("退", "款", "different")])
+    nlp.initialize(lambda: examples)
+    found = QueryText.of(pipe.model, Doc(nlp.vocab, words=["退款"])[:]).direction
+    assert np.abs(found[16:]).sum() > 0  # embed_width is 16
+
+
+def test_examples_of_a_search(index: TextIndex) -> None:
+    one = SearchExamples.of(index, {TEXTS[0]: {TEXTS[1]}}, 1)
+    assert len(one.gold) == len(TEXTS) - 1  # without itself
+    assert one.gold.sum() == 1
+    other = SearchExamples.of(index, {"几天到": {TEXTS[3]}}, 1)
+    joined = SearchExamples(*(np.concatenate(parts) for parts in zip(one, other, strict=True)))
+    assert fit_ranking([one, other]) == fit_ranking([joined])
+    found = dict(zip(FEATURES, fit_ranking([one, other], ["cosine", "one"]), strict=True))
+    assert found["network"] == found["bm25"] == 0
+    assert found["cosine"]
+    assert found["one"]
+
+
+def test_default_weights() -> None:
+    """They find more in the demo's FAQ than BM25 does, with word2vec's vectors."""
+    pipe = made(1, search_weights=None)
+    assert pipe.ranking == DEFAULT
+    same, other = probabilities(np.array([[2, 0.9, 1, 1], [-2, 0.3, 0.1, 1]]), DEFAULT)
+    assert same > 0.5 > other
 
 
 # Saving
@@ -449,7 +611,7 @@ def test_cut_short(pipe: PairClassifier, index: TextIndex, tmp_path: Path, lengt
         pipe.load_index(tmp_path)
 
 
-WEIGHTS = '{"format": 2, "weights": 5, "checksum": 0}'
+WEIGHTS = '{"format": 3, "weights": 5, "checksum": 0}'
 
 
 @pytest.mark.parametrize(
