@@ -180,7 +180,7 @@ def print_recall(task: Task, markdown: bool) -> None:
 def print_costs(pipe: PairClassifier, questions: list[str]) -> TextIndex:
     before = peak_memory()
     index, seconds, by_clock = clock(lambda: pipe.index(questions))
-    arrays = {**index.encoded.arrays, **index.candidates.arrays}
+    arrays = {**index.contents.encoded.arrays, **index.contents.candidates.arrays}
     sizes = ", ".join(f"{name} {size_of({name: array}):.1f}" for name, array in arrays.items())
     print(
         f"build   {seconds:6.1f} s ({by_clock:.1f}), peak memory + {peak_memory() - before:.0f} MB"
@@ -196,16 +196,23 @@ def print_costs(pipe: PairClassifier, questions: list[str]) -> TextIndex:
 
 
 def print_speed(index: TextIndex, queries: list[str], markdown: bool) -> None:
-    """Milliseconds of a search, and of comparing the query with the same candidates by
-    `predict_pairs`, which encodes them anew."""
-    rows = []
+    """Milliseconds of a search, with and without the network, and of comparing the query with the
+    same candidates by `predict_pairs`, which encodes them again."""
+    weights, rows = list(index.ranking), []
+    asking, silent = [1.0, *weights[1:]], [0.0, *weights[1:]]
+
+    def search(query: str, depth: int, ranking: list[float]) -> None:
+        index.ranking = ranking
+        index.search(query, candidates=depth)
+
     for depth in DEPTHS:
         pairs = [
             [(query, match.text) for match in index.search(query, depth, depth)]
             for query in queries
         ]
         ways = {
-            "search": [partial(index.search, query, candidates=depth) for query in queries],
+            "search": [partial(search, query, depth, silent) for query in queries],
+            "search with the network": [partial(search, query, depth, asking) for query in queries],
             "predict_pairs": [partial(index.pipe.predict_pairs, some) for some in pairs],
         }
         for name, calls in ways.items():
