@@ -49,7 +49,7 @@ def test_options(translation_pipeline: Path, tmp_path: Path) -> None:
 def test_line_by_line(translation_pipeline: Path, tmp_path: Path) -> None:
     (tmp_path / "texts.txt").write_text(f"{TEXT}\n\n\u2028{TEXT}李华\t住在北京。\n", "utf-8")
     (tmp_path / "glossary.tsv").write_text("住\tdwell\n", "utf-8")
-    options = ["--file", f"{tmp_path}/texts.txt", "--beam", "2", "--batch-size", "1"]
+    options = ["--file", f"{tmp_path}/texts.txt", "--beam", "4", "--batch-size", "1"]
     out = {name: tmp_path / name for name in ("out.txt", "out.tsv", "out.jsonl")}
     for name, path in out.items():
         n_best = [] if name == "out.txt" else ["--n-best", "2"]

@@ -17,10 +17,12 @@ from spacy.training import Example
 from spacy_flat.generator.component import score_perplexity
 from spacy_flat.vectors import TextVectors
 
-from .conftest import POEMS, TEXTS, Copy, add, blank, found, generator, make
+from .conftest import POEMS, TEXTS, Copy, add, blank, found, generator, make, same
 
 CONTEXT = settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 
 KINDS: dict[str, dict[str, Any]] = {
@@ -162,7 +164,9 @@ def test_empty_texts(trained: Language) -> None:
         assert doc._.log_prob is doc._.perplexity is doc._.oov_rate is None
         assert doc._.char_surprisal is None
     assert list(trained.pipe([])) == []
-    assert found(trained, ["", "春", ""])[1] == pytest.approx(found(trained, ["春"])[0])
+    assert same(
+        found(trained, ["", "春", ""]), [found(trained, [text])[0] for text in ("", "春", "")]
+    )
 
 
 def test_not_scored(trained: Language) -> None:
@@ -182,6 +186,28 @@ def test_any_text(trained: Language, text: str) -> None:
     assert 0 <= doc._.oov_rate <= 1
     assert len(doc._.char_surprisal) == len(text)
     assert all(token._.surprisal >= 0 for token in doc)
+
+
+@CONTEXT
+@given(
+    texts=st.lists(st.one_of(st.sampled_from([*TEXTS, "", " "]), st.text("春月，龘", max_size=9))),
+    batch_size=st.integers(1, 12),
+    piece_length=st.integers(1, 40),
+    cost=st.integers(1, 300),
+)
+def test_pipe_is_one_by_one(
+    trained: Language, texts: list[str], batch_size: int, piece_length: int, cost: int
+) -> None:
+    encoder = generator(trained).model.attrs["featuriser"]
+    expected = [found(trained, [text])[0] for text in texts]
+    changes = {"piece_length": piece_length, "batch_size": cost}
+    model = generator(trained).model
+    model.attrs["featuriser"] = replace(encoder, options=replace(encoder.options, **changes))
+    try:
+        piped = found(trained, texts, batch_size=batch_size)
+    finally:
+        model.attrs["featuriser"] = encoder
+    assert same(piped, expected)
 
 
 def test_a_piece_has_no_more_characters_than_asked_for(trained: Language) -> None:
