@@ -2,8 +2,8 @@
 
     python assets/release/e5/vectors.py WHEEL OUT --words VECTORS --texts PAIRS.spacy … --raw TEXT …
 
-A word's vector starts as the model's vector of the word alone. Training on some 120,000 questions and
-sentences makes sums of words as near to one another as the model's vectors of the texts are. A
+A word's vector starts as the model's vector of the word alone. Training on some 120,000 questions
+and sentences makes sums of words as near to one another as the model's vectors of the texts are. A
 vector's length is the word's weight in a sum.
 
 Shapes: N texts, V words, D width.
