@@ -13,7 +13,7 @@ import argparse
 import random
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import jieba
@@ -27,6 +27,7 @@ from torch import Tensor, nn
 from torch.nn.functional import kl_div, log_softmax, normalize, softmax
 
 from spacy_flat.similarity.pairs import SEPARATOR
+from spacy_flat.text.padding import group_by_cost
 from spacy_flat.util.files import read_text_lines
 from spacy_flat.vectors import read_vectors
 from spacy_flat.vectors.training import write_vectors
@@ -86,10 +87,11 @@ def vectors_of(model: E5, texts: Sequence[str]) -> Floats:
     """[N, D] means of the last layer, of unit length."""
     network, tokenizer = model.network(), model.tokenizer()
     keys = [each.ids[:LONGEST] for each in tokenizer.encode_batch([PREFIX + t for t in texts])]
-    order = sorted(range(len(keys)), key=lambda number: len(keys[number]))
+    lengths = np.array([len(each) for each in keys])
+    order = np.argsort(lengths, kind="stable")
     found = np.zeros((len(keys), model.sizes.width), dtype=np.float32)
     started = time.monotonic()
-    for numbers in by_length(order, [len(each) for each in keys]):
+    for numbers in group_by_cost(order, lengths, np.zeros_like(lengths), PIECES):
         rows = [torch.tensor(keys[number]) for number in numbers]
         padded = nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PAD)
         present = padded != PAD
@@ -98,17 +100,6 @@ def vectors_of(model: E5, texts: Sequence[str]) -> Floats:
         found[numbers] = normalize(last.sum(1), dim=1).numpy()
     print(f"{len(texts)} texts read in {time.monotonic() - started:.0f} s", flush=True)
     return found
-
-
-def by_length(order: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Cut texts sorted by length into batches."""
-    batch: list[int] = []
-    for number in order:
-        if batch and lengths[number] * (len(batch) + 1) > PIECES:
-            yield batch
-            batch = []
-        batch.append(number)
-    yield batch
 
 
 def learn(words: Sequence[str], alone: Floats, texts: Sequence[str], whole: Floats) -> Floats:
