@@ -1,5 +1,5 @@
-"""The registered architecture `spacy-flat.Encoder.v2`: Docs → windows of characters → torch →
-vectors of tokens, or of characters.
+"""The registered architecture `spacy-flat.Encoder.v2`: Docs → windows of characters, or of pieces →
+torch → vectors of tokens, or of characters.
 
 Shapes: N characters of all texts, U units (tokens, or the characters of tokens), D width.
 """
@@ -18,13 +18,11 @@ from thinc.api import torch2xp, xp2torch
 from thinc.types import Floats2d
 
 from ..errors import Errors, Warnings
-from ..text.segments import split_texts
 from ..text.tok2vec import Tok2Vec, character_of_unit, token_of_unit
-from ..text.units import Unit, Units
-from ..text.windows import make_windows
+from ..text.units import Unit
 from ..util.arrays import Ints
 from .options import EncoderOptions
-from .vocabulary import MARKS, CharacterFeaturiser
+from .vocabulary import MARKS, CharacterFeaturiser, EncoderFeaturiser
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -34,15 +32,16 @@ if TYPE_CHECKING:
 
 
 def build_encoder(path: Path | None, **settings: Any) -> Tok2Vec:
-    """Build a tok2vec from an encoder of `python -m spacy flat pretrain`, or from another BERT of
-    characters in the same format. It returns the mean of each token's characters, or one vector per
-    character for this package's components with characters as units.
+    """Build a tok2vec from an encoder of `python -m spacy flat pretrain`, or from another BERT in
+    the same format: of characters, or of the pieces of a subword tokenizer. It returns the mean of
+    each token's characters, or one vector per character for this package's components with
+    characters as units. The characters of a piece have its vector.
 
     path: the encoder's folder, read by `initialize`; trained pipelines contain the weights.
     settings: of `EncoderOptions`.
 
-    Warns (W381) if the encoder reads fewer than `max_length` characters at once: training would
-    fail (F305), but only after reading corpus and lexicon.
+    Warns (W381) if the encoder reads less than `max_length` at once: training would fail (F305),
+    but only after reading corpus and lexicon.
     """
     from ..nn.encoder_shim import EncoderShim
     from ..nn.model import CheckedModel
@@ -105,7 +104,7 @@ def initialise(
     longest = sizes.positions - 2
     places = f"from 1 to {longest}, as many as the encoder in {path} reads at once"
     options.require("max_length", options.max_length <= longest, places)
-    model.attrs["featuriser"] = stored.characters
+    model.attrs["featuriser"] = stored.featuriser
     config = {"options": options.fixed(), "sizes": sizes.to_json()}
     model.attrs["packed"] = False
     network = cast("Encoder", cast("EncoderShim", model.shims[0]).initialise(config))
@@ -120,19 +119,14 @@ def forward(
     from .network import mean_of_units
 
     options: EncoderOptions = model.attrs["options"]
-    featuriser: CharacterFeaturiser = model.attrs["featuriser"]
-    texts = [Units.of(doc, "char") for doc in docs]
-    starts = np.cumsum([0, *map(len, texts)]).tolist()
-    spans = [
-        (starts[each.text] + each.start, starts[each.text] + each.end)
-        for each in split_texts(texts, options)
-    ]
+    featuriser: EncoderFeaturiser = model.attrs["featuriser"]
+    keys, windows, pieces = featuriser.read([doc.text for doc in docs], options)
+    batches = featuriser.batches(keys, windows, options.batch_size)
     units, lengths = number_units(docs, model.attrs["unit"])
-    text = "".join(each.text for each in texts)
-    batches = featuriser.batches(text, make_windows(spans), options.batch_size)
 
     def read(network: "Encoder") -> "Tensor":
-        return mean_of_units(network.of_characters(batches, len(text)), units, sum(lengths))
+        vectors = network.of_characters(batches, len(keys), pieces)
+        return mean_of_units(vectors, units, sum(lengths))
 
     shim = cast("EncoderShim", model.shims[0])
     vectors, passed_back = shim.compute(read, trains=is_train, fine_tune=options.fine_tune)

@@ -1,7 +1,7 @@
 """Encoders of characters as plain torch modules: BERT's Transformer, and LSTMs in two directions.
 
-Shapes: B blocks, C characters with marks, H heads, D width, K keys, N characters of all texts,
-U units of them.
+Shapes: B blocks, C characters (or pieces) with marks, H heads, D width, K keys, N characters of all
+texts, U units of them.
 """
 
 from collections.abc import Iterable
@@ -187,9 +187,20 @@ class Encoder(nn.Module):
             return torch.cat(outputs, dim=2)
         return torch.stack(outputs).mean(0)
 
-    def of_characters(self, batches: "Iterable[WindowBatch]", n: int) -> Tensor:
-        """[n, width] vectors of the characters of all texts."""
-        return read_windows(self, batches, n, self.width, next(self.parameters()).device)
+    def of_characters(
+        self, batches: "Iterable[WindowBatch]", n: int, pieces: Ints | None
+    ) -> Tensor:
+        """[N, width] vectors of the characters of all texts.
+
+        n: number of pieces. pieces: [N] that of each character, n for none; None if the pieces are
+            the characters.
+        """
+        device = next(self.parameters()).device
+        # Beyond the last piece are zeros, since no window has it.
+        vectors = read_windows(self, batches, n if pieces is None else n + 1, self.width, device)
+        if pieces is None:
+            return vectors
+        return vectors.index_select(0, torch.from_numpy(pieces).to(device))
 
 
 def mean_of_units(vectors: Tensor, units: Ints, n_units: int) -> Tensor:

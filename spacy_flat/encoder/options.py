@@ -21,13 +21,14 @@ class EncoderOptions(SegmentOptions):
 
     max_length: int = option(
         126,
-        "maximum length of a piece of text, in characters; longer texts are split",
+        "the longest text that is read at once, in characters (or pieces of a subword tokenizer); "
+        "longer texts are split",
         least=1,
     )
     overlap: int = option(
         40,
-        "characters that two pieces share if a text is split within a sentence, as context for "
-        "those near the split; at most half of max_length",
+        "characters (or pieces) that two parts share if a text is split within a sentence, as "
+        "context for those near the split; at most half of max_length",
         least=0,
     )
     fine_tune: bool = option(True, "train the encoder with the component; false freezes it")
@@ -42,7 +43,9 @@ class EncoderOptions(SegmentOptions):
     dropout: float = option(
         0.1, "dropout in the encoder while it is trained with the component", least=0, below=1
     )
-    batch_size: int = option(8000, "characters in a batch, with padding, in prediction", least=1)
+    batch_size: int = option(
+        8000, "characters (or pieces) in a batch, with padding, in prediction", least=1
+    )
 
 
 @dataclass(frozen=True)

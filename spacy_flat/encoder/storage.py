@@ -1,5 +1,5 @@
-"""An encoder's folder in Hugging Face form: config.json, model.safetensors, vocab.txt and the files
-of a tokenizer.
+"""An encoder's folder in Hugging Face form: config.json, model.safetensors and the files of a
+tokenizer. With vocab.txt it is an encoder of characters, otherwise one of subword pieces.
 
 A Transformer is a BERT or ELECTRA there, with its pretraining head, which `transformers` loads.
 LSTMs have the same files under a model type of this package.
@@ -17,12 +17,13 @@ from ..util.files import replacing
 from ..util.options import is_a
 from .network import EPSILON, EncoderSizes
 from .recipes import NETWORKS, Recipe
-from .vocabulary import MARKS, CharacterFeaturiser
+from .vocabulary import MARKS, CharacterFeaturiser, EncoderFeaturiser, SubwordFeaturiser
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "vocab.txt"
+CONFIG, WEIGHTS = "config.json", "model.safetensors"
+VOCABULARY, TOKENIZER = "vocab.txt", "tokenizer.json"
 PREFIXES = ("", *(f"{name}." for name in NETWORKS))
 # Settings of a BERT that are fixed in `Bert`, and others that depend on nothing.
 SUPPORTED = {"hidden_act": "gelu", "position_embedding_type": "absolute"}
@@ -40,7 +41,7 @@ DEFAULTS = {
 class StoredEncoder:
     """The content of a folder; `weights` are those of the encoder without its head."""
 
-    characters: CharacterFeaturiser
+    featuriser: EncoderFeaturiser
     sizes: EncoderSizes
     weights: dict[str, "Tensor"]
 
@@ -50,7 +51,7 @@ def write_encoder(
     recipe: Recipe,
     network: "nn.Module",
     sizes: EncoderSizes,
-    characters: CharacterFeaturiser,
+    featuriser: EncoderFeaturiser,
 ) -> None:
     """Write the files of a pretrained network, without ELECTRA's generator."""
     from safetensors.torch import save
@@ -62,10 +63,8 @@ def write_encoder(
             prefix = recipe.model_type if part == "encoder" else recipe.head
             tensors[f"{prefix}.{rest}"] = tensor.detach().cpu().float().contiguous()
     files = {
-        CONFIG: _json(_config(recipe, sizes, characters)),
-        VOCABULARY: characters.to_bytes(),
-        "tokenizer.json": _json(characters.tokenizer()),
-        "tokenizer_config.json": _json(_tokenizer_config(sizes)),
+        CONFIG: _json(_config(recipe, sizes, featuriser)),
+        **_vocabulary_files(featuriser, sizes),
         WEIGHTS: save(tensors, {"format": "pt"}),
     }
     for name, data in files.items():
@@ -74,26 +73,33 @@ def write_encoder(
 
 
 def read_encoder(folder: Path | str) -> StoredEncoder:
-    """Read what `write_encoder` wrote, or another BERT with a vocabulary of characters.
+    """Read what `write_encoder` wrote, or another BERT: a vocab.txt lists its characters; without
+    one, a tokenizer.json divides texts into its pieces.
 
     Raises FileNotFoundError (F382) for a missing file, ValueError (F383) for a damaged or
     unsupported one.
     """
     folder = Path(folder)
-    for name in (CONFIG, WEIGHTS, VOCABULARY):
+    vocabulary = VOCABULARY
+    if (folder / TOKENIZER).is_file() and not (folder / VOCABULARY).is_file():
+        vocabulary = TOKENIZER
+    for name in (CONFIG, WEIGHTS, vocabulary):
         if not (folder / name).is_file():
             raise FileNotFoundError(Errors.F382.format(path=folder, file=name))
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
     try:
-        characters = CharacterFeaturiser.from_text((folder / VOCABULARY).read_text("utf-8"))
-        sizes = _sizes(json.loads((folder / CONFIG).read_text("utf-8")))
-        for mark in MARKS:
-            characters.mark(mark)
-        if (n := len(characters)) > sizes.keys:
-            raise ValueError(f"{VOCABULARY} has {n} lines, vocab_size is {sizes.keys}")
-        return StoredEncoder(characters, sizes, _own(load_file(folder / WEIGHTS), sizes))
+        config = json.loads((folder / CONFIG).read_text("utf-8"))
+        sizes = _sizes(config)
+        text = (folder / vocabulary).read_text("utf-8")
+        if vocabulary == VOCABULARY:
+            featuriser: EncoderFeaturiser = CharacterFeaturiser.from_text(text).checked()
+        else:
+            featuriser = SubwordFeaturiser(padding=config["pad_token_id"], tokenizer=text)
+        if (n := len(featuriser)) > sizes.keys:
+            raise ValueError(f"{vocabulary} has {n} entries, vocab_size is {sizes.keys}")
+        return StoredEncoder(featuriser, sizes, _own(load_file(folder / WEIGHTS), sizes))
     except KeyError as error:
         reason = f"{error} is missing in {CONFIG}"
         raise ValueError(Errors.F383.format(path=folder, reason=reason)) from error
@@ -110,7 +116,18 @@ def longest_text(folder: Path) -> int:
         return 0  # `read_encoder` reports the error
 
 
-def _config(recipe: Recipe, sizes: EncoderSizes, characters: CharacterFeaturiser) -> dict[str, Any]:
+def _vocabulary_files(featuriser: EncoderFeaturiser, sizes: EncoderSizes) -> dict[str, bytes]:
+    if isinstance(featuriser, CharacterFeaturiser):
+        return {
+            VOCABULARY: featuriser.to_bytes(),
+            TOKENIZER: _json(featuriser.tokenizer()),
+            "tokenizer_config.json": _json(_tokenizer_config(sizes)),
+        }
+    assert isinstance(featuriser, SubwordFeaturiser)
+    return {TOKENIZER: featuriser.json.encode("utf-8")}
+
+
+def _config(recipe: Recipe, sizes: EncoderSizes, featuriser: EncoderFeaturiser) -> dict[str, Any]:
     shared = {
         "model_type": recipe.model_type,
         "architectures": [recipe.architecture],
@@ -118,7 +135,7 @@ def _config(recipe: Recipe, sizes: EncoderSizes, characters: CharacterFeaturiser
         "hidden_size": sizes.width,
         "num_hidden_layers": sizes.layers,
         "max_position_embeddings": sizes.positions,
-        "pad_token_id": characters.mark(MARKS[0]),
+        "pad_token_id": featuriser.marks[2],
     }
     of_transformer = {
         "embedding_size": sizes.width,

@@ -1,24 +1,65 @@
-"""The vocabulary of an encoder of characters.
+"""The vocabularies of encoders: characters, or the pieces of a subword tokenizer.
 
-Shapes: C characters.
+Shapes: N characters of all texts, P pieces, C characters of a block.
 """
 
+import json
+from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..text.hashing import hash_characters
-from ..text.windows import WindowFeaturiser
+from ..text.options import SegmentOptions
+from ..text.segments import split_texts
+from ..text.units import Units
+from ..text.windows import Window, WindowFeaturiser, make_windows, spread_windows
 from ..util.arrays import Int32s, Ints
+from ..util.options import is_a
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 PAD, UNKNOWN, START, END, MASK = MARKS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 LINE_END = "\n"  # in raw text that is packed into blocks
 CODE_POINTS = 0x110000
 
 
-class CharacterFeaturiser(WindowFeaturiser):
+class Pieces(NamedTuple):
+    """Texts as an encoder reads them.
+
+    keys: [P]; windows: over these pieces.
+    of_characters: [N] the piece that each character belongs to, P for none; None if the pieces are
+        the characters.
+    """
+
+    keys: Ints
+    windows: list[Window]
+    of_characters: Ints | None
+
+
+class EncoderFeaturiser(WindowFeaturiser):
+    """Turns texts into the pieces that an encoder reads."""
+
+    @abstractmethod
+    def read(self, texts: Sequence[str], options: SegmentOptions) -> Pieces:
+        """The pieces of texts, in windows of at most `max_length` pieces."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """How many keys there are."""
+
+    def from_bytes(self, data: bytes) -> "EncoderFeaturiser":
+        """Either featuriser: which one depends on the encoder that `initialize` read."""
+        text = data.decode("utf-8")
+        if text.startswith(SubwordFeaturiser.BEGINNING):
+            return SubwordFeaturiser(**json.loads(text))
+        return CharacterFeaturiser.from_text(text)
+
+
+class CharacterFeaturiser(EncoderFeaturiser):
     """Keys of characters: their lines in BERT's `vocab.txt`.
 
     White space has the key of the space. A vocabulary without capitals lower-cases.
@@ -46,6 +87,12 @@ class CharacterFeaturiser(WindowFeaturiser):
         """The key of one of the `MARKS`."""
         return self.pieces.index(name)
 
+    def checked(self) -> "CharacterFeaturiser":
+        """Raises ValueError for a missing mark."""
+        for name in MARKS:
+            self.mark(name)
+        return self
+
     @property
     def has_capitals(self) -> bool:
         return any(len(piece) == 1 and piece.isupper() for piece in self.pieces)
@@ -64,7 +111,16 @@ class CharacterFeaturiser(WindowFeaturiser):
         return table
 
     def keys(self, text: str) -> Ints:
+        """[N]"""
         return self.table[hash_characters(text, False)].astype(np.int64)
+
+    def read(self, texts: Sequence[str], options: SegmentOptions) -> Pieces:
+        starts = np.cumsum([0, *map(len, texts)]).tolist()
+        spans = [
+            (starts[each.text] + each.start, starts[each.text] + each.end)
+            for each in split_texts([Units.characters(text) for text in texts], options)
+        ]
+        return Pieces(self.keys("".join(texts)), make_windows(spans), None)
 
     def block_keys(self, text: str) -> Ints:
         """[C] keys of packed raw text, with marks for line ends."""
@@ -73,9 +129,6 @@ class CharacterFeaturiser(WindowFeaturiser):
 
     def to_bytes(self) -> bytes:
         return self.to_text().encode("utf-8")
-
-    def from_bytes(self, data: bytes) -> "CharacterFeaturiser":
-        return CharacterFeaturiser.from_text(data.decode("utf-8"))
 
     def to_text(self) -> str:
         return "".join(piece + "\n" for piece in self.pieces)
@@ -121,3 +174,64 @@ class CharacterFeaturiser(WindowFeaturiser):
             "decoder": None,
             "model": {**model, "continuing_subword_prefix": "##", "vocab": vocab},
         }
+
+
+class SubwordFeaturiser(EncoderFeaturiser):
+    """Keys of the pieces into which a Hugging Face tokenizer divides whole texts.
+
+    tokenizer: its `tokenizer.json`, which adds one mark before a text and one after it.
+    padding: the key of padding.
+
+    Raises ValueError for another tokenizer, or no key.
+    """
+
+    BEGINNING = '{"padding": '  # of the saved data
+
+    def __init__(self, *, padding: int, tokenizer: str) -> None:
+        self.padding = padding
+        self.json = tokenizer
+        if not is_a(padding, int):
+            raise ValueError(f"its key of padding is {padding!r}")
+        if len(marks := self.tokenizer.encode("").ids) != 2:
+            raise ValueError(f"its tokenizer puts {len(marks)} marks around a text, not 2")
+
+    @property
+    def marks(self) -> tuple[int, int, int]:
+        begin, end = self.tokenizer.encode("").ids
+        return begin, end, self.padding
+
+    @cached_property
+    def tokenizer(self) -> "Tokenizer":
+        """Raises ValueError for a damaged one."""
+        from tokenizers import Tokenizer
+
+        try:
+            tokenizer = Tokenizer.from_str(self.json)
+        except Exception as error:  # of no class of its own
+            raise ValueError(f"its tokenizer can't be read ({error})") from error
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        return tokenizer
+
+    def __len__(self) -> int:
+        keys: list[int] = [*self.marks, *self.tokenizer.get_vocab().values()]
+        return 1 + max(keys)
+
+    def read(self, texts: Sequence[str], options: SegmentOptions) -> Pieces:
+        # One by one: threads of `encode_batch` don't survive the forks of `n_process`.
+        found = [self.tokenizer.encode(text, add_special_tokens=False) for text in texts]
+        lengths = [len(each) for each in found]
+        keys = np.array([key for each in found for key in each.ids], dtype=np.int64)
+        first, owners = 0, []
+        for text, each in zip(texts, found, strict=True):
+            own = np.full(len(text), len(keys))
+            for piece, (start, end) in enumerate(each.offsets, first):
+                own[start:end] = piece
+            first += len(each)
+            owners.append(own)
+        windows = spread_windows(lengths, options.max_length, options.overlap)
+        return Pieces(keys, windows, np.concatenate([*owners, np.zeros(0, dtype=np.int64)]))
+
+    def to_bytes(self) -> bytes:
+        data = {"padding": self.padding, "tokenizer": self.json}
+        return json.dumps(data, ensure_ascii=False).encode("utf-8")

@@ -1,4 +1,4 @@
-"""The vectors of characters that an encoder reads in windows."""
+"""The vectors of pieces that an encoder reads in windows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Read = Callable[[Tensor, Tensor], Tensor]
 def read_windows(
     read: Read, batches: Iterable[WindowBatch], n: int, width: int, device: torch.device
 ) -> Tensor:
-    """Vectors [n, width] of the characters of all texts; zeros for those in no window.
+    """Vectors [n, width] of the pieces of all texts; zeros for those in no window.
 
     read: keys [W, C] and which are not padding [W, C] → vectors [W, C, width].
     """
@@ -30,6 +30,6 @@ def read_windows(
             for array in (batch.keys, batch.present, batch.places)
         )
         vectors.append(read(keys, present).flatten(0, 1)[places])
-        rows[batch.characters] = found + np.arange(len(places))
+        rows[batch.pieces] = found + np.arange(len(places))
         found += len(places)
     return torch.cat(vectors)[torch.from_numpy(rows).to(device)]

@@ -1,11 +1,13 @@
 """Texts in windows, each of which an encoder reads at once.
 
-Shapes: W windows, C characters of a window with a mark at either end, N characters of all texts.
+Shapes: W windows, P pieces of all texts, C pieces of a window with a mark at either end. A piece is
+a character, or one of a subword vocabulary.
 """
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +18,7 @@ from .padding import group_by_cost
 
 
 class Window(NamedTuple):
-    """Characters [start, end) of all texts are read; the vectors of [first, last) are kept."""
+    """Pieces [start, end) of all texts are read; the vectors of [first, last) are kept."""
 
     start: int
     end: int
@@ -37,37 +39,43 @@ def make_windows(spans: Iterable[tuple[int, int]]) -> list[Window]:
     return windows
 
 
+def spread_windows(lengths: Sequence[int], width: int, overlap: int) -> list[Window]:
+    """Windows spread evenly over texts of these lengths."""
+    overlap = min(overlap, width // 2)
+    spans: list[tuple[int, int]] = []
+    for offset, length in zip(accumulate(lengths, initial=0), lengths, strict=False):
+        count = max(1, -(-(length - overlap) // (width - overlap))) if length else 0
+        starts = np.linspace(0, max(0, length - width), count).round().astype(np.int64)
+        spans += [(offset + n, offset + min(n + width, length)) for n in starts.tolist()]
+    return make_windows(spans)
+
+
 @dataclass(frozen=True)
 class WindowBatch:
     """A padded batch of windows.
 
-    places, characters: where the kept vectors are in W × C, and of which of the N characters.
+    places, pieces: where the kept vectors are in W × C, and of which of the P pieces.
     """
 
     keys: Ints  # [W, C]
     present: Bools  # [W, C] False for padding
     places: Ints  # [n]
-    characters: Ints  # [n]
+    pieces: Ints  # [n]
 
 
 class WindowFeaturiser(TextFeaturiser):
-    """The keys of characters, each by itself."""
-
-    @abstractmethod
-    def keys(self, text: str) -> Ints:
-        """[N]."""
+    """Makes batches of windows over the keys of pieces."""
 
     @property
     @abstractmethod
     def marks(self) -> tuple[int, int, int]:
         """The keys of start, end and padding."""
 
-    def batches(self, text: str, windows: Sequence[Window], most: int) -> Iterator[WindowBatch]:
-        """Windows of similar length, the longest first; at most so many characters with padding, or
-        one window."""
+    def batches(self, keys: Ints, windows: Sequence[Window], most: int) -> Iterator[WindowBatch]:
+        """Windows of similar length over keys [P], the longest first; at most so many pieces with
+        padding, or one window."""
         if not windows:
             return
-        keys = self.keys(text)
         lengths = np.array([window.end - window.start for window in windows])
         order = np.argsort(-lengths, kind="stable")
         for rows in group_by_cost(order, lengths, np.zeros_like(lengths), most):
@@ -78,13 +86,13 @@ class WindowFeaturiser(TextFeaturiser):
         width = 2 + windows[0].end - windows[0].start
         keys = np.full((len(windows), width), padding, dtype=np.int64)
         keys[:, 0] = begin
-        places, characters = [], []
+        places, pieces = [], []
         for row, window in enumerate(windows):
             length = window.end - window.start
             keys[row, 1 : length + 1] = flat[window.start : window.end]
             keys[row, length + 1] = end
-            characters.append(np.arange(window.first, window.last))
-            places.append(row * width + 1 - window.start + characters[-1])
+            pieces.append(np.arange(window.first, window.last))
+            places.append(row * width + 1 - window.start + pieces[-1])
         lengths = np.array([window.end - window.start + 2 for window in windows])
         present = np.arange(width) < lengths[:, None]
-        return WindowBatch(keys, present, np.concatenate(places), np.concatenate(characters))
+        return WindowBatch(keys, present, np.concatenate(places), np.concatenate(pieces))

@@ -12,8 +12,9 @@ from thinc.types import Floats2d, Ragged
 
 from ..errors import Errors
 from ..text.tok2vec import Tok2Vec, require_read, token_of_unit
+from ..text.windows import spread_windows
 from .options import CharacterTransformerOptions
-from .pieces import PieceFeaturiser, spread_windows
+from .pieces import PieceFeaturiser
 
 if TYPE_CHECKING:
     from spacy_transformers import FullTransformerBatch, TransformerData
@@ -175,7 +176,7 @@ def read_characters(
     texts = [characters_of(doc) for doc in docs]
     text = "".join(texts)
     windows = spread_windows([len(each) for each in texts], options.window, options.overlap)
-    batches = featuriser.batches(text, windows, options.batch_size)
+    batches = featuriser.batches(featuriser.keys(text), windows, options.batch_size)
     vectors, passed_back = _shim(model).compute(
         lambda network: network(batches, len(text)), trains=is_train, fine_tune=options.fine_tune
     )

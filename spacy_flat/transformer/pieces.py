@@ -1,36 +1,23 @@
-"""Characters as pieces of an encoder's vocabulary, and long texts as windows.
+"""Characters as pieces of an encoder's vocabulary.
 
 Shapes: N characters.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import srsly
 
 from ..errors import Errors
-from ..text.windows import Window, WindowFeaturiser, make_windows
+from ..text.windows import WindowFeaturiser
 from ..util.arrays import Ints
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 SPACE = "▁"  # SentencePiece's piece for the start of a word
-
-
-def spread_windows(lengths: Sequence[int], width: int, overlap: int) -> list[Window]:
-    """Windows spread evenly over texts of these lengths."""
-    overlap = min(overlap, width // 2)
-    spans: list[tuple[int, int]] = []
-    for offset, length in zip(accumulate(lengths, initial=0), lengths, strict=False):
-        count = max(1, -(-(length - overlap) // (width - overlap))) if length else 0
-        starts = np.linspace(0, max(0, length - width), count).round().astype(np.int64)
-        spans += [(offset + n, offset + min(n + width, length)) for n in starts.tolist()]
-    return make_windows(spans)
 
 
 @dataclass

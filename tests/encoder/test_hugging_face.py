@@ -35,13 +35,14 @@ def test_hidden_states_are_those_of_transformers(
     layer = build_encoder(folder, max_length=18, overlap=0)
     layer.initialize()
     blank = spacy.blank("zh")
-    characters = read_encoder(folder).characters
+    featuriser = read_encoder(folder).featuriser
+    assert isinstance(featuriser, CharacterFeaturiser)
     inputs = tokenizer(TEXTS, padding=True, return_tensors="pt")
     with torch.no_grad():
         states = model(**inputs).last_hidden_state
     for row, text in enumerate(TEXTS):
         assert (
-            inputs["input_ids"][row, 1 : len(text) + 1].tolist() == characters.keys(text).tolist()
+            inputs["input_ids"][row, 1 : len(text) + 1].tolist() == featuriser.keys(text).tolist()
         )
         doc = blank.make_doc(text)
         (vectors,) = layer.predict([doc])
@@ -151,7 +152,7 @@ def test_what_can_not_be_read(pretrained: Pretrained, tmp_path: Path) -> None:
     read_encoder(str(tmp_path))
     vocabulary = (tmp_path / "vocab.txt").read_text("utf-8")
     (tmp_path / "vocab.txt").write_text(vocabulary + "龘\n", "utf-8")
-    with pytest.raises(ValueError, match=r"F383.*vocab\.txt has \d+ lines"):
+    with pytest.raises(ValueError, match=r"F383.*vocab\.txt has \d+ entries"):
         read_encoder(tmp_path)
     (tmp_path / "vocab.txt").write_text(vocabulary, "utf-8")
     weights = (tmp_path / "model.safetensors").read_bytes()

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spacy_flat.text.windows import spread_windows
 from spacy_flat.transformer.options import CharacterTransformerOptions
-from spacy_flat.transformer.pieces import PieceFeaturiser, spread_windows
+from spacy_flat.transformer.pieces import PieceFeaturiser
 
 from .conftest import WIDTH, make, save_encoder, start
 
@@ -111,18 +112,18 @@ def test_batches_hold_each_character_once(tiny_bert: Path) -> None:
     options = CharacterTransformerOptions(window=20, overlap=8, batch_size=50)
     flat = encoder.keys("".join(texts))
     windows = spread_windows([len(text) for text in texts], options.window, options.overlap)
-    batches = list(encoder.batches("".join(texts), windows, options.batch_size))
+    batches = list(encoder.batches(encoder.keys("".join(texts)), windows, options.batch_size))
     assert len(batches) > 3
-    places = np.concatenate([batch.characters for batch in batches])
+    places = np.concatenate([batch.pieces for batch in batches])
     assert sorted(places.tolist()) == list(range(len(flat)))
     for batch in batches:
-        assert batch.keys.ravel()[batch.places].tolist() == flat[batch.characters].tolist()
+        assert batch.keys.ravel()[batch.places].tolist() == flat[batch.pieces].tolist()
         assert (batch.keys[:, 0] == encoder.begin).all()
         lengths = batch.present.sum(1)
         assert (batch.keys[np.arange(len(lengths)), lengths - 1] == encoder.end).all()
         assert not batch.keys[~batch.present].any()
         assert len(lengths) == 1 or (lengths.max() - 2) * len(lengths) <= 50
-    assert list(encoder.batches("", spread_windows([0, 0], 20, 8), 50)) == []
+    assert list(encoder.batches(encoder.keys(""), spread_windows([0, 0], 20, 8), 50)) == []
 
 
 @pytest.mark.parametrize("segmenter", ["char", "jieba"])
