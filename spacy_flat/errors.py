@@ -503,7 +503,7 @@ class Errors(metaclass=_Coded):
         "Can't calibrate {name!r}: no example is a pair of texts whose doc.cats has "
         "one of its labels {labels}. Give pairs with gold classes that it was not trained on."
     )
-    F330 = "An index needs at least one text to search in."
+    F330 = "An index needs at least one question, and each question at least one text."
     F331 = "{path}: not an index, {file} is missing. Save one with TextIndex.save."
     F332 = (
         "{path}: can't load the index: {reason}. The file is damaged or not an index. Make the "

@@ -29,6 +29,7 @@ Self = TypeVar("Self", bound="NetworkPipe")
 
 FEW_TOKENS = 20
 ALIKE = 1.35  # ratio of token lengths in texts of the same tokenizer
+LATIN = 3.0  # characters of a token, where most are words in Latin letters
 
 _DEVICE = re.compile(r"auto|cpu|cuda(:[0-9]+)?|mps")
 
@@ -355,7 +356,9 @@ class LabelledPipe(NetworkPipe):
         if not (learnt := self.cfg.get("token_length")) or self._tokens_seen[1] >= FEW_TOKENS:
             return
         for doc in docs:
-            self._tokens_seen += len(doc.text), len(doc)
+            # English words are longer than Chinese ones, whatever the tokenizer.
+            if learnt > LATIN or not doc.text.isascii():
+                self._tokens_seen += len(doc.text), len(doc)
         characters, tokens = self._tokens_seen.tolist()
         if tokens >= FEW_TOKENS and not 1 / ALIKE < characters / tokens / learnt < ALIKE:
             words = {"name": self.name, "here": characters / tokens, "learnt": learnt}

@@ -67,13 +67,21 @@ def calibrate(
             "DEV.spacy",
         ),
     ] = False,
+    search: Annotated[
+        bool,
+        typer.Option(
+            "--search",
+            help="For pairs: also fit the ranking weights of `search`. DEV.spacy must hold an FAQ: "
+            "questions, and the same ones in other words",
+        ),
+    ] = False,
     device: Device = "",
 ) -> None:
     """Calibrate the probabilities of entities, or of the classes of pairs, and save the pipeline to
     OUT.
 
     Fits a temperature (Guo et al., 2017) to the examples of DEV.spacy and, for two classes of
-    pairs, a bias, the threshold and the ranking weights of `search`. For entities, --words first
+    pairs, a bias and the threshold. For entities, --words first
     adds a list of names, and --trust temporarily adds the names in DEV.spacy; a table shows the F1
     for each trust.
 
@@ -93,6 +101,8 @@ def calibrate(
         require_able(pipe, "span_probabilities", "component to draw, which finds entities,", model)
     if words is not None or trust:
         require_able(pipe, "lexicon", "component with a lexicon", model)
+    if search:
+        require_able(pipe, "fit_search", "component to search with", model)
     examples = [each for path in (corpus, *more) for each in read_examples(path, nlp)]
     if trust:
         msg.divider("Words added without a trust")
@@ -104,9 +114,7 @@ def calibrate(
         call_before(nlp, pipe.name, examples)
     found = pipe.calibrate(examples)
     threshold = getattr(found, "threshold", None)
-    if threshold is not None and any(
-        each.reference.cats.get(pipe.positive) == 1 for each in examples
-    ):
+    if search:
         pipe.fit_search(examples)
     entities = hasattr(found, "entities")
     if picture is not None:

@@ -34,9 +34,7 @@ def search(
     top_k: Annotated[int, typer.Option("--top-k", "-k", help="Questions to show", min=1)] = 5,
     candidates: Annotated[
         int,
-        typer.Option(
-            "--candidates", "-n", help="Questions that the network compares with a query", min=1
-        ),
+        typer.Option("--candidates", "-n", help="Distinct texts to rank for a query", min=1),
     ] = 50,
     min_similarity: Annotated[
         float | None, typer.Option("--min-similarity", "-m", help="Lowest similarity to show")
@@ -108,4 +106,5 @@ def saved_index(
     if found.questions != [([each.question, *each.others], each.answer) for each in entries]:
         msg.warn(f"{folder}: the index is of other questions. It is made again now.")
         return None
+    found.ranking = pipe.ranking  # may have been fitted since
     return found

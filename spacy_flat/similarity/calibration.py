@@ -82,16 +82,22 @@ def fit_temperature(logits: Floats, gold: Ints) -> float:
 
 
 def fit_logistic(
-    features: Floats, gold: Bools, ridge: float = 1e-6, given: Floats | float = 0.0
+    features: Floats,
+    gold: Bools,
+    ridge: float = 1e-6,
+    given: Floats | float = 0.0,
+    shares: Floats | float = 1.0,
 ) -> Floats:
-    """The weights [F] of a logistic regression on features [N, F], by Newton's method. given: [N]
-    part of the logits that is fixed."""
+    """The weights [F] of a logistic regression on features [N, F], by Newton's method.
+
+    given: [N] part of the logits that is fixed. shares: [N] how much each row counts.
+    """
     features = features.astype(np.float64)
     weights = np.zeros(features.shape[1])
     for _ in range(STEPS):
         found = 1 / (1 + np.exp(-np.clip(features @ weights + given, -50, 50)))
-        slope = features.T @ (gold - found) - ridge * weights
-        curvature = (features.T * (found * (1 - found))) @ features
+        slope = features.T @ (shares * (gold - found)) - ridge * weights
+        curvature = (features.T * (shares * found * (1 - found))) @ features
         step = np.linalg.solve(curvature + ridge * np.eye(len(weights)), slope)
         # Where all pairs are right the best weights are infinite.
         weights += step / max(1.0, np.abs(step).max())

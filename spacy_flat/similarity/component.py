@@ -236,7 +236,7 @@ class PairClassifier(LabelledPipe):
         upstream = ReadOnce(tok2vec_of(self.model))
         found = [
             self.compare(self._span_pairs(some, upstream))
-            for some in minibatch(checked, batch_size)  # type: ignore[no-untyped-call]
+            for some in minibatch(checked, int(batch_size))  # type: ignore[no-untyped-call]
         ]
         return np.concatenate([np.zeros((0, len(self.labels)), dtype=np.float32), *found])
 
@@ -279,7 +279,8 @@ class PairClassifier(LabelledPipe):
 
     def fit_search(self, examples: Iterable[Example], queries: int = 500) -> Sequence[float]:
         """Fit `search_weights` on held-out pairs, by searching for each of their texts among all
-        others: texts labelled as the same are correct results. `initialize` resets the weights.
+        others: only texts labelled as the same are correct results. The network stays out of the
+        search if its weight is 0. `initialize` resets the weights.
 
         queries: approximate maximum of texts to search for.
 
@@ -290,6 +291,8 @@ class PairClassifier(LabelledPipe):
         require_count("queries", queries)
         if self.is_regression:
             raise ValueError(Errors.F328.format(name=self.name))
+        examples = list(examples)
+        validate_examples(examples, "PairClassifier.fit_search")
         same: dict[str, set[str]] = {}
         number = self.labels.index(self.positive)
         for example in examples:
@@ -300,7 +303,10 @@ class PairClassifier(LabelledPipe):
                     same.setdefault(one, set()).update([other] if gold == number else [])
         if len(same) < 2 or not any(same.values()):
             raise ValueError(Errors.F329.format(name=self.name, labels=[self.positive]))
-        self.search_weights = fit_ranking([SearchExamples.of(self.index(same), same, queries)])
+        weighed = zip(FEATURES, self.ranking, strict=True)
+        features = [name for name, weight in weighed if name != "network" or weight]
+        found = SearchExamples.of(self.index(same), same, queries)
+        self.search_weights = fit_ranking([found], features)
         return self.search_weights
 
     def load_index(self, path: str | Path) -> TextIndex:

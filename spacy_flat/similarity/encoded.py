@@ -129,14 +129,20 @@ class EncodedTexts:
 class QueryText:
     """A text to search for."""
 
-    encoded: "Tensor"  # [units, D + hidden] embeddings, and outputs of the first encoder
+    encoded: "Tensor"  # [units, D + hidden] embeddings, and outputs of the first encoder, if asked
     direction: Float32s  # [D] see `directions_of`
 
     @classmethod
-    def of(cls, model: PairModel, query: Span) -> "QueryText":
+    def of(cls, model: PairModel, query: Span, is_compared: bool = True) -> "QueryText":
+        """is_compared: whether `EncodedTexts.compare` will ask the network."""
         read, network = read_texts(model, [query], ReadOnce(tok2vec_of(model))), network_of(model)
+        rows = read.rows
         with shim_of(model).predicting():
-            encoded = network.encode(read.rows, read.vectors)[: rows_of(read.rows.segments)[0]]
+            if is_compared:
+                encoded = network.encode(rows, read.vectors)
+            else:
+                encoded = network.embed((rows.chars, rows.bigrams, rows.words), read.vectors)
+        encoded = encoded[: rows_of(rows.segments)[0]]
         embedded = encoded[:, : network.embed_width].cpu().numpy()
         return cls(encoded, read.directions(model, embedded)[0])
 

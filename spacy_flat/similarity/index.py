@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import nsmallest
+from numbers import Integral
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -33,7 +34,7 @@ from .ranking import FEATURES, features_of, probabilities
 if TYPE_CHECKING:
     from .component import PairClassifier
 
-FORMAT = 3
+FORMAT = 4
 FILE = "index.safetensors"
 HEADER = "spacy-flat.index"  # the one metadata entry
 CHARACTERS = 8000  # of texts encoded at once
@@ -76,6 +77,10 @@ class Contents:
                 found.setdefault(text, []).append(number)
         return found
 
+    def n_questions(self, texts: Sequence[str]) -> int:
+        """How many questions have one of these texts."""
+        return len({number for text in texts for number in self.numbers[text]})
+
     @cached_property
     def texts(self) -> NDArray[np.object_]:
         return np.array(list(self.numbers), dtype=np.object_)
@@ -117,7 +122,7 @@ class TextIndex:
             strings_of(phrasings),
             own_answers,
             encode(pipe, texts.values()),
-            Candidates.of(map(terms_of, texts)),
+            candidates_of(pipe, texts),
             len(phrasings),
         )
         return cls(pipe, weights_of(pipe), pipe.ranking, contents)
@@ -146,13 +151,15 @@ class TextIndex:
         left, TypeError (F026) for a single number.
         """
         require_list(numbers)
+        chosen = list(numbers)
         with self._changing:
             known = self.contents
             phrasings = dict(known.phrasings)
-            for number in set(numbers):
-                if number not in phrasings:
+            for number in chosen:
+                is_number = isinstance(number, Integral) and not isinstance(number, bool)
+                if not is_number or number not in known.phrasings:
                     raise KeyError(Errors.F351.format(number=number))
-                del phrasings[number]
+                phrasings.pop(number, None)
             if not phrasings:
                 raise ValueError(Errors.F330)
             answers = {each: text for each, text in known.answers.items() if each in phrasings}
@@ -170,7 +177,7 @@ class TextIndex:
         places = {text: place for place, text in enumerate(texts)}
         kept = dict.fromkeys(text for own in phrasings.values() for text in own)
         chosen = np.array([places[text] for text in kept], dtype=np.int64)
-        candidates = Candidates.of(map(terms_of, kept))
+        candidates = candidates_of(self.pipe, kept)
         self.contents = Contents(phrasings, answers, encoded.select(chosen), candidates, following)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -183,13 +190,14 @@ class TextIndex:
         return len(self.contents.phrasings)
 
     def __repr__(self) -> str:
-        return f"<TextIndex of {len(self)} texts>"
+        return f"<TextIndex of {len(self)} questions>"
 
     @property
     def questions(self) -> list[tuple[list[str], str]]:
         """The phrasings and the answer of each question, in their order."""
         known = self.contents
-        return [(own, known.answers.get(number, "")) for number, own in known.phrasings.items()]
+        found = known.phrasings.items()
+        return [(list(own), known.answers.get(number, "")) for number, own in found]
 
     @property
     def texts(self) -> list[str]:
@@ -202,9 +210,9 @@ class TextIndex:
         """Find the most similar questions, best first; equally similar ones in their order. Equal
         texts come first (see `equal` in `PairTextOptions`).
 
-        candidates: number of distinct texts to compare with the query: half are those that share
-            the most characters (of Chinese) or words with it, the other half have the nearest sums
-            of embeddings. At least `top_k`.
+        candidates: number of distinct texts to rank: half are those that share the most characters
+            (of Chinese) or words with the query, the other half have the nearest sums of
+            embeddings. More are ranked if they belong to fewer than `top_k` questions.
         min_similarity: lowest similarity of a match: from 0 to 1, unless the network predicts
             scores.
 
@@ -218,7 +226,11 @@ class TextIndex:
         if min_similarity is not None:
             self._require_similarity(min_similarity)
         contents = self.contents
-        texts, similarities = self._ranked(contents, query, max(top_k, candidates))
+        n = max(top_k, candidates)
+        texts, similarities = self._ranked(contents, query, n)
+        while contents.n_questions(texts) < min(top_k, len(contents.phrasings)):
+            n *= 2
+            texts, similarities = self._ranked(contents, query, n)
         least = -np.inf if min_similarity is None else min_similarity
         best: dict[int, Match] = {}
         for text, similarity in zip(texts, similarities.tolist(), strict=True):
@@ -261,9 +273,9 @@ class TextIndex:
     ) -> tuple[Sequence[str], Any, Any]:
         """n candidates and the places `also`, their features [B, F], and their similarities by the
         network [B], if it is asked."""
-        terms = terms_of(string_of(query))
+        terms = terms_in(self.pipe, string_of(query))
         (span,) = self.pipe.spans_of([query])
-        read = QueryText.of(self.pipe.model, span)
+        read = QueryText.of(self.pipe.model, span, asks_network)
         scores, cosines = contents.candidates.scores(terms), contents.encoded.cosines(read)
         found = np.union1d(best_by_turns(scores, cosines, n), np.array(also, dtype=np.int64))
         similarities = np.full(len(found), 0.5, dtype=np.float32)
@@ -313,7 +325,8 @@ def read_questions(
 ) -> tuple[dict[int, list[Text]], dict[int, str]]:
     """The phrasings and the answers of questions, under numbers from `first`.
 
-    Raises TypeError for a single text (F026), ValueError for another number of answers (F335).
+    Raises TypeError for a single text (F026) and an answer that isn't a string (F028), ValueError
+    for a question without a text (F330) and another number of answers (F335).
     """
     require_list(questions)
     require_list(() if answers is None else answers)
@@ -321,9 +334,14 @@ def read_questions(
         number: list(own) if isinstance(own, list | tuple) else [cast(Text, own)]
         for number, own in enumerate(questions, first)
     }
+    if not all(phrasings.values()):
+        raise ValueError(Errors.F330)
     if answers is None:
         return phrasings, {}
     own_answers = list(answers)
+    for answer in own_answers:
+        if not isinstance(answer, str):
+            raise TypeError(Errors.F028.format(value=f"{answer!r:.60}", type=type(answer).__name__))
     if len(own_answers) != len(phrasings):
         counts = {"questions": len(phrasings), "answers": len(own_answers)}
         raise ValueError(Errors.F335.format(**counts))
@@ -334,6 +352,15 @@ def require_list(value: object) -> None:
     """Raises TypeError (F026) for a text, and for what is no list of anything."""
     if isinstance(value, Text) or not isinstance(value, Iterable):
         raise TypeError(Errors.F026.format(value=f"{value!r:.60}"))
+
+
+def terms_in(pipe: PairClassifier, text: str) -> list[str]:
+    """The terms of a text, in simplified characters if the component reads these."""
+    return terms_of(pipe.model.attrs["featuriser"].simplifier(text))
+
+
+def candidates_of(pipe: PairClassifier, texts: Iterable[str]) -> Candidates:
+    return Candidates.of(terms_in(pipe, text) for text in texts)
 
 
 def strings_of(phrasings: Mapping[int, Sequence[Text]]) -> dict[int, list[str]]:
@@ -423,8 +450,9 @@ def read_arrays(path: Path) -> tuple[str, Arrays]:
 
 def checksum_of(weights: str, arrays: Arrays) -> int:
     checksum = zlib.crc32(weights.encode())
-    for name in sorted(arrays):
-        checksum = zlib.crc32(np.ascontiguousarray(arrays[name]).data, checksum)
+    for name, array in sorted(arrays.items()):
+        checksum = zlib.crc32(f"{name}{array.dtype}{array.shape}".encode(), checksum)
+        checksum = zlib.crc32(np.ascontiguousarray(array).data, checksum)
     return checksum
 
 

@@ -41,24 +41,36 @@ def fit_ranking(
     examples: Sequence["SearchExamples"], features: Sequence[str] = FEATURES
 ) -> list[float]:
     """The weights that find what is right, and nothing for other queries; 0 for features that
-    aren't named.
+    aren't named, and for those that would count against a candidate.
 
-    The weights are scaled so that the first candidate's probability is that of its being right.
+    Each of the examples counts the same, and in each queries with an answer count as much as those
+    without one. The weights are scaled so that the first candidate's probability is that of its
+    being right.
     """
-    columns = [FEATURES.index(name) for name in features]
     rows = np.concatenate([each.features for each in examples])
     gold = np.concatenate([each.gold for each in examples])
-    weights = np.zeros(len(FEATURES))
-    weights[columns] = fit_logistic(rows[:, columns], gold, ridge=1e-3)
+    shares = np.concatenate([each.shares for each in examples]) * len(rows)
+    weights = fit_positive(rows, gold, shares, features)
     scores = rows @ weights
     first = first_places(scores, np.concatenate([each.starts for each in examples]))
     if len(set(gold[first].tolist())) == 2:
         margins = np.stack([scores[first], np.ones(len(first))], axis=1)
-        scale, shift = fit_logistic(margins, gold[first], ridge=1e-3)
+        scale, shift = fit_logistic(margins, gold[first], ridge=1e-3, shares=shares[first])
         if scale > 0:
             weights *= scale
             weights[FEATURES.index("one")] += shift
     return [round(weight, DIGITS) for weight in weights.tolist()]
+
+
+def fit_positive(
+    rows: Float64s, gold: Bools, shares: Float64s, features: Sequence[str]
+) -> Float64s:
+    """The weights [F] of a logistic regression, without features whose weight would be negative."""
+    columns = [FEATURES.index(name) for name in features]
+    weights = np.zeros(len(FEATURES))
+    weights[columns] = fit_logistic(rows[:, columns], gold, ridge=1e-3, shares=shares)
+    kept = [name for name in features if name == "one" or weights[FEATURES.index(name)] > 0]
+    return weights if len(kept) == len(features) else fit_positive(rows, gold, shares, kept)
 
 
 def first_places(scores: Float64s, starts: Bools) -> Ints:
@@ -71,12 +83,23 @@ def first_places(scores: Float64s, starts: Bools) -> Ints:
 
 
 class SearchExamples(NamedTuple):
-    """Candidates of some queries: [B, F] features, [B] whether each is right, and [B] whether it is
-    the first row of its query."""
+    """Candidates of some queries.
+
+    features: [B, F]; gold: [B] whether each is right; starts: [B] whether it is the first row of
+        its query; answered: [B] whether its query has an answer.
+    """
 
     features: Float64s
     gold: Bools
     starts: Bools
+    answered: Bools
+
+    @property
+    def shares(self) -> Float64s:
+        """[B] how much a row counts: half of it all for the queries with an answer."""
+        counts = np.array([np.sum(self.starts & (self.answered == kind)) for kind in (0, 1)])
+        found: Float64s = 1 / (counts[self.answered.astype(int)] * np.count_nonzero(counts))
+        return found
 
     @classmethod
     def of(cls, index: "TextIndex", same: Mapping[str, set[str]], most: int) -> "SearchExamples":
@@ -86,11 +109,13 @@ class SearchExamples(NamedTuple):
         most: queries to search for, at even distances.
         """
         queries = list(same)
-        rows, gold, starts = [], [], []
+        rows, gold, starts, answered = [], [], [], []
         for query in queries[:: max(1, len(queries) // most)]:
             found, features = index.features(query, TRIED)
             others = [number for number, text in enumerate(found) if text != query]
             rows.append(features[others])
             gold += [found[number] in same[query] for number in others]
             starts += [place == 0 for place in range(len(others))]
-        return cls(np.concatenate(rows), np.array(gold, bool), np.array(starts, bool))
+            answered += [bool(same[query])] * len(others)
+        flags = (np.array(each, dtype=bool) for each in (gold, starts, answered))
+        return cls(np.concatenate(rows), *flags)

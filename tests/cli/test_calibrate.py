@@ -55,6 +55,14 @@ def test_a_calibrated_copy(pairs_pipeline: Path, dev: Path, tmp_path: Path) -> N
     assert [path.name for path in output.parent.iterdir()] == ["calibrated"]
 
 
+def test_search_is_fitted_if_asked(pairs_pipeline: Path, dev: Path, tmp_path: Path) -> None:
+    before = re2(spacy.load(pairs_pipeline)).ranking
+    run(pairs_pipeline, dev, tmp_path / "calibrated")
+    assert re2(spacy.load(tmp_path / "calibrated")).ranking == before
+    run(pairs_pipeline, dev, tmp_path / "fitted", "--search")
+    assert re2(spacy.load(tmp_path / "fitted")).ranking != before
+
+
 def test_pairs_that_are_all_right(pairs_pipeline: Path, tmp_path: Path) -> None:
     output = run(pairs_pipeline, write_pairs(tmp_path / "dev.spacy", PAIRS), tmp_path / "out")
     assert "at its limit" in output

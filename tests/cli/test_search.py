@@ -11,6 +11,7 @@ import torch
 from blocks import pipe_config
 from commands import failure, printed, said
 from learning import settle
+from similarity.conftest import re2
 from spacy.language import Language
 from spacy.training import Example
 from thinc.api import fix_random_seed
@@ -159,6 +160,18 @@ def test_an_index_is_kept(pipeline: Path, faq: Path, tmp_path: Path) -> None:
     assert "index of" not in second
     assert rows(first) == rows(second)
     assert (folder / FILE).stat().st_mtime_ns == saved.st_mtime_ns
+
+
+def test_a_kept_index_ranks_by_the_pipelines_weights(
+    pipeline: Path, faq: Path, tmp_path: Path
+) -> None:
+    run(pipeline, faq, "如何退款", "--index", tmp_path / "index")
+    nlp = spacy.load(pipeline)
+    re2(nlp).search_weights = [0.0, 0.0, 0.0, -1.0]
+    re2(nlp).write_settings(nlp.get_pipe_config("re2_similarity"))
+    nlp.to_disk(tmp_path / "fitted")
+    result = run(tmp_path / "fitted", faq, "退款如何", "--index", tmp_path / "index")
+    assert "0.269" in result
 
 
 @pytest.mark.parametrize("change", ["fewer questions", "other questions", "pipeline", "damage"])
