@@ -40,7 +40,7 @@ COARSE = {"GPE": "LOC", "SCENE": "LOC", "COMPANY": "ORG", "GOVERNMENT": "ORG"} |
     ("TITLE", "BOOK", "GAME", "MOVIE"), ""
 )
 # Of zh_re2_questions: found first, and answered without an answer where nine of ten others are.
-TOP_1, FALSE, LEAST = 0.88, 0.14, 0.05
+TOP_1, FALSE, LEAST = 0.88, 0.14, 0.2
 MOST = 30_000_000  # bytes of a wheel
 
 
@@ -231,6 +231,11 @@ def test_what_the_pipeline_of_questions_says_of_itself() -> None:
     assert "Seed 1" in nlp.meta["notes"]
     assert {each for each in nlp.config["paths"].values() if each != "corpus"} <= {None}
     pipe: Any = nlp.get_pipe("re2_similarity")
+    assert (
+        pipe.similarity("怎么退款", "如何退款")
+        > pipe.threshold
+        > pipe.similarity("怎么退款", "怎么付款")
+    )
     same, traditional = (pipe.similarity("发票怎么开", each) for each in ("如何开票", "如何開票"))
     assert same == pytest.approx(traditional)
 

@@ -81,9 +81,9 @@ def calibrate(
     OUT.
 
     Fits a temperature (Guo et al., 2017) to the examples of DEV.spacy and, for two classes of
-    pairs, a bias and the threshold. For entities, --words first
-    adds a list of names, and --trust temporarily adds the names in DEV.spacy; a table shows the F1
-    for each trust.
+    pairs, the weight of the cosine of two texts, a bias and the threshold. For entities, --words
+    first adds a list of names, and --trust temporarily adds the names in DEV.spacy; a table shows
+    the F1 for each trust.
 
     The report has the expected calibration error and the negative log-likelihood on the same
     examples, before and after.
@@ -146,7 +146,8 @@ def calibrate(
     if number < FEW:
         msg.warn(f"Only {counted(number, what)}: the probabilities may be wrong on other texts")
     if threshold is not None:
-        msg.info(f"Bias {found.bias:.4f}, threshold {threshold:.4f}")
+        weights = f"Weight of the cosine {found.cosine:.4f}, bias {found.bias:.4f}"
+        msg.info(f"{weights}, threshold {threshold:.4f}")
     msg.good(f"{output}: calibrated on {counted(number, what)}")
 
 

@@ -23,7 +23,8 @@ class Calibration(FittedTemperature):
 
     ece: the expected calibration error, as in `pairs_ece`.
     nll: the mean negative log-likelihood of the gold classes, in nats.
-    bias: added to the logit of the positive one of two classes, after the temperature.
+    cosine: weight of the cosine of two texts in the logit of the positive one of two classes.
+    bias: added to that logit, after the temperature.
     threshold: the most accurate threshold on the probability of the positive class.
     """
 
@@ -34,6 +35,7 @@ class Calibration(FittedTemperature):
     ece_after: float
     nll_before: float
     nll_after: float
+    cosine: float = 0.0
     bias: float = 0.0
     threshold: float | None = None
 
@@ -46,7 +48,7 @@ class Calibration(FittedTemperature):
         after: float,
         biases: tuple[Floats, Floats] | None = None,
     ) -> "Calibration":
-        """logits: [N, K]; gold: [N] numbers of classes; before, after: temperatures; biases: [K]
+        """logits: [N, K]; gold: [N] numbers of classes; before, after: temperatures; biases: [N, K]
         before and after."""
         added = biases or (np.zeros(logits.shape[1]),) * 2
         changed = [
@@ -106,21 +108,27 @@ def fit_logistic(
     return weights
 
 
-def fit_margins(margins: Floats, gold: Bools) -> tuple[float, float]:
-    """The temperature and the bias with the highest likelihood.
+def fit_margins(margins: Floats, cosines: Floats, gold: Bools) -> tuple[float, float, float]:
+    """The temperature, the weight of the cosines (0 or more), and the bias with the highest
+    likelihood.
 
-    margins: [N] logits of the positive of two classes, less those of the other.
+    margins: [N] logits of the positive of two classes, less those of the other. cosines: [N]
     """
     most, least = margins[~gold].max(initial=-np.inf), margins[gold].min(initial=np.inf)
     if most < least:  # all are right: the best slope is infinite
         middle = (most + least) / 2
-        return LEAST, round(-middle / LEAST, DIGITS) if np.isfinite(middle) else 0.0
-    one = np.ones((len(margins), 1))
-    slope, bias = fit_logistic(np.append(margins[:, None], one, axis=1), gold).tolist()
+        return LEAST, 0.0, round(-middle / LEAST, DIGITS) if np.isfinite(middle) else 0.0
+    one = np.ones(len(margins))
+    joined = np.stack([margins, cosines, one], axis=1)
+    slope, weight, bias = fit_logistic(joined, gold, ridge=1e-3).tolist()
+    if weight <= 0:
+        weight = 0.0
+        slope, bias = fit_logistic(joined[:, [0, 2]], gold).tolist()
     if not 1 / MOST <= slope <= 1 / LEAST:
         slope = min(max(slope, 1 / MOST), 1 / LEAST)
-        (bias,) = fit_logistic(one, gold, given=slope * margins).tolist()
-    return round(1 / slope, DIGITS), round(bias, DIGITS)
+        given = slope * margins + weight * cosines
+        (bias,) = fit_logistic(one[:, None], gold, given=given).tolist()
+    return round(1 / slope, DIGITS), round(weight, DIGITS), round(bias, DIGITS)
 
 
 def best_threshold(found: Floats, gold: Bools) -> float:

@@ -26,6 +26,7 @@ from ..util.softmax import log_softmax
 from ..vectors import VectorSource, check_sources
 from .alignment import Alignment, is_too_large, set_alignment
 from .calibration import Calibration, best_threshold, fit_margins, fit_temperature
+from .directions import cosines_of
 from .equality import normal_form
 from .index import Question, TextIndex
 from .model import BatchOutputs, PairModel, align, initialise, network_of
@@ -48,6 +49,7 @@ tok2vec = null
 [model.text]
 @misc = "spacy-flat.PairTextOptions.v3"
 """
+FITTED = ("temperature", "cosine", "bias", "search_weights")  # to a network
 Probabilities = Float32s
 
 
@@ -84,7 +86,9 @@ class PairClassifier(LabelledPipe):
         of two classes.
     threshold: the probability from which an evaluation counts a pair as the positive label.
     temperature: divides the logits, to calibrate the probabilities; see `calibrate`.
-    bias: added to the logit of the positive class after this, if there are two classes.
+    cosine: if there are two classes, added to the logit of the positive one after this: the cosine
+        of the sums of both texts' embeddings, times this weight.
+    bias: added to the same logit.
     fit_threshold: in training, each evaluation sets the threshold to the most accurate value.
     search_weights: weights of the features by which `index.search` ranks; see `fit_search`.
     similarity_hooks: use the network for `doc.similarity` and `span.similarity` of all Docs.
@@ -103,6 +107,7 @@ class PairClassifier(LabelledPipe):
         positive_label: str | None = None,
         threshold: float = 0.5,
         temperature: float = 1.0,
+        cosine: float = 0.0,
         bias: float = 0.0,
         fit_threshold: bool = False,
         search_weights: list[float] | None = None,
@@ -119,6 +124,7 @@ class PairClassifier(LabelledPipe):
             positive_label=positive_label,
             threshold=threshold,
             temperature=temperature,
+            cosine=cosine,
             bias=bias,
             fit_threshold=fit_threshold,
             search_weights=search_weights,
@@ -131,6 +137,7 @@ class PairClassifier(LabelledPipe):
     positive_label: str | None
     threshold: float
     temperature: float
+    cosine: float
     bias: float
     fit_threshold: bool
     search_weights: Sequence[float] | None
@@ -143,6 +150,7 @@ class PairClassifier(LabelledPipe):
         ),
         "threshold": number(0, 1),
         "temperature": Check("a number from 0.000001", number(1e-6, sys.float_info.max).accepts),
+        "cosine": number(0, 1000),
         "bias": number(-1000, 1000),
         "fit_threshold": SWITCH,
         "search_weights": Check(
@@ -342,26 +350,26 @@ class PairClassifier(LabelledPipe):
         known = takewhile(lambda named: named[1] is not self, self.nlp.components)
         return [component for name, component in known if name in self.nlp.pipe_names]
 
-    def probabilities(self, logits: Float32s) -> Probabilities:
-        """[N, K] probabilities of the classes, or the scores unchanged."""
+    def probabilities(self, logits: Float32s, cosines: Float32s | float = 0.0) -> Probabilities:
+        """[N, K] probabilities of the classes, or the scores unchanged. cosines: [N]"""
         if self.is_regression:
             return logits
-        found: Probabilities = np.exp(
-            log_softmax(logits / np.float32(self.temperature) + self._biases)
-        )
+        biases = self._biases(len(logits), cosines)
+        found: Probabilities = np.exp(log_softmax(logits / np.float32(self.temperature) + biases))
         return found
 
-    @property
-    def _biases(self) -> Float32s:
-        """[K] added to the logits."""
-        biases = np.zeros(len(self.labels), dtype=np.float32)
-        if len(biases) == 2:
-            biases[self.labels.index(self.positive)] = self.bias
+    def _biases(self, n: int, cosines: Float32s | float) -> Float32s:
+        """[N, K] added to the logits."""
+        biases = np.zeros((n, len(self.labels)), dtype=np.float32)
+        if len(self.labels) == 2:
+            biases[:, self.labels.index(self.positive)] = self.bias + self.cosine * cosines
         return biases
 
     def compare(self, pairs: SpanPairs) -> Probabilities:
         """[N, K] probabilities; 0 and 1 for equal texts."""
-        found = self.probabilities(self.logits(pairs))
+        needs_cosines = self.cosine > 0 and len(self.labels) == 2 and len(pairs.pairs) > 0
+        cosines = cosines_of(self.model, pairs) if needs_cosines else 0.0
+        found = self.probabilities(self.logits(pairs), cosines)
         if self.knows_equals:
             for row, (left, right) in enumerate(pairs.pairs):
                 if normal_form(left.text) == normal_form(right.text):
@@ -385,8 +393,8 @@ class PairClassifier(LabelledPipe):
 
     def calibrate(self, examples: Iterable[Example]) -> Calibration:
         """Fit the temperature on held-out examples (Guo et al., 2017) and, with two classes, the
-        bias and the threshold, and report their effect. With two classes, the order of pairs by
-        probability stays the same. `initialize` resets the temperature and the bias.
+        weight of the cosine, the bias and the threshold, and report their effect. `initialize`
+        resets all but the threshold.
 
         Raises ValueError for a network that predicts a score (F328), and if no example is a pair
         with a gold class (F329).
@@ -402,16 +410,19 @@ class PairClassifier(LabelledPipe):
         pairs, gold = self._gold(examples)
         if not len(gold):
             raise ValueError(Errors.F329.format(name=self.name, labels=self.labels))
-        logits, before, biases = self.logits(pairs), self.temperature, self._biases
+        logits, before = self.logits(pairs), self.temperature
         if len(self.labels) != 2:
             self.temperature = fit_temperature(logits, gold)
             return Calibration.of(logits, gold, before, self.temperature)
         number = self.labels.index(self.positive)
         margins = (logits[:, number] - logits[:, 1 - number]).astype(np.float64)
-        self.temperature, self.bias = fit_margins(margins, gold == number)
+        cosines = cosines_of(self.model, pairs)
+        biases = self._biases(len(gold), cosines)
+        self.temperature, self.cosine, self.bias = fit_margins(margins, cosines, gold == number)
         self.threshold = best_threshold(self.compare(pairs)[:, number], gold == number)
-        report = Calibration.of(logits, gold, before, self.temperature, (biases, self._biases))
-        return replace(report, bias=self.bias, threshold=self.threshold)
+        both = biases, self._biases(len(gold), cosines)
+        report = Calibration.of(logits, gold, before, self.temperature, both)
+        return replace(report, cosine=self.cosine, bias=self.bias, threshold=self.threshold)
 
     def _add_gradients(
         self, examples: list[Example], drop: float, losses: dict[str, float]
@@ -493,7 +504,7 @@ class PairClassifier(LabelledPipe):
         if not pairs:
             raise ValueError(Errors.F323.format(name=self.name))
         self.cfg["labels"] = self._settled(examples, labels)
-        for name in ("temperature", "bias", "search_weights"):  # fitted to another network
+        for name in FITTED:
             setattr(self, name, self.given[name])
         vocabulary = build_vocabulary(self.model.attrs["featuriser"], pairs, **vectors)
         spans = SpanPairs(docs_of(pairs), pairs)

@@ -1,4 +1,4 @@
-"""Texts as sums of the embeddings of their units, which search compares by their cosines.
+"""Texts as sums of the embeddings of their units, and the cosines of two.
 
 Shapes: N texts, U units of all texts, D width of the embeddings.
 """
@@ -11,12 +11,33 @@ import numpy as np
 from ..nn.model import shim_of
 from ..text.hashing import hash_words
 from ..util.arrays import Float32s, Ints
-from .model import PairModel, network_of
+from .model import PairModel, network_of, read_pairs
+from .reading import SpanPairs, rows_of
 
 if TYPE_CHECKING:
     from .reading import PairFeaturiser
 
 HALF_MOST = float(np.finfo(np.float16).max)
+TEXTS_AT_ONCE = 2000
+
+
+def cosines_of(model: PairModel, pairs: SpanPairs) -> Float32s:
+    """[N] the cosines of the directions of both texts of each pair, at least one."""
+    featuriser, texts, upstream = read_pairs(model, pairs)
+    found = []
+    for start in range(0, len(texts.texts), TEXTS_AT_ONCE):
+        numbers = np.arange(start, min(start + TEXTS_AT_ONCE, len(texts.texts)))
+        rows = featuriser.rows(texts, numbers)
+        keys = rows.chars, rows.bigrams, rows.words
+        n_units = int(rows_of(rows.segments).sum())
+        with shim_of(model).predicting():
+            vectors = network_of(model).embed(keys, upstream.of_texts(rows.segments))
+        strings = [texts.strings(number) for number in numbers.tolist()]
+        embedded = vectors[:n_units].cpu().numpy()
+        found.append(directions_of(model, strings, rows.words[:n_units], embedded))
+    directions = np.concatenate(found)
+    cosines: Float32s = (directions[texts.left] * directions[texts.right]).sum(axis=1)
+    return cosines
 
 
 def directions_of(

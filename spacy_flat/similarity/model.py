@@ -49,7 +49,7 @@ def build_re2_model(
 
 def predict(model: PairModel, pairs: SpanPairs) -> Iterator[BatchOutputs]:
     """Compute batches lazily, so that only one is in memory."""
-    featuriser, texts, upstream = _read(model, pairs)
+    featuriser, texts, upstream = read_pairs(model, pairs)
     shim = shim_of(model)
     for batch in featuriser.batches(texts):
         with shim.predicting() as network:
@@ -59,7 +59,7 @@ def predict(model: PairModel, pairs: SpanPairs) -> Iterator[BatchOutputs]:
 
 def align(model: PairModel, pairs: SpanPairs) -> list[Alignment]:
     """The alignment of each pair."""
-    featuriser, texts, upstream = _read(model, pairs)
+    featuriser, texts, upstream = read_pairs(model, pairs)
     found: dict[int, Alignment] = {}
     for batch in featuriser.batches(texts):
         with shim_of(model).predicting():
@@ -79,7 +79,10 @@ def align(model: PairModel, pairs: SpanPairs) -> list[Alignment]:
     return [found[pair] for pair in range(len(found))]
 
 
-def _read(model: PairModel, pairs: SpanPairs) -> tuple[PairFeaturiser, PairTexts, Tok2VecFeatures]:
+def read_pairs(
+    model: PairModel, pairs: SpanPairs
+) -> tuple[PairFeaturiser, PairTexts, Tok2VecFeatures]:
+    """The texts of pairs as the model reads them."""
     featuriser: PairFeaturiser = model.attrs["featuriser"]
     unit, device = featuriser.unit, shim_of(model).device
     upstream = Tok2VecFeatures(

@@ -22,6 +22,8 @@ from spacy_flat.similarity.calibration import (
     fit_margins,
     fit_temperature,
 )
+from spacy_flat.similarity.component import PairClassifier
+from spacy_flat.similarity.pairs import join_pair
 
 from .conftest import HASH_EMBED, LISTENER, PAIRS, LabelledPair, add_re2, examples_of, re2, train
 
@@ -99,7 +101,8 @@ def test_no_other_temperature_and_bias_are_better(scale: float) -> None:
         logits = margins / scale / temperature + bias
         return float(np.logaddexp(0, np.where(gold, -logits, logits)).mean())
 
-    temperature, bias = fit_margins(margins / scale, gold)
+    temperature, weight, bias = fit_margins(margins / scale, np.zeros(len(gold)), gold)
+    assert weight == 0
     assert LEAST <= temperature <= MOST
     best = nll(temperature, bias)
     grid = np.geomspace(LEAST, MOST, 60).tolist()
@@ -118,7 +121,51 @@ def test_no_other_threshold_is_right_more_often() -> None:
     assert best_threshold(np.array([0.4, 0.6]), np.array([False, True])) == 0.5
 
 
+def test_the_cosine_counts_where_it_helps() -> None:
+    rng = np.random.default_rng(4)
+    margins, cosines = rng.normal(0, 2, 20_000), rng.uniform(-1, 1, 20_000)
+    drawn = rng.logistic(size=len(margins))
+    gold = margins / 3 + 4 * cosines - 1 > drawn
+    temperature, weight, bias = fit_margins(margins, cosines, gold)
+    assert (temperature, weight, bias) == pytest.approx((3, 4, -1), rel=0.1)
+    temperature, weight, bias = fit_margins(margins, -cosines, gold)
+    assert weight == 0  # alike texts are never less similar for it
+    assert (temperature, weight, bias) == fit_margins(margins, 0 * cosines, gold)
+    gold = 3 * cosines > drawn
+    temperature, weight, bias = fit_margins(0 * margins, cosines, gold)
+    assert temperature == MOST  # and the rest is fitted to it
+    assert (weight, bias) == pytest.approx((3, 0), abs=0.2)
+
+
 # In a pipeline
+
+
+def cosines(pipe: PairClassifier, pairs: list[tuple[str, str]]) -> list[float]:
+    """One by one, from an index."""
+    found = []
+    for left, right in pairs:
+        encoded = pipe.index([left, right]).contents.encoded.directions.astype(np.float32)
+        found.append(float(encoded[0] @ encoded[-1]))
+    return found
+
+
+def test_the_cosine_is_added_to_the_log_odds(trained_pairs: Language) -> None:
+    """In each way to compare, and only if there are two classes."""
+    nlp = copy.deepcopy(trained_pairs)
+    pipe = re2(nlp)
+    pairs = [pair[:2] for pair in PAIRS] + [("", "退款"), ("？", "！"), ("退款", "退款")]
+    before = pipe.predict_pairs(pairs)
+    pipe.cosine = 2.0
+    after = pipe.predict_pairs(pairs, batch_size=3)
+    odds = [np.log(each[:-1, 1] / each[:-1, 0]) for each in (before, after)]
+    wanted = 2 * np.array(cosines(pipe, pairs[:-1]))
+    np.testing.assert_allclose(odds[1] - odds[0], wanted, atol=0.01)
+    assert np.abs(wanted).max() > 0.5
+    assert after[-1].tolist() == [0, 1]  # equal texts
+    docs = list(nlp.pipe([join_pair(*pair) for pair in pairs]))
+    found = [[doc.cats[label] for label in pipe.labels] for doc in docs]
+    np.testing.assert_allclose(found, after, atol=1e-5)
+    assert len(pipe.predict_pairs([])) == 0
 
 
 def scores(nlp: Language) -> dict[str, Any]:
@@ -146,8 +193,10 @@ def test_it_counts_from_then_on_and_is_saved(trained_pairs: Language, tmp_path: 
     before = pipe.predict_pairs([pair])
     report = pipe.calibrate(examples_of(nlp, UNSURE))
     after = pipe.predict_pairs([pair])
+    (cosine,) = cosines(pipe, [pair])
+    added = report.bias + report.cosine * cosine
     np.testing.assert_allclose(
-        (np.log(after[0, 1] / after[0, 0]) - report.bias) * report.temperature_after,
+        (np.log(after[0, 1] / after[0, 0]) - added) * report.temperature_after,
         np.log(before[0, 1] / before[0, 0]),
         rtol=1e-3,
     )

