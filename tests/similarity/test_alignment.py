@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import spacy
+from ner.conftest import HASH_EMBED, LISTENER
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
@@ -19,7 +20,7 @@ from spacy_flat.similarity.heat_map import MOST_UNITS
 from spacy_flat.similarity.network import RE2
 from spacy_flat.similarity.pairs import join_pair
 
-from .conftest import HASH_EMBED, LISTENER, PAIRS, add_re2, re2, train
+from .conftest import PAIRS, add_re2, re2, train
 
 SVG = "{http://www.w3.org/2000/svg}"
 TEXTS = [join_pair(left, right) for left, right, _ in PAIRS]

@@ -18,6 +18,7 @@ import torch
 from blocks import blocks
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from ner.conftest import HASH_EMBED, LISTENER
 from spacy.cli.evaluate import evaluate as spacy_evaluate
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
@@ -31,8 +32,6 @@ from spacy_flat.similarity.pairs import PAIR, SEPARATOR, join_pair, pair_of
 from spacy_flat.vectors import TextVectors
 
 from .conftest import (
-    HASH_EMBED,
-    LISTENER,
     TEXTS,
     add_re2,
     blank,
@@ -534,7 +533,7 @@ def test_scores_of_a_pipeline(trained_pairs: Language) -> None:
 
 def test_another_tokenizer_triggers_a_warning() -> None:
     def pipeline(segmenter: str) -> Language:
-        nlp = spacy.blank("zh", config={"nlp": {"tokenizer": {"segmenter": segmenter}}})
+        nlp = blank(segmenter)
         nlp.add_pipe("re2_similarity", config={"model": {"text": {"inputs": "tokens"}}})
         return nlp
 
