@@ -31,7 +31,7 @@ from spacy.cli._util import app as spacy_app
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
-from spacy.util import registry
+from spacy.util import load_config, registry
 from thinc.api import fix_random_seed
 from typer.testing import CliRunner
 
@@ -272,6 +272,30 @@ def test_a_copy_is_apart(kind: Kind, trained: Language) -> None:
     assert kind.found(nlp) != expected
 
 
+def test_settings_are_checked_and_saved(kind: Kind, trained: Language, tmp_path: Path) -> None:
+    """Once they are written into the config, an edit of it counts."""
+    nlp = deepcopy(trained)
+    pipe: Any = nlp.get_pipe(kind.factory)
+    switches = {own.name: own.default for own in pipe.settings() if isinstance(own.default, bool)}
+    for name, default in switches.items():
+        with pytest.raises(ValueError, match=rf"F310.*{kind.factory}.*{name}"):
+            setattr(pipe, name, int(default))
+        setattr(pipe, name, not default)
+    nlp.to_disk(tmp_path)
+    edited = {"components": {kind.factory: switches}}
+    loaded = spacy.load(tmp_path, config=edited)
+    assert kind.found(loaded) == kind.found(nlp)
+    for name, default in switches.items():
+        assert getattr(loaded.get_pipe(kind.factory), name) is not default
+    pipe.write_settings(nlp.get_pipe_config(kind.factory))
+    nlp.to_disk(tmp_path)
+    written = load_config(tmp_path / "config.cfg")["components"][kind.factory]
+    loaded = spacy.load(tmp_path, config=edited)
+    for name, default in switches.items():
+        assert written[name] is not default
+        assert getattr(loaded.get_pipe(kind.factory), name) is default
+
+
 def test_loading_executes_nothing_from_the_files(
     kind: Kind, trained: Language, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -508,8 +532,8 @@ def test_dropouts_are_for_training(kind: Kind) -> None:
     nlp = ners.blank()
     nlp.add_pipe(kind.factory)
     kind.initialise(nlp)
-    assert len({*kind.losses(nlp, 2)}) == 2
     assert kind.found(nlp, kind.texts[:2]) == kind.found(nlp, kind.texts[:2])
+    assert len({*kind.losses(nlp, 2)}) == 2
 
 
 def test_an_update_that_fails_leaves_no_gradients(kind: Kind) -> None:

@@ -128,8 +128,6 @@ def test_by_request_only(trained_pairs: Language, keeping: Language) -> None:
     assert keeping("没有第二个")._.alignment is None
     expected = re2(trained_pairs).align(*PAIRS[0][:2])
     assert_equal(keeping(TEXTS[0])._.alignment, expected)
-    with pytest.raises(ValueError, match=r"\[F310\].*keep_alignment"):
-        re2(keeping).keep_alignment = "yes"
 
 
 def test_the_same_alone_and_in_a_batch(keeping: Language) -> None:

@@ -266,7 +266,6 @@ def test_errors(trained_pairs: Language) -> None:
         ("F040", init(examples, char_vectors="vectors.vec")),
         ("F310.*threshold", change("threshold", 1.5)),
         ("F310.*temperature", change("temperature", 0)),
-        ("F310.*similarity_hooks", change("similarity_hooks", 1)),
         ("F310.*positive_label", change("positive_label", "")),
         ("F305", lambda: RE2Options(kernel_sizes=[3, 5], hidden=7)),
         ("F305", lambda: RE2Options(kernel_sizes=[])),
@@ -360,16 +359,6 @@ def test_convolutions_see_one_text(kernel_sizes: list[int]) -> None:
     train(nlp, steps=3)
     alone = np.concatenate([pipe.predict_pairs([pair]) for pair in TEXTS])
     assert close(pipe.predict_pairs(TEXTS), alone)
-
-
-def test_dropouts_are_not_for_prediction() -> None:
-    nlp = blank()
-    rates = {"dropout": 0.5, "embed_dropout": 0.5, "key_dropout": 0.5}
-    pipe = add_re2(nlp, network=rates)
-    train(nlp, steps=2)
-    assert np.array_equal(pipe.predict_pairs(TEXTS), pipe.predict_pairs(TEXTS))
-    losses = {nlp.update(examples_of(nlp))["re2_similarity"] for _ in range(2)}
-    assert len(losses) == 2
 
 
 def test_batches_are_of_pairs_of_like_length(trained_pairs: Language) -> None:
@@ -498,15 +487,6 @@ def test_what_other_components_wrote_stays(trained_pairs: Language) -> None:
     assert doc.cats["topic"] == 0.3
     assert doc.cats["same"] > 0.5
     assert set(doc.spans) == {"other", PAIR}
-
-
-def test_pairs_survive_a_docbin(trained_pairs: Language) -> None:
-    docs = DocBin(docs=trained_pairs.pipe(join_pair(*pair) for pair in TEXTS), store_user_data=True)
-    for doc, (left, right) in zip(docs.get_docs(trained_pairs.vocab), TEXTS, strict=True):
-        assert sum(doc.cats.values()) == pytest.approx(1)
-        pair = pair_of(doc)
-        assert pair is not None
-        assert (pair[0].text, pair[1].text) == (left, right)
 
 
 @pytest.mark.parametrize("text", ["退 \x1f 付 款", "a b\x1f c ", "\x1f", " \x1f", "a\x1f", "\x1fa"])
