@@ -12,7 +12,7 @@ from spacy.training import Example, validate_get_examples
 
 from ..errors import Errors, Warnings
 from ..pipe import SWITCH, Check, NetworkPipe, mean_loss, number, register_factory, setting
-from ..util.arguments import require_count, require_switch
+from ..util.arguments import require_count, require_string, require_switch
 from ..vectors import VectorSource, check_sources
 from .annotations import perplexity, set_scores
 from .forms import Form, Tones, form_of
@@ -186,7 +186,7 @@ class CharGenerator(NetworkPipe):
         longer than the form (F346), a vocabulary without characters for lines (F347), and as
         `generate`, ImportError (F030) without pypinyin.
         """
-        form, given = form_of(form), signs(_checked(prompt))
+        form, given = form_of(form), signs(require_string(prompt))
         room = form.lines * form.characters
         if len(given) > room:
             words = {"prompt": prompt, "found": len(given), "room": room}
@@ -211,7 +211,7 @@ class CharGenerator(NetworkPipe):
 
         Raises ValueError (F344) if the number of characters differs from the number of lines.
         """
-        form, given = form_of(form), signs(_checked(heads))
+        form, given = form_of(form), signs(require_string(heads))
         if len(given) != form.lines:
             words = {"heads": heads, "found": len(given), "lines": form.lines}
             raise ValueError(Errors.F344.format(**words))
@@ -221,7 +221,7 @@ class CharGenerator(NetworkPipe):
     def _seeds(self, prompt: str, n: int, max_length: int, seed: int | None) -> list[Seed]:
         """Check the arguments, and return the seeds of n texts."""
         self.require_initialised()
-        _checked(prompt)
+        require_string(prompt)
         require_count("n", n)
         require_count("max_length", max_length, 0)
         return seeds_of_texts(seed, n)
@@ -313,10 +313,3 @@ make_char_generator = register_factory(
     # spaCy prints the scores that have a weight as percentages: a perplexity would mislead.
     score_weights={"char_log_prob": 1.0, "perplexity": None, "oov_rate": 0.0},
 )
-
-
-def _checked(text: str) -> str:
-    """Raises TypeError (F028) for anything but a string."""
-    if not isinstance(text, str):
-        raise TypeError(Errors.F028.format(value=repr(text), type=type(text).__name__))
-    return text

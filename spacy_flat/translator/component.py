@@ -23,7 +23,7 @@ from ..pipe import (
     register_factory,
     setting,
 )
-from ..util.arguments import require, require_count
+from ..util.arguments import require, require_count, require_string
 from ..util.log import logger
 from .corpus import is_scored_only, translated
 from .decoding import MAX_BEAM, MAX_PENALTY, MAX_RATIO, MIN_RATIO, Decoding
@@ -355,8 +355,4 @@ def _with_entities(
 
 def _text_of(text: str | Doc) -> str:
     """Raises TypeError (F028) for anything but a text."""
-    if isinstance(text, Doc):
-        return text.text
-    if not isinstance(text, str):
-        raise TypeError(Errors.F028.format(value=repr(text), type=type(text).__name__))
-    return text
+    return text.text if isinstance(text, Doc) else require_string(text)
