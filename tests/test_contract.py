@@ -151,12 +151,6 @@ def check_same(found: list[Written], expected: list[Written]) -> None:
         assert one == (pytest.approx(other, rel=1e-4, abs=1e-4) if numbers else other)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread() -> None:
-    torch.set_num_threads(1)
-    registry.misc("test.lexicon", func=ners.lexicon)
-
-
 @pytest.fixture(params=KINDS, ids=lambda kind: kind.factory)
 def kind(request: pytest.FixtureRequest) -> Kind:
     return request.param  # type: ignore[no-any-return]

@@ -1,18 +1,15 @@
 """A small text, and small encoders that are pretrained on it."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
-import torch
 from blocks import pipe_config
-from ner.conftest import NETWORK, TINY, add_flat, blank, examples_of, lexicon
+from ner.conftest import NETWORK, TINY, add_flat, blank, examples_of
 from spacy.language import Language
 from spacy.training import Example
-from spacy.util import registry
 from thinc.api import fix_random_seed
 
 from spacy_flat.encoder.options import Budget, PretrainOptions
@@ -81,19 +78,6 @@ def start(nlp: Language, examples: list[Example] | None = None, **optimizer: Any
     sgd = AdamW(**{"learn_rate": 0.02, **optimizer})
     nlp.initialize(lambda: examples or examples_of(nlp), sgd=sgd)
     return sgd
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _lexicon() -> None:
-    registry.misc("test.lexicon", func=lexicon)
 
 
 @pytest.fixture(scope="session")

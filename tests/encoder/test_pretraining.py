@@ -8,7 +8,7 @@ import math
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from itertools import islice
 from pathlib import Path
@@ -35,18 +35,12 @@ from spacy_flat.encoder.vocabulary import END, MARKS, MASK, START, UNKNOWN, Char
 from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.util.files import locked
 
-from .conftest import OBJECTIVES, WORDS, one_thread, options, run, sentences
+from .conftest import OBJECTIVES, WORDS, options, run, sentences
 from .damage import damage, full_disk
 
 
 class KilledError(Exception):
     """What ends a training."""
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    with one_thread():
-        yield
 
 
 def kill_at(step: int) -> object:

@@ -6,9 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import pytest
 import spacy
-import torch
 from blocks import pipe_config
 from ner.conftest import blank
 from numpy.typing import NDArray
@@ -103,14 +101,8 @@ def knows_by_heart(nlp: Language) -> bool:
     return bool(((cats_of(nlp) > 0.5) == GOLD).all())
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _one_thread() -> None:
-    torch.set_num_threads(1)
-
-
 def make_trained() -> Language:
     """See the fixture `trained_pairs`."""
-    torch.set_num_threads(1)
     nlp = blank()
     add_re2(nlp)
     train(nlp, steps=6)  # with more, all probabilities would be 0 and 1
