@@ -301,14 +301,14 @@ def signature(name: str, documented: Documented) -> str:
     last = name.rpartition(".")[2]
     if isinstance(tree, ast.ClassDef):
         made = [part for part in tree.body if getattr(part, "name", "") == "__init__"]
-        if not made:
+        if not made or made[0].args.vararg:  # takes what its base takes, and settings
             found = [
                 each
                 for each in tree.body
                 if isinstance(each, ast.AnnAssign) and not ast.unparse(each.target).startswith("_")
             ]
             for each in found:
-                if isinstance(each.value, ast.Call):  # option(DEFAULT, MEANING, …)
+                if isinstance(each.value, ast.Call):  # option(DEFAULT, …) or setting(DEFAULT, …)
                     each.value = each.value.args[0]
             return f"{last}({', '.join(map(ast.unparse, found or tree.bases))})"
         tree = made[0]

@@ -80,7 +80,7 @@ class Errors(metaclass=_Coded):
 
     # F02x to F04x: the lexicon; training vectors
     F021 = "The frequency of {word!r} is {value!r}. Give a number of 0 or more, or -1 if unknown."
-    F023 = "{path}: not a lexicon, {file} is missing. Save one with Lexicon.to_disk."
+    F023 = "{path}: not a lexicon, since {file} is missing. Save one with Lexicon.to_disk."
     F024 = (
         "Can't load the lexicon: {reason}. The data is damaged or not a lexicon. Save it again "
         "with Lexicon.to_disk or Lexicon.to_bytes."
@@ -436,7 +436,7 @@ class Errors(metaclass=_Coded):
         "but the reference begins {reference!r} and the predicted one {predicted!r}. Make both "
         "from the same text."
     )
-    F305 = "{block}: {name} = {value!r} is invalid, it must be {wanted}."
+    F305 = "{block}: {name} = {value!r} is invalid: it must be {wanted}."
     F307 = (
         "{block}: the config says {name} = {value!r}, but the component was trained with "
         "{saved!r}, which can't be changed. Correct the config, or train again."
@@ -504,7 +504,7 @@ class Errors(metaclass=_Coded):
         "one of its labels {labels}. Give pairs with gold classes that it was not trained on."
     )
     F330 = "An index needs at least one question, and each question at least one text."
-    F331 = "{path}: not an index, {file} is missing. Save one with TextIndex.save."
+    F331 = "{path}: not an index, since {file} is missing. Save one with TextIndex.save."
     F332 = (
         "{path}: can't load the index: {reason}. The file is damaged or not an index. Make the "
         "index again."
@@ -533,7 +533,7 @@ class Errors(metaclass=_Coded):
 
     # F34x: arguments of functions; the character generator
     F340 = "Can't initialise {name!r}: the training examples have no text. Check the corpus."
-    F341 = "{name} = {value!r} is invalid, it must be {wanted}."
+    F341 = "{name} = {value!r} is invalid: it must be {wanted}."
     F343 = (
         "There is no form {form!r}. Choose one of {names}, or give the lines and their characters: "
         "Form(6, 5) in Python, 6x5 on the command line."
@@ -650,7 +650,7 @@ class Errors(metaclass=_Coded):
         "and one for the held-out part, one line in {n}. Give more text, or a smaller --length."
     )
     F382 = (
-        "{path}: not an encoder, {file} is missing. Give a folder that `python -m spacy flat "
+        "{path}: not an encoder, since {file} is missing. Give a folder that `python -m spacy flat "
         "pretrain` wrote, or a character BERT in Hugging Face's format with safetensors. Nothing "
         "is downloaded."
     )
@@ -714,9 +714,8 @@ class Errors(metaclass=_Coded):
         "lines match."
     )
     F423 = (
-        "{path}, line {line}: the {side} has {length:,} characters, more than {limit:,}; "
-        "several lines may be joined. Correct it, raise --max-length, or drop such pairs with "
-        "--repair."
+        "{path}, line {line}: the {side} has {length:,} characters, more than {limit:,}; several "
+        "lines may be joined. Correct it, raise --max-length, or drop such pairs with --repair."
     )
     F424 = (
         "{path}: in the format parallel, translations are in a second file, line by line. Name it "

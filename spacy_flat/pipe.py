@@ -3,10 +3,10 @@
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar, cast
 
 import numpy as np
 from spacy.language import Language
@@ -77,48 +77,72 @@ def mean_loss(
     )
 
 
+class Setting:
+    """A setting of a component: an attribute that is checked and saved. Without `__get__`, Python
+    reads it from the component's `__dict__`."""
+
+    def __init__(self, default: Any, check: Check) -> None:
+        self.default = default
+        self.check = check
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+        self.type = owner.__annotations__[name]
+
+    def __set__(self, pipe: "NetworkPipe", value: Any) -> None:
+        """Raises ValueError (F310) for an invalid value."""
+        if not self.check.accepts(value):
+            pipe._reject(self.name, value, self.check.wanted)
+        # Changing a list in place would not be saved.
+        value = tuple(value) if isinstance(value, list) else value
+        value = dict(value) if isinstance(value, dict) else value
+        pipe.__dict__[self.name] = value
+        pipe.cfg.pop(self.name, None)
+        pipe.cfg["changed"][self.name] = [_plain(pipe.given[self.name]), _plain(value)]
+
+
+def setting(default: object, check: Check) -> Any:
+    """A `Setting` under the type of its values."""
+    return Setting(default, check)
+
+
 class NetworkPipe(TrainablePipe):  # type: ignore[misc]
     """A component whose model has a torch network, which `initialize` builds.
 
-    settings: those of the config, as attributes. Changes are checked and saved with the component,
-        and last until the value in the config changes.
+    model: a registered architecture.
     device: where the network runs: "auto" (the CPU, or the GPU requested by `spacy.prefer_gpu` or
         `--gpu-id`), "cpu", "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
+    scorer: the scoring function of an evaluation.
+    settings: those of the class, as attributes. Changes are checked and saved with the component,
+        and last until the value in the config changes.
     """
-
-    checks: ClassVar[Mapping[str, Check]] = {}
 
     def __init__(
         self,
         vocab: Vocab,
         model: Model[Any, Any],
         name: str,
-        scorer: Callable[..., dict[str, Any]] | None,
         *,
-        device: str,
+        scorer: Callable[..., dict[str, Any]] | None = None,
+        device: str = "auto",
         **settings: Any,
     ) -> None:
         self.vocab = vocab
         self.model = model
         self.name = name
         self.scorer = scorer
-        self.given = settings
+        self.given = {own.name: settings.pop(own.name, own.default) for own in self.settings()}
+        if settings:
+            raise TypeError(f"{type(self).__name__} has no settings {[*settings]}")
         self.cfg: dict[str, Any] = {"changed": {}}
         self.device = device
         self._apply_settings()
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Raises ValueError (F310) for an invalid setting."""
-        if name in self.checks:
-            if not self.checks[name].accepts(value):
-                self._reject(name, value, self.checks[name].wanted)
-            # Changing a list in place would not be saved.
-            value = tuple(value) if isinstance(value, list) else value
-            value = dict(value) if isinstance(value, dict) else value
-        super().__setattr__(name, value)
-        if name in self.checks:
-            self.cfg.pop(name, None)
-            self.cfg["changed"][name] = [_plain(self.given[name]), _plain(value)]
+    @classmethod
+    def settings(cls) -> list[Setting]:
+        """The settings of the class and its bases."""
+        found = (each for base in reversed(cls.__mro__) for each in vars(base).values())
+        return [each for each in found if isinstance(each, Setting)]
 
     def _apply_settings(self) -> None:
         """Apply the config, and the changes of a saved component that still count."""
@@ -249,7 +273,7 @@ def register_factory(
     assigns: list[str],
     score_weights: dict[str, float | None],
 ) -> Callable[..., Self]:
-    """Register the factory of a component, with the settings of its constructor.
+    """Register the factory of a component, with the arguments of its constructors and its settings.
 
     model: the default config of the model.
     scorer: the registered name of the default scorer.
@@ -267,18 +291,18 @@ def register_factory(
             settings["nlp"] = nlp
         return pipe(nlp.vocab, name=name, **settings)
 
-    settings = {
-        key: each for key, each in constructor.items() if key not in ("vocab", "nlp", "name")
-    }
-    taken = {"nlp": Language, "name": str} | {
-        key: each.annotation for key, each in settings.items()
-    }
+    taken = {"nlp": Language, "name": str}
+    defaults = {}
+    for key, each in constructor.items():
+        if key not in ("vocab", "nlp", "name"):
+            taken[key], defaults[key] = each.annotation, each.default
+    for own in pipe.settings():
+        taken[own.name], defaults[own.name] = own.type, _plain(own.default)
     make.__signature__ = Signature(  # type: ignore[attr-defined]
         [Parameter(key, Parameter.KEYWORD_ONLY, annotation=kind) for key, kind in taken.items()]
     )
     make.__annotations__["return"] = pipe
     make.__doc__ = pipe.__doc__
-    defaults = {key: _plain(each.default) for key, each in settings.items()}
     defaults |= {**Config().from_str(model), "scorer": {"@scorers": scorer}}
     Language.factory(
         name,

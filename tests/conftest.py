@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from filelock import FileLock
 from hypothesis import settings
 from spacy.language import Language
@@ -29,6 +30,9 @@ settings.register_profile("tests", deadline=None)
 settings.load_profile("tests")
 
 look_up_once()
+
+# Several are slower for tiny networks, and the tests share the processor.
+torch.set_num_threads(1)
 
 # Ray's workers have their share of a processor that other tests are busy on.
 os.environ |= {"RAY_worker_niceness": "0"}

@@ -31,7 +31,7 @@ from spacy.cli._util import app as spacy_app
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
-from spacy.util import registry
+from spacy.util import load_config, registry
 from thinc.api import fix_random_seed
 from typer.testing import CliRunner
 
@@ -151,12 +151,6 @@ def check_same(found: list[Written], expected: list[Written]) -> None:
         assert one == (pytest.approx(other, rel=1e-4, abs=1e-4) if numbers else other)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread() -> None:
-    torch.set_num_threads(1)
-    registry.misc("test.lexicon", func=ners.lexicon)
-
-
 @pytest.fixture(params=KINDS, ids=lambda kind: kind.factory)
 def kind(request: pytest.FixtureRequest) -> Kind:
     return request.param  # type: ignore[no-any-return]
@@ -270,6 +264,30 @@ def test_a_copy_is_apart(kind: Kind, trained: Language) -> None:
     kind.losses(nlp, 1, AdamW(0.1))
     assert kind.found(trained) == expected
     assert kind.found(nlp) != expected
+
+
+def test_settings_are_checked_and_saved(kind: Kind, trained: Language, tmp_path: Path) -> None:
+    """Once they are written into the config, an edit of it counts."""
+    nlp = deepcopy(trained)
+    pipe: Any = nlp.get_pipe(kind.factory)
+    switches = {own.name: own.default for own in pipe.settings() if isinstance(own.default, bool)}
+    for name, default in switches.items():
+        with pytest.raises(ValueError, match=rf"F310.*{kind.factory}.*{name}"):
+            setattr(pipe, name, int(default))
+        setattr(pipe, name, not default)
+    nlp.to_disk(tmp_path)
+    edited = {"components": {kind.factory: switches}}
+    loaded = spacy.load(tmp_path, config=edited)
+    assert kind.found(loaded) == kind.found(nlp)
+    for name, default in switches.items():
+        assert getattr(loaded.get_pipe(kind.factory), name) is not default
+    pipe.write_settings(nlp.get_pipe_config(kind.factory))
+    nlp.to_disk(tmp_path)
+    written = load_config(tmp_path / "config.cfg")["components"][kind.factory]
+    loaded = spacy.load(tmp_path, config=edited)
+    for name, default in switches.items():
+        assert written[name] is not default
+        assert getattr(loaded.get_pipe(kind.factory), name) is default
 
 
 def test_loading_executes_nothing_from_the_files(
@@ -508,8 +526,8 @@ def test_dropouts_are_for_training(kind: Kind) -> None:
     nlp = ners.blank()
     nlp.add_pipe(kind.factory)
     kind.initialise(nlp)
-    assert len({*kind.losses(nlp, 2)}) == 2
     assert kind.found(nlp, kind.texts[:2]) == kind.found(nlp, kind.texts[:2])
+    assert len({*kind.losses(nlp, 2)}) == 2
 
 
 def test_an_update_that_fails_leaves_no_gradients(kind: Kind) -> None:

@@ -9,10 +9,12 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from importlib.metadata import distribution
 from itertools import islice
 from pathlib import Path
 from subprocess import SubprocessError
+from typing import Any
 
 import pytest
 from blocks import filled
@@ -59,6 +61,7 @@ PIPELINES = {
 }
 VARIABLES = {"vars.config": "configs/mini.cfg"}
 VECTORS = ("char", "bigram", "word")
+GENERAL = [name for name, source in SOURCES.items() if source.general]
 RELEASED = ["flat_msra", "configs/zh_flat_msra.cfg", "refined/model-best"]
 
 
@@ -124,15 +127,32 @@ def bare_project(tmp_path: Path) -> Path:
     return tmp_path
 
 
+DryRun = Callable[..., str]
+
+
+@pytest.fixture
+def dry_run(bare_project: Path, capfd: pytest.CaptureFixture[str]) -> DryRun:
+    """What a command or workflow would run, and what the commands that it runs would run."""
+
+    def lines(name: str, overrides: dict[str, Any]) -> Iterator[str]:
+        project_run(bare_project, name, overrides=overrides, dry=True)
+        for line in capfd.readouterr().out.splitlines():
+            yield line
+            if run := re.search(r"spacy project run (\S+) \. (.+)", line):
+                yield from lines(run[1], parse_config_overrides(shlex.split(run[2])))
+
+    def shown(name: str, **variables: object) -> str:
+        out = "\n".join(lines(name, {f"vars.{key}": value for key, value in variables.items()}))
+        assert "${" not in out
+        return out
+
+    return shown
+
+
 @pytest.mark.parametrize(("lang", "model"), PIPELINES)
-def test_dry_run(
-    bare_project: Path, lang: str, model: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_dry_run(dry_run: DryRun, lang: str, model: str) -> None:
     corpus = PIPELINES[lang, model]
-    variables = {"vars.corpus": corpus, "vars.lang": lang, "vars.model": model}
-    project_run(bare_project, "all", overrides=variables, dry=True)
-    out = capfd.readouterr().out
-    assert "${" not in out
+    out = dry_run("all", corpus=corpus, lang=lang, model=model)
     assert f"flat fetch {corpus} data --source ''" in out
     assert "--paths.char_vectors null" in out
     assert f"spacy flat train configs/{lang}_{model}.cfg --resume" in out
@@ -144,25 +164,19 @@ def test_dry_run(
     assert "pip install" not in out
 
 
-def test_the_general_workflow_takes_all_corpora_that_declare_labels(
-    bare_project: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    project_run(bare_project, "general", overrides={"vars.source": "../corpora"}, dry=True)
-    out = capfd.readouterr().out
+def test_the_general_workflow_takes_all_corpora_that_declare_labels(dry_run: DryRun) -> None:
+    out = dry_run("general", source="../corpora")
     paths = load_config(ROOT / "configs/zh_flat_general.cfg")["corpora"]["train"]["paths"]
-    names = {name for name, source in SOURCES.items() if source.general}
-    assert names == set(paths)
-    for name in names:
+    assert set(GENERAL) == set(paths)
+    for name in GENERAL:
         assert f"flat fetch {name} data --source ../corpora" in out
         assert f"flat convert --corpus {name} --general data corpus/general/{name}" in out
         assert f"corpus/general/{name}/dev.spacy" in out
 
 
-def test_variables(bare_project: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    variables = {"vars.source": "../corpora", "vars.seed": 7, "vars.word_vectors": "w.vec.xz"}
-    variables["vars.setting"] = "training.max_epochs 5"
-    project_run(bare_project, "all", overrides=variables, dry=True)
-    out = capfd.readouterr().out
+def test_variables(dry_run: DryRun) -> None:
+    setting = "training.max_epochs 5"
+    out = dry_run("all", source="../corpora", seed=7, word_vectors="w.vec.xz", setting=setting)
     assert "--source ../corpora" in out
     assert "--system.seed 7 --training.max_epochs 5" in out
     assert "--paths.word_vectors w.vec.xz" in out
@@ -186,98 +200,63 @@ def test_commands_that_run_others_pass_all_variables_on() -> None:
     assert parse_project_overrides(shlex.split(passed_on)) == overrides
 
 
-@pytest.mark.parametrize(("corpus", "bits"), [("msra", 4), ("cluener", 5)])
-def test_dry_run_of_a_release(
-    bare_project: Path, corpus: str, bits: int, capfd: pytest.CaptureFixture[str]
-) -> None:
-    given = {f"vars.{kind}_vectors": f"{kind}.vec.xz" for kind in VECTORS}
-    project_run(bare_project, "release", overrides={**given, "vars.seed": 3}, dry=True)
-    outer = capfd.readouterr().out
-    (line,) = (line for line in outer.splitlines() if f"--vars.corpus {corpus}" in line)
-    words = shlex.split(line)
-    options = words[words.index("release-one") + 2 :]
-    variables = parse_config_overrides(options)
-    project_run(bare_project, "release-one", overrides=variables, dry=True)
-    out = capfd.readouterr().out
-    folder = f"training/zh_flat_{corpus}_{corpus}"
-    assert "${" not in outer + out
-    first = next(line for line in out.splitlines() if line.startswith("Running command"))
-    (check,) = re.findall(r"assets/release/check.py (.+?) --vars", first)
-    config = f"configs/zh_flat_{corpus}.cfg"
-    assert check.split() == [corpus, f"flat_{corpus}", config, "refined/model-best"]
-    for kind in VECTORS:
-        assert f"--vars.{kind}_vectors {kind}.vec.xz" in first
-        assert f"--paths.{kind}_vectors {kind}.vec.xz" in out
-    assert "--system.seed 3" in out
-    assert f"spacy flat train {config} --resume" in out
-    assert (ROOT / config).is_file()
-    assert re.search(r"components\.flat_ner\.model\.network\.r_drop\W+1\.0}", out)
-    assert f"spacy flat train configs/further/zh_flat_{corpus}.cfg --resume" in out
-    assert f"--paths.pipeline {folder}/unrefined" in out
-    assert f"spacy flat compact {folder}/refined/model-best {folder}/compact" in out
-    assert f"--bits {bits}" in out
-    assert f"--meta-path assets/release/zh_flat_{corpus}.json" in out
-    assert (ROOT / f"assets/release/zh_flat_{corpus}.json").is_file()
-    # What a user trains on the same corpus stays.
-    assert f"training/zh_flat_{corpus}/" not in out
-    assert f"packages/zh_flat_{corpus}" not in out
-
-
 @pytest.mark.parametrize(
-    ("command", "package", "vectors"),
+    ("package", "shown"),
     [
-        ("release-tang", "zh_char_tang", "words"),
-        ("release-tatoeba", "zh_seq2seq_tatoeba", "words"),
-        ("release-wikiann", "en_tener_wikiann", "english"),
+        (
+            "zh_flat_general",
+            [
+                "check.py general flat_general configs/zh_flat_general.cfg model-best",
+                *("--vars.word_vectors word", "--paths.word_vectors word", "--bits 4"),
+                *(f"general/calibrated corpus/general/{name}/dev.spacy" for name in GENERAL),
+                "spacy package training/zh_flat_general/calibrated training/zh_flat_general",
+            ],
+        ),
+        *(
+            (
+                f"zh_flat_{corpus}",
+                [
+                    f"{corpus} flat_{corpus} configs/zh_flat_{corpus}.cfg refined/model-best",
+                    *(f"--vars.{kind}_vectors {kind}" for kind in VECTORS),
+                    *(f"--paths.{kind}_vectors {kind}" for kind in VECTORS),
+                    ".network.r_drop'\"'\"': 1.0}",
+                    f"spacy flat train configs/further/zh_flat_{corpus}.cfg --resume",
+                    f"--paths.pipeline training/zh_flat_{corpus}_{corpus}/unrefined",
+                    f"_{corpus}/refined/model-best training/zh_flat_{corpus}_{corpus}/compact",
+                    f"--bits {bits}",
+                ],
+            )
+            for corpus, bits in (("msra", 4), ("cluener", 5))
+        ),
+        ("zh_char_tang", ["--paths.word_vectors word", "--paths.char_vectors null", "--bits 8"]),
+        (
+            "zh_seq2seq_tatoeba",
+            ["--paths.word_vectors word", "--paths.char_vectors char", "--bits 8"],
+        ),
+        ("zh_re2_questions", ["fitted --vars.word_vectors word", "--words word", "--bits 8"]),
+        (
+            "en_tener_wikiann",
+            [
+                "configs/en_tener_wikiann.cfg model-best --vars.english_vectors english",
+                *("--paths.word_vectors english", "--paths.char_vectors char", "--bits 8"),
+            ],
+        ),
     ],
 )
-def test_dry_run_of_other_releases(
-    bare_project: Path, command: str, package: str, vectors: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_dry_run_of_a_release(dry_run: DryRun, package: str, shown: list[str]) -> None:
+    command = f"release-{package.rpartition('_')[2]}"
     assert command in load_project_config(ROOT)["workflows"]["release"]
-    given = {"vars.word_vectors": "words", "vars.english_vectors": "english", "vars.seed": 3}
-    given["vars.char_vectors"] = "chars"
-    project_run(bare_project, command, overrides=given, dry=True)
-    lines = capfd.readouterr().out.splitlines()
-    checks = [line for line in lines if "check.py" in line]
-    assert len(checks) == (package == "en_tener_wikiann")
-    assert all(line.endswith("--vars.english_vectors english") for line in checks)
-    words = shlex.split(lines[-1])
-    variables = parse_project_overrides(words[words.index("release-other") + 2 :])
-    project_run(bare_project, "release-other", overrides=variables, dry=True)
-    out = capfd.readouterr().out
-    assert "${" not in out
-    assert f"spacy flat train configs/{package}.cfg --resume" in out
+    out = dry_run(command, seed=3, **{f"{kind}_vectors": kind for kind in (*VECTORS, "english")})
+    for each in (*shown, f"spacy flat train configs/{package}.cfg --resume", "--system.seed 3"):
+        assert each in out
+    if "check.py" in out:
+        assert out.index("check.py") < out.index("spacy flat")
     assert (ROOT / f"configs/{package}.cfg").is_file()
-    assert f"--paths.word_vectors {vectors}" in out
-    assert f"--paths.char_vectors {'null' if command == 'release-tang' else 'chars'}" in out
-    assert "--system.seed 3" in out
-    assert "--bits 8" in out
     assert f"--meta-path assets/release/{package}.json" in out
     assert (ROOT / f"assets/release/{package}.json").is_file()
-
-
-def test_dry_run_of_the_general_release(
-    bare_project: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    given = {f"vars.{kind}_vectors": f"{kind}.vec.xz" for kind in VECTORS}
-    project_run(bare_project, "release-general", overrides=given, dry=True)
-    lines = [shlex.split(line) for line in capfd.readouterr().out.splitlines()]
-    runs = [line[line.index("run") + 1 :] for line in lines if "project" in line and "run" in line]
-    assert [run[0] for run in runs] == [
-        *("check-release", "general", "evaluate-general", "release-package")
-    ]
-    said = []
-    for name, _, *options in runs:
-        project_run(bare_project, name, overrides=parse_config_overrides(options), dry=True)
-        said.append(capfd.readouterr().out)
-    check, train, evaluate, package = said
-    assert "check.py general flat_general configs/zh_flat_general.cfg model-best" in check
-    assert "--paths.word_vectors word.vec.xz" in train
-    assert evaluate.count("flat evaluate training/zh_flat_general/calibrated corpus/general/") == 4
-    assert "spacy package training/zh_flat_general/calibrated training/zh_flat_general" in package
-    assert "--meta-path assets/release/zh_flat_general.json" in package
-    assert (ROOT / "assets/release/zh_flat_general.json").is_file()
+    # What a user trains on the same corpus stays.
+    assert f"training/{package}/" not in out or package in ("zh_flat_general", "zh_re2_questions")
+    assert f"packages/{package}" not in out
 
 
 RELEASED_WHEEL = f"zh_flat_msra-{load_project_config(ROOT)['vars']['released']}-py3-none-any.whl"
@@ -299,16 +278,9 @@ RELEASED_WHEEL = f"zh_flat_msra-{load_project_config(ROOT)['vars']['released']}-
     ],
 )
 def test_dry_run_of_a_command(
-    bare_project: Path,
-    command: str,
-    overrides: dict[str, str],
-    shown: str,
-    capfd: pytest.CaptureFixture[str],
+    dry_run: DryRun, command: str, overrides: dict[str, str], shown: str
 ) -> None:
-    (bare_project / "text.txt").touch()
-    variables = {f"vars.{name}": value for name, value in overrides.items()}
-    project_run(bare_project, command, overrides=variables, dry=True)
-    assert shown in capfd.readouterr().out
+    assert shown in dry_run(command, **overrides)
     assert (ROOT / "assets/pipelines" / RELEASED_WHEEL).is_file()
 
 
@@ -356,10 +328,9 @@ def test_a_release_without_vectors_is_refused_at_first(bare_project: Path) -> No
     assert not any((bare_project / "packages").iterdir())
 
 
-def test_overrides_of_training_exist(bare_project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_overrides_of_training_exist(dry_run: DryRun) -> None:
     """Those of `paths` in some config, all others in each; and each config takes them all."""
-    project_run(bare_project, "train", dry=True)
-    pairs = re.findall(r"--(\w+)\.([\w.]+) (\S+)", capfd.readouterr().out)
+    pairs = re.findall(r"--(\w+)\.([\w.]+) (\S+)", dry_run("train"))
     assert len(pairs) == 11  # the seed twice
     overrides = {f"{section}.{key}": value for section, key, value in pairs}
     paths = set()

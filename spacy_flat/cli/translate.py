@@ -82,6 +82,7 @@ def translate(
     """
     from spacy.util import minibatch
 
+    from ..translator.component import Seq2SeqTranslator
     from ..translator.entities import load_reader
     from ..translator.names import name_list
 
@@ -100,7 +101,9 @@ def translate(
         raise ValueError(Errors.F137)
     terms = name_list(glossary)
     use_gpu(gpu_id)
-    nlp, translator = load_translator(model, component, device)
+    nlp, translator = load_component(
+        model, Seq2SeqTranslator, component, device, "seq2seq_translator"
+    )
     if beam is not None:
         translator.beam = beam
     if names is not None:
@@ -137,13 +140,6 @@ def check_lines(path: Path, n_best: int) -> None:
         raise ValueError(Errors.F432.format(path=path))
     if path.suffix == ".txt" and n_best > 1:
         raise ValueError(Errors.F174.format(option="--n-best", kind="--output with .txt"))
-
-
-def load_translator(source: str, component: str, device: str) -> tuple[Language, Seq2SeqTranslator]:
-    """A pipeline and its translator, as in `load_component`."""
-    from ..translator.component import Seq2SeqTranslator
-
-    return load_component(source, Seq2SeqTranslator, component, device, "seq2seq_translator")
 
 
 def lines_of(path: Path) -> Iterator[str]:

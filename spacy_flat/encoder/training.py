@@ -139,6 +139,7 @@ def _describe(
     """What must not change when a run is resumed."""
     every = asdict(options)
     del every["save_every"]
+    listed = "\n".join(words or ()).encode("utf-8", "surrogatepass")
     return {
         "options": every,
         "budget": asdict(budget),
@@ -147,17 +148,13 @@ def _describe(
             for number, path in enumerate(texts, 1)
             if path.is_file()
         },
-        "words": {"count": len(words or ()), "checksum": _checksum("\n".join(words or ()))},
+        "words": {"count": len(words or ()), "checksum": zlib.crc32(listed)},
     }
 
 
 def _signature(path: Path) -> str:
     with path.open("rb") as file:
         return f"{path.stat().st_size:,} bytes, checksum {zlib.crc32(file.read(COMPARED))}"
-
-
-def _checksum(text: str) -> int:
-    return zlib.crc32(text.encode("utf-8", "surrogatepass"))
 
 
 def _saved_run(out: Path, run: dict[str, Any]) -> dict[str, Any] | None:

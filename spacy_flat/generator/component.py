@@ -4,20 +4,19 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example, validate_get_examples
-from spacy.vocab import Vocab
 
 from ..errors import Errors, Warnings
-from ..pipe import SWITCH, Check, NetworkPipe, mean_loss, number, register_factory
-from ..util.arguments import require_count, require_switch
+from ..pipe import SWITCH, Check, NetworkPipe, mean_loss, number, register_factory, setting
+from ..util.arguments import require_count, require_string, require_switch
 from ..vectors import VectorSource, check_sources
 from .annotations import perplexity, set_scores
 from .forms import Form, Tones, form_of
-from .model import CharLMModel, CharPredictions, TextScore, initialise, network_of, score_texts
+from .model import CharPredictions, TextScore, initialise, network_of, score_texts
 from .poems import Place, Poem, PoemTask, compose, signs
 from .sampling import Draws, Sampling, Seed, seeds_of_texts
 from .vocabulary import build_vocabulary
@@ -71,40 +70,21 @@ def make_scorer() -> Callable[..., dict[str, Any]]:
 class CharGenerator(NetworkPipe):
     """Scores and writes texts, character by character.
 
-    model: a registered architecture.
-    device: "auto" (the CPU, or the GPU requested by `spacy.prefer_gpu` or `--gpu-id`), "cpu",
-        "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
     count_end: count the end of a text as one of its characters in `doc._.log_prob`,
         `doc._.perplexity` and the scores of an evaluation.
     suspicion: set `doc._.suspicious` to the characters whose replacement would make the text more
         probable by at least this many nats. null to skip this, since it takes 15 to 50 times as
         long.
-    scorer: the scoring function of an evaluation.
     """
 
-    def __init__(
-        self,
-        vocab: Vocab,
-        model: CharLMModel,
-        name: str,
-        *,
-        device: str = "auto",
-        count_end: bool = True,
-        suspicion: float | None = None,
-        scorer: Callable[..., dict[str, Any]] | None = score_perplexity,
-    ) -> None:
-        settings = {"count_end": count_end, "suspicion": suspicion}
-        super().__init__(vocab, model, name, scorer, device=device, **settings)
-
-    count_end: bool
-    suspicion: float | None
-    checks: ClassVar = {
-        "count_end": SWITCH,
-        "suspicion": Check(
+    count_end: bool = setting(True, SWITCH)
+    suspicion: float | None = setting(
+        None,
+        Check(
             "null or a number from 0",
             lambda value: value is None or number(0, sys.float_info.max).accepts(value),
         ),
-    }
+    )
 
     # Scoring
 
@@ -206,7 +186,7 @@ class CharGenerator(NetworkPipe):
         longer than the form (F346), a vocabulary without characters for lines (F347), and as
         `generate`, ImportError (F030) without pypinyin.
         """
-        form, given = form_of(form), signs(_checked(prompt))
+        form, given = form_of(form), signs(require_string(prompt))
         room = form.lines * form.characters
         if len(given) > room:
             words = {"prompt": prompt, "found": len(given), "room": room}
@@ -231,7 +211,7 @@ class CharGenerator(NetworkPipe):
 
         Raises ValueError (F344) if the number of characters differs from the number of lines.
         """
-        form, given = form_of(form), signs(_checked(heads))
+        form, given = form_of(form), signs(require_string(heads))
         if len(given) != form.lines:
             words = {"heads": heads, "found": len(given), "lines": form.lines}
             raise ValueError(Errors.F344.format(**words))
@@ -241,7 +221,7 @@ class CharGenerator(NetworkPipe):
     def _seeds(self, prompt: str, n: int, max_length: int, seed: int | None) -> list[Seed]:
         """Check the arguments, and return the seeds of n texts."""
         self.require_initialised()
-        _checked(prompt)
+        require_string(prompt)
         require_count("n", n)
         require_count("max_length", max_length, 0)
         return seeds_of_texts(seed, n)
@@ -333,10 +313,3 @@ make_char_generator = register_factory(
     # spaCy prints the scores that have a weight as percentages: a perplexity would mislead.
     score_weights={"char_log_prob": 1.0, "perplexity": None, "oov_rate": 0.0},
 )
-
-
-def _checked(text: str) -> str:
-    """Raises TypeError (F028) for anything but a string."""
-    if not isinstance(text, str):
-        raise TypeError(Errors.F028.format(value=repr(text), type=type(text).__name__))
-    return text

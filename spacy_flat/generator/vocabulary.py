@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import srsly
 
-from ..text.batches import TextFeaturiser
+from ..text.batches import IndexedFeaturiser
 from ..text.hashing import hash_characters
 from ..text.initialise import Vocabulary
 from ..text.padding import padding, take
-from ..text.vocabulary import Column, KeyIndex, Pretrained, count_characters, pack, unpack
+from ..text.vocabulary import Column, KeyIndex, Pretrained, count_characters
 from ..util.arrays import Ints, Strings
 from ..util.simplified import Simplifier
 from ..vectors import VectorSource
@@ -27,7 +26,7 @@ START, END = 0x110000, 0x110001  # codes of the marks, after all of Unicode
 
 
 @dataclass(frozen=True)
-class CharFeaturiser(TextFeaturiser):
+class CharFeaturiser(IndexedFeaturiser):
     """Turns texts into batches, and keys into characters."""
 
     options: TextOptions
@@ -86,15 +85,6 @@ class CharFeaturiser(TextFeaturiser):
             yield Piece(
                 take(batch.keys, places, present), present, batch.keys[following], following
             )
-
-    def to_bytes(self) -> bytes:
-        data = pack({"chars": self.chars}, self.options)
-        return bytes(srsly.msgpack_dumps({**data, "simplified": self.simplifier.pairs}))
-
-    def from_bytes(self, data: bytes) -> "CharFeaturiser":
-        saved = srsly.msgpack_loads(data)
-        simplifier = Simplifier(saved.get("simplified", ""))
-        return CharFeaturiser(self.options, **unpack(saved, self.options), simplifier=simplifier)
 
 
 def build_vocabulary(

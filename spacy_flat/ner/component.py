@@ -3,17 +3,16 @@
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 from spacy.scorer import PRFScore, get_ner_prf
 from spacy.tokens import Doc, Span
 from spacy.training import Example, validate_examples, validate_get_examples
-from spacy.vocab import Vocab
 from thinc.api import set_dropout_rate
 
 from ..errors import Errors, Warnings
 from ..nn.model import tok2vec_of
-from ..pipe import SWITCH, Check, LabelledPipe, count, number, register_factory
+from ..pipe import SWITCH, Check, LabelledPipe, count, number, register_factory, setting
 from ..text.initialise import Vocabulary, initialise_network
 from ..text.tok2vec import Tok2VecFeatures, backprop_zeros
 from ..text.units import EntitySpan, Units
@@ -21,7 +20,7 @@ from ..util.calibration import LEAST, MOST
 from ..vectors import VectorSource, check_sources
 from .calibration import Calibration, fit
 from .decoding import Decoding, Found, find_entities, span_probabilities
-from .model import Emissions, Gold, TaggingModel, network_of
+from .model import Emissions, Gold, network_of
 from .scores import prf_scores
 from .spans import (
     Annotation,
@@ -103,9 +102,6 @@ def _is_threshold(value: object) -> bool:
 class CRFEntityRecognizer(LabelledPipe):
     """Finds entities by tagging the units of a text (characters or tokens) with a CRF.
 
-    model: a registered architecture.
-    device: "auto" (the CPU, or the GPU requested by `spacy.prefer_gpu` or `--gpu-id`), "cpu",
-        "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
     on_misaligned: "expand" an entity that crosses token boundaries to all tokens it touches,
         "contract" it to those it covers, or "drop" it. `doc._.char_ents` has the exact characters
         of the entities in `doc.ents`.
@@ -123,69 +119,25 @@ class CRFEntityRecognizer(LabelledPipe):
         the most probable tags; of overlapping ones, the most probable. A map sets thresholds by
         label, and 0.5 for other labels.
     temperature: divides the scores of tags before probabilities are computed; see `calibrate`.
-    scorer: the scoring function of an evaluation.
     """
 
-    def __init__(
-        self,
-        vocab: Vocab,
-        model: TaggingModel,
-        name: str,
-        *,
-        device: str = "auto",
-        on_misaligned: OnMisaligned = "expand",
-        overwrite: bool = False,
-        constrained_decoding: bool = True,
-        unannotated_labels: Sequence[str] = (),
-        label_map: dict[str, str] | None = None,
-        confidence: bool = False,
-        alternatives: int = 0,
-        threshold: Threshold = None,
-        temperature: float = 1.0,
-        scorer: Callable[..., dict[str, Any]] | None = score_entities,
-        **more: Any,
-    ) -> None:
-        super().__init__(
-            vocab,
-            model,
-            name,
-            scorer,
-            device=device,
-            on_misaligned=on_misaligned,
-            overwrite=overwrite,
-            constrained_decoding=constrained_decoding,
-            unannotated_labels=unannotated_labels,
-            label_map=label_map,
-            confidence=confidence,
-            alternatives=alternatives,
-            threshold=threshold,
-            temperature=temperature,
-            **more,
-        )
-
-    on_misaligned: OnMisaligned
-    overwrite: bool
-    constrained_decoding: bool
-    unannotated_labels: Sequence[str]
-    label_map: dict[str, str] | None
-    confidence: bool
-    alternatives: int
-    threshold: Threshold
-    temperature: float
+    on_misaligned: OnMisaligned = setting(
+        "expand",
+        Check("one of expand, contract, drop", lambda value: value in get_args(OnMisaligned)),
+    )
+    overwrite: bool = setting(False, SWITCH)
+    constrained_decoding: bool = setting(True, SWITCH)
+    unannotated_labels: Sequence[str] = setting((), Check("a list of labels", _is_labels))
+    label_map: dict[str, str] | None = setting(
+        None, Check("null or a map from labels to labels", _is_label_map)
+    )
+    confidence: bool = setting(False, SWITCH)
+    alternatives: int = setting(0, count(0))
+    threshold: Threshold = setting(
+        None, Check("null, a number from 0 to 1, or a map of them", _is_threshold)
+    )
+    temperature: float = setting(1.0, number(LEAST, MOST))
     _told: tuple[str, ...] = ()  # labels that were warned of
-    checks: ClassVar = {
-        "on_misaligned": Check(
-            "one of expand, contract, drop", lambda value: value in get_args(OnMisaligned)
-        ),
-        "overwrite": SWITCH,
-        "constrained_decoding": SWITCH,
-        "unannotated_labels": Check("a list of labels", _is_labels),
-        "label_map": Check("null or a map from labels to labels", _is_label_map),
-        "confidence": SWITCH,
-        "alternatives": count(0),
-        "threshold": Check("null, a number from 0 to 1, or a map of them", _is_threshold),
-        "temperature": number(LEAST, MOST),
-    }
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -94,7 +94,9 @@ class CRF(nn.Module):
     def likelihood_and_marginals(
         self, emissions: Tensor, allowed: Tensor, lengths: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """`log_likelihood`, and `marginals` from the same computation, without a gradient."""
+        """`log_likelihood`, and from the same computation, without a gradient, the probability
+        [B, C, K] (float64) of each tag at each unit; 0 beyond the lengths. The latter is on the CPU
+        where the emissions' device has no float64."""
         self._check_shapes(emissions, lengths)
         if allowed.shape != emissions.shape or allowed.dtype is not torch.bool:
             raise ValueError(
@@ -110,19 +112,6 @@ class CRF(nn.Module):
             self._check_allowed(allowed, lengths)
         log_partition, unary = self._log_partition(scores)
         return (agreeing - log_partition).to(dtype).to(device), _of_units(unary)
-
-    @torch.no_grad()
-    def marginals(self, emissions: Tensor, lengths: Tensor) -> Tensor:
-        """Probability [B, C, K] (float64) of each tag at each unit; 0 beyond the lengths. On the
-        CPU where the emissions' device has no float64.
-
-        Raises ValueError for shapes or lengths that do not fit (F237) and for NaN (F240).
-        """
-        self._check_shapes(emissions, lengths)
-        emissions, lengths = _where_exact(emissions, lengths)
-        scores = self._scores(emissions, lengths)
-        _check_numbers(*(part.cpu().numpy() for part in scores))
-        return _of_units(_posterior(scores, self._mixing_steps).unary)
 
     def divergence(self, both: Tensor, marginals: Tensor, lengths: Tensor) -> Tensor:
         """How far two distributions of tag sequences are apart, [B], given emissions [2B, C, K],

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,11 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span, Token
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.util import minibatch
-from spacy.vocab import Vocab
 from thinc.api import set_dropout_rate
 
 from ..errors import Errors
 from ..nn.model import shim_of, tok2vec_of
-from ..pipe import SWITCH, Check, LabelledPipe, mean_loss, number, register_factory
+from ..pipe import SWITCH, Check, LabelledPipe, mean_loss, number, register_factory, setting
 from ..text.tok2vec import ReadOnce, Tok2VecFeatures, backprop_zeros
 from ..util.arguments import require_count
 from ..util.arrays import Float32s
@@ -29,11 +28,11 @@ from .calibration import Calibration, best_threshold, fit_margins, fit_temperatu
 from .directions import cosines_of
 from .equality import normal_form
 from .index import Question, TextIndex
-from .model import BatchOutputs, PairModel, align, initialise, network_of
+from .model import BatchOutputs, align, initialise, network_of
 from .pairs import Pair, Text, mark_pair, pair_of, two_texts
 from .ranking import DEFAULT, FEATURES, SearchExamples, fit_ranking
 from .reading import PairTexts, SpanPairs, build_vocabulary, docs_of
-from .scores import gold_of, score_pairs
+from .scores import gold_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -79,9 +78,6 @@ class PairClassifier(LabelledPipe):
     A pair is a Doc with two spans in `doc.spans["pair"]`, or with two texts joined by U+001F. Other
     Docs stay unchanged.
 
-    model: a registered architecture.
-    device: "auto" (the CPU, or the GPU requested by `spacy.prefer_gpu` or `--gpu-id`), "cpu",
-        "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
     positive_label: the class whose probability is the similarity of two texts; by default the last
         of two classes.
     threshold: the probability from which an evaluation counts a pair as the positive label.
@@ -93,73 +89,33 @@ class PairClassifier(LabelledPipe):
     search_weights: weights of the features by which `index.search` ranks; see `fit_search`.
     similarity_hooks: use the network for `doc.similarity` and `span.similarity` of all Docs.
     keep_alignment: set `doc._.alignment` of pairs (see `align`), at the cost of a second pass.
-    scorer: the scoring function of an evaluation.
     """
 
-    def __init__(
-        self,
-        vocab: Vocab,
-        model: PairModel,
-        name: str,
-        *,
-        nlp: Language,
-        device: str = "auto",
-        positive_label: str | None = None,
-        threshold: float = 0.5,
-        temperature: float = 1.0,
-        cosine: float = 0.0,
-        bias: float = 0.0,
-        fit_threshold: bool = False,
-        search_weights: list[float] | None = None,
-        similarity_hooks: bool = True,
-        keep_alignment: bool = False,
-        scorer: Callable[..., dict[str, Any]] | None = score_pairs,
-    ) -> None:
-        super().__init__(
-            vocab,
-            model,
-            name,
-            scorer,
-            device=device,
-            positive_label=positive_label,
-            threshold=threshold,
-            temperature=temperature,
-            cosine=cosine,
-            bias=bias,
-            fit_threshold=fit_threshold,
-            search_weights=search_weights,
-            similarity_hooks=similarity_hooks,
-            keep_alignment=keep_alignment,
-        )
-        self.nlp = nlp
-        self._is_learning = False  # whether evaluations are those of a training
-
-    positive_label: str | None
-    threshold: float
-    temperature: float
-    cosine: float
-    bias: float
-    fit_threshold: bool
-    search_weights: Sequence[float] | None
-    similarity_hooks: bool
-    keep_alignment: bool
-    checks: ClassVar = {
-        "positive_label": Check(
+    positive_label: str | None = setting(
+        None,
+        Check(
             "a label or null",
             lambda value: value is None or (isinstance(value, str) and value != ""),
         ),
-        "threshold": number(0, 1),
-        "temperature": Check("a number from 0.000001", number(1e-6, sys.float_info.max).accepts),
-        "cosine": number(0, 1000),
-        "bias": number(-1000, 1000),
-        "fit_threshold": SWITCH,
-        "search_weights": Check(
-            f"null or {len(FEATURES)} numbers",
-            lambda value: value is None or is_weights(value),
-        ),
-        "similarity_hooks": SWITCH,
-        "keep_alignment": SWITCH,
-    }
+    )
+    threshold: float = setting(0.5, number(0, 1))
+    temperature: float = setting(
+        1.0, Check("a number from 0.000001", number(1e-6, sys.float_info.max).accepts)
+    )
+    cosine: float = setting(0.0, number(0, 1000))
+    bias: float = setting(0.0, number(-1000, 1000))
+    fit_threshold: bool = setting(False, SWITCH)
+    search_weights: Sequence[float] | None = setting(
+        None,
+        Check(f"null or {len(FEATURES)} numbers", lambda value: value is None or is_weights(value)),
+    )
+    similarity_hooks: bool = setting(True, SWITCH)
+    keep_alignment: bool = setting(False, SWITCH)
+
+    def __init__(self, *args: Any, nlp: Language, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.nlp = nlp
+        self._is_learning = False  # whether evaluations are those of a training
 
     @property
     def positive(self) -> str:

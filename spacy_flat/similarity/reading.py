@@ -4,23 +4,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import srsly
 from spacy.tokens import Doc, Span
 from thinc.types import Floats2d
 
-from ..text.batches import TextFeaturiser
+from ..text.batches import IndexedFeaturiser
 from ..text.hashing import hash_bigrams, hash_characters, hash_words
 from ..text.initialise import Vocabulary
 from ..text.padding import group_by_cost
 from ..text.segments import Segment
 from ..text.tok2vec import token_of_unit
 from ..text.units import Unit, Units
-from ..text.vocabulary import (
-    Column,
-    KeyIndex,
-    pack,
-    unpack,
-)
+from ..text.vocabulary import Column, KeyIndex
 from ..util.arrays import Ints
 from ..util.simplified import Simplifier
 from ..vectors import VectorSource
@@ -95,7 +89,7 @@ def docs_of(pairs: Sequence[Pair]) -> list[Doc]:
 
 
 @dataclass(frozen=True)
-class PairFeaturiser(TextFeaturiser):
+class PairFeaturiser(IndexedFeaturiser):
     """Turns pairs of texts into batches.
 
     reach: units that a convolution sees on either side.
@@ -167,17 +161,6 @@ class PairFeaturiser(TextFeaturiser):
                 of_characters[part.text] = words_of_characters(texts.docs[part.text])
             words += of_characters[part.text][part.start : part.end]
         return words
-
-    def to_bytes(self) -> bytes:
-        indexes = {"chars": self.chars, "bigrams": self.bigrams, "words": self.words}
-        data = {**pack(indexes, self.options), "simplified": self.simplifier.pairs}
-        return bytes(srsly.msgpack_dumps(data))
-
-    def from_bytes(self, data: bytes) -> "PairFeaturiser":
-        saved = srsly.msgpack_loads(data)
-        simplifier = Simplifier(saved.get("simplified", ""))
-        indexes = unpack(saved, self.options)
-        return PairFeaturiser(self.options, self.reach, **indexes, simplifier=simplifier)
 
 
 def rows_of(texts: Sequence[Segment]) -> Ints:

@@ -8,15 +8,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar, cast
 
+import srsly
 from spacy.tokens import Doc
 from thinc.model import Model, deserialize_attr, serialize_attr
 
 from ..util.arrays import Ints
+from ..util.simplified import Simplifier
 from .segments import Segment, split_texts
 from .units import Unit, Units
-from .vocabulary import KeyIndex
+from .vocabulary import KeyIndex, pack, unpack
 
 Self = TypeVar("Self", bound="TextFeaturiser")
+Indexed = TypeVar("Indexed", bound="IndexedFeaturiser")
 Compacted = TypeVar("Compacted", bound="SegmentFeaturiser")
 SomeBatch = TypeVar("SomeBatch")
 
@@ -45,6 +48,23 @@ class TextFeaturiser(ABC):
     @abstractmethod
     def from_bytes(self: Self, data: bytes) -> Self:
         """A new featuriser with these options and that data."""
+
+
+class IndexedFeaturiser(TextFeaturiser):
+    """A dataclass of which the indexes and the simplifier are saved."""
+
+    options: Any
+    simplifier: Simplifier
+
+    def to_bytes(self) -> bytes:
+        indexes = {name: each for name, each in vars(self).items() if isinstance(each, KeyIndex)}
+        data = {**pack(indexes, self.options), "simplified": self.simplifier.pairs}
+        return bytes(srsly.msgpack_dumps(data))
+
+    def from_bytes(self: Indexed, data: bytes) -> Indexed:
+        saved = srsly.msgpack_loads(data)
+        own = {**unpack(saved, self.options), "simplifier": Simplifier(saved.get("simplified", ""))}
+        return cast(Indexed, replace(cast(Any, self), **own))
 
 
 class SegmentFeaturiser(TextFeaturiser):

@@ -5,23 +5,31 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example, validate_get_examples
-from spacy.vocab import Vocab
 
 from ..errors import Errors, Warnings
-from ..pipe import SWITCH, Check, NetworkPipe, count, mean_loss, number, register_factory
-from ..util.arguments import require, require_count
+from ..pipe import (
+    SWITCH,
+    Check,
+    NetworkPipe,
+    Setting,
+    count,
+    mean_loss,
+    number,
+    register_factory,
+    setting,
+)
+from ..util.arguments import require, require_count, require_string
 from ..util.log import logger
 from .corpus import is_scored_only, translated
 from .decoding import MAX_BEAM, MAX_PENALTY, MAX_RATIO, MIN_RATIO, Decoding
 from .entities import load_reader, with_found
 from .model import (
     KeyPair,
-    Seq2SeqModel,
     TranslationPredictions,
     batches,
     featuriser_of,
@@ -30,7 +38,6 @@ from .model import (
     network_of,
 )
 from .names import NameTable, Protected, common_names, is_name_list, protected, with_terms
-from .scores import make_scorer
 from .training import Texts, all_texts, draw_slots, encode, joined
 from .vocabulary import TranslationFeaturiser
 from .writing import Translation, translate
@@ -50,12 +57,19 @@ DEFAULT_MODEL = """
 """
 
 
+class Entities(Setting):
+    """`entities`: a pipeline that doesn't translate, or its name or path."""
+
+    def __set__(self, pipe: "Seq2SeqTranslator", value: object) -> None:
+        """Raises ValueError for anything else (F310) and for a pipeline that translates (F405)."""
+        if isinstance(value, Language):
+            pipe._check_reader(value)
+        super().__set__(pipe, value)
+
+
 class Seq2SeqTranslator(NetworkPipe):
     """Translates texts with an encoder–decoder Transformer.
 
-    model: a registered architecture.
-    device: "auto" (the CPU, or the GPU requested by `spacy.prefer_gpu` or `--gpu-id`), "cpu",
-        "cuda", "cuda:1" and so on, or "mps" (Apple's GPUs).
     beam: beam width, at most 100; 1 always takes the most probable piece ("greedy").
     length_penalty: α of Wu et al. (2016), which divides log-probabilities by ((5 + length) / 6)^α.
         Only matters if beam is above 1.
@@ -71,67 +85,19 @@ class Seq2SeqTranslator(NetworkPipe):
         longer texts with more names.
     entities: a pipeline, or its name or path, loaded on first use, whose entities of the
         translation join `doc._.translation_ents`. A pipeline itself isn't saved.
-    scorer: the scoring function of an evaluation.
     """
 
-    def __init__(
-        self,
-        vocab: Vocab,
-        model: Seq2SeqModel,
-        name: str,
-        *,
-        device: str = "auto",
-        beam: int = 1,
-        length_penalty: float = 1.0,
-        max_ratio: float = 2.0,
-        no_repeat_ngram: int = 5,
-        carry_names: bool = True,
-        pinyin: bool = True,
-        placeholder_rate: float = 0.5,
-        join_rate: float = 0.0,
-        entities: str | Path | Language | None = None,
-        scorer: Callable[..., dict[str, Any]] | None = make_scorer(),  # noqa: B008
-    ) -> None:
-        super().__init__(
-            vocab,
-            model,
-            name,
-            scorer,
-            device=device,
-            beam=beam,
-            length_penalty=length_penalty,
-            max_ratio=max_ratio,
-            no_repeat_ngram=no_repeat_ngram,
-            carry_names=carry_names,
-            pinyin=pinyin,
-            placeholder_rate=placeholder_rate,
-            join_rate=join_rate,
-            entities=None if isinstance(entities, Language) else entities,
-        )
-        if isinstance(entities, Language):
-            self.entities = entities
-        self.cfg["names"] = {}
-        self._table: tuple[dict[str, str], bool, NameTable] | None = None
-        self._loaded: tuple[str, Language] | None = None
-
-    beam: int
-    length_penalty: float
-    max_ratio: float
-    no_repeat_ngram: int
-    carry_names: bool
-    pinyin: bool
-    placeholder_rate: float
-    join_rate: float
-    checks: ClassVar = {
-        "beam": count(1, MAX_BEAM),
-        "length_penalty": number(0, MAX_PENALTY),
-        "max_ratio": number(MIN_RATIO, MAX_RATIO),
-        "no_repeat_ngram": count(0),
-        "carry_names": SWITCH,
-        "pinyin": SWITCH,
-        "placeholder_rate": number(0, 1),
-        "join_rate": number(0, 1),
-        "entities": Check(
+    beam: int = setting(1, count(1, MAX_BEAM))
+    length_penalty: float = setting(1.0, number(0, MAX_PENALTY))
+    max_ratio: float = setting(2.0, number(MIN_RATIO, MAX_RATIO))
+    no_repeat_ngram: int = setting(5, count(0))
+    carry_names: bool = setting(True, SWITCH)
+    pinyin: bool = setting(True, SWITCH)
+    placeholder_rate: float = setting(0.5, number(0, 1))
+    join_rate: float = setting(0.0, number(0, 1))
+    entities: str | Path | Language | None = Entities(  # type: ignore[assignment]
+        None,
+        Check(
             "a pipeline, or its name or path",
             lambda value: (
                 value is None
@@ -139,21 +105,13 @@ class Seq2SeqTranslator(NetworkPipe):
                 or (isinstance(value, str) and bool(value.strip()))
             ),
         ),
-    }
+    )
 
-    @property
-    def entities(self) -> str | Language | None:
-        """The pipeline that finds the entities of translations, or its name or path.
-
-        Raises ValueError for anything else (F310) and for a pipeline that translates (F405).
-        """
-        return self._entities
-
-    @entities.setter
-    def entities(self, value: str | Path | Language | None) -> None:
-        if isinstance(value, Language):
-            self._check_reader(value)
-        self._entities = str(value) if isinstance(value, Path) else value
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.cfg["names"] = {}
+        self._table: tuple[dict[str, str], bool, NameTable] | None = None
+        self._loaded: tuple[str | Path, Language] | None = None
 
     @property
     def names(self) -> Mapping[str, str]:
@@ -252,10 +210,10 @@ class Seq2SeqTranslator(NetworkPipe):
         return known[2]
 
     def _entity_reader(self) -> Language | None:
-        reader = self._entities
-        if isinstance(reader, str):
+        reader = self.entities
+        if isinstance(reader, str | Path):
             if self._loaded is None or self._loaded[0] != reader:
-                self._loaded = reader, load_reader(reader, self.name)
+                self._loaded = reader, load_reader(str(reader), self.name)
             reader = self._loaded[1]
         if reader is not None:
             self._check_reader(reader)
@@ -397,8 +355,4 @@ def _with_entities(
 
 def _text_of(text: str | Doc) -> str:
     """Raises TypeError (F028) for anything but a text."""
-    if isinstance(text, Doc):
-        return text.text
-    if not isinstance(text, str):
-        raise TypeError(Errors.F028.format(value=repr(text), type=type(text).__name__))
-    return text
+    return text.text if isinstance(text, Doc) else require_string(text)

@@ -26,6 +26,13 @@ def require_count(name: str, value: object, least: int = 1) -> None:
     require(name, value, right, f"a whole number, {least} or more")
 
 
+def require_string(value: object) -> str:
+    """Raises TypeError (F028) for anything but a string."""
+    if not isinstance(value, str):
+        raise TypeError(Errors.F028.format(value=repr(value), type=type(value).__name__))
+    return value
+
+
 def require_switch(name: str, value: object) -> None:
     """Raises ValueError (F341) for anything but true or false."""
     if not isinstance(value, bool):

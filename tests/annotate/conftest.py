@@ -10,14 +10,13 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 import spacy
-from typer.testing import CliRunner, Result
+from commands import said
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
 from spacy_flat.annotate import run as running
 from spacy_flat.annotate.actor import Annotator
 from spacy_flat.annotate.settings import Settings
-from spacy_flat.cli import app
 
 from . import slow
 
@@ -52,17 +51,19 @@ def here(monkeypatch: pytest.MonkeyPatch) -> list[Annotator]:
     return made
 
 
-Annotate = Callable[..., Result]
+Annotate = Callable[..., str]
 
 
 @pytest.fixture
 def annotate(here: object, pipeline: Path, tmp_path: Path, monkeypatch: Any) -> Annotate:
-    """The command in one process, with the pipeline, on what is in the working directory."""
+    """What the command prints in one process, with the pipeline, on what is in the working
+    directory."""
     monkeypatch.chdir(tmp_path)
 
-    def command(*arguments: str, pipeline: str = str(pipeline), out: str = "out") -> Result:
-        words = ["annotate", pipeline, "--actors", "1", *arguments, "--out", out]
-        return CliRunner().invoke(app, words)
+    def command(
+        *arguments: str, pipeline: str = str(pipeline), out: str = "out", code: int = 0
+    ) -> str:
+        return said("annotate", pipeline, "--actors", 1, *arguments, "--out", out, code=code)
 
     return command
 

@@ -43,8 +43,7 @@ def write(path: Path) -> None:
 def test_formats(annotate: Annotate, name: str, rows: str) -> None:
     """Every row is there once, however it is packed and cut into shards."""
     write(Path(name))
-    result = annotate(name, "--shard-rows", rows)
-    assert result.exit_code == 0, result.output
+    annotate(name, "--shard-rows", rows)
     made = "json" not in name and "parquet" not in name
     ids = [f"{name}:{n}" if made else f"r{n - 1}" for n in range(1, 11)]
     assert {id: row["text"] for id, row in table().items()} == dict(zip(ids, TEXTS, strict=True))
@@ -58,7 +57,7 @@ def test_columns(annotate: Annotate) -> None:
     )
     attributes = ["length:float", "length_twice:int", "parts", "nothing"]
     options = [part for each in attributes for part in ("--attribute", each)]
-    assert annotate("a.jsonl", *options).exit_code == 0
+    annotate("a.jsonl", *options)
     expected = {
         "id": "7",
         "text": "他在重庆",
@@ -79,19 +78,19 @@ def test_columns(annotate: Annotate) -> None:
 
 def test_other_keys(annotate: Annotate) -> None:
     write_lines(Path("a.jsonl"), [{"key": "k", "content": "重庆"}])
-    assert annotate("a.jsonl", "--text", "content", "--id", "key").exit_code == 0
+    annotate("a.jsonl", "--text", "content", "--id", "key")
     assert table()["k"]["text"] == "重庆"
 
 
 def test_empty_lines_are_no_rows_but_count(annotate: Annotate) -> None:
     Path("a.txt").write_bytes("\ufeff一\r\n\n \n二".encode())
-    assert annotate("a.txt", "--shard-rows", "2").exit_code == 0
+    annotate("a.txt", "--shard-rows", "2")
     assert {id: row["text"] for id, row in table().items()} == {"a.txt:1": "一", "a.txt:4": "二"}
 
 
 def test_spacy_files_out_and_in(annotate: Annotate, tmp_path: Path) -> None:
     write_lines(Path("a.jsonl"), [{"id": "a", "text": "他在重庆"}, {"id": "b", "text": "好"}])
-    assert annotate("a.jsonl", "--format", "spacy").exit_code == 0
+    annotate("a.jsonl", "--format", "spacy")
     (path,) = Path("out/rows").iterdir()
     docs = list(DocBin().from_disk(path).get_docs(spacy.blank("zh").vocab))
     assert [doc.user_data["id"] for doc in docs] == ["a", "b"]
@@ -101,7 +100,7 @@ def test_spacy_files_out_and_in(annotate: Annotate, tmp_path: Path) -> None:
     Path("docs").mkdir()
     path.rename("docs/again.spacy")
     Path("out").rename("before")
-    assert annotate("docs").exit_code == 0
+    annotate("docs")
     assert {id: row["text"] for id, row in table().items()} == {"a": "他在重庆", "b": "好"}
 
 
@@ -118,8 +117,7 @@ def test_folders(annotate: Annotate) -> None:
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(f"{name}\n", "utf-8")
     with pytest.warns(UserWarning, match=r"W460.* 1 files .*in/a\.md"):
-        result = annotate("in", "in/x/a.txt", "more/a.txt", "in/y")
-    assert result.exit_code == 0
+        annotate("in", "in/x/a.txt", "more/a.txt", "in/y")
     assert {id: row["text"] for id, row in table().items()} == {
         "x/a.txt:1": "in/x/a.txt",
         "y/a.txt:1": "in/y/a.txt",
@@ -131,7 +129,7 @@ def test_short_names_that_several_files_have(annotate: Annotate) -> None:
     for name in ("one/a.txt", "two/a.txt"):
         Path(name).parent.mkdir()
         Path(name).write_text("好\n", "utf-8")
-    assert annotate("one", "two").exit_code == 0
+    annotate("one", "two")
     assert set(table()) == {
         f"{Path(name).resolve()}:1".lstrip("/") for name in ("one/a.txt", "two/a.txt")
     }
@@ -141,16 +139,15 @@ def test_addresses(annotate: Annotate, pipeline: Path, tmp_path: Path) -> None:
     """Input and output at an address of pyarrow's."""
     write_lines(tmp_path / "in/a.jsonl", [{"id": "a", "text": "重庆"}])
     out = tmp_path / "there/out"
-    result = annotate(f"file://{tmp_path}/in", out=f"file://{out}")
-    assert result.exit_code == 0, result.output
+    annotate(f"file://{tmp_path}/in", out=f"file://{out}")
     assert set(table(out)) == {"a"}
-    assert "[F477]" in annotate("nowhere://a/b").output
+    assert "[F477]" in annotate("nowhere://a/b", code=1)
 
 
 def test_ids_that_are_there_twice(annotate: Annotate) -> None:
     """Each of the rows comes out."""
     write_lines(Path("a.jsonl"), [{"id": "a", "text": "一"}, {"id": "a", "text": "二"}])
-    assert annotate("a.jsonl").exit_code == 0
+    annotate("a.jsonl")
     assert list(pd.read_parquet("out/rows").text) == ["一", "二"]
     assert failed() == []
 
@@ -161,5 +158,5 @@ def test_links_and_capitals(annotate: Annotate) -> None:
         file.write("重庆\n".encode())
     Path("blob").write_text("一\n", "utf-8")
     Path("b.txt").symlink_to("blob")
-    assert annotate("a.TXT.GZ", "b.txt").exit_code == 0
+    annotate("a.TXT.GZ", "b.txt")
     assert {row["text"] for row in table().values()} == {"重庆", "一"}

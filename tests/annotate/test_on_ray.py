@@ -74,10 +74,10 @@ def test_a_ray_that_does_not_start(annotate: Annotate, monkeypatch: Any) -> None
 
     monkeypatch.setattr("ray.init", fail)
     Path("a.txt").write_text("重庆\n", "utf-8")
-    output = " ".join(annotate("a.txt", "--actors", "2").output.split())
+    output = annotate("a.txt", "--actors", "2", code=1)
     assert "[F489] Ray can't start on this machine: no memory." in output
     assert "address" not in output
-    output = " ".join(annotate("a.txt", "--address", "10.0.0.1:6379").output.split())
+    output = annotate("a.txt", "--address", "10.0.0.1:6379", code=1)
     assert "[F470] Can't join the Ray cluster at 10.0.0.1:6379: no memory." in output
 
 

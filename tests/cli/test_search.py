@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 import spacy
-import torch
 from blocks import pipe_config
 from commands import failure, printed, said
 from learning import settle
@@ -28,7 +27,6 @@ TINY = {"network": {"hidden": 12}, "text": {"embed_width": 12}}
 
 def train(nlp: Language, steps: int) -> Language:
     fix_random_seed(0)
-    torch.set_num_threads(1)
     examples = []
     for left, right in product(SAME, SAME.values()):
         is_same = float(SAME[left] == right)

@@ -8,43 +8,29 @@ import pytest
 import spacy
 import torch
 from blocks import pipe_config
-from ner.conftest import TEXTS, TINY, examples_of, found
+from ner.conftest import TEXTS, examples_of, found
 from spacy.language import Language
 
 from spacy_flat.compress.compactor import Bits, Compactor, CompressConfig, size_on_disk
 from spacy_flat.nn import compact
 
-from .conftest import Pretrained
+from .conftest import Pretrained, encoder, start, with_flat, with_shared
 
-LISTENER = {"@architectures": "spacy.Tok2VecListener.v1", "width": 32, "upstream": "*"}
-OWN = "flat_ner/model"
 SHARED = "tok2vec/model"
-
-
-def encoder(path: Path) -> dict[str, Any]:
-    block = {"@architectures": "spacy-flat.Encoder.v2", "path": str(path)}
-    return {**block, "max_length": 18, "overlap": 6}
 
 
 @pytest.fixture
 def shared(pretrained: Pretrained) -> Language:
-    """Two components that listen to an encoder, and a tagger that does so as well."""
-    nlp = spacy.blank("zh")
-    nlp.add_pipe("tok2vec", config={"model": encoder(pretrained("lm"))})
-    nlp.add_pipe("flat_ner", config=pipe_config("flat_ner", {**TINY["model"], "tok2vec": LISTENER}))
-    nlp.add_pipe("tener_ner", config=pipe_config("tener_ner", {"tok2vec": LISTENER}))
-    return initialised(nlp)
+    nlp = with_shared(pretrained("mlm"))
+    start(nlp)
+    return nlp
 
 
-def with_its_own(encoder: dict[str, Any]) -> Language:
-    nlp = spacy.blank("zh")
-    nlp.add_pipe("flat_ner", config=pipe_config("flat_ner", {**TINY["model"], "tok2vec": encoder}))
-    return initialised(nlp)
-
-
-def initialised(nlp: Language) -> Language:
-    nlp.config["initialize"]["components"]["flat_ner"] = {"lexicon": {"@misc": "test.lexicon"}}
-    nlp.initialize(lambda: examples_of(nlp))
+@pytest.fixture
+def alone(pretrained: Pretrained) -> Language:
+    """`flat_ner` on an encoder of its own."""
+    nlp = with_flat(encoder(pretrained("lm")))
+    start(nlp)
     return nlp
 
 
@@ -89,10 +75,9 @@ def test_encoders_of_other_components_stay(pretrained: Pretrained, shared: Langu
         assert shared.get_pipe(name).to_bytes() == data, name  # type: ignore[attr-defined]
 
 
-def test_rounded_once(pretrained: Pretrained, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rounded_once(alone: Language, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a call, however often sizes are tried."""
-    nlp = with_its_own(encoder(pretrained("lm")))
-    compactor = Compactor(nlp)
+    compactor = Compactor(alone)
     compactor.count(TEXTS)
     calls = []
     rounded = compact.rounded
@@ -101,20 +86,19 @@ def test_rounded_once(pretrained: Pretrained, monkeypatch: pytest.MonkeyPatch) -
     assert len(calls) == 1
 
 
-def test_sizes_are_those_of_rounded_encoders(pretrained: Pretrained) -> None:
+def test_sizes_are_those_of_rounded_encoders(alone: Language) -> None:
     """And where none fits, the encoder is as it was."""
-    nlp = with_its_own(encoder(pretrained("lm")))
-    compactor = Compactor(nlp)
-    before = encoder_weights(nlp)
+    compactor = Compactor(alone)
+    before = encoder_weights(alone)
     compactor.count(TEXTS)
     compactor.apply(CompressConfig())
-    size, rows = size_on_disk(nlp), compactor.rows()
+    size, rows = size_on_disk(alone), compactor.rows()
     compactor.apply(CompressConfig(bits=32))
     compactor.apply(CompressConfig(), limit=size)
     assert compactor.rows() == rows
     with pytest.raises(ValueError, match="F372"):
         compactor.apply(CompressConfig(), limit=1000)
-    for now, then in zip(encoder_weights(nlp), before, strict=True):
+    for now, then in zip(encoder_weights(alone), before, strict=True):
         assert torch.equal(now, then)
 
 
@@ -124,13 +108,12 @@ def encoder_weights(nlp: Language) -> list[torch.Tensor]:
 
 
 @pytest.mark.parametrize("bits", [32, 16])
-def test_what_is_learnt_between_two_calls_is_lost(bits: Bits, pretrained: Pretrained) -> None:
+def test_what_is_learnt_between_two_calls_is_lost(bits: Bits, alone: Language) -> None:
     """Of the encoder, too, so that it and the component still belong together."""
-    nlp = with_its_own({**encoder(pretrained("lm")), "fine_tune": True})
-    compactor = Compactor(nlp)
+    compactor = Compactor(alone)
     compactor.apply(CompressConfig(bits=bits))
-    before = nlp.to_bytes()
-    nlp.update(examples_of(nlp), sgd=nlp.resume_training())
-    assert nlp.to_bytes() != before
+    before = alone.to_bytes()
+    alone.update(examples_of(alone), sgd=alone.resume_training())
+    assert alone.to_bytes() != before
     compactor.apply(CompressConfig(bits=bits))
-    assert nlp.to_bytes() == before
+    assert alone.to_bytes() == before

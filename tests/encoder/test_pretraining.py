@@ -8,7 +8,7 @@ import math
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from itertools import islice
 from pathlib import Path
@@ -25,6 +25,8 @@ from spacy_flat.cli.pretrain import pretrain as pretrain_command
 from spacy_flat.encoder import training
 from spacy_flat.encoder.blocks import HELD_OUT_EVERY, Place, RawText
 from spacy_flat.encoder.masking import Masking
+from spacy_flat.encoder.network import EncoderSizes
+from spacy_flat.encoder.objectives import PretrainBatch, ReplacedTokens, TwoWayLM
 from spacy_flat.encoder.options import Budget, PretrainOptions
 from spacy_flat.encoder.recipes import Objective
 from spacy_flat.encoder.storage import WEIGHTS
@@ -33,18 +35,12 @@ from spacy_flat.encoder.vocabulary import END, MARKS, MASK, START, UNKNOWN, Char
 from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.util.files import locked
 
-from .conftest import OBJECTIVES, WORDS, one_thread, options, run, sentences
+from .conftest import OBJECTIVES, WORDS, options, run, sentences
 from .damage import damage, full_disk
 
 
 class KilledError(Exception):
     """What ends a training."""
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    with one_thread():
-        yield
 
 
 def kill_at(step: int) -> object:
@@ -525,9 +521,6 @@ def test_a_language_model_masks_nothing() -> None:
 
 def test_electra_has_one_table_of_embeddings() -> None:
     """The generator has none of its own, neither of characters nor of positions."""
-    from spacy_flat.encoder.network import EncoderSizes
-    from spacy_flat.encoder.objectives import ReplacedTokens
-
     sizes = EncoderSizes("transformer", 500, 16, 2, 30, heads=2, ff=64)
     network = ReplacedTokens(sizes, PretrainOptions(objective="electra"))
     shapes = [tuple(parameter.shape) for parameter in network.parameters()]
@@ -539,9 +532,6 @@ def test_electra_tells_what_was_replaced(monkeypatch: pytest.MonkeyPatch) -> Non
     """Of three masked characters the generator writes one as it was. Where the generator finds all
     keys equally likely, and the discriminator gives all characters one score, the loss can be told
     by hand."""
-    from spacy_flat.encoder.network import EncoderSizes
-    from spacy_flat.encoder.objectives import PretrainBatch, ReplacedTokens
-
     sizes = EncoderSizes("transformer", 500, 16, 2, 30, heads=2, ff=64)
     network = ReplacedTokens(sizes, PretrainOptions(objective="electra"))
     with torch.no_grad():
@@ -560,9 +550,6 @@ def test_electra_tells_what_was_replaced(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_sampled_softmax_leaves_the_target_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sample that is the character to be told is not one to tell it from: as computed slowly for
     fixed samples."""
-    from spacy_flat.encoder.network import EncoderSizes
-    from spacy_flat.encoder.objectives import PretrainBatch, TwoWayLM
-
     n, samples, keys = 12, [0, 3, 3, 7, 1], [0, 3, 7, 5, 2, 3, 1, 11, 3]
     draws = [math.log(key + 1.5) / math.log(n + 1) for key in samples]
     monkeypatch.setattr(torch, "rand", lambda *_, **__: torch.tensor(draws))

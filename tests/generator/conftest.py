@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 import spacy
-import torch
 from blocks import pipe_config, variant
 from ner.conftest import blank
 from spacy.language import Language
@@ -89,11 +88,6 @@ def same(first: list[tuple[float, ...]], second: list[tuple[float, ...]]) -> boo
     """Whether two pipelines found the same, but for how numbers are rounded."""
     pairs = zip(first, second, strict=True)
     return all(a == pytest.approx(b, rel=1e-4, abs=1e-4) for a, b in pairs)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _one_thread() -> None:
-    torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import spacy
 from copies import copies_of
 from spacy.language import Language
 
 from spacy_flat.generator.options import TextOptions
 
-from .conftest import TEXTS, add, blank, examples_of, found, generator, make, same
+from .conftest import TEXTS, add, blank, examples_of, found, generator, make
 
 
 def test_errors() -> None:
@@ -27,23 +26,6 @@ def test_errors() -> None:
     for code, call in calls:
         with pytest.raises(ValueError, match=code):
             call()
-
-
-def test_settings_are_checked_and_saved(trained: Language, tmp_path: Path) -> None:
-    pipe = generator(trained)
-    with pytest.raises(ValueError, match=r"F310.*char_generator.*count_end"):
-        pipe.count_end = "no"
-    pipe.count_end = False
-    try:
-        trained.to_disk(tmp_path)
-        expected = found(trained, TEXTS)
-    finally:
-        pipe.count_end = True
-    loaded = spacy.load(tmp_path)
-    assert generator(loaded).count_end is False
-    assert same(found(loaded, TEXTS), expected)
-    config = {"components": {"char_generator": {"count_end": True}}}
-    assert generator(spacy.load(tmp_path, config=config)).count_end is False
 
 
 # Saving and copying

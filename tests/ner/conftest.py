@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 import spacy
-import torch
 from blocks import blocks, variant
 from learning import settle
 from spacy.language import Language
@@ -106,6 +105,7 @@ def examples_of(nlp: Language) -> list[Example]:
     return [char_example(nlp, text, spans) for text, spans in zip(TEXTS, GOLD, strict=True)]
 
 
+@registry.misc("test.lexicon")
 def lexicon() -> Lexicon:
     return Lexicon(WORDS)
 
@@ -176,12 +176,6 @@ def check_spans(doc: Doc) -> None:
         assert doc.text[start:stop].strip() == doc.text[start:stop]
         assert label in ("LOC", "ORG", "PER")
         end = stop
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _one_thread() -> None:
-    torch.set_num_threads(1)
-    registry.misc("test.lexicon", func=lexicon)
 
 
 @pytest.fixture(scope="session")

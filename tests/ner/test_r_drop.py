@@ -59,7 +59,8 @@ def test_the_loss_is_of_both_passes_and_of_how_far_they_are_apart() -> None:
         return flat(nlp).get_loss(examples, replace(emissions, batches=batches))[0]
 
     lengths, crf = torch.from_numpy(part.batch.n_units), network_of(nlp).crf
-    marginals = crf.marginals(heard[0], lengths.repeat(2))
+    every = torch.ones(heard[0].shape, dtype=torch.bool)
+    _, marginals = crf.likelihood_and_marginals(heard[0], every, lengths.repeat(2))
     apart = crf.divergence(heard[0], marginals, lengths).item()
     assert apart > 0.01
     assert loss == pytest.approx((alone(first) + alone(second) + 3 * apart) / 2, rel=1e-4)

@@ -24,25 +24,10 @@ def test_labels_of_a_loaded_pipeline_need_no_vocabulary(trained: Language) -> No
     assert [entities(doc) for doc in nlp.pipe(TEXTS)] == [marked(text) for text in TEXTS]
 
 
-def test_settings_changed_at_run_time_are_saved(trained: Language, tmp_path: Path) -> None:
-    flat(trained).overwrite = True
-    try:
-        trained.to_disk(tmp_path)
-    finally:
-        flat(trained).overwrite = False
-    loaded = spacy.load(tmp_path)
-    assert flat(loaded).overwrite is True
-    assert flat(loaded).on_misaligned == "expand"
-    config = {"components": {"flat_ner": {"on_misaligned": "drop"}}}
-    assert flat(spacy.load(tmp_path, config=config)).on_misaligned == "drop"
-
-
 @pytest.mark.parametrize(
     ("setting", "value"),
     [
         ("on_misaligned", "nonsense"),
-        ("overwrite", "no"),
-        ("constrained_decoding", 1),
         ("unannotated_labels", "PER"),
         ("unannotated_labels", [1]),
     ],

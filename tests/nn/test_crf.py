@@ -99,6 +99,11 @@ def _finite_logsumexp(scores: Tensor) -> Tensor:
     return possible.logsumexp(0) if len(possible) else scores.new_tensor(-math.inf)
 
 
+def marginals(crf: CRF, emissions: Tensor, lengths: Tensor) -> Tensor:
+    every = torch.ones(emissions.shape, dtype=torch.bool)
+    return crf.likelihood_and_marginals(emissions, every, lengths)[1]
+
+
 def gradients(crf: CRF, emissions: Tensor, log_likelihood: Tensor) -> list[Tensor]:
     """Of a sum with a different weight for each row."""
     weights = torch.arange(1.0, len(log_likelihood) + 1, dtype=log_likelihood.dtype)
@@ -133,7 +138,7 @@ def test_marginals_and_best_path_are_those_of_enumeration(scheme: Scheme, n: int
     scores = torch.stack([path_score(crf, emissions[0], path) for path in paths]).detach()
     one_hot = torch.nn.functional.one_hot(torch.tensor(paths), len(crf.starts)).double()
     expected = (scores.softmax(0)[:, None, None] * one_hot).sum(0)
-    torch.testing.assert_close(crf.marginals(emissions, lengths)[0], expected)
+    torch.testing.assert_close(marginals(crf, emissions, lengths)[0], expected)
     assert tuple(crf.decode(emissions, lengths)[0].tolist()) == paths[int(scores.argmax())]
 
 
@@ -229,7 +234,7 @@ def test_forbidden_transitions_get_no_gradient_and_no_weight() -> None:
 
 def divergence(crf: CRF, first: Tensor, second: Tensor, lengths: Tensor) -> Tensor:
     both = torch.cat([first, second])
-    return crf.divergence(both, crf.marginals(both, lengths.repeat(2)), lengths)
+    return crf.divergence(both, marginals(crf, both, lengths.repeat(2)), lengths)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -406,9 +411,9 @@ def test_padding_is_not_read(rubbish: float, scale: float) -> None:
     torch.testing.assert_close(ours[0][:, :5], theirs[0], rtol=1e-12, atol=1e-12)
     for a, b in zip(ours[1:], theirs[1:], strict=True):
         torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-12)
-    marginals = crf.marginals(padded, lengths)
-    assert not marginals[:, 5:].any()
-    torch.testing.assert_close(marginals[:, :5], crf.marginals(emissions, lengths))
+    shares = marginals(crf, padded, lengths)
+    assert not shares[:, 5:].any()
+    torch.testing.assert_close(shares[:, :5], marginals(crf, emissions, lengths))
     best = crf.decode(padded, lengths)
     assert not best[:, 5:].any()
     assert torch.equal(best[:, :5], crf.decode(emissions, lengths))
@@ -523,8 +528,6 @@ def test_shapes_that_do_not_fit_are_refused(shape: tuple[int, ...], lengths: lis
     with pytest.raises(ValueError, match="F237"):
         crf.log_likelihood(emissions, torch.ones(shape, dtype=torch.bool), n)
     with pytest.raises(ValueError, match="F237"):
-        crf.marginals(emissions, n)
-    with pytest.raises(ValueError, match="F237"):
         crf.decode(emissions, n)
 
 
@@ -561,6 +564,5 @@ def test_nan_is_refused_and_located() -> None:
     emissions[1, 2] = math.nan  # padding
     crf.decode(emissions, lengths)
     emissions[1, 1, 4] = math.nan
-    for predict in (crf.decode, crf.marginals):
-        with pytest.raises(ValueError, match=r"F240.*emissions of row 1 at unit 1 .*diverged"):
-            predict(emissions, lengths)
+    with pytest.raises(ValueError, match=r"F240.*emissions of row 1 at unit 1 .*diverged"):
+        crf.decode(emissions, lengths)

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import pytest
 import spacy
-import torch
 from blocks import pipe_config
+from ner.conftest import blank
 from numpy.typing import NDArray
 from spacy.language import Language
 from spacy.training import Example
@@ -36,21 +35,6 @@ PAIRS: list[LabelledPair] = [
 ]
 TEXTS = [(left, right) for left, right, _ in PAIRS]
 NETWORK = {"hidden": 16, "dropout": 0.0, "embed_dropout": 0.0, "key_dropout": 0.0}
-HASH_EMBED = {
-    "@architectures": "spacy.HashEmbedCNN.v2",
-    "pretrained_vectors": None,
-    "width": 12,
-    "depth": 1,
-    "embed_size": 50,
-    "window_size": 1,
-    "maxout_pieces": 2,
-    "subword_features": False,
-}
-LISTENER = {"@architectures": "spacy.Tok2VecListener.v1", "width": 12, "upstream": "*"}
-
-
-def blank(segmenter: str = "char") -> Language:
-    return spacy.blank("zh", config={"nlp": {"tokenizer": {"segmenter": segmenter}}})
 
 
 def add_re2(
@@ -117,14 +101,8 @@ def knows_by_heart(nlp: Language) -> bool:
     return bool(((cats_of(nlp) > 0.5) == GOLD).all())
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _one_thread() -> None:
-    torch.set_num_threads(1)
-
-
 def make_trained() -> Language:
     """See the fixture `trained_pairs`."""
-    torch.set_num_threads(1)
     nlp = blank()
     add_re2(nlp)
     train(nlp, steps=6)  # with more, all probabilities would be 0 and 1

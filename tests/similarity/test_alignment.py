@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import spacy
+from ner.conftest import HASH_EMBED, LISTENER
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
@@ -19,7 +20,7 @@ from spacy_flat.similarity.heat_map import MOST_UNITS
 from spacy_flat.similarity.network import RE2
 from spacy_flat.similarity.pairs import join_pair
 
-from .conftest import HASH_EMBED, LISTENER, PAIRS, add_re2, re2, train
+from .conftest import PAIRS, add_re2, re2, train
 
 SVG = "{http://www.w3.org/2000/svg}"
 TEXTS = [join_pair(left, right) for left, right, _ in PAIRS]
@@ -127,8 +128,6 @@ def test_by_request_only(trained_pairs: Language, keeping: Language) -> None:
     assert keeping("没有第二个")._.alignment is None
     expected = re2(trained_pairs).align(*PAIRS[0][:2])
     assert_equal(keeping(TEXTS[0])._.alignment, expected)
-    with pytest.raises(ValueError, match=r"\[F310\].*keep_alignment"):
-        re2(keeping).keep_alignment = "yes"
 
 
 def test_the_same_alone_and_in_a_batch(keeping: Language) -> None:

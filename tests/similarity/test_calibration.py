@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import spacy
+from ner.conftest import HASH_EMBED, LISTENER
 from numpy.typing import NDArray
 from spacy.cli.find_threshold import find_threshold
 from spacy.language import Language
@@ -25,7 +26,7 @@ from spacy_flat.similarity.calibration import (
 from spacy_flat.similarity.component import PairClassifier
 from spacy_flat.similarity.pairs import join_pair
 
-from .conftest import HASH_EMBED, LISTENER, PAIRS, LabelledPair, add_re2, examples_of, re2, train
+from .conftest import PAIRS, LabelledPair, add_re2, examples_of, re2, train
 
 # The network is sure of all of these, and wrong of two.
 UNSURE: list[LabelledPair] = [

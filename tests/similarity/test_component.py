@@ -18,6 +18,7 @@ import torch
 from blocks import blocks
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from ner.conftest import HASH_EMBED, LISTENER
 from spacy.cli.evaluate import evaluate as spacy_evaluate
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
@@ -31,8 +32,6 @@ from spacy_flat.similarity.pairs import PAIR, SEPARATOR, join_pair, pair_of
 from spacy_flat.vectors import TextVectors
 
 from .conftest import (
-    HASH_EMBED,
-    LISTENER,
     TEXTS,
     add_re2,
     blank,
@@ -267,7 +266,6 @@ def test_errors(trained_pairs: Language) -> None:
         ("F040", init(examples, char_vectors="vectors.vec")),
         ("F310.*threshold", change("threshold", 1.5)),
         ("F310.*temperature", change("temperature", 0)),
-        ("F310.*similarity_hooks", change("similarity_hooks", 1)),
         ("F310.*positive_label", change("positive_label", "")),
         ("F305", lambda: RE2Options(kernel_sizes=[3, 5], hidden=7)),
         ("F305", lambda: RE2Options(kernel_sizes=[])),
@@ -361,16 +359,6 @@ def test_convolutions_see_one_text(kernel_sizes: list[int]) -> None:
     train(nlp, steps=3)
     alone = np.concatenate([pipe.predict_pairs([pair]) for pair in TEXTS])
     assert close(pipe.predict_pairs(TEXTS), alone)
-
-
-def test_dropouts_are_not_for_prediction() -> None:
-    nlp = blank()
-    rates = {"dropout": 0.5, "embed_dropout": 0.5, "key_dropout": 0.5}
-    pipe = add_re2(nlp, network=rates)
-    train(nlp, steps=2)
-    assert np.array_equal(pipe.predict_pairs(TEXTS), pipe.predict_pairs(TEXTS))
-    losses = {nlp.update(examples_of(nlp))["re2_similarity"] for _ in range(2)}
-    assert len(losses) == 2
 
 
 def test_batches_are_of_pairs_of_like_length(trained_pairs: Language) -> None:
@@ -501,15 +489,6 @@ def test_what_other_components_wrote_stays(trained_pairs: Language) -> None:
     assert set(doc.spans) == {"other", PAIR}
 
 
-def test_pairs_survive_a_docbin(trained_pairs: Language) -> None:
-    docs = DocBin(docs=trained_pairs.pipe(join_pair(*pair) for pair in TEXTS), store_user_data=True)
-    for doc, (left, right) in zip(docs.get_docs(trained_pairs.vocab), TEXTS, strict=True):
-        assert sum(doc.cats.values()) == pytest.approx(1)
-        pair = pair_of(doc)
-        assert pair is not None
-        assert (pair[0].text, pair[1].text) == (left, right)
-
-
 @pytest.mark.parametrize("text", ["退 \x1f 付 款", "a b\x1f c ", "\x1f", " \x1f", "a\x1f", "\x1fa"])
 @pytest.mark.parametrize("segmenter", ["char", "jieba"])
 def test_both_sides_of_the_separator(text: str, segmenter: str) -> None:
@@ -534,7 +513,7 @@ def test_scores_of_a_pipeline(trained_pairs: Language) -> None:
 
 def test_another_tokenizer_triggers_a_warning() -> None:
     def pipeline(segmenter: str) -> Language:
-        nlp = spacy.blank("zh", config={"nlp": {"tokenizer": {"segmenter": segmenter}}})
+        nlp = blank(segmenter)
         nlp.add_pipe("re2_similarity", config={"model": {"text": {"inputs": "tokens"}}})
         return nlp
 

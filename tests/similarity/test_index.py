@@ -19,6 +19,7 @@ import spacy
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ner.conftest import HASH_EMBED, LISTENER
 from safetensors.numpy import load_file, save_file
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -40,7 +41,7 @@ from spacy_flat.similarity.ranking import (
     probabilities,
 )
 
-from .conftest import HASH_EMBED, LISTENER, PAIRS, add_re2, blank, examples_of, re2, train
+from .conftest import PAIRS, add_re2, blank, examples_of, re2, train
 
 TEXTS = list(dict.fromkeys(text for pair in PAIRS for text in pair[:2]))
 QUERIES = ["怎么退款？", "几天到", "15 price", "", "？", "完全无关", TEXTS[3]]
@@ -606,15 +607,6 @@ def test_saved_and_loaded(
     assert found.texts == TEXTS
     for query in QUERIES:
         assert found.search(query) == index.search(query)
-
-
-def test_saved_by_a_loaded_pipeline(
-    trained: Callable[[], Language], index: TextIndex, tmp_path: Path
-) -> None:
-    index.save(tmp_path / "faq")
-    index.pipe.nlp.to_disk(tmp_path / "pipeline")
-    loaded = re2(spacy.load(tmp_path / "pipeline"))
-    assert loaded.load_index(tmp_path / "faq").search("退款") == index.search("退款")
 
 
 def test_other_weights(pipe: PairClassifier, index: TextIndex, tmp_path: Path) -> None:

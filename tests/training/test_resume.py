@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import spacy
 import torch
+from commands import failure
 from encoder.damage import damage, full_disk
 from spacy.tokens import DocBin
 from spacy.training.initialize import init_nlp
@@ -378,9 +379,8 @@ def test_config_keeps_its_variables_and_defaults(tmp_path: Path) -> None:
 
 def test_a_folder_of_another_process(tmp_path: Path) -> None:
     make_config(tmp_path, "tener").to_disk(tmp_path / "config.cfg")
-    command = ["train", str(tmp_path / "config.cfg"), "--output", str(tmp_path / "out")]
     with locked(tmp_path / "out"):
-        assert "[F043]" in CliRunner().invoke(app, command).output
+        assert "[F043]" in failure("train", tmp_path / "config.cfg", "--output", tmp_path / "out")
 
 
 def test_a_corpus_that_is_missing(tmp_path: Path) -> None:
@@ -388,8 +388,7 @@ def test_a_corpus_that_is_missing(tmp_path: Path) -> None:
     config = make_config(tmp_path, "tener")
     config["corpora"]["dev"]["path"] = str(tmp_path / "gone.spacy")
     config.to_disk(tmp_path / "config.cfg")
-    result = CliRunner().invoke(app, ["train", str(tmp_path / "config.cfg")])
-    assert "[F001]" in result.output
+    assert "[F001]" in failure("train", tmp_path / "config.cfg")
 
 
 def test_a_full_disk(tmp_path: Path) -> None:

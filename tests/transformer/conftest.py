@@ -11,9 +11,8 @@ import pytest
 import torch
 from blocks import pipe_config
 from learning import falling
-from ner.conftest import NETWORK, TEXTS, blank, examples_of, lexicon
+from ner.conftest import NETWORK, TEXTS, blank, examples_of
 from spacy.language import Language
-from spacy.util import registry
 from thinc.api import fix_random_seed
 
 from spacy_flat.nn.optimizers import AdamW
@@ -62,10 +61,8 @@ def save_encoder(folder: Path, kind: str = "bert", seed: int = 0, **settings: An
 
 @pytest.fixture(scope="session", autouse=True)
 def _alone() -> None:
-    """One thread; nothing is downloaded."""
-    torch.set_num_threads(1)
+    """Nothing is downloaded."""
     os.environ["HF_HUB_OFFLINE"] = "1"
-    registry.misc("test.lexicon", func=lexicon)
 
 
 @pytest.fixture(scope="session")

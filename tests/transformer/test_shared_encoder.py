@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from encoder.conftest import options, run, sentences
+from encoder.conftest import encoder, options, run, sentences
 from ner.conftest import HASH_EMBED, TEXTS, blank
 from ner.conftest import LISTENER as TOKENS
 from similarity.conftest import add_re2
@@ -41,8 +41,7 @@ def pretrained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("pretrained")
     (folder / "text.txt").write_text("\n".join(sentences(400)), "utf-8")
     run(folder / "text.txt", folder / "encoder", options("mlm"), 4)
-    architecture = {"@architectures": "spacy-flat.Encoder.v2", "path": str(folder / "encoder")}
-    return {**architecture, "max_length": 18, "overlap": 6}
+    return encoder(folder / "encoder")
 
 
 @pytest.fixture(params=list(LISTENERS))

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import torch
 from blocks import pipe_config
 from learning import settle
 from ner.conftest import blank
@@ -115,11 +114,6 @@ def found(nlp: Language, texts: list[str], **options: Any) -> list[tuple[Any, ..
     """What the pipeline writes to the Docs of texts."""
     docs = nlp.pipe(texts, **options)
     return [(doc._.translation, doc._.translation_ents, doc._.translation_sents) for doc in docs]
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _one_thread() -> None:
-    torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")

@@ -33,11 +33,6 @@ KINDS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _one_thread() -> None:
-    torch.set_num_threads(1)
-
-
 def network(n_pieces: int = 12, seed: int = 0, **options: object) -> Seq2Seq:
     torch.manual_seed(seed)
     sizes = Seq2SeqSizes(30, FIRST + n_pieces, shared=False)

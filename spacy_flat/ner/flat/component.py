@@ -5,18 +5,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from threading import RLock
-from typing import Any, ClassVar
 
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
-from spacy.vocab import Vocab
 
 from ...errors import Errors, Warnings
 from ...lexicon import Lexicon, check_lexicon
 from ...lexicon.coverage import character_coverage
 from ...lexicon.readers import jieba_lexicon
-from ...pipe import number
+from ...pipe import number, setting
 from ...text.initialise import FEW
 from ...text.units import EntitySpan, Units
 from ...util.log import logger
@@ -24,7 +22,6 @@ from ...vectors import VectorSource
 from ...viz.lattice import MOST_DRAWN, render, render_attention
 from ...viz.page import Html
 from ..component import CRFEntityRecognizer, ner_factory
-from ..model import TaggingModel
 from ..spans import names_in
 from .lattice import LatticeFeaturiser
 from .model import attention_of
@@ -52,13 +49,7 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         1 they are always entities. `Lexicon.add` sets it by word.
     """
 
-    def __init__(
-        self, vocab: Vocab, model: TaggingModel, name: str, *, trust: float = 0.0, **settings: Any
-    ) -> None:
-        super().__init__(vocab, model, name, trust=trust, **settings)
-
-    trust: float
-    checks: ClassVar = {**CRFEntityRecognizer.checks, "trust": number(0, 1)}
+    trust: float = setting(0.0, number(0, 1))
 
     @property
     def lexicon(self) -> Lexicon:

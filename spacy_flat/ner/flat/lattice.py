@@ -202,19 +202,14 @@ class LatticeFeaturiser(SegmentFeaturiser):
 
     def from_bytes(self, data: bytes) -> "LatticeFeaturiser":
         fields = srsly.msgpack_loads(data)
-        lexicon = Lexicon.from_bytes(fields["lexicon"])
-        indexes = unpack(fields["indexes"], self.options)
-        chars, bigrams, words = (indexes[name] for name in ("chars", "bigrams", "words"))
         names = fields["gazetteer"]
         return LatticeFeaturiser(
             self.options,
-            lexicon,
-            chars,
-            bigrams,
-            words,
-            fields["n_types"],
-            fields["name_types"],
-            Gazetteer.from_data(names) if names else None,
+            Lexicon.from_bytes(fields["lexicon"]),
+            **unpack(fields["indexes"], self.options),
+            n_types=fields["n_types"],
+            name_types=fields["name_types"],
+            gazetteer=Gazetteer.from_data(names) if names else None,
         )
 
 

@@ -7,14 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import srsly
 
-from ...text.batches import SegmentFeaturiser
+from ...text.batches import IndexedFeaturiser, SegmentFeaturiser
 from ...text.hashing import hash_bigrams, hash_characters, hash_words
 from ...text.padding import group_by_cost, padding, take
 from ...text.segments import Segment
 from ...text.units import Unit, Units
-from ...text.vocabulary import KeyIndex, pack, unpack
+from ...text.vocabulary import KeyIndex
 from ...util.arrays import Ints
 from ...util.simplified import Simplifier
 from .batch import CharBatch, WordBatch
@@ -26,7 +25,7 @@ LOWER, TITLE, UPPER, MIXED, NUMBER, OTHER = range(1, 7)
 
 
 @dataclass(frozen=True)
-class SequenceFeaturiser(SegmentFeaturiser):
+class SequenceFeaturiser(IndexedFeaturiser, SegmentFeaturiser):
     """Turns texts into batches.
 
     chars: of the text, or of the spellings of words.
@@ -62,17 +61,6 @@ class SequenceFeaturiser(SegmentFeaturiser):
         nothing = np.zeros_like(flat.n_units)
         for rows in group_by_cost(order, flat.n_units, nothing, self.options.batch_size):
             yield flat.pad(rows, tuple(segments[row] for row in rows))
-
-    def to_bytes(self) -> bytes:
-        indexes = {"chars": self.chars, "bigrams": self.bigrams, "words": self.words}
-        data = {**pack(indexes, self.options), "simplified": self.simplifier.pairs}
-        return bytes(srsly.msgpack_dumps(data))
-
-    def from_bytes(self, data: bytes) -> "SequenceFeaturiser":
-        saved = srsly.msgpack_loads(data)
-        simplifier = Simplifier(saved.get("simplified", ""))
-        indexes = unpack(saved, self.options)
-        return SequenceFeaturiser(self.options, **indexes, simplifier=simplifier)
 
 
 class _FlatCharacters:
