@@ -194,7 +194,7 @@ def test_commands_that_run_others_pass_all_variables_on() -> None:
     """But for those that say which pipeline it is, and those made of these."""
     variables = load_project_config(ROOT, interpolate=False)["vars"]
     which = {"corpus", "lang", "model", "config", "examples", "name", "output", "passed_on"}
-    which |= {"trained", "bits", "package", "made"}  # each release has its own
+    which |= {"trained", "bits", "package", "made", "e5"}  # each release has its own
     overrides = {f"vars.{name}": f"my_{name}" for name in variables.keys() - which}
     passed_on = load_project_config(ROOT, overrides=overrides)["vars"]["passed_on"]
     assert parse_project_overrides(shlex.split(passed_on)) == overrides
@@ -238,7 +238,8 @@ def test_commands_that_run_others_pass_all_variables_on() -> None:
             "en_tener_wikiann",
             [
                 "configs/en_tener_wikiann.cfg model-best --vars.english_vectors english",
-                *("--paths.word_vectors english", "--paths.char_vectors char", "--bits 8"),
+                *("--paths.word_vectors english", "--paths.char_vectors char", "--bits 7"),
+                *("--pieces --layers 6", "--words english", "--paths.encoder e5/english"),
             ],
         ),
     ],
@@ -347,7 +348,7 @@ def test_overrides_of_training_exist(dry_run: DryRun) -> None:
             assert last in node
         changed = load_config(path, overrides, interpolate=True)
         # Others train on several corpora.
-        if path.stem not in ("zh_flat_general", "zh_re2_questions"):
+        if path.stem not in ("zh_flat_general", "zh_flat_general_e5", "zh_re2_questions"):
             assert changed["corpora"]["train"]["path"] == overrides["paths.train"]
     assert paths >= {key for section, key, _ in pairs if section == "paths"}
 

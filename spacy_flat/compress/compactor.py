@@ -45,7 +45,7 @@ class CompressConfig(Options):
     bits: Bits = option(
         8,
         "bits per number in a table. Up to 8, each row has a scale. Fewer than 8 only save space "
-        "on disk; in memory, a number has 8. An encoder keeps at least 8. Encoders and components "
+        "on disk; in memory, a number has 8. An encoder keeps at least 6. Encoders and components "
         "other than flat_ner and tener_ner are only smaller on disk",
     )
     min_count: int = option(0, "minimum occurrences in the counted texts of a row to keep", least=0)
@@ -256,7 +256,7 @@ def encoders_of(nlp: Language, models: Mapping[str, Model[Any, Any]]) -> list[Ne
     ]
     nodes = [node for model in (*own, *shared) if model is not None for node in model.walk()]
     return [
-        NetworkCompactor(node, least=8)
+        NetworkCompactor(node, least=6)
         for node in nodes
         if any(isinstance(shim, TorchShim) for shim in node.shims)
     ]
