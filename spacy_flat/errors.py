@@ -651,8 +651,8 @@ class Errors(metaclass=_Coded):
     )
     F382 = (
         "{path}: not an encoder, since {file} is missing. Give a folder that `python -m spacy flat "
-        "pretrain` wrote, or a character BERT in Hugging Face's format with safetensors. Nothing "
-        "is downloaded."
+        "pretrain` wrote, or a BERT in Hugging Face's format with safetensors. Nothing is "
+        "downloaded."
     )
     F383 = (
         "{path}: can't read the encoder: {reason}. It may be damaged or of an unsupported kind. "
@@ -668,8 +668,8 @@ class Errors(metaclass=_Coded):
         "rate below {rate}."
     )
     F389 = (
-        "spacy-flat.Encoder.v2 has no path. Set it to the folder of an encoder that `python -m "
-        "spacy flat pretrain` wrote."
+        "spacy-flat.Encoder.v2 has no path. Set it to the folder of an encoder, such as one that "
+        "`python -m spacy flat pretrain` wrote."
     )
     F390 = (
         "{path}, line {line}: expected a column {name!r}, but found {columns}. Choose one of these "
@@ -865,8 +865,8 @@ class Warnings(metaclass=_Coded):
     )
     W380 = "{path}: this checkpoint is damaged ({reason}); using the previous one."
     W381 = (
-        "The encoder in {path} reads {longest} characters at once, but max_length = {max_length}. "
-        "Before you train with it, set max_length = {longest}."
+        "The encoder in {path} reads {longest} characters or pieces at once, but max_length = "
+        "{max_length}. Before you train with it, set max_length = {longest}."
     )
     W400 = (
         "{name}: ignoring {left_out} of {n} training pairs: a side has more than {longest} "

@@ -142,7 +142,8 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
     def settings(cls) -> list[Setting]:
         """The settings of the class and its bases."""
         found = (each for base in reversed(cls.__mro__) for each in vars(base).values())
-        return [each for each in found if isinstance(each, Setting)]
+        # A class may declare a setting of its base anew.
+        return list({each.name: each for each in found if isinstance(each, Setting)}.values())
 
     def _apply_settings(self) -> None:
         """Apply the config, and the changes of a saved component that still count."""

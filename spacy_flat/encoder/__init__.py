@@ -1,1 +1,1 @@
-"""Encoders of characters, pretrained on raw text, as tok2vec of components."""
+"""Pretrained encoders of characters or subword pieces, as tok2vec of components."""

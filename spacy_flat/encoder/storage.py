@@ -67,6 +67,8 @@ def write_encoder(
         **_vocabulary_files(featuriser, sizes),
         WEIGHTS: save(tensors, {"format": "pt"}),
     }
+    for name in {VOCABULARY} - files.keys():  # of characters, written before
+        (folder / name).unlink(missing_ok=True)
     for name, data in files.items():
         with replacing(folder / name) as temporary:
             temporary.write_bytes(data)

@@ -190,7 +190,7 @@ class SubwordFeaturiser(EncoderFeaturiser):
     def __init__(self, *, padding: int, tokenizer: str) -> None:
         self.padding = padding
         self.json = tokenizer
-        if not is_a(padding, int):
+        if not is_a(padding, int) or padding < 0:
             raise ValueError(f"its key of padding is {padding!r}")
         if len(marks := self.tokenizer.encode("").ids) != 2:
             raise ValueError(f"its tokenizer puts {len(marks)} marks around a text, not 2")

@@ -15,6 +15,7 @@ from ..util.softmax import log_softmax
 HALVINGS = 50
 STEPS = 100  # of Newton's method
 DIGITS = 6  # survive the JSON of a saved pipeline
+MOST_COSINE = 1000.0  # its weight
 
 
 @dataclass(frozen=True)
@@ -118,17 +119,20 @@ def fit_margins(margins: Floats, cosines: Floats, gold: Bools) -> tuple[float, f
     if most < least:  # all are right: the best slope is infinite
         middle = (most + least) / 2
         return LEAST, 0.0, round(-middle / LEAST, DIGITS) if np.isfinite(middle) else 0.0
-    one = np.ones(len(margins))
-    joined = np.stack([margins, cosines, one], axis=1)
-    slope, weight, bias = fit_logistic(joined, gold, ridge=1e-3).tolist()
+    mean, spread = float(cosines.mean()), max(float(cosines.std()), 1e-6)
+    # Newton's method takes few steps if the columns have the same scale.
+    columns = np.stack([margins, (cosines - mean) / spread, np.ones(len(margins))], axis=1)
+    slope, weight, bias = fit_logistic(columns, gold, ridge=1e-3).tolist()
     if weight <= 0:
-        weight = 0.0
-        slope, bias = fit_logistic(joined[:, [0, 2]], gold).tolist()
+        weight, (slope, bias) = 0.0, fit_logistic(columns[:, [0, 2]], gold).tolist()
     if not 1 / MOST <= slope <= 1 / LEAST:
         slope = min(max(slope, 1 / MOST), 1 / LEAST)
-        given = slope * margins + weight * cosines
-        (bias,) = fit_logistic(one[:, None], gold, given=given).tolist()
-    return round(1 / slope, DIGITS), round(weight, DIGITS), round(bias, DIGITS)
+        given = slope * margins
+        weight, bias = fit_logistic(columns[:, 1:], gold, ridge=1e-3, given=given).tolist()
+        if weight <= 0:
+            weight, (bias,) = 0.0, fit_logistic(columns[:, 2:], gold, given=given).tolist()
+    weight = min(weight / spread, MOST_COSINE)
+    return round(1 / slope, DIGITS), round(weight, DIGITS), round(bias - weight * mean, DIGITS)
 
 
 def best_threshold(found: Floats, gold: Bools) -> float:

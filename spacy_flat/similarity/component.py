@@ -142,7 +142,8 @@ class PairClassifier(LabelledPipe):
         self.check_tokens(docs)
         pairs = [pair_of(doc) for doc in docs]
         known = [pair for pair in pairs if pair is not None]
-        found = iter(self.compare(SpanPairs(docs, known)))
+        vectors = ReadOnce(tok2vec_of(self.model)).token_vectors(docs)
+        found = iter(self.compare(SpanPairs(docs, known, vectors)))
         return [next(found) if pair is not None else None for pair in pairs]
 
     def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Probabilities | None]) -> None:
@@ -325,7 +326,9 @@ class PairClassifier(LabelledPipe):
         """[N, K] probabilities; 0 and 1 for equal texts."""
         needs_cosines = self.cosine > 0 and len(self.labels) == 2 and len(pairs.pairs) > 0
         cosines = cosines_of(self.model, pairs) if needs_cosines else 0.0
-        found = self.probabilities(self.logits(pairs), cosines)
+        return self._with_equals(pairs, self.probabilities(self.logits(pairs), cosines))
+
+    def _with_equals(self, pairs: SpanPairs, found: Probabilities) -> Probabilities:
         if self.knows_equals:
             for row, (left, right) in enumerate(pairs.pairs):
                 if normal_form(left.text) == normal_form(right.text):
@@ -366,6 +369,8 @@ class PairClassifier(LabelledPipe):
         pairs, gold = self._gold(examples)
         if not len(gold):
             raise ValueError(Errors.F329.format(name=self.name, labels=self.labels))
+        vectors = ReadOnce(tok2vec_of(self.model)).token_vectors(pairs.docs)
+        pairs = replace(pairs, token_vectors=vectors)
         logits, before = self.logits(pairs), self.temperature
         if len(self.labels) != 2:
             self.temperature = fit_temperature(logits, gold)
@@ -375,7 +380,8 @@ class PairClassifier(LabelledPipe):
         cosines = cosines_of(self.model, pairs)
         biases = self._biases(len(gold), cosines)
         self.temperature, self.cosine, self.bias = fit_margins(margins, cosines, gold == number)
-        self.threshold = best_threshold(self.compare(pairs)[:, number], gold == number)
+        found = self._with_equals(pairs, self.probabilities(logits, cosines))
+        self.threshold = best_threshold(found[:, number], gold == number)
         both = biases, self._biases(len(gold), cosines)
         report = Calibration.of(logits, gold, before, self.temperature, both)
         return replace(report, cosine=self.cosine, bias=self.bias, threshold=self.threshold)

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from .reading import PairFeaturiser
 
 HALF_MOST = float(np.finfo(np.float16).max)
-TEXTS_AT_ONCE = 2000
 
 
 def cosines_of(model: PairModel, pairs: SpanPairs) -> Float32s:
     """[N] the cosines of the directions of both texts of each pair, at least one."""
     featuriser, texts, upstream = read_pairs(model, pairs)
-    found = []
-    for start in range(0, len(texts.texts), TEXTS_AT_ONCE):
-        numbers = np.arange(start, min(start + TEXTS_AT_ONCE, len(texts.texts)))
+    lengths, found = rows_of(texts.texts), []
+    # Texts of about `batch_size` units at once.
+    batches = np.cumsum(lengths) // featuriser.options.batch_size
+    for numbers in np.split(np.arange(len(lengths)), np.flatnonzero(np.diff(batches)) + 1):
         rows = featuriser.rows(texts, numbers)
         keys = rows.chars, rows.bigrams, rows.words
-        n_units = int(rows_of(rows.segments).sum())
+        n_units = int(lengths[numbers].sum())
         with shim_of(model).predicting():
             vectors = network_of(model).embed(keys, upstream.of_texts(rows.segments))
         strings = [texts.strings(number) for number in numbers.tolist()]

@@ -281,7 +281,7 @@ class TextIndex:
         similarities = np.full(len(found), 0.5, dtype=np.float32)
         if asks_network:
             outputs = contents.encoded.compare(self.pipe.model, read, found)
-            similarities = self.pipe.similarities(self.pipe.probabilities(outputs))
+            similarities = self.pipe.similarities(self.pipe.probabilities(outputs, cosines[found]))
         texts = contents.texts[found].tolist()
         if self.pipe.is_regression:
             return texts, None, similarities

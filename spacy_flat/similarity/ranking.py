@@ -49,10 +49,11 @@ def fit_ranking(
     """
     rows = np.concatenate([each.features for each in examples])
     gold = np.concatenate([each.gold for each in examples])
-    shares = np.concatenate([each.shares for each in examples]) * len(rows)
+    starts = np.concatenate([each.starts for each in examples])
+    shares = np.concatenate([each.shares for each in examples]) * starts.sum()
     weights = fit_positive(rows, gold, shares, features)
     scores = rows @ weights
-    first = first_places(scores, np.concatenate([each.starts for each in examples]))
+    first = first_places(scores, starts)
     if len(set(gold[first].tolist())) == 2:
         margins = np.stack([scores[first], np.ones(len(first))], axis=1)
         scale, shift = fit_logistic(margins, gold[first], ridge=1e-3, shares=shares[first])
@@ -69,8 +70,11 @@ def fit_positive(
     columns = [FEATURES.index(name) for name in features]
     weights = np.zeros(len(FEATURES))
     weights[columns] = fit_logistic(rows[:, columns], gold, ridge=1e-3, shares=shares)
-    kept = [name for name in features if name == "one" or weights[FEATURES.index(name)] > 0]
-    return weights if len(kept) == len(features) else fit_positive(rows, gold, shares, kept)
+    others = [name for name in features if name != "one"]
+    worst = min(others, key=lambda name: weights[FEATURES.index(name)], default="one")
+    if worst == "one" or weights[FEATURES.index(worst)] >= 0:
+        return weights
+    return fit_positive(rows, gold, shares, [name for name in features if name != worst])
 
 
 def first_places(scores: Float64s, starts: Bools) -> Ints:
@@ -96,7 +100,7 @@ class SearchExamples(NamedTuple):
 
     @property
     def shares(self) -> Float64s:
-        """[B] how much a row counts: half of it all for the queries with an answer."""
+        """[B] how much the query of a row counts: half of all for those with an answer."""
         counts = np.array([np.sum(self.starts & (self.answered == kind)) for kind in (0, 1)])
         found: Float64s = 1 / (counts[self.answered.astype(int)] * np.count_nonzero(counts))
         return found

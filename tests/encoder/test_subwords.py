@@ -1,6 +1,7 @@
 """An encoder of subword pieces under components."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
@@ -171,13 +172,32 @@ def test_what_is_refused(folder: Path, tmp_path: Path) -> None:
         with pytest.raises(ValueError, match=f"F383.*{reason}"):
             read_encoder(tmp_path)
     (tmp_path / "tokenizer.json").write_text(good.to_str(), "utf-8")
-    for name, value, reason in (("vocab_size", 9, "entries"), ("pad_token_id", None, "padding")):
+    for name, value, reason in (
+        ("vocab_size", 9, "entries"),
+        ("pad_token_id", None, "padding"),
+        ("pad_token_id", -1, "padding"),
+    ):
         (tmp_path / "config.json").write_text(json.dumps({**config, name: value}), "utf-8")
         with pytest.raises(ValueError, match=f"F383.*{reason}"):
             read_encoder(tmp_path)
     (tmp_path / "tokenizer.json").unlink()
     with pytest.raises(FileNotFoundError, match=r"F382.*vocab\.txt"):
         read_encoder(tmp_path)
+
+
+def test_settings_of_the_tokenizer_do_not_count() -> None:
+    """Texts stay whole, and windows overlap as the options say."""
+    cutting = tokenizer()
+    cutting.enable_truncation(4)
+    cutting.enable_padding(pad_id=1, pad_token="<pad>", length=30)
+    featuriser = SubwordFeaturiser(padding=1, tokenizer=cutting.to_str())
+    options = layer(None, max_length=10, overlap=4).attrs["options"]
+    keys, windows, _ = featuriser.read(["Mary lives in London . " * 4], options)
+    assert [PIECES[key] for key in keys[:5]] == ["▁Mary", "▁lives", "▁in", "▁Lon", "don"]
+    assert len(keys) > 20
+    assert 1 not in keys
+    assert windows[-1].end == len(keys)
+    assert all(left.end - right.start >= 4 for left, right in pairwise(windows))
 
 
 def test_pieces_of_texts() -> None:

@@ -138,6 +138,27 @@ def test_the_cosine_counts_where_it_helps() -> None:
     assert (weight, bias) == pytest.approx((3, 0), abs=0.2)
 
 
+@pytest.mark.parametrize("margin", [1.0, -1.0])
+def test_narrow_cosines_count_too(margin: float) -> None:
+    """As they are of a BERT's vectors. Margins that point the wrong way don't count."""
+    rng = np.random.default_rng(5)
+    margins, standard = rng.normal(0, 2, 20_000), rng.normal(0, 1, 20_000)
+    gold = margin * margins / 2 + 1.5 * standard > rng.logistic(size=len(margins))
+    found = [
+        fit_margins(margins, mean + spread * standard, gold)
+        for mean, spread in ((0.0, 1.0), (0.7, 0.01), (0.95, 0.003))
+    ]
+    for (temperature, weight, bias), (mean, spread) in zip(
+        found, ((0.0, 1.0), (0.7, 0.01), (0.95, 0.003)), strict=True
+    ):
+        assert temperature == pytest.approx(2.0 if margin > 0 else MOST, rel=0.1)
+        assert weight * spread == pytest.approx(found[0][1], rel=1e-3)
+        assert bias + weight * mean == pytest.approx(found[0][2], abs=1e-2)
+    assert found[0][1] > 0.8
+    constant = fit_margins(margins, np.full(len(margins), 0.5), margins > rng.logistic(size=20_000))
+    assert constant[1] == pytest.approx(0, abs=1e-3)
+
+
 # In a pipeline
 
 
@@ -163,6 +184,9 @@ def test_the_cosine_is_added_to_the_log_odds(trained_pairs: Language) -> None:
     np.testing.assert_allclose(odds[1] - odds[0], wanted, atol=0.01)
     assert np.abs(wanted).max() > 0.5
     assert after[-1].tolist() == [0, 1]  # equal texts
+    for left, right in pairs[:3]:  # as a search by the network alone
+        (match,) = pipe.index([right]).search(left)
+        assert match.similarity == pytest.approx(pipe.similarity(left, right), abs=1e-3)
     docs = list(nlp.pipe([join_pair(*pair) for pair in pairs]))
     found = [[doc.cats[label] for label in pipe.labels] for doc in docs]
     np.testing.assert_allclose(found, after, atol=1e-5)
@@ -218,9 +242,9 @@ def test_it_counts_from_then_on_and_is_saved(trained_pairs: Language, tmp_path: 
 def test_a_new_network_has_the_temperature_of_the_config(trained_pairs: Language) -> None:
     nlp = copy.deepcopy(trained_pairs)
     re2(nlp).calibrate(examples_of(nlp, UNSURE))
-    re2(nlp).threshold = 0.25
+    re2(nlp).threshold, re2(nlp).cosine, re2(nlp).bias = 0.25, 3.0, -2.0
     nlp.initialize(lambda: examples_of(nlp))
-    assert re2(nlp).temperature == 1.0
+    assert (re2(nlp).temperature, re2(nlp).cosine, re2(nlp).bias) == (1.0, 0.0, 0.0)
     assert re2(nlp).threshold == 0.25  # which was nothing that was fitted
     warm = spacy.blank("zh")
     add_re2(warm, temperature=2.0).temperature = 4.0
