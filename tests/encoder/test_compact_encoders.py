@@ -48,7 +48,7 @@ def test_a_shared_encoder_is_rounded(
     compactor = Compactor(shared)
     compactor.apply(CompressConfig(bits=bits))
     after = vectors(shared)
-    np.testing.assert_allclose(after, before, atol=0.05)
+    np.testing.assert_allclose(after, before, atol=0.3 if bits < 8 else 0.05)
     assert not np.array_equal(after, before)
     shared.to_disk(tmp_path / "after")
     sizes = [(tmp_path / name / SHARED).stat().st_size for name in ("before", "after")]
