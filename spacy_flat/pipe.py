@@ -142,7 +142,7 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
     def settings(cls) -> list[Setting]:
         """The settings of the class and its bases."""
         found = (each for base in reversed(cls.__mro__) for each in vars(base).values())
-        # A class may declare a setting of its base anew.
+        # A subclass may override a setting.
         return list({each.name: each for each in found if isinstance(each, Setting)}.values())
 
     def _apply_settings(self) -> None:

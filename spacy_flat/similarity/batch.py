@@ -30,6 +30,11 @@ class TextRows:
     bigrams: Ints  # [T] keys of a character and its right neighbour
     words: Ints  # [T] keys of words, or of the words that contain the characters
 
+    @property
+    def keys(self) -> tuple[Ints, Ints, Ints]:
+        """[T] of characters, bigrams and words."""
+        return self.chars, self.bigrams, self.words
+
 
 @dataclass(frozen=True)
 class KnownRows:

@@ -28,10 +28,9 @@ def cosines_of(model: PairModel, pairs: SpanPairs) -> Float32s:
     batches = np.cumsum(lengths) // featuriser.options.batch_size
     for numbers in np.split(np.arange(len(lengths)), np.flatnonzero(np.diff(batches)) + 1):
         rows = featuriser.rows(texts, numbers)
-        keys = rows.chars, rows.bigrams, rows.words
         n_units = int(lengths[numbers].sum())
         with shim_of(model).predicting():
-            vectors = network_of(model).embed(keys, upstream.of_texts(rows.segments))
+            vectors = network_of(model).embed(rows.keys, upstream.of_texts(rows.segments))
         strings = [texts.strings(number) for number in numbers.tolist()]
         embedded = vectors[:n_units].cpu().numpy()
         found.append(directions_of(model, strings, rows.words[:n_units], embedded))

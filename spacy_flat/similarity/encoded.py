@@ -48,7 +48,7 @@ class EncodedTexts:
             units = network_of(model).encode(rows, vectors)[: lengths.sum()].cpu().numpy()
         embedded, encoded = np.split(units, [width], axis=1)
         known = np.zeros((len(encoded), 0)) if vectors is None else vectors.cpu().numpy()
-        keys = np.stack([rows.chars, rows.bigrams, rows.words], 1)[: len(encoded)]
+        keys = np.stack(rows.keys, 1)[: len(encoded)]
         return cls(
             lengths,
             keys.astype(np.int32),
@@ -141,7 +141,7 @@ class QueryText:
             if is_compared:
                 encoded = network.encode(rows, read.vectors)
             else:
-                encoded = network.embed((rows.chars, rows.bigrams, rows.words), read.vectors)
+                encoded = network.embed(rows.keys, read.vectors)
         encoded = encoded[: rows_of(rows.segments)[0]]
         embedded = encoded[:, : network.embed_width].cpu().numpy()
         return cls(encoded, read.directions(model, embedded)[0])

@@ -76,7 +76,7 @@ class RE2(EmbeddingNetwork):
     def encode(self, texts: TextRows, upstream: Tensor | None = None) -> Tensor:
         """Encode texts independently of each other: [T, D] embeddings, and outputs of the first
         encoder."""
-        embedded = self.embed((texts.chars, texts.bigrams, texts.words), upstream)
+        embedded = self.embed(texts.keys, upstream)
         return self.first.beside_encoding(embedded, self.to_tensor(texts.windows))
 
     def compare_known(self, query: Tensor, known: KnownRows, comparison: Comparison) -> Tensor:

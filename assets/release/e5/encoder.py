@@ -2,8 +2,8 @@
 
     python assets/release/e5/encoder.py WHEEL OUT --text TEXT … [--words VECTORS] [--pieces]
 
-It reads characters: each has the embedding of the piece that is this character alone. With
---pieces, it reads the pieces that the texts and words have.
+The encoder reads characters, each with the embedding of its single-character piece. With --pieces,
+it reads the pieces that occur in the texts and words.
 """
 
 import argparse
@@ -78,7 +78,7 @@ def of_characters(model: E5, lines: Iterable[str]) -> tuple[EncoderFeaturiser, l
 
 
 def of_pieces(model: E5, lines: Iterable[str]) -> tuple[EncoderFeaturiser, list[int]]:
-    """Frequent pieces, and all of one character."""
+    """Frequent pieces, and all single characters in the texts."""
     tokenizer, counts = model.tokenizer(), Counter[int]()
     for line in lines:
         counts.update(tokenizer.encode(line, add_special_tokens=False).ids)
