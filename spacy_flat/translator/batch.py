@@ -6,7 +6,7 @@ Shapes: B pairs, S places of the source, T places of the target, M numbers to pr
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,6 +28,9 @@ class PaddedKeys:
         places, present = padding(counts, np.cumsum(counts) - counts)
         return cls(take(flat, places, present), present)
 
+    def twice(self) -> PaddedKeys:
+        return PaddedKeys(np.tile(self.keys, (2, 1)), np.tile(self.present, (2, 1)))
+
 
 @dataclass(frozen=True)
 class TranslationBatch:
@@ -48,6 +51,11 @@ class TranslationBatch:
             PaddedKeys.of([target[:-1] for target in own]),
             np.concatenate([target[1:] for target in own]),
         )
+
+    def twice(self) -> TranslationBatch:
+        """Each pair a second time, after all others; `targets` stay."""
+        rows = np.tile(self.rows, 2)
+        return replace(self, rows=rows, source=self.source.twice(), inputs=self.inputs.twice())
 
 
 def like_lengths(lengths: Ints, most: int) -> Iterator[Ints]:

@@ -254,7 +254,8 @@ class Seq2SeqTranslator(NetworkPipe):
         with self.shim.training():
             network = network_of(self.model)
             for batch in batches(pairs, featuriser_of(self.model).options.batch_size):
-                self.backward(network.loss(network(batch), batch.targets) * share, losses)
+                scores = network(batch.twice() if network.r_drop else batch)
+                self.backward(network.loss(scores, batch.targets) * share, losses)
         return True
 
     @property

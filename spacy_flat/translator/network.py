@@ -48,6 +48,7 @@ class Seq2Seq(EmbeddingNetwork):
         width = options.width
         self.scale = math.sqrt(width)
         self.label_smoothing = options.label_smoothing
+        self.r_drop = options.r_drop
         self.n_heads = options.num_heads
         self.target = nn.Embedding(sizes.target, width)
         self.source = self.target if sizes.shared else nn.Embedding(sizes.source, width)
@@ -85,11 +86,22 @@ class Seq2Seq(EmbeddingNetwork):
         return self.scores(hidden[self.to_tensor(batch.inputs.present.ravel())])
 
     def loss(self, scores: Tensor, targets: Ints) -> Tensor:
-        """The summed loss of targets [M] with smoothed labels (Szegedy et al., 2016)."""
+        """The summed loss of targets [M] with smoothed labels (Szegedy et al., 2016).
+
+        scores: [M, K], or [2M, K] of the batch twice, with other dropouts. The loss is then half of
+            that of R-Drop (Liang et al., 2021, equation 4), whose α is `r_drop`.
+        """
         smoothing = self.label_smoothing if self.training else 0.0
-        return nn.functional.cross_entropy(
-            scores, self.to_tensor(targets), reduction="sum", label_smoothing=smoothing
+        n = len(scores) // len(targets)
+        loss = nn.functional.cross_entropy(
+            scores,
+            self.to_tensor(targets).repeat(n),
+            reduction="sum",
+            label_smoothing=smoothing,
         )
+        if n == 2:
+            return loss / 2 + self.r_drop / 2 * divergence(scores)
+        return loss
 
     def log_probs(self, scores: Tensor, targets: Ints) -> Tensor:
         """[M, K] scores and [M] keys → [M] ln P of these keys."""
@@ -247,6 +259,13 @@ class DecoderState:
         # Reuse the memory of the cache.
         self.cache = self.cache[:, :, : len(hypotheses)]
         self.cache[..., : self.length, :] = filled
+
+
+def divergence(both: Tensor) -> Tensor:
+    """Half of the summed Kullback-Leibler divergences of the distributions with logits [2M, K],
+    first all of the one, then of the other, from each other, both ways."""
+    first, second = both.log_softmax(dim=1).chunk(2)
+    return ((first.exp() - second.exp()) * (first - second)).sum() / 2
 
 
 class Seq2SeqLayer(nn.Module):

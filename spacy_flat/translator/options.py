@@ -12,7 +12,7 @@ Source = Literal["char", "bpe"]
 
 @dataclass(frozen=True)
 class Seq2SeqOptions(Options):
-    """Options of the network. After training, only dropouts and label_smoothing can be changed."""
+    """Options of the network. After training, only dropouts, label_smoothing and r_drop can be changed."""
 
     block: ClassVar[str] = "seq2seq_translator, model.network"
 
@@ -49,6 +49,12 @@ class Seq2SeqOptions(Options):
     ff_dropout: float = option(0.1, "dropout within feed-forward layers", least=0, below=1)
     label_smoothing: float = option(
         0.1, "share of the target's probability to spread over all pieces", least=0, below=1
+    )
+    r_drop: float = option(
+        0.0,
+        "weight of R-Drop (α of Liang et al., 2021): above 0, compute each training batch twice "
+        "with different dropouts, and add their divergence to the loss",
+        least=0,
     )
 
     def __post_init__(self) -> None:
@@ -110,6 +116,7 @@ seq2seq_options = surface(
     "num_heads",
     "dropout",
     "label_smoothing",
+    "r_drop",
 )
 translation_options = surface(
     TranslationOptions, "source", "target_pieces", "min_freq", "max_length", "batch_size"

@@ -29,7 +29,7 @@ PAIRS = [
 ]
 TEXTS = [source for source, _ in PAIRS]
 NAMES = {"王芳": "Wang Fang", "北京": "Beijing"}
-DROPOUTS = ("dropout", "attention_dropout", "ff_dropout", "label_smoothing")
+DROPOUTS = ("dropout", "attention_dropout", "ff_dropout", "label_smoothing", "r_drop")
 NETWORK = {
     "width": 32,
     "num_heads": 2,
