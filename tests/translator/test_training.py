@@ -16,6 +16,7 @@ import pytest
 import torch
 from spacy.language import Language
 from spacy.tokens import DocBin
+from thinc.api import fix_random_seed
 
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.translator.batch import TranslationBatch
@@ -163,6 +164,51 @@ def test_labels_are_smoothed_in_training_alone() -> None:
     assert trained.item() == pytest.approx(expected.item(), rel=1e-5)
     with translator(smooth).model.shims[0].predicting():
         assert network.loss(scores, targets).item() == pytest.approx(own.item(), rel=1e-5)
+
+
+# R-Drop
+
+
+def test_r_drop_is_the_mean_loss_and_the_divergence_both_ways() -> None:
+    nlp = make({"r_drop": 3.0}, steps=1)
+    network = translator(nlp).model.shims[0].module
+    targets = encode(Texts(*PAIRS[0]), translator(nlp).model.attrs["featuriser"]).target[1:4]
+    both = torch.randn(6, network.n_keys)
+    first, second = both[:3], both[3:]
+    with translator(nlp).model.shims[0].training():
+        loss, *alone = [network.loss(scores, targets) for scores in (both, first, second)]
+
+    def distance(scores: torch.Tensor, other: torch.Tensor) -> float:
+        p, q = (each.double().softmax(dim=1) for each in (scores, other))
+        return float((p * (p / q).log()).sum())
+
+    apart = (distance(first, second) + distance(second, first)) / 2
+    assert apart > 0.1
+    assert loss.item() == pytest.approx((sum(alone).item() + 3 * apart) / 2, rel=1e-5)
+
+
+def test_r_drop_without_dropouts_changes_nothing() -> None:
+    losses = []
+    for r_drop in (0.0, 2.0):
+        nlp = make({"r_drop": r_drop}, steps=1)
+        translator(nlp).placeholder_rate = 0.0
+        fix_random_seed(0)
+        sgd = AdamW(0.01)
+        updates = [nlp.update(examples_of(nlp), sgd=sgd) for _ in range(3)]
+        losses.append([each["seq2seq_translator"] for each in updates])
+    assert losses[1] == pytest.approx(losses[0], rel=1e-3)
+
+
+def test_r_drop_counts_how_far_two_passes_are_apart() -> None:
+    """With dropouts, its loss is above that of the same passes alone."""
+
+    def loss(r_drop: float) -> float:
+        nlp = make({"r_drop": r_drop, "dropout": 0.5}, steps=0)
+        translator(nlp).placeholder_rate = 0.0
+        fix_random_seed(0)
+        return float(nlp.update(examples_of(nlp))["seq2seq_translator"])
+
+    assert loss(5.0) > loss(1e-9) + 0.01
 
 
 # Placeholders of training pairs
