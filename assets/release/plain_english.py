@@ -10,6 +10,7 @@ what stands between two of them ("of" in "University of Oxford").
 import argparse
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import spacy
@@ -41,7 +42,7 @@ def annotate(doc: Doc, plain: set[str]) -> Doc:
         if is_capitalised(token) and not (token.is_sent_start and token.lower_ in plain)
     ]
     missing = [Span(doc, i, i + 1) for i in names]
-    for left, right in zip(names, names[1:], strict=False):
+    for left, right in pairwise(names):
         if 1 < right - left <= GAP + 1:
             missing.append(Span(doc, left + 1, right))
     doc.set_ents([], missing=missing, default="outside")

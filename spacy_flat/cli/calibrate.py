@@ -15,6 +15,7 @@ from ..util.files import replacing, replacing_folder, require_exists
 from ..util.plural import counted
 from ._components import choose
 from ._options import Component, Device, Pipeline, check_target
+from ._table import print_table
 from ._tasks import percent
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def calibrate(
         ("expected calibration error", found.ece_before, found.ece_after),
         ("negative log-likelihood", found.nll_before, found.nll_after),
     ]
-    msg.table(
+    print_table(
         [(name, f"{before:.4f}", f"{after:.4f}") for name, before, after in rows],
         header=("", "before", "after"),
         divider=True,
@@ -184,4 +185,4 @@ def fit(nlp: Language, examples: Sequence[Example], set_trust: Callable[[float],
     best = max(TRUSTS, key=lambda trust: scores[trust])
     set_trust(best)
     rows = [(trust, percent(score) + " *" * (trust == best)) for trust, score in scores.items()]
-    msg.table(rows, header=("trust", "F1 of entities"), divider=True)
+    print_table(rows, header=("trust", "F1 of entities"), divider=True)

@@ -14,6 +14,7 @@ from wasabi import msg
 from ..errors import Errors
 from ..util.files import replacing_folder, require_exists
 from ._options import Device, check_target
+from ._table import print_table
 from ._tasks import TASKS, decimals
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def forget_paths(nlp: Language) -> None:
 def show(before: dict[str, str], after: dict[str, str], amount: CompressConfig) -> None:
     rows = [(name, value, after[name]) for name, value in before.items()]
     header = ("", "before", "after")
-    msg.table(rows, header=header, divider=True, aligns=("l", "r", "r"))
+    print_table(rows, header=header, divider=True, aligns=("l", "r", "r"))
     if amount.min_count:
         msg.info(f"Kept rows that occur at least {amount.min_count:,} times in the texts")
 

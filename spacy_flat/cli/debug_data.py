@@ -14,6 +14,7 @@ from ..errors import Errors
 from ..util.files import replacing, require_exists
 from ..util.plural import counted
 from ._lexicon import load_lexicon, require_source
+from ._table import print_table
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -197,7 +198,7 @@ def show_part(name: str, part: PartStatistics, max_length: int) -> None:
     msg.info(f"{', '.join(sizes)}, {counted(part.tokens, 'token')}")
     msg.text(f"lengths: {shortest:,} to {longest:,} characters, the median {middle:,.6g}")
     rows = [(label, f"{n:,}") for label, n in list(part.labels.items())[:SHOWN]]
-    msg.table(rows, header=("label", "entities"), divider=True, aligns=("l", "r"))
+    print_table(rows, header=("label", "entities"), divider=True, aligns=("l", "r"))
     if len(part.labels) > SHOWN:
         msg.text(f"and {counted(len(part.labels) - SHOWN, 'label')} more")
     if not part.labels:
@@ -226,7 +227,7 @@ def show_coverage(coverage: Coverage) -> None:
         ("distinct ones that are a word", share(coverage.whole_texts, coverage.texts)),
         ("words in 100 characters of text", f"{coverage.words_per_100:.1f}"),
     ]
-    msg.table(rows, header=("of the lexicon", ""), divider=True, aligns=("l", "r"))
+    print_table(rows, header=("of the lexicon", ""), divider=True, aligns=("l", "r"))
 
 
 def show_shared(train: str, name: str, counts: Shared) -> None:

@@ -16,6 +16,7 @@ from ..util.files import replacing, require_exists
 from ..util.plural import counted, plural
 from ..viz.entity_errors import errors_page, find_errors
 from ._options import Device, GpuId, Pipeline, use_gpu
+from ._table import print_table
 from ._tasks import TASKS, ScoredTask, decimals, percent
 from ._texts import check_output
 
@@ -140,7 +141,7 @@ def show_scores(task: ScoredTask, scores: Mapping[str, Any], part: str, n_labels
         for name, (title, form) in task.shown.items()
         if name in scores
     ]
-    msg.table([*rows, ("words per second", f"{scores['speed']:,.0f}")], aligns=("l", "r"))
+    print_table([*rows, ("words per second", f"{scores['speed']:,.0f}")], aligns=("l", "r"))
     per_label = scores.get(task.per_label) or {}
     if per_label:
         labels = [
@@ -148,7 +149,7 @@ def show_scores(task: ScoredTask, scores: Mapping[str, Any], part: str, n_labels
             for label, prf in per_label.items()
         ]
         header = ("label", "precision", "recall", "F1")
-        msg.table(labels, header=header, divider=True, aligns=("l", "r", "r", "r"))
+        print_table(labels, header=header, divider=True, aligns=("l", "r", "r", "r"))
     for name in task.signatures:
         msg.text(scores[name])
     msg.good(f"{task.title} on {part}: {written(scores[task.score], decimals)}")
@@ -181,7 +182,7 @@ def show_seen(scores: Mapping[str, Any], train: Path) -> None:
         for name in ("seen", "unseen")
     ]
     header = ("text", "entities", "precision", "recall", "F1")
-    msg.table(rows, header=header, divider=True, aligns=("l", "r", "r", "r", "r"))
+    print_table(rows, header=header, divider=True, aligns=("l", "r", "r", "r", "r"))
 
 
 def written(score: float | None, form: Callable[[float], str]) -> str:

@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from wasabi import msg
 
 from ..errors import Errors
 from ..generator.forms import FORMS, Form, form_of
 from ._components import load_component
 from ._options import Component, Device, Pipeline
+from ._table import print_table
 
 if TYPE_CHECKING:
     from ..generator.poems import Poem
@@ -142,4 +142,4 @@ def show_report(poem: Poem) -> None:
     if misplaced is not None:
         places = ", ".join(f"{poem.lines[line][at]} in line {line + 1}" for line, at in misplaced)
         rows.append(("tones", f"not met: {places}" if misplaced else "met"))
-    msg.table(rows)
+    print_table(rows)

@@ -14,6 +14,7 @@ from ..util.arrays import Int32s
 from ..util.plural import counted
 from ._lexicon import load_lexicon
 from ._options import Component
+from ._table import print_table
 
 if TYPE_CHECKING:
     from ..lexicon import Lexicon
@@ -39,7 +40,7 @@ def lexicon(
     show_counts(found)
     if words:
         rows = [(word, *properties(found, word)) for word in words]
-        msg.table(rows, header=("word", *PROPERTIES), divider=True)
+        print_table(rows, header=("word", *PROPERTIES), divider=True)
     for text in texts:
         show_matches(found, text)
 
@@ -67,7 +68,7 @@ def named(numbers: Int32s, names: Sequence[str]) -> dict[str, int]:
 def show_table(title: str, counts: dict[str, int]) -> None:
     """Print the first rows of a table, and the number of the others."""
     rows = [(name, f"{n:,}") for name, n in counts.items()][:SHOWN]
-    msg.table(rows, header=(title, "words"), divider=True, aligns=("l", "r"))
+    print_table(rows, header=(title, "words"), divider=True, aligns=("l", "r"))
     if len(counts) > SHOWN:
         rest = sum(list(counts.values())[SHOWN:])
         msg.text(f"and {len(counts) - SHOWN:,} more, with {counted(rest, 'word')}")
@@ -98,6 +99,6 @@ def show_matches(lexicon: Lexicon, text: str) -> None:
     ]
     if rows:
         header = ("characters", *PROPERTIES, "word")
-        msg.table(rows, header=header, divider=True)
+        print_table(rows, header=header, divider=True)
     else:
         msg.text("no words")

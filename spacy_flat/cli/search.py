@@ -14,6 +14,7 @@ from ..util.plural import counted
 from ._faq import Question, read_faq
 from ._options import Component, Device, Pipeline
 from ._pairs import load_classifier
+from ._table import print_table
 
 if TYPE_CHECKING:
     from ..similarity.component import PairClassifier
@@ -67,7 +68,7 @@ def search(
             msg.text("Nothing is similar.")
             continue
         rows = [(f"{match.similarity:.3f}", *match[1::2])[:columns] for match in matches]
-        msg.table(rows, header=header[:columns], divider=True)
+        print_table(rows, header=header[:columns], divider=True)
 
 
 def check_folder(path: Path) -> None:

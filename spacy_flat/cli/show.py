@@ -15,6 +15,7 @@ from ..util.files import read_text_lines
 from ..util.plural import counted
 from ._lexicon import lexicon_of
 from ._options import Device, Pipeline
+from ._table import print_table
 from ._tasks import percent
 
 if TYPE_CHECKING:
@@ -120,13 +121,13 @@ def show_entities(doc: Doc) -> None:
     if any(shares):
         header.append("confidence")
     rows = [row[: len(header)] for row in rows]
-    msg.table(rows, header=header, divider=True)
+    print_table(rows, header=header, divider=True)
 
 
 def show_labels(doc: Doc) -> None:
     labels = sorted(doc.cats.items(), key=lambda item: -item[1])
     rows = [(label, f"{value:.4f}") for label, value in labels]
-    msg.table(rows, header=("label", "score"), divider=True, aligns=("l", "r"))
+    print_table(rows, header=("label", "score"), divider=True, aligns=("l", "r"))
 
 
 def show_probability(doc: Doc) -> None:
@@ -139,7 +140,7 @@ def show_probability(doc: Doc) -> None:
         ("unknown characters, per cent", percent(doc._.oov_rate)),
         ("least expected", odd),
     ]
-    msg.table(rows)
+    print_table(rows)
 
 
 def show_translation(doc: Doc) -> None:
@@ -151,7 +152,7 @@ def show_translation(doc: Doc) -> None:
         for ent in doc._.translation_ents
     ]
     if rows:
-        msg.table(rows, header=("characters", "label", "entity", "source"), divider=True)
+        print_table(rows, header=("characters", "label", "entity", "source"), divider=True)
 
 
 def lattice_words(nlp: Language, text: str) -> Iterator[tuple[str, list[str]]]:

@@ -18,6 +18,7 @@ from ..errors import Errors, Warnings
 from ..util.files import read_text_lines, replacing
 from ._components import load_component
 from ._options import Component, Device, GpuId, Pipeline, use_gpu
+from ._table import print_table
 from ._texts import check_output
 from .show import show_translation
 
@@ -182,7 +183,7 @@ def show(doc: Doc, best: Sequence[Translation]) -> None:
     msg.divider(doc.text)
     show_translation(doc)
     if len(best) > 1:
-        msg.table(
+        print_table(
             [(f"{each.score:.4f}", each.text) for each in best], header=("score", "translation")
         )
 

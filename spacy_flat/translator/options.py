@@ -12,7 +12,8 @@ Source = Literal["char", "bpe"]
 
 @dataclass(frozen=True)
 class Seq2SeqOptions(Options):
-    """Options of the network. After training, only dropouts, label_smoothing and r_drop can be changed."""
+    """Options of the network. After training, only dropouts, label_smoothing and r_drop can
+    be changed."""
 
     block: ClassVar[str] = "seq2seq_translator, model.network"
 

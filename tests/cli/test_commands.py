@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from spacy_flat.cli import app
 from spacy_flat.cli._failure import exiting
+from spacy_flat.cli._table import print_table
 from spacy_flat.corpora.convert import FORMATS
 from spacy_flat.vectors import training
 
@@ -226,3 +227,13 @@ def test_nobody_reads_the_output(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run_into(error: Exception) -> None:
     raise error
+
+
+def test_columns_are_aligned_with_chinese_characters(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table([("退款", 12), ("Ｒfund", 3)], header=("问", "n"), divider=True, aligns=("l", "r"))
+    assert capsys.readouterr().out.strip().splitlines() == [
+        "问        n",
+        "------   --",
+        "退款     12",
+        "Ｒfund    3",
+    ]
