@@ -530,6 +530,7 @@ class Errors(metaclass=_Coded):
         "present, as {answer!r}, but found {text!r}. Correct the line, or name other keys with "
         "--question and --answer."
     )
+    F338 = "{path}: write one JSON object per line, and name the file {name}."
 
     # F34x: arguments of functions; the character generator
     F340 = "Can't initialise {name!r}: the training examples have no text. Check the corpus."

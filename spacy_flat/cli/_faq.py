@@ -44,10 +44,13 @@ def read_faq(path: Path, question: str = "", answer: str = "") -> list[Question]
         header if one of them is given, or if it has the usual names of both: a single usual name
         may be a question.
 
-    Raises ValueError for a line without a question (F336, F337), a header or records without a
-    column that was asked for (F390), quotes that can't be read (F152), and a file without
-    questions (F010); otherwise as `read_text_lines`.
+    Raises ValueError for a .json file (F338), a line without a question (F336, F337), a header or
+    records without a column that was asked for (F390), quotes that can't be read (F152), and a file
+    without questions (F010); otherwise as `read_text_lines`.
     """
+    if ".json" in path.suffixes[-2:]:
+        name = path.name.replace(".json", ".jsonl")
+        raise ValueError(Errors.F338.format(path=path, name=name))
     is_json = ".jsonl" in path.suffixes[-2:]
     entries = list((read_records if is_json else read_table)(path, question, answer))
     if not entries:

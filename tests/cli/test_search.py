@@ -219,6 +219,7 @@ def test_an_index_goes_into_no_other_folder(pipeline: Path, faq: Path) -> None:
         ("faq.jsonl", '{"question": "a", "answer": 3}\n', [], r"F337\].*line 1"),
         ("faq.jsonl", '{"question": "a", "answer": 0}\n', [], r"F337\].*line 1"),
         ("faq.jsonl", '["a"]\n', [], r"F337\].*line 1"),
+        ("faq.json", '[{"question": "a"}]\n', [], r"F338\].*faq\.jsonl"),
         ("faq.jsonl", "\n怎么退款\n", [], r"F337\].*line 2"),
         ("faq.tsv", "\n \n", [], r"F010\].*faq\.tsv"),
         ("faq.csv", "question,answer\n", [], r"F010\].*faq\.csv"),
