@@ -238,7 +238,9 @@ def test_commands_that_run_others_pass_all_variables_on() -> None:
             "en_tener_wikiann",
             [
                 "configs/en_tener_wikiann.cfg model-best --vars.english_vectors english",
-                *("--paths.word_vectors english", "--paths.char_vectors char", "--bits 8"),
+                *("--paths.word_vectors english", "--paths.char_vectors char", "--bits 6"),
+                *("--pieces --layers 6", "--words english", "--paths.encoder e5/english"),
+                "plain_english.py corpus/plain_english/train.spacy data/tatoeba",
             ],
         ),
     ],

@@ -253,9 +253,9 @@ def test_english_names() -> None:
     (wheel,) = (ROOT / "assets/pipelines").glob("en_tener_wikiann-*.whl")
     assert wheel.stat().st_size <= 15_000_000
     nlp = spacy.load("en_tener_wikiann")
-    assert set(nlp.config["paths"].values()) == {None}
+    assert set(nlp.config["paths"].values()) == {None, "e5/english"}
     assert set(nlp.get_pipe("tener_ner").labels) == {"LOC", "ORG", "PER"}  # type: ignore[attr-defined]
-    assert 0.77 < nlp.meta["performance"]["ents_f"] < 0.9
+    assert 0.81 < nlp.meta["performance"]["ents_f"] < 0.9
     texts = english_texts("news", "encyclopaedia")
     gold = {(at, *span) for at, text in enumerate(texts) for span in spans_of(text)}
     docs = nlp.pipe([text["text"] for text in texts], n_process=2)
@@ -267,6 +267,9 @@ def test_english_names() -> None:
     assert 2 * len(gold & found) / (len(gold) + len(found)) > 0.7
     first, *_ = nlp("emma watson flew from london to new york.").ents
     assert (first.text, first.label_) == ("emma watson", "PER")
+    # Sentences without names, which WikiANN hardly has
+    plain = ("Can I have the bill, please?", "The meeting begins at nine.", "How are you today?")
+    assert not any(doc.ents for doc in nlp.pipe(plain))
 
 
 # zh_seq2seq_tatoeba

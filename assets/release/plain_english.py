@@ -1,31 +1,35 @@
-"""Annotate the English side of translations for `en_tener_e5.cfg`: which words belong to no name.
+"""Annotate the English side of translations for `en_tener_wikiann.cfg`: most words belong to no name.
 
     python assets/release/plain_english.py OUT.spacy FILE.tsv …
 
-The last column of each file has English sentences. Words in lower case, and first words that mostly
-occur in lower case, are outside every entity. Whether other words belong to one is missing, as is
-what stands between two of them ("of" in "University of Oxford").
+The last column of each file has English sentences. Words in lower case, days, months, and first words
+that mostly occur in lower case are outside every entity. The names that the translator has of itself
+(Tom, Boston, New York) are entities of one of three labels. Whether other words belong to one is
+missing, as is what stands between two of them ("of" in "University of Oxford").
 """
 
 import argparse
+import calendar
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
 import spacy
+from spacy.matcher import PhraseMatcher
 from spacy.tokens import Doc, DocBin, Span, Token
+from spacy.util import filter_spans
+
+from spacy_flat.translator.names import common_names
 
 GAP = 3  # words in lower case that a name may contain in a row
+COARSE = {"NAME": ["LOC", "ORG", "PER"]}
+NOT_NAMES = {"I", *calendar.day_name, *calendar.month_name}
 
 
 def read_sentences(path: Path) -> Iterator[str]:
     for line in path.read_text(encoding="utf8").splitlines():
         yield line.split("\t")[-1]
-
-
-def is_capitalised(token: Token) -> bool:
-    return token.text[:1].isupper() and token.text != "I"
 
 
 def find_plain(docs: list[Doc]) -> set[str]:
@@ -34,18 +38,28 @@ def find_plain(docs: list[Doc]) -> set[str]:
     return {word for word in words if word.islower() and words[word] > words[word.title()]}
 
 
-def annotate(doc: Doc, plain: set[str]) -> Doc:
-    """Set what is no entity; leave what might belong to one missing."""
+def may_be_name(token: Token, plain: set[str]) -> bool:
+    if not token.text[:1].isupper() or token.text in NOT_NAMES:
+        return False
+    return not (token.is_sent_start and token.lower_ in plain)
+
+
+def annotate(doc: Doc, plain: set[str], listed: PhraseMatcher) -> Doc:
+    """Set the listed names and what is no entity; leave what might belong to one missing."""
+    capitals = {token.i for token in doc if may_be_name(token, plain)}
     names = [
-        token.i
-        for token in doc
-        if is_capitalised(token) and not (token.is_sent_start and token.lower_ in plain)
+        Span(doc, span.start, span.end, "NAME")
+        for span in filter_spans(listed(doc, as_spans=True))
+        if {span.start - 1, span.end}.isdisjoint(capitals)
     ]
-    missing = [Span(doc, i, i + 1) for i in names]
-    for left, right in pairwise(names):
-        if 1 < right - left <= GAP + 1:
+    known = {token.i for name in names for token in name}
+    unknown = sorted(capitals - known)
+    missing = [Span(doc, i, i + 1) for i in unknown]
+    for left, right in pairwise(unknown):
+        if 1 < right - left <= GAP + 1 and known.isdisjoint(range(left, right)):
             missing.append(Span(doc, left + 1, right))
-    doc.set_ents([], missing=missing, default="outside")
+    doc.set_ents(names, missing=missing, default="outside")
+    doc._.coarse_labels = COARSE
     return doc
 
 
@@ -58,12 +72,14 @@ def main() -> None:
     args = parser.parse_args()
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
+    listed = PhraseMatcher(nlp.vocab)
+    listed.add("NAME", [nlp.make_doc(name) for name in common_names().values()])
     sentences = dict.fromkeys(text for path in args.files for text in read_sentences(path))
     docs = list(nlp.pipe(sentences))
     plain = find_plain(docs)
-    annotated = DocBin(attrs=["ENT_IOB", "ENT_TYPE", "SPACY"])
+    annotated = DocBin(attrs=["ENT_IOB", "ENT_TYPE", "SPACY"], store_user_data=True)
     for doc in docs:
-        annotated.add(annotate(doc, plain))
+        annotated.add(annotate(doc, plain, listed))
     args.out.parent.mkdir(parents=True, exist_ok=True)
     annotated.to_disk(args.out)
     print(f"{len(annotated)} sentences in {args.out}")
