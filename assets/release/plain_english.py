@@ -1,11 +1,11 @@
-"""Annotate the English side of translations for `en_tener_wikiann.cfg`: most words belong to no name.
+"""Annotate the English side of translations for `en_tener_wikiann.cfg`: most words are in no name.
 
     python assets/release/plain_english.py OUT.spacy FILE.tsv …
 
-The last column of each file has English sentences. Words in lower case, days, months, and first words
-that mostly occur in lower case are outside every entity. The names that the translator has of itself
-(Tom, Boston, New York) are entities of one of three labels. Whether other words belong to one is
-missing, as is what stands between two of them ("of" in "University of Oxford").
+The last column of each file has English sentences. Words in lower case, days, months, and first
+words that mostly occur in lower case are outside every entity. The names that the translator has
+of itself (Tom, Boston, New York) are entities of one of three labels. Whether other words belong to
+one is missing, as is what stands between two of them ("of" in "University of Oxford").
 """
 
 import argparse
