@@ -2,10 +2,10 @@
 
     python assets/release/plain_english.py OUT.spacy FILE.tsv …
 
-The last column of each file has English sentences. Words in lower case, days, months, and first
-words that mostly occur in lower case are outside every entity. The names that the translator has
-of itself (Tom, Boston, New York) are entities of one of three labels. Whether other words belong to
-one is missing, as is what stands between two of them ("of" in "University of Oxford").
+The last column of each file has English sentences. Words in lower case, days (Sunday), months, and
+first words that mostly occur in lower case are outside every entity. The names that the translator
+has of itself (Tom, Boston, New York) are entities of one of three labels. Whether other words
+belong to one is missing, as is what stands between two of them ("of" in "University of Oxford").
 """
 
 import argparse
@@ -33,7 +33,7 @@ def read_sentences(path: Path) -> Iterator[str]:
 
 
 def find_plain(docs: list[Doc]) -> set[str]:
-    """Words that occur in lower case more often than capitalised within a sentence."""
+    """Words that occur in lower case more often than capitalised after a text's first word."""
     words = Counter(token.text for doc in docs for token in doc[1:])
     return {word for word in words if word.islower() and words[word] > words[word.title()]}
 

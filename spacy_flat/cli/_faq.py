@@ -12,7 +12,7 @@ from wasabi import msg
 from ..corpora.cells import comma_lines, tab_lines
 from ..corpora.repairs import Repairs
 from ..errors import Errors, Warnings
-from ..util.files import read_text_lines
+from ..util.files import read_text_lines, suffix_of
 
 # Names of the columns in a header, in any case.
 QUESTION = ("question", "问题")
@@ -48,11 +48,11 @@ def read_faq(path: Path, question: str = "", answer: str = "") -> list[Question]
     records without a column that was asked for (F390), quotes that can't be read (F152), and a file
     without questions (F010); otherwise as `read_text_lines`.
     """
-    if ".json" in path.suffixes[-2:]:
-        name = path.name.replace(".json", ".jsonl")
-        raise ValueError(Errors.F338.format(path=path, name=name))
-    is_json = ".jsonl" in path.suffixes[-2:]
-    entries = list((read_records if is_json else read_table)(path, question, answer))
+    suffix = suffix_of(path)
+    if suffix == ".json":
+        raise ValueError(Errors.F338.format(path=path, name=f"{path.name.split('.')[0]}.jsonl"))
+    read = read_records if suffix == ".jsonl" else read_table
+    entries = list(read(path, question, answer))
     if not entries:
         raise ValueError(Errors.F010.format(path=path, what="question"))
     return entries
@@ -60,7 +60,7 @@ def read_faq(path: Path, question: str = "", answer: str = "") -> list[Question]
 
 def read_table(path: Path, question: str, answer: str) -> Iterator[Question]:
     """Warns (W330) of lines with one cell if others have several."""
-    is_csv = ".csv" in path.suffixes[-2:]
+    is_csv = suffix_of(path) == ".csv"
     separator = "comma" if is_csv else "TAB"
     columns = None
     widest = 0

@@ -6,17 +6,19 @@ from unicodedata import east_asian_width
 
 from wasabi.tables import table
 
+WIDEST = 80  # columns to align cells by; longer ones stay whole
 _SECOND = "\0"  # column of a wide character, while wasabi counts characters
 
 
-def print_table(rows: Iterable[Sequence[object]], **settings: Any) -> None:
+def print_table(
+    rows: Iterable[Sequence[object]], header: Sequence[str] = (), **settings: Any
+) -> None:
     """Print a table whose columns are aligned also with Chinese characters, two columns wide.
 
-    settings: of `wasabi.table`.
+    settings: `divider` and `aligns` of `wasabi.table`.
     """
-    if header := settings.get("header"):
-        settings["header"] = [_counted(cell) for cell in header]
-    text = table([[_counted(cell) for cell in row] for row in rows], **settings)
+    counted = [[_counted(cell) for cell in row] for row in rows]
+    text = table(counted, header=list(map(_counted, header)), max_col=WIDEST, **settings)
     print(text.replace(_SECOND, ""))
 
 

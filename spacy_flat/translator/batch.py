@@ -53,9 +53,8 @@ class TranslationBatch:
         )
 
     def twice(self) -> TranslationBatch:
-        """Each pair a second time, after all others; `targets` stay."""
-        rows = np.tile(self.rows, 2)
-        return replace(self, rows=rows, source=self.source.twice(), inputs=self.inputs.twice())
+        """Each pair is read a second time, after all others; `rows` and `targets` stay."""
+        return replace(self, source=self.source.twice(), inputs=self.inputs.twice())
 
 
 def like_lengths(lengths: Ints, most: int) -> Iterator[Ints]:

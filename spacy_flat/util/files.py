@@ -84,6 +84,11 @@ def decode(raw: bytes, path: Path, line: int) -> str:
         raise ValueError(message) from error
 
 
+def suffix_of(path: Path) -> str:
+    """The suffix of a file's name without that of its compression, in lower case."""
+    return (path.with_suffix("") if path.suffix in (".gz", ".xz") else path).suffix.lower()
+
+
 def open_file(path: Path) -> ByteStream:
     """Open a plain, .gz or .xz file for reading bytes."""
     if path.suffix == ".gz":

@@ -3,15 +3,13 @@
 from pathlib import Path
 
 from ..errors import Errors
-from ..util.files import require_exists
+from ..util.files import require_exists, suffix_of
 from .binary import read_binary
 from .spacy import read_spacy
 from .table import Keep, TextVectors
 from .text import read_text
 
 __all__ = ["TextVectors", "VectorFile", "VectorSource", "check_sources", "read_vectors"]
-
-PACKED = (".gz", ".xz")
 
 
 def read_vectors(
@@ -27,8 +25,7 @@ def read_vectors(
     path = Path(path)
     if path.is_dir():
         return read_spacy(path, keep=keep)
-    name = path.with_suffix("") if path.suffix in PACKED else path
-    read = read_binary if name.suffix == ".bin" else read_text
+    read = read_binary if suffix_of(path) == ".bin" else read_text
     return read(path, skip_bad=skip_bad, keep=keep)
 
 

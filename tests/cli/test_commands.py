@@ -237,3 +237,6 @@ def test_columns_are_aligned_with_chinese_characters(capsys: pytest.CaptureFixtu
         "退款     12",
         "Ｒfund    3",
     ]
+    print_table([("我买的东西什么时候能够送到家里来呢", "三天"), ("“α”", "b")])
+    first, second = capsys.readouterr().out.strip().splitlines()
+    assert (first.index("三"), second.index("b")) == (17 + 3, 34 + 3)

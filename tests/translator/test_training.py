@@ -173,18 +173,19 @@ def test_r_drop_is_the_mean_loss_and_the_divergence_both_ways() -> None:
     nlp = make({"r_drop": 3.0}, steps=1)
     network = translator(nlp).model.shims[0].module
     targets = encode(Texts(*PAIRS[0]), translator(nlp).model.attrs["featuriser"]).target[1:4]
-    both = torch.randn(6, network.n_keys)
-    first, second = both[:3], both[3:]
+    both = torch.randn(6, network.n_keys, dtype=torch.float64, requires_grad=True)
     with translator(nlp).model.shims[0].training():
-        loss, *alone = [network.loss(scores, targets) for scores in (both, first, second)]
+        loss = network.loss(both, targets)
 
-    def distance(scores: torch.Tensor, other: torch.Tensor) -> float:
-        p, q = (each.double().softmax(dim=1) for each in (scores, other))
-        return float((p * (p / q).log()).sum())
-
-    apart = (distance(first, second) + distance(second, first)) / 2
+    p, q = both.softmax(dim=1).chunk(2)
+    apart = ((p * (p / q).log()).sum() + (q * (q / p).log()).sum()) / 2
+    chosen = torch.from_numpy(targets)[:, None]
+    alone = -sum(each.gather(1, chosen).log().sum() for each in (p, q)) / 2
     assert apart > 0.1
-    assert loss.item() == pytest.approx((sum(alone).item() + 3 * apart) / 2, rel=1e-5)
+    expected = alone + 3 / 2 * apart
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-9)
+    gradient, right = (torch.autograd.grad(each, both)[0] for each in (loss, expected))
+    torch.testing.assert_close(gradient, right)
 
 
 def test_r_drop_without_dropouts_changes_nothing() -> None:
