@@ -2,7 +2,8 @@
 
     python assets/release/plain_english.py OUT.spacy FILE.tsv …
 
-The last column of each file has English sentences. Words in lower case, days (Sunday), months, and
+The last column of each file has English sentences; half of them are written a second time without
+the final mark, as in chats, titles and tables. Words in lower case, days (Sunday), months, and
 first words that mostly occur in lower case are outside every entity. The names that the translator
 has of itself (Tom, Boston, New York) are entities of one of three labels. Whether other words
 belong to one is missing, as is what stands between two of them ("of" in "University of Oxford").
@@ -11,7 +12,7 @@ belong to one is missing, as is what stands between two of them ("of" in "Univer
 import argparse
 import calendar
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -30,6 +31,12 @@ NOT_NAMES = {"I", *calendar.day_name, *calendar.month_name}
 def read_sentences(path: Path) -> Iterator[str]:
     for line in path.read_text(encoding="utf8").splitlines():
         yield line.split("\t")[-1]
+
+
+def read_texts(paths: Sequence[Path]) -> list[str]:
+    """Distinct sentences, and every second one without its final mark."""
+    texts = dict.fromkeys(text for path in paths for text in read_sentences(path))
+    return list(dict.fromkeys([*texts, *(text.rstrip(".!?") for text in list(texts)[::2])]))
 
 
 def find_plain(docs: list[Doc]) -> set[str]:
@@ -74,8 +81,7 @@ def main() -> None:
     nlp.add_pipe("sentencizer")
     listed = PhraseMatcher(nlp.vocab)
     listed.add("NAME", [nlp.make_doc(name) for name in common_names().values()])
-    sentences = dict.fromkeys(text for path in args.files for text in read_sentences(path))
-    docs = list(nlp.pipe(sentences))
+    docs = list(nlp.pipe(read_texts(args.files)))
     plain = find_plain(docs)
     annotated = DocBin(attrs=["ENT_IOB", "ENT_TYPE", "SPACY"], store_user_data=True)
     for doc in docs:
