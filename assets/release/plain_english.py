@@ -1,12 +1,12 @@
-"""Annotate the English side of translations for `en_tener_wikiann.cfg`: most words are in no name.
+"""Mark which words of English sentences belong to no name, for `en_tener_wikiann.cfg`.
 
     python assets/release/plain_english.py OUT.spacy FILE.tsv …
 
-The last column of each file has English sentences; half of them are written a second time without
-the final mark, as in chats, titles and tables. Words in lower case, days (Sunday), months, and
-first words that mostly occur in lower case are outside every entity. The names that the translator
-has of itself (Tom, Boston, New York) are entities of one of three labels. Whether other words
-belong to one is missing, as is what stands between two of them ("of" in "University of Oxford").
+The sentences are in the last column of each file; every second one is added without its final
+mark, as in chats, titles and tables. Outside every entity are words in lower case, days (Sunday),
+months, and first words that mostly occur in lower case. Names in the translator's built-in list
+(Tom, Boston, New York) are entities with one of three labels. Other capitalised words, and the
+words between two of them ("of" in "University of Oxford"), have no annotation.
 """
 
 import argparse
@@ -22,6 +22,7 @@ from spacy.tokens import Doc, DocBin, Span, Token
 from spacy.util import filter_spans
 
 from spacy_flat.translator.names import common_names
+from spacy_flat.util.files import read_text_lines
 
 GAP = 3  # words in lower case that a name may contain in a row
 COARSE = {"NAME": ["LOC", "ORG", "PER"]}
@@ -29,7 +30,7 @@ NOT_NAMES = {"I", *calendar.day_name, *calendar.month_name}
 
 
 def read_sentences(path: Path) -> Iterator[str]:
-    for line in path.read_text(encoding="utf8").splitlines():
+    for _, line in read_text_lines(path):
         yield line.split("\t")[-1]
 
 
@@ -40,7 +41,8 @@ def read_texts(paths: Sequence[Path]) -> list[str]:
 
 
 def find_plain(docs: list[Doc]) -> set[str]:
-    """Words that occur in lower case more often than capitalised after a text's first word."""
+    """Words that, after the first word of a text, occur more often in lower case than
+    capitalised."""
     words = Counter(token.text for doc in docs for token in doc[1:])
     return {word for word in words if word.islower() and words[word] > words[word.title()]}
 
@@ -52,7 +54,8 @@ def may_be_name(token: Token, plain: set[str]) -> bool:
 
 
 def annotate(doc: Doc, plain: set[str], listed: PhraseMatcher) -> Doc:
-    """Set the listed names and what is no entity; leave what might belong to one missing."""
+    """Annotate listed names as entities, and words that belong to no name as outside. Leave other
+    words without annotation."""
     capitals = {token.i for token in doc if may_be_name(token, plain)}
     names = [
         Span(doc, span.start, span.end, "NAME")

@@ -6,14 +6,14 @@ from unicodedata import east_asian_width
 
 from wasabi.tables import table
 
-WIDEST = 80  # columns to align cells by; longer ones stay whole
-_SECOND = "\0"  # column of a wide character, while wasabi counts characters
+WIDEST = 80  # columns of the terminal up to which cells are aligned; longer ones stay whole
+_SECOND = "\0"  # the second column of a wide character: wasabi counts characters
 
 
 def print_table(
     rows: Iterable[Sequence[object]], header: Sequence[str] = (), **settings: Any
 ) -> None:
-    """Print a table whose columns are aligned also with Chinese characters, two columns wide.
+    """Print a table. Its columns align even with Chinese characters, each two columns wide.
 
     settings: `divider` and `aligns` of `wasabi.table`.
     """
@@ -23,5 +23,5 @@ def print_table(
 
 
 def _counted(cell: object) -> str:
-    """With as many characters as columns."""
+    """The text of a cell, padded to one character per column of the terminal."""
     return "".join(char + _SECOND if east_asian_width(char) in "WF" else char for char in str(cell))

@@ -262,8 +262,10 @@ class DecoderState:
 
 
 def divergence(both: Tensor) -> Tensor:
-    """Half of the summed Kullback-Leibler divergences of the distributions with logits [2M, K],
-    first all of the one, then of the other, from each other, both ways."""
+    """The mean of the Kullback-Leibler divergences in both directions, summed over M distributions.
+
+    both: [2M, K] logits, first those of one pass, then those of the other.
+    """
     first, second = both.log_softmax(dim=1).chunk(2)
     return ((first.exp() - second.exp()) * (first - second)).sum() / 2
 
