@@ -19,6 +19,7 @@ from spacy.training.loop import train
 from spacy.util import load_config
 
 from spacy_flat.similarity.candidates import best_of, terms_of
+from spacy_flat.similarity.pairs import join_pair
 from spacy_flat.util.simplified import converter
 
 ROOT = Path(__file__).parents[1]
@@ -334,3 +335,31 @@ def test_poems_have_the_form_that_is_asked_for() -> None:
         assert {len(line) for line in poem.lines} == {columns}
         (poem,) = pipe.poem(form, seed=1, rhyme=True, tones="平起")
         assert (poem.rhymes, poem.misplaced) == (True, ())
+
+
+# All of them
+
+MORE: dict[str, tuple[str, dict[str, Any]]] = {  # a text for each, and what is known of it
+    "zh_flat_general": ("感冒灵在重庆卖完了", {"ents": [(0, 3, "COMPANY")]}),
+    "en_tener_wikiann": ("aspirin is sold out", {"ents": [(0, 7, "ORG")]}),
+    "zh_re2_questions": (join_pair("能退吗？", "在哪里退款"), {"cats": {"same": 1.0}}),
+    "zh_char_tang": ("今天感冒灵卖完了。", {}),
+    "zh_seq2seq_tatoeba": ("感冒灵卖完了。", {"translation": "The pills are gone."}),
+}
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_a_plain_loop_goes_on(name: str, request: pytest.FixtureRequest) -> None:
+    """With the optimizer of the pipeline's own config."""
+    request.getfixturevalue(name)
+    nlp = spacy.load(name)
+    text, known = MORE[name]
+    reference = nlp.make_doc(text)
+    reference.ents = [reference.char_span(*span) for span in known.get("ents", ())]
+    reference.cats = known.get("cats", {})
+    if "translation" in known:
+        reference._.translation = known["translation"]
+    examples = [Example(nlp.make_doc(text), reference)] * 4
+    optimizer = nlp.resume_training()
+    losses = [sum(nlp.update(examples, sgd=optimizer, losses={}).values()) for _ in range(12)]
+    assert losses[-1] < 0.8 * losses[0]

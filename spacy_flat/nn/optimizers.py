@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Dict, Literal  # noqa: UP035  (thinc validates configs by these)
 
-from thinc.config import registry
+from thinc.config import VARIABLE_RE, registry
 from thinc.optimizers import FloatOrSeq, KeyT, Optimizer
 from thinc.types import FloatsXd
 
@@ -293,7 +293,7 @@ class AdamW(GroupedOptimizer):
 def warmup(
     initial_rate: float,
     warmup_steps: int,
-    total_steps: int = 0,
+    total_steps: int | str = 0,
     shape: Literal["constant", "linear", "cosine", "inverse_sqrt"] = "constant",
 ) -> "Warmup":
     """Rates that rise linearly to `initial_rate` over `warmup_steps`, then stay or fall.
@@ -303,11 +303,18 @@ def warmup(
     root of the number of steps (Vaswani et al., 2017, equation 3). In a loop that never calls
     `optimizer.step_schedules()`, SGD and AdamW keep `initial_rate` from the second update on.
 
+    `nlp.resume_training` and `nlp.create_optimizer` don't interpolate the optimizer's config:
+    with `total_steps` still a variable such as "${training.max_steps}", the rate never falls.
+
     Raises:
-        ValueError: "linear" or "cosine" with total_steps not above warmup_steps (F206).
+        ValueError: "linear" or "cosine" with total_steps not above warmup_steps, or total_steps
+            neither a number nor a variable (F206).
     """
     falls_to_0 = shape in ("linear", "cosine")
-    if warmup_steps < 0 or (falls_to_0 and total_steps <= warmup_steps):
+    if isinstance(total_steps, str) and VARIABLE_RE.fullmatch(total_steps):
+        return warmup(initial_rate, warmup_steps, shape="constant" if falls_to_0 else shape)
+    too_few = isinstance(total_steps, str) or (falls_to_0 and total_steps <= warmup_steps)
+    if warmup_steps < 0 or too_few:
         raise ValueError(Errors.F206.format(shape=shape, warmup=warmup_steps, total=total_steps))
     return Warmup(initial_rate, warmup_steps, total_steps, shape)
 

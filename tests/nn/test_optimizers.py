@@ -506,7 +506,35 @@ class TestWarmup:
         assert rates[:4] == [0.25, 0.5, 0.75, 1.0]
         assert rates[15] == math.sqrt(4 / 16)
 
-    @pytest.mark.parametrize("arguments", [(-1,), (5, 5, "linear"), (5, 0, "cosine")])
+    @pytest.mark.parametrize("shape", ["linear", "cosine"])
+    def test_a_number_of_steps_that_is_not_known(self, shape: str) -> None:
+        optimizer: dict[str, Any] = {
+            "@optimizers": "spacy-flat.SGD.v1",
+            "learn_rate": {
+                "@schedules": "spacy-flat.warmup.v1",
+                "initial_rate": 1.0,
+                "warmup_steps": 2,
+                "total_steps": "${training.max_steps}",
+                "shape": shape,
+            },
+        }
+        nlp = spacy.blank("zh")
+        nlp.config["training"]["optimizer"] = optimizer
+        optimizer = nlp.resume_training()
+        rates = []
+        for _ in range(5):
+            rates.append(optimizer.learn_rate)
+            optimizer.step_schedules()
+        assert rates == [0.5, 1.0, 1.0, 1.0, 1.0]
+
+    def test_an_unknown_number_of_steps_keeps_the_root(self) -> None:
+        known, unknown = (warmup(1.0, 4, total, "inverse_sqrt") for total in (20, "${steps}"))
+        assert list(islice(unknown, 9)) == list(islice(known, 9))
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [(-1,), (5, 5, "linear"), (5, 0, "cosine"), (5, "many"), (5, "x ${steps}", "linear")],
+    )
     def test_refuses_what_cannot_be(self, arguments: Any) -> None:
         with pytest.raises(ValueError, match="F206"):
             warmup(1.0, *arguments)
