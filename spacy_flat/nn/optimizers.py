@@ -310,11 +310,14 @@ def warmup(
         ValueError: "linear" or "cosine" with total_steps not above warmup_steps, or total_steps
             neither a number nor a variable (F206).
     """
-    falls_to_0 = shape in ("linear", "cosine")
     if isinstance(total_steps, str) and VARIABLE_RE.fullmatch(total_steps):
-        return warmup(initial_rate, warmup_steps, shape="constant" if falls_to_0 else shape)
-    too_few = isinstance(total_steps, str) or (falls_to_0 and total_steps <= warmup_steps)
-    if warmup_steps < 0 or too_few:
+        total_steps, shape = 0, "inverse_sqrt" if shape == "inverse_sqrt" else "constant"
+    falls_to_0 = shape in ("linear", "cosine")
+    if (
+        isinstance(total_steps, str)
+        or warmup_steps < 0
+        or (falls_to_0 and total_steps <= warmup_steps)
+    ):
         raise ValueError(Errors.F206.format(shape=shape, warmup=warmup_steps, total=total_steps))
     return Warmup(initial_rate, warmup_steps, total_steps, shape)
 
