@@ -568,6 +568,7 @@ class Errors(metaclass=_Coded):
         'config={{"components.NAME.device": "cpu"}}).'
     )
     F351 = "The index has no question {number!r}."
+    F353 = "{path}: a spreadsheet. Save it as CSV in UTF-8, and give that file."
     F362 = (
         "{name}: its tokenizer, {tokenizer}, can't split text into single characters. It must be "
         "a fast tokenizer with pieces for start, end, padding and unknown text, as those of BERT, "
