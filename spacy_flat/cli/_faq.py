@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from wasabi import msg
 
-from ..corpora.cells import comma_lines, csv_separator, tab_lines
+from ..corpora.cells import csv_lines, csv_separator, tab_lines
 from ..corpora.repairs import Repairs
 from ..errors import Errors, Warnings
 from ..util.files import read_text_lines, suffix_of
@@ -68,7 +68,7 @@ def read_table(path: Path, question: str, answer: str) -> Iterator[Question]:
     if suffix_of(path) == ".csv":
         mark = csv_separator(path)
         separator = "semicolon" if mark == ";" else "comma"
-        lines = comma_lines(path, Repairs(), mark)
+        lines = csv_lines(path, Repairs(), mark)
     columns = None
     widest = 0
     single: list[int] = []

@@ -26,14 +26,14 @@ def tab_lines(path: Path, repairs: Repairs) -> Iterator[tuple[int, list[str]]]:
 
 
 def csv_separator(path: Path) -> str:
-    """ ";" for a file whose lines mostly have a semicolon before any comma, as Excel writes it in
-    countries with a decimal comma; otherwise ","."""
+    """The separator of a .csv file: ";" if most lines have a semicolon before any comma, as Excel
+    writes it in countries with a decimal comma; otherwise ","."""
     lines = [text for _, text in read_text_lines(path) if text.strip()]
     first = [mark[0] for text in lines if (mark := _COMMA_OR_SEMICOLON.search(text))]
     return ";" if first.count(";") > len(lines) / 2 else ","
 
 
-def comma_lines(
+def csv_lines(
     path: Path, repairs: Repairs, separator: str = ","
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield (line, cells) of the lines that are not blank. Quoted texts may span several lines.
