@@ -58,13 +58,13 @@ DEFAULT_MODEL = """
 
 
 class Entities(Setting):
-    """`entities`: a pipeline that doesn't translate, or its name or path."""
+    """`entities`: a pipeline that doesn't translate, or its name or path, kept as a string."""
 
     def __set__(self, pipe: "Seq2SeqTranslator", value: object) -> None:
         """Raises ValueError for anything else (F310) and for a pipeline that translates (F405)."""
         if isinstance(value, Language):
             pipe._check_reader(value)
-        super().__set__(pipe, value)
+        super().__set__(pipe, str(value) if isinstance(value, Path) else value)
 
 
 class Seq2SeqTranslator(NetworkPipe):
@@ -101,7 +101,7 @@ class Seq2SeqTranslator(NetworkPipe):
             "a pipeline, or its name or path",
             lambda value: (
                 value is None
-                or isinstance(value, Path | Language)
+                or isinstance(value, Language)
                 or (isinstance(value, str) and bool(value.strip()))
             ),
         ),
@@ -111,7 +111,7 @@ class Seq2SeqTranslator(NetworkPipe):
         super().__init__(*args, **settings)
         self.cfg["names"] = {}
         self._table: tuple[dict[str, str], bool, NameTable] | None = None
-        self._loaded: tuple[str | Path, Language] | None = None
+        self._loaded: tuple[str, Language] | None = None
 
     @property
     def names(self) -> Mapping[str, str]:
@@ -211,12 +211,14 @@ class Seq2SeqTranslator(NetworkPipe):
 
     def _entity_reader(self) -> Language | None:
         reader = self.entities
-        if isinstance(reader, str | Path):
-            if self._loaded is None or self._loaded[0] != reader:
-                self._loaded = reader, load_reader(str(reader), self.name)
+        if reader is None:
+            return None
+        if not isinstance(reader, Language):
+            source = str(reader)
+            if self._loaded is None or self._loaded[0] != source:
+                self._loaded = source, load_reader(source, self.name)
             reader = self._loaded[1]
-        if reader is not None:
-            self._check_reader(reader)
+        self._check_reader(reader)
         return reader
 
     def _check_reader(self, reader: Language) -> None:
