@@ -889,4 +889,9 @@ class Warnings(metaclass=_Coded):
         "translation. The text to translate comes first: if the columns or files are swapped, "
         "exchange them and convert again."
     )
+    W406 = (
+        "{name}: no component of the `entities` pipeline {entities!r} declares that it sets "
+        "doc.ents (components: {components}), so it may find no entities in translations. Give a "
+        "pipeline with an entity recogniser."
+    )
     W460 = "Ignoring {count} files of unknown type in the folders: {names}."

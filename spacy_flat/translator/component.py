@@ -12,6 +12,7 @@ from spacy.tokens import Doc
 from spacy.training import Example, validate_get_examples
 
 from ..errors import Errors, Warnings
+from ..loading import entity_components
 from ..pipe import (
     SWITCH,
     Check,
@@ -219,6 +220,14 @@ class Seq2SeqTranslator(NetworkPipe):
                 self._loaded = source, load_reader(source, self.name)
             reader = self._loaded[1]
         self._check_reader(reader)
+        if not entity_components(reader):
+            package = f"{reader.lang}_{reader.meta['name']}"
+            words = {
+                "name": self.name,
+                "entities": package if self.entities is reader else self.entities,
+                "components": ", ".join(reader.pipe_names) or "none",
+            }
+            warnings.warn(Warnings.W406.format(**words), stacklevel=2)
         return reader
 
     def _check_reader(self, reader: Language) -> None:
