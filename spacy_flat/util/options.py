@@ -56,8 +56,9 @@ class Options:
     def __post_init__(self) -> None:
         for each in fields(self):
             value = getattr(self, each.name)
-            self.require(each.name, is_a(value, each.type), kind_of(each.type))
-            self.require(each.name, _within(value, each), bounds_of(each))
+            is_right = is_a(value, each.type) and _within(value, each)
+            wanted = ", ".join(filter(None, (kind_of(each.type), bounds_of(each))))
+            self.require(each.name, is_right, wanted)
 
     def require(self, name: str, right: bool, wanted: str) -> None:
         """Raises ValueError as the class where an option is not right."""
