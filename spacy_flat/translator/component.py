@@ -17,6 +17,7 @@ from ..pipe import (
     SWITCH,
     Check,
     NetworkPipe,
+    Scorer,
     Setting,
     count,
     mean_loss,
@@ -39,6 +40,7 @@ from .model import (
     network_of,
 )
 from .names import NameTable, Protected, common_names, is_name_list, protected, with_terms
+from .scores import score_translations
 from .training import Texts, all_texts, draw_slots, encode, joined
 from .vocabulary import TranslationFeaturiser
 from .writing import Translation, translate
@@ -108,8 +110,10 @@ class Seq2SeqTranslator(NetworkPipe):
         ),
     )
 
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        super().__init__(*args, **settings)
+    def __init__(
+        self, *args: Any, scorer: Scorer | None = score_translations, **settings: Any
+    ) -> None:
+        super().__init__(*args, scorer=scorer, **settings)
         self.cfg["names"] = {}
         self._table: tuple[dict[str, str], bool, NameTable] | None = None
         self._loaded: tuple[str, Language] | None = None
