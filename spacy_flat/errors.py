@@ -568,6 +568,11 @@ class Errors(metaclass=_Coded):
         'config={{"components.NAME.device": "cpu"}}).'
     )
     F351 = "The index has no question {number!r}."
+    F352 = (
+        "spaCy can't pickle or deep-copy a pipeline with jieba's tokenizer, so neither can its "
+        "index. Save the index with TextIndex.save(PATH), and load it with "
+        "nlp.get_pipe({name!r}).load_index(PATH)."
+    )
     F353 = "{path}: a spreadsheet. Save it as CSV in UTF-8, and give that file."
     F362 = (
         "{name}: its tokenizer, {tokenizer}, can't split text into single characters. It must be "
