@@ -646,6 +646,10 @@ class Errors(metaclass=_Coded):
         "{name}: the vectors of this encoder have width {width}, but the pipeline was made for "
         "{wanted}. Make a new pipeline for another encoder."
     )
+    F378 = (
+        "{path}: vocab.txt lists pieces of English words, which need a tokenizer.json. Write it "
+        "with transformers: AutoTokenizer.from_pretrained(PATH).save_pretrained(PATH)"
+    )
 
     # F38x, F39x: pretraining
     F380 = (
