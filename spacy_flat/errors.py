@@ -568,6 +568,12 @@ class Errors(metaclass=_Coded):
         'config={{"components.NAME.device": "cpu"}}).'
     )
     F351 = "The index has no question {number!r}."
+    F352 = (
+        "spaCy can't pickle or deep-copy a pipeline with jieba's tokenizer, so neither can its "
+        "index. Save the index with TextIndex.save(PATH), and load it with "
+        "nlp.get_pipe({name!r}).load_index(PATH)."
+    )
+    F353 = "{path}: a spreadsheet. Save it as CSV in UTF-8, and give that file."
     F362 = (
         "{name}: its tokenizer, {tokenizer}, can't split text into single characters. It must be "
         "a fast tokenizer with pieces for start, end, padding and unknown text, as those of BERT, "
@@ -639,6 +645,10 @@ class Errors(metaclass=_Coded):
     F377 = (
         "{name}: the vectors of this encoder have width {width}, but the pipeline was made for "
         "{wanted}. Make a new pipeline for another encoder."
+    )
+    F378 = (
+        "{path}: vocab.txt lists pieces of English words, which need a tokenizer.json. Write it "
+        "with transformers: AutoTokenizer.from_pretrained(PATH).save_pretrained(PATH)"
     )
 
     # F38x, F39x: pretraining
@@ -887,5 +897,10 @@ class Warnings(metaclass=_Coded):
         "{path}: of {n} pairs, {swapped} have no Chinese character in the text, but some in its "
         "translation. The text to translate comes first: if the columns or files are swapped, "
         "exchange them and convert again."
+    )
+    W406 = (
+        "{name}: no component of the `entities` pipeline {entities!r} declares that it sets "
+        "doc.ents (components: {components}), so it may find no entities in translations. Give a "
+        "pipeline with an entity recogniser."
     )
     W460 = "Ignoring {count} files of unknown type in the folders: {names}."

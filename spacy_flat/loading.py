@@ -1,4 +1,4 @@
-"""Load a saved pipeline on a given device."""
+"""Load a saved pipeline on a given device, and find its components."""
 
 from pathlib import Path
 
@@ -31,3 +31,8 @@ def components_with_device(source: str) -> list[str]:
         components = load_config(path).get("components", {})
         return [name for name, block in components.items() if isinstance(block.get("device"), str)]
     return []
+
+
+def entity_components(nlp: Language) -> list[str]:
+    """The names of the enabled components that declare that they set `doc.ents`."""
+    return [name for name in nlp.pipe_names if "doc.ents" in nlp.get_pipe_meta(name).assigns]

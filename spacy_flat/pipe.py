@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias, TypeVar, cast
 
 import numpy as np
 from spacy.language import Language
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .nn.shim import TorchShim
 
 Self = TypeVar("Self", bound="NetworkPipe")
+Scorer: TypeAlias = Callable[..., dict[str, Any]]
 
 FEW_TOKENS = 20
 ALIKE = 1.35  # ratio of token lengths in texts of the same tokenizer
@@ -123,7 +124,7 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         model: Model[Any, Any],
         name: str,
         *,
-        scorer: Callable[..., dict[str, Any]] | None = None,
+        scorer: Scorer | None = None,
         device: str = "auto",
         **settings: Any,
     ) -> None:

@@ -180,6 +180,19 @@ def test_in_any_pipeline(kind: Kind, trained: Language) -> None:
         check_same([kind.written(doc)[:1]], [kind.written(trained(text))[:1]])
 
 
+def test_made_without_its_factory(kind: Kind) -> None:
+    """It scores as with it."""
+    nlp = kind.make()
+    pipe: Any = nlp.get_pipe(kind.factory)
+    nlp_too = {"nlp": nlp} if kind.factory == "re2_similarity" else {}
+    direct = type(pipe)(nlp.vocab, pipe.model, kind.factory, **nlp_too)
+    examples = kind.examples(nlp)
+    for example in examples:
+        example.predicted = pipe(example.predicted)
+    assert direct.score(examples) == pipe.score(examples) != {}
+    assert type(pipe)(nlp.vocab, pipe.model, "other", scorer=None, **nlp_too).scorer is None
+
+
 def test_not_initialised(kind: Kind, tmp_path: Path) -> None:
     nlp = ners.blank()
     pipe = kind.add(nlp, name=kind.factory)

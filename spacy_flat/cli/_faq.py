@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from wasabi import msg
 
-from ..corpora.cells import comma_lines, tab_lines
+from ..corpora.cells import csv_lines, csv_separator, tab_lines
 from ..corpora.repairs import Repairs
 from ..errors import Errors, Warnings
 from ..util.files import read_text_lines, suffix_of
@@ -18,6 +18,7 @@ from ..util.files import read_text_lines, suffix_of
 QUESTION = ("question", "问题")
 ANSWER = ("answer", "答案", "回答")
 
+SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 FEW = 5  # line numbers to list
 
 
@@ -37,20 +38,23 @@ class FaqColumns(NamedTuple):
 
 
 def read_faq(path: Path, question: str = "", answer: str = "") -> list[Question]:
-    """The questions of a file: lines split at TABs, or at commas if its name ends in .csv, or JSON
-    objects if it ends in .jsonl, whose question may be a list of phrasings. Skips empty lines.
+    """The questions of a file: lines split at TABs, or at commas or semicolons if its name ends in
+    .csv, or JSON objects if it ends in .jsonl, whose question may be a list of phrasings. Skips
+    empty lines.
 
     question, answer: names of columns, or keys of the objects. The first line of a table is a
         header if one of them is given, or if it has the usual names of both: a single usual name
         may be a question.
 
-    Raises ValueError for a .json file (F338), a line without a question (F336, F337), a header or
-    records without a column that was asked for (F390), quotes that can't be read (F152), and a file
-    without questions (F010); otherwise as `read_text_lines`.
+    Raises ValueError for a .json file (F338), a spreadsheet (F353), a line without a question
+    (F336, F337), a header or records without a column that was asked for (F390), quotes that can't
+    be read (F152), and a file without questions (F010); otherwise as `read_text_lines`.
     """
     suffix = suffix_of(path)
     if suffix == ".json":
         raise ValueError(Errors.F338.format(path=path, name=f"{path.name.split('.')[0]}.jsonl"))
+    if suffix in SPREADSHEETS:
+        raise ValueError(Errors.F353.format(path=path))
     read = read_records if suffix == ".jsonl" else read_table
     entries = list(read(path, question, answer))
     if not entries:
@@ -60,12 +64,15 @@ def read_faq(path: Path, question: str = "", answer: str = "") -> list[Question]
 
 def read_table(path: Path, question: str, answer: str) -> Iterator[Question]:
     """Warns (W330) of lines with one cell if others have several."""
-    is_csv = suffix_of(path) == ".csv"
-    separator = "comma" if is_csv else "TAB"
+    separator, lines = "TAB", tab_lines(path, Repairs())
+    if suffix_of(path) == ".csv":
+        mark = csv_separator(path)
+        separator = "semicolon" if mark == ";" else "comma"
+        lines = csv_lines(path, Repairs(), mark)
     columns = None
     widest = 0
     single: list[int] = []
-    for line, cells in comma_lines(path, Repairs()) if is_csv else tab_lines(path, Repairs()):
+    for line, cells in lines:
         widest = max(widest, len(cells))
         if columns is None:
             columns = FaqColumns()
@@ -80,8 +87,8 @@ def read_table(path: Path, question: str, answer: str) -> Iterator[Question]:
             single.append(line)
         yield found
     if single and widest > 1:
-        lines = ", ".join(map(str, single[:FEW])) + " …" * (len(single) > FEW)
-        msg.warn(Warnings.W330.format(path=path, separator=separator, lines=lines))
+        numbers = ", ".join(map(str, single[:FEW])) + " …" * (len(single) > FEW)
+        msg.warn(Warnings.W330.format(path=path, separator=separator, lines=numbers))
 
 
 def has_usual_names(cells: Sequence[str]) -> bool:

@@ -149,6 +149,11 @@ def calibrate(
     if threshold is not None:
         weights = f"Weight of the cosine {found.cosine:.4f}, bias {found.bias:.4f}"
         msg.info(f"{weights}, threshold {threshold:.4f}")
+    if not search and ranks_by_network(pipe):
+        msg.info(
+            "The ranking weights of `search` were fitted to the probabilities before this "
+            "calibration. Fit them again with --search."
+        )
     msg.good(f"{output}: calibrated on {counted(number, what)}")
 
 
@@ -156,6 +161,14 @@ def require_able(pipe: Any, attribute: str, kind: str, source: str | Path) -> No
     """Raise ValueError (F136) if a component lacks an attribute."""
     if not hasattr(pipe, attribute):
         raise ValueError(Errors.F136.format(kind=kind, source=source, components=pipe.name))
+
+
+def ranks_by_network(pipe: Any) -> bool:
+    """Whether `search` was fitted to the network's probabilities."""
+    from ..similarity.ranking import FEATURES
+
+    weights = getattr(pipe, "search_weights", None)
+    return bool(weights and weights[FEATURES.index("network")])
 
 
 def fit_trust(nlp: Language, pipe: Any, examples: Sequence[Example]) -> None:

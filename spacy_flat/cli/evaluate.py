@@ -10,6 +10,7 @@ import typer
 from wasabi import msg
 
 from ..errors import Errors
+from ..loading import entity_components, load_on_device
 from ..ner.scores import SeenScorer
 from ..ner.spans import meaning
 from ..util.files import replacing, require_exists
@@ -58,7 +59,6 @@ def evaluate(
     import srsly
 
     from ..corpora.docs import read_entity_texts, read_examples
-    from ..loading import load_on_device
 
     if errors is not None:
         check_output(errors, ".html")
@@ -66,11 +66,11 @@ def evaluate(
     part, path = evaluation_file(corpus)
     require_exists(path)  # before the pipeline is loaded
     nlp = load_on_device(model, device)
-    if errors is not None and not sets_entities(nlp):
+    if errors is not None and not entity_components(nlp):
         components = ", ".join(nlp.pipe_names) or "none"
         raise ValueError(Errors.F158.format(name=model, components=components))
     train = path.with_name("train.spacy")
-    known = train != path and train.is_file() and sets_entities(nlp)
+    known = train != path and train.is_file() and entity_components(nlp)
     train_texts = read_entity_texts(train) if known else set()
     scorer = SeenScorer(nlp, train_texts, *judging(nlp))
     examples = read_examples(path, nlp)
@@ -101,14 +101,6 @@ def evaluate(
         msg.good(str(output))
     if errors is not None:
         write_errors(errors, scorer, f"{model} on {path}")
-
-
-def sets_entities(nlp: Language) -> bool:
-    return bool(entity_components(nlp))
-
-
-def entity_components(nlp: Language) -> list[str]:
-    return [name for name in nlp.pipe_names if "doc.ents" in nlp.get_pipe_meta(name).assigns]
 
 
 def judging(nlp: Language) -> tuple[list[str], dict[str, str] | None]:

@@ -1,8 +1,9 @@
-"""Lines of tables, cut into cells at TABs or commas."""
+"""Lines of tables, cut into cells at TABs, commas or semicolons."""
 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from .repairs import Repairs
 
 LONGEST_TEXT = 1 << 30  # characters in a cell, for Python's csv
 
+_COMMA_OR_SEMICOLON = re.compile("[,;]")
+
 
 def tab_lines(path: Path, repairs: Repairs) -> Iterator[tuple[int, list[str]]]:
     """Yield (line, cells) of the lines that are not blank."""
@@ -22,7 +25,17 @@ def tab_lines(path: Path, repairs: Repairs) -> Iterator[tuple[int, list[str]]]:
             yield line, text.split("\t")
 
 
-def comma_lines(path: Path, repairs: Repairs) -> Iterator[tuple[int, list[str]]]:
+def csv_separator(path: Path) -> str:
+    """The separator of a .csv file: ";" if most lines have a semicolon before any comma, as Excel
+    writes it in countries with a decimal comma; otherwise ","."""
+    lines = [text for _, text in read_text_lines(path) if text.strip()]
+    first = [mark[0] for text in lines if (mark := _COMMA_OR_SEMICOLON.search(text))]
+    return ";" if first.count(";") > len(lines) / 2 else ","
+
+
+def csv_lines(
+    path: Path, repairs: Repairs, separator: str = ","
+) -> Iterator[tuple[int, list[str]]]:
     """Yield (line, cells) of the lines that are not blank. Quoted texts may span several lines.
 
     Raises ValueError (F152) for wrong quotes.
@@ -32,7 +45,8 @@ def comma_lines(path: Path, repairs: Repairs) -> Iterator[tuple[int, list[str]]]
     place = 0
     while place < len(lines):
         number = lines[place][0]
-        following = csv.reader((f"{lines[i][1]}\n" for i in range(place, len(lines))), strict=True)
+        rest = (f"{lines[i][1]}\n" for i in range(place, len(lines)))
+        following = csv.reader(rest, strict=True, delimiter=separator)
         try:
             cells = next(following)
             place += following.line_num

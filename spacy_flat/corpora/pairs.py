@@ -29,7 +29,7 @@ from spacy.vocab import Vocab
 from ..errors import Errors
 from ..similarity.pairs import DIFFERENT, SAME, SEPARATOR, SIMILARITY, join_pair, mark_pair, pair_of
 from ..util.files import read_text_lines
-from .cells import comma_lines, count_other_columns, tab_lines
+from .cells import count_other_columns, csv_lines, tab_lines
 from .columns import SAMPLE, has_tags
 from .records import check_characters, first_record, has_objects, parsed_records
 from .repairs import Repairs
@@ -209,7 +209,7 @@ def tab_cells(reader: PairReader) -> Iterator[Cells]:
 
 def comma_cells(reader: PairReader) -> Iterator[Cells]:
     """Cut lines at commas that are not within quotes. Raises ValueError (F004, F151, F152)."""
-    return pick_columns(reader, comma_lines(reader.path, reader.repairs))
+    return pick_columns(reader, csv_lines(reader.path, reader.repairs))
 
 
 def pick_columns(reader: PairReader, lines: Iterator[tuple[int, list[str]]]) -> Iterator[Cells]:
@@ -303,7 +303,7 @@ def detect_format(path: Path) -> str | None:
     _, first = next((line, text) for line, text in read_text_lines(path) if text.strip())
     if "\t" in first:
         return "pairs-tsv" if _is_table(tab_lines(path, Repairs())) else None
-    return "pairs-csv" if _is_table(comma_lines(path, Repairs(enabled=True))) else None
+    return "pairs-csv" if _is_table(csv_lines(path, Repairs(enabled=True))) else None
 
 
 def _is_table(lines: Iterator[tuple[int, list[str]]]) -> bool:

@@ -1,5 +1,6 @@
 """An encoder's folder in Hugging Face form: config.json, model.safetensors and the files of a
-tokenizer. With vocab.txt it is an encoder of characters, otherwise one of subword pieces.
+tokenizer. With a vocab.txt of characters it is an encoder of characters, otherwise one of subword
+pieces.
 
 A Transformer is a BERT or ELECTRA there, with its pretraining head, which `transformers` loads.
 LSTMs have the same files under a model type of this package.
@@ -17,7 +18,13 @@ from ..util.files import replacing
 from ..util.options import is_a
 from .network import EPSILON, EncoderSizes
 from .recipes import NETWORKS, Recipe
-from .vocabulary import MARKS, CharacterFeaturiser, EncoderFeaturiser, SubwordFeaturiser
+from .vocabulary import (
+    MARKS,
+    CharacterFeaturiser,
+    EncoderFeaturiser,
+    SubwordFeaturiser,
+    lists_words,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -76,15 +83,13 @@ def write_encoder(
 
 def read_encoder(folder: Path | str) -> StoredEncoder:
     """Read what `write_encoder` wrote, or another BERT: a vocab.txt lists its characters; without
-    one, a tokenizer.json divides texts into its pieces.
+    one, or if it lists pieces of English words, a tokenizer.json divides texts into its pieces.
 
-    Raises FileNotFoundError (F382) for a missing file, ValueError (F383) for a damaged or
+    Raises FileNotFoundError (F378, F382) for a missing file, ValueError (F383) for a damaged or
     unsupported one.
     """
     folder = Path(folder)
-    vocabulary = VOCABULARY
-    if (folder / TOKENIZER).is_file() and not (folder / VOCABULARY).is_file():
-        vocabulary = TOKENIZER
+    vocabulary = _vocabulary(folder)
     for name in (CONFIG, WEIGHTS, vocabulary):
         if not (folder / name).is_file():
             raise FileNotFoundError(Errors.F382.format(path=folder, file=name))
@@ -107,6 +112,19 @@ def read_encoder(folder: Path | str) -> StoredEncoder:
         raise ValueError(Errors.F383.format(path=folder, reason=reason)) from error
     except (SafetensorError, ValueError, TypeError) as error:
         raise ValueError(Errors.F383.format(path=folder, reason=error)) from error
+
+
+def _vocabulary(folder: Path) -> str:
+    """The file to read texts with. Raises FileNotFoundError (F378) if it is missing."""
+    characters = folder / VOCABULARY
+    has_tokenizer = (folder / TOKENIZER).is_file()
+    if not characters.is_file():
+        return TOKENIZER if has_tokenizer else VOCABULARY
+    if not lists_words(characters.read_text("utf-8", errors="replace").splitlines()):
+        return VOCABULARY
+    if not has_tokenizer:
+        raise FileNotFoundError(Errors.F378.format(path=folder))
+    return TOKENIZER
 
 
 def longest_text(folder: Path) -> int:

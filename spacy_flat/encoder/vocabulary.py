@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..text.characters import HAN
 from ..text.hashing import hash_characters
 from ..text.options import SegmentOptions
 from ..text.segments import split_texts
@@ -25,6 +26,16 @@ if TYPE_CHECKING:
 PAD, UNKNOWN, START, END, MASK = MARKS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 LINE_END = "\n"  # in raw text that is packed into blocks
 CODE_POINTS = 0x110000
+WORDS_PER_CHARACTER = 20  # the English BERT has 54 pieces of words per Chinese character
+
+
+def lists_words(pieces: Sequence[str]) -> bool:
+    """Whether the pieces of a BERT are those of English words. A Chinese or multilingual BERT has
+    many of them, too, but also many Chinese characters."""
+    stems = [piece.removeprefix("##") for piece in pieces]
+    n_words = sum(len(stem) > 1 and stem.isascii() and stem.isalpha() for stem in stems)
+    n_characters = sum(HAN.fullmatch(stem) is not None for stem in stems)
+    return n_words > WORDS_PER_CHARACTER * n_characters
 
 
 class Pieces(NamedTuple):

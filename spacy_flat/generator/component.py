@@ -11,7 +11,7 @@ from spacy.tokens import Doc
 from spacy.training import Example, validate_get_examples
 
 from ..errors import Errors, Warnings
-from ..pipe import SWITCH, Check, NetworkPipe, mean_loss, number, register_factory, setting
+from ..pipe import SWITCH, Check, NetworkPipe, Scorer, mean_loss, number, register_factory, setting
 from ..util.arguments import require_count, require_string, require_switch
 from ..vectors import VectorSource, check_sources
 from .annotations import perplexity, set_scores
@@ -85,6 +85,11 @@ class CharGenerator(NetworkPipe):
             lambda value: value is None or number(0, sys.float_info.max).accepts(value),
         ),
     )
+
+    def __init__(
+        self, *args: Any, scorer: Scorer | None = score_perplexity, **settings: Any
+    ) -> None:
+        super().__init__(*args, scorer=scorer, **settings)
 
     # Scoring
 

@@ -12,7 +12,7 @@ from thinc.api import set_dropout_rate
 
 from ..errors import Errors, Warnings
 from ..nn.model import tok2vec_of
-from ..pipe import SWITCH, Check, LabelledPipe, count, number, register_factory, setting
+from ..pipe import SWITCH, Check, LabelledPipe, Scorer, count, number, register_factory, setting
 from ..text.initialise import Vocabulary, initialise_network
 from ..text.tok2vec import Tok2VecFeatures, backprop_zeros
 from ..text.units import EntitySpan, Units
@@ -138,6 +138,9 @@ class CRFEntityRecognizer(LabelledPipe):
     )
     temperature: float = setting(1.0, number(LEAST, MOST))
     _told: tuple[str, ...] = ()  # labels that were warned of
+
+    def __init__(self, *args: Any, scorer: Scorer | None = score_entities, **settings: Any) -> None:
+        super().__init__(*args, scorer=scorer, **settings)
 
     @property
     def labels(self) -> tuple[str, ...]:

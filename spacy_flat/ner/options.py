@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from ..util.options import Options, option
+from ..util.options import Options, option, r_drop_option
 from .tags import Scheme
 
 Activation = Literal["relu", "leaky_relu", "gelu"]
@@ -39,9 +39,4 @@ class NetworkOptions(Options):
     key_dropout: float = option(
         0.01, "share of characters, bigrams and words read as unknown in training", least=0, below=1
     )
-    r_drop: float = option(
-        0.0,
-        "weight of R-Drop (α of Liang et al., 2021): above 0, compute each training batch twice "
-        "with different dropouts, and add their divergence to the loss",
-        least=0,
-    )
+    r_drop: float = r_drop_option()

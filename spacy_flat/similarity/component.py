@@ -17,7 +17,7 @@ from thinc.api import set_dropout_rate
 
 from ..errors import Errors
 from ..nn.model import shim_of, tok2vec_of
-from ..pipe import SWITCH, Check, LabelledPipe, mean_loss, number, register_factory, setting
+from ..pipe import SWITCH, Check, LabelledPipe, Scorer, mean_loss, number, register_factory, setting
 from ..text.tok2vec import ReadOnce, Tok2VecFeatures, backprop_zeros
 from ..util.arguments import require_count
 from ..util.arrays import Float32s
@@ -32,7 +32,7 @@ from .model import BatchOutputs, align, initialise, network_of
 from .pairs import Pair, Text, mark_pair, pair_of, two_texts
 from .ranking import DEFAULT, FEATURES, SearchExamples, fit_ranking
 from .reading import PairTexts, SpanPairs, build_vocabulary, docs_of
-from .scores import gold_of
+from .scores import gold_of, score_pairs
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -112,8 +112,10 @@ class PairClassifier(LabelledPipe):
     similarity_hooks: bool = setting(True, SWITCH)
     keep_alignment: bool = setting(False, SWITCH)
 
-    def __init__(self, *args: Any, nlp: Language, **settings: Any) -> None:
-        super().__init__(*args, **settings)
+    def __init__(
+        self, *args: Any, nlp: Language, scorer: Scorer | None = score_pairs, **settings: Any
+    ) -> None:
+        super().__init__(*args, scorer=scorer, **settings)
         self.nlp = nlp
         self._is_learning = False  # whether evaluations are those of a training
 

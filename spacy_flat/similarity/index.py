@@ -7,7 +7,7 @@ import json
 import math
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from heapq import nsmallest
 from numbers import Integral
@@ -180,7 +180,13 @@ class TextIndex:
         candidates = candidates_of(self.pipe, kept)
         self.contents = Contents(phrasings, answers, encoded.select(chosen), candidates, following)
 
+    def __copy__(self) -> TextIndex:
+        return replace(self)
+
     def __getstate__(self) -> dict[str, Any]:
+        # spaCy's tokenizer keeps the module.
+        if getattr(self.pipe.nlp.tokenizer, "jieba_seg", None) is not None:
+            raise TypeError(Errors.F352.format(name=self.pipe.name))
         return {name: value for name, value in vars(self).items() if name != "_changing"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

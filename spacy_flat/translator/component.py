@@ -12,10 +12,12 @@ from spacy.tokens import Doc
 from spacy.training import Example, validate_get_examples
 
 from ..errors import Errors, Warnings
+from ..loading import entity_components
 from ..pipe import (
     SWITCH,
     Check,
     NetworkPipe,
+    Scorer,
     Setting,
     count,
     mean_loss,
@@ -38,6 +40,7 @@ from .model import (
     network_of,
 )
 from .names import NameTable, Protected, common_names, is_name_list, protected, with_terms
+from .scores import score_translations
 from .training import Texts, all_texts, draw_slots, encode, joined
 from .vocabulary import TranslationFeaturiser
 from .writing import Translation, translate
@@ -58,13 +61,13 @@ DEFAULT_MODEL = """
 
 
 class Entities(Setting):
-    """`entities`: a pipeline that doesn't translate, or its name or path."""
+    """`entities`: a pipeline that doesn't translate, or its name or path, kept as a string."""
 
     def __set__(self, pipe: "Seq2SeqTranslator", value: object) -> None:
         """Raises ValueError for anything else (F310) and for a pipeline that translates (F405)."""
         if isinstance(value, Language):
             pipe._check_reader(value)
-        super().__set__(pipe, value)
+        super().__set__(pipe, str(value) if isinstance(value, Path) else value)
 
 
 class Seq2SeqTranslator(NetworkPipe):
@@ -101,17 +104,19 @@ class Seq2SeqTranslator(NetworkPipe):
             "a pipeline, or its name or path",
             lambda value: (
                 value is None
-                or isinstance(value, Path | Language)
+                or isinstance(value, Language)
                 or (isinstance(value, str) and bool(value.strip()))
             ),
         ),
     )
 
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        super().__init__(*args, **settings)
+    def __init__(
+        self, *args: Any, scorer: Scorer | None = score_translations, **settings: Any
+    ) -> None:
+        super().__init__(*args, scorer=scorer, **settings)
         self.cfg["names"] = {}
         self._table: tuple[dict[str, str], bool, NameTable] | None = None
-        self._loaded: tuple[str | Path, Language] | None = None
+        self._loaded: tuple[str, Language] | None = None
 
     @property
     def names(self) -> Mapping[str, str]:
@@ -211,12 +216,22 @@ class Seq2SeqTranslator(NetworkPipe):
 
     def _entity_reader(self) -> Language | None:
         reader = self.entities
-        if isinstance(reader, str | Path):
-            if self._loaded is None or self._loaded[0] != reader:
-                self._loaded = reader, load_reader(str(reader), self.name)
+        if reader is None:
+            return None
+        if not isinstance(reader, Language):
+            source = str(reader)
+            if self._loaded is None or self._loaded[0] != source:
+                self._loaded = source, load_reader(source, self.name)
             reader = self._loaded[1]
-        if reader is not None:
-            self._check_reader(reader)
+        self._check_reader(reader)
+        if not entity_components(reader):
+            package = f"{reader.lang}_{reader.meta['name']}"
+            words = {
+                "name": self.name,
+                "entities": package if self.entities is reader else self.entities,
+                "components": ", ".join(reader.pipe_names) or "none",
+            }
+            warnings.warn(Warnings.W406.format(**words), stacklevel=2)
         return reader
 
     def _check_reader(self, reader: Language) -> None:

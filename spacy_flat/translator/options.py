@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ..util.options import Options, option, surface
+from ..util.options import Options, option, r_drop_option, surface
 
 Norm = Literal["pre", "post"]
 PositionKind = Literal["sinusoidal", "learned", "relative"]
@@ -51,12 +51,7 @@ class Seq2SeqOptions(Options):
     label_smoothing: float = option(
         0.1, "share of the target's probability to spread over all pieces", least=0, below=1
     )
-    r_drop: float = option(
-        0.0,
-        "weight of R-Drop (α of Liang et al., 2021): above 0, compute each training batch twice "
-        "with different dropouts, and add their divergence to the loss",
-        least=0,
-    )
+    r_drop: float = r_drop_option()
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -31,6 +31,16 @@ def option(
     return field(default=default, metadata={"meaning": meaning, "fixed": fixed, **bounds})
 
 
+def r_drop_option() -> Any:
+    """The option of networks that can learn with R-Drop."""
+    return option(
+        0.0,
+        "weight of R-Drop (α of Liang et al., 2021): above 0, compute each training batch twice "
+        "with different dropouts, and add their divergence to the loss",
+        least=0,
+    )
+
+
 @dataclass(frozen=True)
 class Options:
     """A block of options that validates itself.
@@ -46,8 +56,9 @@ class Options:
     def __post_init__(self) -> None:
         for each in fields(self):
             value = getattr(self, each.name)
-            self.require(each.name, is_a(value, each.type), kind_of(each.type))
-            self.require(each.name, _within(value, each), bounds_of(each))
+            is_right = is_a(value, each.type) and _within(value, each)
+            wanted = ", ".join(filter(None, (kind_of(each.type), bounds_of(each))))
+            self.require(each.name, is_right, wanted)
 
     def require(self, name: str, right: bool, wanted: str) -> None:
         """Raises ValueError as the class where an option is not right."""

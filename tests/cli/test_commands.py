@@ -240,3 +240,22 @@ def test_columns_are_aligned_with_chinese_characters(capsys: pytest.CaptureFixtu
     print_table([("我买的东西什么时候能够送到家里来呢", "三天"), ("“α”", "b")])
     first, second = capsys.readouterr().out.strip().splitlines()
     assert (first.index("三"), second.index("b")) == (17 + 3, 34 + 3)
+
+
+@pytest.mark.parametrize(
+    ("cell", "shown"),
+    [
+        ("a" * 80, "a" * 80),
+        ("a" * 81, "a" * 79 + "…"),
+        ("问" * 40, "问" * 40),
+        ("问" * 41, "问" * 39 + "… "),
+        ("a" + "问" * 40, "a" + "问" * 39 + "…"),
+    ],
+)
+def test_long_cells_are_cut_but_the_last(
+    cell: str, shown: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_table([("-" * 80, "b"), (cell, "答" * 90)])
+    first, second = capsys.readouterr().out.strip().splitlines()
+    assert first.rstrip() == "-" * 80 + "   b"
+    assert second == shown + "   " + "答" * 90

@@ -81,6 +81,12 @@ TABLE = "编号,问题,说明,答案\n1,怎么退款,x,在订单里\n2,快递几
         ("faq.csv", "怎么退款,在订单里\n快递几天到,三天\n", [], ["在订单里", "三天"]),
         ("faq.csv", '\ufeff"怎么退款","在""订单"",里"\n"快递几天到"\n', [], ['在"订单",里']),
         ("faq.csv", '怎么退款,"先看\n订单"\n快递几天到,三天\n', [], ["先看 订单", "三天"]),
+        # As Excel saves them where commas are decimal signs.
+        ("faq.csv", "怎么退款;a, b\n快递几天到;c, d\n", [], ["a, b", "c, d"]),
+        ("faq.csv", '怎么退款;"a; b"\n快递几天到;\n', [], ["a; b"]),
+        ("faq.csv", TABLE.replace(",", ";"), [], None),
+        ("faq.csv", "怎么退款,a; b\n快递几天到,c; d\n", [], ["a; b", "c; d"]),
+        ("faq.csv", '"怎么退款","a;\nb"\n快递几天到\n', [], ["a; b"]),
         # With one: usual names are known, in any order and case.
         ("faq.csv", "question,answer\n怎么退款,在订单里\n快递几天到,三天\n", [], None),
         ("faq.tsv", "\ufeffAnswer\tQuestion\n在订单里\t怎么退款\n三天\t快递几天到\n", [], None),
@@ -133,6 +139,7 @@ def test_a_question_is_not_taken_for_a_header(pipeline: Path, tmp_path: Path, fi
         ),
         ("faq.tsv", "question\tanswer\n" + "怎么退款  在订单里\n" * 6, "in line 2, 3, 4, 5, 6 …:"),
         ("faq.csv", "怎么退款,在订单里\n快递几天到，三天\n", "no comma in line 2:"),
+        ("faq.csv", "怎么退款;在订单里\n快递几天到\n可以;能\n", "no semicolon in line 2:"),
         ("faq.tsv", "怎么退款\n快递几天到\n", ""),
     ],
 )
@@ -221,6 +228,8 @@ def test_an_index_goes_into_no_other_folder(pipeline: Path, faq: Path) -> None:
         ("faq.jsonl", '["a"]\n', [], r"F337\].*line 1"),
         ("faq.json", '[{"question": "a"}]\n', [], r"F338\].*faq\.jsonl\."),
         ("FAQ.JSON.gz", "[]", [], r"F338\].*FAQ\.jsonl\."),
+        ("faq.xlsx", "", [], r"F353\].*faq\.xlsx: .*CSV"),
+        ("FAQ.XLS", "", [], r"F353\]"),
         ("faq.json.jsonl", "a\n", [], r"F337\].*line 1"),
         ("faq.jsonl", "\n怎么退款\n", [], r"F337\].*line 2"),
         ("faq.tsv", "\n \n", [], r"F010\].*faq\.tsv"),

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from string import ascii_letters
 from typing import Any
 
 import pytest
@@ -12,9 +13,10 @@ from tokenizers import Tokenizer
 
 from spacy_flat.encoder.model import build_encoder
 from spacy_flat.encoder.network import EPSILON
+from spacy_flat.encoder.options import EncoderOptions
 from spacy_flat.encoder.recipes import Objective
 from spacy_flat.encoder.storage import read_encoder
-from spacy_flat.encoder.vocabulary import MARKS, CharacterFeaturiser
+from spacy_flat.encoder.vocabulary import MARKS, CharacterFeaturiser, lists_words
 
 from .conftest import Pretrained
 
@@ -99,6 +101,37 @@ def test_another_bert_is_read(epsilon: float, tmp_path: Path) -> None:
     assert old.keys() != weights.keys()
     save_file(old, tmp_path / "model.safetensors")
     torch.testing.assert_close(torch.tensor(layer_of(tmp_path).predict([doc])[0]), states)
+
+
+def test_an_english_bert_is_read_in_pieces(tmp_path: Path) -> None:
+    pieces = [*MARKS, "mary", "lives", "in", "lon", "##don", "."]
+    config = transformers.BertConfig(
+        vocab_size=len(pieces), hidden_size=8, num_attention_heads=2, num_hidden_layers=1
+    )
+    transformers.BertModel(config).save_pretrained(tmp_path)
+    vocabulary = tmp_path / "vocab.txt"
+    vocabulary.write_text("\n".join(pieces), "utf-8")
+    with pytest.raises(FileNotFoundError, match=r"F378.*tokenizer\.json"):
+        read_encoder(tmp_path)
+    transformers.AutoTokenizer.from_pretrained(tmp_path).save_pretrained(tmp_path)
+    vocabulary.write_text("\n".join(pieces), "utf-8")
+    featuriser = read_encoder(tmp_path).featuriser
+    keys, *_ = featuriser.read(["Mary lives in London."], EncoderOptions())
+    assert [pieces[key] for key in keys] == pieces[len(MARKS) :]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "expected"),
+    [
+        # A Chinese BERT, a multilingual one, and an English one.
+        (["the", "##ing", "上", "##上", "n", "##b", "[UNK]", "é", "12"], False),
+        ([*["the", "##ing"] * 6, *"上海"], False),
+        ([*["the", "##ing"] * 20, "上"], True),
+        ([*MARKS, *ascii_letters], False),
+    ],
+)
+def test_pieces_of_english_words(pieces: list[str], expected: bool) -> None:
+    assert lists_words(pieces) == expected
 
 
 def layer_of(folder: Path) -> Any:

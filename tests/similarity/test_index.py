@@ -227,6 +227,21 @@ def test_copies_change_apart(index: TextIndex) -> None:
         assert (len(other), len(index)) == (before + 1, before)
 
 
+def test_an_index_with_jiebas_tokenizer_is_not_pickled(tmp_path: Path) -> None:
+    nlp = blank("jieba")
+    pipe = add_re2(nlp)
+    train(nlp, steps=1)
+    index = pipe.index(TEXTS)
+    for copied in (pickle.dumps, copy.deepcopy):
+        with pytest.raises(TypeError, match=r"F352.*'re2_similarity'.*load_index"):
+            copied(index)
+    other = copy.copy(index)
+    other.add(["另一个问题"])
+    assert (len(other), len(index)) == (len(TEXTS) + 1, len(TEXTS))
+    index.save(tmp_path)
+    assert pipe.load_index(tmp_path).questions == index.questions
+
+
 def test_threads_add_and_remove() -> None:
     index = made(steps=1).index(["怎么退款"])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -393,6 +394,7 @@ def test_entities_right_beside_what_was_carried() -> None:
     ]
 
 
+@pytest.mark.filterwarnings("ignore:.*W406")
 def test_another_path_of_entities_counts_at_once(
     trained: Language, copy_of: Copy, tmp_path: Path
 ) -> None:
@@ -402,13 +404,33 @@ def test_another_path_of_entities_counts_at_once(
     for path, n_found in (("en", 1), ("none", 0), ("en", 1)):
         translator(nlp).entities = tmp_path / path
         assert len(nlp("我喜欢茶。")._.translation_ents) == n_found
-        assert str(translator(copy_of(nlp)).entities) == str(tmp_path / path)
+        assert translator(nlp).entities == str(tmp_path / path)
+        assert translator(copy_of(nlp)).entities == str(tmp_path / path)
     # Also of what is loaded over it.
     data = translator(nlp).to_bytes()
     translator(nlp).entities = tmp_path / "none"
     assert not nlp("我喜欢茶。")._.translation_ents
     translator(nlp).from_bytes(data)
     assert nlp("我喜欢茶。")._.translation_ents
+
+
+def test_entities_by_a_pipeline_without_a_recogniser(
+    trained: Language, copy_of: Copy, tmp_path: Path
+) -> None:
+    reader = english()
+    reader.disable_pipe("entity_ruler")
+    reader.add_pipe("sentencizer")
+    reader.to_disk(tmp_path / "en")
+    nlp = copy_of(trained)
+    for entities, shown in ((reader, "en_pipeline"), (str(tmp_path / "en"), str(tmp_path / "en"))):
+        translator(nlp).entities = entities
+        with pytest.warns(UserWarning, match=rf"W406.*'{shown}'.*components: sentencizer\)"):
+            nlp("我喜欢茶。")
+    reader.enable_pipe("entity_ruler")
+    translator(nlp).entities = reader
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nlp("我喜欢茶。")
 
 
 def test_entities_by_a_pipeline_that_translates(

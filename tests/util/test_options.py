@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import spacy
 from spacy.util import registry
 
 from spacy_flat.ner.flat.options import FLATOptions, LatticeOptions
+from spacy_flat.ner.tener.options import TENEROptions
+from spacy_flat.translator.options import Seq2SeqOptions
+from spacy_flat.util.options import Options
 
 network = registry.misc.get("spacy-flat.FLATOptions.v2")
 lattice = registry.misc.get("spacy-flat.LatticeOptions.v2")
@@ -21,6 +26,22 @@ def test_one_setting_for_three_options() -> None:
     minima = ("char_min_freq", "bigram_min_freq", "word_min_freq")
     assert lattice(min_freq=3) == LatticeOptions(**dict.fromkeys(minima, 3))
     assert lattice(min_freq=3, variant={"word_min_freq": 1}).word_min_freq == 1
+
+
+@pytest.mark.parametrize("options", [FLATOptions, TENEROptions, Seq2SeqOptions])
+@pytest.mark.parametrize("value", ["abc", "1", float("nan"), float("inf"), -1e-9, True, None])
+def test_an_error_says_all_that_is_allowed(options: type[Options], value: object) -> None:
+    shown = re.escape(repr(value))
+    wanted = rf"model\.network: r_drop = {shown} is invalid: it must be a number, 0 or more\."
+    with pytest.raises(ValueError, match=rf"F305.*{wanted}"):
+        options(r_drop=value)
+
+
+def test_bounds_of_both_sides() -> None:
+    with pytest.raises(ValueError, match=r"must be a number, at least 0 and below 1\."):
+        FLATOptions(embed_dropout=1.0)
+    with pytest.raises(ValueError, match=r"must be a whole number, 1 or more\."):
+        FLATOptions(layers="many")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["layers", "fussion"])
