@@ -17,6 +17,7 @@ from ..errors import Errors
 from ..lexicon.sources import WordList
 from ..ner.spans import meaning
 from ..translator.names import COMPOUND_SURNAMES
+from ..util.arguments import require
 from ..util.simplified import converter
 from .docs import read_docs
 from .edits import Edit, can_exchange, can_insert, composed, edited, respelled
@@ -123,9 +124,7 @@ def ner_augmenter(
         "tables": tables,
     }
     for name, rate in rates.items():
-        if not 0 <= rate <= 1:
-            words = {"name": name, "value": rate, "wanted": "a number from 0 to 1"}
-            raise ValueError(Errors.F341.format(**words))
+        require(name, rate, lambda: 0 <= rate <= 1, "a number from 0 to 1")  # noqa: B023
     return NerAugmenter(rates, [Path(path) for path in corpora.values() if path], names, persons)
 
 
