@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Dict, List, Optional  # noqa: UP035  (thinc validates configs by these)
@@ -128,18 +129,14 @@ def ner_augmenter(
     return NerAugmenter(rates, [Path(path) for path in corpora.values() if path], names, persons)
 
 
+@dataclass(eq=False)
 class NerAugmenter:
     """See `ner_augmenter`. Yields each text or a variant, and then its lists and tables."""
 
-    def __init__(
-        self,
-        rates: Mapping[str, float],
-        corpora: Sequence[Path],
-        lists: Mapping[str, WordList],
-        persons: Sequence[str],
-    ) -> None:
-        self.rates = rates
-        self.corpora, self.lists, self.persons = corpora, lists, persons
+    rates: Mapping[str, float]
+    corpora: Sequence[Path]
+    lists: Mapping[str, WordList]
+    persons: Sequence[str]
 
     def __call__(self, nlp: Language, example: Example) -> Iterator[Example]:
         doc = example.reference
