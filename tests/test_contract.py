@@ -602,8 +602,18 @@ def test_commands_of_spacy(kind: Kind, trained: Language, tmp_path: Path) -> Non
     config["training"].update(max_steps=4, eval_frequency=2, patience=0)
     config.to_disk(tmp_path / "config.cfg")
     spacy_command("debug", "config", tmp_path / "config.cfg")
+    if kind.labels:
+        spacy_command("init", "labels", tmp_path / "config.cfg", tmp_path)
+        path = tmp_path / f"{kind.factory}.json"
+        assert tuple(srsly.read_json(path)) == kind.labels
+        labels = {"@readers": "spacy.read_labels.v1", "path": str(path)}
+        initialised = config["initialize"]["components"].setdefault(kind.factory, {})
+        initialised["labels"] = labels
+        config.to_disk(tmp_path / "config.cfg")
     spacy_command("train", tmp_path / "config.cfg", "--output", tmp_path)
-    assert spacy.load(tmp_path / "model-best").meta["performance"].keys() & scores.keys()
+    best = spacy.load(tmp_path / "model-best")
+    assert best.meta["performance"].keys() & scores.keys()
+    assert getattr(best.get_pipe(kind.factory), "labels", ()) == kind.labels
     config["components"] = {kind.factory: {"source": str(pipeline)}}
     config.to_disk(tmp_path / "config.cfg")
     spacy_command("assemble", tmp_path / "config.cfg", tmp_path / "assembled")

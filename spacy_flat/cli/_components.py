@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+PAIRS = "component for pairs"
+
 
 def load_component(
     source: str, kind: type[T], component: str, device: str, name: str

@@ -9,8 +9,8 @@ import typer
 from wasabi import msg
 
 from ..util.files import replacing
+from ._components import PAIRS, load_component
 from ._options import Component, Device, Pipeline
-from ._pairs import load_classifier
 from ._texts import check_output, check_text
 
 
@@ -30,10 +30,12 @@ def alignment(
     The darker a cell, the more its two units are compared. Only the first 40 units of each text
     are drawn.
     """
+    from ..similarity.component import PairClassifier
+
     check_text(left)
     check_text(right)
     check_output(output, ".svg")
-    _, classifier = load_classifier(model, component, device)
+    _, classifier = load_component(model, PairClassifier, component, device, PAIRS)
     found = classifier.align(left, right)
     with replacing(output) as temporary:
         temporary.write_text(found.to_svg(), encoding="utf-8")

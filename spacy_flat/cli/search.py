@@ -11,9 +11,9 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..util.plural import counted
+from ._components import PAIRS, load_component
 from ._faq import Question, read_faq
 from ._options import Component, Device, Pipeline
-from ._pairs import load_classifier
 from ._table import print_table
 
 if TYPE_CHECKING:
@@ -54,10 +54,12 @@ def search(
     device: Device = "",
 ) -> None:
     """Find the questions of a file, such as an FAQ, that are most similar to each query."""
+    from ..similarity.component import PairClassifier
+
     entries = read_faq(faq, question, answer)
     if index is not None:
         check_folder(index)
-    _, pipe = load_classifier(model, component, device)
+    _, pipe = load_component(model, PairClassifier, component, device, PAIRS)
     found = index_of(pipe, entries, index)
     header = ("similarity", "question", "answer")
     columns = 3 if any(entry.answer for entry in entries) else 2

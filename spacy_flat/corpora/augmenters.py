@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Dict, List, Optional  # noqa: UP035  (thinc validates configs by these)
@@ -17,6 +18,7 @@ from ..errors import Errors
 from ..lexicon.sources import WordList
 from ..ner.spans import meaning
 from ..translator.names import COMPOUND_SURNAMES
+from ..util.arguments import require
 from ..util.simplified import converter
 from .docs import read_docs
 from .edits import Edit, can_exchange, can_insert, composed, edited, respelled
@@ -123,24 +125,18 @@ def ner_augmenter(
         "tables": tables,
     }
     for name, rate in rates.items():
-        if not 0 <= rate <= 1:
-            words = {"name": name, "value": rate, "wanted": "a number from 0 to 1"}
-            raise ValueError(Errors.F341.format(**words))
+        require(name, rate, lambda: 0 <= rate <= 1, "a number from 0 to 1")  # noqa: B023
     return NerAugmenter(rates, [Path(path) for path in corpora.values() if path], names, persons)
 
 
+@dataclass(eq=False)
 class NerAugmenter:
     """See `ner_augmenter`. Yields each text or a variant, and then its lists and tables."""
 
-    def __init__(
-        self,
-        rates: Mapping[str, float],
-        corpora: Sequence[Path],
-        lists: Mapping[str, WordList],
-        persons: Sequence[str],
-    ) -> None:
-        self.rates = rates
-        self.corpora, self.lists, self.persons = corpora, lists, persons
+    rates: Mapping[str, float]
+    corpora: Sequence[Path]
+    lists: Mapping[str, WordList]
+    persons: Sequence[str]
 
     def __call__(self, nlp: Language, example: Example) -> Iterator[Example]:
         doc = example.reference

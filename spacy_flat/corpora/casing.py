@@ -9,6 +9,7 @@ from spacy.training import Example
 from spacy.training.iob_utils import _doc_to_biluo_tags_with_partial
 
 from ..util.arguments import require
+from .edits import copy_attributes
 
 CasingAugmenter = Callable[[Language, Example], Iterator[Example]]
 
@@ -55,7 +56,5 @@ def recased(nlp: Language, example: Example, change: Callable[[str], str]) -> Ex
             Span(new.reference, span.start, span.end, span.label, kb_id=span.kb_id)
             for span in spans
         ]
-    for key, value in old.user_data.items():
-        if isinstance(key, tuple) and key[:1] == ("._.",) and key[2] is None:
-            new.reference.user_data[key] = value
+    copy_attributes(old, new.reference)
     return new

@@ -59,10 +59,15 @@ def composed(doc: Doc, pieces: Iterable[tuple[str, str]]) -> Doc:
     new = _characters(doc, text)
     ents = [new.char_span(*span, alignment_mode="contract") for span in spans]
     new.set_ents([ent for ent in ents if ent], default="outside")
+    copy_attributes(doc, new)
+    return new
+
+
+def copy_attributes(doc: Doc, new: Doc) -> None:
+    """Give a Doc the `doc._` attributes of another."""
     for key, value in doc.user_data.items():
         if isinstance(key, tuple) and key[:1] == ("._.",) and key[2] is None:
             new.user_data[key] = value
-    return new
 
 
 def can_exchange(ent: Span) -> bool:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ..nn.layers import Dropout, linear, packed
-from ..nn.network import EmbeddingNetwork, Table, make_embedding
+from ..nn.network import EmbeddingNetwork, PretrainedEmbedding, Table
 from ..util.arrays import Ints
 from .batch import Piece
 from .options import CharLMOptions
@@ -46,7 +46,7 @@ class CharLM(EmbeddingNetwork):
         self.variational = options.variational
         self.tied = options.tied
         n_keys, embed_width, width = sizes.chars.keys + 1, sizes.chars.width, options.width
-        self.chars = make_embedding(sizes.chars)
+        self.chars = PretrainedEmbedding(sizes.chars)
         self.embed_dropout = Dropout(options.embed_dropout)
         cell = CELLS[options.cell]
         self.layers = nn.ModuleList(

@@ -58,9 +58,7 @@ class WordList:
 
         Raises ValueError (F341) unless the weight is a positive number.
         """
-        if not 0 < weight < math.inf:
-            words = {"name": "weight", "value": weight, "wanted": "a number above 0"}
-            raise ValueError(Errors.F341.format(**words))
+        require("weight", weight, lambda: 0 < weight < math.inf, "a number above 0")
         if weight == 1:
             return self
         entries = [

@@ -23,7 +23,11 @@ Self = TypeVar("Self", bound="EmbeddingNetwork")
 class Table:
     """Size of an embedding table; a width of 0 means that there is none.
 
-    unknown: scale of the fixed vectors of unknown keys; 0 if they share a trained one.
+    trained: the first so many of the keys occurred in training.
+    float16: keep the pretrained vectors in half precision.
+    int8: keep them as whole numbers from -127 to 127, with a scale for each vector.
+    unknown: standard deviation of the numbers in the fixed vectors of unknown keys; 0 if these
+        share a trained one.
     """
 
     keys: int
@@ -40,44 +44,32 @@ NO_TABLE = Table(0, 0, 0)
 class PretrainedEmbedding(nn.Module):
     """The vector of a key is its pretrained vector, where it has one, plus a trained offset.
 
-    Keys are numbered 1 to `n_keys`. The first `n_trained` of them occurred in training and have an
+    Keys are numbered from 1. The first `n_trained` of them occurred in training and have an
     offset; the others have only their pretrained vectors, so that these stay usable at prediction.
     Key 0 is every unknown key: it has only an offset. Keys from -1 down are unknown ones that each
     have a fixed random vector, the same in every network.
 
     An offset of a key with a pretrained vector starts at zero: training it is fine-tuning. Other
     offsets start uniform in ±√(3 / d), d the width of a vector.
-
-    float16: keep the pretrained vectors in half precision.
-    int8: keep them as whole numbers from -127 to 127, with a scale for each vector.
-    unknown: standard deviation of the numbers in the vectors of keys below 0.
     """
 
     pretrained: Tensor  # [1 + keys, width]
     scales: Tensor | None  # [1 + keys, 1] with int8
     unknown: Tensor | None  # [1 + UNKNOWNS, width]; the first is 0
 
-    def __init__(
-        self,
-        n_keys: int,
-        n_trained: int,
-        width: int,
-        *,
-        float16: bool = False,
-        int8: bool = False,
-        unknown: float = 0.0,
-    ) -> None:
+    def __init__(self, table: Table) -> None:
         super().__init__()
-        self.n_trained = n_trained
+        rows, width = table.keys + 1, table.width
+        self.n_trained = table.trained
         self.width = width
-        dtype = torch.int8 if int8 else torch.float16 if float16 else torch.float32
-        self.register_buffer("pretrained", torch.zeros(n_keys + 1, width, dtype=dtype))
-        scales = torch.zeros(n_keys + 1, 1) if int8 else None
-        self.register_buffer("scales", scales)
-        fixed = unknown_vectors(width) * unknown if unknown else None
+        dtype = torch.int8 if table.int8 else torch.float16 if table.float16 else torch.float32
+        self.register_buffer("pretrained", torch.zeros(rows, width, dtype=dtype))
+        self.register_buffer("scales", torch.zeros(rows, 1) if table.int8 else None)
+        fixed = unknown_vectors(width) * table.unknown if table.unknown else None
         self.register_buffer("unknown", fixed, persistent=False)
         # The last row stays zero: keys that are not trained add nothing to their vectors.
-        self.offsets = nn.Embedding(n_trained + 2, width, padding_idx=n_trained + 1, sparse=True)
+        zero = table.trained + 1
+        self.offsets = nn.Embedding(zero + 1, width, padding_idx=zero, sparse=True)
         bound = math.sqrt(3 / width)
         nn.init.uniform_(self.offsets.weight, -bound, bound)
         with torch.no_grad():
@@ -117,17 +109,6 @@ class PretrainedEmbedding(nn.Module):
         if self.scales is not None:
             vectors = vectors * nn.functional.embedding(keys, self.scales).to(offsets.dtype)
         return offsets + vectors
-
-
-def make_embedding(table: Table) -> PretrainedEmbedding:
-    return PretrainedEmbedding(
-        table.keys,
-        table.trained,
-        table.width,
-        float16=table.float16,
-        int8=table.int8,
-        unknown=table.unknown,
-    )
 
 
 class EmbeddingNetwork(nn.Module):

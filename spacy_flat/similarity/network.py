@@ -20,7 +20,7 @@ from torch.nn.utils.parametrizations import weight_norm
 from torch.utils.checkpoint import checkpoint
 
 from ..nn.layers import Dropout, Linear, linear
-from ..nn.network import NO_TABLE, EmbeddingNetwork, Table, make_embedding
+from ..nn.network import NO_TABLE, EmbeddingNetwork, PretrainedEmbedding, Table
 from ..util.arrays import Ints
 from .batch import Comparison, KnownRows, PairBatch, TextRows
 from .options import RE2Options
@@ -51,7 +51,7 @@ class RE2(EmbeddingNetwork):
         self.sizes = sizes
         tables = (sizes.chars, sizes.bigrams, sizes.words)
         self.chars, self.bigrams, self.words = (
-            make_embedding(table) if table.width else None for table in tables
+            PretrainedEmbedding(table) if table.width else None for table in tables
         )
         self.embed_dropout = Dropout(options.embed_dropout)
         self.embed_width = sum(table.width for table in tables) + sizes.upstream_width

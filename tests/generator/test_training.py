@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 import torch
 from spacy.language import Language
-from thinc.api import Adam, fix_random_seed
 
-from spacy_flat.nn.optimizers import SGD, AdamW
+from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.vectors import TextVectors
 
 from .conftest import POEMS, TEXTS, Copy, add, blank, examples_of, found, generator, make, train
@@ -104,19 +103,6 @@ def test_texts_that_teach_nothing() -> None:
         for texts in (["春"], ["", "春", ""])
     )
     assert first == pytest.approx(second)
-
-
-@pytest.mark.parametrize("optimizer", [AdamW(0.02), SGD(2.0), Adam(0.02, use_averages=True)])
-@pytest.mark.parametrize("tied", [True, False])
-def test_optimizers(optimizer: Any, tied: bool) -> None:
-    nlp = blank()
-    add(nlp, {"tied": tied})
-    fix_random_seed(0)
-    nlp.initialize(lambda: examples_of(nlp))
-    losses = [nlp.update(examples_of(nlp), sgd=optimizer, losses={}) for _ in range(20)]
-    assert losses[-1]["char_generator"] < 0.9 * losses[0]["char_generator"]
-    with nlp.use_params(optimizer.averages or {}):
-        assert nlp("春")._.perplexity > 1
 
 
 # Dropouts

@@ -221,10 +221,6 @@ def keys_that_enter(network: TaggingNetwork, batch: Batch) -> dict[str, Tensor]:
     return met
 
 
-def given(batch: Batch, name: str) -> Any:
-    return getattr(batch, {"speller.chars": "spellings"}.get(name, name))
-
-
 def test_some_keys_become_unknown_in_training(make: Callable[..., Any]) -> None:
     rates = {"key_dropout": 0.2}
     if make is make_flat:
@@ -236,7 +232,7 @@ def test_some_keys_become_unknown_in_training(make: Callable[..., Any]) -> None:
         wanted = rates.get("word_dropout", 0.2) if name == "words" else 0.2
         dropped = keys == 0
         assert dropped.float().mean().item() == pytest.approx(wanted, abs=0.03)
-        before = torch.from_numpy(given(batch, name))
+        before = torch.from_numpy(getattr(batch, {"speller.chars": "spellings"}.get(name, name)))
         assert torch.equal(keys[~dropped], before[~dropped])
 
 
@@ -244,9 +240,3 @@ def test_by_default_one_key_in_a_hundred_becomes_unknown(make: Callable[..., Any
     network, batch = make()
     for keys in keys_that_enter(network.train(), batch).values():
         assert 0.003 < (keys == 0).float().mean().item() < 0.02
-
-
-def test_no_key_becomes_unknown_in_prediction(make: Callable[..., Any]) -> None:
-    network, batch = make()
-    for name, keys in keys_that_enter(network.eval(), batch).items():
-        assert np.array_equal(keys.numpy(), given(batch, name))

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from spacy_flat.nn import weights
-from spacy_flat.nn.network import PretrainedEmbedding
+from spacy_flat.nn.network import PretrainedEmbedding, Table
 
 KEYS = torch.tensor([2, 5])
 VECTORS = torch.tensor([[0.1, -0.2, 0.3], [1.0, 2.0, -3.0]])
@@ -12,7 +12,7 @@ VECTORS = torch.tensor([[0.1, -0.2, 0.3], [1.0, 2.0, -3.0]])
 
 def table(float16: bool) -> PretrainedEmbedding:
     torch.manual_seed(0)
-    embedding = PretrainedEmbedding(n_keys=6, n_trained=3, width=3, float16=float16)
+    embedding = PretrainedEmbedding(Table(6, 3, 3, float16=float16))
     embedding.set_pretrained(KEYS, VECTORS)
     return embedding
 
@@ -42,7 +42,7 @@ def test_half_precision_halves_the_pretrained_table_alone() -> None:
 def test_half_precision_is_saved_exactly() -> None:
     half = table(True)
 
-    loaded = PretrainedEmbedding(n_keys=6, n_trained=3, width=3, float16=True)
+    loaded = PretrainedEmbedding(Table(6, 3, 3, float16=True))
     weights.load_into(loaded, weights.to_bytes(half, {}))
 
     assert torch.equal(loaded(torch.arange(7)), half(torch.arange(7)))
@@ -51,7 +51,7 @@ def test_half_precision_is_saved_exactly() -> None:
 def test_offsets_without_pretrained_vectors_start_uniform() -> None:
     """In ±√(3 / d), so that a vector's expected length is 1."""
     torch.manual_seed(0)
-    embedding = PretrainedEmbedding(n_keys=2000, n_trained=2000, width=12)
+    embedding = PretrainedEmbedding(Table(2000, 2000, 12))
     vectors = embedding(torch.arange(2001)).detach()
     assert 0.495 < vectors.abs().max() <= 0.5
     assert 0.22 < vectors.abs().mean() < 0.28
@@ -63,7 +63,7 @@ def test_offsets_without_pretrained_vectors_start_uniform() -> None:
 def test_whole_numbers_of_very_short_and_long_vectors(length: float, bits: int) -> None:
     """They lose no more than others, and no number outgrows its bits."""
     vectors = length * torch.tensor([[1.0, -1.0, 0.9], [-1.0, 0.9, 0.3]])
-    embedding = PretrainedEmbedding(n_keys=2, n_trained=0, width=3, int8=True)
+    embedding = PretrainedEmbedding(Table(2, 0, 3, int8=True))
     embedding.set_pretrained(torch.tensor([1, 2]), vectors, bits)
     assert embedding.pretrained.abs().max() <= 2 ** (bits - 1) - 1
     step = length / (2 ** (bits - 1) - 1)
@@ -71,7 +71,7 @@ def test_whole_numbers_of_very_short_and_long_vectors(length: float, bits: int) 
 
 
 def test_scales_that_were_saved_in_half_precision_are_loaded() -> None:
-    old, loaded = (PretrainedEmbedding(n_keys=6, n_trained=0, width=3, int8=True) for _ in "12")
+    old, loaded = (PretrainedEmbedding(Table(6, 0, 3, int8=True)) for _ in "12")
     old.set_pretrained(KEYS, VECTORS)
     old.scales = old.scales.half()
     weights.load_into(loaded, weights.to_bytes(old, {}))
@@ -84,7 +84,7 @@ def test_merging_takes_whole_vectors(keys: list[int], bits: int) -> None:
     """Those of no key, too: then every key is unknown."""
     other = table(False)
     kept = torch.tensor(keys, dtype=torch.int64)
-    merged = PretrainedEmbedding(n_keys=len(keys), n_trained=0, width=3, int8=True)
+    merged = PretrainedEmbedding(Table(len(keys), 0, 3, int8=True))
     merged.merge(other, kept, bits)
     assert torch.equal(merged(torch.zeros(1, dtype=torch.int64)), other(kept.new_zeros(1)))
     numbers = torch.arange(1, len(keys) + 1)

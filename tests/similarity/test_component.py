@@ -16,8 +16,6 @@ import pytest
 import spacy
 import torch
 from blocks import blocks
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from ner.conftest import HASH_EMBED, LISTENER
 from spacy.cli.evaluate import evaluate as spacy_evaluate
 from spacy.language import Language
@@ -220,19 +218,6 @@ def test_listener() -> None:
     assert close(cats_of(nlp), before)
 
 
-def test_labels_can_be_added(trained_pairs: Language) -> None:
-    nlp = copy.deepcopy(trained_pairs)
-    before = re2(nlp).logits(re2(nlp)._gold(examples_of(nlp))[0])
-    assert re2(nlp).add_label("opposite") == 1
-    assert re2(nlp).add_label("opposite") == 0
-    after = re2(nlp).logits(re2(nlp)._gold(examples_of(nlp))[0])
-    assert close(after[:, :2], before)
-    assert re2(nlp).labels == ("different", "same", "opposite")
-    loaded = copy.deepcopy(trained_pairs)
-    with pytest.raises(ValueError, match="F302"):
-        re2(loaded).add_label("")
-
-
 def test_errors(trained_pairs: Language) -> None:
     nlp = blank()
     pipe, ready = add_re2(nlp), re2(copy.deepcopy(trained_pairs))
@@ -321,34 +306,6 @@ def test_all_kinds_of_texts(trained_pairs: Language) -> None:
     cats = cats_of(trained_pairs, MIXED)
     assert close(cats.sum(1), 1)
     assert close(re2(trained_pairs).predict_pairs(MIXED), cats)
-
-
-def test_very_long_texts(trained_pairs: Language) -> None:
-    pipe = re2(trained_pairs)
-    long = "怎么退款，" * 4000
-    assert 0 <= pipe.similarity(long, "退款") <= 1
-    assert close(pipe.predict_pairs([(long, "退款"), *TEXTS])[1:], pipe.predict_pairs(TEXTS))
-
-
-@settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(
-    texts=st.lists(
-        st.tuples(st.text(max_size=20), st.text(max_size=20)).filter(
-            lambda pair: SEPARATOR not in "".join(pair)
-        ),
-        min_size=1,
-        max_size=8,
-    )
-)
-def test_one_by_one_as_in_any_batch(trained_pairs: Language, texts: list[tuple[str, str]]) -> None:
-    pipe = re2(trained_pairs)
-    alone = np.concatenate([pipe.predict_pairs([pair]) for pair in texts])
-    assert close(pipe.predict_pairs(texts), alone)
-    assert close(pipe.predict_pairs(texts, batch_size=3), alone)
-    swapped = pipe.predict_pairs([(right, left) for left, right in texts])
-    assert close(swapped, alone)
 
 
 @pytest.mark.parametrize("kernel_sizes", [[5], [4, 1], [7, 3]])

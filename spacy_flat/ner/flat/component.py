@@ -17,6 +17,7 @@ from ...lexicon.readers import jieba_lexicon
 from ...pipe import number, setting
 from ...text.initialise import FEW
 from ...text.units import EntitySpan, Units
+from ...util.arguments import require
 from ...util.log import logger
 from ...vectors import VectorSource
 from ...viz.lattice import MOST_DRAWN, render, render_attention
@@ -107,10 +108,8 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         if len(text) > MOST_DRAWN:
             raise ValueError(Errors.F161.format(length=len(text), limit=MOST_DRAWN))
         if character is not None:
-            if not 0 <= character < len(text):
-                wanted = f"a place from 0 to {len(text) - 1}"
-                words = {"name": "character", "value": character, "wanted": wanted}
-                raise ValueError(Errors.F341.format(**words))
+            wanted = f"a place from 0 to {len(text) - 1}"
+            require("character", character, lambda: 0 <= character < len(text), wanted)
             return Html(render_attention(text, attention_of(self.model, doc, character)))
         matches = lexicon.match([text])
         spans = zip(matches.starts.tolist(), matches.ends.tolist(), strict=True)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from ...nn.attention import PickedTerm, Relation, RelativeAttention
 from ...nn.layers import Dropout, Positions, TransformerLayer
-from ...nn.network import NO_TABLE, Table, make_embedding
+from ...nn.network import NO_TABLE, PretrainedEmbedding, Table
 from ...nn.weights import Version, version_of
 from ...util.arrays import Ints
 from ..network import Sizes, TaggingNetwork
@@ -165,9 +165,9 @@ class FLAT(TaggingNetwork):
         self.options = options
         self.sizes = sizes
         width = options.num_heads * options.head_dim
-        self.chars = make_embedding(sizes.chars)
-        self.bigrams = make_embedding(sizes.bigrams) if sizes.bigrams.width else None
-        self.words = make_embedding(sizes.words)
+        self.chars = PretrainedEmbedding(sizes.chars)
+        self.bigrams = PretrainedEmbedding(sizes.bigrams) if sizes.bigrams.width else None
+        self.words = PretrainedEmbedding(sizes.words)
         char_width = sizes.chars.width + sizes.bigrams.width + sizes.upstream_width
         self.char_proj = nn.Linear(char_width, width)
         self.word_proj = nn.Linear(sizes.words.width, width)

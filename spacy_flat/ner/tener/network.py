@@ -14,7 +14,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ...nn.attention import DotProductAttention, RelativeAttention, ShiftedTerm
 from ...nn.layers import Dropout, Positions, TransformerLayer
-from ...nn.network import NO_TABLE, Table, make_embedding
+from ...nn.network import NO_TABLE, PretrainedEmbedding, Table
 from ..network import Sizes, TaggingNetwork
 from .batch import N_CASES, CharBatch, WordBatch
 from .options import TENEROptions
@@ -46,7 +46,7 @@ class TENER(TaggingNetwork):
         width = options.num_heads * options.head_dim
         tables = (sizes.chars, sizes.bigrams, sizes.words)
         self.chars, self.bigrams, self.words = (
-            make_embedding(table) if table.width else None for table in tables
+            PretrainedEmbedding(table) if table.width else None for table in tables
         )
         self.speller = self.cases = None
         if self.words is not None and options.char_encoder != "none":
