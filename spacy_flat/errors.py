@@ -320,6 +320,10 @@ class Errors(metaclass=_Coded):
         "found: {components}."
     )
     F167 = "Can't use port {port}: {reason}. Choose another one with --port."
+    F168 = (
+        "--longest {value!r}: declare each label once, as LABEL=NUMBER, the characters of the "
+        "longest entity to keep."
+    )
     F170 = (
         "{path}, line {line}: a poem has {found!r} ({code}) in {shown!r}, which is neither a "
         "Chinese character nor punctuation, and often replaces a lost character. Correct it, drop "
@@ -838,7 +842,10 @@ class Warnings(metaclass=_Coded):
         "Lexicon words that contain a line break get no vector ({count} of them), since vector "
         "files have one word per line."
     )
-    W160 = "{path}: no entity has the labels {labels}, which --coarse declares. Check the spelling."
+    W160 = (
+        "{path}: no entity has the labels {labels}, which --coarse or --longest declares. Check "
+        "the spelling."
+    )
     W200 = (
         "The gradient of {key} is not finite; this step was skipped. If it happens often, "
         "lower learn_rate or set clip_norm in [training.optimizer]."

@@ -71,6 +71,13 @@ def convert(
             "(may be repeated)"
         ),
     ] = None,
+    longest: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Characters of the longest entity of a label to keep: address=4; longer ones "
+            "become missing annotation (may be repeated)"
+        ),
+    ] = None,
     unannotated: Annotated[
         str, typer.Option(help="Labels that the file doesn't annotate, separated by commas")
     ] = "",
@@ -97,6 +104,7 @@ def convert(
         target=target,
         max_length=max_length,
         coarse=tuple(coarse or ()),
+        longest=tuple(longest or ()),
         unannotated=tuple(filter(None, map(str.strip, unannotated.split(",")))),
     )
     if not corpus:

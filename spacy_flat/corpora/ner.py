@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -59,24 +60,25 @@ def read_offsets(
 
 
 def declared(docs: Iterable[Doc], options: ConvertOptions, path: Path) -> Iterator[Doc]:
-    """Keep with each Doc what its labels stand for and which ones it doesn't annotate, and drop the
-    entities of labels that stand for none.
+    """Keep with each Doc what its labels stand for and which ones it doesn't annotate. Drop the
+    entities of labels that stand for none, and the annotation of entities that are too long.
 
-    Raises ValueError (F163) for a `coarse` without "=", or the second one of a label. Warns (W160)
-    of a label that no entity has.
+    Raises ValueError for a `coarse` (F163) or `longest` (F168) of another form, or the second one
+    of a label. Warns (W160) of a label that no entity has.
     """
-    coarse: dict[str, list[str]] = {}
-    for each in options.coarse:
-        label, sign, labels = (part.strip() for part in each.partition("="))
-        if not (label and sign) or label in coarse:
-            raise ValueError(Errors.F163.format(value=each))
-        coarse[label] = [fine for fine in map(str.strip, labels.split(",")) if fine]
+    coarse = {
+        label: [fine for fine in map(str.strip, labels.split(",")) if fine]
+        for label, labels in by_label(options.coarse, COARSE, Errors.F163)
+    }
+    longest = {label: int(most) for label, most in by_label(options.longest, LONGEST, Errors.F168)}
     told = {label: fine for label, fine in coarse.items() if fine not in ([], [label])}
-    unknown = set(coarse)
+    unknown = {*coarse, *longest}
     for doc in docs:
         unknown -= {ent.label_ for ent in doc.ents}
-        if any(not coarse.get(ent.label_, True) for ent in doc.ents):
-            doc.set_ents([ent for ent in doc.ents if coarse.get(ent.label_, True)])
+        kept = [ent for ent in doc.ents if coarse.get(ent.label_, True)]
+        long = [ent for ent in kept if len(ent.text) > longest.get(ent.label_, len(ent.text))]
+        if long or len(kept) < len(doc.ents):
+            doc.set_ents([ent for ent in kept if ent not in long], missing=long)
         if told:
             doc._.coarse_labels = told
         if options.unannotated:
@@ -85,6 +87,20 @@ def declared(docs: Iterable[Doc], options: ConvertOptions, path: Path) -> Iterat
     if unknown:
         labels = ", ".join(sorted(unknown))
         warnings.warn(Warnings.W160.format(path=path, labels=labels), stacklevel=2)
+
+
+def by_label(
+    declarations: Iterable[str], form: re.Pattern[str], error: str
+) -> Iterator[tuple[str, str]]:
+    """Yield the label and the rest of each. Raises ValueError with this text for one of another
+    form, or the second one of a label."""
+    known = set()
+    for each in declarations:
+        found = form.fullmatch(each)
+        if found is None or (label := found[1].strip()) in known:
+            raise ValueError(error.format(value=each))
+        known.add(label)
+        yield label, found[2]
 
 
 def count_entities(doc: Doc) -> Counter[str]:
@@ -102,7 +118,9 @@ def show_entities(doc: Doc) -> str:
     return " ".join("".join([*pieces, text[place:]]).split())
 
 
-DECLARED = ("coarse", "unannotated")
+COARSE = re.compile(r"\s*([^=\s][^=]*)=(.*)")
+LONGEST = re.compile(r"\s*([^=\s][^=]*)=\s*(\d+)\s*", re.ASCII)
+DECLARED = ("coarse", "longest", "unannotated")
 OFFSETS = CorpusFormat(read_offsets, count_entities, show_entities, "entity", DECLARED)
 FORMATS: dict[str, CorpusFormat] = {
     "bio": columns("bio"),

@@ -25,6 +25,8 @@ class ConvertOptions:
     target: the file with the translation of each line.
     max_length: characters of a text or its translation, beyond which a pair is a defect.
     coarse: what labels of entities stand for, as "ORG=ORG,COMPANY"; "EDU=" drops its entities.
+    longest: characters of the longest entities of a label to keep, as "address=4"; what longer ones
+        cover has no annotation then.
     unannotated: labels that the file doesn't annotate.
     """
 
@@ -38,6 +40,7 @@ class ConvertOptions:
     target: Path | None = None
     max_length: int = 1000
     coarse: Sequence[str] = ()
+    longest: Sequence[str] = ()
     unannotated: Sequence[str] = ()
 
 

@@ -49,10 +49,26 @@ def test_without_declarations_docs_have_none(file: Path, tmp_path: Path) -> None
     assert (doc._.coarse_labels, doc._.unannotated_labels) == (None, None)
 
 
+def test_long_entities_become_missing_annotation(tmp_path: Path) -> None:
+    tags = "B-LOC", "B-LOC", "I-LOC", "I-LOC", "O", "B-ORG", "I-ORG", "I-ORG"
+    lines = [f"{unit} {tag}\n" for unit, tag in zip("京海淀区在报社局", tags, strict=True)]
+    (tmp_path / "corpus.bio").write_text("".join(lines), "utf-8")
+    said("convert", tmp_path / "corpus.bio", tmp_path / "x.spacy", "--longest", " LOC = 2 ")
+    (doc,) = load(tmp_path / "x.spacy")
+    assert [(ent.text, ent.label_) for ent in doc.ents] == [("京", "LOC"), ("报社局", "ORG")]
+    assert [token.ent_iob_ for token in doc] == ["B", "", "", "", "O", "B", "I", "I"]
+    options = ConvertOptions(longest=["LOC=3"])
+    convert_file(tmp_path / "corpus.bio", tmp_path / "x.spacy", options)
+    assert [ent.text for ent in load(tmp_path / "x.spacy")[0].ents] == ["京", "海淀区", "报社局"]
+
+
 def test_wrong_declarations(file: Path, tmp_path: Path) -> None:
     for wrong in (["ORG"], ["=ORG"], ["ORG=A", "ORG=B"]):
         with pytest.raises(ValueError, match="F163"):
             convert_file(file, tmp_path / "x.spacy", ConvertOptions(coarse=wrong))
+    for wrong in (["ORG"], ["=3"], ["ORG=many"], ["ORG=-1"], ["ORG=3", "ORG=4"]):
+        with pytest.raises(ValueError, match="F168"):
+            convert_file(file, tmp_path / "x.spacy", ConvertOptions(longest=wrong))
     with pytest.warns(UserWarning, match="W160.*Org"):
         convert_file(file, tmp_path / "x.spacy", ConvertOptions(coarse=["Org=ORG"]))
 
