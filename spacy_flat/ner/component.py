@@ -30,6 +30,7 @@ from .spans import (
     meaning,
     set_alternatives,
     set_entities,
+    unscored_labels,
 )
 from .tags import TagSet, tag_set
 from .wishes import Wishes, wishes_of
@@ -304,8 +305,10 @@ class CRFEntityRecognizer(LabelledPipe):
         return sum(loss for loss, _ in found), [gradient for _, gradient in found]
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
-        """Call the scorer."""
-        given = {"unannotated_labels": self.unannotated_labels, "label_map": self.label_map}
+        """Call the scorer. Unannotated labels count if the examples have entities of them."""
+        examples = list(examples)
+        unscored = unscored_labels(self.unannotated_labels, examples)
+        given = {"unannotated_labels": unscored, "label_map": self.label_map}
         scores: dict[str, Any] = super().score(examples, **given, **kwargs)
         return scores
 

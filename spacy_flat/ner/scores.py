@@ -7,7 +7,7 @@ from spacy.language import Language
 from spacy.scorer import PRFScore, Scorer
 from spacy.training import Example
 
-from .spans import get_char_ents, gold_annotation
+from .spans import get_char_ents, gold_annotation, unscored_labels
 
 
 def prf_scores(name: str, counts: PRFScore) -> dict[str, float | None]:
@@ -32,12 +32,18 @@ class SeenScorer(Scorer):
         label_map: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(nlp)
-        self.settings = (train_texts, unannotated_labels, label_map)
+        self.train_texts = train_texts
+        self.unannotated_labels = unannotated_labels
+        self.label_map = label_map
 
     def score(self, examples: Iterable[Example], *, per_component: bool = False) -> dict[str, Any]:
         self.examples = list(examples)
+        self.unannotated_labels = unscored_labels(self.unannotated_labels, self.examples)
         scores: dict[str, Any] = super().score(self.examples, per_component=per_component)
-        return scores | (score_seen(self.examples, *self.settings) if self.settings[0] else {})
+        if self.train_texts:
+            settings = self.train_texts, self.unannotated_labels, self.label_map
+            scores |= score_seen(self.examples, *settings)
+        return scores
 
 
 def score_seen(

@@ -106,6 +106,13 @@ def gold_annotation(example: Example, unannotated: Sequence[str] = ()) -> Annota
     return Annotation(spans, unknown, reference._.coarse_labels or {})
 
 
+def unscored_labels(unannotated: Iterable[str], examples: Iterable[Example]) -> list[str]:
+    """The unannotated labels that no gold entity has. A corpus that has some annotates the label,
+    though the one that the pipeline was trained on did not."""
+    annotated = {ent.label_ for example in examples for ent in example.reference.ents}
+    return [label for label in unannotated if label not in annotated]
+
+
 def meaning(label: str, doc: Doc) -> tuple[str, ...]:
     """The labels that a label stands for in a gold Doc: itself, unless its corpus is coarser."""
     return _listed((doc._.coarse_labels or {}).get(label)) or (label,)

@@ -12,6 +12,7 @@ from spacy.training import Example
 from thinc.api import Adam, fix_random_seed
 
 from spacy_flat.ner.model import split_annotation
+from spacy_flat.ner.scores import SeenScorer
 from spacy_flat.ner.spans import Annotation
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.text.segments import Segment
@@ -221,12 +222,23 @@ def test_all_scores_leave_named_stretches_out(trained: Language) -> None:
     scores = flat(trained).score([example])
     assert scores["chars_f"] == scores["ents_f"] == 1.0
     reference.spans["unknown"] = []
-    flat(trained).unannotated_labels = ["PER"]
-    try:
-        assert flat(trained).score([example])["chars_f"] == 1.0
-    finally:
-        flat(trained).unannotated_labels = []
     assert flat(trained).score([example])["chars_f"] == 0.5
+    reference._.unannotated_labels = ["PER"]
+    assert flat(trained).score([example])["chars_f"] == 1.0
+
+
+def test_unannotated_labels_count_where_a_corpus_has_them(trained: Language, copy_of: Copy) -> None:
+    """The setting is of the corpus that the pipeline was trained on."""
+    nlp = copy_of(trained)
+    flat(nlp).unannotated_labels = ["PER"]
+    texts = ("张三来了。", "李四来了。")
+    gold = [char_example(nlp, texts[0], [(0, 2, "PER")]), char_example(nlp, texts[1], [])]
+    examples = [Example(nlp(each.text), each.reference) for each in gold]
+    assert [doc.text for each in examples for doc in each.predicted.ents] == ["张三", "李四"]
+    for score in (flat(nlp).score, SeenScorer(nlp, {"张三"}, ["PER"]).score):
+        assert score(examples)["chars_p"] == 0.5
+        assert score(examples[1:])["chars_p"] is None
+    assert SeenScorer(nlp, {"张三"}, ["PER"]).score(examples)["unseen_p"] == 0.0
 
 
 def test_scoring_many_unknown_stretches_is_fast() -> None:
