@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -29,11 +29,15 @@ SHOWN = 15  # labels
 
 
 class Corpus(NamedTuple):
-    """Examples by part, the training part first."""
+    """Examples by part, the training part first.
+
+    unlearnt: labels of the config's trained components that training has no entities of.
+    """
 
     parts: dict[str, list[Example]]
     lexicon: Lexicon | None
     max_length: int
+    unlearnt: Sequence[str] = ()
 
 
 def debug_data(
@@ -93,6 +97,12 @@ def debug_data(
         if n < RARE:
             few = counted(n, "entity")
             msg.warn(f"{label}: only {few} in {train}, which is little to learn from.")
+    if corpus.unlearnt:
+        msg.warn(
+            f"{train} has no entities of {', '.join(corpus.unlearnt)}: training unlearns these "
+            "labels, unless you declare that the corpus doesn't annotate them. See --unannotated "
+            "of `flat convert`."
+        )
     if output is not None:
         found: dict[str, Any] = {name: asdict(part) for name, part in parts.items()}
         found["shared"] = {name: asdict(counts) for name, counts in shared.items()}
@@ -129,7 +139,28 @@ def corpus_of_config(path: Path, overrides: list[str], lexicon: str) -> Corpus:
     lengths = [size for part in filled["components"].values() for size in max_lengths(part)]
     known = load_lexicon(lexicon, add_jieba=True) if lexicon else configured_lexicon(nlp, filled)
     parts = {"train": list(train(nlp)), "dev": list(dev(nlp))}
-    return Corpus(parts, known, min(lengths, default=0))
+    frozen = filled["training"]["frozen_components"]
+    trained = [pipe for name, pipe in nlp.pipeline if name not in frozen]
+    return Corpus(parts, known, min(lengths, default=0), unlearnt_labels(trained, parts["train"]))
+
+
+def unlearnt_labels(pipes: Iterable[Any], train: Iterable[Example]) -> list[str]:
+    """The labels of trained recognisers without entities in the training part, which doesn't
+    declare them unannotated."""
+    from ..ner.component import CRFEntityRecognizer
+    from ..ner.spans import meaning
+
+    annotated: set[str] = set()
+    for doc in (example.reference for example in train):
+        annotated.update(*(meaning(ent.label_, doc) for ent in doc.ents))
+        annotated.update(doc._.unannotated_labels or ())
+    return [
+        label
+        for pipe in pipes
+        if isinstance(pipe, CRFEntityRecognizer) and pipe.is_initialised
+        for label in pipe.known_labels
+        if label not in {*annotated, *pipe.unannotated_labels}
+    ]
 
 
 def max_lengths(block: Mapping[str, Any]) -> list[int]:

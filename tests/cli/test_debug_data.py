@@ -13,6 +13,7 @@ from spacy.tokens import Doc, DocBin
 
 from spacy_flat.lexicon import Lexicon, read_words
 
+ROOT = Path(__file__).parents[2]
 run = partial(said, "debug-data")
 
 
@@ -99,6 +100,23 @@ def test_a_config(mini_project: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     mentions = [ent.text for doc in gold for ent in doc.ents]
     assert counts["train"]["coverage"]["whole"] == sum(text in lexicon for text in mentions)
     assert counts["train"]["longer"] == sum(len(doc.text) > 30 for doc in gold)
+
+
+def test_labels_that_further_training_would_unlearn(
+    mini_project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(mini_project)
+    (trained,) = Path("training").glob("*/model-best")
+    doc = spacy.blank("zh").make_doc("感冒灵在重庆卖完了")
+    doc.ents = [doc.char_span(0, 3, "DRUG"), doc.char_span(4, 6, "LOC")]
+    some = write(tmp_path / "some.spacy", doc)
+    command = [ROOT / "configs/further/zh_flat.cfg", "--paths.pipeline", trained]
+    command += ["--paths.train", some, "--paths.dev", some]
+    assert "train has no entities of ORG, PER" in run(*command)
+    assert "unlearns" not in run(*command, "--training.frozen_components", '["flat_ner"]')
+    doc._.unannotated_labels = ["ORG"]
+    DocBin(docs=[doc], store_user_data=True).to_disk(some)
+    assert "train has no entities of PER: " in run(*command)
 
 
 def test_what_cannot_be_read(
