@@ -862,8 +862,8 @@ class Warnings(metaclass=_Coded):
     )
     W302 = (
         "The lexicon has words of types that the pipeline's network doesn't know: {types}. It "
-        "ignores these types, but a trust still counts if the type is a label. Choose "
-        "types among {known}, or train again."
+        "ignores these types. Choose types among {known}, give words of other labels a trust "
+        "such as 0.999, or train a new pipeline with them in its lexicon."
     )
     W304 = (
         "{name}: tokens have {here:.2f} characters on average, but had {learnt:.2f} in training. "
