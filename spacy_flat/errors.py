@@ -874,6 +874,11 @@ class Warnings(metaclass=_Coded):
         "Can't compute a perplexity: the corpus has no text to score. spaCy counts a missing score "
         "as 0, which no model can beat: check the dev corpus."
     )
+    W370 = (
+        "Only {found:,} of the {total:,} rows ({share:.1%}) occur in the counted texts, and all "
+        "others are dropped: the pipeline will know little beyond these texts. Count much more "
+        "text of the kind to annotate (--text), or set neither --min-count nor --max-size."
+    )
     W380 = "{path}: this checkpoint is damaged ({reason}); using the previous one."
     W381 = (
         "The encoder in {path} reads {longest} characters or pieces at once, but max_length = "
