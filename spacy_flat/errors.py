@@ -260,6 +260,7 @@ class Errors(metaclass=_Coded):
         "install the package."
     )
     F146 = "{path}: the output must be a {suffix} file. Name it {path}{suffix}"
+    F147 = "{path}: the position comes last in the tags ({tag}). Put it first: {expected}."
     F148 = "{path} already exists and would be overwritten. Choose another folder, or delete it."
     F149 = (
         "No names to choose from. Set corpora, names or persons in [corpora.train.augmenter], or "
@@ -426,7 +427,10 @@ class Errors(metaclass=_Coded):
         "Can't initialise {name!r}: the training examples have no entities. "
         "Check the training corpus, or set [initialize.components.{name}.labels]."
     )
-    F302 = "A label must be a string that is not empty, but got {label!r}."
+    F302 = (
+        "A label must be a string that is not empty, without white space around it, but got "
+        "{label!r}."
+    )
     F303 = (
         "Component {name!r} has no network yet. Load a trained pipeline, or call "
         "nlp.initialize() with training examples first."
@@ -437,6 +441,10 @@ class Errors(metaclass=_Coded):
         "from the same text."
     )
     F305 = "{block}: {name} = {value!r} is invalid: it must be {wanted}."
+    F306 = (
+        "{label!r} is a tag, not a label: the component makes the tags of each label itself. Give "
+        "the type of the entities, such as {expected!r}."
+    )
     F307 = (
         "{block}: the config says {name} = {value!r}, but the component was trained with "
         "{saved!r}, which can't be changed. Correct the config, or train again."
