@@ -260,6 +260,7 @@ class Errors(metaclass=_Coded):
         "install the package."
     )
     F146 = "{path}: the output must be a {suffix} file. Name it {path}{suffix}"
+    F147 = "{path}: the position comes last in the tags ({tag}). Put it first: {expected}."
     F148 = "{path} already exists and would be overwritten. Choose another folder, or delete it."
     F149 = (
         "No names to choose from. Set corpora, names or persons in [corpora.train.augmenter], or "
@@ -430,7 +431,10 @@ class Errors(metaclass=_Coded):
         "Can't initialise {name!r}: the training examples have no entities. "
         "Check the training corpus, or set [initialize.components.{name}.labels]."
     )
-    F302 = "A label must be a string that is not empty, but got {label!r}."
+    F302 = (
+        "A label must be a string that is not empty, without white space around it, but got "
+        "{label!r}."
+    )
     F303 = (
         "Component {name!r} has no network yet. Load a trained pipeline, or call "
         "nlp.initialize() with training examples first."
@@ -441,6 +445,10 @@ class Errors(metaclass=_Coded):
         "from the same text."
     )
     F305 = "{block}: {name} = {value!r} is invalid: it must be {wanted}."
+    F306 = (
+        "{label!r} is a tag, not a label: the component makes the tags of each label itself. Give "
+        "the type of the entities, such as {expected!r}."
+    )
     F307 = (
         "{block}: the config says {name} = {value!r}, but the component was trained with "
         "{saved!r}, which can't be changed. Correct the config, or train again."
@@ -880,6 +888,11 @@ class Warnings(metaclass=_Coded):
     W340 = (
         "Can't compute a perplexity: the corpus has no text to score. spaCy counts a missing score "
         "as 0, which no model can beat: check the dev corpus."
+    )
+    W370 = (
+        "Only {found:,} of the {total:,} rows ({share:.1%}) occur in the counted texts, and all "
+        "others are dropped: the pipeline will know little beyond these texts. Count much more "
+        "text of the kind to annotate (--text), or set neither --min-count nor --max-size."
     )
     W380 = "{path}: this checkpoint is damaged ({reason}); using the previous one."
     W381 = (

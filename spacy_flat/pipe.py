@@ -402,7 +402,7 @@ class LabelledPipe(NetworkPipe):
 
     def _checked(self, label: str) -> str:
         """Check a label, and add it to the vocabulary's strings."""
-        if not isinstance(label, str) or not label:
+        if not isinstance(label, str) or not label or label != label.strip():
             raise ValueError(Errors.F302.format(label=label))
         self.vocab.strings.add(label)
         return label

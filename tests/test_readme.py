@@ -205,9 +205,19 @@ def test_commands(
         assert result.exit_code == 0, result.output
     elif words[:3] == ["python", "-m", "spacy"]:
         assert_arguments(words[3:])
+    elif words[0] == "mkdir":
+        (folder / words[-1]).mkdir(exist_ok="-p" in words)
     else:
         assert words[0] == "python"
         assert (folder / words[1]).is_file()
+
+
+def test_the_folder_of_packages_is_made() -> None:
+    """`spacy package` doesn't make it, and a fresh checkout doesn't have it."""
+    commands = [block for block in blocks("bash").values() if " spacy package " in block]
+    assert commands
+    for block in commands:
+        assert "mkdir -p packages\n" in block.partition(" spacy package ")[0]
 
 
 def assert_make(words: list[str]) -> None:

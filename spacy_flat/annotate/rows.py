@@ -46,7 +46,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Failure:
-    """A row that was not annotated. id: None if it was unreadable."""
+    """A row that was not annotated. id: None if it has none, or was unreadable."""
 
     id: str | None
     file: str

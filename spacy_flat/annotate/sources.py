@@ -208,12 +208,14 @@ def read_rows(shard: Shard, settings: Settings, vocab: Vocab) -> Iterator[Row | 
         return
     records = read_parquet(shard, settings) if kind == "parquet" else read_raw(shard)
     for line, record in records:
+        id = None
         try:
             if isinstance(record, bytes):
                 record = parse_line(record, kind == "json", settings)
+            id = record.get(settings.id)
             yield row_of(record, line, shard, settings)
         except ValueError as error:
-            yield Failure(None, shard.file.name, line, str(error))
+            yield Failure(None if id is None else str(id), shard.file.name, line, str(error))
 
 
 def row_of(record: Mapping[str, Any], line: int, shard: Shard, settings: Settings) -> Row:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from ..compress.compactor import Compactor, CompressConfig
 
 PREFIXES = "KMG"  # of bytes
+MOST_LOST = 0.02  # of a score
 MOST_LEFT = 0.99  # of the size, for a pipeline that became smaller
 
 
@@ -100,7 +102,7 @@ def compact(
     with replacing_folder(out) as temporary:
         nlp.to_disk(temporary)
     show(before, after, amount)
-    report(out, size, size_of_folder(out))
+    report(out, size, size_of_folder(out), lost_scores(before, after))
 
 
 def bytes_of(size: str) -> float:
@@ -161,8 +163,23 @@ def show(before: dict[str, str], after: dict[str, str], amount: CompressConfig) 
         msg.info(f"Kept rows that occur at least {amount.min_count:,} times in the texts")
 
 
-def report(out: Path, before: int, after: int) -> None:
-    if after <= MOST_LEFT * before:
+def lost_scores(before: dict[str, str], after: dict[str, str]) -> list[str]:
+    """The scores that fell by much."""
+    return [
+        f"{task.title} {before[task.title]} before, {after[task.title]} after"
+        for task in TASKS
+        if task.title in before and float(before[task.title]) - float(after[task.title]) > MOST_LOST
+    ]
+
+
+def report(out: Path, before: int, after: int, lost: Sequence[str]) -> None:
+    if lost:
+        msg.warn(
+            f"{out}: written, but less accurate: {', '.join(lost)}.",
+            "Keep more rows (a larger --max-size, a lower --min-count, or more texts in --text), "
+            "or more --bits.",
+        )
+    elif after <= MOST_LEFT * before:
         msg.good(str(out))
     else:
         sizes = f"{before / 1e6:.2f} MB before, {after / 1e6:.2f} MB after"

@@ -7,6 +7,7 @@ tables, of which only that of unknown keys changes.
 
 import math
 import tempfile
+import warnings
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
@@ -19,7 +20,7 @@ import numpy as np
 from spacy.language import Language
 from thinc.api import Model
 
-from ..errors import Errors
+from ..errors import Errors, Warnings
 from ..nn.model import shim_of, tok2vec_of
 from ..pipe import NetworkPipe
 from ..text.batches import SegmentFeaturiser
@@ -32,6 +33,7 @@ from ..util.options import Options, option
 
 Bits = Literal[4, 5, 6, 7, 8, 16, 32]
 
+FEW_ROWS = 0.1  # of all, for texts that are too short to say which rows are used
 TEXTS_AT_ONCE = 2000  # to count in a memory zone
 
 
@@ -89,9 +91,9 @@ class Compactor:
         limit: bytes on disk; the smallest `min_count` that fits is chosen, at least that of
             `config`.
 
-        Returns the config used. Raises ValueError for rows to drop if nothing was counted (F371),
-        for a limit that is not above 0 (F341), and if nothing fits (F372), which restores the
-        pipeline.
+        Returns the config used. Warns (W370) if rows are dropped by texts that have few of them.
+        Raises ValueError for rows to drop if nothing was counted (F371), for a limit that is not
+        above 0 (F341), and if nothing fits (F372), which restores the pipeline.
         """
         if limit is not None:
             require("limit", limit, lambda: 0 < limit < math.inf, "bytes, more than 0")
@@ -103,6 +105,8 @@ class Compactor:
         if limit is not None:
             config = self._fitting(config, limit)
         self._apply_to_components(config)
+        if self.components and config.min_count:
+            self._check_texts()
         return config
 
     def rows(self) -> dict[str, int]:
@@ -116,6 +120,13 @@ class Compactor:
     def _n_counted(self) -> int:
         counts = (each for one in self.components.values() for each in one.counts.values())
         return sum(int(each[1:].sum()) for each in counts)
+
+    def _check_texts(self) -> None:
+        counts = row_counts(self.components.values())
+        found = np.count_nonzero(counts)
+        if found < FEW_ROWS * len(counts):
+            words = {"found": found, "total": len(counts), "share": found / len(counts)}
+            warnings.warn(Warnings.W370.format(**words), stacklevel=3)
 
     def _apply_to_components(self, config: CompressConfig) -> None:
         for component in self.components.values():
@@ -262,15 +273,16 @@ def encoders_of(nlp: Language, models: Mapping[str, Model[Any, Any]]) -> list[Ne
     ]
 
 
-def thresholds(compactors: Iterable[ComponentCompactor]) -> Sequence[int]:
-    """Values of `min_count`, ascending: the first drops no row, the last drops all, and each other
-    one about a hundredth of them more than the one before; rows of one count go together."""
+def row_counts(compactors: Iterable[ComponentCompactor]) -> Ints:
+    """The counts of all rows of all tables."""
     counts = [each[1:] for one in compactors for each in one.counts.values()]
-    every = np.concatenate([np.zeros(0, np.int64), *counts])
-    if not len(every):
-        return [0]
-    some = np.unique(np.percentile(every, range(101), method="lower"))
-    return [*some.tolist(), int(every.max()) + 1]
+    return np.concatenate([np.zeros(0, np.int64), *counts])
+
+
+def thresholds(compactors: Iterable[ComponentCompactor]) -> list[int]:
+    """The values of `min_count` that differ in what they drop, ascending: the first drops no row,
+    the last all, and the others one more count each. There are few, as high counts are rare."""
+    return [0, *(np.unique(row_counts(compactors)) + 1).tolist()]
 
 
 def size_on_disk(nlp: Language) -> int:

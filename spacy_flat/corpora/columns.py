@@ -40,6 +40,7 @@ _SPACED = re.compile(r"(\s|\S+)\s+(?:.*\s)?(\S+)")
 # Two letters, but for Thai, Lao, Tibetan, Burmese and Khmer, kana, and Chinese characters.
 _SPACED_WORD = re.compile(rf"(?:(?![\u0e00-\u109f\u1780-\u17ff{UNSPACED_RANGES}])[^\W\d_]){{2}}")
 _TAG = re.compile(r"O|[BIMELSU]-\S+")
+_REVERSED_TAG = re.compile(r"[^\W\d_]\S*[-_][BIMELSU]")
 _LIKE_TAG = re.compile(r"[Oo]|[A-Za-z][-_]\S+")  # right ones and wrong ones
 SAMPLE = 1000  # units by which a file is known
 
@@ -227,6 +228,13 @@ def has_tags(path: Path) -> bool:
     rows = sample_rows(path)
     tagged = sum(any(map(_LIKE_TAG.fullmatch, row)) for row in rows)
     return tagged > 0.5 * len(rows)
+
+
+def reversed_tag(rows: Sequence[tuple[str, str]]) -> str:
+    """The first tag with its position at the end ("PER-B"), if all tags but "O" are such."""
+    tags = [tag for _, tag in rows if tag != "O"]
+    reverse = all(_REVERSED_TAG.fullmatch(tag) and not _TAG.fullmatch(tag) for tag in tags)
+    return tags[0] if tags and reverse else ""
 
 
 def are_swapped(rows: Sequence[tuple[str, str]]) -> bool:

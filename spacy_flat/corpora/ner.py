@@ -24,6 +24,7 @@ from .columns import (
     has_positions,
     has_spaced_words,
     has_tags,
+    reversed_tag,
     sample_rows,
 )
 from .offsets import Layout, OffsetReader, detect_layout
@@ -33,8 +34,16 @@ from .tokens import split_off_spaces
 
 
 def detect_format(path: Path) -> str | None:
-    """Detect the format of a file by its first lines, and a column file's scheme by its tags."""
-    return detect_layout(path) or (detect_scheme(path) if has_tags(path) else None)
+    """Detect the format of a file by its first lines, and a column file's scheme by its tags.
+
+    Raises ValueError (F147) where all tags have their position at the end.
+    """
+    if layout := detect_layout(path):
+        return layout
+    if tag := reversed_tag(sample_rows(path)):
+        expected = f"{tag[-1]}-{tag[:-2]}"
+        raise ValueError(Errors.F147.format(path=path, tag=tag, expected=expected))
+    return detect_scheme(path) if has_tags(path) else None
 
 
 def columns(scheme: Scheme) -> CorpusFormat:

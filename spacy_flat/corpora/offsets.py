@@ -46,6 +46,7 @@ LAYOUT = (
     '"labels", "entities", "spans" or "ents"; {"data": …, "annotations": …}; or '
     '[text, {"entities": [[start, end, TYPE]]}])'
 )
+TYPES = {"labels", "hypertextlabels"}  # of a region of text in Label Studio
 ENTITIES = ("label", "labels", "entities", "spans", "ents")  # their name, by tool and version
 
 
@@ -173,8 +174,10 @@ def parse(record: Any) -> tuple[str, list[Mention]]:
     if "annotation_id" in record:
         # Label Studio's JSON-MIN names a list as its tag is named, and leaves out an empty one.
         lists = [value for value in record.values() if isinstance(value, list)]
-        named = [x for each in lists for x in each if isinstance(x, dict) and "labels" in x]
+        named = [x for each in lists for x in each if isinstance(x, dict) and x.keys() & TYPES]
         found.insert(0, named)
+    elif "annotator" in record and not any(key in record for key in ENTITIES):
+        return "", []  # a task that nobody has annotated yet
     entities: Any = next(filter(None, found), [] if found or not text else None)
     if entities is None:
         raise ValueError("it has no list or object of entities")
@@ -194,16 +197,21 @@ def _task(task: dict[str, Any]) -> dict[str, Any]:
         if not done:
             return {"text": "", "spans": []}
         chosen = max(done, key=lambda annotation: bool(annotation.get("ground_truth")))
-        values = [result["value"] for result in chosen["result"] if "value" in result]
-        spans = [value for value in values if "labels" in value]
-        return {"text": task["data"].get("text"), "spans": spans}
+        results = [result for result in chosen["result"] if "value" in result]
+        unknown = {str(result.get("type")) for result in results} - TYPES
+        spans = [result["value"] for result in results if result["value"].keys() & TYPES]
+        text = task["data"].get("text")
     except (AttributeError, KeyError, TypeError):
         raise ValueError('its "data" and "annotations" are not as Label Studio has them') from None
+    for kind in sorted(unknown):
+        if kind.endswith("labels"):  # unlike "choices", which say nothing of entities
+            raise ValueError(f"it has regions of the type {kind!r}, not of text")
+    return {"text": text, "spans": spans}
 
 
 def _by_surface(labels: dict[str, Any]) -> Iterator[Mention]:
     for label, surfaces in labels.items():
-        if not label or not isinstance(surfaces, dict):
+        if not label.strip() or not isinstance(surfaces, dict):
             raise ValueError(f"label {label!r} has no object of surfaces")
         for surface, spans in surfaces.items():
             if not isinstance(spans, list):
@@ -212,17 +220,34 @@ def _by_surface(labels: dict[str, Any]) -> Iterator[Mention]:
                 if not isinstance(span, list) or [type(offset) for offset in span] != [int, int]:
                     raise ValueError(f"{span!r} is not a pair of offsets")
                 start, last = span
-                yield Mention(label, start, last + 1, str(span), surface)
+                yield Mention(label.strip(), start, last + 1, str(span), surface)
 
 
 def _of_types(entity: Any) -> list[Mention]:
     """An entity in an array or an object, once with each of its types."""
     if isinstance(entity, list) and len(entity) == 3:
         entity = dict(zip(("start", "end", "label"), entity, strict=True))
-    fields: dict[str, Any] = entity if isinstance(entity, dict) else {}
+    if not isinstance(entity, dict):
+        raise ValueError(f"{entity!r} is neither [start, end, type] nor an object")
+    fields = _plain(entity)
     start, end = (fields.get(key, fields.get(f"{key}_offset")) for key in ("start", "end"))
     labels = fields.get("labels", [fields.get("label")])
-    has_types = isinstance(labels, list) and all(isinstance(x, str) and x for x in labels)
-    if not has_types or type(start) is not int or type(end) is not int:
-        raise ValueError(f"{entity!r} lacks a start, an end or a type")
-    return [Mention(label, start, end, str([start, end]), fields.get("text")) for label in labels]
+    if start is None or end is None:
+        raise ValueError(f"{entity!r} lacks a start or an end")
+    if type(start) is not int or type(end) is not int:
+        raise ValueError(f"start and end of {entity!r} are not whole numbers")
+    if not isinstance(labels, list) or not all(isinstance(x, str) and x.strip() for x in labels):
+        raise ValueError(f"{entity!r} lacks a type, or it is not a string")
+    surface, offsets = fields.get("text"), str([start, end])
+    return [Mention(label.strip(), start, end, offsets, surface) for label in labels]
+
+
+def _plain(region: dict[str, Any]) -> dict[str, Any]:
+    """A region of Label Studio's HyperText like one of its Text: its start and end are XPaths."""
+    if "hypertextlabels" not in region:
+        return region
+    offsets = region.get("globalOffsets")
+    if not isinstance(offsets, dict):
+        raise ValueError(f"{region!r} has no globalOffsets")
+    places = {key: offsets.get(key) for key in ("start", "end")}
+    return {**region, **places, "labels": region["hypertextlabels"]}

@@ -15,6 +15,22 @@ from .repairs import Repairs
 
 T = TypeVar("T")
 
+
+class RecordLine(int):
+    """The line of a record in an array, shown with the record's number from 1, since a whole array
+    may be on one line."""
+
+    record: int
+
+    def __new__(cls, line: int, record: int) -> RecordLine:
+        made = super().__new__(cls, line)
+        made.record = record
+        return made
+
+    def __str__(self) -> str:
+        return f"{int(self)} (record {self.record})"
+
+
 _SPACE = re.compile(r"\s*")
 
 
@@ -54,7 +70,8 @@ def has_objects(path: Path) -> bool:
 
 
 def read_records(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield (line, JSON) of each record, from a line each or from one array of them all.
+    """Yield (line, JSON) of each record, from a line each or from one array of them all
+    (`RecordLine`).
 
     Raises ValueError (F119) where an array cannot be read to its end; otherwise as
     `read_text_lines`.
@@ -75,30 +92,32 @@ def opening(path: Path) -> str:
 
 def _array_items(path: Path, text: str) -> Iterator[tuple[int, str]]:
     decoder = json.JSONDecoder()
-    line = 1
+    line, record = 1, 0
     last = 0  # where `line` was counted
     place = text.index("[")
     while text[place] != "]":
         place = _skip(text, place + 1)
         line += text.count("\n", last, place)
         last = place
+        record += 1
         try:
             _, end = decoder.raw_decode(text, place)
         except json.JSONDecodeError as problem:
-            raise _array_fault(path, text, place, problem.msg) from None
+            raise _array_fault(path, text, place, problem.msg, record) from None
         except RecursionError:
-            raise _array_fault(path, text, place, "it is nested too deeply") from None
-        yield line, text[place:end]
+            reason = "it is nested too deeply"
+            raise _array_fault(path, text, place, reason, record) from None
+        yield RecordLine(line, record), text[place:end]
         place = _skip(text, end)
         if text[place : place + 1] not in (",", "]"):
-            raise _array_fault(path, text, place, "Expecting ',' or ']'")
+            raise _array_fault(path, text, place, "Expecting ',' or ']'", record)
     place = _skip(text, place + 1)
     if place < len(text):
-        raise _array_fault(path, text, place, "it has ended, but the file goes on")
+        raise _array_fault(path, text, place, "it has ended, but the file goes on", record)
 
 
-def _array_fault(path: Path, text: str, place: int, problem: str) -> ValueError:
-    line = 1 + text.count("\n", 0, place)
+def _array_fault(path: Path, text: str, place: int, problem: str, record: int) -> ValueError:
+    line = RecordLine(1 + text.count("\n", 0, place), record)
     return ValueError(Errors.F119.format(path=path, line=line, problem=problem))
 
 

@@ -268,6 +268,7 @@ class Lexicon:
     ) -> int:
         """Add the words of a file (see `read_words`). Returns the number of new words.
 
+        In a trained pipeline's lexicon, its types may follow a word after a space (`人和药店 ORG`).
         The file becomes the origin of words already known, and they get the types, frequencies and
         trust that are given. Raises TypeError (F039) for anything but a path; otherwise warns and
         raises as `add` and `read_words`.
@@ -275,7 +276,10 @@ class Lexicon:
         if not isinstance(path, str | os.PathLike):
             raise TypeError(Errors.F039.format(value=_short(path)))
         self._check_type(type)
-        entries = read_words(path, type=type, skip_bad=skip_bad).trusted(trust)
+        # A type of one letter may well be the end of a word.
+        types = [name for name in (*(self._advised or ()), NOT_ENTITY) if len(name) > 1]
+        words = read_words(path, type=type, skip_bad=skip_bad, known_types=types)
+        entries = words.trusted(trust)
         count, faulty = self._insert(entries, update=True)
         self._warn(faulty)
         return count

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
@@ -25,12 +25,22 @@ Columns = tuple[str, float, str]  # word, frequency, type
 FIRST_LINES = 100
 
 _NUMBER = r"[0-9]+(?:\.[0-9]+)?"
-_SPACED_COLUMNS = re.compile(rf"\S+ +{_NUMBER}(?: +\S+)?")
 # Not 1,2-二氯乙烷, N,N-二甲基甲酰胺 or Washington, D.C.
 _COMMA_COLUMNS = re.compile(r"[^,\t]*(?:[^\x00-\x7f] *, *|[^,\d\s],)[\w.]*(?:, *\w+)?")
-# What follows a word, as jieba reads it, except that a type after a frequency may be anything.
-# Tries only the first of several spaces, so that the time stays linear.
-_USER_COLUMNS = re.compile(rf"(?<! ) +(?:({_NUMBER})(?: +(\S+))?|([a-z]+))\Z")
+
+
+def _spaced_columns(types: Iterable[str]) -> re.Pattern[str]:
+    """A word and its other columns: a frequency and perhaps a type, or one of these types."""
+    others = "|".join([rf"{_NUMBER}(?: +\S+)?", *map(re.escape, types)])
+    return re.compile(rf"\S+ +(?:{others})")
+
+
+def _user_columns(types: Iterable[str]) -> re.Pattern[str]:
+    """What follows a word, as jieba reads it, except that a type after a frequency may be anything,
+    and one without a frequency one of these."""
+    names = "|".join(["[a-z]+", *map(re.escape, types)])
+    # Tries only the first of several spaces, so that the time stays linear.
+    return re.compile(rf"(?<! ) +(?:({_NUMBER})(?: +(\S+))?|({names}))\Z")
 
 
 class Entry(NamedTuple):
@@ -118,16 +128,19 @@ def read_words(
     origin: str | None = None,
     separator: str | None = None,
     skip_bad: bool = False,
+    known_types: Sequence[str] = (),
 ) -> WordList:
     """Read a UTF-8 word list, plain, .gz or .xz, with lines `word[TAB frequency[TAB type]]`.
 
-    Columns may be empty; skips blank lines. If most of the first 100 lines are `word frequency` or
-    `word frequency type` with spaces, the file is read as a user dictionary of jieba's: `word[
-    frequency][ type]`, where a type without a frequency has the letters a to z.
+    Columns may be empty; skips blank lines. If most of the first 100 lines are `word frequency`,
+    `word frequency type` or `word known-type` with spaces, the file is read as a user dictionary of
+    jieba's: `word[ frequency][ type]`, where a type without a frequency is a known one or has the
+    letters a to z.
 
     type: type of words that have none in the file.
     origin: the name of the source, by default the file's.
     separator: of the columns, whatever the first lines look like.
+    known_types: types that may follow a word without a frequency.
 
     Raises ValueError naming file and line for a wrong encoding (F004), an empty word (F006), a bad
     frequency (F007), too many columns (F008), columns separated by spaces (F035) or commas
@@ -135,12 +148,13 @@ def read_words(
     `WordList.skipped`. File errors as in `read_lines`.
     """
     path = Path(path)
-    if separator is None and _is_user_dictionary(path):
-        return _read_user_dictionary(path, type, origin, skip_bad)
+    spaced = _spaced_columns(known_types)
+    if separator is None and _is_user_dictionary(path, spaced):
+        return _read_user_dictionary(path, type, origin, skip_bad, _user_columns(known_types))
 
     def parse(line: str, path: Path, number: int) -> Columns:
         if separator is None:
-            _check_separator(line, path, number)
+            _check_separator(line, path, number, spaced)
         word, *rest = (column.strip() for column in line.split(separator or "\t"))
         if not word:
             raise ValueError(Errors.F006.format(path=path, line=number))
@@ -153,30 +167,32 @@ def read_words(
     return _read(path, parse, origin, skip_bad)
 
 
-def _check_separator(line: str, path: Path, number: int) -> None:
+def _check_separator(line: str, path: Path, number: int, spaced: re.Pattern[str]) -> None:
     """Raises ValueError as `read_words` for columns that other characters than TABs separate."""
     text = line.strip(" \r\n")
-    for columns, error in ((_SPACED_COLUMNS, Errors.F035), (_COMMA_COLUMNS, Errors.F045)):
+    for columns, error in ((spaced, Errors.F035), (_COMMA_COLUMNS, Errors.F045)):
         if columns.fullmatch(text):
             raise ValueError(error.format(path=path, line=number, text=text.strip()[:60]))
 
 
-def _is_user_dictionary(path: Path) -> bool:
+def _is_user_dictionary(path: Path, spaced: re.Pattern[str]) -> bool:
     """Whether most of the first lines have columns separated by spaces."""
     # With a TAB at the end the spaces belong to the word.
     filled = (raw.strip(b" \r\n") for _, raw in read_lines(path) if raw.strip())
     first = [raw.decode("utf-8", "replace") for raw in islice(filled, FIRST_LINES)]
-    return 2 * sum(bool(_SPACED_COLUMNS.fullmatch(line)) for line in first) > len(first)
+    return 2 * sum(bool(spaced.fullmatch(line)) for line in first) > len(first)
 
 
-def _read_user_dictionary(path: Path, type: str, origin: str | None, skip_bad: bool) -> WordList:
-    """Read a user dictionary of jieba's."""
+def _read_user_dictionary(
+    path: Path, type: str, origin: str | None, skip_bad: bool, columns: re.Pattern[str]
+) -> WordList:
+    """Read a user dictionary of jieba's. columns: what follows a word."""
 
     def parse(line: str, path: Path, number: int) -> Columns:
         if "\t" in line:
             raise ValueError(Errors.F036.format(path=path, line=number))
         line = line.strip()
-        found = _USER_COLUMNS.search(line)
+        found = columns.search(line)
         if found is None:
             return line, UNKNOWN_FREQUENCY, type
         frequency, word_type, tag = found.groups(default="")

@@ -1,5 +1,6 @@
 """The component that `flat_ner` and `tener_ner` share."""
 
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -100,6 +101,9 @@ def _is_threshold(value: object) -> bool:
     return value is None or all(number(0, 1).accepts(each) for each in numbers)
 
 
+_TAG = re.compile(r"O|[BI]-.+")
+
+
 class CRFEntityRecognizer(LabelledPipe):
     """Finds entities by tagging the units of a text (characters or tokens) with a CRF.
 
@@ -161,6 +165,15 @@ class CRFEntityRecognizer(LabelledPipe):
     def tags(self) -> TagSet:
         """The tags of a unit."""
         return tag_set(self.known_labels, self.model.attrs["options"].scheme)
+
+    def add_label(self, label: str) -> int:
+        """Add a label, also to a trained network. Returns 0 if the component already has it.
+
+        Raises ValueError for an invalid label (F302) and for a tag (F306).
+        """
+        if isinstance(label, str) and _TAG.fullmatch(label):
+            raise ValueError(Errors.F306.format(label=label, expected=label[2:] or "PER"))
+        return super().add_label(label)
 
     def predict(self, docs: Iterable[Doc]) -> list[Found]:
         """Find the entities of each Doc, as characters of its text."""

@@ -37,15 +37,17 @@ def test_rows_that_can_not_be_read(annotate: Annotate) -> None:
         b'{"id": "g", "text": "\\ud800"}',
         b"[" * 100_000,
         b'{"id": null, "text": "i"}',
+        b'{"id": 1}',
     ]
     Path("a.jsonl").write_bytes(b"\n".join(lines))
-    assert "[F483] 7 rows failed in this run" in annotate("a.jsonl", "--shard-rows", "4", code=1)
+    assert "[F483] 8 rows failed in this run" in annotate("a.jsonl", "--shard-rows", "4", code=1)
     assert set(table()) == {"a", "a.jsonl:9"}
     assert [(each["file"], each["line"]) for each in failed()] == [
-        ("a.jsonl", line) for line in range(2, 9)
+        ("a.jsonl", line) for line in (*range(2, 9), 10)
     ]
-    codes = ["F473", "F473", "F474", "F474", "F472", "F475", "F473"]
+    codes = ["F473", "F473", "F474", "F474", "F472", "F475", "F473", "F474"]
     assert [each["reason"][1:5] for each in failed()] == codes
+    assert [each["id"] for each in failed()] == [None, None, "d", "e", None, "g", None, "1"]
 
 
 def test_rows_that_the_pipeline_can_not_annotate(annotate: Annotate) -> None:

@@ -15,7 +15,7 @@ from commands import printed
 from spacy.training import Example
 from spacy.util import load_config
 
-from spacy_flat.cli.compact import bytes_of
+from spacy_flat.cli.compact import bytes_of, lost_scores, report
 from spacy_flat.compress.compactor import size_of_folder
 
 run = partial(printed, "compact")
@@ -52,6 +52,16 @@ def test_as_many_rows_as_fit(mini_project: Path, tmp_path: Path) -> None:
         sizes.append(size_of_folder(out))
         assert sizes[-1] <= 1000 * limit
     assert sizes[0] > sizes[1]
+
+
+def test_a_score_that_falls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A tick would hide it."""
+    before, after = ({"MB": "9", "F1 of entities": score} for score in ("0.8500", "0.0270"))
+    assert lost_scores(before, {**before, "MB": "1", "F1 of entities": "0.8400"}) == []
+    report(tmp_path, 9_000_000, 1_000_000, lost_scores(before, after))
+    output = " ".join(capsys.readouterr().out.split())
+    assert "less accurate: F1 of entities 0.8500 before, 0.0270 after." in output
+    assert "✔" not in output
 
 
 def test_beside_a_component_that_is_not_trained(mini_project: Path, tmp_path: Path) -> None:

@@ -213,6 +213,8 @@ def test_the_encoding_to_convert_from_is_named(tmp_path: Path, encoding: str) ->
         ("en:John B-PER\nen:lives O\n", {"strip_prefix": "en:"}, "F115"),
         ("서울에 B-LOC\n살아요 O\n", {}, "F115"),
         ("O\t我\nB-PER\t王\nI-PER\t芳\n", {}, r"F144.*first column has tags.*\(O B-PER I-PER …\)"),
+        ("王\tPER-B\n芳\tPER-I\n去\tO\n", {}, r"F147.*\(PER-B\)\. Put it first: B-PER"),
+        ("王 PER_S\n去 O\n了 O\n", {}, r"F147.*\(PER_S\)"),
         ('{"text": "a", "label": {}}', {"words": True}, "F174.*--words has no effect on .*cluener"),
         ('["a", {"entities": []}]', {"strip_position": True}, "F174.*--strip-position"),
         ("北\tX-LOC\n京\tX-LOC\n", {}, r"F103.*line 1: 'X-LOC'|F116.*unknown tag"),

@@ -192,7 +192,7 @@ def test_an_array_is_read_as_its_lines_are(tmp_path: Path) -> None:
 def test_a_damaged_array_is_an_error(tmp_path: Path, text: str, line: int, repair: bool) -> None:
     path = tmp_path / "c.json"
     path.write_text(text, "utf-8")
-    with pytest.raises(ValueError, match=rf"\[F119\] .*c\.json, line {line}: "):
+    with pytest.raises(ValueError, match=rf"\[F119\] .*c\.json, line {line} \(record \d\): "):
         read(path, repair)
 
 
@@ -226,6 +226,13 @@ TEXT, LOC = "重庆开业", [EntitySpan(0, 2, "LOC")]
 SPAN = {"start": 0, "end": 2, "label": "LOC"}
 VALUE = {"start": 0, "end": 2, "text": "重庆", "labels": ["LOC"]}
 VALUE_ORG = {"start": 2, "end": 4, "text": "开业", "labels": ["ORG"]}
+HYPER = {
+    "start": "/p[1]/text()[1]",
+    "end": "/p[1]/text()[1]",
+    "globalOffsets": {"start": 0, "end": 2},
+    "text": "重庆",
+    "hypertextlabels": ["LOC"],
+}
 RESULT = [{"type": "labels", "value": VALUE}, {"type": "relation", "from_id": "a"}]
 
 
@@ -259,6 +266,11 @@ def task(*annotations: dict[str, object]) -> dict[str, object]:
         (task({"result": RESULT}), "label-studio", LOC),
         (task({"result": []}), "label-studio", []),
         (task(), "label-studio", None),
+        (task({"result": [{"type": "hypertextlabels", "value": HYPER}]}), "label-studio", LOC),
+        ({"text": TEXT, "ner": [HYPER], "annotation_id": 7}, "label-studio", LOC),
+        ({"text": TEXT, "id": 7, "annotator": 1}, "doccano", None),
+        ({"text": TEXT, "label": [[0, 2, " LOC\t"]]}, "doccano", LOC),
+        ({"text": TEXT, "label": {"LOC ": {"重庆": [[0, 1]]}}}, "cluener", LOC),
         (task({"result": RESULT, "was_cancelled": True}), "label-studio", None),
         (task({"result": []}, {"result": RESULT, "ground_truth": True}), "label-studio", LOC),
         ({"text": "", "label": []}, "doccano", None),
@@ -276,6 +288,38 @@ def test_what_annotation_tools_export(
     found = [sentence.entities for sentence in OffsetReader(path, repairs)]
     assert found == ([] if entities is None else [entities])
     assert repairs.n_skipped == (entities is None)
+
+
+@pytest.mark.parametrize(
+    ("entity", "problem"),
+    [
+        ([0, 2], "[0, 2] is neither [start, end, type] nor an object"),
+        ([0.0, 2.0, "LOC"], "are not whole numbers"),
+        (["0", "2", "LOC"], "are not whole numbers"),
+        ({"start": 0, "label": "LOC"}, "lacks a start or an end"),
+        ([0, 2, " "], "lacks a type"),
+        ({"hypertextlabels": ["LOC"], "start": "/p[1]"}, "has no globalOffsets"),
+    ],
+)
+def test_what_is_wrong_with_an_entity(tmp_path: Path, entity: object, problem: str) -> None:
+    path = tmp_path / "c.json"
+    good = {"text": "好", "label": []}
+    path.write_text(json.dumps([good, {"text": TEXT, "label": [entity]}]), "utf-8")
+    with pytest.raises(ValueError, match=r"F156.*c\.json, line 1 \(record 2\): ") as error:
+        read(path)
+    assert problem in str(error.value)
+
+
+def test_regions_of_an_unknown_type(tmp_path: Path) -> None:
+    """They would be read as text without entities."""
+    path = tmp_path / "c.json"
+    result = [{"type": "paragraphlabels", "value": {"start": "0", "paragraphlabels": ["LOC"]}}]
+    path.write_text(json.dumps(task({"result": result})), "utf-8")
+    with pytest.raises(ValueError, match=r"F156.* regions of the type 'paragraphlabels'"):
+        read(path)
+    choices = [{"type": "choices", "value": {"start": 0, "end": 2, "choices": ["x"]}}]
+    path.write_text(json.dumps(task({"result": RESULT + choices})), "utf-8")
+    assert read(path)[0][0].entities == LOC
 
 
 def test_a_pair_with_an_entity_outside_its_text(tmp_path: Path) -> None:

@@ -69,6 +69,36 @@ def test_a_user_dictionary_of_jieba(path: Path):
     assert "人和药店" in lexicon
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "人和药店 ORG",
+        "人和药店 5 ORG\n新川公司 ORG",
+        "人和药店  ORG\r\nNew York LOC\n新川公司 ORG",
+    ],
+)
+def test_types_of_a_pipeline_after_a_space(path: Path, text: str):
+    path.write_text(text, "utf-8")
+    lexicon = Lexicon()
+    lexicon.close_types(["ORG", "LOC", "c"])
+    assert lexicon.update(path) == len(text.splitlines())
+    for word, type in {"人和药店": "ORG", "New York": "LOC", "新川公司": "ORG"}.items():
+        if word in lexicon:
+            assert lexicon.type_names[lexicon.types[lexicon.index(word)]] == type
+    assert {"人和药店", "新川公司", "New York", "重庆"}.issuperset(lexicon)
+
+
+def test_one_type_after_a_space_may_be_a_mistake(path: Path):
+    path.write_text("人和药店\n重庆\n新川公司 ORG", "utf-8")
+    lexicon = Lexicon()
+    lexicon.close_types(["ORG", "c"])
+    with pytest.raises(ValueError, match=r"F035.*line 3: '新川公司 ORG'"):
+        lexicon.update(path)
+    path.write_text("vitamin c\n", "utf-8")
+    assert lexicon.update(path) == 1
+    assert "vitamin c" in lexicon
+
+
 def test_a_user_dictionary_with_many_spaces_takes_no_longer(path: Path):
     """Seconds, were the time cubic in their number."""
     word = f"人{' ' * 8000}和"

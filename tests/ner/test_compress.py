@@ -13,7 +13,12 @@ from blocks import pipe_config
 from spacy.language import Language
 
 from spacy_flat.compress import compactor as module
-from spacy_flat.compress.compactor import Compactor, CompressConfig, size_on_disk
+from spacy_flat.compress.compactor import (
+    Compactor,
+    CompressConfig,
+    size_on_disk,
+    thresholds,
+)
 from spacy_flat.nn.optimizers import AdamW
 
 from .conftest import GOLD, TEXTS, Copy, examples_of, flat, found
@@ -66,6 +71,7 @@ def test_rows_that_the_texts_do_not_have_are_unknown_afterwards(
     torch.testing.assert_close(emissions(pipeline, "雷"), emissions(trained, "龘"))
 
 
+@pytest.mark.filterwarnings("ignore:.*W370")
 def test_rows_below_the_count_are_dropped(pipeline: Language) -> None:
     texts = ["上海上海北京", "北京"]
     compact(pipeline, CompressConfig(min_count=2), texts)
@@ -122,6 +128,7 @@ def test_other_components_are_untouched(pipeline: Language) -> None:
     assert [ent.label_ for ent in pipeline("人和药店在重庆开业。").ents] == ["SHOP", "LOC"]
 
 
+@pytest.mark.filterwarnings("ignore:.*W370")
 @pytest.mark.parametrize("at_once", [1, 2000])
 def test_occurrences_are_counted(
     at_once: int, pipeline: Language, monkeypatch: pytest.MonkeyPatch
@@ -190,6 +197,27 @@ def test_the_largest_that_fits(pipeline: Language) -> None:
     after = pipeline.to_bytes()
     compactor.apply(larger)
     assert pipeline.to_bytes() == after == compacted
+
+
+def test_one_more_count_at_a_time(pipeline: Language) -> None:
+    """Even if hardly any row occurs in the texts."""
+    compactor = Compactor(pipeline)
+    (component,) = compactor.components.values()
+    component.counts = {name: np.zeros(1000, np.int64) for name in component.counts}
+    component.counts["chars"][1:5] = [1, 2, 2, 7]
+    assert thresholds([component]) == [0, 1, 2, 3, 8]
+
+
+def test_texts_that_have_few_of_the_rows(pipeline: Language) -> None:
+    compactor = Compactor(pipeline)
+    compactor.count(["重庆"])
+    compactor.apply(CompressConfig())  # keeps all
+    rows = sum(compactor.rows().values())
+    with pytest.warns(UserWarning, match=rf"W370.* Only 4 of the {rows} rows"):
+        compactor.apply(CompressConfig(min_count=1))
+    whole = size_on_disk(pipeline)
+    with pytest.warns(UserWarning, match="W370"):
+        assert compactor.apply(CompressConfig(), limit=whole + 1).min_count == 1
 
 
 @pytest.mark.parametrize("known_words", [False, True])

@@ -36,7 +36,15 @@ def test_no_label() -> None:
         ner.initialize(lambda: examples, lexicon=lexicon(), labels=[])
 
 
-@pytest.mark.parametrize("label", ["", 3, None])
+@pytest.mark.parametrize("label", ["O", "B-PER", "I-地名"])
+def test_tags_are_no_labels(label: str) -> None:
+    ner = add_flat(blank())
+    with pytest.raises(ValueError, match=rf"F306.*'{label}' is a tag"):
+        ner.add_label(label)
+    assert ner.add_label("E-mail") == 1
+
+
+@pytest.mark.parametrize("label", ["", " PER", 3, None])
 def test_wrong_labels(label: Any) -> None:
     nlp = blank()
     ner = add_flat(nlp)
