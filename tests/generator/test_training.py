@@ -77,6 +77,13 @@ def test_gradient_is_truncated_between_pieces(copy_of: Copy) -> None:
     assert not torch.allclose(uncut["layers.0.weight_hh_l0"], found["layers.0.weight_hh_l0"])
 
 
+def test_tied_embeddings_learn_from_the_output() -> None:
+    """All characters do, also those that the text doesn't contain."""
+    nlp = make()
+    embeddings = gradients(nlp, [POEMS[0]])["chars.offsets.weight"]
+    assert (embeddings.abs().sum(1) > 0).sum() > 2 * len(set(POEMS[0]))
+
+
 def test_get_loss_changes_nothing(trained: Language) -> None:
     pipe = generator(trained)
     examples = examples_of(trained)
