@@ -186,10 +186,8 @@ def write_errors(path: Path, scorer: SeenScorer, title: str) -> None:
     from ..ner.component import as_judged
     from ..ner.spans import gold_annotation
 
-    golds = (
-        gold_annotation(each, scorer.unannotated_labels).mapped(scorer.label_map)
-        for each in scorer.examples
-    )
+    labels = scorer.unscored_labels
+    golds = (gold_annotation(each, labels).mapped(scorer.label_map) for each in scorer.examples)
     judged = map(as_judged, scorer.examples, golds)
     found = find_errors((each.reference, each.predicted) for each in judged)
     with replacing(path) as temporary:

@@ -36,12 +36,15 @@ class SeenScorer(Scorer):
         self.unannotated_labels = unannotated_labels
         self.label_map = label_map
 
+    @property
+    def unscored_labels(self) -> list[str]:
+        return unscored_labels(self.unannotated_labels, self.examples)
+
     def score(self, examples: Iterable[Example], *, per_component: bool = False) -> dict[str, Any]:
         self.examples = list(examples)
-        self.unannotated_labels = unscored_labels(self.unannotated_labels, self.examples)
         scores: dict[str, Any] = super().score(self.examples, per_component=per_component)
         if self.train_texts:
-            settings = self.train_texts, self.unannotated_labels, self.label_map
+            settings = self.train_texts, self.unscored_labels, self.label_map
             scores |= score_seen(self.examples, *settings)
         return scores
 
