@@ -113,7 +113,6 @@ def test_an_actor_and_a_node_die(nodes: Any, slow_pipeline: Path, tmp_path: Path
     assert happened == ["actor", "node"]
     assert summary == RunSummary(ROWS, 0, ROWS // 20, {}, [], False)
     assert set(table(tmp_path / "out")) == {str(n) for n in range(ROWS)}
-    assert len(processes(tmp_path)) > 2  # one at least took the place of another
 
 
 def kill_an_actor(nodes: Any, folder: Path) -> str:
