@@ -33,15 +33,14 @@ def csv_separator(path: Path) -> str:
     return ";" if first.count(";") > len(lines) / 2 else ","
 
 
-def csv_lines(
-    path: Path, repairs: Repairs, separator: str = ","
-) -> Iterator[tuple[int, list[str]]]:
+def csv_lines(path: Path, repairs: Repairs) -> Iterator[tuple[int, list[str]]]:
     """Yield (line, cells) of the lines that are not blank. Quoted texts may span several lines.
 
     Raises ValueError (F152) for wrong quotes.
     """
     csv.field_size_limit(LONGEST_TEXT)
     lines = list(read_text_lines(path))
+    separator = csv_separator(path)
     place = 0
     while place < len(lines):
         number = lines[place][0]

@@ -1,4 +1,4 @@
-"""Corpora of pairs of texts: tables with TABs or commas, and JSON.
+"""Corpora of pairs of texts: tables with TABs, commas or semicolons, and JSON.
 
 A table has two texts and a label on each line, optionally after a number. If its first line names
 the columns, they can be in any order among others:
@@ -202,13 +202,13 @@ def is_number(text: str) -> bool:
 # Tables
 
 
-def tab_cells(reader: PairReader) -> Iterator[Cells]:
+def tsv_cells(reader: PairReader) -> Iterator[Cells]:
     """Cut lines at TABs; quotes are text. Raises ValueError (F004, F151)."""
     return pick_columns(reader, tab_lines(reader.path, reader.repairs))
 
 
-def comma_cells(reader: PairReader) -> Iterator[Cells]:
-    """Cut lines at commas that are not within quotes. Raises ValueError (F004, F151, F152)."""
+def csv_cells(reader: PairReader) -> Iterator[Cells]:
+    """Cut lines at commas or semicolons outside quotes. Raises ValueError (F004, F151, F152)."""
     return pick_columns(reader, csv_lines(reader.path, reader.repairs))
 
 
@@ -285,8 +285,8 @@ def written(label: str | int | float | None) -> str:
 
 
 FORMATS: dict[str, CorpusFormat] = {
-    "pairs-tsv": pairs(tab_cells),
-    "pairs-csv": pairs(comma_cells),
+    "pairs-tsv": pairs(tsv_cells),
+    "pairs-csv": pairs(csv_cells),
     "pairs-jsonl": pairs(json_cells),
 }
 
