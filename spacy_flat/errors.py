@@ -923,4 +923,4 @@ class Warnings(metaclass=_Coded):
         "doc.ents (components: {components}), so it may find no entities in translations. Give a "
         "pipeline with an entity recogniser."
     )
-    W460 = "Ignoring {count} files of unknown type in the folders: {names}."
+    W460 = "Ignoring {count} of unknown type in the folders: {names}."

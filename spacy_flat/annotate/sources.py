@@ -18,6 +18,7 @@ from pyarrow.fs import FileSystem, FileType
 from ..errors import Errors, Warnings
 from ..util.files import BYTE_ORDER_MARK
 from ..util.packing import look_up_once
+from ..util.plural import counted
 from .addresses import open_address, walk
 from .rows import Failure, Row
 from .settings import Settings
@@ -116,8 +117,8 @@ def find_files(inputs: Sequence[str]) -> list[File]:
     if not found:
         raise ValueError(Errors.F466.format(paths=", ".join(inputs), suffixes=", ".join(KINDS)))
     if unknown:
-        message = Warnings.W460.format(count=len(unknown), names=", ".join(unknown[:3]))
-        warnings.warn(message, stacklevel=2)
+        words = {"count": counted(len(unknown), "file"), "names": ", ".join(unknown[:3])}
+        warnings.warn(Warnings.W460.format(**words), stacklevel=2)
     return with_names_of_their_own(list(found.values()))
 
 

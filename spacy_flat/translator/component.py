@@ -192,7 +192,8 @@ class Seq2SeqTranslator(NetworkPipe):
         glossary = {} if glossary is None else glossary
         wanted = "a mapping of terms to their translations, strings on one line each, not blank"
         require("glossary", glossary, lambda: is_name_list(glossary), wanted)
-        terms = NameTable({term.strip(): text.strip() for term, text in glossary.items()})
+        own = {term.strip(): text.strip() for term, text in glossary.items()}
+        terms = NameTable(own, simplify=featuriser_of(self.model).simplifier)
         texts = list(texts)
         plain = [_text_of(text) for text in texts]
         names = [with_terms(self._names_of(text), _text_of(text), terms) for text in texts]
@@ -206,11 +207,17 @@ class Seq2SeqTranslator(NetworkPipe):
         return protected(text, self._known_names(), pinyin=self.pinyin)
 
     def _known_names(self) -> NameTable:
-        """The names, rebuilt when the settings change."""
+        """The names, rebuilt when the settings or the network change."""
         own, pinyin = self.cfg["names"], self.pinyin
+        simplify = featuriser_of(self.model).simplifier
         known = self._table
-        if known is None or known[0] is not own or known[1] != pinyin:
-            known = own, pinyin, NameTable(own, common_names() if pinyin else None)
+        if (
+            known is None
+            or known[0] is not own
+            or known[1] != pinyin
+            or known[2].simplify != simplify
+        ):
+            known = own, pinyin, NameTable(own, common_names() if pinyin else None, simplify)
             self._table = known
         return known[2]
 

@@ -16,6 +16,7 @@ from spacy.util import filter_spans
 from ..errors import Errors
 from ..text.characters import HAN
 from ..util.files import read_text_lines
+from ..util.simplified import Simplifier
 
 # Labels of entities to write in pinyin, in known corpora and spaCy's pipelines.
 PERSONS = frozenset({"PER", "PERSON", "PER.NAM", "NAME"})
@@ -160,26 +161,37 @@ class NameTable:
 
     own: the user's names, which come first.
     others: such as `common_names`.
+    simplify: the network's; names are also known in the characters that it reads them as.
     """
 
-    def __init__(self, own: Mapping[str, str], others: Mapping[str, str] | None = None) -> None:
-        self._known = {**(others or {}), **own}
+    def __init__(
+        self,
+        own: Mapping[str, str],
+        others: Mapping[str, str] | None = None,
+        simplify: Simplifier | None = None,
+    ) -> None:
+        self.simplify = simplify or Simplifier()
+        simplified = {self.simplify(name): text for name, text in own.items()}
+        self._known = {**(others or {}), **simplified, **own}
         self._lengths = sorted({len(name) for name in self._known}, reverse=True)
 
     def get(self, name: str) -> str | None:
-        return self._known.get(name)
+        return self._known.get(name) or self._known.get(self.simplify(name))
 
     def find(self, text: str) -> Iterator[Protected]:
         """The names in a text, left to right; the longest at each place."""
+        simplified = self.simplify(text)
         start = 0
         while start < len(text):
-            ends = (start + length for length in self._lengths)
-            end = next((end for end in ends if text[start:end] in self._known), None)
-            if end is None:
-                start += 1
+            for length in self._lengths:
+                end = start + length
+                known = self._known.get(text[start:end]) or self._known.get(simplified[start:end])
+                if known and end <= len(text):
+                    yield Protected(start, end, known)
+                    start = end
+                    break
             else:
-                yield Protected(start, end, self._known[text[start:end]])
-                start = end
+                start += 1
 
 
 # Names of a Doc
@@ -197,7 +209,9 @@ def protected(doc: Doc, names: NameTable, pinyin: bool = True) -> list[Protected
     for ent in doc.ents:
         start, end = bare_span(ent)
         name = _BREAK.sub("", whole[start:end])
-        text = names.get(name) or (in_pinyin(name, ent.label_) if pinyin else None)
+        text = names.get(name)
+        if text is None and pinyin:
+            text = in_pinyin(names.simplify(name), ent.label_)
         if text:
             found.append(Protected(start, end, text, ent.label_))
     return found

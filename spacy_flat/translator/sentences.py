@@ -48,15 +48,16 @@ def split(
 ) -> list[TextPart]:
     """The parts of a text, except blank ones.
 
-    Sentences end at 。！？ and at line ends. Those with more than `max_length` characters, or more
-    names than placeholders, are cut after a comma if possible, and never within a name. Words in
-    Latin letters, numbers and unknown characters, unless Chinese, count as names that stay the
-    same, with English punctuation.
+    Sentences end at 。！？ and at line ends, but not within a word such as a URL. Those with more
+    than `max_length` characters, or more names than placeholders, are cut after a comma if
+    possible, and never within a name. Words in Latin letters, numbers and unknown characters,
+    unless Chinese, count as names that stay the same, with English punctuation.
 
     names: sorted, without overlaps.
     """
     ends = [match.end() for match in SENTENCE_END.finditer(text)]
-    ends = sorted({*_outside(ends, names), len(text)})
+    words = [Protected(*word.span(), word[0]) for word in LATIN.finditer(text)]
+    ends = sorted({*_outside(_outside(ends, names), words), len(text)})
     names = sorted([*names, *_copied(text, names, ends, featuriser)], key=lambda name: name.start)
     starts = [name.start for name in names]
     parts = []

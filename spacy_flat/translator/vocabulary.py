@@ -143,6 +143,11 @@ class TranslationFeaturiser(TextFeaturiser):
         return cls(options, source, PieceSide.build(targets, options.target_pieces), chinese)
 
     @property
+    def simplifier(self) -> Simplifier:
+        """Of the source; pieces are read as they are."""
+        return Simplifier() if isinstance(self.source, PieceSide) else self.source.simplifier
+
+    @property
     def first(self) -> int:
         """The key before that of the first character or piece."""
         return NAMES + self.options.placeholders - 1

@@ -116,7 +116,7 @@ def test_folders(annotate: Annotate) -> None:
     ):
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(f"{name}\n", "utf-8")
-    with pytest.warns(UserWarning, match=r"W460.* 1 files .*in/a\.md"):
+    with pytest.warns(UserWarning, match=r"W460.* 1 file .*in/a\.md"):
         annotate("in", "in/x/a.txt", "more/a.txt", "in/y")
     assert {id: row["text"] for id, row in table().items()} == {
         "x/a.txt:1": "in/x/a.txt",

@@ -324,6 +324,24 @@ def test_terms_of_a_glossary(trained: Language) -> None:
             translator(trained).translate(["茶"], glossary=wrong)  # type: ignore[arg-type]
 
 
+def test_names_and_terms_in_traditional_characters(trained: Language) -> None:
+    """Are known as those in simplified ones, which the network reads them as."""
+    doc = with_ents(trained, "他住在臺北。", ("臺北", "LOC"))
+    translate = translator(trained).translate
+    ((named,),) = translate([doc])
+    assert [(ent.text, ent.source) for ent in named.ents] == [("Taipei", (3, 5))]
+    for text, term in (("我喜歡書。", "书"), ("我喜欢书。", "書")):
+        ((found,),) = translate([text], glossary={term: "old books"})
+        assert "old books" in found.text
+
+
+def test_a_longer_term_does_not_hide_the_entity_at_the_end(trained: Language) -> None:
+    doc = with_ents(trained, "他住在北京", ("北京", "LOC"))
+    glossary = {"北京": "Old Peking", "北京大学": "Peking University"}
+    ((found,),) = translator(trained).translate([doc], glossary=glossary)
+    assert [(ent.text, ent.source) for ent in found.ents] == [("Old Peking", (3, 5))]
+
+
 def test_settings_count_where_no_argument_is_given() -> None:
     pipe = translator(make())  # which repeats itself
     text = "我喜欢茶" * 5

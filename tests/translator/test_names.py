@@ -27,6 +27,7 @@ from spacy_flat.translator.names import (
     protected,
     with_names,
 )
+from spacy_flat.util.simplified import Simplifier
 
 
 @pytest.fixture(scope="module")
@@ -279,6 +280,29 @@ def test_names_that_stand_on_both_sides() -> None:
     assert places(target, found) == [(0, 11), (22, 24), None, None]
     assert places("AUS US US", found) == [None, (4, 6), (7, 9), None]
     assert places("", found) == [None] * 4
+
+
+def test_a_name_ends_within_the_text() -> None:
+    """Although the table has longer names."""
+    table = NameTable({"北京": "Beijing", "亚马逊公司": "Amazon"})
+    assert list(table.find("我在北京")) == [Protected(2, 4, "Beijing")]
+    assert in_pinyin("王上海", "PER") == "Wang Shanghai"
+    assert in_pinyin("大上海", "LOC") == "Dashanghai"
+
+
+def test_names_in_traditional_characters(nlp: Language) -> None:
+    """A text's own spelling counts before the simplified one, and one's own names before others."""
+    simplify = Simplifier("歐欧陽阳臺台國国")
+    table = NameTable({"臺北": "Taipeh"}, common_names(), simplify)
+    assert [table.get(name) for name in ("臺北", "台北", "美國")] == ["Taipeh", "Taipeh", "America"]
+    assert table.get("歐陽") is None
+    both = NameTable({"台北": "Taipei", "臺北": "Taipeh"}, simplify=simplify)
+    assert [name.text for name in both.find("臺北和台北")] == ["Taipeh", "Taipei"]
+    doc = with_ents(nlp, "歐陽蘭在美國", (0, 3, "PER"), (4, 6, "LOC"))
+    assert protected(doc, NameTable({}, common_names(), simplify)) == [
+        Protected(0, 3, "Ouyang Lan", "PER"),
+        Protected(4, 6, "America", "LOC"),
+    ]
 
 
 def test_longer_names_are_looked_for_first() -> None:

@@ -51,6 +51,14 @@ def test_a_mark_within_a_name_ends_nothing() -> None:
     assert cut(text, [Protected(4, 7, "Yahoo!", "ORG")]) == ["我们喜欢雅虎！", "公司。", "他说"]
 
 
+def test_a_mark_within_a_word_ends_nothing() -> None:
+    assert cut("我们喜欢https://a.com/x?y=1&z=2。他说") == [
+        "我们喜欢https://a.com/x?y=1&z=2。",
+        "他说",
+    ]
+    assert cut("我们喜欢a@b.com!他说?NBA") == ["我们喜欢a@b.com!", "他说?", "NBA"]
+
+
 def test_long_sentences_are_cut_behind_the_last_comma_that_is_near_enough() -> None:
     assert cut("我们，喜欢，茶书他说王芳", max_length=8) == ["我们，喜欢，", "茶书他说王芳"]
     assert cut("我们喜欢茶书他说王芳，雅虎", max_length=4) == [
