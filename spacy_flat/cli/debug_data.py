@@ -202,7 +202,8 @@ def corpus_of_files(
     nlp = spacy.blank(lang, config=tokenizer)
     files = files_of(inputs)
     require_exists(*files)
-    parts = {path.stem: read_examples(path, nlp) for path in files}
+    named = zip(part_names(files), files, strict=True)
+    parts = {name: read_examples(path, nlp) for name, path in named}
     known = load_lexicon(lexicon, add_jieba=True) if lexicon or lang == "zh" else None
     return Corpus(parts, known, max_length)
 
@@ -217,6 +218,12 @@ def files_of(inputs: list[str]) -> list[Path]:
     if not found:
         raise ValueError(Errors.F140.format(folder=folder))
     return found
+
+
+def part_names(files: Sequence[Path]) -> list[str]:
+    """The names of files without suffix, or their paths if two have the same name."""
+    stems = [path.stem for path in files]
+    return stems if len({*stems}) == len(stems) else [*map(str, files)]
 
 
 # What is shown

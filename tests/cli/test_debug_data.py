@@ -70,6 +70,16 @@ def test_files_with_options(corpus: Path) -> None:
     assert counts["shared"]["dev"]["texts"] == 1
 
 
+def test_files_of_one_name(corpus: Path, tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    old = write(tmp_path / "old/train.spacy", doc_of("王芳", (0, 2, "PER")))
+    output = run(old, corpus / "train.spacy", "--output", tmp_path / "counts.json")
+    assert "1 text, 2 characters" in output
+    assert "2 texts, 307 characters" in output
+    counts = json.loads((tmp_path / "counts.json").read_text("utf-8"))
+    assert [*counts] == [str(old), str(corpus / "train.spacy"), "shared"]
+
+
 def test_a_language_of_words_has_no_lexicon(tmp_path: Path) -> None:
     nlp = spacy.blank("en")
     output = run(write(tmp_path / "train.spacy", nlp.make_doc("Hello")), "--lang", "en")
