@@ -15,6 +15,7 @@ from ..util.files import replacing, require_exists
 from ..util.plural import counted
 from ._lexicon import load_lexicon, require_source
 from ._table import print_table
+from .train import corpora_of
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -126,13 +127,13 @@ def corpus_of_config(path: Path, overrides: list[str], lexicon: str) -> Corpus:
 
     require_exists(path)
     config = load_config(path, overrides=parse_config_overrides(overrides), interpolate=True)
-    files = {part: config["paths"][part] for part in ("train", "dev") if part in config["paths"]}
-    for part, file in files.items():
-        if not file:
+    paths = config.get("paths", {})
+    for part in ("train", "dev"):
+        if part in paths and not paths[part]:
             raise ValueError(Errors.F139.format(path=path, part=part))
-    require_exists(*map(Path, files.values()))
     nlp = load_model_from_config(config, auto_fill=True)
     filled = nlp.config.interpolate()
+    require_exists(*corpora_of(filled))
     names = [filled["training"]["train_corpus"], filled["training"]["dev_corpus"]]
     corpora = Config(registry.resolve({"corpora": filled["corpora"]}))
     train, dev = resolve_dot_names(corpora, names)

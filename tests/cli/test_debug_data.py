@@ -112,6 +112,36 @@ def test_a_config(mini_project: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     assert counts["train"]["longer"] == sum(len(doc.text) > 30 for doc in gold)
 
 
+CONFIG = """
+[nlp]
+lang = "zh"
+pipeline = ["flat_ner"]
+
+[components]
+
+[components.flat_ner]
+factory = "flat_ner"
+
+[corpora]
+
+[corpora.train]
+@readers = "spacy.Corpus.v1"
+path = "train.spacy"
+
+[corpora.dev]
+@readers = "spacy.Corpus.v1"
+path = "dev.spacy"
+"""
+
+
+def test_a_config_without_paths(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`spacy train` takes one whose corpora name their files themselves."""
+    monkeypatch.chdir(corpus)
+    Path("plain.cfg").write_text(CONFIG, "utf-8")
+    assert "= train and dev =" in run("plain.cfg")
+    assert "[F001] no.spacy" in run("plain.cfg", "--corpora.dev.path", "no.spacy", code=1)
+
+
 def test_labels_that_further_training_would_unlearn(
     mini_project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
