@@ -51,6 +51,15 @@ def test_confidence_is_the_probability_of_a_span(nlp: Language) -> None:
     assert shares(nlp(docs[0])) == [None] * len(docs[0].ents)
 
 
+def test_confidence_is_that_of_the_segment_that_decides(trained: Language, copy_of: Copy) -> None:
+    nlp = copy_of(trained, max_length=20, overlap=10)
+    flat(nlp).confidence = True
+    text = "王小明昨天去了上海，" * 3
+    left, right = shares(nlp(text[:20])), shares(nlp(text[10:]))
+    assert left[-1] != pytest.approx(right[1], abs=1e-6)
+    assert shares(nlp(text)) == pytest.approx([*left[:3], *right[1:]])
+
+
 def test_any_span_has_a_probability(nlp: Language) -> None:
     doc = nlp.make_doc(TEXT)
     spans = [Span(doc, 0, 3, label) for label in ("PER", "LOC", "NEW")] + [Span(doc, 0, 2, "PER")]
