@@ -59,6 +59,10 @@ def test_confidence_is_that_of_the_segment_that_decides(trained: Language, copy_
     left, right = shares(nlp(text[:20])), shares(nlp(text[10:]))
     assert left[-1] != pytest.approx(right[1], abs=1e-6)
     assert shares(nlp(text)) == pytest.approx([*left[:3], *right[1:]])
+    doc = nlp.make_doc(text)
+    spans = [Span(doc, 10, 13, "PER"), Span(doc, 17, 19, "LOC")]
+    most = [max(left[2], right[0]), max(left[3], right[1])]
+    assert flat(nlp).span_probabilities([doc], [spans]) == [pytest.approx(most)]
 
 
 def test_any_span_has_a_probability(nlp: Language) -> None:
