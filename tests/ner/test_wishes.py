@@ -16,6 +16,9 @@ from spacy.training import Example
 from thinc.api import fix_random_seed
 
 from spacy_flat.ner.component import CRFEntityRecognizer
+from spacy_flat.ner.wishes import Wishes
+from spacy_flat.text.segments import Segment
+from spacy_flat.text.units import EntitySpan
 
 from .conftest import NETWORK, examples_of, lexicon
 
@@ -107,6 +110,11 @@ def test_every_wish_is_kept(kind: str, on_misaligned: Any, data: st.DataObject) 
     whole = len(doc.text) <= 7 and agrees(freely) and not any(b[0].is_space for b in blocked)
     if whole and all_shown and kept_exactly and touched.isdisjoint(blocked_places):
         assert [str(e) + e.label_ for e in doc.ents] == [str(e) + e.label_ for e in freely.ents]
+
+
+def test_scores_of_what_a_segment_cuts_are_left_out() -> None:
+    wishes = Wishes(scores={EntitySpan(1, 3, "PER"): 2.0, EntitySpan(2, 6, "PER"): 3.0})
+    assert wishes.part(Segment(0, 1, 4)) == Wishes(scores={EntitySpan(0, 2, "PER"): 2.0})
 
 
 def test_the_rest_is_the_most_probable(trained: Language) -> None:
