@@ -156,7 +156,7 @@ def forget_paths(nlp: Language) -> None:
 
 
 def show(before: dict[str, str], after: dict[str, str], amount: CompressConfig) -> None:
-    rows = [(name, value, after[name]) for name, value in before.items()]
+    rows = [(name, value, after.get(name, "")) for name, value in before.items()]
     header = ("", "before", "after")
     print_table(rows, header=header, divider=True, aligns=("l", "r", "r"))
     if amount.min_count:
@@ -168,7 +168,8 @@ def lost_scores(before: dict[str, str], after: dict[str, str]) -> list[str]:
     return [
         f"{task.title} {before[task.title]} before, {after[task.title]} after"
         for task in TASKS
-        if task.title in before and float(before[task.title]) - float(after[task.title]) > MOST_LOST
+        if task.title in before.keys() & after.keys()
+        if float(before[task.title]) - float(after[task.title]) > MOST_LOST
     ]
 
 

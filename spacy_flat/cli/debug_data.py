@@ -15,6 +15,7 @@ from ..util.files import replacing, require_exists
 from ..util.plural import counted
 from ._lexicon import load_lexicon, require_source
 from ._table import print_table
+from .train import corpora_of
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -126,13 +127,13 @@ def corpus_of_config(path: Path, overrides: list[str], lexicon: str) -> Corpus:
 
     require_exists(path)
     config = load_config(path, overrides=parse_config_overrides(overrides), interpolate=True)
-    files = {part: config["paths"][part] for part in ("train", "dev") if part in config["paths"]}
-    for part, file in files.items():
-        if not file:
+    paths = config.get("paths", {})
+    for part in ("train", "dev"):
+        if part in paths and not paths[part]:
             raise ValueError(Errors.F139.format(path=path, part=part))
-    require_exists(*map(Path, files.values()))
     nlp = load_model_from_config(config, auto_fill=True)
     filled = nlp.config.interpolate()
+    require_exists(*corpora_of(filled))
     names = [filled["training"]["train_corpus"], filled["training"]["dev_corpus"]]
     corpora = Config(registry.resolve({"corpora": filled["corpora"]}))
     train, dev = resolve_dot_names(corpora, names)
@@ -202,7 +203,8 @@ def corpus_of_files(
     nlp = spacy.blank(lang, config=tokenizer)
     files = files_of(inputs)
     require_exists(*files)
-    parts = {path.stem: read_examples(path, nlp) for path in files}
+    named = zip(part_names(files), files, strict=True)
+    parts = {name: read_examples(path, nlp) for name, path in named}
     known = load_lexicon(lexicon, add_jieba=True) if lexicon or lang == "zh" else None
     return Corpus(parts, known, max_length)
 
@@ -217,6 +219,12 @@ def files_of(inputs: list[str]) -> list[Path]:
     if not found:
         raise ValueError(Errors.F140.format(folder=folder))
     return found
+
+
+def part_names(files: Sequence[Path]) -> list[str]:
+    """The names of files without suffix, or their paths if two have the same name."""
+    stems = [path.stem for path in files]
+    return stems if len({*stems}) == len(stems) else [*map(str, files)]
 
 
 # What is shown

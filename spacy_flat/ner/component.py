@@ -3,7 +3,6 @@
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 from spacy.scorer import PRFScore, get_ner_prf
@@ -243,8 +242,8 @@ class CRFEntityRecognizer(LabelledPipe):
             gold_annotation(each, self.unannotated_labels).mapped(self.label_map)
             for each in examples
         ]
-        decoding = replace(self._decoding(), thresholds=None)
-        report = fit(self.model.predict(docs), network_of(self.model), decoding, gold, self.name)
+        emissions, network = self.model.predict(docs), network_of(self.model)
+        report = fit(emissions, network, self._decoding(), gold, self.name)
         self.temperature = report.temperature_after
         return report
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..text.batches import Batch
-from ..text.segments import Segment, join_segments
+from ..text.segments import Segment, divide_segments, join_segments
 from ..text.units import EntitySpan, Units
 from ..util.arrays import Ints
 from .constraints import Constraints
@@ -182,7 +182,14 @@ def _found(
     """What was found in a text, from its parts in order. fixed: what must be among it, although
     the text may be split within."""
     names = shown_as(decoding.labels)
-    shares = {span: share for part in reversed(parts) for span, share in part.shares.items()}
+    segments = [part.segment for part in parts]
+    kept = list(divide_segments(segments, [part.spans for part in parts]))
+    # Overlapping segments see different contexts: the probability is that of the one that decides.
+    shares = {
+        span: part.shares.get(span, 1.0)
+        for part, spans in zip(parts, kept, strict=True)
+        for span in spans
+    }
 
     def named(joined: Sequence[EntitySpan]) -> list[tuple[EntitySpan, float]]:
         """With labels of Docs, and probabilities."""
@@ -194,7 +201,7 @@ def _found(
         return sorted({**dict.fromkeys(fixed, 1.0), **shown}.items())
 
     found = Found(confidence=[] if decoding.confidence else None)
-    for span, share in named(_join(parts, [part.spans for part in parts])):
+    for span, share in named(list(shares)):
         for each in text.to_characters([span]):
             found.entities.append(each)
             if found.confidence is not None:
@@ -211,16 +218,13 @@ def _found(
         # Where labels or parts of segments are left out, several may come to the same.
         same: dict[tuple[EntitySpan, ...], float] = {}
         for chosen, total in best:
-            key = tuple(text.to_characters([span for span, _ in named(_join(parts, chosen))]))
+            joined = named(join_segments(segments, chosen))
+            key = tuple(text.to_characters([span for span, _ in joined]))
             same[key] = same.get(key, 0) + math.exp(total)
         found.alternatives = sorted(
             ((list(spans), share) for spans, share in same.items()), key=lambda each: -each[1]
         )
     return found
-
-
-def _join(parts: Sequence[Part], spans: Sequence[Sequence[EntitySpan]]) -> list[EntitySpan]:
-    return join_segments([part.segment for part in parts], spans)
 
 
 def trellises(

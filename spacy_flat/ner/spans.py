@@ -179,7 +179,6 @@ def set_entities(
     confidence: of each entity, for `span._.confidence`.
     """
     entities, blocked = ([], []) if overwrite else existing_entities(doc)
-    kept = list(entities)
     taken = {place for old in (*entities, *blocked) for place in range(old.start, old.end)}
     for span, share in zip(spans, confidence or repeat(None)):  # noqa: B905  (endless)
         start, end, label = span
@@ -190,7 +189,7 @@ def set_entities(
             _keep_exact(entity, span)
             if share is not None or entity._.confidence is not None:
                 entity._.confidence = share
-    _forget_ids(doc, kept)
+    _forget_ids(doc)
     doc.set_ents(entities, blocked=blocked, default="outside")
 
 
@@ -238,13 +237,11 @@ def _exact(ent: Span) -> EntitySpan:
     return EntitySpan(ent.start_char + start, ent.end_char + end, ent.label_)
 
 
-def _forget_ids(doc: Doc, kept: Sequence[Span]) -> None:
-    """Remove the ids that earlier entities, such as an entity ruler's, left on tokens, but for
-    those of the entities that are kept: spaCy's `set_ents` leaves them there."""
-    own = {place for ent in kept for place in range(ent.start, ent.end)}
+def _forget_ids(doc: Doc) -> None:
+    """Remove the ids that earlier entities, such as an entity ruler's, left on tokens. `set_ents`
+    leaves them there; to entities that are kept it gives their own back."""
     for place in np.flatnonzero(doc.to_array("ENT_ID")).tolist():
-        if place not in own:
-            doc[place].ent_id = 0
+        doc[place].ent_id = 0
 
 
 def existing_entities(doc: Doc) -> tuple[list[Span], list[Span]]:

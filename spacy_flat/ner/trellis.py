@@ -138,7 +138,7 @@ class Trellis:
                     leaving[last[last >= 0]] += score
                 elif score:
                     closing = ~self._goes_on
-                    closing[column] = place + 1 == one.until
+                    closing[column] = False
                     leaving[closing] += score
                 self.steps[place + 1, row, column] = leaving
 

@@ -7,7 +7,7 @@ where one segment ends and the other starts. Lengths count units: characters or 
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .options import SegmentOptions
@@ -90,21 +90,26 @@ def _last(places: list[int], start: int, limit: int) -> int:
 def join_segments(
     segments: Sequence[Segment], found: Sequence[Sequence[EntitySpan]]
 ) -> list[EntitySpan]:
-    """Join the entities of a text's segments.
+    """Join the entities of a text's segments; see `divide_segments`."""
+    return [span for spans in divide_segments(segments, found) for span in spans]
+
+
+def divide_segments(
+    segments: Sequence[Segment], found: Sequence[Sequence[EntitySpan]]
+) -> Iterator[list[EntitySpan]]:
+    """Yield the entities of each segment of a text that count.
 
     An overlap is divided where no entity of either segment is cut, as near its middle as possible;
     otherwise the left segment decides.
     """
-    entities: list[EntitySpan] = []
     start = 0
     for number, (segment, spans) in enumerate(zip(segments, found, strict=True)):
         end = segment.end
         if number + 1 < len(segments) and segments[number + 1].start < segment.end:
             following = segments[number + 1]
             end = _division(following.start, segment.end, [*spans, *found[number + 1]])
-        entities.extend(span for span in spans if start <= span.start and span.end <= end)
+        yield [span for span in spans if start <= span.start and span.end <= end]
         start = end
-    return entities
 
 
 def _division(start: int, end: int, spans: Sequence[EntitySpan]) -> int:

@@ -15,8 +15,8 @@ from commands import printed
 from spacy.training import Example
 from spacy.util import load_config
 
-from spacy_flat.cli.compact import bytes_of, lost_scores, report
-from spacy_flat.compress.compactor import size_of_folder
+from spacy_flat.cli.compact import bytes_of, lost_scores, report, show
+from spacy_flat.compress.compactor import CompressConfig, size_of_folder
 
 run = partial(printed, "compact")
 failure = partial(commands.failure, "compact")
@@ -58,6 +58,9 @@ def test_a_score_that_falls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     """A tick would hide it."""
     before, after = ({"MB": "9", "F1 of entities": score} for score in ("0.8500", "0.0270"))
     assert lost_scores(before, {**before, "MB": "1", "F1 of entities": "0.8400"}) == []
+    nothing = {"MB": "9"}  # of texts without entities, when none are found any more
+    show(before, nothing, CompressConfig())
+    assert lost_scores(before, nothing) == []
     report(tmp_path, 9_000_000, 1_000_000, lost_scores(before, after))
     output = " ".join(capsys.readouterr().out.split())
     assert "less accurate: F1 of entities 0.8500 before, 0.0270 after." in output

@@ -70,6 +70,16 @@ def test_files_with_options(corpus: Path) -> None:
     assert counts["shared"]["dev"]["texts"] == 1
 
 
+def test_files_of_one_name(corpus: Path, tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    old = write(tmp_path / "old/train.spacy", doc_of("王芳", (0, 2, "PER")))
+    output = run(old, corpus / "train.spacy", "--output", tmp_path / "counts.json")
+    assert "1 text, 2 characters" in output
+    assert "2 texts, 307 characters" in output
+    counts = json.loads((tmp_path / "counts.json").read_text("utf-8"))
+    assert [*counts] == [str(old), str(corpus / "train.spacy"), "shared"]
+
+
 def test_a_language_of_words_has_no_lexicon(tmp_path: Path) -> None:
     nlp = spacy.blank("en")
     output = run(write(tmp_path / "train.spacy", nlp.make_doc("Hello")), "--lang", "en")
@@ -100,6 +110,36 @@ def test_a_config(mini_project: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     mentions = [ent.text for doc in gold for ent in doc.ents]
     assert counts["train"]["coverage"]["whole"] == sum(text in lexicon for text in mentions)
     assert counts["train"]["longer"] == sum(len(doc.text) > 30 for doc in gold)
+
+
+CONFIG = """
+[nlp]
+lang = "zh"
+pipeline = ["flat_ner"]
+
+[components]
+
+[components.flat_ner]
+factory = "flat_ner"
+
+[corpora]
+
+[corpora.train]
+@readers = "spacy.Corpus.v1"
+path = "train.spacy"
+
+[corpora.dev]
+@readers = "spacy.Corpus.v1"
+path = "dev.spacy"
+"""
+
+
+def test_a_config_without_paths(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`spacy train` takes one whose corpora name their files themselves."""
+    monkeypatch.chdir(corpus)
+    Path("plain.cfg").write_text(CONFIG, "utf-8")
+    assert "= train and dev =" in run("plain.cfg")
+    assert "[F001] no.spacy" in run("plain.cfg", "--corpora.dev.path", "no.spacy", code=1)
 
 
 def test_labels_that_further_training_would_unlearn(

@@ -437,6 +437,19 @@ def test_jieba_on_disk_is_compact(jieba: Lexicon, tmp_path: Path):
     assert found(loaded, ["在重庆"]) == [(0, 1, 3, "重庆")]
 
 
+def test_of_two_spellings_the_texts_own_counts() -> None:
+    lexicon = lexicon_of("台湾", "臺灣", simplified="臺台灣湾")
+    for text in ("臺灣", "台湾"):
+        assert found(lexicon, [text]) == [(0, 0, 2, text)]
+
+
+def test_removed_words_stay_removed_in_a_selection() -> None:
+    lexicon = lexicon_of("重庆", "南京", "上海")
+    lexicon.remove(["南京"])
+    selected = lexicon.select([1, 2])
+    assert (list(selected), selected.size) == (["上海"], 2)
+
+
 def test_simplified_words_in_traditional_texts() -> None:
     lexicon = lexicon_of("台湾", "乾坤", "干杯", simplified="臺台灣湾乾干電电積积")
     for each in (lexicon, copy(lexicon), Lexicon.from_bytes(lexicon.to_bytes())):

@@ -14,6 +14,7 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 
 from spacy_flat.ner import constraints
+from spacy_flat.ner.decoding import LEAST
 
 from .conftest import TEXTS, Copy, char_example, examples_of, flat, found
 
@@ -49,6 +50,19 @@ def test_confidence_is_the_probability_of_a_span(nlp: Language) -> None:
         assert all(0 < share <= 1 for share in shares(doc))
     flat(nlp).confidence, flat(nlp).overwrite = False, True
     assert shares(nlp(docs[0])) == [None] * len(docs[0].ents)
+
+
+def test_confidence_is_that_of_the_segment_that_decides(trained: Language, copy_of: Copy) -> None:
+    nlp = copy_of(trained, max_length=20, overlap=10)
+    flat(nlp).confidence = True
+    text = "王小明昨天去了上海，" * 3
+    left, right = shares(nlp(text[:20])), shares(nlp(text[10:]))
+    assert left[-1] != pytest.approx(right[1], abs=1e-6)
+    assert shares(nlp(text)) == pytest.approx([*left[:3], *right[1:]])
+    doc = nlp.make_doc(text)
+    spans = [Span(doc, 10, 13, "PER"), Span(doc, 17, 19, "LOC")]
+    most = [max(left[2], right[0]), max(left[3], right[1])]
+    assert flat(nlp).span_probabilities([doc], [spans]) == [pytest.approx(most)]
 
 
 def test_any_span_has_a_probability(nlp: Language) -> None:
@@ -152,7 +166,7 @@ def test_thresholds(nlp: Language) -> None:
     for threshold in NUMBERS:
         ner.threshold = threshold
         docs = list(nlp.pipe(UNSURE))
-        assert all(share >= threshold for doc in docs for share in shares(doc))
+        assert all(share >= max(threshold, LEAST) for doc in docs for share in shares(doc))
         sizes.append(sum(len(doc.ents) for doc in docs))
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[0] >= sum(map(len, before)) > sizes[-1] == 0

@@ -21,7 +21,7 @@ from spacy_flat.ner.tags import OUTSIDE, Scheme, TagSet, tag_set
 from spacy_flat.text.segments import Segment
 from spacy_flat.text.units import EntitySpan, Unit, Units
 
-from .conftest import Copy, Span, add_flat, blank, char_example, found, spans_of, train
+from .conftest import Copy, Span, add_flat, blank, char_example, flat, found, spans_of, train
 from .paths import legal_paths
 
 PIECES = ["人", "7", "(", "!", "·", "|", "\n", "\u2028", "<", "<p>", "C+", "a\t"]
@@ -125,6 +125,8 @@ def test_the_constraints_are_of_decoding_alone(copy_of: Copy) -> None:
     assert losses[-1] < losses[0]
     assert found(nlp, texts) == gold
     assert found(copy_of(nlp), texts) == gold  # saved
+    flat(nlp).alternatives = 1
+    assert [doc._.ent_alternatives()[0][0] for doc in nlp.pipe(texts)] == gold
     config = nlp.config.copy()
     del config["components"]["flat_ner"]["constrained_decoding"]  # as those of older pipelines
     old = spacy.util.load_model_from_config(config).from_bytes(nlp.to_bytes())

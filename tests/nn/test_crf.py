@@ -566,3 +566,15 @@ def test_nan_is_refused_and_located() -> None:
     emissions[1, 1, 4] = math.nan
     with pytest.raises(ValueError, match=r"F240.*emissions of row 1 at unit 1 .*diverged"):
         crf.decode(emissions, lengths)
+
+
+def test_decoding_follows_changed_transitions() -> None:
+    crf = constrained(1, "BIO")
+    emissions, lengths = torch.zeros(1, 2, 3), torch.tensor([2])
+    paths = []
+    for best in ((0, 0), (1, 2)):
+        with torch.no_grad():  # in place, as an optimizer changes them
+            crf.transitions.zero_()
+            crf.transitions[best] = 1e3
+        paths.append(tuple(crf.decode(emissions, lengths)[0].tolist()))
+    assert paths == [(0, 0), (1, 2)]

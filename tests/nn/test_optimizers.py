@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from spacy_flat.nn.optimizers import SGD, AdamW, rule_of, warmup
 from spacy_flat.nn.shim import TorchShim
+from spacy_flat.nn.steps import RowAverage
 
 ROWS, WIDTH = 6, 3
 
@@ -239,6 +240,16 @@ def test_averages_stay_exact_over_many_steps() -> None:
                 assert torch.allclose(table.weight, expected, atol=1e-9)
 
 
+def test_averages_keep_single_precision() -> None:
+    table = torch.zeros(1, 1)
+    average = RowAverage(table)
+    for _ in range(200_000):
+        average.advance(0.5)
+    average.touch(torch.tensor([0]), torch.ones(1, 1))
+    average.advance(0.5)
+    assert torch.allclose(average.current(table + 1), torch.tensor(0.5), atol=1e-5)
+
+
 def test_a_rows_first_step_is_as_long_as_a_dense_one() -> None:
     """In single precision, too, where 1 − 0.999 has few digits."""
     steps = []
@@ -265,13 +276,14 @@ def test_stock_averages_are_those_of_thinc() -> None:
             assert torch.allclose(parameter, expected, atol=1e-4)
 
 
-def test_a_table_may_get_a_dense_gradient_now_and_then() -> None:
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_table_may_get_a_dense_gradient_now_and_then(first: int) -> None:
     shim, twin = TorchShim(build, {"sparse": True}), TorchShim(build, {"sparse": False})
     one, other = optimizer_of("AdamW", use_averages=True), optimizer_of("AdamW", use_averages=True)
     for step in range(4):
         for network, optimizer in ((shim, one), (twin, other)):
             backward(network.module, step)
-            if step % 2:
+            if step % 2 == first:
                 network.module.table.weight.pow(2).sum().backward()
             network.finish_update(optimizer)
     assert_same(shim.module, twin.module)

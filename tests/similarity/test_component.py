@@ -486,6 +486,9 @@ def test_another_tokenizer_triggers_a_warning() -> None:
         list(same.pipe(pairs))
     with pytest.warns(UserWarning, match=r"W304.*re2_similarity"):
         list(other.pipe(pairs))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        list(other.pipe(pairs))  # told once
     sourced = spacy.blank("zh")
     sourced.add_pipe("re2_similarity", source=trained)
     with pytest.warns(UserWarning, match="W304"):

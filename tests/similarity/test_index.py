@@ -28,7 +28,15 @@ from spacy_flat.similarity.candidates import Candidates, best_by_turns, best_of,
 from spacy_flat.similarity.component import PairClassifier
 from spacy_flat.similarity.directions import directions_of
 from spacy_flat.similarity.encoded import EncodedTexts, QueryText
-from spacy_flat.similarity.index import FILE, HEADER, Match, TextIndex, weights_of
+from spacy_flat.similarity.index import (
+    CHARACTERS,
+    FILE,
+    HEADER,
+    Match,
+    TextIndex,
+    batches_of,
+    weights_of,
+)
 from spacy_flat.similarity.network import RE2
 from spacy_flat.similarity.ranking import (
     DEFAULT,
@@ -310,6 +318,7 @@ def test_questions_come_and_go(pipe: PairClassifier, index: TextIndex, tmp_path:
     assert len(index) == n
     assert [match.number for match in index.search(TEXTS[0], top_k=1)] == [n + 1]
     index.remove([n + 1])
+    assert index.contents.answers == {}  # nor does a file keep them
     index.save(tmp_path)
     assert pipe.load_index(tmp_path).add(["怎么办卡"]) == [n + 2]  # numbers don't return
     expected = pipe.index(TEXTS[1:]).search("退款", top_k=100)
@@ -319,6 +328,11 @@ def test_questions_come_and_go(pipe: PairClassifier, index: TextIndex, tmp_path:
         index.remove([0])
     with pytest.raises(ValueError, match="F330"):
         index.remove(range(1, n))
+
+
+def test_texts_are_encoded_in_batches_of_bounded_size() -> None:
+    texts = ["甲" * n for n in (CHARACTERS // 2, CHARACTERS // 2, 1, CHARACTERS + 1, 1)]
+    assert [len(some) for some in batches_of(texts)] == [2, 1, 1, 1]
 
 
 def test_the_least_similarity(index: TextIndex) -> None:

@@ -117,7 +117,7 @@ def config_of(folder: Path, nlp: Language, docs: Sequence[Doc], **training: Any)
             "learn_rate": {
                 "@schedules": "spacy-flat.warmup.v1",
                 "initial_rate": 0.01,
-                "warmup_steps": 4,
+                "warmup_steps": 7,  # longer than until a checkpoint
             },
         },
         **training,

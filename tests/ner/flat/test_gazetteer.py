@@ -1,5 +1,7 @@
 """What a network is shown in training of words that will be added later."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,7 +16,7 @@ from spacy_flat.ner.flat.vocabulary import build_vocabulary
 from spacy_flat.text.segments import Segment
 from spacy_flat.text.units import Units
 
-from ..conftest import NETWORK, add_flat, blank, train
+from ..conftest import NETWORK, add_flat, blank, examples_of, train
 
 MENTIONS = [("人和药店", "ORG"), ("重庆", "LOC"), ("重庆", "LOC"), ("重庆", "ORG"), ("王", "PER")]
 TEXTS = ["人和药店在重庆开业", "", "重庆人和药店"]
@@ -129,6 +131,24 @@ def test_by_default_training_shows_three_names_in_ten_and_prediction_none() -> N
     training, predicting = zip(*(words() for _ in range(80)), strict=True)
     assert set(predicting) == {0}
     assert sum(training) / (2 * 80) == pytest.approx(0.3, abs=0.11)  # of two names
+
+
+def test_an_update_shows_names_and_a_prediction_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    nlp = blank()
+    add_flat(nlp, {"model": {"network": NETWORK, "lattice": {"embed_width": 16}}})
+    train(nlp, steps=0)
+    rates: list[float] = []
+    show_some = Gazetteer.show_some
+
+    def spy(own: Gazetteer, known: WordNodes, pieces: Sequence[str], rate: float) -> WordNodes:
+        rates.append(rate)
+        return show_some(own, known, pieces, rate)
+
+    monkeypatch.setattr(Gazetteer, "show_some", spy)
+    nlp("重庆人和药店")
+    assert rates == []
+    nlp.update(examples_of(nlp)[:1])
+    assert rates == [0.3]  # by default
 
 
 def test_a_rate_of_zero_leaves_the_lexicon_alone() -> None:
