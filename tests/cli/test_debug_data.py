@@ -102,6 +102,11 @@ def test_a_config(mini_project: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     assert counts["train"]["longer"] == sum(len(doc.text) > 30 for doc in gold)
 
 
+def test_a_config_without_a_recogniser_cuts_no_texts(corpus: Path) -> None:
+    paths = ["--paths.train", corpus / "train.spacy", "--paths.dev", corpus / "dev.spacy"]
+    assert "cut in pieces" not in run(ROOT / "configs/zh_re2.cfg", *paths)
+
+
 def test_labels_that_further_training_would_unlearn(
     mini_project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
