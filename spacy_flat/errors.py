@@ -881,6 +881,11 @@ class Warnings(metaclass=_Coded):
         "{name}: threshold has labels that no entity can have: {unknown}. Correct them in "
         "[components.{name}]. The labels, through label_map, are: {known}."
     )
+    W320 = (
+        "{name}: no pair has one of its labels {known}, but there are {found}. It can't learn from "
+        "these pairs or score them. Rename the labels (`flat convert` calls 0 and 1 'different' and"
+        " 'same'), or train a new component."
+    )
     W330 = (
         "{path}: no {separator} in line {lines}: read as questions without an answer. Separate an "
         "answer from its question by a {separator}."

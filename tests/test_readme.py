@@ -100,7 +100,10 @@ def start(
         (folder / f"{part}.txt").write_text(
             "王\tB-PER\n芳\tI-PER\n\n重\tB-LOC\n庆\tI-LOC\n", "utf-8"
         )
-    (folder / "pairs.tsv").write_text("怎么退款\t如何退款\t1\n怎么退款\t如何付款\t0\n", "utf-8")
+    for part in ("train", "dev"):
+        (folder / f"{part}.tsv").write_text(
+            "怎么退款\t如何退款\t1\n怎么退款\t如何付款\t0\n", "utf-8"
+        )
     (folder / "words.tsv").write_text("Ann\tB-PER\nleft\tO\n", "utf-8")
     (folder / "words.txt").write_text("人和药店\t3\n", "utf-8")
     (folder / "raw.txt").write_text("人和药店在重庆开业\n" * 3000, "utf-8")

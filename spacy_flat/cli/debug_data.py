@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -142,7 +143,8 @@ def corpus_of_config(path: Path, overrides: list[str], lexicon: str) -> Corpus:
     parts = {"train": list(train(nlp)), "dev": list(dev(nlp))}
     frozen = filled["training"]["frozen_components"]
     trained = [pipe for name, pipe in nlp.pipeline if name not in frozen]
-    return Corpus(parts, known, min(lengths, default=0), unlearnt_labels(trained, parts["train"]))
+    longest = min(lengths, default=sys.maxsize)
+    return Corpus(parts, known, longest, unlearnt_labels(trained, parts["train"]))
 
 
 def unlearnt_labels(pipes: Iterable[Any], train: Iterable[Example]) -> list[str]:

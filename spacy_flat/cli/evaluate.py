@@ -144,7 +144,10 @@ def show_scores(task: ScoredTask, scores: Mapping[str, Any], part: str, n_labels
         print_table(labels, header=header, divider=True, aligns=("l", "r", "r", "r"))
     for name in task.signatures:
         msg.text(scores[name])
-    msg.good(f"{task.title} on {part}: {written(scores[task.score], decimals)}")
+    if scores[task.score] is None:
+        msg.warn(f"{task.title} on {part}: –. None could be scored.")
+        return
+    msg.good(f"{task.title} on {part}: {decimals(scores[task.score])}")
     if n_labels < FEW:
         few = counted(n_labels, task.label)
         msg.warn(f"Only {few} scored: the score is uncertain by some points.")

@@ -117,7 +117,7 @@ def fit_margins(margins: Floats, cosines: Floats, gold: Bools) -> tuple[float, f
     """
     most, least = margins[~gold].max(initial=-np.inf), margins[gold].min(initial=np.inf)
     if most < least:  # all are right: the best slope is infinite
-        middle = (most + least) / 2
+        middle = float(most + least) / 2
         return LEAST, 0.0, round(-middle / LEAST, DIGITS) if np.isfinite(middle) else 0.0
     mean, spread = float(cosines.mean()), max(float(cosines.std()), 1e-6)
     # Newton's method takes few steps if the columns have the same scale.

@@ -1,6 +1,7 @@
 """`re2_similarity`: a spaCy component that compares two texts."""
 
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import takewhile
@@ -15,7 +16,7 @@ from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.util import minibatch
 from thinc.api import set_dropout_rate
 
-from ..errors import Errors
+from ..errors import Errors, Warnings
 from ..nn.model import shim_of, tok2vec_of
 from ..pipe import SWITCH, Check, LabelledPipe, Scorer, mean_loss, number, register_factory, setting
 from ..text.tok2vec import ReadOnce, Tok2VecFeatures, backprop_zeros
@@ -431,8 +432,18 @@ class PairClassifier(LabelledPipe):
             if pair is not None and value is not None:
                 pairs.append(pair)
                 gold.append(value)
+        if not gold:
+            self._warn_of_labels(examples)
         kind = np.float32 if self.is_regression else np.int64
         return SpanPairs(docs, pairs), np.array(gold, dtype=kind)
+
+    def _warn_of_labels(self, examples: Iterable[Example]) -> None:
+        """Warn (W320) if pairs have labels, but none of the component's."""
+        pairs = (example for example in examples if predicted_pair(example) is not None)
+        found = {label for example in pairs for label in example.reference.cats}
+        if found and found.isdisjoint(self.labels):
+            words = {"name": self.name, "known": self.labels, "found": sorted(found)}
+            warnings.warn(Warnings.W320.format(**words), stacklevel=2)
 
     def initialize(
         self,
@@ -509,9 +520,9 @@ class PairClassifier(LabelledPipe):
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """Call the scorer. `cats_score` is `pairs_score`. In training, `fit_threshold` sets the
         threshold first."""
+        examples = list(examples)
         positive = self.positive if len(self.labels) == 2 else None
         if positive is not None and self.fit_threshold and self._is_learning:
-            examples = list(examples)
             number = self.labels.index(positive)
             rows = [(example.predicted.cats.get(positive, 0.0), gold_of(example, self.labels))
                     for example in examples]  # fmt: skip
@@ -525,6 +536,8 @@ class PairClassifier(LabelledPipe):
         }
         scores: dict[str, Any] = super().score(examples, **settings)
         # `spacy evaluate` prints this score of components that set `doc.cats`.
+        if scores.get("pairs_score", 0) is None:
+            self._warn_of_labels(examples)
         described = {"cats_score_desc": "pairs", "cats_score": scores.get("pairs_score")}
         return {**described, **scores} if "pairs_score" in scores else scores
 

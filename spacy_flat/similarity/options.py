@@ -105,8 +105,8 @@ class PairTextOptions(BatchOptions, WordOptions, BigramOptions, CharacterOptions
     )
     equal: bool = option(
         True,
-        "texts are always the same if they only differ in spaces, width, case, final punctuation "
-        "or traditional characters",
+        "texts are always the same if they only differ in spaces beside Chinese, width, case, "
+        "final punctuation, quotation marks around them or traditional characters",
     )
     inputs: Inputs = option(
         "chars",

@@ -142,6 +142,11 @@ def test_a_config_without_paths(corpus: Path, monkeypatch: pytest.MonkeyPatch) -
     assert "[F001] no.spacy" in run("plain.cfg", "--corpora.dev.path", "no.spacy", code=1)
 
 
+def test_a_config_without_a_recogniser_cuts_no_texts(corpus: Path) -> None:
+    paths = ["--paths.train", corpus / "train.spacy", "--paths.dev", corpus / "dev.spacy"]
+    assert "cut in pieces" not in run(ROOT / "configs/zh_re2.cfg", *paths)
+
+
 def test_labels_that_further_training_would_unlearn(
     mini_project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -94,6 +94,19 @@ def test_evaluate_speaks_of_pairs(pipeline: Path, corpus: Path) -> None:
     assert "sentences" not in metrics
 
 
+def test_evaluate_has_no_score_of_pairs_with_other_labels(corpus: Path) -> None:
+    nlp = spacy.blank("zh")
+    nlp.add_pipe("re2_similarity")
+    cats = {"否": 0.0, "是": 1.0}
+    example = Example.from_dict(nlp.make_doc("甲\x1f乙"), {"cats": cats})
+    nlp.initialize(lambda: [example])
+    nlp.to_disk(corpus / "pipeline")
+    with pytest.warns(UserWarning, match="W320"):
+        output = run("evaluate", corpus / "pipeline", corpus)
+    assert "accuracy on test: –" in output
+    assert "uncertain" not in output
+
+
 def test_the_page_of_errors_is_one_of_entities(pipeline: Path, corpus: Path) -> None:
     message = run("evaluate", pipeline, corpus, "--errors", corpus / "errors.html", code=1)
     assert "[F158]" in message

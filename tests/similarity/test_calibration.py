@@ -92,6 +92,11 @@ def test_it_has_limits() -> None:
     assert fit_temperature(logits * 0, right) > 0
 
 
+def test_pairs_that_are_all_right() -> None:
+    found = fit_margins(np.array([-1.0, 2.0]), np.zeros(2), np.array([False, True]))
+    assert repr(found) == "(0.05, 0.0, -10.0)"
+
+
 @pytest.mark.parametrize("scale", [-1.0, 0.02, 1.0, 90.0])
 def test_no_other_temperature_and_bias_are_better(scale: float) -> None:
     rng = np.random.default_rng(2)

@@ -122,11 +122,23 @@ def test_examples_that_teach_nothing_change_nothing() -> None:
     before = pipe.model.to_bytes()
     no_pair = Example(nlp.make_doc("一个文本"), nlp.make_doc("一个文本"))
     unknown = example(nlp, "退款", "付款", {"topic": 1.0})
-    losses = nlp.update([no_pair, unknown], sgd=optimizer, losses={})
+    with pytest.warns(UserWarning, match="W320"):
+        losses = nlp.update([no_pair, unknown], sgd=optimizer, losses={})
     assert losses == {"re2_similarity": 0.0}
     assert pipe.model.to_bytes() == before
     beside = [nlp.update([*examples_of(nlp), no_pair, unknown], losses={})["re2_similarity"]]
     assert beside[0] > 0
+
+
+def test_pairs_of_other_labels_trigger_a_warning(trained_pairs: Language) -> None:
+    nlp = copy.deepcopy(trained_pairs)
+    others = [example(nlp, *TEXTS[0], {"是": 1.0, "否": 0.0})]
+    for use in (nlp.update, nlp.evaluate):
+        with pytest.warns(UserWarning, match=r"W320.*'different', 'same'.*\['否', '是'\]"):
+            use(others)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            use([*others, *examples_of(nlp)])
 
 
 def test_get_loss_changes_nothing_and_agrees_with_update() -> None:
