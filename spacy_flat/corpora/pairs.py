@@ -48,7 +48,10 @@ TEXTS = (
 )
 LABELS = ("gold_label", "label", "is_duplicate", "score", "similarity")
 UNLABELLED = ("", "-")  # "-" in SNLI if annotators disagree
-CLASSES = {"0": DIFFERENT, "0.0": DIFFERENT, "1": SAME, "1.0": SAME}
+CLASSES = {
+    **dict.fromkeys(("0", "0.0", "否", "错", "no", "false"), DIFFERENT),
+    **dict.fromkeys(("1", "1.0", "是", "对", "yes", "true"), SAME),
+}
 
 MANY = 20  # minimum pairs for which labels must repeat
 
@@ -118,10 +121,12 @@ class PairReader:
             yield from ({SIMILARITY: float(row.label)} for row in rows)
             return
         self._check_labels(rows)
-        if all(row.label in CLASSES for row in rows):
-            names, labels = CLASSES, [DIFFERENT, SAME]
+        found = {row.label for row in rows}
+        if all(label.casefold() in CLASSES for label in found):
+            names = {label: CLASSES[label.casefold()] for label in found}
+            labels = [DIFFERENT, SAME]
         else:
-            labels = sorted({row.label for row in rows})
+            labels = sorted(found)
             names = {label: label for label in labels}
         for row in rows:
             yield {label: float(label == names[row.label]) for label in labels}

@@ -92,6 +92,8 @@ SAME = {"different": 0.0, "same": 1.0}
         ("id\tlabel\tsentence1\tsentence2\n5\t1\t甲\t乙\n", "pairs-tsv"),
         ("甲,乙,1\n", "pairs-csv"),
         ("label;sentence1;sentence2\n1;甲;乙\n", "pairs-csv"),
+        ("sentence1,sentence2,label\n甲,乙,是\n", "pairs-csv"),
+        ("sentence1,sentence2,label\n甲,乙,True\n", "pairs-csv"),
         ("\ufeffsentence1,sentence2,label\n甲,乙,1\n", "pairs-csv"),
         ('is_duplicate,"Question1",question2\n1,甲,"乙"\n', "pairs-csv"),
         ('\n{"sentence1": "甲", "sentence2": "乙", "label": "1"}\n', "pairs-jsonl"),
