@@ -66,7 +66,8 @@ def read_table(path: Path, question: str, answer: str) -> Iterator[Question]:
     """Warns (W330) of lines with one cell if others have several."""
     separator, lines = "TAB", tab_lines(path, Repairs())
     if suffix_of(path) == ".csv":
-        separator = "semicolon" if csv_separator(path) == ";" else "comma"
+        mark = csv_separator(text for _, text in read_text_lines(path))
+        separator = "semicolon" if mark == ";" else "comma"
         lines = csv_lines(path, Repairs())
     columns = None
     widest = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ..errors import Errors
@@ -25,10 +25,10 @@ def tab_lines(path: Path, repairs: Repairs) -> Iterator[tuple[int, list[str]]]:
             yield line, text.split("\t")
 
 
-def csv_separator(path: Path) -> str:
-    """The separator of a .csv file: ";" if most lines have a semicolon before any comma, as Excel
-    writes it in countries with a decimal comma; otherwise ","."""
-    lines = [text for _, text in read_text_lines(path) if text.strip()]
+def csv_separator(texts: Iterable[str]) -> str:
+    """The separator of the lines of a .csv file: ";" if most have a semicolon before any comma, as
+    Excel writes it in countries with a decimal comma; otherwise ","."""
+    lines = [text for text in texts if text.strip()]
     first = [mark[0] for text in lines if (mark := _COMMA_OR_SEMICOLON.search(text))]
     return ";" if first.count(";") > len(lines) / 2 else ","
 
@@ -40,7 +40,7 @@ def csv_lines(path: Path, repairs: Repairs) -> Iterator[tuple[int, list[str]]]:
     """
     csv.field_size_limit(LONGEST_TEXT)
     lines = list(read_text_lines(path))
-    separator = csv_separator(path)
+    separator = csv_separator(text for _, text in lines)
     place = 0
     while place < len(lines):
         number = lines[place][0]

@@ -535,9 +535,9 @@ class PairClassifier(LabelledPipe):
             **kwargs,
         }
         scores: dict[str, Any] = super().score(examples, **settings)
-        # `spacy evaluate` prints this score of components that set `doc.cats`.
         if scores.get("pairs_score", 0) is None:
             self._warn_of_labels(examples)
+        # `spacy evaluate` prints this score of components that set `doc.cats`.
         described = {"cats_score_desc": "pairs", "cats_score": scores.get("pairs_score")}
         return {**described, **scores} if "pairs_score" in scores else scores
 

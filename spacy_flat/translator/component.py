@@ -27,6 +27,7 @@ from ..pipe import (
 )
 from ..util.arguments import require, require_count, require_string
 from ..util.log import logger
+from ..util.simplified import Simplifier
 from .corpus import is_scored_only, translated
 from .decoding import MAX_BEAM, MAX_PENALTY, MAX_RATIO, MIN_RATIO, Decoding
 from .entities import load_reader, with_found
@@ -115,7 +116,7 @@ class Seq2SeqTranslator(NetworkPipe):
     ) -> None:
         super().__init__(*args, scorer=scorer, **settings)
         self.cfg["names"] = {}
-        self._table: tuple[dict[str, str], bool, NameTable] | None = None
+        self._table: tuple[tuple[dict[str, str], bool, Simplifier], NameTable] | None = None
         self._loaded: tuple[str, Language] | None = None
 
     @property
@@ -208,18 +209,11 @@ class Seq2SeqTranslator(NetworkPipe):
 
     def _known_names(self) -> NameTable:
         """The names, rebuilt when the settings or the network change."""
-        own, pinyin = self.cfg["names"], self.pinyin
-        simplify = featuriser_of(self.model).simplifier
-        known = self._table
-        if (
-            known is None
-            or known[0] is not own
-            or known[1] != pinyin
-            or known[2].simplify != simplify
-        ):
-            known = own, pinyin, NameTable(own, common_names() if pinyin else None, simplify)
-            self._table = known
-        return known[2]
+        made_of = self.cfg["names"], self.pinyin, featuriser_of(self.model).simplifier
+        if self._table is None or self._table[0] != made_of:
+            own, pinyin, simplify = made_of
+            self._table = made_of, NameTable(own, common_names() if pinyin else None, simplify)
+        return self._table[1]
 
     def _entity_reader(self) -> Language | None:
         reader = self.entities
