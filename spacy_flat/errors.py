@@ -573,6 +573,9 @@ class Errors(metaclass=_Coded):
     )
 
     # F35x, F36x: devices; encoders
+    F349 = (
+        "The weights of component {name!r} changed after this index was made. Make the index again."
+    )
     F350 = (
         "Can't put the network on the device {device!r}: torch finds {found}. Set "
         'device = "cpu" in [components.NAME] of a config, or --device cpu with a command. In '
@@ -586,6 +589,10 @@ class Errors(metaclass=_Coded):
         "nlp.get_pipe({name!r}).load_index(PATH)."
     )
     F353 = "{path}: a spreadsheet. Save it as CSV in UTF-8, and give that file."
+    F354 = (
+        "Can't fit the search of {name!r}: no example is a pair of two different texts whose "
+        "doc.cats has the label {label!r}."
+    )
     F362 = (
         "{name}: its tokenizer, {tokenizer}, can't split text into single characters. It must be "
         "a fast tokenizer with pieces for start, end, padding and unknown text, as those of BERT, "
@@ -887,8 +894,12 @@ class Warnings(metaclass=_Coded):
         " 'same'), or train a new component."
     )
     W330 = (
-        "{path}: no {separator} in line {lines}: read as questions without an answer. Separate an "
+        "{path}: no {separator} in {lines}: read as questions without an answer. Separate an "
         "answer from its question by a {separator}."
+    )
+    W331 = (
+        "{path}: each line has {found}, but no {separator}: read as questions without an answer. "
+        "Separate columns by {separator}s."
     )
     W340 = (
         "Can't compute a perplexity: the corpus has no text to score. spaCy counts a missing score "

@@ -15,9 +15,10 @@ from ..errors import Errors, Warnings
 from ..util.files import read_text_lines, suffix_of
 
 # Names of the columns in a header, in any case.
-QUESTION = ("question", "问题")
-ANSWER = ("answer", "答案", "回答")
+QUESTION = ("question", "问题", "标准问题", "标准问")
+ANSWER = ("answer", "答案", "回答", "标准答案")
 
+SEPARATORS = {"a TAB": "\t", "a comma": ",", "a semicolon": ";", "a |": "|"}
 SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 FEW = 5  # line numbers to list
 
@@ -63,7 +64,8 @@ def read_faq(path: Path, question: str = "", answer: str = "") -> list[Question]
 
 
 def read_table(path: Path, question: str, answer: str) -> Iterator[Question]:
-    """Warns (W330) of lines with one cell if others have several."""
+    """Warns of lines with one cell if others have several (W330), or if each has a mark that may be
+    meant as a separator (W331)."""
     separator, lines = "TAB", tab_lines(path, Repairs())
     if suffix_of(path) == ".csv":
         mark = csv_separator(text for _, text in read_text_lines(path))
@@ -72,8 +74,10 @@ def read_table(path: Path, question: str, answer: str) -> Iterator[Question]:
     columns = None
     widest = 0
     single: list[int] = []
+    marks = set(SEPARATORS)  # in each line
     for line, cells in lines:
         widest = max(widest, len(cells))
+        marks = {each for each in marks if any(SEPARATORS[each] in cell for cell in cells)}
         if columns is None:
             columns = FaqColumns()
             if question or answer or has_usual_names(cells):
@@ -88,7 +92,11 @@ def read_table(path: Path, question: str, answer: str) -> Iterator[Question]:
         yield found
     if single and widest > 1:
         numbers = ", ".join(map(str, single[:FEW])) + " …" * (len(single) > FEW)
-        msg.warn(Warnings.W330.format(path=path, separator=separator, lines=numbers))
+        which = f"line{'s' * (len(single) > 1)} {numbers}"
+        msg.warn(Warnings.W330.format(path=path, separator=separator, lines=which))
+    if len(single) > 1 and widest == 1 and marks:
+        other = " and ".join(sorted(marks))
+        msg.warn(Warnings.W331.format(path=path, separator=separator, found=other))
 
 
 def has_usual_names(cells: Sequence[str]) -> bool:

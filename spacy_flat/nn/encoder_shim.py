@@ -103,6 +103,7 @@ class EncoderShim(TorchShim):
             self._asked = optimizer
             return
         if self.is_initialised:
+            self._n_changes += 1
             update_network(self.module, self.id, optimizer, group=UPSTREAM, scale=self._share())
         self.steps += 1
         self._asked = None

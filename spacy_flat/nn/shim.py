@@ -43,6 +43,7 @@ class TorchShim(Shim):
         super().__init__(None)
         self.build = build
         self.placement = placement
+        self._n_changes = 0
         if config is not None:
             self.initialise(config)
 
@@ -59,6 +60,11 @@ class TorchShim(Shim):
     def is_initialised(self) -> bool:
         """Whether there is a network."""
         return self._model is not None
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """Other numbers after training, growing, or with another network."""
+        return self.id, self._n_changes
 
     @property
     def config(self) -> dict[str, Any]:
@@ -103,6 +109,7 @@ class TorchShim(Shim):
         new = network.state_dict()
         for name, value in old.items():
             steps.copy_block(value, new[name])
+        self._n_changes += 1
         return self._replace(network, config)
 
     @contextlib.contextmanager
@@ -131,6 +138,7 @@ class TorchShim(Shim):
     def finish_update(self, optimizer: Optimizer) -> None:
         """One optimizer step by the gradients gathered since the last; see `update_network`."""
         if self.is_initialised:
+            self._n_changes += 1
             update_network(self.module, self.id, optimizer)
 
     @contextlib.contextmanager

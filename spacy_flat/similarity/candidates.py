@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 # bm25s is imported where it is used: every `Language()` imports the components.
 
-_TERM = re.compile(rf"[{UNSPACED_RANGES}]|(?:(?![{UNSPACED_RANGES}])\w)+")
+_TERM = re.compile(rf"[{UNSPACED_RANGES}]|\d+|(?:(?![{UNSPACED_RANGES}])[^\W\d])+")
 
 ARRAYS = ("data", "indices", "indptr")  # of bm25s, a sparse matrix of texts and terms
 
 
 def terms_of(text: str) -> list[str]:
-    """The characters of a Chinese text and its words in other scripts, without punctuation, case
-    and width; [""] for a text without any."""
+    """The characters of a Chinese text, its words in other scripts and its numbers, also those in
+    one word (iphone15pro), without punctuation, case and width; [""] for a text without any."""
     return _TERM.findall(unicodedata.normalize("NFKC", text).casefold()) or [""]
 
 

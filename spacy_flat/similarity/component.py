@@ -252,8 +252,8 @@ class PairClassifier(LabelledPipe):
 
         queries: approximate maximum of texts to search for.
 
-        Raises ValueError for a network that predicts a score (F328), if no pair is the same
-        (F329), and for less than one query (F341).
+        Raises ValueError for a network that predicts a score (F328), if no pair of different texts
+        is the same (F354), and for less than one query (F341).
         """
         self.require_initialised()
         require_count("queries", queries)
@@ -268,9 +268,10 @@ class PairClassifier(LabelledPipe):
             if pair is not None and gold is not None:
                 left, right = (span.text for span in pair)
                 for one, other in ((left, right), (right, left)):
-                    same.setdefault(one, set()).update([other] if gold == number else [])
-        if len(same) < 2 or not any(same.values()):
-            raise ValueError(Errors.F329.format(name=self.name, labels=[self.positive]))
+                    is_same = gold == number and one != other
+                    same.setdefault(one, set()).update([other] if is_same else [])
+        if not any(same.values()):
+            raise ValueError(Errors.F354.format(name=self.name, label=self.positive))
         weighed = zip(FEATURES, self.ranking, strict=True)
         features = [name for name, weight in weighed if name != "network" or weight]
         found = SearchExamples.of(self.index(same), same, queries)

@@ -21,7 +21,7 @@ from thinc.api import Model
 from thinc.backends import get_array_ops
 
 from ..errors import Errors
-from ..nn.model import tok2vec_of
+from ..nn.model import shims_of, tok2vec_of
 from ..text.tok2vec import ReadOnce
 from ..util.arguments import require, require_count
 from ..util.files import replacing
@@ -34,7 +34,7 @@ from .ranking import FEATURES, features_of, probabilities
 if TYPE_CHECKING:
     from .component import PairClassifier
 
-FORMAT = 4
+FORMAT = 5
 FILE = "index.safetensors"
 HEADER = "spacy-flat.index"  # the one metadata entry
 CHARACTERS = 8000  # of texts encoded at once
@@ -98,12 +98,14 @@ class Contents:
 class TextIndex:
     """Questions to search with `re2_similarity`, each encoded once, up to the first alignment.
 
-    An index belongs to the weights that encoded it: rebuild it after further training. Several
-    threads may search, add and remove at once.
+    An index belongs to the weights that encoded it: rebuild it after further training, which
+    `search`, `add` and `save` notice (ValueError, F349). Several threads may search, add and remove
+    at once.
     """
 
     pipe: PairClassifier
     weights: str  # a checksum
+    versions: list[tuple[int, int]]  # of these weights
     ranking: Sequence[float]  # see `ranking.FEATURES`
     contents: Contents
     _changing: Lock = field(default_factory=Lock, init=False)
@@ -125,11 +127,12 @@ class TextIndex:
             candidates_of(pipe, texts),
             len(phrasings),
         )
-        return cls(pipe, weights_of(pipe), pipe.ranking, contents)
+        return cls(pipe, weights_of(pipe), versions_of(pipe), pipe.ranking, contents)
 
     def add(self, questions: Iterable[Question], answers: Iterable[str] | None = None) -> list[int]:
         """Add questions, as in `PairClassifier.index`. Returns their numbers."""
         with self._changing:
+            self._require_weights()
             known = self.contents
             phrasings, own_answers = read_questions(questions, answers, known.next)
             texts = {string_of(text): text for own in phrasings.values() for text in own}
@@ -231,6 +234,7 @@ class TextIndex:
         require_count("candidates", candidates)
         if min_similarity is not None:
             self._require_similarity(min_similarity)
+        self._require_weights()
         contents = self.contents
         n = max(top_k, candidates)
         texts, similarities = self._ranked(contents, query, n)
@@ -245,6 +249,14 @@ class TextIndex:
                     answer = contents.answers.get(number, "")
                     best[number] = Match(number, text, similarity, answer)
         return nsmallest(top_k, best.values(), key=lambda match: (-match.similarity, match.number))
+
+    def _require_weights(self) -> None:
+        """Raises ValueError (F349) if the network has other weights than those of the index."""
+        versions = versions_of(self.pipe)
+        if versions != self.versions:
+            if weights_of(self.pipe) != self.weights:
+                raise ValueError(Errors.F349.format(name=self.pipe.name))
+            self.versions = versions
 
     def _require_similarity(self, value: float) -> None:
         if self.pipe.is_regression:
@@ -298,6 +310,7 @@ class TextIndex:
         """Write a folder with one file, replacing an older index in one step."""
         from safetensors.numpy import save
 
+        self._require_weights()
         known = self.contents
         arrays = {
             **known.encoded.arrays,
@@ -323,7 +336,7 @@ class TextIndex:
         encoded = EncodedTexts.restore(arrays)
         candidates = Candidates.restore(unpack(arrays["terms"]), arrays, len(encoded.lengths))
         contents = Contents(phrasings, answers, encoded, candidates, int(following))
-        return cls(pipe, weights, ranking, contents)
+        return cls(pipe, weights, versions_of(pipe), ranking, contents)
 
 
 def read_questions(
@@ -414,6 +427,11 @@ def weights_of(pipe: PairClassifier) -> str:
         for part in parameters_of(model):
             found.update(part)
     return found.hexdigest()
+
+
+def versions_of(pipe: PairClassifier) -> list[tuple[int, int]]:
+    """Numbers that change with the weights of a component's networks."""
+    return [shim.version for shim in shims_of(pipe.model)]
 
 
 def parameters_of(model: Model[Any, Any]) -> Iterator[bytes]:

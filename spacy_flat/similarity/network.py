@@ -317,8 +317,15 @@ class AlignmentLayer(nn.Module):
         def part(start: int) -> Tensor:
             return self.attention(queries[:, start : start + step], keys, present) @ values
 
-        parts = [checkpoint(part, start, use_reentrant=False) for start in range(0, L, step)]
-        return torch.cat(parts, dim=1)
+        starts = range(0, L, step)
+        if torch.is_grad_enabled():
+            parts = [checkpoint(part, start, use_reentrant=False) for start in starts]
+            return torch.cat(parts, dim=1)
+        # Parts that stay between large temporary tensors would fragment the memory.
+        found = values.new_empty(len(values), L, values.shape[2])
+        for start in starts:
+            found[:, start : start + step] = part(start)
+        return found
 
 
 class SimpleFusion(nn.Module):

@@ -379,8 +379,9 @@ def test_fitted_weights_count(trained: Callable[[], Language], tmp_path: Path) -
     loaded = re2(spacy.load(tmp_path / "pipeline"))
     assert loaded.ranking == pytest.approx(pipe.ranking)
     assert loaded.load_index(tmp_path / "index").search("退款") == index.search("退款")
-    with pytest.raises(ValueError, match="F329"):
-        pipe.fit_search([])
+    for pairs in ([], [("怎么退款", "怎么退款", "same"), ("退款", "退款", "same")]):
+        with pytest.raises(ValueError, match="F354"):
+            pipe.fit_search(examples_of(nlp, pairs))
     with pytest.raises(ValueError, match="F341"):
         pipe.fit_search(examples_of(nlp), queries=0)
     nlp.initialize(lambda: examples_of(nlp))
@@ -509,6 +510,7 @@ def test_terms() -> None:
     terms = terms_of("花呗ＡＢＣ 3天, Don't カ😀")
     assert terms == ["花", "呗", "abc", "3", "天", "don", "t", "カ"]
     assert terms_of("人々〆〇Straße") == ["人", "々", "〆", "〇", "strasse"]
+    assert terms_of("iPhone15Pro Ａ4") == ["iphone", "15", "pro", "a", "4"]
     assert terms_of("？！😀") == terms_of("") == [""]
 
 
@@ -645,6 +647,26 @@ def test_other_weights(pipe: PairClassifier, index: TextIndex, tmp_path: Path) -
         pipe.load_index(tmp_path)
 
 
+def test_weights_that_changed_since(pipe: PairClassifier, index: TextIndex, tmp_path: Path) -> None:
+    train(pipe.nlp, steps=1)
+    for use in (
+        lambda: index.search("怎么退款"),
+        lambda: index.add(["另一个问题"]),
+        lambda: index.save(tmp_path),
+    ):
+        with pytest.raises(ValueError, match=r"\[F349\].*re2_similarity"):
+            use()
+
+
+def test_weights_that_only_moved(trained: Callable[[], Language]) -> None:
+    """The same weights in another network, as after loading a pipeline in place."""
+    nlp = trained()
+    index = re2(nlp).index(TEXTS)
+    before = index.search("怎么退款")
+    nlp.from_bytes(nlp.to_bytes())
+    assert index.search("怎么退款") == before
+
+
 def test_other_weights_of_the_tok2vec_below(tmp_path: Path) -> None:
     nlp = blank()
     nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
@@ -699,7 +721,7 @@ def test_cut_short(pipe: PairClassifier, index: TextIndex, tmp_path: Path, lengt
         pipe.load_index(tmp_path)
 
 
-WEIGHTS = '{"format": 4, "weights": 5, "checksum": 0}'
+WEIGHTS = '{"format": 5, "weights": 5, "checksum": 0}'
 
 
 @pytest.mark.parametrize(
