@@ -10,10 +10,12 @@ CORPUS is a folder of train.spacy and dev.spacy, as written by `python -m spacy 
              pipeline's, and all unknown characters are one. Then of 500 sentences of the dev part,
              changed in one place, how often the true one has the higher probability: two
              neighbouring characters are swapped, or one is replaced by one of the most frequent.
-    errors   --errors of these replaced sentences and the true ones: `doc._.suspicious` beside the
-             same search with 5-grams, for several values of `suspicion`. Precision: how many of the
-             suspicious characters were replaced. Recall: how many of the replaced ones are
-             suspicious, and in how many the expected character is the true one.
+    errors   --errors of these replaced sentences and the true ones, and as many with a character
+             replaced by one of the same syllable, as in texts typed in pinyin:
+             `doc._.suspicious` beside the same search with 5-grams, for several values of
+             `suspicion`. Precision: how many of the suspicious characters were replaced. Recall:
+             how many of the replaced ones are suspicious, and in how many the expected character
+             is the true one.
     speed    Characters a second in training and in writing 1 and 64 texts of 200 characters, and
              texts a second in scoring, beside the plain loop (`plain_lm.py`) with the same sizes.
              Systems take turns on one thread; the median of --repeats counts, in seconds of the
@@ -35,13 +37,14 @@ from itertools import pairwise
 from pathlib import Path
 from random import Random
 from statistics import median
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import numpy as np
 import plain_lm
 import spacy
 import torch
 from ngrams import Floats, Ints, KneserNey
+from pypinyin import Style, pinyin
 from report import environment, format_table
 from spacy.language import Language
 from spacy.tokens import DocBin
@@ -51,10 +54,12 @@ from spacy_flat.corpora.poems import LINE_ENDS, form_name
 from spacy_flat.generator import measure_novelty
 from spacy_flat.generator.component import CharGenerator
 from spacy_flat.generator.forms import FORMS, Tones
+from spacy_flat.generator.homophones import Confusion
 from spacy_flat.generator.model import network_of
 from spacy_flat.generator.poems import PoemTask, judge
 from spacy_flat.generator.proofreading import (
     CANDIDATES,
+    MARGIN,
     Suspicious,
     most_suspicious,
     suspicious_characters,
@@ -124,7 +129,7 @@ def measure_scores(
     scorers = {name: scorer_of(nlp) for name, nlp in pipelines.items()}
     for order in ORDERS:
         scorers[f"Kneser–Ney, {order}-grams"] = ngram_scorer(encoder, train, order)
-    swapped, replaced = change_sentences(train, dev, arguments.sentences)
+    swapped, replaced, _ = change_sentences(train, dev, arguments.sentences)
     rows = []
     for name, scorer in scorers.items():
         surprisals = np.concatenate(scorer(dev))
@@ -163,14 +168,25 @@ Change = tuple[str, str]  # a sentence, and the same with a change
 
 def change_sentences(
     train: Sequence[str], dev: Sequence[str], n: int
-) -> tuple[list[Change], list[Change]]:
-    """Two changes of each of n sentences: neighbours swapped, and a character replaced."""
+) -> tuple[list[Change], list[Change], list[Change]]:
+    """Three changes of each of n sentences: neighbours swapped, a character replaced by a frequent
+    one, and one by a homophone, each as often as it is frequent."""
     random = Random(1)
     counts = Counter(char for text in train for char in text if char not in LINE_ENDS)
     frequent = [char for char, _ in counts.most_common(FREQUENT)]
+    alike: dict[str, list[str]] = {}
+    for char in counts:
+        for syllable in readings(char):
+            alike.setdefault(syllable, []).append(char)
+
+    def homophone(char: str) -> str:
+        others = sorted({each for reading in readings(char) for each in alike.get(reading, [])})
+        others = [each for each in others if each != char]
+        return random.choices(others, [counts[each] for each in others])[0] if others else char
+
     sentences = sorted({f"{part}。" for text in dev for part in text.split("。") if len(part) > 4})
     random.shuffle(sentences)
-    swapped, replaced = [], []
+    swapped, replaced, typed = [], [], []
     for sentence in sentences:
         places = [
             place
@@ -185,7 +201,14 @@ def change_sentences(
             at = random.choice(places)
             other = random.choice([char for char in frequent if char != sentence[at]])
             replaced.append((sentence, sentence[:at] + other + sentence[at + 1 :]))
-    return swapped, replaced
+            typed.append((sentence, sentence[:at] + homophone(sentence[at]) + sentence[at + 1 :]))
+    return swapped, replaced, [(true, changed) for true, changed in typed if true != changed]
+
+
+def readings(char: str) -> list[str]:
+    """The syllables of a character, without tones."""
+    found = pinyin(char, style=Style.NORMAL, heteronym=True, errors="ignore")
+    return found[0] if found else []
 
 
 def share_right(scorer: Scorer, changes: Sequence[Change]) -> float:
@@ -204,48 +227,69 @@ LEAST = (2, 4, 6, 8, 10)
 def measure_errors(
     arguments: argparse.Namespace, pipelines: dict[str, Language], train: list[str], dev: list[str]
 ) -> Iterable[str]:
-    changes = change_sentences(train, dev, arguments.errors)[1]
-    finders: dict[str, Finder] = {
-        name: partial(suspicious_characters, generator_of(nlp).model, least=LEAST[0])
-        for name, nlp in pipelines.items()
-    }
+    _, *changes = change_sentences(train, dev, arguments.errors)
     encoder = encoder_of(next(iter(pipelines.values())))
-    finders["Kneser–Ney, 5-grams"] = ngram_finder(encoder, train)
-    rows = []
-    for name, find in finders.items():
-        clean = [each.gain for true, _ in changes for each in find(true)]
-        found = [(true, each) for true, changed in changes for each in find(changed)]
-        for least in LEAST:
-            flagged = [(true, each) for true, each in found if each.gain >= least]
-            right = [(true, each) for true, each in flagged if true[each.start] != each.found]
-            mended = [each for true, each in right if true[each.start] == each.expected]
-            n = len(flagged) + sum(gain >= least for gain in clean)
-            shares = len(right) / max(1, n), len(right) / len(changes), len(mended) / len(changes)
-            rows.append([name, str(least), *map(percent, shares)])
-    yield format_table(("", "suspicion", "precision", "recall", "mended"), rows, arguments.markdown)
+    keys = [encoder.keys(text) for text in train]
+    ngrams = KneserNey(keys, len(encoder.strings), encoder.marks, ORDERS[-1])
+    for confusion, own in zip(get_args(Confusion), changes, strict=True):
+        finders: dict[str, Finder] = {
+            name: partial(
+                suspicious_characters,
+                generator_of(nlp).model,
+                least=LEAST[0],
+                confusion=confusion,
+            )
+            for name, nlp in pipelines.items()
+        }
+        finders["Kneser–Ney, 5-grams"] = partial(find_by_ngrams, encoder, ngrams, confusion)
+        rows = [
+            [name, str(least), *map(percent, shares)]
+            for name, find in finders.items()
+            for least, *shares in measure_finder(find, own)
+        ]
+        header = (f"{len(own)} {confusion}", "suspicion", "precision", "recall", "mended")
+        yield format_table(header, rows, arguments.markdown)
 
 
-def ngram_finder(encoder: CharFeaturiser, train: Sequence[str]) -> Finder:
-    """The same search with 5-grams."""
-    n_keys = len(encoder.strings)
-    model = KneserNey([encoder.keys(text) for text in train], n_keys, encoder.marks, ORDERS[-1])
-    some = np.delete(np.arange(n_keys), encoder.marks[0])
+def measure_finder(find: Finder, changes: Sequence[Change]) -> Iterator[tuple[float, ...]]:
+    """Yield each suspicion with precision, recall, and the share mended."""
+    clean = [each.gain for true, _ in changes for each in find(true)]
+    found = [(true, changed, each) for true, changed in changes for each in find(changed)]
+    for least in LEAST:
+        flagged = [(true, each) for true, _, each in found if each.gain >= least]
+        right = [(true, each) for true, each in flagged if true[each.start] != each.found]
+        mended = [each for true, each in right if true[each.start] == each.expected]
+        n = len(flagged) + sum(gain >= least for gain in clean)
+        yield least, len(right) / max(1, n), len(right) / len(changes), len(mended) / len(changes)
 
-    def find(text: str) -> list[Suspicious]:
-        keys = encoder.keys(text)
-        (known,) = model.surprisals([keys])
-        gains = []
-        for place, key in enumerate(keys.tolist()):
-            likely = some[np.argsort(-model.distribution(keys[:place]))]
-            others = [each for each in likely if each != key and encoder.strings[each]][:CANDIDATES]
-            changed = [np.concatenate([keys[:place], [each], keys[place + 1 :]]) for each in others]
-            found = [known.sum() - each.sum() for each in model.surprisals(changed)]
-            best = int(np.argmax(found))
-            expected = str(encoder.strings[others[best]])
-            gains.append(Suspicious(place, text[place], expected, found[best]))
-        return most_suspicious(gains, LEAST[0])
 
-    return find
+def find_by_ngrams(
+    encoder: CharFeaturiser, model: KneserNey, confusion: Confusion, text: str
+) -> list[Suspicious]:
+    """The same search with n-grams."""
+    known_characters = [key for key, string in enumerate(encoder.strings) if string]
+    keys = encoder.keys(text)
+    (known,) = model.surprisals([keys])
+    gains = []
+    for place, key in enumerate(keys.tolist()):
+        others = known_characters
+        if confusion == "homophones":
+            others = encoder.homophones.of(text[place]).tolist()
+        others = [each for each in others if each != key]
+        context = keys[max(0, place - model.order + 1) : place]
+        own, *surprisals = [
+            found[-2] for found in model.surprisals([[*context, each] for each in (key, *others)])
+        ]
+        likely = sorted(zip(surprisals, others, strict=True))[:CANDIDATES]
+        others = [each for surprisal, each in likely if surprisal <= own + MARGIN]
+        if not others:
+            continue
+        changed = [np.concatenate([keys[:place], [each], keys[place + 1 :]]) for each in others]
+        found = [known.sum() - each.sum() for each in model.surprisals(changed)]
+        best = int(np.argmax(found))
+        expected = str(encoder.strings[others[best]])
+        gains.append(Suspicious(place, text[place], expected, found[best]))
+    return most_suspicious(gains, LEAST[0])
 
 
 # Speed

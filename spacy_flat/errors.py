@@ -593,6 +593,7 @@ class Errors(metaclass=_Coded):
         "Can't fit the search of {name!r}: no example is a pair of two different texts whose "
         "doc.cats has the label {label!r}."
     )
+    F355 = "span_probabilities needs a list of spans for each Doc, but got {docs} and {lists}."
     F362 = (
         "{name}: its tokenizer, {tokenizer}, can't split text into single characters. It must be "
         "a fast tokenizer with pieces for start, end, padding and unknown text, as those of BERT, "

@@ -131,7 +131,8 @@ def show_labels(doc: Doc) -> None:
 
 
 def show_probability(doc: Doc) -> None:
-    """Print the probability of a text and its least expected characters."""
+    """Print the probability of a text, its least expected characters, and those that may be
+    wrong."""
     surprisals = doc._.char_surprisal.tolist()
     order = sorted(range(len(surprisals)), key=lambda place: -surprisals[place])[:SURPRISING]
     odd = ", ".join(f"{doc.text[place]} ({place})" for place in sorted(order))
@@ -140,6 +141,9 @@ def show_probability(doc: Doc) -> None:
         ("unknown characters, per cent", percent(doc._.oov_rate)),
         ("least expected", odd),
     ]
+    if doc._.suspicious is not None:
+        errors = [f"{each.found} ({each.start}) → {each.expected}" for each in doc._.suspicious]
+        rows.append(("may be wrong", ", ".join(errors) or "none"))
     print_table(rows)
 
 

@@ -4,7 +4,8 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, get_args
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -16,6 +17,7 @@ from ..util.arguments import require_count, require_string, require_switch
 from ..vectors import VectorSource, check_sources
 from .annotations import perplexity, set_scores
 from .forms import Form, Tones, form_of
+from .homophones import Confusion
 from .model import CharPredictions, TextScore, initialise, network_of, score_texts
 from .poems import Place, Poem, PoemTask, compose, signs
 from .sampling import Draws, Sampling, Seed, seeds_of_texts
@@ -75,6 +77,8 @@ class CharGenerator(NetworkPipe):
     suspicion: set `doc._.suspicious` to the characters whose replacement would make the text more
         probable by at least this many nats. null to skip this, since it takes 15 to 50 times as
         long.
+    confusion: characters to compare each one with: "any", or "homophones", which sound like it, as
+        in texts typed in pinyin (needs pypinyin).
     """
 
     count_end: bool = setting(True, SWITCH)
@@ -84,6 +88,10 @@ class CharGenerator(NetworkPipe):
             "null or a number from 0",
             lambda value: value is None or number(0, sys.float_info.max).accepts(value),
         ),
+    )
+
+    confusion: Confusion = setting(
+        "any", Check("one of any, homophones", lambda value: value in get_args(Confusion))
     )
 
     def __init__(
@@ -102,8 +110,11 @@ class CharGenerator(NetworkPipe):
             return scores
         from .proofreading import suspicious_characters
 
+        find = partial(
+            suspicious_characters, self.model, least=self.suspicion, confusion=self.confusion
+        )
         return [
-            replace(score, suspicious=suspicious_characters(self.model, doc.text, self.suspicion))
+            replace(score, suspicious=find(doc.text))
             for doc, score in zip(docs, scores, strict=True)
         ]
 

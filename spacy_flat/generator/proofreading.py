@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from ..nn.model import shim_of
-from ..util.arrays import Float32s, Ints
+from ..util.arrays import Bools, Float32s, Ints
+from .homophones import Confusion
 from .model import CharLMModel, network_of
 from .vocabulary import UNKNOWN, CharFeaturiser
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from .network import CharLM, State
 
 CANDIDATES = 10  # most probable characters that are tried in a place
+MARGIN = 1.0  # nats by which they may be less probable than the one found; right ones rarely are
 REACH = 8  # characters after it that judge them
 APART = 3  # characters: of suspicious ones less than this apart, the most suspicious counts
 AT_ONCE = 128  # replacements
@@ -37,14 +39,19 @@ class Suspicious(NamedTuple):
     gain: float
 
 
-def suspicious_characters(model: CharLMModel, text: str, least: float) -> list[Suspicious]:
+def suspicious_characters(
+    model: CharLMModel, text: str, least: float, confusion: Confusion = "any"
+) -> list[Suspicious]:
     """Find the characters for which another one has a gain of `least` or more, in their order.
 
-    Each is compared with the most probable characters after the text before it, by the probability
-    of the character and of the `REACH` next ones: a noisy channel in which all errors are equally
-    probable (Kernighan et al., 1990).
+    Each is compared with the most probable characters after the text before it, unless it is more
+    probable itself, by the probability of the character and of the `REACH` next ones: a noisy
+    channel in which all errors of the kind `confusion` are equally probable (Kernighan et al.,
+    1990).
+
+    Raises ImportError (F030) for "homophones" without pypinyin.
     """
-    return most_suspicious(_gains(model, text), least)
+    return most_suspicious(_gains(model, text, confusion), least)
 
 
 def most_suspicious(gains: Iterable[Suspicious], least: float) -> list[Suspicious]:
@@ -58,7 +65,7 @@ def most_suspicious(gains: Iterable[Suspicious], least: float) -> list[Suspiciou
     return sorted(found.values())
 
 
-def _gains(model: CharLMModel, text: str) -> Iterator[Suspicious]:
+def _gains(model: CharLMModel, text: str, confusion: Confusion) -> Iterator[Suspicious]:
     """The best replacement of each character, if it gains anything."""
     featuriser: CharFeaturiser = model.attrs["featuriser"]
     network, (first, end) = network_of(model), featuriser.marks
@@ -68,11 +75,23 @@ def _gains(model: CharLMModel, text: str) -> Iterator[Suspicious]:
         n_chars = min(featuriser.options.piece_length, len(text) - start)
         with shim_of(model).predicting():
             piece = _Piece(network, keys[start : start + n_chars + REACH + 1], state)
-            expected, gains = piece.replacements(n_chars, excluded=[UNKNOWN, first, end])
+            allowed = None
+            if confusion == "homophones":
+                own = featuriser.simplifier(text[start : start + n_chars])
+                allowed = [featuriser.homophones.of(character) for character in own]
+            expected, gains = piece.replacements(n_chars, [UNKNOWN, first, end], allowed)
         state = piece.states[n_chars]
         for place in np.flatnonzero(gains > 0).tolist():
             string = str(featuriser.strings[expected[place]])
             yield Suspicious(start + place, text[start + place], string, float(gains[place]))
+
+
+def _absent(present: Sequence[Ints], n: int) -> Bools:
+    """[P, n] False for the numbers of each row."""
+    absent = np.ones((len(present), n), dtype=bool)
+    rows = np.repeat(np.arange(len(present)), [len(each) for each in present])
+    absent[rows, np.concatenate(present)] = False
+    return absent
 
 
 class _Piece:
@@ -94,22 +113,35 @@ class _Piece:
             self.states.append(state)
         self.log_probs = self._log_probs(torch.cat(hidden))
 
-    def replacements(self, n_chars: int, excluded: Sequence[int]) -> tuple[Ints, Float32s]:
-        """[P] keys in place of the first P characters, and what they gain in nats."""
+    def replacements(
+        self, n_chars: int, excluded: Sequence[int], allowed: Sequence[Ints] | None
+    ) -> tuple[Ints, Float32s]:
+        """[P] keys in place of the first P characters, and what they gain in nats; −∞ for none.
+
+        allowed: the keys to try for each of them, or None for all.
+        """
         gold = self.network.to_tensor(self.keys[1:])
         known = self.log_probs.gather(1, gold[:, None])[:, 0]
         others = self.log_probs[:n_chars].clone()
+        if allowed is not None:
+            others.masked_fill_(
+                self.network.to_tensor(_absent(allowed, others.shape[1])), -torch.inf
+            )
         others[:, list(excluded)] = -torch.inf
         others.scatter_(1, gold[:n_chars, None], -torch.inf)
-        n_tried = min(CANDIDATES, others.shape[1])
-        before, keys = others.topk(n_tried, dim=1)
-        places = np.repeat(np.arange(n_chars), n_tried)
+        before, keys = others.topk(min(CANDIDATES, others.shape[1]), dim=1)
+        before.masked_fill_(before < known[:n_chars, None] - MARGIN, -torch.inf)
+        is_tried = before > -torch.inf
+        places = is_tried.nonzero()[:, 0].cpu().numpy()
+        tried = keys[is_tried]
+        gains = before - known[:n_chars, None]
         after = [
-            self._after(places[at : at + AT_ONCE], keys.ravel()[at : at + AT_ONCE], known)
+            self._after(places[at : at + AT_ONCE], tried[at : at + AT_ONCE], known)
             for at in range(0, len(places), AT_ONCE)
         ]
-        gains, which = (before - known[:n_chars, None] + torch.cat(after).view_as(before)).max(1)
-        return keys.gather(1, which[:, None])[:, 0].cpu().numpy(), gains.cpu().numpy()
+        gains[is_tried] += torch.cat([*after, known.new_zeros(0)])
+        best, which = gains.max(1)
+        return keys.gather(1, which[:, None])[:, 0].cpu().numpy(), best.cpu().numpy()
 
     def _after(self, places: Ints, keys: Tensor, known: Tensor) -> Tensor:
         """[N] how much more probable the next characters are after keys [N] at these places."""

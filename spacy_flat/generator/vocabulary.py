@@ -19,6 +19,7 @@ from ..util.arrays import Ints, Strings
 from ..util.simplified import Simplifier
 from ..vectors import VectorSource
 from .batch import Piece, TextBatch
+from .homophones import Homophones
 from .options import TextOptions
 
 UNKNOWN = 0  # key of all unknown characters
@@ -50,6 +51,10 @@ class CharFeaturiser(IndexedFeaturiser):
         for code, key in zip(self.chars.codes.tolist(), self.chars.keys.tolist(), strict=True):
             strings[key] = chr(code) if code < START else ""
         return strings
+
+    @cached_property
+    def homophones(self) -> Homophones:
+        return Homophones(self.strings)
 
     def keys(self, text: str) -> Ints:
         """[C] keys of the characters of a text."""

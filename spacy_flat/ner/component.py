@@ -17,6 +17,7 @@ from ..text.initialise import Vocabulary, initialise_network
 from ..text.tok2vec import Tok2VecFeatures, backprop_zeros
 from ..text.units import EntitySpan, Units
 from ..util.calibration import LEAST, MOST
+from ..util.plural import counted
 from ..vectors import VectorSource, check_sources
 from .calibration import Calibration, fit
 from .decoding import Decoding, Found, find_entities, span_probabilities
@@ -193,8 +194,13 @@ class CRFEntityRecognizer(LabelledPipe):
 
         spans: any spans of each Doc, which may overlap. Existing entities of the Docs count as in
             `nlp.pipe`.
+
+        Raises ValueError (F355) for another number of lists than Docs.
         """
         docs, asked = list(docs), [list(each) for each in spans]
+        if len(docs) != len(asked):
+            words = {"docs": counted(len(docs), "Doc"), "lists": counted(len(asked), "list")}
+            raise ValueError(Errors.F355.format(**words))
         self.require_initialised()
         places = [
             [EntitySpan(span.start_char, span.end_char, span.label_) for span in each]

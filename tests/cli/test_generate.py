@@ -126,6 +126,16 @@ def test_show_has_the_perplexity_and_a_text(poems_pipeline: Path) -> None:
     assert written
 
 
+def test_show_has_what_may_be_wrong(poems_pipeline: Path, tmp_path: Path) -> None:
+    settings = {"suspicion": 6.0, "confusion": "homophones"}
+    nlp = spacy.load(poems_pipeline, config={"components": {"char_generator": settings}})
+    nlp.to_disk(tmp_path)
+    output = words(run("show", tmp_path, POEM.replace("上霜", "上双"), POEM))
+    assert "may be wrong 双 (10) → 霜" in output
+    assert "may be wrong none" in output
+    assert "may be wrong" not in run("show", poems_pipeline, POEM)
+
+
 def test_evaluate_speaks_of_characters(poems_pipeline: Path, tmp_path: Path) -> None:
     vocab = spacy.blank("zh").vocab
     DocBin(docs=[make_text(vocab, POEM), make_text(vocab, "龘")]).to_disk(tmp_path / "test.spacy")

@@ -1,13 +1,16 @@
 """`doc._.suspicious`, beside a slow reference that scores each changed text as a whole."""
 
+import sys
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
+import spacy
 from spacy.language import Language
 from spacy.tokens import DocBin
 
-from spacy_flat.generator.proofreading import APART, CANDIDATES, REACH, Suspicious
+from spacy_flat.generator.homophones import Confusion, Homophones, syllables_of
+from spacy_flat.generator.proofreading import APART, CANDIDATES, MARGIN, REACH, Suspicious
 
 from .conftest import POEMS, Copy, generator, make
 from .test_scoring import KINDS
@@ -18,7 +21,7 @@ def kind(request: pytest.FixtureRequest) -> Language:
     return make(KINDS[request.param], steps=15)
 
 
-def gains(nlp: Language, text: str) -> Iterator[Suspicious]:
+def gains(nlp: Language, text: str, confusion: str) -> Iterator[Suspicious]:
     """The best replacement of each character."""
     strings = generator(nlp).model.attrs["featuriser"].strings
 
@@ -29,26 +32,33 @@ def gains(nlp: Language, text: str) -> Iterator[Suspicious]:
     known = surprisals(text)
     for place, character in enumerate(text):
         others = [each for each in strings if each and each != character]
+        if confusion == "homophones":
+            others = [each for each in others if syllables_of(each) & syllables_of(character)]
         changed = {each: surprisals(text[:place] + each + text[place + 1 :]) for each in others}
         likely = sorted(others, key=lambda each: changed[each][place])[:CANDIDATES]
+        likely = [each for each in likely if changed[each][place] <= known[place] + MARGIN]
         read = slice(place, place + REACH + 1)
         gain = {each: sum(known[read]) - sum(changed[each][read]) for each in likely}
-        best = max(gain, key=lambda each: gain[each])
-        if gain[best] > 0:
+        best = max(gain, key=lambda each: gain[each], default="")
+        if gain and gain[best] > 0:
             yield Suspicious(place, character, best, gain[best])
 
 
+@pytest.mark.parametrize("confusion", ["any", "homophones"])
 @pytest.mark.parametrize("piece_length", [5, 100])
-def test_gains_are_those_of_whole_texts(kind: Language, copy_of: Copy, piece_length: int) -> None:
+def test_gains_are_those_of_whole_texts(
+    kind: Language, copy_of: Copy, piece_length: int, confusion: Confusion
+) -> None:
     nlp = copy_of(kind, piece_length=piece_length)
+    generator(nlp).confusion = confusion
     text = "床前明夜光，疑是口上霜。春眠不觉晓"
     expected: list[Suspicious] = []
-    for each in sorted(gains(nlp, text), key=lambda each: -each.gain):
+    for each in sorted(gains(nlp, text, confusion), key=lambda each: -each.gain):
         if all(abs(each.start - other.start) >= APART for other in expected):
             expected.append(each)
     generator(nlp).suspicion = 0
     found = nlp(text)._.suspicious
-    assert len(found) > 1
+    assert found
     assert [each[:3] for each in found] == [each[:3] for each in sorted(expected)]
     assert [each.gain for each in found] == pytest.approx(
         [each.gain for each in sorted(expected)], rel=1e-3, abs=1e-3
@@ -78,11 +88,48 @@ def test_errors_of_poems_are_found(trained: Language, copy_of: Copy) -> None:
     assert generator(nlp)(again)._.suspicious is None
 
 
+def test_errors_of_typing_are_found(
+    trained: Language, copy_of: Copy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nlp = copy_of(trained)
+    generator(nlp).suspicion = 6.0
+    generator(nlp).confusion = "homophones"
+    texts = [POEMS[0].replace("地上霜", "地上双"), POEMS[0].replace("月光", "鸟光"), "3 apples"]
+    assert [[each[:3] for each in doc._.suspicious] for doc in nlp.pipe(texts)] == [
+        [(10, "双", "霜")],
+        [],
+        [],
+    ]
+    again = spacy.blank("zh", config=nlp.config).from_bytes(nlp.to_bytes())
+    assert generator(again).confusion == "homophones"
+    monkeypatch.setitem(sys.modules, "pypinyin", None)
+    syllables_of.cache_clear()
+    with pytest.raises(ImportError, match=r"\[F030\] Homophones .*spacy-flat\[poems\]"):
+        nlp(POEMS[0])
+
+
+def test_homophones() -> None:
+    assert syllables_of("重") >= {"zong", "cong"}
+    assert syllables_of("中") & syllables_of("宗")
+    assert syllables_of("声") & syllables_of("森")
+    assert syllables_of("光") == {"guan"}
+    assert syllables_of("a") == syllables_of("，") == syllables_of("") == frozenset()
+    known = Homophones(["", "中", "重", "宗", "冲", "a"])
+    assert known.of("种").tolist() == [1, 2, 3, 4]
+    assert known.of("宗").tolist() == [1, 2, 3]
+    assert known.of("b").tolist() == []
+
+
 def test_fewer_characters_than_candidates() -> None:
     nlp = make(texts=["天地人。"], steps=3)
     assert 3 < len(generator(nlp).model.attrs["featuriser"].strings) < CANDIDATES
     generator(nlp).suspicion = 0
     assert all(each.expected in "天地人。" for each in nlp("人人人人。")._.suspicious)
+
+
+def test_kinds_of_confusion(copy_of: Copy, trained: Language) -> None:
+    with pytest.raises(ValueError, match=r"F310.*confusion.*any, homophones"):
+        generator(copy_of(trained)).confusion = "shapes"  # type: ignore[assignment]
 
 
 @pytest.mark.parametrize("value", [-1, True, "much", float("nan")])
