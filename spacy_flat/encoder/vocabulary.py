@@ -19,6 +19,7 @@ from ..text.units import Units
 from ..text.windows import Window, WindowFeaturiser, make_windows, spread_windows
 from ..util.arrays import Int32s, Ints
 from ..util.options import is_a
+from ..util.simplified import simplified_pairs
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -73,7 +74,8 @@ class EncoderFeaturiser(WindowFeaturiser):
 class CharacterFeaturiser(EncoderFeaturiser):
     """Keys of characters: their lines in BERT's `vocab.txt`.
 
-    White space has the key of the space. A vocabulary without capitals lower-cases.
+    White space has the key of the space. A vocabulary without capitals lower-cases. An unknown
+    traditional character has the key of the simplified one.
     """
 
     def __init__(self, pieces: Sequence[str]) -> None:
@@ -114,6 +116,7 @@ class CharacterFeaturiser(EncoderFeaturiser):
         unknown = self.mark(UNKNOWN)
         table = np.full(CODE_POINTS, unknown, dtype=np.int32)
         known = {piece: key for key, piece in enumerate(self.pieces) if len(piece) == 1}
+        known = {old: known[new] for old, new in simplified_pairs() if new in known} | known
         if not self.has_capitals:
             capitals = {piece.upper(): key for piece, key in known.items()}
             known = {piece: key for piece, key in capitals.items() if len(piece) == 1} | known
@@ -149,7 +152,8 @@ class CharacterFeaturiser(EncoderFeaturiser):
         return cls(text.removesuffix("\n").split("\n"))
 
     def tokenizer(self) -> dict[str, Any]:
-        """The `tokenizer.json` of the equivalent Hugging Face tokenizer."""
+        """The `tokenizer.json` of the equivalent Hugging Face tokenizer, to which unknown
+        traditional characters stay unknown."""
 
         def mark(name: str) -> dict[str, Any]:
             return {"SpecialToken": {"id": name, "type_id": 0}}
@@ -172,8 +176,8 @@ class CharacterFeaturiser(EncoderFeaturiser):
             "behavior": "Isolated",
             "invert": False,
         }
-        model = {"type": "WordPiece", "unk_token": UNKNOWN, "max_input_chars_per_word": 100}
         vocab = {piece: key for key, piece in enumerate(self.pieces)}
+        model = {"type": "WordPiece", "unk_token": UNKNOWN, "max_input_chars_per_word": 100}
         return {
             "version": "1.0",
             "truncation": None,

@@ -27,7 +27,7 @@ class Simplifier:
         """For a network that is trained on these texts: OpenCC's pairs, except those whose
         traditional character is the more frequent one; none if the texts are mostly traditional."""
         counts = Counter(chain.from_iterable(texts))
-        pairs = [(counts[old], counts[new], old + new) for old, new in _pairs()]
+        pairs = [(counts[old], counts[new], old + new) for old, new in simplified_pairs()]
         if sum(old for old, _, _ in pairs) >= sum(new for _, new, _ in pairs):
             return cls()
         return cls("".join(pair for old, new, pair in pairs if old <= new))
@@ -55,6 +55,7 @@ def converter(config: str) -> Any:
 
 
 @cache
-def _pairs() -> list[tuple[str, str]]:
+def simplified_pairs() -> list[tuple[str, str]]:
+    """Traditional characters, each with its simplified one."""
     simplified = converter("t2s").convert("\n".join(_HAN)).split("\n")
     return [pair for pair in zip(_HAN, simplified, strict=True) if pair[0] != pair[1]]

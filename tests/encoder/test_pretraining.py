@@ -409,6 +409,8 @@ def test_the_vocabulary_is_sorted_by_frequency() -> None:
 
 def test_capital_letters() -> None:
     """An uncased vocabulary reads them as small ones, a cased one does not."""
+    simplified = CharacterFeaturiser([*MARKS, " ", "爱", "国", "國"])
+    assert simplified.keys("愛國國电電").tolist() == [6, 8, 8, 1, 1]
     small = CharacterFeaturiser([*MARKS, " ", "a", "b"])
     assert small.keys("AbC").tolist() == [6, 7, 1]
     assert CharacterFeaturiser([*MARKS, " ", "a", "B"]).keys("AbB").tolist() == [1, 1, 7]
