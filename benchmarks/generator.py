@@ -10,12 +10,12 @@ CORPUS is a folder of train.spacy and dev.spacy, as written by `python -m spacy 
              pipeline's, and all unknown characters are one. Then of 500 sentences of the dev part,
              changed in one place, how often the true one has the higher probability: two
              neighbouring characters are swapped, or one is replaced by one of the most frequent.
-    errors   --errors of these replaced sentences and the true ones, and as many with a character
-             replaced by one of the same syllable, as in texts typed in pinyin:
-             `doc._.suspicious` beside the same search with 5-grams, for several values of
-             `suspicion`. Precision: how many of the suspicious characters were replaced. Recall:
-             how many of the replaced ones are suspicious, and in how many the expected character
-             is the true one.
+    errors   --errors of these replaced sentences and the true ones; as many with a character
+             replaced by one of the same syllable, as in texts typed in pinyin; and 60 of that kind
+             written for this purpose (`assets/release/typos.tsv`). `doc._.suspicious` beside the
+             same search with 5-grams, for several values of `suspicion`. Precision: how many of
+             the suspicious characters were replaced. Recall: how many of the replaced ones are
+             suspicious, and in how many the expected character is the true one.
     speed    Characters a second in training and in writing 1 and 64 texts of 200 characters, and
              texts a second in scoring, beside the plain loop (`plain_lm.py`) with the same sizes.
              Systems take turns on one thread; the median of --repeats counts, in seconds of the
@@ -37,7 +37,7 @@ from itertools import pairwise
 from pathlib import Path
 from random import Random
 from statistics import median
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 import numpy as np
 import plain_lm
@@ -222,16 +222,23 @@ def share_right(scorer: Scorer, changes: Sequence[Change]) -> float:
 
 Finder = Callable[[str], list[Suspicious]]
 LEAST = (2, 4, 6, 8, 10)
+TYPOS = Path(__file__).parents[1] / "assets/release/typos.tsv"
 
 
 def measure_errors(
     arguments: argparse.Namespace, pipelines: dict[str, Language], train: list[str], dev: list[str]
 ) -> Iterable[str]:
-    _, *changes = change_sentences(train, dev, arguments.errors)
+    _, replaced, typed = change_sentences(train, dev, arguments.errors)
+    written = [line.split("\t") for line in TYPOS.read_text("utf-8").splitlines()]
+    kinds: list[tuple[str, Confusion, list[Change]]] = [
+        ("replaced", "any", replaced),
+        ("homophones", "homophones", typed),
+        ("written", "homophones", [(true, changed) for changed, true in written]),
+    ]
     encoder = encoder_of(next(iter(pipelines.values())))
     keys = [encoder.keys(text) for text in train]
     ngrams = KneserNey(keys, len(encoder.strings), encoder.marks, ORDERS[-1])
-    for confusion, own in zip(get_args(Confusion), changes, strict=True):
+    for kind, confusion, own in kinds:
         finders: dict[str, Finder] = {
             name: partial(
                 suspicious_characters,
@@ -247,7 +254,7 @@ def measure_errors(
             for name, find in finders.items()
             for least, *shares in measure_finder(find, own)
         ]
-        header = (f"{len(own)} {confusion}", "suspicion", "precision", "recall", "mended")
+        header = (f"{len(own)} {kind}", "suspicion", "precision", "recall", "mended")
         yield format_table(header, rows, arguments.markdown)
 
 
