@@ -130,45 +130,36 @@ def test_a_question_is_not_taken_for_a_header(pipeline: Path, tmp_path: Path, fi
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("name", "content", "warning", "message"),
     [
         (
             "faq.tsv",
             "怎么退款\t在订单里\n快递几天到  三天\n可以开发票吗,能\n",
+            "W330",
             "no TAB in lines 2, 3:",
         ),
-        ("faq.tsv", "question\tanswer\n" + "怎么退款  在订单里\n" * 6, "in lines 2, 3, 4, 5, 6 …:"),
-        ("faq.csv", "怎么退款,在订单里\n快递几天到，三天\n", "no comma in line 2:"),
-        ("faq.csv", "怎么退款;在订单里\n快递几天到\n可以;能\n", "no semicolon in line 2:"),
-        ("faq.tsv", "怎么退款\n快递几天到\n", ""),
+        (
+            "faq.tsv",
+            "question\tanswer\n" + "怎么退款  在订单里\n" * 6,
+            "W330",
+            "in lines 2, 3, 4, 5, 6 …:",
+        ),
+        ("faq.csv", "怎么退款,在订单里\n快递几天到，三天\n", "W330", "no comma in line 2:"),
+        ("faq.csv", "怎么退款;在订单里\n快递几天到\n可以;能\n", "W330", "no semicolon in line 2:"),
+        ("faq.tsv", "怎么退款,在订单里\n快递几天到,三天\n", "W331", "a comma, but no TAB"),
+        ("faq.txt", "怎么退款|在订单里\n快递,几天到|三天\n", "W331", "a |, but no TAB"),
+        ("faq.csv", "怎么退款\t在订单里\n快递几天到\t三天\n", "W331", "a TAB, but no comma"),
+        ("faq.tsv", "怎么退款,在订单里\n快递几天到\n", "", ""),
+        ("faq.tsv", "怎么退款,在订单里\n", "", ""),
     ],
 )
 def test_lines_without_an_answer(
-    pipeline: Path, tmp_path: Path, name: str, content: str, message: str
+    pipeline: Path, tmp_path: Path, name: str, content: str, warning: str, message: str
 ) -> None:
     (tmp_path / name).write_text(content, "utf-8")
     output = said("search", pipeline, tmp_path / name, "怎么退款")
     assert message in output
-    assert ("W330" in output) == bool(message)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "found"),
-    [
-        ("faq.tsv", "怎么退款,在订单里\n快递几天到,三天\n", "a comma, but no TAB"),
-        ("faq.txt", "怎么退款|在订单里\n快递,几天到|三天\n", "a |, but no TAB"),
-        ("faq.csv", "怎么退款\t在订单里\n快递几天到\t三天\n", "a TAB, but no comma"),
-        ("faq.tsv", "怎么退款,在订单里\n快递几天到\n", ""),
-        ("faq.tsv", "怎么退款,在订单里\n", ""),
-    ],
-)
-def test_other_separators(
-    pipeline: Path, tmp_path: Path, name: str, content: str, found: str
-) -> None:
-    (tmp_path / name).write_text(content, "utf-8")
-    output = said("search", pipeline, tmp_path / name, "怎么退款")
-    assert found in output
-    assert ("W331" in output) == bool(found)
+    assert re.findall("W33[01]", output) == ([warning] if warning else [])
 
 
 # The index
