@@ -46,7 +46,7 @@ def exiting(command: Callable[P, R]) -> Callable[P, R]:
 
 
 def let_all_be_printed() -> None:
-    """Escape what the terminal's encoding does not have, and let a closed stream swallow all."""
+    """Escape characters that the terminal can't encode; discard output if a stream is closed."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:

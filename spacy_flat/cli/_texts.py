@@ -8,7 +8,7 @@ from ..errors import Errors
 
 
 def check_text(content: str) -> None:
-    """Raise ValueError for a text to draw that is empty (F160) or no Unicode (F162)."""
+    """Raise ValueError for a text to draw that is empty (F160) or not valid Unicode (F162)."""
     if not content:
         raise ValueError(Errors.F160)
     try:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Objective(str, Enum):
-    """What is learnt."""
+    """The pretraining objective."""
 
     mlm = "mlm"
     electra = "electra"

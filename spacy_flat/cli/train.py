@@ -125,10 +125,10 @@ def train(
         nlp = pipeline_of(config, saved, gpu, show)
         show.divider("Training pipeline")
         interval = Interval(checkpoint_steps, checkpoint_minutes)
-        told = [] if saved is None else saved.config.get("told", [])
-        config_with_log = {**given, "told": told}
+        history = [] if saved is None else saved.config.get("told", [])
+        config_with_log = {**given, "told": history}
         trainer = PipelineTrainer(nlp, output, config_with_log, saved, workers, interval)
-        trainer.settings["logger"] = with_history(trainer.settings["logger"], told)
+        trainer.settings["logger"] = with_history(trainer.settings["logger"], history)
         run_training(trainer, sys.stdout, sys.stderr)
         if output is not None and workers.is_first:
             with replacing(output / FINISHED) as temporary:
@@ -232,20 +232,20 @@ def keep_log(config: dict[str, Any], step: int) -> None:
         path.rename(next(new for each in names if not (new := path.with_stem(each)).exists()))
 
 
-def with_history(logger: Logger, told: list[dict[str, Any]]) -> Logger:
+def with_history(logger: Logger, history: list[dict[str, Any]]) -> Logger:
     """A logger that first logs the evaluations before the checkpoint, so that its log is complete.
 
-    told: these evaluations; later ones are added. Checkpoints save it.
+    history: these evaluations; later ones are added. Checkpoints save it.
     """
 
     def set_up(*arguments: Any) -> tuple[Callable[..., None], Callable[[], None]]:
         log_step, finalize = logger(*arguments)
-        for info in told:
+        for info in history:
             log_step(info)
 
         def keep(info: dict[str, Any] | None) -> None:
             if info is not None:
-                told.append({**info, "checkpoints": []})
+                history.append({**info, "checkpoints": []})
             log_step(info)
 
         return keep, finalize

@@ -80,7 +80,7 @@ def declared(docs: Iterable[Doc], options: ConvertOptions, path: Path) -> Iterat
         for label, labels in by_label(options.coarse, COARSE, Errors.F163)
     }
     longest = {label: int(most) for label, most in by_label(options.longest, LONGEST, Errors.F168)}
-    told = {label: fine for label, fine in coarse.items() if fine not in ([], [label])}
+    coarse_labels = {label: fine for label, fine in coarse.items() if fine not in ([], [label])}
     unknown = {*coarse, *longest}
     for doc in docs:
         unknown -= {ent.label_ for ent in doc.ents}
@@ -88,8 +88,8 @@ def declared(docs: Iterable[Doc], options: ConvertOptions, path: Path) -> Iterat
         long = [ent for ent in kept if len(ent.text) > longest.get(ent.label_, len(ent.text))]
         if long or len(kept) < len(doc.ents):
             doc.set_ents([ent for ent in kept if ent not in long], missing=long)
-        if told:
-            doc._.coarse_labels = told
+        if coarse_labels:
+            doc._.coarse_labels = coarse_labels
         if options.unannotated:
             doc._.unannotated_labels = list(options.unannotated)
         yield doc

@@ -77,7 +77,7 @@ class ReplacedTokens(nn.Module):
         table = self.encoder.embeddings.word_embeddings.weight
         hidden = self.generator(batch.keys)[-1].flatten(0, 1)[batch.places]
         scores = self.generator_head(hidden, table).float()
-        told = nn.functional.cross_entropy(scores, batch.originals)
+        reconstruction = nn.functional.cross_entropy(scores, batch.originals)
         written = torch.multinomial(scores.detach().softmax(1), 1)[:, 0]
         keys = batch.keys.flatten().index_copy(0, batch.places, written).view_as(batch.keys)
         is_replaced = torch.zeros(keys.numel(), device=keys.device)
@@ -85,7 +85,7 @@ class ReplacedTokens(nn.Module):
         x = nn.functional.gelu(self.head["dense"](self.encoder(keys)[-1]))
         found = self.head["dense_prediction"](x).float().flatten()
         replaced = nn.functional.binary_cross_entropy_with_logits(found, is_replaced)
-        return told + REPLACED_WEIGHT * replaced
+        return reconstruction + REPLACED_WEIGHT * replaced
 
 
 class TwoWayLM(nn.Module):

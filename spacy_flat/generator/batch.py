@@ -1,4 +1,4 @@
-"""What the network reads: characters as padded numbers, a piece of some texts at a time.
+"""The network's input: characters as padded numbers, a piece of some texts at a time.
 
 Shapes: B texts, C characters, M characters to predict, N all numbers.
 """

@@ -61,7 +61,7 @@ def build_char_lm(network: CharLMOptions, text: TextOptions) -> CharLMModel:
 
 
 def initialise(model: CharLMModel, docs: list[Doc], vocabulary: Vocabulary, name: str) -> None:
-    """Build the network for what the training Docs taught."""
+    """Build the network for the vocabulary of the training Docs."""
     initialise_network(model, docs, vocabulary, {"start": vocabulary.featuriser.marks[0]}, name)
 
 

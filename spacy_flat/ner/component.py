@@ -142,7 +142,7 @@ class CRFEntityRecognizer(LabelledPipe):
         None, Check("null, a number from 0 to 1, or a map of them", _is_threshold)
     )
     temperature: float = setting(1.0, number(LEAST, MOST))
-    _told: tuple[str, ...] = ()  # labels that were warned of
+    _warned: tuple[str, ...] = ()  # labels that were warned of
 
     def __init__(self, *args: Any, scorer: Scorer | None = score_entities, **settings: Any) -> None:
         super().__init__(*args, scorer=scorer, **settings)
@@ -214,10 +214,10 @@ class CRFEntityRecognizer(LabelledPipe):
         """Warn (W305) once of thresholds for labels that no entity can have."""
         given = self.threshold if isinstance(self.threshold, dict) else ()
         unknown = tuple(label for label in given if label not in self.labels)
-        if unknown and unknown != self._told:
+        if unknown and unknown != self._warned:
             words = {"unknown": ", ".join(unknown), "known": ", ".join(self.labels)}
             warnings.warn(Warnings.W305.format(name=self.name, **words), stacklevel=2)
-        self._told = unknown
+        self._warned = unknown
 
     def _decoding(self) -> Decoding:
         threshold = self.threshold

@@ -47,7 +47,7 @@ class TagTarget(NamedTuple):
 
 
 class LetterStates(NamedTuple):
-    """The tags, told apart by the letters of their entity up to there: S states for K tags. The
+    """The tags, split by whether their entity has a letter so far: S states for K tags. The
     legal sequences of states are the legal sequences of tags in which each entity has a letter.
 
     tags: [S], the tag of each state. at_letter: [S], whether it is of units with a letter; any

@@ -1,4 +1,4 @@
-"""What an optimizer asks of one step. Importing this imports no torch."""
+"""The hyper-parameters of one optimizer step. Importing this imports no torch."""
 
 from dataclasses import dataclass, field
 

@@ -25,8 +25,8 @@ class TorchShim(Shim):
 
         def forward(model, docs, is_train):
             shim = model.shims[0]
-            with shim.training() if is_train else shim.predicting():
-                output = shim.module(batch_of(docs, shim.device))
+            with shim.predicting() as network:
+                output = network(batch_of(docs, shim.device))
 
     The network is `build(config)`: `build` is a module-level function (or class), `config` a JSON
     dictionary. With no `config` yet the shim is empty until `initialise` or `from_bytes`.

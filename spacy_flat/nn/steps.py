@@ -98,7 +98,7 @@ class RowAverage:
         return table + self._decayed(self.lag, self.seen)
 
     def fit(self, table: Tensor) -> None:
-        """Follow a table that has grown; the average of what is new starts at its weights."""
+        """Follow a table that has grown; the averages of new rows start at their weights."""
         if self.lag.shape != table.shape:
             self.lag = copy_block(self.lag, torch.zeros_like(table))
             self.seen = copy_block(self.seen, self.seen.new_zeros(len(table), 1))
@@ -373,7 +373,7 @@ def _start_averages(averages: dict[KeyT, Any], targets: Sequence[ParameterStep])
 
 
 def _fitted(average: Any, weights: Tensor) -> Any:
-    """The average of a parameter that has grown; of what is new it starts at the weights."""
+    """The average of a parameter that has grown; new rows start at the current weights."""
     if isinstance(average, RowAverage):
         average.fit(weights)
     elif average.shape != weights.shape:

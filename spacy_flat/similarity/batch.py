@@ -1,4 +1,4 @@
-"""What the network reads: the texts of some pairs as rows of numbers.
+"""The network's input: the texts of some pairs as rows of numbers.
 
 The rows of texts follow one another without padding; `windows` says which rows a convolution sees.
 

@@ -40,8 +40,8 @@ def probabilities(features: Float64s, weights: Sequence[float]) -> Float64s:
 def fit_ranking(
     examples: Sequence["SearchExamples"], features: Sequence[str] = FEATURES
 ) -> list[float]:
-    """The weights that find what is right, and nothing for other queries; 0 for features that
-    aren't named, and for those that would count against a candidate.
+    """Weights that rank correct answers first and reject queries without an answer; 0 for features
+    that aren't named, and for those that would count against a candidate.
 
     Each of the examples counts the same, and in each queries with an answer count as much as those
     without one. The weights are scaled so that the first candidate's probability is that of its

@@ -21,8 +21,8 @@ FEW = 0.05  # of the training texts
 
 
 class Vocabulary(NamedTuple):
-    """What the training texts gave: a featuriser, and the tables that its network embeds, by the
-    network's names."""
+    """A featuriser and embedding tables built from training texts; the tables by the network's
+    names."""
 
     featuriser: Any  # with options
     columns: dict[str, Column]

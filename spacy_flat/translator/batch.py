@@ -1,4 +1,4 @@
-"""What the network reads: both sides of pairs as padded numbers.
+"""The network's input: both sides of pairs as padded numbers.
 
 Shapes: B pairs, S places of the source, T places of the target, M numbers to predict.
 """

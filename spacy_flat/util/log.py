@@ -1,4 +1,4 @@
-"""What is worth telling while a pipeline is made: the logger "spacy_flat".
+"""The logger "spacy_flat": messages during initialisation and training.
 
 It writes to stderr; `logging.getLogger("spacy_flat").setLevel("WARNING")` silences it.
 """

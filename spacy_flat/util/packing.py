@@ -1,4 +1,4 @@
-"""What packs Docs and weights: msgpack, through srsly."""
+"""Faster look-ups in the registries of srsly, through which msgpack packs Docs and weights."""
 
 from functools import lru_cache, partial
 from typing import Any

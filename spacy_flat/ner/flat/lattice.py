@@ -47,7 +47,7 @@ class LatticeFeaturiser(SegmentFeaturiser):
     n_types: int
     name_types: Sequence[int] = ()
     gazetteer: Gazetteer | None = None  # for training
-    _told: set[int] = field(default_factory=set, init=False, repr=False)
+    _warned: set[int] = field(default_factory=set, init=False, repr=False)
     _trusted: Any = field(default=None, init=False, repr=False)
     _bands: tuple[Any, NDArray[np.int8]] = field(
         default=(None, np.zeros(0, np.int8)), init=False, repr=False
@@ -101,9 +101,9 @@ class LatticeFeaturiser(SegmentFeaturiser):
         (W302)."""
         if not len(types) or int(types.max()) < self.n_types:
             return types
-        new = set(types[types >= self.n_types].tolist()) - self._told
+        new = set(types[types >= self.n_types].tolist()) - self._warned
         names = self.lexicon.type_names
-        self._told |= new
+        self._warned |= new
         if new := {type for type in new if names[type] != NOT_ENTITY}:
             warnings.warn(
                 Warnings.W302.format(

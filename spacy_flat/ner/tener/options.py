@@ -18,7 +18,7 @@ from ..options import NetworkOptions
 Encoder = Literal["transformer", "bilstm", "none"]
 Attention = Literal["relative", "absolute"]
 Norm = Literal["post", "pre"]
-CharFeaturiser = Literal["none", "adatrans", "cnn", "lstm"]
+CharEncoder = Literal["none", "adatrans", "cnn", "lstm"]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class TENEROptions(NetworkOptions):
         "(pre)",
         fixed=True,
     )
-    char_encoder: CharFeaturiser = option(
+    char_encoder: CharEncoder = option(
         "adatrans",
         "encoder of a word's spelling, for unit = token: a layer of this Transformer "
         "(adatrans), a convolution (cnn), an LSTM (lstm) or nothing (none)",
