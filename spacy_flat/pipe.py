@@ -171,6 +171,11 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         return cast("TorchShim", self.model.shims[0])
 
     @property
+    def featuriser(self) -> Any:
+        """Turns Docs into the network's input."""
+        return self.model.attrs["featuriser"]
+
+    @property
     def device(self) -> str:
         """The device of the network and of its own encoder. Setting it moves them. It isn't saved,
         since the next machine may have another device.

@@ -23,7 +23,7 @@ SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 FEW = 5  # line numbers to list
 
 
-class Question(NamedTuple):
+class FaqEntry(NamedTuple):
     """A question, its other phrasings, and the columns to print with it."""
 
     question: str
@@ -38,7 +38,7 @@ class FaqColumns(NamedTuple):
     answer: int | None = None
 
 
-def read_faq(path: Path, question: str = "", answer: str = "") -> list[Question]:
+def read_faq(path: Path, question: str = "", answer: str = "") -> list[FaqEntry]:
     """The questions of a file: lines split at TABs, or at commas or semicolons if its name ends in
     .csv, or JSON objects if it ends in .jsonl, whose question may be a list of phrasings. Skips
     empty lines.
@@ -63,7 +63,7 @@ def read_faq(path: Path, question: str = "", answer: str = "") -> list[Question]
     return entries
 
 
-def read_table(path: Path, question: str, answer: str) -> Iterator[Question]:
+def read_table(path: Path, question: str, answer: str) -> Iterator[FaqEntry]:
     """Warns of lines with one cell if others have several (W330), or if each has a mark that may be
     meant as a separator (W331)."""
     separator, lines = "TAB", tab_lines(path, Repairs())
@@ -124,17 +124,17 @@ def find_columns(
     )
 
 
-def entry_of(cells: Sequence[str], columns: FaqColumns) -> Question:
+def entry_of(cells: Sequence[str], columns: FaqColumns) -> FaqEntry:
     """Cells that a line lacks are empty."""
     question, answer = columns
     answers = cells[question + 1 :] if answer is None else cells[answer : answer + 1]
     texts = (one_line(cell) for cell in answers)
-    return Question(
+    return FaqEntry(
         one_line("".join(cells[question : question + 1])), "  ".join(filter(None, texts))
     )
 
 
-def read_records(path: Path, question: str, answer: str) -> Iterator[Question]:
+def read_records(path: Path, question: str, answer: str) -> Iterator[FaqEntry]:
     keys = question or QUESTION[0], answer or ANSWER[0]
     names: dict[str, None] = {}  # of all records, in their order
     line = 0
@@ -155,7 +155,7 @@ def read_records(path: Path, question: str, answer: str) -> Iterator[Question]:
             where = {"path": path, "line": line, "question": keys[0], "answer": keys[1]}
             raise ValueError(Errors.F337.format(**where, text=text[:60]))
         first, *others, own_answer = map(one_line, found)
-        yield Question(first, own_answer, tuple(others))
+        yield FaqEntry(first, own_answer, tuple(others))
     if answer and names and answer not in names:
         words = {"name": answer, "option": "--answer", "columns": ", ".join(map(repr, names))}
         raise ValueError(Errors.F390.format(path=path, line=line, **words))

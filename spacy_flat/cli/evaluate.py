@@ -186,7 +186,7 @@ def written(score: float | None, form: Callable[[float], str]) -> str:
 
 
 def write_errors(path: Path, scorer: SeenScorer, title: str) -> None:
-    from ..ner.component import as_judged
+    from ..ner.scores import as_judged
     from ..ner.spans import gold_annotation
 
     labels = scorer.unscored_labels

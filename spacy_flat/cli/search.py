@@ -12,7 +12,7 @@ from wasabi import msg
 from ..errors import Errors
 from ..util.plural import counted
 from ._components import PAIRS, load_component
-from ._faq import Question, read_faq
+from ._faq import FaqEntry, read_faq
 from ._options import Component, Device, Pipeline
 from ._table import print_table
 
@@ -81,7 +81,7 @@ def check_folder(path: Path) -> None:
         raise ValueError(Errors.F148.format(path=path))
 
 
-def index_of(pipe: PairClassifier, entries: Sequence[Question], folder: Path | None) -> TextIndex:
+def index_of(pipe: PairClassifier, entries: Sequence[FaqEntry], folder: Path | None) -> TextIndex:
     """The folder's index, if it fits these questions and this pipeline; otherwise a new one, saved
     there."""
     found = saved_index(pipe, entries, folder) if folder else None
@@ -96,7 +96,7 @@ def index_of(pipe: PairClassifier, entries: Sequence[Question], folder: Path | N
 
 
 def saved_index(
-    pipe: PairClassifier, entries: Sequence[Question], folder: Path
+    pipe: PairClassifier, entries: Sequence[FaqEntry], folder: Path
 ) -> TextIndex | None:
     """The folder's index, or None, with a warning if it can't be used."""
     try:

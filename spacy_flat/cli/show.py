@@ -11,12 +11,12 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..similarity.pairs import join_pair, pair_of
-from ..util.files import read_text_lines
 from ..util.plural import counted
 from ._lexicon import lexicon_of
 from ._options import Device, Pipeline
 from ._table import print_table
-from ._tasks import percent
+from ._tasks import is_translated, percent
+from ._texts import lines_of
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -50,7 +50,7 @@ def show(
     pairs, the probability of texts, a generated text, or translations."""
     from ..loading import load_on_device
 
-    texts = [*(texts or ()), *(lines_of(file) if file else ())]
+    texts = [*(texts or ()), *(filter(None, lines_of(file)) if file else ())]
     if not texts:
         raise ValueError(Errors.F137)
     nlp = load_on_device(model, device)
@@ -71,12 +71,11 @@ def show(
         is_scored = doc.has_extension("perplexity") and doc._.perplexity is not None
         if is_scored:
             show_probability(doc)
-        is_translated = doc.has_extension("translation") and doc._.translation is not None
-        if is_translated:
+        if is_translated(doc):
             show_translation(doc)
         if compares and pair is None:
             msg.text("no pair: put one TAB between two texts")
-        elif doc.ents or not (doc.cats or is_scored or is_translated):
+        elif doc.ents or not (doc.cats or is_scored or is_translated(doc)):
             show_entities(doc)
         for name, words in lattice_words(nlp, doc.text):
             msg.text(
@@ -102,10 +101,6 @@ def joined(text: str) -> str:
     """Join two texts separated by a TAB to a pair; other texts stay unchanged."""
     left, *right = (part.strip() for part in text.split("\t"))
     return join_pair(left, right[0]) if left and len(right) == 1 and right[0] else text
-
-
-def lines_of(path: Path) -> list[str]:
-    return [line.strip() for _, line in read_text_lines(path) if line.strip()]
 
 
 def show_entities(doc: Doc) -> None:

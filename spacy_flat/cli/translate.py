@@ -15,11 +15,11 @@ from tqdm import tqdm
 from wasabi import msg
 
 from ..errors import Errors, Warnings
-from ..util.files import read_text_lines, replacing
+from ..util.files import replacing
 from ._components import load_component
 from ._options import Component, Device, GpuId, Pipeline, use_gpu
 from ._table import print_table
-from ._texts import check_output
+from ._texts import check_output, lines_of
 from .show import show_translation
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def translate(
     # Fail now, not after translating, if the file can't be read to its end.
     total = None
     if file and file.is_file():
-        total = len(texts or ()) + sum(1 for _ in read_text_lines(file))
+        total = len(texts or ()) + sum(1 for _ in lines_of(file))
     lines = chain(texts or (), lines_of(file) if file else ())
     wanted = filter(str.strip, lines) if output is None else lines
     first = next(wanted, None)
@@ -141,10 +141,6 @@ def check_lines(path: Path, n_best: int) -> None:
         raise ValueError(Errors.F432.format(path=path))
     if path.suffix == ".txt" and n_best > 1:
         raise ValueError(Errors.F174.format(option="--n-best", kind="--output with .txt"))
-
-
-def lines_of(path: Path) -> Iterator[str]:
-    return (line.strip() for _, line in read_text_lines(path))
 
 
 def annotated(

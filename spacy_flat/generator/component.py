@@ -1,7 +1,6 @@
 """`char_generator`: a spaCy component that scores and writes texts."""
 
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,16 +10,17 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example, validate_get_examples
 
-from ..errors import Errors, Warnings
+from ..errors import Errors
 from ..pipe import SWITCH, Check, NetworkPipe, Scorer, mean_loss, number, register_factory, setting
 from ..util.arguments import require_count, require_string, require_switch
 from ..vectors import VectorSource, check_sources
-from .annotations import perplexity, set_scores
+from .annotations import set_scores
 from .forms import Form, Tones, form_of
 from .homophones import Confusion
 from .model import CharPredictions, TextScore, initialise, network_of, score_texts
 from .poems import Place, Poem, PoemTask, compose, signs
 from .sampling import Draws, Sampling, Seed, seeds_of_texts
+from .scores import score_perplexity
 from .vocabulary import build_vocabulary
 from .writing import side_by_side, write
 
@@ -37,36 +37,6 @@ DEFAULT_MODEL = """
 [model.text]
 @misc = "spacy-flat.TextOptions.v2"
 """
-
-
-def score_perplexity(
-    examples: Iterable[Example], count_end: bool = True, **kwargs: Any
-) -> dict[str, Any]:
-    """Score all texts together, so that each character counts the same.
-
-    `char_log_prob` is the mean log-probability of a character, by which training selects the best
-    pipeline, `perplexity` is exp(−char_log_prob), and `oov_rate` is the share of unknown
-    characters. Without texts, all are None, with a warning (W340).
-
-    count_end: count the end of a text as one of its characters.
-    """
-    docs = [example.predicted for example in examples]
-    docs = [doc for doc in docs if doc._.log_prob is not None]
-    n_chars = sum(len(doc.text) for doc in docs)
-    if not n_chars:
-        warnings.warn(Warnings.W340, stacklevel=2)
-        return {"char_log_prob": None, "perplexity": None, "oov_rate": None}
-    log_prob = sum(doc._.log_prob for doc in docs) / (n_chars + count_end * len(docs))
-    return {
-        "char_log_prob": log_prob,
-        "perplexity": perplexity(log_prob),
-        "oov_rate": sum(doc._.oov_rate * len(doc.text) for doc in docs) / n_chars,
-    }
-
-
-def make_scorer() -> Callable[..., dict[str, Any]]:
-    """`spacy-flat.perplexity_scorer.v1`: see `score_perplexity`."""
-    return score_perplexity
 
 
 class CharGenerator(NetworkPipe):
@@ -271,7 +241,7 @@ class CharGenerator(NetworkPipe):
         texts = [doc.text for doc in docs]
         n_predicted = sum(len(text) + 1 for text in texts)  # with their ends
         share = self.share_of_step(n_predicted) / n_predicted
-        featuriser = self.model.attrs["featuriser"]
+        featuriser = self.featuriser
         with self.shim.training():
             network = network_of(self.model)
             for batch in featuriser.batches(texts):
@@ -308,7 +278,7 @@ class CharGenerator(NetworkPipe):
         docs = [example.predicted for example in get_examples() if len(example.predicted)]
         if not docs:
             raise ValueError(Errors.F340.format(name=self.name))
-        options = self.model.attrs["featuriser"].options
+        options = self.featuriser.options
         vocabulary = build_vocabulary(options, [doc.text for doc in docs], char_vectors)
         initialise(self.model, docs, vocabulary, self.name)
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..errors import Errors
+from ..util.arguments import needed
 from ..util.arrays import Ints
 
 Confusion = Literal["any", "homophones"]  # which characters stand for which others by mistake
@@ -38,11 +38,8 @@ def syllables_of(character: str) -> frozenset[str]:
 
     Raises ImportError (F030) without pypinyin.
     """
-    try:
+    with needed("Homophones", "pypinyin", "poems"):
         from pypinyin import Style, pinyin
-    except ImportError as error:
-        words = {"module": "pypinyin", "package": "spacy-flat[poems]"}
-        raise ImportError(Errors.F030.format(what="Homophones", **words)) from error
     found = pinyin(character, style=Style.NORMAL, heteronym=True, errors="ignore")
     return frozenset(merged(each) for each in found[0]) if found else frozenset()
 

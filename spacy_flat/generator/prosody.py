@@ -8,7 +8,7 @@ characters of the lost entering tone now have any of the four.
 from functools import cache
 from typing import NamedTuple
 
-from ..errors import Errors
+from ..util.arguments import needed
 from .forms import LEVEL, OBLIQUE
 
 RHYMES = {
@@ -44,11 +44,8 @@ def reading(character: str) -> Reading | None:
 
     Raises ImportError (F030) without pypinyin.
     """
-    try:
+    with needed("Rhymes and tones", "pypinyin", "poems"):
         from pypinyin import Style, pinyin
-    except ImportError as error:
-        words = {"module": "pypinyin", "package": "spacy-flat[poems]"}
-        raise ImportError(Errors.F030.format(what="Rhymes and tones", **words)) from error
     (readings,) = pinyin(character, style=Style.TONE3, heteronym=True, errors="ignore") or [[]]
     toned = next((each for each in readings if each[-1:] in ("1", "2", "3", "4")), None)
     if toned is None:

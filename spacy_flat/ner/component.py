@@ -2,10 +2,9 @@
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
-from spacy.scorer import PRFScore, get_ner_prf
 from spacy.tokens import Doc, Span
 from spacy.training import Example, validate_examples, validate_get_examples
 from thinc.api import set_dropout_rate
@@ -22,11 +21,9 @@ from ..vectors import VectorSource, check_sources
 from .calibration import Calibration, fit
 from .decoding import Decoding, Found, find_entities, span_probabilities
 from .model import Emissions, Gold, network_of
-from .scores import prf_scores
+from .scores import score_entities
 from .spans import (
-    Annotation,
     OnMisaligned,
-    get_char_ents,
     gold_annotation,
     meaning,
     set_alternatives,
@@ -41,49 +38,6 @@ if TYPE_CHECKING:
 
 
 Threshold: TypeAlias = float | dict[str, float] | None
-
-
-def score_entities(
-    examples: Iterable[Example],
-    unannotated_labels: Sequence[str] = (),
-    label_map: Mapping[str, str] | None = None,
-    **kwargs: Any,
-) -> dict[str, Any]:
-    """spaCy's scores of entities as tokens, and `chars_p`, `chars_r` and `chars_f` of their exact
-    characters, which differ if an entity crosses token boundaries. None if there is nothing to
-    score. Entities that the annotation can't judge are left out. If its labels are coarse,
-    predicted entities are mapped to them."""
-    comparable = []
-    counts = PRFScore()
-    for example in examples:
-        gold = gold_annotation(example, unannotated_labels).mapped(label_map)
-        found = gold.judged(get_char_ents(example.predicted), len(example.predicted.text))
-        counts.score_set(set(found.values()), set(gold.spans))
-        comparable.append(as_judged(example, gold))
-    return {**get_ner_prf(comparable, **kwargs), **prf_scores("chars", counts)}
-
-
-def as_judged(example: Example, gold: Annotation) -> Example:
-    """The example with the predicted entities that the annotation can judge, under its labels, and
-    without gold entities that a label map excludes."""
-    if not (gold.unknown or gold.coarse):
-        return example
-    reference, predicted = example.reference, example.predicted.copy()
-    places = {EntitySpan(e.start_char, e.end_char, e.label_): e for e in predicted.ents}
-    judged = gold.judged(places, len(predicted.text))
-    predicted.set_ents(
-        [Span(predicted, places[s].start, places[s].end, own.label) for s, own in judged.items()]
-    )
-    if excluded := [ent for ent in reference.ents if gold.coarse.get(ent.label_) == []]:
-        reference = reference.copy()
-        reference.set_ents([], outside=excluded, default="unmodified")
-    return Example(predicted, reference)
-
-
-def make_scorer() -> Callable[..., dict[str, Any]]:
-    """`spacy-flat.entity_scorer.v1`: scores of entities as tokens and as characters; see
-    `score_entities`."""
-    return score_entities
 
 
 def _is_labels(value: object) -> bool:
@@ -287,7 +241,7 @@ class CRFEntityRecognizer(LabelledPipe):
             return False
         self.register_labels(examples)
         set_dropout_rate(self.model, drop)
-        featuriser, tags = self.model.attrs["featuriser"], self.tags
+        featuriser, tags = self.featuriser, self.tags
         texts, segments = featuriser.read(docs)
         gold = Gold.of(known, texts, segments)
         share = self.share_of_step(gold.n_known)

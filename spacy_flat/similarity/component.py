@@ -17,13 +17,13 @@ from spacy.util import minibatch
 from thinc.api import set_dropout_rate
 
 from ..errors import Errors, Warnings
-from ..nn.model import shim_of, tok2vec_of
+from ..nn.model import tok2vec_of
 from ..pipe import SWITCH, Check, LabelledPipe, Scorer, mean_loss, number, register_factory, setting
 from ..text.tok2vec import ReadOnce, Tok2VecFeatures, backprop_zeros
 from ..util.arguments import require_count
 from ..util.arrays import Float32s
 from ..util.softmax import log_softmax
-from ..vectors import VectorSource, check_sources
+from ..vectors import VectorSource, check_sources, check_unused
 from .alignment import Alignment, is_too_large, set_alignment
 from .calibration import Calibration, best_threshold, fit_margins, fit_temperature
 from .directions import cosines_of
@@ -297,7 +297,7 @@ class PairClassifier(LabelledPipe):
     def make_docs(self, texts: Sequence[str]) -> list[Doc]:
         """Docs of texts. If there is a tok2vec, the components before this one process them."""
         # Tokenizers know few words in traditional characters.
-        simplified = map(self.model.attrs["featuriser"].simplifier, texts)
+        simplified = map(self.featuriser.simplifier, texts)
         return self._prepared(map(self.nlp.make_doc, simplified))
 
     def _prepared(self, docs: Iterable[Doc]) -> list[Doc]:
@@ -343,7 +343,7 @@ class PairClassifier(LabelledPipe):
     def knows_equals(self) -> bool:
         """Whether equal texts always count as the same."""
         has_positive = len(self.labels) == 2 or self.positive_label in self.labels
-        is_on = self.model.attrs["featuriser"].options.equal
+        is_on = self.featuriser.options.equal
         return bool(is_on and has_positive and not self.is_regression)
 
     def logits(self, pairs: SpanPairs) -> Float32s:
@@ -400,7 +400,7 @@ class PairClassifier(LabelledPipe):
             backprop_zeros(tok2vec, pairs.docs)
             return False
         set_dropout_rate(self.model, drop)
-        featuriser, shim = self.model.attrs["featuriser"], shim_of(self.model)
+        featuriser, shim = self.featuriser, self.shim
         upstream = Tok2VecFeatures(tok2vec, featuriser.unit, pairs.docs, True, shim.device)
         share = self.share_of_step(len(gold)) / len(gold)
         with shim.training():
@@ -482,9 +482,9 @@ class PairClassifier(LabelledPipe):
         self.cfg["labels"] = self._settled(examples, labels)
         for name in FITTED:
             setattr(self, name, self.given[name])
-        vocabulary = build_vocabulary(self.model.attrs["featuriser"], pairs, **vectors)
+        vocabulary = build_vocabulary(self.featuriser, pairs, **vectors)
         spans = SpanPairs(docs_of(pairs), pairs)
-        if self.model.attrs["featuriser"].unit == "token":
+        if self.featuriser.unit == "token":
             self.learn_tokens(spans.docs)
         initialise(self.model, spans, self.cfg["labels"], vocabulary, self.name)
 
@@ -511,12 +511,9 @@ class PairClassifier(LabelledPipe):
         return known
 
     def _check_used(self, vectors: dict[str, VectorSource | None]) -> None:
-        inputs = self.model.attrs["featuriser"].options.inputs
+        inputs = self.featuriser.options.inputs
         unused = {"chars": ["word_vectors"], "tokens": ["char_vectors", "bigram_vectors"]}
-        for given in unused.get(inputs, []):
-            if vectors[given] is not None:
-                words = {"name": self.name, "given": given, "setting": f"inputs = {inputs!r}"}
-                raise ValueError(Errors.F325.format(**words))
+        check_unused(self.name, f"inputs = {inputs!r}", vectors, unused.get(inputs, []))
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """Call the scorer. `cats_score` is `pairs_score`. In training, `fit_threshold` sets the

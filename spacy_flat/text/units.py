@@ -62,7 +62,8 @@ class Units:
         return [
             EntitySpan(start, end, span.label)
             for span in spans
-            for start, end in _trimmed(self.text, *self._outline(span))
+            for start, end in [stripped(self.text, *self._outline(span))]
+            if start < end
         ]
 
     def from_characters(self, spans: Sequence[EntitySpan]) -> list[EntitySpan]:
@@ -90,11 +91,12 @@ class Units:
         return int(self.starts[span.start]), int(self.ends[span.end - 1])
 
 
-def _trimmed(text: str, start: int, end: int) -> list[tuple[int, int]]:
+def stripped(text: str, start: int, end: int) -> tuple[int, int]:
+    """The same stretch of a text without white space at its ends; empty if it is nothing else."""
     piece = text[start:end]
     bare = piece.strip()
     start += piece.index(bare)
-    return [(start, start + len(bare))] if bare else []
+    return start, start + len(bare)
 
 
 def token_ends(doc: Doc) -> tuple[Ints, Ints]:

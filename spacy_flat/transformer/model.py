@@ -13,6 +13,7 @@ from thinc.types import Floats2d, Ragged
 from ..errors import Errors
 from ..text.tok2vec import Tok2Vec, require_read, token_of_unit
 from ..text.windows import spread_windows
+from ..util.arguments import needed
 from .options import CharacterTransformerOptions
 from .pieces import PieceFeaturiser
 
@@ -252,8 +253,5 @@ def _vectors_of(model: Tok2Vec, doc: Doc, data: "TransformerData") -> Floats2d:
 
 
 def _require_spacy_transformers() -> None:
-    try:
+    with needed("A BERT", "spacy-transformers", "transformers"):
         import spacy_transformers  # noqa: F401
-    except ImportError as error:
-        words = {"module": "spacy-transformers", "package": "spacy-flat[transformers]"}
-        raise ImportError(Errors.F030.format(what="A BERT", **words)) from error

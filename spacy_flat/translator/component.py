@@ -35,7 +35,6 @@ from .model import (
     KeyPair,
     TranslationPredictions,
     batches,
-    featuriser_of,
     initialise,
     log_probs,
     network_of,
@@ -133,8 +132,7 @@ class Seq2SeqTranslator(NetworkPipe):
                 ({name: text} for name, text in pairs if not is_name_list({name: text})), value
             )
             wanted = "a mapping of names to their translations, strings on one line each, not blank"
-            words = {"name": self.name, "setting": "names", "value": wrong, "wanted": wanted}
-            raise ValueError(Errors.F310.format(**words))
+            self._reject("names", wrong, wanted)
         self.cfg["names"] = {name.strip(): text.strip() for name, text in value.items()}
 
     # Translating
@@ -194,7 +192,7 @@ class Seq2SeqTranslator(NetworkPipe):
         wanted = "a mapping of terms to their translations, strings on one line each, not blank"
         require("glossary", glossary, lambda: is_name_list(glossary), wanted)
         own = {term.strip(): text.strip() for term, text in glossary.items()}
-        terms = NameTable(own, simplify=featuriser_of(self.model).simplifier)
+        terms = NameTable(own, simplify=self.featuriser.simplifier)
         texts = list(texts)
         plain = [_text_of(text) for text in texts]
         names = [with_terms(self._names_of(text), _text_of(text), terms) for text in texts]
@@ -209,7 +207,7 @@ class Seq2SeqTranslator(NetworkPipe):
 
     def _known_names(self) -> NameTable:
         """The names, rebuilt when the settings or the network change."""
-        made_of = self.cfg["names"], self.pinyin, featuriser_of(self.model).simplifier
+        made_of = self.cfg["names"], self.pinyin, self.featuriser.simplifier
         if self._table is None or self._table[0] != made_of:
             own, pinyin, simplify = made_of
             self._table = made_of, NameTable(own, common_names() if pinyin else None, simplify)
@@ -269,20 +267,21 @@ class Seq2SeqTranslator(NetworkPipe):
         share = self.share_of_step(n_predicted) / n_predicted
         with self.shim.training():
             network = network_of(self.model)
-            for batch in batches(pairs, featuriser_of(self.model).options.batch_size):
+            for batch in batches(pairs, self.featuriser.options.batch_size):
                 scores = network(batch.twice() if network.r_drop else batch)
                 self.backward(network.loss(scores, batch.targets) * share, losses)
         return True
 
     @property
     def _longest(self) -> int:
-        return featuriser_of(self.model).options.longest_pair
+        longest: int = self.featuriser.options.longest_pair
+        return longest
 
     def _learnable(
         self, texts: Iterable[Texts], names: NameTable | None = None, share: float = 0.0
     ) -> list[KeyPair]:
         """The pairs that aren't too long; `names` and `share` as in `encode`."""
-        featuriser, longest = featuriser_of(self.model), self._longest
+        featuriser, longest = self.featuriser, self._longest
         short = (each for each in texts if len(each.source) <= longest)
         pairs = (encode(each, featuriser, names, share) for each in short)
         return [pair for pair in pairs if max(map(len, pair)) <= longest + 2]
@@ -316,7 +315,7 @@ class Seq2SeqTranslator(NetworkPipe):
             raise ValueError(Errors.F403.format(name=self.name))
         if names is not None:
             self.names = names
-        options = featuriser_of(self.model).options
+        options = self.featuriser.options
         featuriser = TranslationFeaturiser.build(
             options, [each.source for each in texts], [each.target for each in texts]
         )

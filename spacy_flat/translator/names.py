@@ -15,6 +15,7 @@ from spacy.util import filter_spans
 
 from ..errors import Errors
 from ..text.characters import HAN
+from ..util.arguments import needed
 from ..util.files import read_text_lines
 from ..util.simplified import Simplifier
 
@@ -305,11 +306,8 @@ def _joined(syllables: Sequence[str]) -> str:
 
 
 def _syllables(text: str) -> list[str]:
-    try:
+    with needed("Pinyin (pinyin = true)", "pypinyin", "translation"):
         from pypinyin import lazy_pinyin
-    except ImportError as error:
-        words = {"module": "pypinyin", "package": "spacy-flat[translation]"}
-        raise ImportError(Errors.F030.format(what="Pinyin (pinyin = true)", **words)) from error
     return list(lazy_pinyin(text, v_to_u=True))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from spacy.training import Example
 
-from ..errors import Errors
+from ..util.arguments import needed
 from .annotations import gold_translation
 
 
@@ -31,12 +31,9 @@ def score_translations(
     ]
     if not pairs:
         return {"bleu": None, "chrf": None}
-    try:
+    with needed("Scoring translations", "sacrebleu", "translation"):
         from sacrebleu.metrics.bleu import BLEU
         from sacrebleu.metrics.chrf import CHRF
-    except ImportError as error:
-        words = {"module": "sacrebleu", "package": "spacy-flat[translation]"}
-        raise ImportError(Errors.F030.format(what="Scoring translations", **words)) from error
     found, references = ([pair[side] for pair in pairs] for side in (0, 1))
     scores: dict[str, Any] = {}
     for name, metric in (("bleu", BLEU(tokenize=tokenize)), ("chrf", CHRF())):

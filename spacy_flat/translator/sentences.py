@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..text.characters import HAN
+from ..text.units import stripped
 from .names import LATIN, Protected
 from .vocabulary import Slot, TranslationFeaturiser
 
@@ -96,11 +97,11 @@ def _cut(
                 crossing = names[last]
                 limit = crossing.start if crossing.start > start else crossing.end
         following = _n_before(limit, names)
-        yield from _trimmed(text, start, limit, names[first:following])
+        yield from _part(text, start, limit, names[first:following])
         start, first = limit, following
         if start == end:
             return
-    yield from _trimmed(text, start, end, names[first:])
+    yield from _part(text, start, end, names[first:])
 
 
 def may_change(text: str, start: int, end: int) -> bool:
@@ -109,12 +110,10 @@ def may_change(text: str, start: int, end: int) -> bool:
     return is_number and (end == start + 1 or text[end : end + 1] in UNITS)
 
 
-def _trimmed(text: str, start: int, end: int, names: Sequence[Protected]) -> Iterator[TextPart]:
-    piece = text[start:end]
-    bare = piece.strip()
-    if bare:
-        start += piece.index(bare)
-        yield TextPart(start, start + len(bare), tuple(names))
+def _part(text: str, start: int, end: int, names: Sequence[Protected]) -> Iterator[TextPart]:
+    start, end = stripped(text, start, end)
+    if start < end:
+        yield TextPart(start, end, tuple(names))
 
 
 def _n_before(place: int, names: Sequence[Protected]) -> int:

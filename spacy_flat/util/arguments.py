@@ -1,7 +1,8 @@
 """Checks of function arguments."""
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import SupportsIndex
 
 from ..errors import Errors
@@ -37,3 +38,14 @@ def require_switch(name: str, value: object) -> None:
     """Raises ValueError (F341) for anything but true or false."""
     if not isinstance(value, bool):
         raise ValueError(Errors.F341.format(name=name, value=value, wanted="True or False"))
+
+
+@contextmanager
+def needed(what: str, module: str, extra: str) -> Iterator[None]:
+    """For imports of an optional package. Raises ModuleNotFoundError (F030) without it, which says
+    which extra to install."""
+    try:
+        yield
+    except ImportError as error:
+        words = {"module": module, "package": f"spacy-flat[{extra}]"}
+        raise ModuleNotFoundError(Errors.F030.format(what=what, **words)) from error

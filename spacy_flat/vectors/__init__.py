@@ -1,5 +1,6 @@
 """Pretrained vectors in all common forms, and training of new ones."""
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ..errors import Errors
@@ -9,7 +10,14 @@ from .spacy import read_spacy
 from .table import Keep, TextVectors
 from .text import read_text
 
-__all__ = ["TextVectors", "VectorFile", "VectorSource", "check_sources", "read_vectors"]
+__all__ = [
+    "TextVectors",
+    "VectorFile",
+    "VectorSource",
+    "check_sources",
+    "check_unused",
+    "read_vectors",
+]
 
 
 def read_vectors(
@@ -55,3 +63,12 @@ def check_sources(**sources: object) -> None:
     for name, source in sources.items():
         if not isinstance(source, VectorSource | None):
             raise TypeError(Errors.F040.format(name=name, value=f"{source!r:.60}"))
+
+
+def check_unused(
+    name: str, setting: str, sources: Mapping[str, VectorSource | None], unused: Iterable[str]
+) -> None:
+    """Raise ValueError (F325) for vectors that a component with this setting doesn't use."""
+    for given in unused:
+        if sources[given] is not None:
+            raise ValueError(Errors.F325.format(name=name, given=given, setting=setting))

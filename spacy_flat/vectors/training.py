@@ -16,6 +16,7 @@ import numpy as np
 from tqdm import tqdm
 
 from ..errors import Errors, Warnings
+from ..util.arguments import needed
 from ..util.arrays import Float32s
 from ..util.files import decode, read_lines, replacing
 from .text import key_in_text
@@ -162,12 +163,9 @@ def _write_units(path: Path, lines: Iterable[list[str]]) -> int:
 
 def _train(kind: Kind, spool: Path, options: VectorOptions, show_progress: bool) -> Any:
     """Train a model of gensim."""
-    try:
+    with needed("Training vectors", "gensim", "vectors"):
         from gensim.models import FastText, Word2Vec
         from gensim.models.callbacks import CallbackAny2Vec
-    except ImportError as error:
-        words = {"module": "gensim", "package": "spacy-flat[vectors]"}
-        raise ModuleNotFoundError(Errors.F030.format(what="Training vectors", **words)) from error
 
     bar = tqdm(
         total=options.epochs, desc=f"{kind}: training", unit=" epochs", disable=not show_progress

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from spacy.language import Language
 from spacy.training import Example
 
-from spacy_flat.generator.component import score_perplexity
+from spacy_flat.generator.scores import score_perplexity
 from spacy_flat.vectors import TextVectors
 
 from .conftest import POEMS, TEXTS, Copy, add, blank, found, generator, make, same

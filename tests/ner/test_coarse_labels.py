@@ -16,8 +16,7 @@ from spacy.training import Example
 from spacy.util import load_config
 from spacy.vocab import Vocab
 
-from spacy_flat.ner.component import as_judged, score_entities
-from spacy_flat.ner.scores import score_seen
+from spacy_flat.ner.scores import as_judged, score_entities, score_seen
 from spacy_flat.ner.spans import Annotation, gold_annotation
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.text.units import EntitySpan

@@ -9,8 +9,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from spacy_flat.ner.component import score_entities
-from spacy_flat.ner.scores import SeenScorer, score_seen
+from spacy_flat.ner.scores import SeenScorer, score_entities, score_seen
 
 from .conftest import GOLD, TEXTS, char_example, examples_of, spans_of
 

@@ -60,7 +60,7 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         """
         if not self.is_initialised:
             raise ValueError(Errors.F308.format(name=self.name))
-        featuriser: LatticeFeaturiser = self.model.attrs["featuriser"]
+        featuriser: LatticeFeaturiser = self.featuriser
         advised = dict.fromkeys([*self.known_labels, *featuriser.advised_types()])
         featuriser.lexicon.close_types(list(advised))
         return featuriser.lexicon
@@ -75,7 +75,7 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         for word, type in words:
             by_type.setdefault(type, []).append(word)
         with _TEMPORARY_WORDS:
-            featuriser, before = self.model.attrs["featuriser"], self.lexicon
+            featuriser, before = self.featuriser, self.lexicon
             featuriser.lexicon = copy(before)
             try:
                 for type, own in by_type.items():
@@ -86,7 +86,7 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
 
     def trusted_words(self, texts: Sequence[Units]) -> dict[int, list[tuple[EntitySpan, float]]]:
         """Words in texts with a trust above 0 or the type "not_entity", with their trust."""
-        featuriser: LatticeFeaturiser = self.model.attrs["featuriser"]
+        featuriser: LatticeFeaturiser = self.featuriser
         words: dict[int, list[tuple[EntitySpan, float]]] = {}
         for text, start, end, label, trust in featuriser.trusted_words(
             [text.text for text in texts], self.known_labels, self.trust
@@ -152,7 +152,7 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         lexicon = jieba_lexicon() if lexicon is None else lexicon
         texts = [example.predicted.text for example in examples]
         self._report(lexicon, texts)
-        options = self.model.attrs["featuriser"].options
+        options = self.featuriser.options
         mentions = [name for example in examples for name in names_in(example.reference)]
         vocabulary = build_vocabulary(
             options, texts, lexicon, labels=self.cfg["labels"], mentions=mentions, **vectors

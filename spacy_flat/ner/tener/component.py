@@ -8,7 +8,7 @@ from spacy.training import Example
 from ...errors import Errors
 from ...nn.model import tok2vec_of
 from ...text.units import Units
-from ...vectors import VectorSource
+from ...vectors import VectorSource, check_unused
 from ..component import CRFEntityRecognizer, ner_factory
 from .vocabulary import build_vocabulary
 
@@ -54,12 +54,9 @@ class TenerEntityRecognizer(CRFEntityRecognizer):
             "word_vectors": word_vectors,
         }
         examples = self.settle_labels(get_examples, labels, **vectors)
-        options, unit = self.model.attrs["featuriser"].options, self.model.attrs["featuriser"].unit
+        options, unit = self.featuriser.options, self.featuriser.unit
         unused = ["word_vectors"] if unit == "char" else ["char_vectors", "bigram_vectors"]
-        for given in unused:
-            if vectors[given] is not None:
-                words = {"name": self.name, "given": given, "setting": f"unit = {unit!r}"}
-                raise ValueError(Errors.F325.format(**words))
+        check_unused(self.name, f"unit = {unit!r}", vectors, unused)
         texts = [Units.of(example.predicted, unit) for example in examples]
         vocabulary = build_vocabulary(options, texts, **vectors)
         if not vocabulary.columns and tok2vec_of(self.model) is None:
