@@ -114,10 +114,8 @@ def calibrate(
     if not hasattr(pipe, "components_before"):  # that of pairs calls them itself
         call_before(nlp, pipe.name, examples)
     found = pipe.calibrate(examples)
-    threshold = getattr(found, "threshold", None)
     if search:
         pipe.fit_search(examples)
-    entities = hasattr(found, "entities")
     if picture is not None:
         from ..viz.confidence import draw
 
@@ -126,6 +124,17 @@ def calibrate(
     pipe.write_settings(nlp.get_pipe_config(pipe.name))
     with replacing_folder(output) as temporary:
         nlp.to_disk(temporary)
+    report(found)
+    if not search and ranks_by_network(pipe):
+        msg.info(
+            "The ranking weights of `search` were fitted to the probabilities before this "
+            "calibration. Fit them again with --search."
+        )
+    msg.good(f"{output}: calibrated on {size_of(found)}")
+
+
+def report(found: Any) -> None:
+    """Print what a calibration changed, and warn if it had too few examples."""
     rows = [
         ("temperature", found.temperature_before, found.temperature_after),
         ("expected calibration error", found.ece_before, found.ece_after),
@@ -137,24 +146,25 @@ def calibrate(
         divider=True,
         aligns=("l", "r", "r"),
     )
-    what, number = ("entity", found.entities) if entities else ("pair", found.pairs)
     if found.is_at_limit:
         msg.warn(
-            f"The temperature is at its limit: there are too few examples "
-            f"({counted(number, what)}), or all of them are right, or the pipeline is no better "
-            "than chance."
+            f"The temperature is at its limit: there are too few examples ({size_of(found)}), or "
+            "all of them are right, or the pipeline is no better than chance."
         )
-    if number < FEW:
-        msg.warn(f"Only {counted(number, what)}: the probabilities may be wrong on other texts")
+    if number_of(found) < FEW:
+        msg.warn(f"Only {size_of(found)}: the probabilities may be wrong on other texts")
+    threshold = getattr(found, "threshold", None)
     if threshold is not None:
         weights = f"Weight of the cosine {found.cosine:.4f}, bias {found.bias:.4f}"
         msg.info(f"{weights}, threshold {threshold:.4f}")
-    if not search and ranks_by_network(pipe):
-        msg.info(
-            "The ranking weights of `search` were fitted to the probabilities before this "
-            "calibration. Fit them again with --search."
-        )
-    msg.good(f"{output}: calibrated on {counted(number, what)}")
+
+
+def number_of(found: Any) -> int:
+    return int(found.entities if hasattr(found, "entities") else found.pairs)
+
+
+def size_of(found: Any) -> str:
+    return counted(number_of(found), "entity" if hasattr(found, "entities") else "pair")
 
 
 def require_able(pipe: Any, attribute: str, kind: str, source: str | Path) -> None:

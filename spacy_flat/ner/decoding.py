@@ -5,7 +5,6 @@ Shapes: B segments, C units, K tags.
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from ..text.batches import Batch
 from ..text.segments import Segment, divide_segments, join_segments
 from ..text.units import EntitySpan, Units
 from ..util.arrays import Ints
+from ..util.combinations import best_combinations
 from .constraints import Constraints
 from .tags import TagSet
 from .trellis import Trellis
@@ -100,7 +100,7 @@ class Part:
     segment: Segment
     spans: list[EntitySpan]
     shares: dict[EntitySpan, float] = field(default_factory=dict)
-    alternatives: Annotations = field(default_factory=list)  # with log-probabilities
+    alternatives: list[tuple[float, list[EntitySpan]]] = field(default_factory=list)  # with ln P
 
 
 @dataclass
@@ -169,8 +169,8 @@ def _search(part: Part, trellis: Trellis, row: int, decoding: Decoding, again: b
     if decoding.alternatives:
         part.alternatives = [
             (
-                moved(spans_of(path, decoding.tags), start),
                 score / decoding.temperature - trellis.log_partition(row),
+                moved(spans_of(path, decoding.tags), start),
             )
             for score, path in trellis.paths(row, decoding.alternatives)
         ]
@@ -207,17 +207,10 @@ def _found(
             if found.confidence is not None:
                 found.confidence.append(share)
     if decoding.alternatives:
-        best: list[tuple[list[list[EntitySpan]], float]] = [([], 0.0)]
-        for part in parts:
-            longer = (
-                ([*before, spans], total + share)
-                for before, total in best
-                for spans, share in part.alternatives
-            )
-            best = heapq.nlargest(decoding.alternatives, longer, key=lambda each: each[1])
         # Where labels or parts of segments are left out, several may come to the same.
         same: dict[tuple[EntitySpan, ...], float] = {}
-        for chosen, total in best:
+        choices = [part.alternatives for part in parts]
+        for total, chosen in best_combinations(choices, decoding.alternatives):
             joined = named(join_segments(segments, chosen))
             key = tuple(text.to_characters([span for span, _ in joined]))
             same[key] = same.get(key, 0) + math.exp(total)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from heapq import nlargest
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from ..util.combinations import best_combinations
 from .annotations import SentencePair, TranslationEnt
 from .decoding import Decoding, Hypothesis, SourceKeys
 from .model import Seq2SeqModel, featuriser_of, write
@@ -35,10 +35,6 @@ class Spelled(NamedTuple):
     score: float
     text: str
     places: list[tuple[int, int]]
-
-
-# A choice of one translation for each of the first parts: the score, and a linked list.
-Chain = tuple[float, Any]
 
 
 def translate(
@@ -73,8 +69,10 @@ def translate(
         for part in own:
             key = next(following)
             hypotheses = None if key is None else written[key]
-            choices.append(_spelled(text, part, hypotheses, featuriser)[:n_best])
-        translations.append([_joined(text, own, each) for each in _best(choices, n_best)])
+            spelled = _spelled(text, part, hypotheses, featuriser)[:n_best]
+            choices.append([(each.score, each) for each in spelled])
+        best = best_combinations(choices, n_best)
+        translations.append([_joined(text, own, *each) for each in best])
     return translations
 
 
@@ -104,25 +102,9 @@ def _copied(text: str, part: TextPart) -> Spelled:
     return Spelled(0.0, *with_names(stretches, part.names))
 
 
-def _best(choices: Sequence[Sequence[Spelled]], n: int) -> list[tuple[float, list[Spelled]]]:
-    """The n best combinations of a translation for each part, and their scores."""
-    chains: list[Chain] = [(0.0, None)]
-    for own in choices:
-        longer = ((score + each.score, (each, before)) for score, before in chains for each in own)
-        chains = nlargest(n, longer, key=lambda chain: chain[0])
-    return [(score, list(_links(last))[::-1]) for score, last in chains]
-
-
-def _links(last: Any) -> Iterator[Spelled]:
-    while last is not None:
-        spelled, last = last
-        yield spelled
-
-
 def _joined(
-    text: str, parts: Sequence[TextPart], chosen: tuple[float, Sequence[Spelled]]
+    text: str, parts: Sequence[TextPart], score: float, spelled: Sequence[Spelled]
 ) -> Translation:
-    score, spelled = chosen
     pieces: list[str] = []
     sents = []
     ents = []
