@@ -264,9 +264,20 @@ def make_reference(names: Sequence[str]) -> Iterator[str]:
                     yield from describe(f"{thing.__name__}.{member}", value, level=4)
 
 
+# What components and their parts call of each other.
+INTERNAL = {
+    *("build_network", "check_tokens", "known_labels", "learn_tokens", "merged_labels"),
+    *("register_labels", "settle_labels", "trusted_words", "featuriser"),
+    *("compare", "components_before", "features", "knows_equals", "logits", "make_docs"),
+    *("of", "probabilities", "similarities", "spans_of", "choose"),
+}
+
+
 def is_public(name: str, value: Any) -> bool:
     function = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
     if not inspect.isfunction(function) or not function.__module__.startswith("spacy_flat."):
+        return False
+    if name in INTERNAL:
         return False
     special = name.startswith("__") and name != "__init__"
     return bool(function.__doc__) and (special or not name.startswith("_"))

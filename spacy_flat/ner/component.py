@@ -343,7 +343,7 @@ def ner_factory(
         scorer="spacy-flat.entity_scorer.v1",
         assigns=[
             *("doc.ents", "token.ent_iob", "token.ent_type", "doc._.char_ents"),
-            "span._.confidence",
+            *("span._.confidence", "doc._.ent_alternatives"),
         ],
         score_weights={
             "ents_f": 1.0,

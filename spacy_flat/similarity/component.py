@@ -545,7 +545,7 @@ make_re2_similarity = register_factory(
     PairClassifier,
     model=DEFAULT_MODEL,
     scorer="spacy-flat.pair_scorer.v1",
-    assigns=["doc.cats", "doc.spans"],
+    assigns=["doc.cats", "doc.spans", "doc._.alignment"],
     score_weights={
         "cats_score": None,
         "cats_score_desc": None,
