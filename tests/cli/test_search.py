@@ -158,6 +158,8 @@ def test_lines_without_an_answer(
         ("faq.tsv", "怎么退款,在订单里\n快递几天到,三天\n", "a comma, but no TAB"),
         ("faq.txt", "怎么退款|在订单里\n快递,几天到|三天\n", "a |, but no TAB"),
         ("faq.csv", "怎么退款\t在订单里\n快递几天到\t三天\n", "a TAB, but no comma"),
+        ("faq.csv", '"怎么退款,急"\n"快递,几天到"\n', ""),
+        ("faq.csv", '"怎么退款;急|"\n"快递;几天到|"\n', "a |, but no semicolon"),
         ("faq.tsv", "怎么退款,在订单里\n快递几天到\n", ""),
         ("faq.tsv", "怎么退款,在订单里\n", ""),
     ],
