@@ -137,6 +137,7 @@ def test_a_question_is_not_taken_for_a_header(pipeline: Path, tmp_path: Path, fi
             "怎么退款\t在订单里\n快递几天到  三天\n可以开发票吗,能\n",
             "no TAB in lines 2, 3:",
         ),
+        ("faq.tsv", "退款,退货\t在订单里\n快递,自取\n发票,收据\n", "no TAB in lines 2, 3:"),
         ("faq.tsv", "question\tanswer\n" + "怎么退款  在订单里\n" * 6, "in lines 2, 3, 4, 5, 6 …:"),
         ("faq.csv", "怎么退款,在订单里\n快递几天到，三天\n", "no comma in line 2:"),
         ("faq.csv", "怎么退款;在订单里\n快递几天到\n可以;能\n", "no semicolon in line 2:"),
@@ -150,6 +151,7 @@ def test_lines_without_an_answer(
     output = said("search", pipeline, tmp_path / name, "怎么退款")
     assert message in output
     assert ("W330" in output) == bool(message)
+    assert "W331" not in output
 
 
 @pytest.mark.parametrize(
