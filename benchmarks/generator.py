@@ -261,9 +261,9 @@ def measure_errors(
 def measure_finder(find: Finder, changes: Sequence[Change]) -> Iterator[tuple[float, ...]]:
     """Yield each suspicion with precision, recall, and the share mended."""
     clean = [each.gain for true, _ in changes for each in find(true)]
-    found = [(true, changed, each) for true, changed in changes for each in find(changed)]
+    found = [(true, each) for true, changed in changes for each in find(changed)]
     for least in LEAST:
-        flagged = [(true, each) for true, _, each in found if each.gain >= least]
+        flagged = [(true, each) for true, each in found if each.gain >= least]
         right = [(true, each) for true, each in flagged if true[each.start] != each.found]
         mended = [each for true, each in right if true[each.start] == each.expected]
         n = len(flagged) + sum(gain >= least for gain in clean)
@@ -281,7 +281,7 @@ def find_by_ngrams(
     for place, key in enumerate(keys.tolist()):
         others = known_characters
         if confusion == "homophones":
-            others = encoder.homophones.of(text[place]).tolist()
+            others = encoder.homophones.of(encoder.simplifier(text[place])).tolist()
         others = [each for each in others if each != key]
         context = keys[max(0, place - model.order + 1) : place]
         own, *surprisals = [

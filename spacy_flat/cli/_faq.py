@@ -74,7 +74,7 @@ def read_table(path: Path, question: str, answer: str) -> Iterator[FaqEntry]:
     columns = None
     widest = 0
     single: list[int] = []
-    marks = set(SEPARATORS)  # in each line
+    marks = set(SEPARATORS) - {f"a {separator}"}  # in each line
     for line, cells in lines:
         widest = max(widest, len(cells))
         marks = {each for each in marks if any(SEPARATORS[each] in cell for cell in cells)}

@@ -63,7 +63,7 @@ class TorchShim(Shim):
 
     @property
     def version(self) -> tuple[int, int]:
-        """Other numbers after training, growing, or with another network."""
+        """Other numbers after training, growing, with averages, or with another network."""
         return self.id, self._n_changes
 
     @property
@@ -148,11 +148,11 @@ class TorchShim(Shim):
         if self.is_initialised:
             averages = steps.current_averages(self.module, self.id, params)
         backup = [(parameter, parameter.detach().clone()) for parameter, _ in averages]
-        _assign(averages)
+        self._assign(averages)
         try:
             yield
         finally:
-            _assign(backup)
+            self._assign(backup)
 
     def to_device(self, device_type: str, device_id: int) -> None:
         """Move the network with thinc's layers, to "cpu", "gpu" with its number, or "mps", unless a
@@ -189,6 +189,12 @@ class TorchShim(Shim):
         _compute_alone_if_forked()
         return self.build(config)
 
+    def _assign(self, pairs: list[tuple[nn.Parameter, torch.Tensor]]) -> None:
+        self._n_changes += 1
+        with torch.no_grad():
+            for parameter, value in pairs:
+                parameter.copy_(value)
+
     def _replace(self, network: nn.Module, config: dict[str, Any]) -> nn.Module:
         self._model = network.to(find_device(self.placement))
         self.cfg = dict(config)
@@ -207,9 +213,3 @@ def _compute_alone_if_forked() -> None:
 
 def _restore(build: Build, placement: str, data: bytes) -> TorchShim:
     return TorchShim(build, placement=placement).from_bytes(data)
-
-
-def _assign(pairs: list[tuple[nn.Parameter, torch.Tensor]]) -> None:
-    with torch.no_grad():
-        for parameter, value in pairs:
-            parameter.copy_(value)

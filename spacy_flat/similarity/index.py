@@ -193,7 +193,8 @@ class TextIndex:
         return {name: value for name, value in vars(self).items() if name != "_changing"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _changing=Lock())
+        # In another process, the same numbers may come again with other weights.
+        vars(self).update(state, versions=[], _changing=Lock())
 
     def __len__(self) -> int:
         return len(self.contents.phrasings)
@@ -254,9 +255,12 @@ class TextIndex:
         """Raises ValueError (F349) if the network has other weights than those of the index."""
         versions = versions_of(self.pipe)
         if versions != self.versions:
-            if weights_of(self.pipe) != self.weights:
-                raise ValueError(Errors.F349.format(name=self.pipe.name))
+            self._compare_weights()
             self.versions = versions
+
+    def _compare_weights(self) -> None:
+        if weights_of(self.pipe) != self.weights:
+            raise ValueError(Errors.F349.format(name=self.pipe.name))
 
     def _require_similarity(self, value: float) -> None:
         if self.pipe.is_regression:
@@ -310,7 +314,7 @@ class TextIndex:
         """Write a folder with one file, replacing an older index in one step."""
         from safetensors.numpy import save
 
-        self._require_weights()
+        self._compare_weights()  # also those of spaCy's layers, which have no versions
         known = self.contents
         arrays = {
             **known.encoded.arrays,
@@ -413,17 +417,14 @@ def weights_of(pipe: PairClassifier) -> str:
     found = hashlib.blake2b(digest_size=16)
     featuriser = pipe.model.attrs["featuriser"]
     found.update(featuriser.to_bytes())
-    models = [pipe.model]
     has_tok2vec = tok2vec_of(pipe.model) is not None
     if has_tok2vec:
-        before = (getattr(component, "model", None) for component in pipe.components_before())
-        models += [model for model in before if isinstance(model, Model)]
         found.update(to_bytes(pipe.nlp.vocab.vectors.data))
     if featuriser.options.inputs != "chars" or has_tok2vec:
         tokenizer = pipe.nlp.tokenizer
         if hasattr(tokenizer, "to_bytes"):
             found.update(tokenizer.to_bytes(exclude=["vocab"]))
-    for model in models:
+    for model in models_of(pipe):
         for part in parameters_of(model):
             found.update(part)
     return found.hexdigest()
@@ -431,7 +432,15 @@ def weights_of(pipe: PairClassifier) -> str:
 
 def versions_of(pipe: PairClassifier) -> list[tuple[int, int]]:
     """Numbers that change with the weights of a component's networks."""
-    return [shim.version for shim in shims_of(pipe.model)]
+    return [shim.version for model in models_of(pipe) for shim in shims_of(model)]
+
+
+def models_of(pipe: PairClassifier) -> list[Model[Any, Any]]:
+    """A component's model and, if it has a tok2vec, those of the components before it."""
+    if tok2vec_of(pipe.model) is None:
+        return [pipe.model]
+    before = (getattr(component, "model", None) for component in pipe.components_before())
+    return [pipe.model, *(model for model in before if isinstance(model, Model))]
 
 
 def parameters_of(model: Model[Any, Any]) -> Iterator[bytes]:

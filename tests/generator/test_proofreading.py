@@ -9,8 +9,9 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import DocBin
 
+from spacy_flat.generator import proofreading
 from spacy_flat.generator.homophones import Confusion, Homophones, syllables_of
-from spacy_flat.generator.proofreading import APART, CANDIDATES, MARGIN, REACH, Suspicious
+from spacy_flat.generator.proofreading import APART, CANDIDATES, REACH, Suspicious
 
 from .conftest import POEMS, Copy, generator, make
 from .test_scoring import KINDS
@@ -36,7 +37,8 @@ def gains(nlp: Language, text: str, confusion: str) -> Iterator[Suspicious]:
             others = [each for each in others if syllables_of(each) & syllables_of(character)]
         changed = {each: surprisals(text[:place] + each + text[place + 1 :]) for each in others}
         likely = sorted(others, key=lambda each: changed[each][place])[:CANDIDATES]
-        likely = [each for each in likely if changed[each][place] <= known[place] + MARGIN]
+        least = known[place] + proofreading.MARGIN
+        likely = [each for each in likely if changed[each][place] <= least]
         read = slice(place, place + REACH + 1)
         gain = {each: sum(known[read]) - sum(changed[each][read]) for each in likely}
         best = max(gain, key=lambda each: gain[each], default="")
@@ -44,11 +46,19 @@ def gains(nlp: Language, text: str, confusion: str) -> Iterator[Suspicious]:
             yield Suspicious(place, character, best, gain[best])
 
 
-@pytest.mark.parametrize("confusion", ["any", "homophones"])
+@pytest.mark.parametrize(
+    ("confusion", "margin"), [("any", 1.0), ("any", -2.0), ("homophones", 1.0)]
+)
 @pytest.mark.parametrize("piece_length", [5, 100])
 def test_gains_are_those_of_whole_texts(
-    kind: Language, copy_of: Copy, piece_length: int, confusion: Confusion
+    kind: Language,
+    copy_of: Copy,
+    piece_length: int,
+    confusion: Confusion,
+    margin: float,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(proofreading, "MARGIN", margin)
     nlp = copy_of(kind, piece_length=piece_length)
     generator(nlp).confusion = confusion
     text = "床前明夜光，疑是口上霜。春眠不觉晓"

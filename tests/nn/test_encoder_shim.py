@@ -48,6 +48,16 @@ def test_norm_is_of_all_parameters() -> None:
     assert learn(make(), sgd) == pytest.approx([0.5**0.5] * 2, rel=1e-4)
 
 
+def test_version() -> None:
+    """Another one after each step of a network."""
+    shim, empty = make(), EncoderShim(build)
+    before, empty_before = shim.version, empty.version
+    learn(shim, SGD(1.0))
+    empty.finish_update(SGD(1.0))
+    assert shim.version != before
+    assert empty.version == empty_before
+
+
 def test_warm_up() -> None:
     sgd = SGD(1.0, momentum=0.0)
     shim = make(frozen_steps=1, warmup_steps=2)

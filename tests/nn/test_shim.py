@@ -295,11 +295,12 @@ def test_state_of_an_earlier_network_is_not_applied_to_a_later_one() -> None:
 def test_a_network_grows() -> None:
     shim = TorchShim(build, CONFIG)
     old = {name: value.clone() for name, value in shim.module.state_dict().items()}
-    id_before = shim.id
+    id_before, version = shim.id, shim.version
     network = shim.grow({"rows": 9, "width": 5})
     assert network is shim.module
     assert shim.config == {"rows": 9, "width": 5}
     assert shim.id == id_before
+    assert shim.version != version
     assert shim.module.table.weight.shape == (9, 5)
     for name, value in shim.module.state_dict().items():
         assert torch.equal(value[tuple(slice(size) for size in old[name].shape)], old[name])

@@ -24,6 +24,9 @@ from safetensors.numpy import load_file, save_file
 from spacy.language import Language
 from spacy.tokens import Doc
 
+from spacy_flat.nn.model import shim_of
+from spacy_flat.nn.optimizers import AdamW
+from spacy_flat.similarity import index as module
 from spacy_flat.similarity.candidates import Candidates, best_by_turns, best_of, terms_of
 from spacy_flat.similarity.component import PairClassifier
 from spacy_flat.similarity.directions import directions_of
@@ -648,7 +651,7 @@ def test_other_weights(pipe: PairClassifier, index: TextIndex, tmp_path: Path) -
 
 
 def test_weights_that_changed_since(pipe: PairClassifier, index: TextIndex, tmp_path: Path) -> None:
-    train(pipe.nlp, steps=1)
+    pipe.nlp.update(examples_of(pipe.nlp), sgd=AdamW(0.01))
     for use in (
         lambda: index.search("怎么退款"),
         lambda: index.add(["另一个问题"]),
@@ -658,12 +661,56 @@ def test_weights_that_changed_since(pipe: PairClassifier, index: TextIndex, tmp_
             use()
 
 
-def test_weights_that_only_moved(trained: Callable[[], Language]) -> None:
-    """The same weights in another network, as after loading a pipeline in place."""
+def test_averages_are_other_weights(trained: Callable[[], Language]) -> None:
+    nlp = trained()
+    optimizer = AdamW(0.01, use_averages=True)
+    nlp.update(examples_of(nlp), sgd=optimizer)
+    before = re2(nlp).index(TEXTS)
+    found = before.search("怎么退款")
+    assert optimizer.averages is not None
+    with nlp.use_params(optimizer.averages):
+        within = re2(nlp).index(TEXTS)
+        with pytest.raises(ValueError, match="F349"):
+            before.search("怎么退款")
+    assert before.search("怎么退款") == found
+    with pytest.raises(ValueError, match="F349"):
+        within.search("怎么退款")
+
+
+def test_weights_with_equal_numbers(index: TextIndex) -> None:
+    """An index that was pickled is used in another process, which counts anew."""
+    again = pickle.loads(pickle.dumps(index))
+    nlp = again.pipe.nlp
+    nlp.update(examples_of(nlp), sgd=AdamW(0.01))
+    shim = shim_of(again.pipe.model)
+    shim.id, shim._n_changes = index.versions[0]
+    with pytest.raises(ValueError, match="F349"):
+        again.search("怎么退款")
+
+
+def test_weights_of_components_before() -> None:
+    nlp = blank()
+    nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
+    before = add_re2(nlp, "before")
+    add_re2(nlp, tok2vec=LISTENER)
+    train(nlp, steps=1)
+    index = re2(nlp).index(TEXTS)
+    before.update(examples_of(nlp), sgd=AdamW(0.01))
+    with pytest.raises(ValueError, match="F349"):
+        index.search("怎么退款")
+
+
+def test_weights_that_only_moved(
+    trained: Callable[[], Language], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same weights in another network, as after loading a pipeline in place. They are compared
+    once."""
     nlp = trained()
     index = re2(nlp).index(TEXTS)
     before = index.search("怎么退款")
     nlp.from_bytes(nlp.to_bytes())
+    assert index.search("怎么退款") == before
+    monkeypatch.delattr(module, "weights_of")
     assert index.search("怎么退款") == before
 
 
@@ -672,7 +719,8 @@ def test_other_weights_of_the_tok2vec_below(tmp_path: Path) -> None:
     nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
     add_re2(nlp, tok2vec=LISTENER)
     train(nlp, steps=1)
-    re2(nlp).index(TEXTS).save(tmp_path)
+    index = re2(nlp).index(TEXTS)
+    index.save(tmp_path)
     re2(nlp).load_index(tmp_path)
     tok2vec: Any = nlp.get_pipe("tok2vec")
     for node in tok2vec.model.walk():
@@ -680,6 +728,8 @@ def test_other_weights_of_the_tok2vec_below(tmp_path: Path) -> None:
             node.set_param(name, node.get_param(name) + 1)
     with pytest.raises(ValueError, match=r"\[F334\]"):
         re2(nlp).load_index(tmp_path)
+    with pytest.raises(ValueError, match=r"\[F349\]"):
+        index.save(tmp_path)
 
 
 def test_checksum_of_vectors_and_vocabulary() -> None:
