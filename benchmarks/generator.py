@@ -266,8 +266,9 @@ def measure_finder(find: Finder, changes: Sequence[Change]) -> Iterator[tuple[fl
         flagged = [(true, each) for true, each in found if each.gain >= least]
         right = [(true, each) for true, each in flagged if true[each.start] != each.found]
         mended = [each for true, each in right if true[each.start] == each.expected]
-        n = len(flagged) + sum(gain >= least for gain in clean)
-        yield least, len(right) / max(1, n), len(right) / len(changes), len(mended) / len(changes)
+        n_flagged = len(flagged) + sum(gain >= least for gain in clean)
+        n = max(1, len(changes))
+        yield least, len(right) / max(1, n_flagged), len(right) / n, len(mended) / n
 
 
 def find_by_ngrams(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # bm25s is imported where it is used: every `Language()` imports the components.
 
-_TERM = re.compile(rf"[{UNSPACED_RANGES}]|\d+|(?:(?![{UNSPACED_RANGES}])[^\W\d])+")
+_TERM = re.compile(rf"[{UNSPACED_RANGES}]|\d+|(?:(?![{UNSPACED_RANGES}])[^\W\d_])+")
 
 ARRAYS = ("data", "indices", "indptr")  # of bm25s, a sparse matrix of texts and terms
 

@@ -98,9 +98,9 @@ class Contents:
 class TextIndex:
     """Questions to search with `re2_similarity`, each encoded once, up to the first alignment.
 
-    An index belongs to the weights that encoded it: rebuild it after further training, which
-    `search`, `add` and `save` notice (ValueError, F349). Several threads may search, add and remove
-    at once.
+    An index belongs to the weights that encoded it: rebuild it after further training. `search`,
+    `add` and `save` raise ValueError (F349) if the component or an encoder before it was trained,
+    `save` also for spaCy's own layers. Several threads may search, add and remove at once.
     """
 
     pipe: PairClassifier

@@ -514,6 +514,7 @@ def test_terms() -> None:
     assert terms == ["花", "呗", "abc", "3", "天", "don", "t", "カ"]
     assert terms_of("人々〆〇Straße") == ["人", "々", "〆", "〇", "strasse"]
     assert terms_of("iPhone15Pro Ａ4") == ["iphone", "15", "pro", "a", "4"]
+    assert terms_of("snake_case__1") == ["snake", "case", "1"]
     assert terms_of("？！😀") == terms_of("") == [""]
 
 
