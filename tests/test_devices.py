@@ -33,8 +33,8 @@ from spacy_flat.nn.model import shim_of
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.nn.steps import OptimizerState, RowAverage
 from spacy_flat.pipe import NetworkPipe
+from spacy_flat.similarity.featuriser import SpanPairs
 from spacy_flat.similarity.pairs import join_pair
-from spacy_flat.similarity.reading import SpanPairs
 from spacy_flat.translator.batch import PaddedKeys
 from spacy_flat.translator.network import Seq2Seq, Seq2SeqSizes
 from spacy_flat.translator.options import Seq2SeqOptions

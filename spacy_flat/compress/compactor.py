@@ -23,7 +23,7 @@ from thinc.api import Model
 from ..errors import Errors, Warnings
 from ..nn.model import shim_of, tok2vec_of
 from ..pipe import NetworkPipe
-from ..text.batches import SegmentFeaturiser
+from ..text.featuriser import SegmentFeaturiser
 from ..text.segments import split_texts
 from ..text.units import Units
 from ..text.vocabulary import KeyIndex

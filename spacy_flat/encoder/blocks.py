@@ -11,7 +11,7 @@ from ..errors import Errors
 from ..text.hashing import hash_characters
 from ..util.arrays import Ints
 from ..util.files import read_text_lines
-from .vocabulary import CODE_POINTS, LINE_END
+from .featuriser import CODE_POINTS, LINE_END
 
 HELD_OUT_EVERY = 200  # lines, the first included
 HELD_OUT_BLOCKS = 200

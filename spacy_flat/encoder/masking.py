@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..util.arrays import Ints
+from .featuriser import END, MARKS, MASK, START, CharacterFeaturiser
 from .options import PretrainOptions
-from .vocabulary import END, MARKS, MASK, START, CharacterFeaturiser
 
 if TYPE_CHECKING:
     from ..lexicon import Lexicon

@@ -21,8 +21,8 @@ from ..errors import Errors, Warnings
 from ..text.tok2vec import Tok2Vec, character_of_unit, token_of_unit
 from ..text.units import Unit
 from ..util.arrays import Ints
+from .featuriser import MARKS, CharacterFeaturiser, EncoderFeaturiser
 from .options import EncoderOptions
-from .vocabulary import MARKS, CharacterFeaturiser, EncoderFeaturiser
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 from ..errors import Errors
 from ..util.files import replacing
 from ..util.options import is_a
-from .network import EPSILON, EncoderSizes
-from .recipes import NETWORKS, Recipe
-from .vocabulary import (
+from .featuriser import (
     MARKS,
     CharacterFeaturiser,
     EncoderFeaturiser,
     SubwordFeaturiser,
     lists_words,
 )
+from .network import EPSILON, EncoderSizes
+from .recipes import NETWORKS, Recipe
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

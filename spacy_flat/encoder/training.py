@@ -20,12 +20,12 @@ from ..training.trainer import CHECKPOINTS, STATE, TENSORS, Progress, Trainer
 from ..util.files import UNFINISHED, locked, remove_unfinished, replacing
 from ..util.log import logger
 from .blocks import Place, RawText
+from .featuriser import CharacterFeaturiser
 from .masking import Masking
 from .network import EncoderSizes
 from .objectives import OBJECTIVES, PretrainBatch
 from .options import Budget, PretrainOptions
 from .storage import write_encoder
-from .vocabulary import CharacterFeaturiser
 
 if TYPE_CHECKING:
     from ..lexicon import Lexicon

@@ -13,8 +13,8 @@ from ..nn.model import shim_of
 from ..text.initialise import Vocabulary, initialise_network
 from ..util.arrays import Float32s
 from .batch import Piece
+from .featuriser import UNKNOWN, CharFeaturiser
 from .options import CharLMOptions, TextOptions
-from .vocabulary import UNKNOWN, CharFeaturiser
 
 if TYPE_CHECKING:
     from torch import Tensor

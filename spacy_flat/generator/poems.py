@@ -12,11 +12,11 @@ import numpy as np
 from ..errors import Errors
 from ..util.arrays import Bools, Ints, Strings
 from ..util.softmax import log_softmax
+from .featuriser import CharFeaturiser
 from .forms import Form
 from .model import CharLMModel
 from .prosody import reading
 from .sampling import Draws, Sampling, seeds_of_texts
-from .vocabulary import CharFeaturiser
 from .writing import Continuation, side_by_side
 
 Place = tuple[int, int]  # line and character in it, from 0 on

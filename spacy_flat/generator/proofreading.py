@@ -12,9 +12,9 @@ from torch import Tensor
 
 from ..nn.model import shim_of
 from ..util.arrays import Bools, Float32s, Ints
+from .featuriser import UNKNOWN, CharFeaturiser
 from .homophones import Confusion
 from .model import CharLMModel, network_of
-from .vocabulary import UNKNOWN, CharFeaturiser
 
 if TYPE_CHECKING:
     from .network import CharLM, State

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..nn.model import shim_of
 from ..util.arrays import Bools, Floats, Ints, Strings
+from .featuriser import UNKNOWN, CharFeaturiser
 from .model import CharLMModel, network_of
 from .sampling import Draws, Sampling, Seed
-from .vocabulary import UNKNOWN, CharFeaturiser
 
 if TYPE_CHECKING:
     from .network import State

@@ -28,12 +28,13 @@ from .alignment import Alignment, is_too_large, set_alignment
 from .calibration import Calibration, best_threshold, fit_margins, fit_temperature
 from .directions import cosines_of
 from .equality import normal_form
+from .featuriser import PairTexts, SpanPairs, docs_of
 from .index import Question, TextIndex
 from .model import BatchOutputs, align, initialise, network_of
 from .pairs import Pair, Text, mark_pair, pair_of, two_texts
 from .ranking import DEFAULT, FEATURES, SearchExamples, fit_ranking
-from .reading import PairTexts, SpanPairs, build_vocabulary, docs_of
 from .scores import gold_of, score_pairs
+from .vocabulary import build_vocabulary
 
 if TYPE_CHECKING:
     from torch import Tensor

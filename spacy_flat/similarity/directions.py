@@ -11,11 +11,11 @@ import numpy as np
 from ..nn.model import shim_of
 from ..text.hashing import hash_words
 from ..util.arrays import Float32s, Ints
+from .featuriser import SpanPairs, rows_of
 from .model import PairModel, network_of, read_pairs
-from .reading import SpanPairs, rows_of
 
 if TYPE_CHECKING:
-    from .reading import PairFeaturiser
+    from .featuriser import PairFeaturiser
 
 HALF_MOST = float(np.finfo(np.float16).max)
 

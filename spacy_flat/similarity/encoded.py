@@ -18,8 +18,8 @@ from ..text.tok2vec import ReadOnce, Tok2VecFeatures
 from ..util.arrays import Float32s, Int32s, Ints
 from .batch import Halves, KnownRows, TextRows, compare_with_first, places_of
 from .directions import HALF_MOST, directions_of
+from .featuriser import PairFeaturiser, PairTexts, SpanPairs, docs_of, rows_of
 from .model import PairModel, network_of
-from .reading import PairFeaturiser, PairTexts, SpanPairs, docs_of, rows_of
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -11,8 +11,8 @@ from ..text.initialise import Vocabulary, initialise_network
 from ..text.tok2vec import Tok2Vec, Tok2VecFeatures, ask_for
 from ..util.arrays import Ints
 from .alignment import Alignment, BlockAlignment
+from .featuriser import PairFeaturiser, PairTexts, SpanPairs
 from .options import PairTextOptions, RE2Options
-from .reading import PairFeaturiser, PairTexts, SpanPairs
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..util.arrays import Bools, Ints
-from .batches import TextFeaturiser
+from .featuriser import TextFeaturiser
 from .padding import group_by_cost
 
 

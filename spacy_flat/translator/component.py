@@ -31,6 +31,7 @@ from ..util.simplified import Simplifier
 from .corpus import is_scored_only, translated
 from .decoding import MAX_BEAM, MAX_PENALTY, MAX_RATIO, MIN_RATIO, Decoding
 from .entities import load_reader, with_found
+from .featuriser import TranslationFeaturiser
 from .model import (
     KeyPair,
     TranslationPredictions,
@@ -42,7 +43,6 @@ from .model import (
 from .names import NameTable, Protected, common_names, is_name_list, protected, with_terms
 from .scores import score_translations
 from .training import Texts, all_texts, draw_slots, encode, joined
-from .vocabulary import TranslationFeaturiser
 from .writing import Translation, translate
 
 if TYPE_CHECKING:

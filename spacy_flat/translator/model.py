@@ -12,8 +12,8 @@ from ..nn.model import shim_of
 from ..util.arrays import Ints
 from .batch import TranslationBatch, like_lengths
 from .decoding import Decoding, Hypothesis, SourceKeys, decode
+from .featuriser import TranslationFeaturiser
 from .options import Seq2SeqOptions, TranslationOptions
-from .vocabulary import TranslationFeaturiser
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from ..text.characters import HAN
 from ..text.units import stripped
+from .featuriser import Slot, TranslationFeaturiser
 from .names import LATIN, Protected
-from .vocabulary import Slot, TranslationFeaturiser
 
 SENTENCE_END = re.compile(r"""[。！？!?]+[”’」』）)"']*|\n""")
 NUMBER = re.compile(r"\d[\d.,]*")

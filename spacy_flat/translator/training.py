@@ -9,10 +9,10 @@ from typing import NamedTuple
 from spacy.training import Example
 
 from .annotations import gold_translation
+from .featuriser import Slot, TranslationFeaturiser
 from .model import KeyPair
 from .names import DIVISIONS, LATIN, NameTable, Protected, places
 from .sentences import may_change
-from .vocabulary import Slot, TranslationFeaturiser
 
 Span = tuple[int, int]
 

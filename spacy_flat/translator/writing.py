@@ -9,10 +9,10 @@ from typing import NamedTuple
 from ..util.combinations import best_combinations
 from .annotations import SentencePair, TranslationEnt
 from .decoding import Decoding, Hypothesis, SourceKeys
+from .featuriser import TranslationFeaturiser
 from .model import Seq2SeqModel, featuriser_of, write
 from .names import Protected, with_names
 from .sentences import MARKS, TextPart, gap, split
-from .vocabulary import TranslationFeaturiser
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 
+from spacy_flat.encoder.featuriser import MARKS, CharacterFeaturiser, lists_words
 from spacy_flat.encoder.model import build_encoder
 from spacy_flat.encoder.network import EPSILON
 from spacy_flat.encoder.options import EncoderOptions
 from spacy_flat.encoder.recipes import Objective
 from spacy_flat.encoder.storage import read_encoder
-from spacy_flat.encoder.vocabulary import MARKS, CharacterFeaturiser, lists_words
 
 from .conftest import Pretrained
 

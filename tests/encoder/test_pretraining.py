@@ -22,6 +22,7 @@ from spacy_flat.cli import app
 from spacy_flat.cli.pretrain import pretrain as pretrain_command
 from spacy_flat.encoder import training
 from spacy_flat.encoder.blocks import HELD_OUT_EVERY, Place, RawText
+from spacy_flat.encoder.featuriser import END, MARKS, MASK, START, UNKNOWN, CharacterFeaturiser
 from spacy_flat.encoder.masking import Masking
 from spacy_flat.encoder.network import EncoderSizes
 from spacy_flat.encoder.objectives import PretrainBatch, ReplacedTokens, TwoWayLM
@@ -29,7 +30,6 @@ from spacy_flat.encoder.options import Budget, PretrainOptions
 from spacy_flat.encoder.recipes import Objective
 from spacy_flat.encoder.storage import WEIGHTS
 from spacy_flat.encoder.training import CHECKPOINTS, RUN, TENSORS, Report, pretrain, rate_share
-from spacy_flat.encoder.vocabulary import END, MARKS, MASK, START, UNKNOWN, CharacterFeaturiser
 from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.util.files import locked
 

@@ -17,10 +17,10 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
+from spacy_flat.encoder.featuriser import SubwordFeaturiser
 from spacy_flat.encoder.model import build_encoder
 from spacy_flat.encoder.network import Bert, EncoderSizes
 from spacy_flat.encoder.storage import read_encoder
-from spacy_flat.encoder.vocabulary import SubwordFeaturiser
 from spacy_flat.nn.optimizers import AdamW
 
 WORDS = ["▁Mary", "▁lives", "▁in", "▁Lon", "don", "▁", "▁do", "n't", "ﬁ", "fi", "."]

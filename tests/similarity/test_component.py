@@ -23,8 +23,8 @@ from spacy.tokens import Doc, DocBin
 from spacy.training import Corpus, Example
 
 from spacy_flat.nn.optimizers import AdamW
-from spacy_flat.similarity import reading
 from spacy_flat.similarity.component import PairClassifier
+from spacy_flat.similarity.featuriser import PairTexts, SpanPairs
 from spacy_flat.similarity.options import PairTextOptions, RE2Options
 from spacy_flat.similarity.pairs import PAIR, SEPARATOR, join_pair, pair_of
 from spacy_flat.vectors import TextVectors
@@ -335,8 +335,8 @@ def test_batches_are_of_pairs_of_like_length(trained_pairs: Language) -> None:
         re2(trained_pairs).model.attrs["featuriser"], options=PairTextOptions(batch_size=60)
     )
     docs = [trained_pairs.make_doc("退" * n) for n in (2, 20, 3, 19, 2, 20, 3, 19)]
-    pairs = reading.SpanPairs(docs, [(doc[:], doc[:]) for doc in docs])
-    texts = reading.PairTexts.of(pairs, encoder.unit)
+    pairs = SpanPairs(docs, [(doc[:], doc[:]) for doc in docs])
+    texts = PairTexts.of(pairs, encoder.unit)
     found = [sorted(batch.pairs.tolist()) for batch in encoder.batches(texts)]
     assert found[0] == [0, 2, 4, 6]
     assert sorted(number for batch in found for number in batch) == list(range(8))

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spacy_flat.translator.featuriser import TranslationFeaturiser
 from spacy_flat.translator.names import Protected
 from spacy_flat.translator.options import TranslationOptions
 from spacy_flat.translator.sentences import TextPart, gap, split
-from spacy_flat.translator.vocabulary import TranslationFeaturiser
 
 KNOWN = "我们喜欢茶书他说王芳雅虎公司。！？，、；!?，“”』）)"
 NO_NAMES: tuple[Protected, ...] = ()

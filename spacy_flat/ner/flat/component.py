@@ -24,7 +24,7 @@ from ...viz.lattice import MOST_DRAWN, render, render_attention
 from ...viz.page import Html
 from ..component import CRFEntityRecognizer, ner_factory
 from ..spans import names_in
-from .lattice import LatticeFeaturiser
+from .featuriser import LatticeFeaturiser
 from .model import attention_of
 from .vocabulary import build_vocabulary
 

@@ -8,7 +8,7 @@ from spacy.tokens import Doc
 from ...text.tok2vec import Tok2Vec, ask_for
 from ..model import TaggingModel, network_of, predict
 from .batch import LatticeBatch
-from .lattice import LatticeFeaturiser
+from .featuriser import LatticeFeaturiser
 from .options import FLATOptions, LatticeOptions
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from ...text.initialise import Vocabulary
 from ...text.vocabulary import Column, Pretrained, add_counts, batches_of_texts
 from ...util.simplified import Simplifier
 from ...vectors import VectorSource
+from .featuriser import LatticeFeaturiser
 from .gazetteer import Gazetteer
-from .lattice import LatticeFeaturiser
 from .options import LatticeOptions
 
 

@@ -4,8 +4,8 @@ from functools import partial
 
 from ...text.tok2vec import Tok2Vec, ask_for
 from ..model import TaggingModel, predict
+from .featuriser import SequenceFeaturiser
 from .options import SequenceOptions, TENEROptions
-from .sequence import SequenceFeaturiser
 
 
 def build_tener_model(

@@ -7,8 +7,8 @@ from ...text.units import Units
 from ...text.vocabulary import Column, KeyIndex
 from ...util.simplified import Simplifier
 from ...vectors import VectorSource
+from .featuriser import SequenceFeaturiser
 from .options import SequenceOptions
-from .sequence import SequenceFeaturiser
 
 
 def build_vocabulary(

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.lexicon.automaton import PIECE
+from spacy_flat.ner.flat.featuriser import LatticeFeaturiser
 from spacy_flat.ner.flat.gazetteer import Gazetteer, WordNodes
-from spacy_flat.ner.flat.lattice import LatticeFeaturiser
 from spacy_flat.ner.flat.options import LatticeOptions
 from spacy_flat.ner.flat.vocabulary import build_vocabulary
 from spacy_flat.text.segments import Segment

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...text.batches import IndexedFeaturiser, SegmentFeaturiser
+from ...text.featuriser import IndexedFeaturiser, SegmentFeaturiser
 from ...text.hashing import hash_bigrams, hash_characters, hash_words
 from ...text.padding import group_by_cost, padding, take
 from ...text.segments import Segment

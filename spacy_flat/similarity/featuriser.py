@@ -1,4 +1,4 @@
-"""Pairs of texts → batches of rows of numbers; vocabularies from training texts."""
+"""Pairs of texts → batches of rows of numbers."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -7,17 +7,15 @@ import numpy as np
 from spacy.tokens import Doc, Span
 from thinc.types import Floats2d
 
-from ..text.batches import IndexedFeaturiser
+from ..text.featuriser import IndexedFeaturiser
 from ..text.hashing import hash_bigrams, hash_characters, hash_words
-from ..text.initialise import Vocabulary
 from ..text.padding import group_by_cost
 from ..text.segments import Segment
 from ..text.tok2vec import token_of_unit
 from ..text.units import Unit, Units
-from ..text.vocabulary import Column, KeyIndex
+from ..text.vocabulary import KeyIndex
 from ..util.arrays import Ints
 from ..util.simplified import Simplifier
-from ..vectors import VectorSource
 from .batch import PairBatch, TextRows, compare, count_rows, windows
 from .options import PairTextOptions
 from .pairs import Pair
@@ -172,31 +170,3 @@ def words_of_characters(doc: Doc) -> list[str]:
     """The token of each character of a text; "" for spaces between tokens."""
     words = ["", *(token.text for token in doc)]
     return [words[number] for number in token_of_unit(doc, 1, "char").tolist()]
-
-
-def build_vocabulary(
-    featuriser: PairFeaturiser,
-    pairs: Sequence[Pair],
-    *,
-    char_vectors: VectorSource | None = None,
-    bigram_vectors: VectorSource | None = None,
-    word_vectors: VectorSource | None = None,
-) -> Vocabulary:
-    """Build the featuriser and the tables of its network from training pairs."""
-    options = featuriser.options
-    spans = [trimmed(span) for pair in pairs for span in pair]
-    simplifier = Simplifier.of([span.text for span in spans])
-    texts = [simplifier(span.text) for span in spans]
-    columns: dict[str, Column] = {}
-    if options.inputs != "tokens":
-        columns["chars"] = Column.of_characters(texts, char_vectors, options)
-        if options.bigrams:
-            columns["bigrams"] = Column.of_characters(texts, bigram_vectors, options, 2)
-    if options.inputs != "chars":
-        words = (simplifier(token.text) for span in spans for token in span)
-        columns["words"] = Column.of_words(words, word_vectors, options)
-    if options.hash_unknowns and not options.fine_tune:
-        columns = {name: column.fixed for name, column in columns.items()}
-    indexes = {name: column.index for name, column in columns.items()}
-    read = PairFeaturiser(options, featuriser.reach, **indexes, simplifier=simplifier)
-    return Vocabulary(read, columns)

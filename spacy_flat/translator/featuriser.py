@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import srsly
 
-from ..text.batches import TextFeaturiser
 from ..text.characters import HAN
+from ..text.featuriser import TextFeaturiser
 from ..text.hashing import hash_characters
 from ..text.vocabulary import KeyIndex, count_characters, pack, unpack
 from ..util.arrays import Ints

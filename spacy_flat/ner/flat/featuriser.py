@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ...errors import Warnings
 from ...lexicon import NOT_ENTITY, Lexicon
-from ...text.batches import SegmentFeaturiser
+from ...text.featuriser import SegmentFeaturiser
 from ...text.hashing import hash_bigrams, hash_characters
 from ...text.padding import group_by_cost, padding, take_each
 from ...text.segments import Segment

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_flat.ner.tener.batch import CharBatch, WordBatch
-from spacy_flat.ner.tener.options import SequenceOptions
-from spacy_flat.ner.tener.sequence import (
+from spacy_flat.ner.tener.featuriser import (
     LONGEST_SPELLING,
     LOWER,
     MIXED,
@@ -21,6 +20,7 @@ from spacy_flat.ner.tener.sequence import (
     SequenceFeaturiser,
     case_of,
 )
+from spacy_flat.ner.tener.options import SequenceOptions
 from spacy_flat.ner.tener.vocabulary import Vocabulary, build_vocabulary
 from spacy_flat.text.hashing import hash_words, normalise_word
 from spacy_flat.text.segments import Segment
