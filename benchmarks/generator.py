@@ -53,18 +53,13 @@ from spacy.training import Example
 from spacy_flat.corpora.poems import LINE_ENDS, form_name
 from spacy_flat.generator import measure_novelty
 from spacy_flat.generator.component import CharGenerator
+from spacy_flat.generator.featuriser import CharFeaturiser
 from spacy_flat.generator.forms import FORMS, Tones
 from spacy_flat.generator.homophones import Confusion
 from spacy_flat.generator.model import network_of
+from spacy_flat.generator.network import CANDIDATES, MARGIN
 from spacy_flat.generator.poems import PoemTask, judge
-from spacy_flat.generator.proofreading import (
-    CANDIDATES,
-    MARGIN,
-    Suspicious,
-    most_suspicious,
-    suspicious_characters,
-)
-from spacy_flat.generator.vocabulary import CharFeaturiser
+from spacy_flat.generator.proofreading import Suspicious, most_suspicious, suspicious_characters
 from spacy_flat.nn.optimizers import AdamW
 
 ORDERS = (3, 5)  # of n-grams

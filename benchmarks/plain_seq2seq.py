@@ -13,10 +13,10 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from spacy_flat.translator.batch import PaddedKeys, TranslationBatch, like_lengths
+from spacy_flat.translator.featuriser import TranslationFeaturiser
 from spacy_flat.translator.keys import END, START
 from spacy_flat.translator.model import KeyPair
 from spacy_flat.translator.options import Seq2SeqOptions
-from spacy_flat.translator.vocabulary import TranslationFeaturiser
 
 WARMUP = 400  # steps
 RATE = 1e-3  # after them

@@ -49,11 +49,11 @@ from sentences import cut_texts, draw_texts, make_examples, make_pipeline, read_
 from spacy.language import Language
 
 from spacy_flat.ner.component import CRFEntityRecognizer
-from spacy_flat.ner.flat.lattice import LatticeFeaturiser
+from spacy_flat.ner.flat.featuriser import LatticeFeaturiser
 from spacy_flat.ner.flat.network import FLAT
 from spacy_flat.ner.tags import OUTSIDE
+from spacy_flat.ner.tener.featuriser import SequenceFeaturiser
 from spacy_flat.ner.tener.network import TENER
-from spacy_flat.ner.tener.sequence import SequenceFeaturiser
 from spacy_flat.text.segments import Segment, split_texts
 from spacy_flat.text.units import Units
 

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from spacy.tokens import Doc, Token
 
+from .proofreading import Suspicious
+
 if TYPE_CHECKING:
     from .model import TextScore
-    from .proofreading import Suspicious
 
 _KEY = "suspicious"  # in doc.user_data, as plain tuples
 
@@ -45,8 +46,6 @@ def perplexity(char_log_prob: float) -> float:
 
 def suspicious(doc: Doc) -> list[Suspicious] | None:
     """The suspicious characters of a Doc's text; None if they were not looked for."""
-    from .proofreading import Suspicious
-
     found = doc.user_data.get(_KEY)
     return None if found is None else [Suspicious(*each) for each in found]
 

@@ -19,6 +19,7 @@ from .forms import Form, Tones, form_of
 from .homophones import Confusion
 from .model import CharPredictions, TextScore, initialise, network_of, score_texts
 from .poems import Place, Poem, PoemTask, compose, signs
+from .proofreading import suspicious_characters
 from .sampling import Draws, Sampling, Seed, seeds_of_texts
 from .scores import score_perplexity
 from .vocabulary import build_vocabulary
@@ -78,8 +79,6 @@ class CharGenerator(NetworkPipe):
         scores = score_texts(self.model, docs)
         if self.suspicion is None:
             return scores
-        from .proofreading import suspicious_characters
-
         find = partial(
             suspicious_characters, self.model, least=self.suspicion, confusion=self.confusion
         )

@@ -9,9 +9,10 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import DocBin
 
-from spacy_flat.generator import proofreading
+from spacy_flat.generator import network
 from spacy_flat.generator.homophones import Confusion, Homophones, syllables_of
-from spacy_flat.generator.proofreading import APART, CANDIDATES, REACH, Suspicious
+from spacy_flat.generator.network import CANDIDATES
+from spacy_flat.generator.proofreading import APART, REACH, Suspicious
 
 from .conftest import POEMS, Copy, generator, make
 from .test_scoring import KINDS
@@ -37,7 +38,7 @@ def gains(nlp: Language, text: str, confusion: str) -> Iterator[Suspicious]:
             others = [each for each in others if syllables_of(each) & syllables_of(character)]
         changed = {each: surprisals(text[:place] + each + text[place + 1 :]) for each in others}
         likely = sorted(others, key=lambda each: changed[each][place])[:CANDIDATES]
-        least = known[place] + proofreading.MARGIN
+        least = known[place] + network.MARGIN
         likely = [each for each in likely if changed[each][place] <= least]
         read = slice(place, place + REACH + 1)
         gain = {each: sum(known[read]) - sum(changed[each][read]) for each in likely}
@@ -58,7 +59,7 @@ def test_gains_are_those_of_whole_texts(
     margin: float,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(proofreading, "MARGIN", margin)
+    monkeypatch.setattr(network, "MARGIN", margin)
     nlp = copy_of(kind, piece_length=piece_length)
     generator(nlp).confusion = confusion
     text = "床前明夜光，疑是口上霜。春眠不觉晓"
