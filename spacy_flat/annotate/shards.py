@@ -15,7 +15,7 @@ import srsly
 from pyarrow import NativeFile
 
 from ..errors import Errors
-from ..util.packing import look_up_once
+from ..util.srsly_registry import look_up_once
 from .addresses import Folder
 from .rows import Failure, parse_attributes, record_of, schema_of
 from .settings import Format, Settings

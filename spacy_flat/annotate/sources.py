@@ -17,8 +17,8 @@ from pyarrow.fs import FileSystem, FileType
 
 from ..errors import Errors, Warnings
 from ..util.files import BYTE_ORDER_MARK
-from ..util.packing import look_up_once
 from ..util.plural import counted
+from ..util.srsly_registry import look_up_once
 from .addresses import open_address, walk
 from .rows import Failure, Row
 from .settings import Settings

@@ -22,7 +22,7 @@ from wasabi.printer import Printer
 from ..errors import Errors
 from ..util.files import locked, replacing, require_exists
 from ..util.log import logger as log
-from ..util.packing import look_up_once
+from ..util.srsly_registry import look_up_once
 
 if TYPE_CHECKING:
     from spacy.language import Language

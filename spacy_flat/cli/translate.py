@@ -127,7 +127,7 @@ def translate(
     if names is not None and not any_entities:
         msg.warn(Warnings.W402.format(pipeline=model, path=names))
     if html is not None:
-        from ..translator.html import side_by_side
+        from ..translator.page import side_by_side
 
         with replacing(html) as temporary:
             temporary.write_text(side_by_side(docs, title=model), encoding="utf-8")

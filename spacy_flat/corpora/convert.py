@@ -16,8 +16,8 @@ from spacy.vocab import Vocab
 
 from ..errors import Errors
 from ..util.files import read_text_lines, replacing
-from ..util.packing import look_up_once
 from ..util.plural import counted
+from ..util.srsly_registry import look_up_once
 from . import ner, pairs, parallel, poems
 from .repairs import Repairs
 from .tables import ConvertOptions, CorpusFormat

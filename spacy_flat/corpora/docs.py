@@ -17,7 +17,7 @@ from spacy.vocab import Vocab
 
 from ..errors import Errors
 from ..util.files import read_text_lines, require_exists
-from ..util.packing import look_up_once
+from ..util.srsly_registry import look_up_once
 
 
 def read_docs(path: Path, vocab: Vocab) -> list[Doc]:

@@ -20,7 +20,7 @@ from ..ner.flat.component import FlatEntityRecognizer
 from ..similarity.component import PairClassifier
 from ..similarity.index import TextIndex
 from ..translator.component import Seq2SeqTranslator
-from ..translator.html import section
+from ..translator.page import section
 from ..viz.lattice import MOST_DRAWN
 
 MOST = 5000  # characters of a text

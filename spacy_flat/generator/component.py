@@ -23,7 +23,7 @@ from .proofreading import suspicious_characters
 from .sampling import Draws, Sampling, Seed, seeds_of_texts
 from .scores import score_perplexity
 from .vocabulary import build_vocabulary
-from .writing import side_by_side, write
+from .writing import draws_at_once, write
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -123,7 +123,7 @@ class CharGenerator(NetworkPipe):
         """
         sampling = Sampling(temperature, top_k, top_p, repetition_penalty)
         texts: list[str] = []
-        for draws in side_by_side(self._seeds(prompt, n, max_length, seed)):
+        for draws in draws_at_once(self._seeds(prompt, n, max_length, seed)):
             steps = list(write(self.model, prompt, max_length, sampling, draws))
             texts += [prompt + "".join(step[i] for step in steps) for i in range(len(draws))]
         return texts

@@ -17,7 +17,7 @@ from .forms import Form
 from .model import CharLMModel
 from .prosody import reading
 from .sampling import Draws, Sampling, seeds_of_texts
-from .writing import Continuation, side_by_side
+from .writing import Continuation, draws_at_once
 
 Place = tuple[int, int]  # line and character in it, from 0 on
 
@@ -112,7 +112,7 @@ def compose(
     """
     poems = [
         poem
-        for draws in side_by_side(seeds_of_texts(seed, n * candidates))
+        for draws in draws_at_once(seeds_of_texts(seed, n * candidates))
         for poem in _write(model, name, task, sampling, draws)
     ]
     return [

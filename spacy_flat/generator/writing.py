@@ -67,7 +67,7 @@ class Continuation:
         self.scores = scores.cpu().numpy()
 
 
-def side_by_side(seeds: Sequence[Seed]) -> Iterator[Draws]:
+def draws_at_once(seeds: Sequence[Seed]) -> Iterator[Draws]:
     """The random numbers of at most `TEXTS_AT_ONCE` texts at a time."""
     for start in range(0, len(seeds), TEXTS_AT_ONCE):
         yield Draws(seeds[start : start + TEXTS_AT_ONCE])

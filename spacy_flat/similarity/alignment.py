@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from spacy.tokens import Doc
 
 from ..util.arrays import Float32s
-from .heat_map import draw
+from ..viz.heat_map import draw
 from .pairs import Pair
 
 MOST_WEIGHTS = 1 << 22  # of one direction of a block, if every character is a unit

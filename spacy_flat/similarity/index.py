@@ -319,8 +319,8 @@ class TextIndex:
         arrays = {
             **known.encoded.arrays,
             **known.candidates.arrays,
-            "texts": pack([list(known.phrasings.items()), list(known.answers.items())]),
-            "terms": pack(known.candidates.terms),
+            "texts": to_json_bytes([list(known.phrasings.items()), list(known.answers.items())]),
+            "terms": to_json_bytes(known.candidates.terms),
             "ranking": np.array([*self.ranking, known.next], dtype=np.float64),
         }
         checksum = checksum_of(self.weights, arrays)
@@ -335,10 +335,12 @@ class TextIndex:
         weights, arrays = read_arrays(path / FILE)
         if weights != weights_of(pipe):
             raise ValueError(Errors.F334.format(path=path, name=pipe.name))
-        phrasings, answers = map(dict, unpack(arrays["texts"]))
+        phrasings, answers = map(dict, from_json_bytes(arrays["texts"]))
         *ranking, following = arrays["ranking"].tolist()
         encoded = EncodedTexts.restore(arrays)
-        candidates = Candidates.restore(unpack(arrays["terms"]), arrays, len(encoded.lengths))
+        candidates = Candidates.restore(
+            from_json_bytes(arrays["terms"]), arrays, len(encoded.lengths)
+        )
         contents = Contents(phrasings, answers, encoded, candidates, int(following))
         return cls(pipe, weights, versions_of(pipe), ranking, contents)
 
@@ -489,10 +491,10 @@ def checksum_of(weights: str, arrays: Arrays) -> int:
     return checksum
 
 
-def pack(data: Any) -> NDArray[np.uint8]:
+def to_json_bytes(data: Any) -> NDArray[np.uint8]:
     """Texts as bytes of JSON."""
     return np.frombuffer(json.dumps(data, ensure_ascii=False).encode("utf-8"), np.uint8)
 
 
-def unpack(data: NDArray[np.uint8]) -> Any:
+def from_json_bytes(data: NDArray[np.uint8]) -> Any:
     return json.loads(data.tobytes())

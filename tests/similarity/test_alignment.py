@@ -16,9 +16,9 @@ from spacy.tokens import Doc, DocBin
 
 from spacy_flat.similarity import alignment as module
 from spacy_flat.similarity.alignment import Alignment, BlockAlignment
-from spacy_flat.similarity.heat_map import MOST_UNITS
 from spacy_flat.similarity.network import RE2
 from spacy_flat.similarity.pairs import join_pair
+from spacy_flat.viz.heat_map import MOST_UNITS
 
 from .conftest import PAIRS, add_re2, re2, train
 

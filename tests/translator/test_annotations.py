@@ -12,7 +12,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
 from spacy_flat.translator.annotations import TranslationEnt
-from spacy_flat.translator.html import side_by_side
+from spacy_flat.translator.page import side_by_side
 
 TEXT = "王小明在IBM工作。"
 TRANSLATION = "Wang Xiaoming works at <IBM>."
