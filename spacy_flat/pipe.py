@@ -17,8 +17,8 @@ from spacy.vocab import Vocab
 from thinc.api import Config, Model, Optimizer
 
 from .errors import Errors, Warnings
+from .initialise import extend_labels
 from .nn.model import shims_of
-from .text.initialise import extend_labels
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -9,8 +9,9 @@ import numpy as np
 from spacy.tokens import Doc
 from thinc.api import Model
 
+from ..initialise import initialise_network
 from ..nn.model import shim_of
-from ..text.initialise import Vocabulary, initialise_network
+from ..text.vocabulary import Vocabulary
 from ..util.arrays import Float32s
 from .batch import Piece
 from .featuriser import UNKNOWN, CharFeaturiser

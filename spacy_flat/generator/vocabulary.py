@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..text.initialise import Vocabulary
-from ..text.vocabulary import Column, Pretrained, count_characters
+from ..text.vocabulary import Column, Pretrained, Vocabulary, count_characters
 from ..util.simplified import Simplifier
 from ..vectors import VectorSource
 from .featuriser import END, START, CharFeaturiser

@@ -10,11 +10,12 @@ from spacy.training import Example, validate_examples, validate_get_examples
 from thinc.api import set_dropout_rate
 
 from ..errors import Errors, Warnings
+from ..initialise import initialise_network
 from ..nn.model import tok2vec_of
 from ..pipe import SWITCH, Check, LabelledPipe, Scorer, count, number, register_factory, setting
-from ..text.initialise import Vocabulary, initialise_network
 from ..text.tok2vec import Tok2VecFeatures, backprop_zeros
 from ..text.units import EntitySpan, Units
+from ..text.vocabulary import Vocabulary
 from ..util.calibration import LEAST, MOST
 from ..util.plural import counted
 from ..vectors import VectorSource, check_sources

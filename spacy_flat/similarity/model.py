@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from thinc.api import Model
 
+from ..initialise import initialise_network
 from ..nn.model import shim_of, tok2vec_of
-from ..text.initialise import Vocabulary, initialise_network
 from ..text.tok2vec import Tok2Vec, Tok2VecFeatures, ask_for
+from ..text.vocabulary import Vocabulary
 from ..util.arrays import Ints
 from .alignment import Alignment, BlockAlignment
 from .featuriser import PairFeaturiser, PairTexts, SpanPairs

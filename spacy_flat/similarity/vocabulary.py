@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from ..text.initialise import Vocabulary
-from ..text.vocabulary import Column
+from ..text.vocabulary import Column, Vocabulary
 from ..util.simplified import Simplifier
 from ..vectors import VectorSource
 from .featuriser import PairFeaturiser, trimmed

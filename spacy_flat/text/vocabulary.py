@@ -4,7 +4,7 @@ vectors."""
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -219,3 +219,11 @@ def batches_of_texts(texts: Iterable[str]) -> Iterator[Sequence[str]]:
 def add_counts(counts: Counter[int], codes: NDArray[np.integer]) -> None:
     distinct, times = np.unique(codes, return_counts=True)
     counts.update(dict(zip(distinct.tolist(), times.tolist(), strict=True)))
+
+
+class Vocabulary(NamedTuple):
+    """A featuriser and embedding tables built from training texts; the tables by the network's
+    names."""
+
+    featuriser: Any  # with options
+    columns: dict[str, Column]

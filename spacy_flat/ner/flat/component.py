@@ -11,11 +11,11 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ...errors import Errors, Warnings
+from ...initialise import FEW
 from ...lexicon import Lexicon, check_lexicon
 from ...lexicon.coverage import character_coverage
 from ...lexicon.readers import jieba_lexicon
 from ...pipe import number, setting
-from ...text.initialise import FEW
 from ...text.units import EntitySpan, Units
 from ...util.arguments import require
 from ...util.log import logger

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...lexicon import Lexicon
-from ...text.initialise import Vocabulary
-from ...text.vocabulary import Column, Pretrained, add_counts, batches_of_texts
+from ...text.vocabulary import Column, Pretrained, Vocabulary, add_counts, batches_of_texts
 from ...util.simplified import Simplifier
 from ...vectors import VectorSource
 from .featuriser import LatticeFeaturiser

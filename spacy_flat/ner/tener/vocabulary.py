@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from ...text.initialise import Vocabulary
 from ...text.units import Units
-from ...text.vocabulary import Column, KeyIndex
+from ...text.vocabulary import Column, KeyIndex, Vocabulary
 from ...util.simplified import Simplifier
 from ...vectors import VectorSource
 from .featuriser import SequenceFeaturiser

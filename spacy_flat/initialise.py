@@ -1,31 +1,23 @@
-"""Initialising a network from the vocabulary of the training texts."""
+"""Building a component's network for the vocabulary of its training texts."""
 
 import warnings
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from spacy.tokens import Doc
 from thinc.api import Model
 
-from ..errors import Warnings
-from ..nn.model import shim_of, tok2vec_of
-from ..util.log import logger
-from .vocabulary import Column
+from .errors import Warnings
+from .nn.model import shim_of, tok2vec_of
+from .text.vocabulary import Column, Vocabulary
+from .util.log import logger
 
 if TYPE_CHECKING:
-    from ..nn.network import EmbeddingNetwork
+    from .nn.network import EmbeddingNetwork
 
 SAMPLE = 10  # Docs from which a tok2vec infers its shapes
 FEW = 0.05  # of the training texts
-
-
-class Vocabulary(NamedTuple):
-    """A featuriser and embedding tables built from training texts; the tables by the network's
-    names."""
-
-    featuriser: Any  # with options
-    columns: dict[str, Column]
 
 
 def report_coverage(name: str, columns: Mapping[str, Column]) -> None:
