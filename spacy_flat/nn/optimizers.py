@@ -28,9 +28,8 @@ def rule_of(optimizer: Optimizer) -> Rule:
     before the step, as in torch, and eps is added to the root of the second moment after its bias
     correction.
 
-    Raises:
-        TypeError: the optimizer isn't one of thinc's or ours (F204).
-        ValueError: it is thinc's RAdam.v1 (F207).
+    Raises TypeError (F204) for an optimizer that isn't thinc's or ours, ValueError (F207) for
+    thinc's RAdam.v1.
     """
     if not isinstance(optimizer, Optimizer):
         raise TypeError(Errors.F204.format(found=type(optimizer).__name__))
@@ -72,10 +71,9 @@ def update_network(
 
     A step whose gradient is not finite is skipped, with warning W200.
 
-    Raises:
-        TypeError: the optimizer is not one of thinc's or ours (F204).
-        ValueError: it is RAdam.v1 (F207); no network has a multiplier's group (F205); too many
-            steps in a row were skipped (F208).
+    Raises TypeError (F204) for an optimizer that isn't thinc's or ours, ValueError for RAdam.v1
+    (F207), a multiplier of a group that no network has (F205), and too many skipped steps in a row
+    (F208).
     """
     from . import steps
 
@@ -171,8 +169,7 @@ class GroupedOptimizer(Optimizer):
         When a network is updated a second time, all networks have been updated once, so all groups
         are known.
 
-        Raises:
-            ValueError: a multiplier is named after a group that no network has (F205).
+        Raises ValueError (F205) for a multiplier of a group that no network has.
         """
         if shim not in self._groups:
             self._groups[shim] = groups
@@ -212,9 +209,8 @@ class SGD(GroupedOptimizer):
     Each row of a sparse embedding table counts as a parameter: steps that do not use it leave its
     weights and momentum as they are. Averages are exact for rows too.
 
-    Raises:
-        ValueError: a setting out of range (F305); later, in the second step, a multiplier of a
-            group that no network has (F205).
+    Raises ValueError for a setting out of range (F305) and, in the second step, a multiplier of a
+    group that no network has (F205).
     """
 
     def __init__(
@@ -306,9 +302,8 @@ def warmup(
     `nlp.resume_training` and `nlp.create_optimizer` don't interpolate the optimizer's config:
     with `total_steps` still a variable such as "${training.max_steps}", the rate never falls.
 
-    Raises:
-        ValueError: "linear" or "cosine" with total_steps not above warmup_steps, or total_steps
-            neither a number nor a variable (F206).
+    Raises ValueError (F206) for "linear" or "cosine" with total_steps not above warmup_steps, and
+    for total_steps that are neither a number nor a variable.
     """
     if isinstance(total_steps, str) and VARIABLE_RE.fullmatch(total_steps):
         total_steps, shape = 0, "inverse_sqrt" if shape == "inverse_sqrt" else "constant"

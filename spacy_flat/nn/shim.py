@@ -167,9 +167,8 @@ class TorchShim(Shim):
     def from_bytes(self, data: bytes) -> "TorchShim":
         """Build the network that was saved.
 
-        Raises:
-            ValueError: damaged (F200), not the weights of what `build` makes (F201), or the
-                network's device is missing (F350).
+        Raises ValueError for damaged data (F200), the weights of another network than `build` makes
+        (F201), and a missing device (F350).
         """
         if not data:
             self._model, self.cfg = None, {}

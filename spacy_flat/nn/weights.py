@@ -43,8 +43,7 @@ def to_bytes(network: nn.Module, config: dict[str, Any]) -> bytes:
 def read_config(data: bytes) -> dict[str, Any]:
     """The configuration in a weights file.
 
-    Raises:
-        ValueError: not a weights file, or damaged (F200).
+    Raises ValueError (F200) for another file, or damaged data.
     """
     length = int.from_bytes(data[:8], "little")
     try:
@@ -60,8 +59,7 @@ def load_into(network: nn.Module, data: bytes) -> None:
 
     Values are converted to the network's own types and devices.
 
-    Raises:
-        ValueError: damaged (F200), or names or shapes differ from the network's (F201).
+    Raises ValueError for damaged data (F200), and names or shapes other than the network's (F201).
     """
     try:
         stored = _whole(load(data))
