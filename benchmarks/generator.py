@@ -270,22 +270,18 @@ def find_by_ngrams(
     encoder: CharFeaturiser, model: KneserNey, confusion: Confusion, text: str
 ) -> list[Suspicious]:
     """The same search with n-grams."""
-    known_characters = [key for key, string in enumerate(encoder.strings) if string]
+    characters = np.array([key for key, string in enumerate(encoder.strings) if string])
     keys = encoder.keys(text)
     (known,) = model.surprisals([keys])
     gains = []
     for place, key in enumerate(keys.tolist()):
-        others = known_characters
+        others = characters
         if confusion == "homophones":
-            others = encoder.homophones.of(encoder.simplifier(text[place])).tolist()
-        others = [each for each in others if each != key]
-        context = keys[max(0, place - model.order + 1) : place]
-        own, *surprisals = [
-            found[-2] for found in model.surprisals([[*context, each] for each in (key, *others)])
-        ]
-        likely = sorted(zip(surprisals, others, strict=True))[:CANDIDATES]
-        others = [each for surprisal, each in likely if surprisal <= own + MARGIN]
-        if not others:
+            others = encoder.homophones.of(encoder.simplifier(text[place]))
+        chances = model.distribution(keys[max(0, place - model.order + 1) : place])
+        others = others[(others != key) & (chances[others] >= chances[key] * np.exp(-MARGIN))]
+        others = others[np.argsort(-chances[others])][:CANDIDATES]
+        if not len(others):
             continue
         changed = [np.concatenate([keys[:place], [each], keys[place + 1 :]]) for each in others]
         found = [known.sum() - each.sum() for each in model.surprisals(changed)]

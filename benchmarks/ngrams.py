@@ -49,6 +49,18 @@ class Order:
     discounted: Floats
     left: Floats
 
+    def look_up(self, contexts: Ints, codes: Ints) -> tuple[Ints, Floats, Floats]:
+        """The numbers of n-grams, −1 for unknown ones, their own probabilities, and what their
+        contexts leave to shorter ones.
+
+        contexts: numbers of the n-grams without their last keys, −1 for unknown ones.
+        """
+        known = contexts >= 0
+        places = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
+        found = known & (self.codes[places] == codes)
+        left = np.where(known, self.left[np.maximum(contexts, 0)], 1.0)
+        return np.where(found, places, -1), np.where(found, self.discounted[places], 0.0), left
+
 
 class KneserNey:
     """P(key | the order − 1 keys before it), over `n_keys` keys without the start mark."""
@@ -76,21 +88,25 @@ class KneserNey:
         probabilities = np.full(len(stream.keys), 1 / (self.n_keys - 1))
         for order in self.orders:
             contexts = before(numbers)
-            known = contexts >= 0
-            left = np.where(known, order.left[np.maximum(contexts, 0)], 1.0)
-            codes = self._codes(numbers, stream.keys)
-            places = np.minimum(np.searchsorted(order.codes, codes), len(order.codes) - 1)
-            found = known & (order.codes[places] == codes)
-            own = np.where(found, order.discounted[places], 0.0)
+            numbers, own, left = order.look_up(contexts, contexts * self.n_keys + stream.keys)
             probabilities = own + left * probabilities
-            numbers = np.where(found, places, -1)
         surprisals = -np.log(probabilities[stream.predicted])
         return np.split(surprisals, np.cumsum([len(text) + 1 for text in texts])[:-1])
 
-    def distribution(self, text: Ints) -> Floats:
-        """[K − 1] P of each key but the start mark behind a text."""
-        keys = np.delete(np.arange(self.n_keys), self.marks[0])
-        return np.exp([-found[-2] for found in self.surprisals([[*text, key] for key in keys])])
+    def distribution(self, text: Sequence[int] | Ints) -> Floats:
+        """[K] P of each key after a text; 0 for the start mark."""
+        stream = np.array([*[self.marks[0]] * max(1, self.order - 1), *text])
+        numbers = np.zeros(len(stream), dtype=np.int64)
+        keys = np.arange(self.n_keys)
+        probabilities = np.full(self.n_keys, 1 / (self.n_keys - 1))
+        for order in self.orders:
+            last = np.full(self.n_keys, numbers[-1])
+            _, own, left = order.look_up(last, last * self.n_keys + keys)
+            probabilities = own + left * probabilities
+            contexts = before(numbers)
+            numbers, *_ = order.look_up(contexts, contexts * self.n_keys + stream)
+        probabilities[self.marks[0]] = 0
+        return probabilities
 
     def _codes(self, numbers: Ints, keys: Ints) -> Ints:
         """Of the n-grams that end at each key, by the numbers of those that end before it."""

@@ -18,15 +18,15 @@ from spacy.tokens import DocBin
 from spacy.vocab import Vocab
 from torch import nn
 
-from spacy_flat.encoder.network import Bert, EncoderSizes
-from spacy_flat.encoder.recipes import RECIPES
-from spacy_flat.encoder.storage import write_encoder
-from spacy_flat.encoder.vocabulary import (
+from spacy_flat.encoder.featuriser import (
     MARKS,
     CharacterFeaturiser,
     EncoderFeaturiser,
     SubwordFeaturiser,
 )
+from spacy_flat.encoder.network import Bert, EncoderSizes
+from spacy_flat.encoder.recipes import RECIPES
+from spacy_flat.encoder.storage import write_encoder
 from spacy_flat.util.files import read_text_lines
 from spacy_flat.vectors import read_vectors
 
