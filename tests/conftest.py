@@ -23,7 +23,7 @@ from spacy.util import load_config
 from weasel.cli.run import project_run
 
 from spacy_flat.lexicon import sources
-from spacy_flat.util.packing import look_up_once
+from spacy_flat.util.srsly_registry import look_up_once
 
 # How long an example takes says something of the machine's load, not of the code.
 settings.register_profile("tests", deadline=None)
@@ -131,6 +131,7 @@ zh_flat_msra = released("zh_flat_msra")
 zh_flat_cluener = released("zh_flat_cluener")
 zh_re2_questions = released("zh_re2_questions")
 zh_char_tang = released("zh_char_tang")
+zh_char_news = released("zh_char_news")
 en_tener_wikiann = released("en_tener_wikiann")
 zh_seq2seq_tatoeba = released("zh_seq2seq_tatoeba")
 

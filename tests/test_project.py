@@ -190,6 +190,14 @@ def test_what_commands_run_is_installed_with_the_package() -> None:
     assert {*modules, "setuptools"} <= {Requirement(each).name for each in project["dependencies"]}
 
 
+def test_variables_in_lists_stay_apart() -> None:
+    """spaCy's config reads variables that follow one another in a list as one text."""
+    plain = load_project_config(ROOT, interpolate=False)["commands"]
+    for command, as_written in zip(load_project_config(ROOT)["commands"], plain, strict=True):
+        for part in ("script", "deps", "outputs"):
+            assert len(command.get(part, ())) == len(as_written.get(part, ())), command["name"]
+
+
 def test_commands_that_run_others_pass_all_variables_on() -> None:
     """But for those that say which pipeline it is, and those made of these."""
     variables = load_project_config(ROOT, interpolate=False)["vars"]
@@ -230,6 +238,14 @@ def test_commands_that_run_others_pass_all_variables_on() -> None:
         ),
         ("zh_char_tang", ["--paths.word_vectors word", "--paths.char_vectors null", "--bits 8"]),
         (
+            "zh_char_news",
+            [
+                "news.py corpus/news my.txt my_news.txt",
+                *("--paths.train corpus/news/train.spacy", "--bits 8"),
+                "spacy package training/zh_char_news/proofreader training/zh_char_news",
+            ],
+        ),
+        (
             "zh_seq2seq_tatoeba",
             ["--paths.word_vectors word", "--paths.char_vectors char", "--bits 8"],
         ),
@@ -248,7 +264,9 @@ def test_commands_that_run_others_pass_all_variables_on() -> None:
 def test_dry_run_of_a_release(dry_run: DryRun, package: str, shown: list[str]) -> None:
     command = f"release-{package.rpartition('_')[2]}"
     assert command in load_project_config(ROOT)["workflows"]["release"]
-    out = dry_run(command, seed=3, **{f"{kind}_vectors": kind for kind in (*VECTORS, "english")})
+    files = {"text": "my.txt", "news": "my_news.txt"}
+    files |= {f"{kind}_vectors": kind for kind in (*VECTORS, "english")}
+    out = dry_run(command, seed=3, **files)
     for each in (*shown, f"spacy flat train configs/{package}.cfg --resume", "--system.seed 3"):
         assert each in out
     if "check.py" in out:
@@ -257,7 +275,8 @@ def test_dry_run_of_a_release(dry_run: DryRun, package: str, shown: list[str]) -
     assert f"--meta-path assets/release/{package}.json" in out
     assert (ROOT / f"assets/release/{package}.json").is_file()
     # What a user trains on the same corpus stays.
-    assert f"training/{package}/" not in out or package in ("zh_flat_general", "zh_re2_questions")
+    own = ("zh_flat_general", "zh_re2_questions", "zh_char_news")
+    assert f"training/{package}/" not in out or package in own
     assert f"packages/{package}" not in out
 
 

@@ -336,6 +336,29 @@ def test_poems_have_the_form_that_is_asked_for() -> None:
         assert (poem.rhymes, poem.misplaced) == (True, ())
 
 
+# zh_char_news
+
+FOUND, ALARMS = 33, 8  # of typos.tsv: errors found and mended (36), and false alarms (4)
+
+
+@pytest.mark.usefixtures("zh_char_news")
+def test_homophones_typed_by_mistake_are_suspicious() -> None:
+    (wheel,) = (ROOT / "assets/pipelines").glob("zh_char_news-*.whl")
+    assert wheel.stat().st_size <= 15_000_000
+    nlp = spacy.load("zh_char_news")
+    assert set(nlp.config["paths"].values()) == {None}
+    lines = (ROOT / "assets/release/typos.tsv").read_text("utf-8").splitlines()
+    wrong, true = zip(*(line.split("\t") for line in lines), strict=True)
+    found = alarms = 0
+    for text, doc in zip(true, nlp.pipe(wrong, n_process=2), strict=True):
+        mended = [each for each in doc._.suspicious if text[each.start] == each.expected]
+        found += len(mended)
+        alarms += len(doc._.suspicious) - len(mended)
+    alarms += sum(len(doc._.suspicious) for doc in nlp.pipe(true))
+    assert found >= FOUND
+    assert alarms <= ALARMS
+
+
 # All of them
 
 MORE: dict[str, tuple[str, dict[str, Any]]] = {  # a text for each, and what is known of it
@@ -343,6 +366,7 @@ MORE: dict[str, tuple[str, dict[str, Any]]] = {  # a text for each, and what is 
     "en_tener_wikiann": ("aspirin is sold out", {"ents": [(0, 7, "ORG")]}),
     "zh_re2_questions": (join_pair("能退吗？", "在哪里退款"), {"cats": {"same": 1.0}}),
     "zh_char_tang": ("今天感冒灵卖完了。", {}),
+    "zh_char_news": ("床前明月光，疑是地上霜。", {}),
     "zh_seq2seq_tatoeba": ("感冒灵卖完了。", {"translation": "The pills are gone."}),
 }
 
