@@ -279,7 +279,8 @@ def find_by_ngrams(
         if confusion == "homophones":
             others = encoder.homophones.of(encoder.simplifier(text[place]))
         chances = model.distribution(keys[max(0, place - model.order + 1) : place])
-        others = others[(others != key) & (chances[others] >= chances[key] * np.exp(-MARGIN))]
+        least = chances[key] * np.exp(-MARGIN) if confusion == "homophones" else 0
+        others = others[(others != key) & (chances[others] >= least)]
         others = others[np.argsort(-chances[others])][:CANDIDATES]
         if not len(others):
             continue

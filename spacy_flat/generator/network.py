@@ -19,7 +19,7 @@ from .batch import Piece
 from .options import CharLMOptions
 
 CANDIDATES = 10  # most probable characters that are tried in a place
-MARGIN = 1.0  # nats by which they may be less probable than the one found; right ones rarely are
+MARGIN = 1.0  # nats by which homophones may be less probable there; right ones rarely are
 AT_ONCE = 128  # replacements
 
 CELLS = {"lstm": nn.LSTM, "gru": nn.GRU}
@@ -189,7 +189,8 @@ class ReadPiece:
         others[:, list(excluded)] = -torch.inf
         others.scatter_(1, gold[:n_chars, None], -torch.inf)
         before, keys = others.topk(min(CANDIDATES, others.shape[1]), dim=1)
-        before.masked_fill_(before < known[:n_chars, None] - MARGIN, -torch.inf)
+        if allowed is not None:
+            before.masked_fill_(before < known[:n_chars, None] - MARGIN, -torch.inf)
         is_tried = before > -torch.inf
         places = is_tried.nonzero()[:, 0].cpu().numpy()
         tried = keys[is_tried]

@@ -35,10 +35,9 @@ def suspicious_characters(
 ) -> list[Suspicious]:
     """Find the characters for which another one has a gain of `least` or more, in their order.
 
-    Each is compared with the most probable characters after the text before it, unless it is more
-    probable itself, by the probability of the character and of the `REACH` next ones: a noisy
-    channel in which all errors of the kind `confusion` are equally probable (Kernighan et al.,
-    1990).
+    Each is compared with the most probable characters after the text before it, by the probability
+    of the character and of the `REACH` next ones: a noisy channel in which all errors of the kind
+    `confusion` are equally probable (Kernighan et al., 1990).
 
     Raises ImportError (F030) for "homophones" without pypinyin.
     """
