@@ -16,9 +16,10 @@ from ..util.files import read_text_lines, suffix_of
 
 # Names of the columns in a header, in any case.
 QUESTION = ("question", "问题", "标准问题", "标准问")
-ANSWER = ("answer", "答案", "回答", "标准答案")
+ANSWER = ("answer", "答案", "回答", "标准答案", "标准答")
 
 SEPARATORS = {"a TAB": "\t", "a comma": ",", "a semicolon": ";", "a |": "|"}
+FULL_WIDTH = {"a full-width comma": "，"}  # separates no cells, but stands in many texts
 SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 FEW = 5  # line numbers to list
 
@@ -66,18 +67,18 @@ def read_faq(path: Path, question: str = "", answer: str = "") -> list[FaqEntry]
 def read_table(path: Path, question: str, answer: str) -> Iterator[FaqEntry]:
     """Warns of lines with one cell if others have several (W330), or if each has a mark that may be
     meant as a separator (W331)."""
-    separator, lines = "TAB", tab_lines(path, Repairs())
+    separator, lines, possible = "TAB", tab_lines(path, Repairs()), SEPARATORS
     if suffix_of(path) == ".csv":
         mark = csv_separator(text for _, text in read_text_lines(path))
         separator = "semicolon" if mark == ";" else "comma"
-        lines = csv_lines(path, Repairs())
+        lines, possible = csv_lines(path, Repairs()), SEPARATORS | FULL_WIDTH
     columns = None
     widest = 0
     single: list[int] = []
-    marks = set(SEPARATORS) - {f"a {separator}"}  # in each line
+    marks = set(possible) - {f"a {separator}"}  # in each line
     for line, cells in lines:
         widest = max(widest, len(cells))
-        marks = {each for each in marks if any(SEPARATORS[each] in cell for cell in cells)}
+        marks = {each for each in marks if any(possible[each] in cell for cell in cells)}
         if columns is None:
             columns = FaqColumns()
             if question or answer or has_usual_names(cells):

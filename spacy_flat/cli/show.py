@@ -82,7 +82,7 @@ def show(
                 f"{name} found {counted(len(words), 'word')} of its lexicon:", "  ".join(words)
             )
     for name, component in nlp.pipeline:
-        if hasattr(component, "generate"):
+        if hasattr(component, "generate") and getattr(component, "suspicion", None) is None:
             msg.divider(f"written by {name}")
             typer.echo(component.generate(max_length=WRITTEN, seed=0)[0])
 

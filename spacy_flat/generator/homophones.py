@@ -33,15 +33,31 @@ class Homophones:
 
 @cache
 def syllables_of(character: str) -> frozenset[str]:
-    """All readings of a Chinese character, with zh = z, ch = c, sh = s, ang = an, eng = en and
-    ing = in; none of any other.
+    """The readings of a Chinese character in words, or else its most frequent one, with zh = z,
+    ch = c, sh = s, ang = an, eng = en and ing = in; none of any other character.
 
     Raises ImportError (F030) without pypinyin.
     """
-    with needed("Homophones", "pypinyin", "poems"):
+    with needed('confusion = "homophones"', "pypinyin", "poems"):
         from pypinyin import Style, pinyin
-    found = pinyin(character, style=Style.NORMAL, heteronym=True, errors="ignore")
-    return frozenset(merged(each) for each in found[0]) if found else frozenset()
+    found = pinyin(character, style=Style.NORMAL, errors="ignore")
+    usual = {each for readings in found for each in readings}
+    return frozenset(map(merged, usual | _readings_in_words().get(character, set())))
+
+
+@cache
+def _readings_in_words() -> dict[str, set[str]]:
+    """Of each character, without tones, from pypinyin's words. Its other readings are rare: 方 can
+    be read as wang."""
+    from pypinyin.contrib.tone_convert import to_normal
+    from pypinyin.phrases_dict import phrases_dict
+
+    syllable = cache(to_normal)
+    found: dict[str, set[str]] = {}
+    for word, readings in phrases_dict.items():
+        for character, (reading, *_) in zip(word, readings, strict=False):
+            found.setdefault(character, set()).add(syllable(reading))
+    return found
 
 
 def merged(syllable: str) -> str:

@@ -157,6 +157,8 @@ def test_a_question_is_not_taken_for_a_header(pipeline: Path, tmp_path: Path, fi
         ),
         ("faq.csv", '"怎么退款,急"\n"快递,几天到"\n', "", ""),
         ("faq.csv", '"怎么退款;急|"\n"快递;几天到|"\n', "W331", "a |, but no semicolon"),
+        ("faq.csv", "怎么退款，在订单里\n快递，三天\n", "W331", "a full-width comma, but no comma"),
+        ("faq.tsv", "怎么退款，在订单里\n快递，三天\n", "", ""),
         ("faq.tsv", "怎么退款,在订单里\n快递几天到\n", "", ""),
         ("faq.tsv", "怎么退款,在订单里\n", "", ""),
     ],
