@@ -387,9 +387,9 @@ class LabelledPipe(NetworkPipe):
         if not (learnt := self.cfg.get("token_length")) or self._tokens_seen[1] >= FEW_TOKENS:
             return
         for doc in docs:
-            # English words are longer than Chinese ones, whatever the tokenizer.
-            if learnt > LATIN or not doc.text.isascii():
-                self._tokens_seen += len(doc.text), len(doc)
+            # Words in Latin letters are longer than Chinese ones, whatever the tokenizer.
+            counted = [len(token) for token in doc if learnt > LATIN or not token.is_ascii]
+            self._tokens_seen += sum(counted), len(counted)
         characters, tokens = self._tokens_seen.tolist()
         if tokens >= FEW_TOKENS and not 1 / ALIKE < characters / tokens / learnt < ALIKE:
             words = {"name": self.name, "here": characters / tokens, "learnt": learnt}

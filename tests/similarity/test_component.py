@@ -495,6 +495,7 @@ def test_another_tokenizer_triggers_a_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         list(same.pipe([join_pair("How do I change my password", "Reset password")] * 9))
+        list(same.pipe([join_pair("ThinkPad Carbon支持什么", "Kubernetes支持什么")] * 9))
         list(same.pipe(pairs))
     with pytest.warns(UserWarning, match=r"W304.*re2_similarity"):
         list(other.pipe(pairs))
