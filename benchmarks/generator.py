@@ -201,8 +201,8 @@ def change_sentences(
 
 
 def readings(char: str) -> list[str]:
-    """The syllables of a character, without tones."""
-    found = pinyin(char, style=Style.NORMAL, heteronym=True, errors="ignore")
+    """The usual syllable of a character, without its tone; none of other characters."""
+    found = pinyin(char, style=Style.NORMAL, errors="ignore")
     return found[0] if found else []
 
 
