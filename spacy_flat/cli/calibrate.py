@@ -148,8 +148,8 @@ def report(found: Any) -> None:
     )
     if found.is_at_limit:
         msg.warn(
-            f"The temperature is at its limit: there are too few examples ({size_of(found)}), or "
-            "all of them are right, or the pipeline is no better than chance."
+            f"The temperature is at its limit: too few examples ({size_of(found)}), only correct "
+            "ones, or a pipeline that is no better than chance."
         )
     if number_of(found) < FEW:
         msg.warn(f"Only {size_of(found)}: the probabilities may be wrong on other texts")

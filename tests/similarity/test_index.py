@@ -679,7 +679,7 @@ def test_averages_are_other_weights(trained: Callable[[], Language]) -> None:
 
 
 def test_weights_with_equal_numbers(index: TextIndex) -> None:
-    """An index that was pickled is used in another process, which counts anew."""
+    """Another process numbers its networks itself, so an unpickled index compares weights."""
     again = pickle.loads(pickle.dumps(index))
     nlp = again.pipe.nlp
     nlp.update(examples_of(nlp), sgd=AdamW(0.01))
