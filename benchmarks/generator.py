@@ -6,8 +6,8 @@ CORPUS is a folder of train.spacy and dev.spacy, as written by `python -m spacy 
 --corpus`; the pipelines, each with a `char_generator`, were trained on its training part. Parts:
 
     scores   Perplexity of the dev part, a character, the end of each text as one, beside
-             Kneser–Ney n-grams (`ngrams.py`) of the same keys: the vocabulary is the first
-             pipeline's, and all unknown characters are one. Then of 500 sentences of the dev part,
+             all Kneser–Ney 5-grams of the same keys: the vocabulary is the first pipeline's, and
+             all unknown characters are one. Then of 500 sentences of the dev part,
              changed in one place, how often the true one has the higher probability: two
              neighbouring characters are swapped, or one is replaced by one of the most frequent.
     errors   --errors of these replaced sentences and the true ones; as many with a character
@@ -43,7 +43,7 @@ import numpy as np
 import plain_lm
 import spacy
 import torch
-from ngrams import Floats, Ints, KneserNey
+from numpy.typing import NDArray
 from pypinyin import Style, pinyin
 from report import environment, format_table
 from spacy.language import Language
@@ -58,11 +58,12 @@ from spacy_flat.generator.forms import FORMS, Tones
 from spacy_flat.generator.homophones import Confusion
 from spacy_flat.generator.model import network_of
 from spacy_flat.generator.network import CANDIDATES, MARGIN
+from spacy_flat.generator.ngrams import ORDER, NGrams, count_ngrams
 from spacy_flat.generator.poems import PoemTask, judge
 from spacy_flat.generator.proofreading import Suspicious, most_suspicious, suspicious_characters
 from spacy_flat.nn.optimizers import AdamW
 
-ORDERS = (3, 5)  # of n-grams
+NGRAMS = f"Kneser–Ney, {ORDER}-grams"
 LENGTH = 200  # characters of a text that is written for its speed
 SIDE_BY_SIDE = 64
 FREQUENT = 100  # characters that may replace another
@@ -112,7 +113,8 @@ def percent(share: float | None) -> str:
 
 # Scores
 
-Scorer = Callable[[Sequence[str]], list[Floats]]  # −ln P of each character and of the end
+# Of each text, −ln P of each character and of the end.
+Scorer = Callable[[Sequence[str]], list[NDArray[np.floating[Any]]]]
 
 
 def measure_scores(
@@ -122,8 +124,7 @@ def measure_scores(
     for nlp in pipelines.values():
         assert (encoder_of(nlp).chars.codes == encoder.chars.codes).all(), "other vocabulary"
     scorers = {name: scorer_of(nlp) for name, nlp in pipelines.items()}
-    for order in ORDERS:
-        scorers[f"Kneser–Ney, {order}-grams"] = ngram_scorer(encoder, train, order)
+    scorers[NGRAMS] = ngram_scorer(encoder, train)
     swapped, replaced, _ = change_sentences(train, dev, arguments.sentences)
     rows = []
     for name, scorer in scorers.items():
@@ -144,18 +145,13 @@ def scorer_of(nlp: Language) -> Scorer:
     ]
 
 
-def ngram_scorer(encoder: CharFeaturiser, train: Sequence[str], order: int) -> Scorer:
-    keys = [encoder.keys(text) for text in train]
-    model = KneserNey(keys, len(encoder.strings), encoder.marks, order)
-    check_sums(model, keys[0][:20])
-    return lambda texts: model.surprisals([encoder.keys(text) for text in texts])
+def ngram_scorer(encoder: CharFeaturiser, train: Sequence[str]) -> Scorer:
+    ngrams, end = all_ngrams(encoder, train), encoder.marks[1]
+    return lambda texts: [ngrams.surprisals(np.append(encoder.keys(text), end)) for text in texts]
 
 
-def check_sums(model: KneserNey, keys: Ints) -> None:
-    """Probabilities behind the beginnings of a text add up to 1."""
-    for length in range(0, len(keys), 5):
-        total = model.distribution(keys[:length]).sum()
-        assert abs(total - 1) < 1e-6, f"probabilities add up to {total}"
+def all_ngrams(encoder: CharFeaturiser, train: Sequence[str]) -> NGrams:
+    return count_ngrams([*map(encoder.keys, train)], len(encoder.strings), encoder.marks)
 
 
 Change = tuple[str, str]  # a sentence, and the same with a change
@@ -231,8 +227,7 @@ def measure_errors(
         ("written", "homophones", [(true, changed) for changed, true in written]),
     ]
     encoder = encoder_of(next(iter(pipelines.values())))
-    keys = [encoder.keys(text) for text in train]
-    ngrams = KneserNey(keys, len(encoder.strings), encoder.marks, ORDERS[-1])
+    ngrams = all_ngrams(encoder, train)
     for kind, confusion, own in kinds:
         finders: dict[str, Finder] = {
             name: partial(
@@ -243,7 +238,7 @@ def measure_errors(
             )
             for name, nlp in pipelines.items()
         }
-        finders["Kneser–Ney, 5-grams"] = partial(find_by_ngrams, encoder, ngrams, confusion)
+        finders[NGRAMS] = partial(find_by_ngrams, encoder, ngrams, confusion)
         rows = [
             [name, str(least), *map(percent, shares)]
             for name, find in finders.items()
@@ -267,25 +262,25 @@ def measure_finder(find: Finder, changes: Sequence[Change]) -> Iterator[tuple[fl
 
 
 def find_by_ngrams(
-    encoder: CharFeaturiser, model: KneserNey, confusion: Confusion, text: str
+    encoder: CharFeaturiser, ngrams: NGrams, confusion: Confusion, text: str
 ) -> list[Suspicious]:
     """The same search with n-grams."""
     characters = np.array([key for key, string in enumerate(encoder.strings) if string])
-    keys = encoder.keys(text)
-    (known,) = model.surprisals([keys])
+    keys = np.append(encoder.keys(text), encoder.marks[1])
+    known = ngrams.surprisals(keys).sum()
+    logs = ngrams.all_log_probs(ngrams.contexts(keys[:-1]))
     gains = []
-    for place, key in enumerate(keys.tolist()):
+    for place, (key, log) in enumerate(zip(keys[:-1].tolist(), logs, strict=False)):
         others = characters
         if confusion == "homophones":
             others = encoder.homophones.of(encoder.simplifier(text[place]))
-        chances = model.distribution(keys[max(0, place - model.order + 1) : place])
-        least = chances[key] * np.exp(-MARGIN) if confusion == "homophones" else 0
-        others = others[(others != key) & (chances[others] >= least)]
-        others = others[np.argsort(-chances[others])][:CANDIDATES]
+            others = others[log[others] >= log[key] - MARGIN]
+        others = others[others != key]
+        others = others[np.argsort(-log[others])][:CANDIDATES]
         if not len(others):
             continue
         changed = [np.concatenate([keys[:place], [each], keys[place + 1 :]]) for each in others]
-        found = [known.sum() - each.sum() for each in model.surprisals(changed)]
+        found = [known - ngrams.surprisals(each).sum() for each in changed]
         best = int(np.argmax(found))
         expected = str(encoder.strings[others[best]])
         gains.append(Suspicious(place, text[place], expected, found[best]))

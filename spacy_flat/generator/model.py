@@ -15,12 +15,13 @@ from ..text.vocabulary import Vocabulary
 from ..util.arrays import Float32s
 from .batch import Piece
 from .featuriser import UNKNOWN, CharFeaturiser
+from .ngrams import count_ngrams
 from .options import CharLMOptions, TextOptions
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from .network import CharLM
+    from .network import CharLM, NGramTable
     from .proofreading import Suspicious
 
 
@@ -62,8 +63,16 @@ def build_char_lm(network: CharLMOptions, text: TextOptions) -> CharLMModel:
 
 
 def initialise(model: CharLMModel, docs: list[Doc], vocabulary: Vocabulary, name: str) -> None:
-    """Build the network for the vocabulary of the training Docs."""
-    initialise_network(model, docs, vocabulary, {"start": vocabulary.featuriser.marks[0]}, name)
+    """Build the network for the vocabulary of the training Docs, and count their n-grams."""
+    featuriser: CharFeaturiser = vocabulary.featuriser
+    most, sizes = model.attrs["options"].ngrams, {"start": featuriser.marks[0]}
+    if not most:
+        initialise_network(model, docs, vocabulary, sizes, name)
+        return
+    keys = [featuriser.keys(doc.text) for doc in docs]
+    ngrams = count_ngrams(keys, len(featuriser.strings), featuriser.marks, most)
+    initialise_network(model, docs, vocabulary, {**sizes, "ngrams": ngrams.sizes}, name)
+    cast("NGramTable", network_of(model).ngrams).fill(ngrams)
 
 
 def predict(model: CharLMModel, docs: list[Doc]) -> CharPredictions:
@@ -113,6 +122,23 @@ def score_texts(model: CharLMModel, docs: Sequence[Doc]) -> list[TextScore]:
         surprisals[part.piece.places] = found.cpu().numpy()
         is_unknown[part.piece.places] = part.piece.targets == UNKNOWN
     return [
-        TextScore(surprisals[start + 1 : end].copy(), int(is_unknown[start:end].sum()))
-        for start, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)
+        TextScore(
+            _with_ngrams(model, text, surprisals[start + 1 : end].copy()),
+            int(is_unknown[start:end].sum()),
+        )
+        for text, start, end in zip(
+            predictions.texts, starts[:-1].tolist(), starts[1:].tolist(), strict=True
+        )
     ]
+
+
+def _with_ngrams(model: CharLMModel, text: str, surprisals: Float32s) -> Float32s:
+    """[C + 1] the network's surprisals for a text and its end, mixed with those of n-grams."""
+    table = network_of(model).ngrams
+    if table is None:
+        return surprisals
+    featuriser: CharFeaturiser = model.attrs["featuriser"]
+    keys = np.append(featuriser.keys(text), featuriser.marks[1])
+    others = table.unpacked.surprisals(keys).astype(np.float32)
+    mixed: Float32s = np.log(2) - np.logaddexp(-surprisals, -others)
+    return mixed

@@ -6,16 +6,20 @@ Of other characters in a text: P places, N replacements, R characters read again
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from math import log
 from typing import Any, cast
 
 import numpy as np
 import torch
+from numpy.lib.stride_tricks import sliding_window_view
 from torch import Tensor, nn
 
 from ..nn.layers import Dropout, linear, packed
 from ..nn.network import EmbeddingNetwork, PretrainedEmbedding, Table
-from ..util.arrays import Bools, Float32s, Ints
+from ..util.arrays import Bools, Float32s, Float64s, Ints
 from .batch import Piece
+from .ngrams import NGrams
 from .options import CharLMOptions
 
 CANDIDATES = 10  # most probable characters that are tried in a place
@@ -34,16 +38,48 @@ class CharLMSizes:
     """Sizes that the data decides.
 
     start: the key of the start mark, which is never predicted.
+    ngrams: how many there are of one key, of two, and so on; empty for none.
     upstream_width: 0, since the network takes no tok2vec.
     """
 
     chars: Table
     start: int
+    ngrams: Sequence[int] = ()
     upstream_width: int = 0
 
 
+class NGramTable(nn.Module):
+    """N-grams as they are saved; see `NGrams.packed`."""
+
+    lasts: Tensor
+    branches: Tensor
+    levels: Tensor
+
+    def __init__(self, sizes: Sequence[int], n_keys: int, start: int) -> None:
+        super().__init__()
+        self.sizes, self.n_keys, self.start = sizes, n_keys, start
+        n, n_contexts = sum(sizes), 1 + sum(sizes[:-1])
+        self.register_buffer("lasts", torch.zeros(n, dtype=torch.int32))
+        self.register_buffer("branches", torch.zeros(n_contexts, dtype=torch.int32))
+        self.register_buffer("levels", torch.zeros(n, dtype=torch.uint8))
+
+    def fill(self, ngrams: NGrams) -> None:
+        """Take over n-grams of these sizes."""
+        for name, values in ngrams.packed().items():
+            getattr(self, name).copy_(torch.from_numpy(values))
+
+    @cached_property
+    def unpacked(self) -> NGrams:
+        packed = {name: values.cpu().numpy() for name, values in self.state_dict().items()}
+        return NGrams.unpacked(self.sizes, self.n_keys, self.start, packed)
+
+
 class CharLM(EmbeddingNetwork):
-    """Embeddings, LSTM or GRU layers, and scores of each key to be the next."""
+    """Embeddings, LSTM or GRU layers, and scores of each key to be the next.
+
+    ngrams: whose probabilities count as much as the network's where texts are scored (Mikolov et
+        al., 2011), but not in training, nor in writing, where they would copy training texts.
+    """
 
     sizes_class = CharLMSizes
     never: Tensor  # [K] −∞ for the start mark, else 0
@@ -70,6 +106,7 @@ class CharLM(EmbeddingNetwork):
         never = torch.zeros(n_keys)
         never[sizes.start] = -torch.inf
         self.register_buffer("never", never, persistent=False)
+        self.ngrams = NGramTable(sizes.ngrams, n_keys, sizes.start) if sizes.ngrams else None
 
     def forward(self, piece: Piece, state: State | None = None) -> tuple[Tensor, State]:
         """Scores [M, K] of each key to come next, and the state after the piece.
@@ -156,14 +193,18 @@ def run_cell(layer: nn.RNNBase, x: Tensor, before: LayerState) -> tuple[Tensor, 
 class ReadPiece:
     """A piece of a text, read to try other characters in it.
 
+    past: the keys of the text before these.
     keys: [C + 1] of the character before it, its own, and up to `reach` further ones.
     reach: R, the characters after another one that judge it.
     states: [C + 1] of the network before each of these keys.
     log_probs: [C, K] of each key to follow the one before it.
     """
 
-    def __init__(self, network: CharLM, keys: Ints, state: State | None, reach: int) -> None:
+    def __init__(
+        self, network: CharLM, past: Ints, keys: Ints, state: State | None, reach: int
+    ) -> None:
         self.network, self.keys, self.reach = network, keys, reach
+        self.ngrams = None if network.ngrams is None else network.ngrams.unpacked
         self.weights = network.packed_weights()
         self.states: list[Any] = [state]
         hidden = []
@@ -172,6 +213,10 @@ class ReadPiece:
             hidden.append(after[0])
             self.states.append(state)
         self.log_probs = self._log_probs(torch.cat(hidden))
+        if self.ngrams is not None:
+            # [C, O − 1] the keys before each of `keys[1:]`.
+            self.contexts = self.ngrams.contexts(np.concatenate([past, keys[:-1]]))[len(past) + 1 :]
+            self.log_probs = mixed(self.log_probs, self.ngrams.all_log_probs(self.contexts))
 
     def replacements(
         self, n_chars: int, excluded: Sequence[int], allowed: Sequence[Ints] | None
@@ -218,6 +263,11 @@ class ReadPiece:
         counted = self.network.to_tensor(present)
         targets = self.network.to_tensor(following[present])
         found = self._log_probs(hidden[counted]).gather(1, targets[:, None])[:, 0]
+        if self.ngrams is not None:
+            read = np.concatenate([self.contexts[places], inputs], axis=1)  # [N, O − 1 + R]
+            windows = sliding_window_view(read[:, 1:], self.ngrams.reach, axis=1)
+            own = self.ngrams.log_probs(windows[present], following[present])
+            found = mixed(found, own)
         gains = hidden.new_zeros(present.shape)
         gains[counted] = found - known[self.network.to_tensor(ends[present])]
         return gains.sum(dim=1)
@@ -225,6 +275,11 @@ class ReadPiece:
     def _log_probs(self, hidden: Tensor) -> Tensor:
         """[..., D] → [..., K]."""
         return self.network.scores(hidden, self.weights).log_softmax(-1)
+
+
+def mixed(log_probs: Tensor, others: Float64s) -> Tensor:
+    """Log-probabilities of the mean of two probabilities."""
+    return torch.logaddexp(log_probs, torch.from_numpy(others).to(log_probs)) - log(2)
 
 
 def _absent(present: Sequence[Ints], n: int) -> Bools:

@@ -33,6 +33,14 @@ class CharLMOptions(Options):
     key_dropout: float = option(
         0.01, "share of characters read as unknown in training", least=0, below=1
     )
+    ngrams: int = option(
+        0,
+        "n-grams of up to 5 characters of the training texts to keep beside the network, the most "
+        "useful ones; scores and suspicious characters are by the mean of both probabilities "
+        "(Mikolov et al., 2011), writing by the network alone",
+        least=0,
+        fixed=True,
+    )
 
 
 @dataclass(frozen=True)
@@ -61,6 +69,13 @@ class TextOptions(TableOptions):
 
 
 char_lm_options = surface(
-    CharLMOptions, "cell", "layers", "width", "embed_dropout", "hidden_dropout", "output_dropout"
+    CharLMOptions,
+    "cell",
+    "layers",
+    "width",
+    "embed_dropout",
+    "hidden_dropout",
+    "output_dropout",
+    "ngrams",
 )
 text_options = surface(TextOptions, "embed_width", "min_freq", "piece_length", "batch_size")
