@@ -231,10 +231,7 @@ class Errors(metaclass=_Coded):
         "Can't use GPU {gpu}: {reason}. Install CuPy for your CUDA version, for example with: "
         "pip install 'spacy[cuda12x]'; or leave out --gpu-id to use the CPU."
     )
-    F136 = (
-        "Can't choose a {kind} in the pipeline {source!r}. Found: {components}. Name one of them "
-        "with --component, or give another pipeline."
-    )
+    F136 = "Can't choose a {kind} in the pipeline {source!r}. Found: {components}. {advice}"
     F137 = "No text given. Give texts after the pipeline, or a file with --file."
     F138 = "{path}: a file, but a folder was expected. Name another --out."
     F139 = "{path}: paths.{part} is empty. Set it with --paths.{part} FILE.spacy"
@@ -462,7 +459,7 @@ class Errors(metaclass=_Coded):
         "Component {name!r}: {setting} = {value!r} is not {wanted}. Correct it in "
         "[components.{name}], or where it is set."
     )
-    F311 = "Expected a text (a string, Doc, span or token), but got {value} of type {type}."
+    F311 = "Expected a text (a string, Doc, span or token){where}, but got {value} of type {type}."
     F312 = "Expected two texts in pair number {number} (from 0), (left, right), but got {value}."
     F313 = (
         "The tokenizer does not split {token!r} at U+001F, which separates the two texts of a "
@@ -582,7 +579,10 @@ class Errors(metaclass=_Coded):
         "Python, load a pipeline that was saved with this device by spacy.load(PATH, "
         'config={{"components.NAME.device": "cpu"}}).'
     )
-    F351 = "The index has no question {number!r}."
+    F351 = (
+        "The index has no question {number!r}. Give numbers of questions, as in Match.number and "
+        "as TextIndex.add returns them."
+    )
     F352 = (
         "spaCy can't pickle or deep-copy a pipeline with jieba's tokenizer, so neither can its "
         "index. Save the index with TextIndex.save(PATH), and load it with "

@@ -37,5 +37,7 @@ def choose(found: Mapping[str, T], component: str, source: str, kind: str) -> T:
     name = component or (next(iter(found)) if len(found) == 1 else "")
     if name not in found:
         components = ", ".join(found) or "none"
-        raise ValueError(Errors.F136.format(kind=kind, source=source, components=components))
+        advice = "Name one of them with --component." if found else "Give another pipeline."
+        words = {"kind": kind, "source": source, "components": components, "advice": advice}
+        raise ValueError(Errors.F136.format(**words))
     return found[name]

@@ -136,7 +136,7 @@ def entry_of(cells: Sequence[str], columns: FaqColumns) -> FaqEntry:
 
 
 def read_records(path: Path, question: str, answer: str) -> Iterator[FaqEntry]:
-    keys = question or QUESTION[0], answer or ANSWER[0]
+    keys = [question] if question else QUESTION, [answer] if answer else ANSWER
     names: dict[str, None] = {}  # of all records, in their order
     line = 0
     for line, text in read_text_lines(path):
@@ -145,15 +145,16 @@ def read_records(path: Path, question: str, answer: str) -> Iterator[FaqEntry]:
         try:
             record = json.loads(text)
             names |= dict.fromkeys(record)
-            asked, own_answer = record[keys[0]], record.get(keys[1])
+            asked = next(record[key] for key in keys[0] if key in record)
+            own_answer = next((record[key] for key in keys[1] if key in record), None)
             found = [*(asked if isinstance(asked, list) else [asked])]
             found.append("" if own_answer is None else own_answer)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (ValueError, StopIteration, TypeError, RecursionError):
             found = []
         if not all(isinstance(each, str) for each in found) or not all(
             map(str.strip, found[:-1] or [""])
         ):
-            where = {"path": path, "line": line, "question": keys[0], "answer": keys[1]}
+            where = {"path": path, "line": line, "question": keys[0][0], "answer": keys[1][0]}
             raise ValueError(Errors.F337.format(**where, text=text[:60]))
         first, *others, own_answer = map(one_line, found)
         yield FaqEntry(first, own_answer, tuple(others))

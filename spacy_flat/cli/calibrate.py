@@ -170,7 +170,8 @@ def size_of(found: Any) -> str:
 def require_able(pipe: Any, attribute: str, kind: str, source: str | Path) -> None:
     """Raise ValueError (F136) if a component lacks an attribute."""
     if not hasattr(pipe, attribute):
-        raise ValueError(Errors.F136.format(kind=kind, source=source, components=pipe.name))
+        words = {"kind": kind, "source": source, "components": pipe.name}
+        raise ValueError(Errors.F136.format(**words, advice="Give another pipeline."))
 
 
 def ranks_by_network(pipe: Any) -> bool:

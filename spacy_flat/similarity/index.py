@@ -226,7 +226,7 @@ class TextIndex:
         min_similarity: lowest similarity of a match: from 0 to 1, unless the network predicts
             scores.
 
-        Returns `top_k` matches, or fewer if the index has fewer questions.
+        Returns `top_k` matches, or fewer if the index has fewer questions; none for an empty text.
 
         Raises ValueError for a number out of its bounds (F341), TypeError for anything but a text
         (F311).
@@ -236,6 +236,8 @@ class TextIndex:
         if min_similarity is not None:
             self._require_similarity(min_similarity)
         self._require_weights()
+        if not string_of(query).strip():
+            return []
         contents = self.contents
         n = max(top_k, candidates)
         texts, similarities = self._ranked(contents, query, n)
@@ -350,8 +352,9 @@ def read_questions(
 ) -> tuple[dict[int, list[Text]], dict[int, str]]:
     """The phrasings and the answers of questions, under numbers from `first`.
 
-    Raises TypeError for a single text (F026) and an answer that isn't a string (F028), ValueError
-    for a question without a text (F330) and another number of answers (F335).
+    Raises TypeError for a single text (F026), anything but texts (F311) and an answer that isn't a
+    string (F028), ValueError for a question without a text (F330) and another number of answers
+    (F335).
     """
     require_list(questions)
     require_list(() if answers is None else answers)
@@ -361,6 +364,9 @@ def read_questions(
     }
     if not all(phrasings.values()):
         raise ValueError(Errors.F330)
+    for number, own in enumerate(phrasings.values()):
+        for text in own:
+            string_of(text, f" in question {number}, from 0")
     if answers is None:
         return phrasings, {}
     own_answers = list(answers)

@@ -57,10 +57,11 @@ def mark_pair(doc: Doc, pair: Pair) -> None:
     doc.spans[PAIR] = list(pair)
 
 
-def string_of(text: Text) -> str:
+def string_of(text: Text, where: str = "") -> str:
     """Raises TypeError (F311) for anything but a text."""
     if not isinstance(text, Text):
-        raise TypeError(Errors.F311.format(value=f"{text!r:.60}", type=type(text).__name__))
+        words = {"value": f"{text!r:.60}", "type": type(text).__name__, "where": where}
+        raise TypeError(Errors.F311.format(**words))
     return text if isinstance(text, str) else str(text.text)
 
 
@@ -73,5 +74,5 @@ def two_texts(number: int, pair: object) -> tuple[Text, Text]:
         raise TypeError(Errors.F312.format(number=number, value=f"{pair!r:.60}"))
     left, right = pair
     for text in (left, right):
-        string_of(text)
+        string_of(text, f" in pair {number}, from 0")
     return left, right

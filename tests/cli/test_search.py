@@ -102,6 +102,12 @@ TABLE = "编号,问题,说明,答案\n1,怎么退款,x,在订单里\n2,快递几
             ["--question", "q", "--answer", "a"],
             ["在订单里"],
         ),
+        (
+            "faq.jsonl",
+            '{"标准问题": "怎么退款", "答案": "在订单里"}\n{"question": "快递几天到"}\n',
+            [],
+            ["在订单里"],
+        ),
     ],
 )  # fmt: skip
 def test_tables(
@@ -261,7 +267,7 @@ def test_an_index_goes_into_no_other_folder(pipeline: Path, faq: Path) -> None:
         ("faq.jsonl", '{"question": "a"}\n', ["--answer", "w"], r"F390.*'w', but found 'question'"),
         ("faq.csv", "q,a\nb,c\n", ["--answer", "a"], r"F390.*line 1.*'question'.*--question"),
         ("faq.csv", None, [], "F001"),
-        ("faq.tsv", "a\n", ["--component", "other"], "F136"),
+        ("faq.tsv", "a\n", ["--component", "other"], "F136.*Name one"),
         ("faq.tsv", "a\n", ["--min-similarity", "3"], r"F341\].*min_similarity = 3.0.*0 to 1"),
     ],
 )
