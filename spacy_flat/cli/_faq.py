@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,37 +65,40 @@ def read_faq(path: Path, question: str = "", answer: str = "") -> list[FaqEntry]
 
 
 def read_table(path: Path, question: str, answer: str) -> Iterator[FaqEntry]:
-    """Warns of lines with one cell if others have several (W330), or if each has a mark that may be
-    meant as a separator (W331)."""
-    separator, lines, possible = "TAB", tab_lines(path, Repairs()), SEPARATORS
+    """Warns as `warn_of_separators`."""
+    separator, lines, possible = "TAB", list(tab_lines(path, Repairs())), SEPARATORS
     if suffix_of(path) == ".csv":
         mark = csv_separator(text for _, text in read_text_lines(path))
         separator = "semicolon" if mark == ";" else "comma"
-        lines, possible = csv_lines(path, Repairs()), SEPARATORS | FULL_WIDTH
-    columns = None
-    widest = 0
-    single: list[int] = []
-    marks = set(possible) - {f"a {separator}"}  # in each line
-    for line, cells in lines:
-        widest = max(widest, len(cells))
-        marks = {each for each in marks if any(possible[each] in cell for cell in cells)}
-        if columns is None:
-            columns = FaqColumns()
-            if question or answer or has_usual_names(cells):
-                columns = find_columns(path, line, cells, question, answer)
-                continue
+        lines, possible = list(csv_lines(path, Repairs())), SEPARATORS | FULL_WIDTH
+    columns, records = FaqColumns(), lines
+    if lines and (question or answer or has_usual_names(lines[0][1])):
+        columns, records = find_columns(path, *lines[0], question, answer), lines[1:]
+    for line, cells in records:
         found = entry_of(cells, columns)
         if not found.question:
             where = {"path": path, "line": line, "column": columns.question + 1}
             raise ValueError(Errors.F336.format(**where, separators=f"{separator}s"))
-        if len(cells) == 1:
-            single.append(line)
         yield found
-    if single and widest > 1:
+    warn_of_separators(path, separator, possible, lines)
+
+
+def warn_of_separators(
+    path: Path, separator: str, possible: Mapping[str, str], lines: Sequence[tuple[int, list[str]]]
+) -> None:
+    """Warns of lines with one cell if others have several (W330), or if each has a mark that may be
+    meant as a separator (W331)."""
+    single = [line for line, cells in lines if len(cells) == 1]
+    if single and len(single) < len(lines):
         numbers = ", ".join(map(str, single[:FEW])) + " …" * (len(single) > FEW)
         which = f"line{'s' * (len(single) > 1)} {numbers}"
         msg.warn(Warnings.W330.format(path=path, separator=separator, lines=which))
-    if len(single) > 1 and widest == 1 and marks:
+    marks = [
+        name
+        for name, mark in possible.items()
+        if name != f"a {separator}" and all(mark in cells[0] for _, cells in lines)
+    ]
+    if len(single) == len(lines) > 1 and marks:
         other = " and ".join(sorted(marks))
         msg.warn(Warnings.W331.format(path=path, separator=separator, found=other))
 

@@ -149,7 +149,7 @@ class NGrams:
             contexts = np.repeat(np.arange(n_contexts), branches)
             own = np.exp(packed["levels"][begin:end] / -LEVELS)
             own[packed["levels"][begin:end] == 255] = 0
-            left = 1.0 - np.bincount(contexts, own, n_contexts).astype(np.float64)
+            left = (1.0 - np.bincount(contexts, own, n_contexts)).clip(0)
             codes = contexts * n_keys + packed["lasts"][begin:end]
             orders.append(Order(n_keys, codes, own, left))
             n_contexts, at = end - begin, at + n_contexts
