@@ -272,7 +272,8 @@ class Errors(metaclass=_Coded):
     )
     F152 = (
         "{path}, line {line}: can't read the quotes ({problem}). Put texts that contain commas or "
-        "quotes in quotes, and double the quotes in them. `flat convert --repair` drops such lines."
+        "quotes in quotes, and double the quotes in them, or convert the file with --repair, which "
+        "drops such lines."
     )
     F153 = (
         "{path}, line {line}: the {side} {problem}. Correct it, or drop such lines with --repair."
@@ -594,6 +595,10 @@ class Errors(metaclass=_Coded):
         "doc.cats has the label {label!r}."
     )
     F355 = "span_probabilities needs a list of spans for each Doc, but got {docs} and {lists}."
+    F356 = (
+        "Can't calibrate {name!r}: all {count} pairs are {label!r}. Add pairs of the other labels, "
+        "as hard to tell apart as those to come. To fit only a search, call fit_search in Python."
+    )
     F362 = (
         "{name}: its tokenizer, {tokenizer}, can't split text into single characters. It must be "
         "a fast tokenizer with pieces for start, end, padding and unknown text, as those of BERT, "
@@ -901,6 +906,10 @@ class Warnings(metaclass=_Coded):
     W331 = (
         "{path}: each line has {found}, but no {separator}: read as questions without an answer. "
         "Separate columns by {separator}s."
+    )
+    W332 = (
+        "{name}: the search was fitted to only {count} texts. Its probabilities may be wrong on "
+        "others."
     )
     W340 = (
         "Can't compute a perplexity: the corpus has no text to score. spaCy counts a missing score "

@@ -15,8 +15,8 @@ from ..errors import Errors, Warnings
 from ..util.files import read_text_lines, suffix_of
 
 # Names of the columns in a header, in any case.
-QUESTION = ("question", "问题", "标准问题", "标准问")
-ANSWER = ("answer", "答案", "回答", "标准答案", "标准答")
+QUESTION = ("question", "问题", "标准问题", "标准问", "用户问题", "提问")
+ANSWER = ("answer", "答案", "回答", "标准答案", "标准答", "回复", "reply")
 
 SEPARATORS = {"a TAB": "\t", "a comma": ",", "a semicolon": ";", "a |": "|"}
 FULL_WIDTH = {"a full-width comma": "，"}  # separates no cells, but stands in many texts

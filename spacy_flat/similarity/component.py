@@ -50,6 +50,7 @@ tok2vec = null
 [model.text]
 @misc = "spacy-flat.PairTextOptions.v3"
 """
+FEW_SEARCHED = 30  # texts to fit a search to
 FITTED = ("temperature", "cosine", "bias", "search_weights")  # to a network
 Probabilities = Float32s
 
@@ -254,7 +255,7 @@ class PairClassifier(LabelledPipe):
         queries: approximate maximum of texts to search for.
 
         Raises ValueError for a network that predicts a score (F328), if no pair of different texts
-        is the same (F354), and for less than one query (F341).
+        is the same (F354), and for less than one query (F341). Warns (W332) of few texts.
         """
         self.require_initialised()
         require_count("queries", queries)
@@ -273,9 +274,12 @@ class PairClassifier(LabelledPipe):
                     same.setdefault(one, set()).update([other] if is_same else [])
         if not any(same.values()):
             raise ValueError(Errors.F354.format(name=self.name, label=self.positive))
+        n_searched = sum(map(bool, same.values()))
+        if n_searched < FEW_SEARCHED:
+            warnings.warn(Warnings.W332.format(name=self.name, count=n_searched), stacklevel=2)
         weighed = zip(FEATURES, self.ranking, strict=True)
         features = [name for name, weight in weighed if name != "network" or weight]
-        found = SearchExamples.of(self.index(same), same, queries)
+        found = SearchExamples.of(self.index(list(same)), same, queries)
         self.search_weights = fit_ranking([found], features)
         return self.search_weights
 
@@ -361,7 +365,7 @@ class PairClassifier(LabelledPipe):
         resets all but the threshold.
 
         Raises ValueError for a network that predicts a score (F328), and if no example is a pair
-        with a gold class (F329).
+        with a gold class (F329) or all have the same one (F356).
         """
         self.require_initialised()
         if self.is_regression:
@@ -374,6 +378,9 @@ class PairClassifier(LabelledPipe):
         pairs, gold = self._gold(examples)
         if not len(gold):
             raise ValueError(Errors.F329.format(name=self.name, labels=self.labels))
+        if (gold == gold[0]).all():
+            label = self.labels[gold[0]]
+            raise ValueError(Errors.F356.format(name=self.name, count=len(gold), label=label))
         vectors = ReadOnce(tok2vec_of(self.model)).token_vectors(pairs.docs)
         pairs = replace(pairs, token_vectors=vectors)
         logits, before = self.logits(pairs), self.temperature

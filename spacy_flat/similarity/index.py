@@ -380,8 +380,8 @@ def read_questions(
 
 
 def require_list(value: object) -> None:
-    """Raises TypeError (F026) for a text, and for anything but an iterable."""
-    if isinstance(value, Text) or not isinstance(value, Iterable):
+    """Raises TypeError (F026) for a text, a mapping, and anything but an iterable."""
+    if isinstance(value, Text | Mapping) or not isinstance(value, Iterable):
         raise TypeError(Errors.F026.format(value=f"{value!r:.60}"))
 
 

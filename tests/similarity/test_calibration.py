@@ -273,6 +273,9 @@ def test_examples_that_say_nothing_are_left_out(trained_pairs: Language) -> None
         re2(nlp).calibrate(nothing)
     with pytest.raises(ValueError, match="F329"):
         re2(nlp).calibrate([])
+    alike = [pair for pair in UNSURE if pair[2] == "same"]
+    with pytest.raises(ValueError, match=rf"F356.* all {len(alike)} pairs are 'same'"):
+        re2(nlp).calibrate(examples_of(nlp, alike))
     assert re2(nlp).temperature == report.temperature_after
 
 

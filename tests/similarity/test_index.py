@@ -374,7 +374,8 @@ def test_fitted_weights_count(trained: Callable[[], Language], tmp_path: Path) -
     nlp = trained()
     pipe = re2(nlp)
     before = pipe.index(TEXTS)
-    weights = pipe.fit_search(examples_of(nlp))
+    with pytest.warns(UserWarning, match=r"W332.*only 10 texts"):
+        weights = pipe.fit_search(examples_of(nlp))
     assert (len(weights), pipe.ranking) == (len(FEATURES), tuple(weights))
     assert before.ranking == tuple(NETWORK_ONLY)  # it is the index that keeps them
     index = pipe.index(TEXTS)
@@ -839,6 +840,7 @@ def test_errors(pipe: PairClassifier, index: TextIndex, tmp_path: Path) -> None:
         ("E978", TypeError, lambda: pipe.fit_search([pipe.nlp.make_doc("a")])),  # type: ignore[list-item]
         ("F026", TypeError, lambda: pipe.index("怎么退款")),
         ("F026", TypeError, lambda: pipe.index(pipe.nlp.make_doc("怎么退款"))),
+        ("F026.*got {", TypeError, lambda: pipe.index({"怎么退款": "三天内"})),
         ("F026.*got 3", TypeError, lambda: index.add(3)),  # type: ignore[arg-type]
         ("F026", TypeError, lambda: index.add(["a"], 3)),  # type: ignore[arg-type]
         ("F026.*got 4", TypeError, lambda: index.remove(4)),  # type: ignore[arg-type]
