@@ -58,12 +58,12 @@ from spacy_flat.generator.forms import FORMS, Tones
 from spacy_flat.generator.homophones import Confusion
 from spacy_flat.generator.model import network_of
 from spacy_flat.generator.network import CANDIDATES, MARGIN
-from spacy_flat.generator.ngrams import ORDER, NGrams, count_ngrams
+from spacy_flat.generator.ngrams import MAX_ORDER, NGrams, count_ngrams
 from spacy_flat.generator.poems import PoemTask, judge
 from spacy_flat.generator.proofreading import Suspicious, most_suspicious, suspicious_characters
 from spacy_flat.nn.optimizers import AdamW
 
-NGRAMS = f"Kneser–Ney, {ORDER}-grams"
+NGRAMS = f"Kneser–Ney, {MAX_ORDER}-grams"
 LENGTH = 200  # characters of a text that is written for its speed
 SIDE_BY_SIDE = 64
 FREQUENT = 100  # characters that may replace another

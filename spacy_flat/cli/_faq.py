@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from wasabi import msg
 
@@ -146,13 +146,12 @@ def read_records(path: Path, question: str, answer: str) -> Iterator[FaqEntry]:
         if not text.strip():
             continue
         try:
-            record = json.loads(text)
+            record = {name.strip().casefold(): value for name, value in json.loads(text).items()}
             names |= dict.fromkeys(record)
-            asked = next(record[key] for key in keys[0] if key in record)
-            own_answer = next((record[key] for key in keys[1] if key in record), None)
+            asked, own_answer = (value_of(record, usual) for usual in keys)
             found = [*(asked if isinstance(asked, list) else [asked])]
             found.append("" if own_answer is None else own_answer)
-        except (ValueError, StopIteration, TypeError, RecursionError):
+        except (ValueError, AttributeError, RecursionError):
             found = []
         if not all(isinstance(each, str) for each in found) or not all(
             map(str.strip, found[:-1] or [""])
@@ -161,9 +160,15 @@ def read_records(path: Path, question: str, answer: str) -> Iterator[FaqEntry]:
             raise ValueError(Errors.F337.format(**where, text=text[:60]))
         first, *others, own_answer = map(one_line, found)
         yield FaqEntry(first, own_answer, tuple(others))
-    if answer and names and answer not in names:
+    if answer and names and answer.strip().casefold() not in names:
         words = {"name": answer, "option": "--answer", "columns": ", ".join(map(repr, names))}
         raise ValueError(Errors.F390.format(path=path, line=line, **words))
+
+
+def value_of(record: Mapping[str, Any], names: Iterable[str]) -> Any:
+    """The first value under one of these names that isn't null."""
+    found = (record.get(name.strip().casefold()) for name in names)
+    return next((value for value in found if value is not None), None)
 
 
 def one_line(text: str) -> str:

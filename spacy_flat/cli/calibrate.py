@@ -171,7 +171,7 @@ def require_able(pipe: Any, attribute: str, kind: str, source: str | Path) -> No
     """Raise ValueError (F136) if a component lacks an attribute."""
     if not hasattr(pipe, attribute):
         words = {"kind": kind, "source": source, "components": pipe.name}
-        raise ValueError(Errors.F136.format(**words, advice="Give another pipeline."))
+        raise ValueError(Errors.F136.format(**words, advice="Name another one with --component."))
 
 
 def ranks_by_network(pipe: Any) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import log
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -139,6 +140,5 @@ def _with_ngrams(model: CharLMModel, text: str, surprisals: Float32s) -> Float32
         return surprisals
     featuriser: CharFeaturiser = model.attrs["featuriser"]
     keys = np.append(featuriser.keys(text), featuriser.marks[1])
-    others = table.unpacked.surprisals(keys).astype(np.float32)
-    mixed: Float32s = np.log(2) - np.logaddexp(-surprisals, -others)
-    return mixed
+    mixed = log(2) - np.logaddexp(-surprisals, -table.unpacked.surprisals(keys))
+    return mixed.astype(np.float32)

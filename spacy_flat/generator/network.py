@@ -51,17 +51,17 @@ class CharLMSizes:
 class NGramTable(nn.Module):
     """N-grams as they are saved; see `NGrams.packed`."""
 
-    lasts: Tensor
-    branches: Tensor
-    levels: Tensor
+    last_keys: Tensor
+    n_longer: Tensor
+    log_levels: Tensor
 
     def __init__(self, sizes: Sequence[int], n_keys: int, start: int) -> None:
         super().__init__()
         self.sizes, self.n_keys, self.start = sizes, n_keys, start
         n, n_contexts = sum(sizes), 1 + sum(sizes[:-1])
-        self.register_buffer("lasts", torch.zeros(n, dtype=torch.int32))
-        self.register_buffer("branches", torch.zeros(n_contexts, dtype=torch.int32))
-        self.register_buffer("levels", torch.zeros(n, dtype=torch.uint8))
+        self.register_buffer("last_keys", torch.zeros(n, dtype=torch.int32))
+        self.register_buffer("n_longer", torch.zeros(n_contexts, dtype=torch.int32))
+        self.register_buffer("log_levels", torch.zeros(n, dtype=torch.uint8))
 
     def fill(self, ngrams: NGrams) -> None:
         """Take over n-grams of these sizes."""
@@ -77,8 +77,8 @@ class NGramTable(nn.Module):
 class CharLM(EmbeddingNetwork):
     """Embeddings, LSTM or GRU layers, and scores of each key to be the next.
 
-    ngrams: whose probabilities count as much as the network's where texts are scored (Mikolov et
-        al., 2011), but not in training, nor in writing, where they would copy training texts.
+    ngrams: averaged with the network's probabilities where texts are scored (Mikolov et al., 2011).
+        Training and writing use the network alone: n-grams would copy training texts.
     """
 
     sizes_class = CharLMSizes
@@ -265,7 +265,7 @@ class ReadPiece:
         found = self._log_probs(hidden[counted]).gather(1, targets[:, None])[:, 0]
         if self.ngrams is not None:
             read = np.concatenate([self.contexts[places], inputs], axis=1)  # [N, O − 1 + R]
-            windows = sliding_window_view(read[:, 1:], self.ngrams.reach, axis=1)
+            windows = sliding_window_view(read[:, 1:], self.ngrams.context_length, axis=1)
             own = self.ngrams.log_probs(windows[present], following[present])
             found = mixed(found, own)
         gains = hidden.new_zeros(present.shape)

@@ -35,9 +35,9 @@ class CharLMOptions(Options):
     )
     ngrams: int = option(
         0,
-        "n-grams of up to 5 characters of the training texts to keep beside the network, the most "
-        "useful ones; scores and suspicious characters are by the mean of both probabilities "
-        "(Mikolov et al., 2011), writing by the network alone",
+        "number of n-grams (up to 5 characters) to keep from the training texts, the most useful "
+        "ones and their contexts. Scores and suspicious characters use the mean of the network's "
+        "and the n-grams' probabilities (Mikolov et al., 2011), writing uses the network alone",
         least=0,
         fixed=True,
     )

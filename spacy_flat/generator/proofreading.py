@@ -9,7 +9,7 @@ from ..nn.model import shim_of
 from .featuriser import UNKNOWN, CharFeaturiser
 from .homophones import Confusion
 from .model import CharLMModel, network_of
-from .ngrams import ORDER
+from .ngrams import MAX_ORDER
 
 if TYPE_CHECKING:
     from .network import State
@@ -67,7 +67,7 @@ def _gains(model: CharLMModel, text: str, confusion: Confusion) -> Iterator[Susp
     for start in range(0, len(text), featuriser.options.piece_length):
         n_chars = min(featuriser.options.piece_length, len(text) - start)
         with shim_of(model).predicting():
-            past, read = keys[1:start][-ORDER:], keys[start : start + n_chars + REACH + 1]
+            past, read = keys[1:start][-MAX_ORDER:], keys[start : start + n_chars + REACH + 1]
             piece = ReadPiece(network, past, read, state, REACH)
             allowed = None
             if confusion == "homophones":

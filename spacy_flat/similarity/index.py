@@ -226,7 +226,7 @@ class TextIndex:
         min_similarity: lowest similarity of a match: from 0 to 1, unless the network predicts
             scores.
 
-        Returns `top_k` matches, or fewer if the index has fewer questions; none for an empty text.
+        Returns `top_k` matches, or fewer if the index has fewer questions; none for a blank text.
 
         Raises ValueError for a number out of its bounds (F341), TypeError for anything but a text
         (F311).
@@ -366,7 +366,7 @@ def read_questions(
         raise ValueError(Errors.F330)
     for number, own in enumerate(phrasings.values()):
         for text in own:
-            string_of(text, f" in question {number}, from 0")
+            string_of(text, f" in question number {number} (from 0)")
     if answers is None:
         return phrasings, {}
     own_answers = list(answers)

@@ -74,5 +74,5 @@ def two_texts(number: int, pair: object) -> tuple[Text, Text]:
         raise TypeError(Errors.F312.format(number=number, value=f"{pair!r:.60}"))
     left, right = pair
     for text in (left, right):
-        string_of(text, f" in pair {number}, from 0")
+        string_of(text, f" in pair number {number} (from 0)")
     return left, right

@@ -75,10 +75,12 @@ class Options:
         }
 
     def check_fixed(self, saved: Mapping[str, Any]) -> None:
-        """Raises ValueError (F307) where they differ from those of a trained network."""
+        """Raises ValueError (F307) where they differ from those of a trained network, which has the
+        defaults of options that are newer."""
+        saved = {each.name: each.default for each in fields(self)} | dict(saved)
         for name, value in self.fixed().items():
             # JSON and msgpack make lists of tuples.
-            if name in saved and _plain(saved[name]) != _plain(value):
+            if _plain(saved[name]) != _plain(value):
                 words = {"block": self.block, "name": name, "value": value, "saved": saved[name]}
                 raise ValueError(Errors.F307.format(**words))
 

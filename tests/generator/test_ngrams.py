@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from spacy.util import load_model_from_config
 
 from spacy_flat.compress import Compactor, CompressConfig
-from spacy_flat.generator.ngrams import ORDER, NGrams, count_ngrams
+from spacy_flat.generator.ngrams import MAX_ORDER, NGrams, count_ngrams
 
 from .conftest import POEMS, TEXTS, found, generator, make
 
@@ -30,15 +30,16 @@ class Reference:
     def __init__(self, texts: Texts) -> None:
         before: dict[tuple[int, ...], list[int]] = defaultdict(list)
         for text in texts:
-            keys = [START] * ORDER + text + [END]
-            for end in range(ORDER, len(keys)):
-                for n in range(1, ORDER + 1):
+            keys = [START] * MAX_ORDER + text + [END]
+            for end in range(MAX_ORDER, len(keys)):
+                for n in range(1, MAX_ORDER + 1):
                     before[tuple(keys[end - n + 1 : end + 1])].append(keys[end - n])
         self.counts = {
-            ngram: len(keys) if len(ngram) == ORDER or ngram[0] == START else len(set(keys))
+            ngram: len(keys) if len(ngram) == MAX_ORDER or ngram[0] == START else len(set(keys))
             for ngram, keys in before.items()
         }
-        self.discounts = {n: self.estimate(n) for n in range(1, ORDER + 1)}
+        self.occurrences = {ngram: len(keys) for ngram, keys in before.items()}
+        self.discounts = {n: self.estimate(n) for n in range(1, MAX_ORDER + 1)}
 
     def estimate(self, n: int) -> list[float]:
         times = Counter(count for ngram, count in self.counts.items() if len(ngram) == n)
@@ -49,19 +50,32 @@ class Reference:
         return [0.0, *(min(max(each, 0), k) for k, each in enumerate(found, 1))]
 
     def probability(self, context: tuple[int, ...], key: int) -> float:
+        return sum(self.parts(context, key))
+
+    def parts(self, context: tuple[int, ...], key: int) -> tuple[float, float]:
+        """The discounted probability, and that of backing off."""
         shorter = self.probability(context[1:], key) if context else 1 / (KEYS - 1)
         counts = [self.counts.get((*context, other), 0) for other in range(KEYS)]
         if not sum(counts):
-            return shorter
+            return 0.0, shorter
         discounts = self.discounts[len(context) + 1]
         taken = [discounts[min(count, 3)] for count in counts]
-        return (counts[key] - taken[key] + sum(taken) * shorter) / sum(counts)
+        return (counts[key] - taken[key]) / sum(counts), sum(taken) * shorter / sum(counts)
+
+    def differences(self) -> dict[tuple[int, ...], float]:
+        """The weighted difference of each n-gram of two keys and more."""
+        found = {}
+        for ngram in self.counts:
+            own, backed_off = self.parts(ngram[:-1], ngram[-1])
+            if len(ngram) > 1:
+                found[ngram] = self.occurrences[ngram] * math.log((own + backed_off) / backed_off)
+        return found
 
     def surprisals(self, text: list[int]) -> list[float]:
-        keys = [START] * ORDER + text + [END]
+        keys = [START] * MAX_ORDER + text + [END]
         return [
-            -math.log(self.probability(tuple(keys[end - ORDER + 1 : end]), keys[end]))
-            for end in range(ORDER, len(keys))
+            -math.log(self.probability(tuple(keys[end - MAX_ORDER + 1 : end]), keys[end]))
+            for end in range(MAX_ORDER, len(keys))
         ]
 
 
@@ -92,7 +106,7 @@ def test_probabilities_are_those_of_the_reference(texts: Texts, other: list[int]
 @given(texts_of_keys, st.lists(st.integers(2, KEYS - 1), max_size=12), st.integers(1, 60))
 def test_probabilities_add_up_to_1(texts: Texts, other: list[int], most: int) -> None:
     kept = count(texts, most)
-    assert sum(kept.sizes) - kept.sizes[0] <= most * (ORDER - 1)
+    assert sum(kept.sizes) - kept.sizes[0] <= most * (MAX_ORDER - 1)
     for ngrams in (count(texts), kept, packed(kept)):
         contexts = ngrams.contexts(np.array(other, dtype=np.int64))
         logs = ngrams.all_log_probs(contexts)
@@ -104,16 +118,36 @@ def test_probabilities_add_up_to_1(texts: Texts, other: list[int], most: int) ->
 TRAINING = [[2, 3, 4, 5, 6, 7, 8], [2, 3, 4, 5, 8], [8, 7, 6, 2, 3]] * 6 + [[5, 4], [6, 8, 2]]
 
 
-def test_what_is_kept_is_what_texts_lose_most_without() -> None:
+def ngrams_of(ngrams: NGrams) -> set[tuple[int, ...]]:
+    known: list[tuple[int, ...]] = [()]
+    found: set[tuple[int, ...]] = set()
+    for order in ngrams.orders:
+        known = [(*known[code // KEYS], code % KEYS) for code in order.codes.tolist()]
+        found |= set(known)
+    return found
+
+
+@pytest.mark.parametrize("most", [1, 4, 10, 20, 35])
+def test_those_with_the_largest_differences_are_kept(most: int) -> None:
+    differences = Reference(TRAINING).differences()
+    least = sorted(differences.values())[-most]
+    kept = ngrams_of(count(TRAINING, most))
+    surely = {ngram for ngram, value in differences.items() if value > least + 1e-9}
+    perhaps = {ngram for ngram, value in differences.items() if value > least - 1e-9}
+    contexts = {ngram[:end] for ngram in perhaps for end in range(1, len(ngram))}
+    assert surely <= kept <= perhaps | contexts | {(key,) for key in range(KEYS)}
+    longest = {ngram for ngram in kept if len(ngram) > 1} - contexts
+    assert len(longest | (kept & perhaps)) == most
+
+
+def test_ngrams_that_help_nothing_are_not_kept() -> None:
+    kept = ngrams_of(count(TRAINING, 1000))
+    assert not any(START in ngram[1:] and ngram[-1] != START for ngram in kept if END in ngram[:-1])
     whole = sum(surprisals(count(TRAINING), text).sum() for text in TRAINING)
-    loss = {}
-    for most in (1, 4, 10, 20, 1000):
-        ngrams = count(TRAINING, most)
-        loss[most] = sum(surprisals(ngrams, text).sum() for text in TRAINING)
-    assert list(loss.values()) == sorted(loss.values(), reverse=True)
-    assert loss[1000] == pytest.approx(whole)
-    assert loss[10] < 0.7 * loss[1]
-    assert count(TRAINING, 1).sizes == [KEYS - 1 + 1, 1]  # with the start mark
+    assert sum(surprisals(count(TRAINING, 1000), text).sum() for text in TRAINING) == (
+        pytest.approx(whole)
+    )
+    assert count(TRAINING, 1).sizes == [KEYS, 1]  # with the start mark
 
 
 def test_packed_ngrams_are_rounded_little() -> None:
@@ -121,13 +155,26 @@ def test_packed_ngrams_are_rounded_little() -> None:
     again = packed(ngrams)
     for one, other in zip(ngrams.orders, again.orders, strict=True):
         assert (one.codes == other.codes).all()
-        assert (other.own <= one.own + 1e-9).all()
-        assert other.own == pytest.approx(one.own, rel=0.06, abs=2e-6)
-        assert (other.left > 0).all()
+        assert (other.discounted <= one.discounted + 1e-9).all()
+        assert other.discounted == pytest.approx(one.discounted, rel=0.06, abs=2e-6)
+        assert (other.backoff > 0).all()
     twice = packed(again)
     assert all(
-        (one.own == other.own).all() for one, other in zip(again.orders, twice.orders, strict=True)
+        (one.discounted == other.discounted).all()
+        for one, other in zip(again.orders, twice.orders, strict=True)
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [("n_longer", 0, -1), ("n_longer", 0, 3), ("last_keys", 0, 8), ("log_levels", 0, 0)],
+)
+def test_damaged_tables(name: str, place: int, value: int) -> None:
+    ngrams = count(TRAINING)
+    damaged = ngrams.packed()
+    damaged[name][place] = value
+    with pytest.raises(ValueError, match="F200"):
+        NGrams.unpacked(ngrams.sizes, KEYS, START, damaged)
 
 
 # Beside a network
@@ -149,6 +196,7 @@ def test_scores_are_by_the_mean_of_both_probabilities() -> None:
         ngrams = np.exp(-table.unpacked.surprisals(keys))
         mean = (np.exp(-network.surprisals) + ngrams) / 2
         assert both.surprisals == pytest.approx(-np.log(mean), rel=1e-4)
+        assert both.surprisals.dtype == network.surprisals.dtype
 
 
 def test_writing_and_training_are_by_the_network() -> None:
@@ -158,7 +206,11 @@ def test_writing_and_training_are_by_the_network() -> None:
     state = generator(plain).model.shims[0].module.state_dict()
     others = generator(beside).model.shims[0].module.state_dict()
     assert all((others[name] == value).all() for name, value in state.items())
-    assert others.keys() - state.keys() == {"ngrams.lasts", "ngrams.branches", "ngrams.levels"}
+    assert others.keys() - state.keys() == {
+        "ngrams.last_keys",
+        "ngrams.n_longer",
+        "ngrams.log_levels",
+    }
 
 
 def test_copies_score_the_same(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from .test_scoring import KINDS
 
 @pytest.fixture(scope="module", params=["lstm", "two layers of gru", "n-grams"])
 def kind(request: pytest.FixtureRequest) -> Language:
-    return make({**KINDS, "n-grams": {"ngrams": 50}}[request.param], steps=15)
+    return make({**KINDS, "n-grams": {"ngrams": 1000}}[request.param], steps=15)
 
 
 def gains(nlp: Language, text: str, confusion: str) -> Iterator[Suspicious]:

@@ -268,7 +268,7 @@ def test_errors(trained_pairs: Language) -> None:
         ("F305", lambda: RE2Options(kernel_sizes=[])),
         ("F312.*number 0", predict(("退款", "付款"))),
         ("F312.*number 1", predict([("退", "付"), "退款"])),
-        ("F311.*pair 1.*None", predict([("退", "付"), ("退", None)])),
+        ("F311.*pair number 1.*None", predict([("退", "付"), ("退", None)])),
         ("F341.*batch_size", predict(TEXTS, batch_size=0)),
         ("F313", lambda: trained_pairs(hidden)),
         ("F321", lambda: trained_pairs(one_span)),

@@ -844,7 +844,7 @@ def test_errors(pipe: PairClassifier, index: TextIndex, tmp_path: Path) -> None:
         ("F026.*got 3", TypeError, lambda: index.add(3)),  # type: ignore[arg-type]
         ("F026", TypeError, lambda: index.add(["a"], 3)),  # type: ignore[arg-type]
         ("F026.*got 4", TypeError, lambda: index.remove(4)),  # type: ignore[arg-type]
-        ("F311.*question 1", TypeError, lambda: pipe.index(["a", [["b"]]])),  # type: ignore[list-item]
+        ("F311.*question number 1", TypeError, lambda: pipe.index(["a", [["b"]]])),  # type: ignore[list-item]
         ("F311", TypeError, lambda: index.search(None)),  # type: ignore[arg-type]
         ("F341", ValueError, lambda: index.search("a", top_k=0)),
         ("F341", ValueError, lambda: index.search("a", top_k=1.5)),  # type: ignore[arg-type]
