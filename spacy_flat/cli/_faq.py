@@ -132,7 +132,7 @@ def entry_of(cells: Sequence[str], columns: FaqColumns) -> FaqEntry:
     """Cells that a line lacks are empty."""
     question, answer = columns
     answers = cells[question + 1 :] if answer is None else cells[answer : answer + 1]
-    texts = (one_line(cell) for cell in answers)
+    texts = map(str.strip, answers)
     return FaqEntry(
         one_line("".join(cells[question : question + 1])), "  ".join(filter(None, texts))
     )
@@ -158,8 +158,8 @@ def read_records(path: Path, question: str, answer: str) -> Iterator[FaqEntry]:
         ):
             where = {"path": path, "line": line, "question": keys[0][0], "answer": keys[1][0]}
             raise ValueError(Errors.F337.format(**where, text=text[:60]))
-        first, *others, own_answer = map(one_line, found)
-        yield FaqEntry(first, own_answer, tuple(others))
+        first, *others = map(one_line, found[:-1])
+        yield FaqEntry(first, found[-1].strip(), tuple(others))
     if answer and names and answer.strip().casefold() not in names:
         words = {"name": answer, "option": "--answer", "columns": ", ".join(map(repr, names))}
         raise ValueError(Errors.F390.format(path=path, line=line, **words))

@@ -69,7 +69,10 @@ def search(
         if not matches:
             msg.text("Nothing is similar.")
             continue
-        rows = [(f"{match.similarity:.3f}", *match[1::2])[:columns] for match in matches]
+        rows = [
+            (f"{match.similarity:.3f}", match.text, " ".join(match.answer.splitlines()))[:columns]
+            for match in matches
+        ]
         print_table(rows, header=header[:columns], divider=True)
 
 

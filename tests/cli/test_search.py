@@ -193,6 +193,15 @@ def test_an_index_is_kept(pipeline: Path, faq: Path, tmp_path: Path) -> None:
     assert (folder / FILE).stat().st_mtime_ns == saved.st_mtime_ns
 
 
+def test_a_kept_answer_has_its_lines(pipeline: Path, tmp_path: Path) -> None:
+    (tmp_path / "faq.csv").write_text('怎么退款,"先看\n订单"\n', "utf-8")
+
+    run(pipeline, tmp_path / "faq.csv", "怎么退款", "--index", tmp_path / "index")
+
+    pipe = spacy.load(pipeline).get_pipe("re2_similarity")
+    assert [*pipe.load_index(tmp_path / "index").contents.answers.values()] == ["先看\n订单"]
+
+
 def test_a_kept_index_ranks_by_the_pipelines_weights(
     pipeline: Path, faq: Path, tmp_path: Path
 ) -> None:
