@@ -29,7 +29,7 @@ _FLOOR = 0.01  # of the curve's thresholds
 
 
 @dataclass(frozen=True)
-class Calibration(FittedTemperature):
+class EntityCalibration(FittedTemperature):
     """The effect of a new temperature on the entities found.
 
     ece: the expected calibration error. nll: the mean negative log-likelihood of their being right
@@ -65,7 +65,7 @@ def fit(
     decoding: Decoding,
     gold: Sequence[Annotation],
     name: str,
-) -> Calibration:
+) -> EntityCalibration:
     """Find the temperature from 0.05 to 20 with the highest likelihood of which of the predicted
     entities are right and which are wrong.
 
@@ -112,7 +112,7 @@ def fit(
         spans = [(row, s) for row in range(len(group.starts)) for s in wide.above(trellis, row)]
         for row, span, right in judge(group.starts, spans):
             ranked.append((wide.probability(trellis, row, span), right))
-    return Calibration(
+    return EntityCalibration(
         entities=len(is_right),
         temperature_before=before,
         temperature_after=after,

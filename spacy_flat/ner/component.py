@@ -19,7 +19,7 @@ from ..text.vocabulary import Vocabulary
 from ..util.calibration import LEAST, MOST
 from ..util.plural import counted
 from ..vectors import VectorSource, check_sources
-from .calibration import Calibration, fit
+from .calibration import EntityCalibration, fit
 from .decoding import Decoding, Found, find_entities, span_probabilities
 from .model import Emissions, Gold, network_of
 from .scores import score_entities
@@ -188,7 +188,7 @@ class CRFEntityRecognizer(LabelledPipe):
             self.temperature,
         )
 
-    def calibrate(self, examples: Iterable[Example]) -> Calibration:
+    def calibrate(self, examples: Iterable[Example]) -> EntityCalibration:
         """Fit the temperature on held-out examples (Guo et al., 2017), so that the probability of
         an entity shows how often such entities are right. Entities stay the same unless there is a
         `threshold`. `initialize` resets the temperature.

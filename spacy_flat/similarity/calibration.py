@@ -19,7 +19,7 @@ MOST_COSINE = 1000.0  # its weight
 
 
 @dataclass(frozen=True)
-class Calibration(FittedTemperature):
+class PairCalibration(FittedTemperature):
     """The effect of calibration on some pairs.
 
     ece: the expected calibration error, as in `pairs_ece`.
@@ -48,7 +48,7 @@ class Calibration(FittedTemperature):
         before: float,
         after: float,
         biases: tuple[Floats, Floats] | None = None,
-    ) -> "Calibration":
+    ) -> "PairCalibration":
         """logits: [N, K]; gold: [N] numbers of classes; before, after: temperatures; biases: [N, K]
         before and after."""
         added = biases or (np.zeros(logits.shape[1]),) * 2

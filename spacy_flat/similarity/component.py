@@ -25,7 +25,7 @@ from ..util.arrays import Float32s
 from ..util.softmax import log_softmax
 from ..vectors import VectorSource, check_sources, check_unused
 from .alignment import Alignment, is_too_large, set_alignment
-from .calibration import Calibration, best_threshold, fit_margins, fit_temperature
+from .calibration import PairCalibration, best_threshold, fit_margins, fit_temperature
 from .directions import cosines_of
 from .equality import normal_form
 from .featuriser import PairTexts, SpanPairs, docs_of
@@ -359,7 +359,7 @@ class PairClassifier(LabelledPipe):
                 logits[numbers] = outputs.cpu().numpy()
         return logits
 
-    def calibrate(self, examples: Iterable[Example]) -> Calibration:
+    def calibrate(self, examples: Iterable[Example]) -> PairCalibration:
         """Fit the temperature on held-out examples (Guo et al., 2017) and, with two classes, the
         weight of the cosine, the bias and the threshold, and report their effect. `initialize`
         resets all but the threshold.
@@ -386,7 +386,7 @@ class PairClassifier(LabelledPipe):
         logits, before = self.logits(pairs), self.temperature
         if len(self.labels) != 2:
             self.temperature = fit_temperature(logits, gold)
-            return Calibration.of(logits, gold, before, self.temperature)
+            return PairCalibration.of(logits, gold, before, self.temperature)
         number = self.labels.index(self.positive)
         margins = (logits[:, number] - logits[:, 1 - number]).astype(np.float64)
         cosines = cosines_of(self.model, pairs)
@@ -395,7 +395,7 @@ class PairClassifier(LabelledPipe):
         found = self._with_equals(pairs, self.probabilities(logits, cosines))
         self.threshold = best_threshold(found[:, number], gold == number)
         both = biases, self._biases(len(gold), cosines)
-        report = Calibration.of(logits, gold, before, self.temperature, both)
+        report = PairCalibration.of(logits, gold, before, self.temperature, both)
         return replace(report, cosine=self.cosine, bias=self.bias, threshold=self.threshold)
 
     def _add_gradients(

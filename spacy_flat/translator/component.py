@@ -29,7 +29,7 @@ from ..util.arguments import require, require_count, require_string
 from ..util.log import logger
 from ..util.simplified import Simplifier
 from .corpus import is_scored_only, translated
-from .decoding import MAX_BEAM, MAX_PENALTY, MAX_RATIO, MIN_RATIO, Decoding
+from .decoding import MAX_BEAM, MAX_PENALTY, MAX_RATIO, MIN_RATIO, BeamSearch
 from .entities import load_reader, with_found
 from .featuriser import TranslationFeaturiser
 from .model import (
@@ -180,7 +180,7 @@ class Seq2SeqTranslator(NetworkPipe):
             raise TypeError(Errors.F026.format(value=repr(texts)[:60]))
         self.require_initialised()
         require_count("n_best", n_best, 1)
-        how = Decoding(
+        how = BeamSearch(
             self.beam if beam is None else beam,
             self.length_penalty if length_penalty is None else length_penalty,
             self.max_ratio if max_ratio is None else max_ratio,

@@ -30,7 +30,7 @@ MORE = 10  # pieces that any translation may have beyond `max_ratio`
 
 
 @dataclass(frozen=True)
-class Decoding:
+class BeamSearch:
     """Settings of the search.
 
     beam: hypotheses of each sentence, at most 100; 1 takes the most probable piece each time
@@ -107,7 +107,7 @@ class Beams:
     limits: Ints
 
     @classmethod
-    def of(cls, sources: Sequence[SourceKeys], how: Decoding, n_placeholders: int) -> Beams:
+    def of(cls, sources: Sequence[SourceKeys], how: BeamSearch, n_placeholders: int) -> Beams:
         B, W = len(sources), how.beam
         n_names = np.array([source.n_names for source in sources])
         scores = np.full((B, W), -np.inf)
@@ -164,7 +164,7 @@ def repeat_ngrams(keys: Ints, size: int, found: Bools) -> None:
 
 
 def search(
-    network: Seq2Seq, sources: Sequence[SourceKeys], how: Decoding, n_placeholders: int
+    network: Seq2Seq, sources: Sequence[SourceKeys], how: BeamSearch, n_placeholders: int
 ) -> list[list[Hypothesis]]:
     """Find 1 to W finished hypotheses of each sentence, best first.
 
@@ -195,7 +195,7 @@ def search(
 
 
 def candidates(
-    network: Seq2Seq, state: DecoderState, beams: Beams, how: Decoding
+    network: Seq2Seq, state: DecoderState, beams: Beams, how: BeamSearch
 ) -> tuple[Floats, Ints, Ints]:
     """[B, 2W] extensions of each sentence, best first: their log-probabilities, rows and keys."""
     B, W = beams.scores.shape
@@ -216,7 +216,7 @@ def _keep(network: Seq2Seq, state: DecoderState, sentences: Ints, rows: Ints) ->
 def decode(
     network: Seq2Seq,
     sources: Sequence[SourceKeys],
-    how: Decoding,
+    how: BeamSearch,
     n_placeholders: int,
     batch_size: int,
 ) -> Iterator[tuple[int, list[Hypothesis]]]:

@@ -11,7 +11,7 @@ from thinc.api import Model
 from ..nn.model import shim_of
 from ..util.arrays import Ints
 from .batch import TranslationBatch, like_lengths
-from .decoding import Decoding, Hypothesis, SourceKeys, decode
+from .decoding import BeamSearch, Hypothesis, SourceKeys, decode
 from .featuriser import TranslationFeaturiser
 from .options import Seq2SeqOptions, TranslationOptions
 
@@ -99,7 +99,7 @@ def network_of(model: Seq2SeqModel) -> "Seq2Seq":
 
 
 def write(
-    model: Seq2SeqModel, sources: Sequence[SourceKeys], how: Decoding
+    model: Seq2SeqModel, sources: Sequence[SourceKeys], how: BeamSearch
 ) -> list[list[Hypothesis]]:
     """Translate sentences, best hypotheses first."""
     options = featuriser_of(model).options

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..util.combinations import best_combinations
 from .annotations import SentencePair, TranslationEnt
-from .decoding import Decoding, Hypothesis, SourceKeys
+from .decoding import BeamSearch, Hypothesis, SourceKeys
 from .featuriser import TranslationFeaturiser
 from .model import Seq2SeqModel, featuriser_of, write
 from .names import Protected, with_names
@@ -41,7 +41,7 @@ def translate(
     model: Seq2SeqModel,
     texts: Sequence[str],
     names: Sequence[Sequence[Protected]],
-    how: Decoding,
+    how: BeamSearch,
     n_best: int = 1,
 ) -> list[list[Translation]]:
     """Translate texts: at most `n_best` translations of each, best first.

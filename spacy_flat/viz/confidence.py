@@ -9,7 +9,7 @@ from .curve import Axis
 from .svg import picture, polyline, text
 
 if TYPE_CHECKING:
-    from ..ner.calibration import Calibration
+    from ..ner.calibration import EntityCalibration
 
 WIDTH, HEIGHT = 760, 400  # pixels
 LEFT, RIGHT = (64, 364), (436, 736)
@@ -17,7 +17,7 @@ TOP, BOTTOM = 44, 344
 SHARES = [0.0, 1.0]
 
 
-def draw(report: Calibration) -> str:
+def draw(report: EntityCalibration) -> str:
     """A reliability diagram before and after, and precision by recall."""
     parts = [*_axes(LEFT, "confidence", "right"), *_axes(RIGHT, "recall", "precision")]
     across, up = Axis(SHARES, *LEFT), Axis(SHARES, BOTTOM, TOP)

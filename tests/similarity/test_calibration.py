@@ -18,7 +18,7 @@ from spacy.training import Example
 from spacy_flat.similarity.calibration import (
     LEAST,
     MOST,
-    Calibration,
+    PairCalibration,
     best_threshold,
     fit_margins,
     fit_temperature,
@@ -56,7 +56,7 @@ def test_it_undoes_what_logits_were_multiplied_by(n_classes: int, factor: float)
     gold = (logits + noise).argmax(axis=1)
     found = fit_temperature(factor * logits, gold)
     assert found == pytest.approx(factor, rel=0.05)
-    report = Calibration.of(factor * logits, gold, 1.0, found)
+    report = PairCalibration.of(factor * logits, gold, 1.0, found)
     assert report.pairs == len(gold)
     assert report.ece_after < 0.01
     assert report.ece_before > 0.05 or factor == 1.0
@@ -73,7 +73,7 @@ def test_no_other_temperature_is_better() -> None:
     assert best <= min(mean_nll(logits, gold, each) for each in grid) + 1e-9
     for near in (0.99 * found, 1.01 * found):
         assert best < mean_nll(logits, gold, near)
-    report = Calibration.of(logits, gold, 1.0, found)
+    report = PairCalibration.of(logits, gold, 1.0, found)
     assert report.nll_before == pytest.approx(mean_nll(logits, gold, 1.0))
     assert report.nll_after == pytest.approx(best)
     assert not report.is_at_limit
@@ -85,7 +85,7 @@ def test_it_has_limits() -> None:
     for gold, limit in ((right, LEAST), (wrong, MOST)):
         found = fit_temperature(logits, gold)
         assert found == pytest.approx(limit)
-        report = Calibration.of(logits, gold, 1.0, found)
+        report = PairCalibration.of(logits, gold, 1.0, found)
         assert report.is_at_limit
         assert math.isfinite(report.nll_before)
         assert math.isfinite(report.nll_after)

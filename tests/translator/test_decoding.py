@@ -10,7 +10,7 @@ from torch import nn
 
 from spacy_flat.nn.layers import sinusoids
 from spacy_flat.translator.batch import PaddedKeys, TranslationBatch, like_lengths
-from spacy_flat.translator.decoding import Decoding, Hypothesis, SourceKeys, decode, search
+from spacy_flat.translator.decoding import BeamSearch, Hypothesis, SourceKeys, decode, search
 from spacy_flat.translator.keys import END, NAMES, START
 from spacy_flat.translator.network import (
     BUCKETS,
@@ -58,7 +58,11 @@ def log_prob_of_next(network: Seq2Seq, source: Ints, written: list[int]) -> torc
 
 
 def allowed(
-    network: Seq2Seq, source: SourceKeys, how: Decoding, written: list[int], log_probs: torch.Tensor
+    network: Seq2Seq,
+    source: SourceKeys,
+    how: BeamSearch,
+    written: list[int],
+    log_probs: torch.Tensor,
 ) -> set[int]:
     """The keys that may come next. Where a sentence would end before all of its names are written,
     one of these comes next."""
@@ -78,7 +82,7 @@ def allowed(
     return due if would_end else keys
 
 
-def beam_search(network: Seq2Seq, source: SourceKeys, how: Decoding) -> list[Hypothesis]:
+def beam_search(network: Seq2Seq, source: SourceKeys, how: BeamSearch) -> list[Hypothesis]:
     """Of the best continuations of W hypotheses, those among the first W that end have ended, and
     W others go on, until W have ended."""
     W = how.beam
@@ -197,11 +201,11 @@ def test_order_matters_to_all_kinds_of_positions() -> None:
 @pytest.mark.parametrize(
     "how",
     [
-        *(Decoding(), Decoding(no_repeat_ngram=2), Decoding(max_ratio=0.1)),  # greedy ones
-        *(Decoding(2), Decoding(4, 0.0, 0.3, 1), Decoding(5, 2.0, 0.1, 2)),
+        *(BeamSearch(), BeamSearch(no_repeat_ngram=2), BeamSearch(max_ratio=0.1)),  # greedy ones
+        *(BeamSearch(2), BeamSearch(4, 0.0, 0.3, 1), BeamSearch(5, 2.0, 0.1, 2)),
     ],
 )
-def test_a_beam_is_what_it_is_in_plain_words(how: Decoding, seed: int) -> None:
+def test_a_beam_is_what_it_is_in_plain_words(how: BeamSearch, seed: int) -> None:
     net = network(seed=seed)
     net.bias[END] += 1
     sources = [SourceKeys(keys, n) for n, keys in enumerate(sentences(6, 3, 4, seed=seed))]
@@ -219,7 +223,7 @@ def test_a_wide_beam_is_exhaustive(length_penalty: float, n_names: int) -> None:
     """With room for all hypotheses, the best of all are found, in their order."""
     net = network(n_pieces=3)
     (source,) = sentences(2)
-    how = Decoding(100, length_penalty, max_ratio=0.01, no_repeat_ngram=0)
+    how = BeamSearch(100, length_penalty, max_ratio=0.01, no_repeat_ngram=0)
     longest = 4
     keys = [*range(FIRST, FIRST + 3), *range(NAMES, NAMES + n_names)]
     expected = []
@@ -235,7 +239,7 @@ def test_a_wide_beam_is_exhaustive(length_penalty: float, n_names: int) -> None:
             expected.append(Hypothesis(written, log_prob / penalty))
     expected.sort(key=lambda each: -each.score)
 
-    class Short(Decoding):
+    class Short(BeamSearch):
         def longest(self, source: SourceKeys) -> int:
             return longest
 
@@ -253,7 +257,7 @@ def test_batches_change_nothing(beam: int) -> None:
     """Sentences of other lengths, with other names, in any order and batches."""
     net = network()
     sources = [SourceKeys(keys, i % 3) for i, keys in enumerate(sentences(9, 2, 14, 5, 5, 1, 30))]
-    how = Decoding(beam)
+    how = BeamSearch(beam)
     alone = [search(net, [source], how, N_PLACEHOLDERS)[0] for source in sources]
     for batch_size in (1, 40, 10_000):
         found = dict(decode(net, sources, how, N_PLACEHOLDERS, batch_size))
@@ -271,7 +275,7 @@ def test_each_placeholder_once(beam: int) -> None:
         net = network(seed=seed)
         net.bias[NAMES] += 20 * (-1) ** seed  # very likely, or very unlikely
         sources = [SourceKeys(keys, n) for n, keys in enumerate(sentences(4, 4, 4))]
-        for n, own in enumerate(search(net, sources, Decoding(beam, 1.0, ratio), 2)):
+        for n, own in enumerate(search(net, sources, BeamSearch(beam, 1.0, ratio), 2)):
             for each in own:
                 names = sorted(key for key in each.keys if key < FIRST)
                 assert names == list(range(NAMES, NAMES + n))
@@ -282,7 +286,7 @@ def test_length_is_bounded() -> None:
     net.bias[END] -= 100
     sources = [SourceKeys(keys, 1) for keys in sentences(4, 20)]
     for beam in (1, 3):
-        how = Decoding(beam, max_ratio=1.5)
+        how = BeamSearch(beam, max_ratio=1.5)
         for source, own in zip(sources, search(net, sources, how, 2), strict=True):
             # With its end mark, a sentence of n has 1.5 n + 10 and its name.
             assert len(own[0].keys) + 1 == int(1.5 * len(source.keys)) + 11
@@ -293,7 +297,7 @@ def test_never_empty() -> None:
     net.bias[END] += 100
     for beam in (1, 3):
         assert all(
-            own[0].keys for own in search(net, [SourceKeys(sentences(3)[0])], Decoding(beam), 2)
+            own[0].keys for own in search(net, [SourceKeys(sentences(3)[0])], BeamSearch(beam), 2)
         )
 
 
@@ -303,25 +307,25 @@ def test_no_sequence_comes_twice(beam: int, size: int) -> None:
     net = network(n_pieces=40)
     net.bias[END] -= 100
     source = SourceKeys(sentences(12)[0])
-    for each in search(net, [source], Decoding(beam, no_repeat_ngram=size), 2)[0]:
+    for each in search(net, [source], BeamSearch(beam, no_repeat_ngram=size), 2)[0]:
         ngrams = [tuple(each.keys[i : i + size]) for i in range(len(each.keys) - size + 1)]
         assert len(ngrams) == len(set(ngrams)) > 20
-    (free,) = search(net, [source], Decoding(beam, no_repeat_ngram=0), 2)
+    (free,) = search(net, [source], BeamSearch(beam, no_repeat_ngram=0), 2)
     ngrams = [tuple(free[0].keys[i : i + size]) for i in range(len(free[0].keys) - size + 1)]
     assert len(ngrams) > len(set(ngrams))
 
 
 def test_a_lower_penalty_prefers_shorter_hypotheses() -> None:
-    assert Decoding(length_penalty=0).score(-6.0, 7) == -6
-    assert Decoding(length_penalty=1).score(-6.0, 7) == -3
-    assert Decoding(length_penalty=0.5).score(-6.0, 7) == pytest.approx(-6 / math.sqrt(2))
+    assert BeamSearch(length_penalty=0).score(-6.0, 7) == -6
+    assert BeamSearch(length_penalty=1).score(-6.0, 7) == -3
+    assert BeamSearch(length_penalty=0.5).score(-6.0, 7) == pytest.approx(-6 / math.sqrt(2))
 
 
 def test_scores_that_are_not_numbers() -> None:
     net = network()
     net.bias[:] = math.nan
     with pytest.raises(ValueError, match=r"F240.*NaN"):
-        search(net, [SourceKeys(sentences(3)[0])], Decoding(), 2)
+        search(net, [SourceKeys(sentences(3)[0])], BeamSearch(), 2)
 
 
 @pytest.mark.parametrize(
@@ -335,7 +339,7 @@ def test_scores_that_are_not_numbers() -> None:
 )
 def test_impossible_ways_of_decoding(name: str, value: object) -> None:
     with pytest.raises(ValueError, match=f"F341.*{name}"):
-        Decoding(**{name: value})  # type: ignore[arg-type]
+        BeamSearch(**{name: value})  # type: ignore[arg-type]
 
 
 def test_memory_is_bounded_whatever_the_beam(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -352,7 +356,7 @@ def test_memory_is_bounded_whatever_the_beam(monkeypatch: pytest.MonkeyPatch) ->
     sources = [SourceKeys(keys) for keys in sentences(*[7] * 40)]
     for beam in (1, 4, 10):
         n_computed.clear()
-        assert len(list(decode(net, sources, Decoding(beam), N_PLACEHOLDERS, 160))) == 40
+        assert len(list(decode(net, sources, BeamSearch(beam), N_PLACEHOLDERS, 160))) == 40
         assert max(n_computed) == 160
 
 
