@@ -46,7 +46,7 @@ class CharGenerator(NetworkPipe):
     count_end: count the end of a text as one of its characters in `doc._.log_prob`,
         `doc._.perplexity` and the scores of an evaluation.
     suspicion: set `doc._.suspicious` to the characters whose replacement would make the text more
-        probable by at least this many nats. null to skip this, since it takes 15 to 60 times as
+        probable by at least this many nats. null to skip this, since it takes up to 60 times as
         long.
     confusion: characters to compare each one with: "any", or "homophones", which sound like it, as
         in texts typed in pinyin (needs pypinyin).
