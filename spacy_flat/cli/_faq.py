@@ -66,41 +66,51 @@ def read_faq(path: Path, question: str = "", answer: str = "") -> list[FaqEntry]
 
 def read_table(path: Path, question: str, answer: str) -> Iterator[FaqEntry]:
     """Warns as `warn_of_separators`."""
-    separator, lines, possible = "TAB", list(tab_lines(path, Repairs())), SEPARATORS
+    separator, read, possible = "TAB", tab_lines, SEPARATORS
     if suffix_of(path) == ".csv":
         mark = csv_separator(text for _, text in read_text_lines(path))
         separator = "semicolon" if mark == ";" else "comma"
-        lines, possible = list(csv_lines(path, Repairs())), SEPARATORS | FULL_WIDTH
-    columns, records = FaqColumns(), lines
+        read, possible = csv_lines, SEPARATORS | FULL_WIDTH
+    lines = list(read(path, Repairs()))
+    columns, header = FaqColumns(), 0
     if lines and (question or answer or has_usual_names(lines[0][1])):
-        columns, records = find_columns(path, *lines[0], question, answer), lines[1:]
-    for line, cells in records:
+        columns, header = find_columns(path, *lines[0], question, answer), 1
+    for line, cells in lines[header:]:
         found = entry_of(cells, columns)
         if not found.question:
             where = {"path": path, "line": line, "column": columns.question + 1}
             raise ValueError(Errors.F336.format(**where, separators=f"{separator}s"))
         yield found
-    warn_of_separators(path, separator, possible, lines)
+    warn_of_separators(path, separator, possible, lines, header)
 
 
 def warn_of_separators(
-    path: Path, separator: str, possible: Mapping[str, str], lines: Sequence[tuple[int, list[str]]]
+    path: Path,
+    separator: str,
+    possible: Mapping[str, str],
+    lines: Sequence[tuple[int, list[str]]],
+    header: int,
 ) -> None:
     """Warns of lines with one cell if others have several (W330), or if each has a mark that may be
-    meant as a separator (W331)."""
-    single = [line for line, cells in lines if len(cells) == 1]
-    if single and len(single) < len(lines):
+    meant as a separator (W331).
+
+    header: the number of its lines, 0 or 1.
+    """
+    single = [line for line, cells in lines[header:] if len(cells) == 1]
+    widest = max((len(cells) for _, cells in lines), default=0)
+    if single and widest > 1:
         numbers = ", ".join(map(str, single[:FEW])) + " …" * (len(single) > FEW)
         which = f"line{'s' * (len(single) > 1)} {numbers}"
         msg.warn(Warnings.W330.format(path=path, separator=separator, lines=which))
-    marks = [
-        name
-        for name, mark in possible.items()
-        if name != f"a {separator}" and all(mark in cells[0] for _, cells in lines)
-    ]
-    if len(single) == len(lines) > 1 and marks:
-        other = " and ".join(sorted(marks))
-        msg.warn(Warnings.W331.format(path=path, separator=separator, found=other))
+    if len(single) > 1 and widest == 1:
+        marks = [
+            name
+            for name, mark in possible.items()
+            if name != f"a {separator}" and all(mark in cells[0] for _, cells in lines)
+        ]
+        if marks:
+            other = " and ".join(sorted(marks))
+            msg.warn(Warnings.W331.format(path=path, separator=separator, found=other))
 
 
 def has_usual_names(cells: Sequence[str]) -> bool:
