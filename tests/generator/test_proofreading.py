@@ -63,7 +63,7 @@ def test_gains_are_those_of_whole_texts(
     monkeypatch.setattr(network, "MARGIN", margin)
     nlp = copy_of(kind, piece_length=piece_length)
     generator(nlp).confusion = confusion
-    text = "床千明夜光，依思口上霜。春眠不觉晓，地头是故乡"
+    text = "床前明月光。疑是地床千明夜光，依思口上霜。春眠不觉晓，地头是故乡"
     expected: list[Suspicious] = []
     for each in sorted(gains(nlp, text, confusion), key=lambda each: -each.gain):
         if all(abs(each.start - other.start) >= APART for other in expected):
