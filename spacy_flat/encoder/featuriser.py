@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..text.capitals import lower_capitals
 from ..text.characters import HAN
 from ..text.hashing import hash_characters
 from ..text.options import SegmentOptions
@@ -192,7 +193,8 @@ class CharacterFeaturiser(EncoderFeaturiser):
 
 
 class SubwordFeaturiser(EncoderFeaturiser):
-    """Keys of the pieces into which a Hugging Face tokenizer divides whole texts.
+    """Keys of the pieces into which a Hugging Face tokenizer divides whole texts. Lines in capitals
+    are lower-cased first.
 
     tokenizer: its `tokenizer.json`, which adds one mark before a text and one after it.
     padding: the key of padding.
@@ -234,6 +236,7 @@ class SubwordFeaturiser(EncoderFeaturiser):
 
     def read(self, texts: Sequence[str], options: SegmentOptions) -> Pieces:
         # One by one: threads of `encode_batch` don't survive the forks of `n_process`.
+        texts = [lower_capitals(text) for text in texts]
         found = [self.tokenizer.encode(text, add_special_tokens=False) for text in texts]
         lengths = [len(each) for each in found]
         keys = np.array([key for each in found for key in each.ids], dtype=np.int64)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from ..util.arrays import Ints
+from .capitals import lower_capitals
 
 if TYPE_CHECKING:  # networks use only the arrays
     from spacy.tokens import Doc
@@ -35,10 +36,10 @@ class Units:
 
     @classmethod
     def of(cls, doc: Doc, unit: Unit) -> Units:
-        """The characters or the tokens of a Doc."""
+        """The characters or the tokens of a Doc. Tokens of lines in capitals are in lower case."""
         if unit == "char":
             return cls.characters(doc.text)
-        return cls(unit, doc.text, *token_ends(doc))
+        return cls(unit, lower_capitals(doc.text), *token_ends(doc))
 
     @classmethod
     def characters(cls, text: str) -> Units:

@@ -211,3 +211,12 @@ def test_pieces_of_texts() -> None:
     assert [PIECES[key] for key in keys] == ["▁Lon", "don", "▁in"]
     assert owners.tolist() == [0, 0, 0, 1, 1, 1, 2, 2]
     assert [(w.start, w.end) for w in windows] == [(0, 2), (2, 3)]
+
+
+def test_texts_in_capitals_have_the_pieces_of_lower_case() -> None:
+    featuriser = SubwordFeaturiser(padding=1, tokenizer=tokenizer().to_str())
+    options = layer(None).attrs["options"]
+    capitals, _, _ = featuriser.read(["MARY LIVES IN LONDON"], options)
+    small, _, _ = featuriser.read(["mary lives in london"], options)
+    assert capitals.tolist() == small.tolist()
+    assert capitals.tolist() != featuriser.read(["Mary lives in London"], options).keys.tolist()

@@ -1,0 +1,21 @@
+"""Texts in capitals, such as headlines."""
+
+import re
+
+LEAST_WORDS = 3  # fewer may be acronyms or names, as in "BBC NEWS"
+LINE = re.compile(".+")
+WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+def lower_capitals(text: str) -> str:
+    """Lower-case the lines of a text that are in capitals. The text keeps its length."""
+    return LINE.sub(lambda line: _lower(line[0]), text)
+
+
+def _lower(line: str) -> str:
+    words = WORD.findall(line)
+    # Chinese characters have no capitals: a line of acronyms with some isn't one in capitals.
+    if len(words) < LEAST_WORDS or not all(map(str.isupper, "".join(words))):
+        return line
+    # "İ" in lower case has two characters.
+    return "".join(low if len(low := letter.lower()) == 1 else letter for letter in line)
