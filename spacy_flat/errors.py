@@ -233,7 +233,7 @@ class Errors(metaclass=_Coded):
     )
     F136 = "Can't choose a {kind} in the pipeline {source!r}. Found: {components}. {advice}"
     F137 = "No text given. Give texts after the pipeline, or a file with --file."
-    F138 = "{path}: a file, but a folder was expected. Name another --out."
+    F138 = "{path}: a file, but a folder was expected. Choose another path."
     F139 = "{path}: paths.{part} is empty. Set it with --paths.{part} FILE.spacy"
     F140 = (
         "{folder}: no train.spacy, dev.spacy or test.spacy. Name the files, or make "

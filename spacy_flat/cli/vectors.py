@@ -10,7 +10,7 @@ import typer
 from wasabi import msg
 
 from ..errors import Errors
-from ..util.files import require_exists
+from ..util.files import require_exists, require_no_file
 from ._lexicon import load_lexicon
 
 
@@ -74,8 +74,7 @@ def vectors(
     from ..vectors.training import VectorOptions, train_vectors
 
     options = VectorOptions(width, window, min_count, epochs, subwords, workers, seed)
-    if out.exists() and not out.is_dir():
-        raise NotADirectoryError(Errors.F138.format(path=out))
+    require_no_file(out)
     if not (lexicon or jieba):
         raise ValueError(Errors.F037)
     require_exists(*texts)  # before the lexicon is built, which takes seconds

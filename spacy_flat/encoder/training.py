@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from ..errors import Errors
 from ..training.checkpoints import has_checkpoint, read_checkpoint, save_tensors
 from ..training.trainer import CHECKPOINTS, STATE, TENSORS, Progress, Trainer
-from ..util.files import UNFINISHED, locked, remove_unfinished, replacing
+from ..util.files import UNFINISHED, locked, remove_unfinished, replacing, require_no_file
 from ..util.log import logger
 from .blocks import Place, RawText
 from .featuriser import CharacterFeaturiser
@@ -120,8 +120,7 @@ def pretrain(
 def check_folder(out: Path, resume: bool) -> None:
     """Raises NotADirectoryError (F138) for a file, ValueError for a folder with a run that is not
     to be resumed (F441) or with other files (F395)."""
-    if out.exists() and not out.is_dir():
-        raise NotADirectoryError(Errors.F138.format(path=out))
+    require_no_file(out)
     if (out / RUN).exists():
         if not resume:
             raise ValueError(Errors.F441.format(path=out))

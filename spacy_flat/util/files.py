@@ -69,6 +69,13 @@ def require_exists(*paths: Path) -> None:
             raise FileNotFoundError(Errors.F001.format(path=path))
 
 
+def require_no_file(folder: Path) -> None:
+    """Raises NotADirectoryError (F138) for a folder to write that is a file, or in one."""
+    for path in (folder, *folder.parents):
+        if path.is_file():
+            raise NotADirectoryError(Errors.F138.format(path=path))
+
+
 def decode(raw: bytes, path: Path, line: int) -> str:
     """Decode UTF-8. Raises ValueError (F004) with file and line."""
     try:
@@ -103,7 +110,8 @@ def replacing(path: Path) -> Iterator[Path]:
     """Give a temporary path to write to, which becomes `path` unless something is raised.
 
     So `path` is always the old or the complete new file, even if several write at once, or after a
-    power cut. Makes missing folders. Raises OSError (F042) for a full disk.
+    power cut. Makes missing folders. Raises OSError (F042) for a full disk, NotADirectoryError
+    (F138) if a folder of the path is a file.
     """
     with _unfinished(path) as folder:
         temporary = folder / path.name
@@ -138,6 +146,7 @@ def replacing_folder(path: Path) -> Iterator[Path]:
 def _unfinished(path: Path) -> Iterator[Path]:
     """A temporary folder next to `path`: only its owner could read a temporary file. Errors as in
     `replacing`."""
+    require_no_file(path.parent)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent, suffix=".tmp") as folder:

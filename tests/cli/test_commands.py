@@ -79,7 +79,7 @@ def test_convert_takes_a_corpus_or_options(project: Path) -> None:
         ("convert corpus.txt ./corpus.txt", "[F112]"),
         ("convert corpus.txt assets", "[F002]"),
         ("convert corpus.txt out.spacy --format conll", "[F118]"),
-        ("convert corpus.txt file/out.spacy", "file: File exists"),
+        ("convert corpus.txt file/out.spacy", "[F138] file: "),
         ("fetch cluener data", "[F124]"),
         ("show none 好", "E050"),
         ("show blank", "[F137]"),

@@ -112,6 +112,16 @@ def test_what_is_renamed_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.Monk
     assert done == [file, "rename", place, inner, inmost, folder, "rename", "rename", place]
 
 
+@pytest.mark.parametrize("write", [replacing, replacing_folder])
+@pytest.mark.parametrize("path", ["file/new", "file/folder/new"])
+def test_a_file_where_a_folder_should_be(write: Any, path: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("a")
+    with pytest.raises(NotADirectoryError, match=rf"F138\] {tmp_path}/file: "):  # noqa: SIM117
+        with write(tmp_path / path):
+            pass
+    assert (tmp_path / "file").read_text() == "a"
+
+
 def test_a_full_disk(tmp_path: Path) -> None:
     """It is an error that names the folder, and the last checkpoint stays."""
 
