@@ -911,6 +911,10 @@ class Warnings(metaclass=_Coded):
         "{name}: the search was fitted to only {count} texts. Its probabilities may be wrong on "
         "others."
     )
+    W333 = (
+        "{path}: the questions have no letters, such as {text!r}. If they are in another column, "
+        "write a header in the first line, and name the column with --question."
+    )
     W340 = (
         "Can't compute a perplexity: the corpus has no text to score. spaCy counts a missing score "
         "as 0, which no model can beat: check the dev corpus."

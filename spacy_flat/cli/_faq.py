@@ -48,6 +48,8 @@ def read_faq(path: Path, question: str = "", answer: str = "") -> list[FaqEntry]
         header if one of them is given, or if it has the usual names of both: a single usual name
         may be a question.
 
+    Warns of questions without letters, such as numbers (W333).
+
     Raises ValueError for a .json file (F338), a spreadsheet (F353), a line without a question
     (F336, F337), a header or records without a column that was asked for (F390), quotes that can't
     be read (F152), and a file without questions (F010); otherwise as `read_text_lines`.
@@ -61,6 +63,8 @@ def read_faq(path: Path, question: str = "", answer: str = "") -> list[FaqEntry]
     entries = list(read(path, question, answer))
     if not entries:
         raise ValueError(Errors.F010.format(path=path, what="question"))
+    if not any(map(str.isalpha, "".join(entry.question for entry in entries))):
+        msg.warn(Warnings.W333.format(path=path, text=entries[0].question))
     return entries
 
 

@@ -167,6 +167,8 @@ def test_a_question_is_not_taken_for_a_header(pipeline: Path, tmp_path: Path, fi
         ("faq.tsv", "怎么退款，在订单里\n快递，三天\n", "", ""),
         ("faq.tsv", "怎么退款,在订单里\n快递几天到\n", "", ""),
         ("faq.tsv", "怎么退款,在订单里\n", "", ""),
+        ("faq.tsv", "1\t怎么退款\t在订单里\n2\t快递\t三天\n", "W333", "such as '1'"),
+        ("faq.tsv", "1\t怎么退款\n快递\t三天\n", "", ""),
     ],
 )
 def test_lines_without_an_answer(
@@ -175,7 +177,7 @@ def test_lines_without_an_answer(
     (tmp_path / name).write_text(content, "utf-8")
     output = said("search", pipeline, tmp_path / name, "怎么退款")
     assert message in output
-    assert re.findall("W33[01]", output) == ([warning] if warning else [])
+    assert re.findall("W33[013]", output) == ([warning] if warning else [])
 
 
 # The index
