@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +22,7 @@ from ..translator.names import COMPOUND_SURNAMES
 from ..util.arguments import require
 from ..util.simplified import converter
 from .docs import read_docs
-from .edits import Edit, can_exchange, can_insert, composed, edited, respelled
+from .edits import Edit, can_exchange, can_insert, composed, edited, is_free, respelled
 
 # The commonest surnames, and characters of given names.
 SURNAMES = (
@@ -61,8 +62,9 @@ FIELDS = {
     "ORG": ("单位", "公司", "机构", "主办方", "供应商", "毕业院校"),
     "": ("名称", "内容"),
 }
-ROWS = (("| ", " | ", " |"), ("", "\t", ""), ("", ",", ""), ("<tr><td>", "</td><td>", "</td></tr>"))
-FORMS = (("", "：", ""), ("", ": ", ""), ("- ", "：", ""), *ROWS)
+TABLE_ROW = ("| ", " | ", " |")  # of Markdown
+ROWS = (TABLE_ROW, ("", "\t", ""), ("", ",", ""), ("<tr><td>", "</td><td>", "</td></tr>"))
+FORMS = (("", "：", ""), ("", ": ", ""), ("- ", "：", ""), ('"', '": "', '",'), *ROWS)
 
 PUNCTUATION = frozenset("，。；！？：、,;!?")
 BREAKS = ("\n", "\n", "\n\n", "<br>", "\t", " | ")
@@ -82,6 +84,7 @@ QUOTES = str.maketrans("“”‘’", "「」『』")
 TO_FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
 TO_PLAIN = {full: code for code, full in TO_FULL_WIDTH.items()}
 LONGEST_LIST = 12
+MOST_WORDS = 3  # of a text to write in English
 
 
 def ner_augmenter(
@@ -90,11 +93,13 @@ def ner_augmenter(
     exchange: float = 0.0,
     layout: float = 0.0,
     social: float = 0.0,
+    mixed: float = 0.0,
     lists: float = 0.0,
     tables: float = 0.0,
     corpora: Dict[str, Optional[Path]] = {},  # noqa: B006, UP006, UP045
     names: Dict[str, WordList] = {},  # noqa: B006, UP006
     persons: List[str] = [],  # noqa: B006, UP006
+    words: Optional[WordList] = None,  # noqa: UP045
 ) -> NerAugmenter:
     """`spacy-flat.ner_augmenter.v1`: variants of Chinese texts with entities.
 
@@ -104,6 +109,7 @@ def ner_augmenter(
     exchange: share of texts in which to replace names by others with the same label.
     layout: share of texts to write with line breaks, markup or table cells around text or names.
     social: share of texts to write with a topic, a handle, emoji or a URL.
+    mixed: share of texts in which to write ordinary words in English.
     lists: number of lists of names to add per text, at most 1.
     tables: number of forms and tables to add per text, at most 1.
     corpora: .spacy files whose entities are names for `exchange`, `lists` and `tables`, by any key;
@@ -111,9 +117,11 @@ def ner_augmenter(
         the same.
     names: word lists with more names, by any key; the type of a word is its label.
     persons: labels for which to also make names from surnames and given names.
+    words: ordinary words, which are no names, for `mixed` and the cells of tables; the type of each
+        is the word in English.
 
-    Raises ValueError for a rate that isn't from 0 to 1 (F341), and at the first text if there are
-    no names to choose from (F149).
+    Raises ValueError for a rate that isn't from 0 to 1, or `mixed` without words (F341), and at the
+    first text if there are no names to choose from (F149).
     """
     rates = {
         "traditional": traditional,
@@ -121,12 +129,16 @@ def ner_augmenter(
         "exchange": exchange,
         "layout": layout,
         "social": social,
+        "mixed": mixed,
         "lists": lists,
         "tables": tables,
     }
     for name, rate in rates.items():
         require(name, rate, lambda: 0 <= rate <= 1, "a number from 0 to 1")  # noqa: B023
-    return NerAugmenter(rates, [Path(path) for path in corpora.values() if path], names, persons)
+    english = {word.word: word.type for word in words or () if word.type}
+    require("mixed", mixed, lambda: bool(english) or not mixed, "0 without words in English")
+    paths = [Path(path) for path in corpora.values() if path]
+    return NerAugmenter(rates, paths, names, persons, english)
 
 
 @dataclass(eq=False)
@@ -137,6 +149,7 @@ class NerAugmenter:
     corpora: Sequence[Path]
     lists: Mapping[str, WordList]
     persons: Sequence[str]
+    english: Mapping[str, str]  # of ordinary words
 
     def __call__(self, nlp: Language, example: Example) -> Iterator[Example]:
         doc = example.reference
@@ -144,7 +157,7 @@ class NerAugmenter:
             yield example
             return
         variant = doc
-        for change in (self.exchange, layout, social):
+        for change in (self.exchange, self.mixed, layout, social):
             if self.happens(change.__name__):
                 variant = change(variant)
         added = [
@@ -209,6 +222,40 @@ class NerAugmenter:
             ],
         )
 
+    def mixed(self, doc: Doc) -> Doc:
+        """A few ordinary words in English."""
+        found = [
+            place for place in self._ordinary.finditer(doc.text) if is_free(doc, *place.span())
+        ]
+        chosen = random.sample(found, min(len(found), random.randint(1, MOST_WORDS)))
+        space = random.choice(("", " "))
+        return edited(
+            doc,
+            [
+                Edit(*place.span(), space + cased(self.english[place[0]]) + space)
+                for place in chosen
+            ],
+        )
+
+    @cached_property
+    def _ordinary(self) -> re.Pattern[str]:
+        """Words of two characters or more, the longest first."""
+        words = sorted((word for word in self.english if len(word) > 1), key=len, reverse=True)
+        return re.compile("|".join(map(re.escape, words)))
+
+    def word(self) -> str:
+        """An ordinary word or a number, for a cell that is not a name."""
+        if not self.english or random.random() < 0.4:
+            return str(random.randrange(10 ** random.randint(1, 8)))
+        word, english = random.choice([*self.english.items()])
+        return word if random.random() < 0.8 else cased(english)
+
+    def field(self, label: str) -> str:
+        """The header of a column of names, or of other cells."""
+        fields = FIELDS.get(kind_of(label), FIELDS[""])
+        is_usual = not self.english or random.random() < (0.8 if label else 0.3)
+        return random.choice(fields) if is_usual else random.choice([*self.english])
+
     def add_list(self, doc: Doc) -> Doc:
         """A list of names of a label."""
         label = random.choice(self.labels(doc))
@@ -223,14 +270,18 @@ class NerAugmenter:
 
     def add_table(self, doc: Doc) -> Doc:
         """A form, with a field and a value a line, or a table, with a line of fields above."""
-        labels = [*self.labels(doc), ""]
-        columns = random.sample(labels, random.randint(1, min(3, len(labels))))
-        fields = [random.choice(FIELDS.get(kind_of(label), FIELDS[""])) for label in columns]
+        labels = self.labels(doc)
+        columns = [
+            random.choice(labels) if random.random() < 0.6 else ""
+            for _ in range(random.randint(1, 4))
+        ]
         is_form = random.random() < 0.5
-        rows = [[(field, "") for field in fields]]
+        begin, between, end = style = random.choice(FORMS if is_form else ROWS)
+        rows = [[(self.field(label), "") for label in columns]]
+        if style == TABLE_ROW and not is_form and random.random() < 0.5:
+            rows.append([("---", "")] * len(columns))
         for _ in range(1 if is_form else random.randint(1, 4)):
-            rows.append([(self.name(of, doc) if of else number(), of) for of in columns])
-        begin, between, end = random.choice(FORMS if is_form else ROWS)
+            rows.append([(self.name(of, doc) if of else self.word(), of) for of in columns])
         pieces = []
         for row in zip(*rows, strict=True) if is_form else rows:
             cells = [piece for cell in row for piece in ((between, ""), cell)][1:]
@@ -255,9 +306,9 @@ def made_up() -> str:
     return surname + "".join(random.choices(GIVEN, k=random.randint(1, 2)))
 
 
-def number() -> str:
-    """A value of a cell that is not a name."""
-    return str(random.randrange(10 ** random.randint(1, 8)))
+def cased(word: str) -> str:
+    """An English word, sometimes with a capital, or in capitals."""
+    return random.choices((word, word.capitalize(), word.upper()), (8, 1, 1))[0]
 
 
 def layout(doc: Doc) -> Doc:

@@ -89,6 +89,17 @@ def can_insert(doc: Doc, place: int) -> bool:
     return not any(span.start_char < place < span.end_char for span in spans)
 
 
+def is_free(doc: Doc, start: int, end: int) -> bool:
+    """Whether characters [start, end) are whole tokens, all without an entity or all without
+    annotation, and no span, `span._` or `token._` touches them."""
+    span = doc.char_span(start, end)
+    if span is None or any(token.ent_type for token in span):
+        return False
+    places = [*map(_place, doc.user_data), *((s.start_char, s.end_char) for s in _spans(doc))]
+    touched = any(at and at[0] < end and start < (at[1] or at[0] + 1) for at in places)
+    return not touched and len({token.ent_iob for token in span}) == 1
+
+
 def _spans(doc: Doc) -> Iterator[Span]:
     return (span for group in doc.spans.values() for span in group)
 
