@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from thinc.api import fix_random_seed
 from spacy_flat.corpora import augmenters
 from spacy_flat.corpora.augmenters import NerAugmenter, layout, ner_augmenter, social, width
 from spacy_flat.corpora.docs import read_entities
-from spacy_flat.corpora.edits import Edit, can_exchange, composed, edited, respelled
+from spacy_flat.corpora.edits import Edit, can_exchange, composed, edited, is_free, respelled
 from spacy_flat.lexicon.sources import Entry, WordList
 from spacy_flat.ner.spans import gold_annotation
 
@@ -28,7 +29,9 @@ NAMES = {"PER": ["王芳", "欧阳修远"], "LOC": ["重庆", "呼和浩特市"]
 LISTS = {
     label: WordList([Entry(name, type=label) for name in names]) for label, names in NAMES.items()
 }
-OTHERS = ["width", "exchange", "layout", "social", "lists", "tables"]  # than traditional
+ENGLISH = {"会议": "meeting", "会议室": "meeting room", "发后": "later", "头": "head"}
+WORDS = WordList([Entry(word, type=english) for word, english in ENGLISH.items()])
+OTHERS = ["width", "exchange", "layout", "social", "lists", "tables"]  # than traditional, mixed
 
 Doc.set_extension("source", default="", force=True)
 Span.set_extension("note", default="", force=True)
@@ -62,7 +65,7 @@ def docs(draw: st.DrawFn) -> Doc:
 
 
 def augmenter(*names: str, rate: float = 1.0, **settings: Any) -> NerAugmenter:
-    return ner_augmenter(**dict.fromkeys(names, rate), names=LISTS, **settings)
+    return ner_augmenter(**dict.fromkeys(names, rate), names=LISTS, words=WORDS, **settings)
 
 
 def variants(doc: Doc, *names: str) -> list[Doc]:
@@ -219,6 +222,73 @@ def test_lists_and_tables(seed: int, name: str) -> None:
     assert not missing(new)
 
 
+def test_tables_have_ordinary_cells() -> None:
+    """Cells that are not names are words and numbers, under headers of both kinds."""
+    random.seed(0)
+    doc = NLP.make_doc("他来了")
+    tables = [variants(doc, "tables")[1] for _ in range(500)]
+    texts = [new.text for new in tables]
+    assert any(text.startswith("| ") and "|\n| --- |" in text for text in texts)
+    assert any(text.startswith('"') and '": "' in text for text in texts)
+    assert any(re.search(r"\n王芳[,\t](会议|发后|头)", text) for text in texts)
+    assert any(re.match(r"(会议|发后|头)[,\t]", text) for text in texts)
+    assert any("meeting" in text.lower() for text in texts)
+    assert any(char.isdigit() for text in texts for char in text)
+    n_bare = sum(not new.ents for new in tables)
+    assert 0.1 < n_bare / len(tables) < 0.4
+    without = ner_augmenter(tables=1.0, names=LISTS)
+    found = [
+        new.reference.text for _ in range(100) for new in without(NLP, Example(doc.copy(), doc))
+    ]
+    assert not any(word in text for text in found for word in ENGLISH)
+
+
+@settings(max_examples=30)
+@given(docs(), st.integers(0, 1000))
+def test_mixed_leaves_the_annotation(doc: Doc, seed: int) -> None:
+    random.seed(seed)
+    (new,) = variants(doc, "mixed")
+    assert entities(new) == entities(doc)
+    assert_rest(new, doc)
+    back = new.text.lower().replace(" later ", "发后").replace("later", "发后")
+    assert back.replace(" ", "") == doc.text.lower().replace(" ", "")
+
+
+def test_mixed() -> None:
+    doc = composed(NLP.make_doc(""), [("会议", "ORG"), ("在会议室的头", "")])
+    random.seed(0)
+    texts = {variants(doc, "mixed")[0].text for _ in range(200)}
+    assert {"会议在meeting room的头", "会议在 meeting room 的头"} <= texts
+    assert {text.replace(" ", "").lower() for text in texts} == {"会议在meetingroom的头"}
+    assert any("MEETING ROOM" in text for text in texts)
+    assert any("Meeting room" in text for text in texts)
+    plain = NLP.make_doc("没有")
+    assert variants(plain, "mixed")[0].text == "没有"
+
+
+@pytest.mark.parametrize("part", ["ent", "missing", "span", "mark", "note", "token"])
+def test_what_is_free(part: str) -> None:
+    doc = NLP.make_doc("他在会议上")
+    doc.set_ents([], default="outside")
+    assert is_free(doc, 2, 4)
+    if part == "ent":
+        doc.ents = [Span(doc, 3, 5, "ORG")]
+    elif part == "missing":
+        doc.set_ents([], missing=[doc[3:4]], default="outside")
+    elif part == "span":
+        doc.spans["nested"] = [Span(doc, 1, 3)]
+    elif part == "mark":
+        doc[3]._.mark = True
+    elif part == "note":
+        doc[0:3]._.note = "a"
+    else:
+        doc = Doc(NLP.vocab, ["他在", "会议上"], spaces=[False, False])
+    assert not is_free(doc, 2, 4)
+    if part == "missing":  # all of it, or none
+        assert is_free(doc, 0, 3)
+        assert is_free(doc, 3, 4)
+
+
 def test_lists_have_every_separator() -> None:
     random.seed(0)
     doc = NLP.make_doc("他来了")
@@ -371,6 +441,11 @@ def test_reference_of_words() -> None:
 def test_rates_are_shares(rate: float) -> None:
     with pytest.raises(ValueError, match="F341"):
         ner_augmenter(layout=rate)
+
+
+def test_mixed_needs_words() -> None:
+    with pytest.raises(ValueError, match=r"F341.*mixed"):
+        ner_augmenter(mixed=0.1, names=LISTS)
 
 
 def test_exchange_needs_names() -> None:
