@@ -35,6 +35,29 @@ GIVEN = (
     "欣怡嘉佳俊博思雨诗琪雅婷慧颖晨阳天泽辰睿哲瑞凯峰林森源清波江河山川岩石松柏竹青蓝紫丹彤彩虹"
     "光辉耀亮星月琳璐瑶珊珍珠宝金银福贵祥康健安宁乐和顺义仁礼信诚正德忠良贤才"
 )
+# Before or after a surname alone
+PREFIXES = ("小", "老", "阿")
+TITLES = (
+    *(
+        "总",
+        "工",
+        "哥",
+        "姐",
+        "叔",
+        "主任",
+        "经理",
+        "老师",
+        "教授",
+        "博士",
+        "医生",
+        "大夫",
+        "护士",
+        "律师",
+        "师傅",
+    ),
+    *("队长", "局长", "处长", "校长", "先生", "女士", "小姐", "阿姨", "奶奶", "同学"),
+)
+TITLED = 0.1  # share of persons
 # Kinds of names, by the first letters of their labels.
 KINDS = {"PER": "PER", "NAM": "PER", "LOC": "LOC", "GPE": "LOC", "ADD": "LOC", "SCE": "LOC"} | {
     "ORG": "ORG", "COM": "ORG", "GOV": "ORG"
@@ -109,7 +132,7 @@ def ner_augmenter(
     exchange: share of texts in which to replace names by others with the same label.
     layout: share of texts to write with line breaks, markup or table cells around text or names.
     social: share of texts to write with a topic, a handle, emoji or a URL.
-    mixed: share of texts in which to write ordinary words in English.
+    mixed: share of texts in which to write ordinary words in English, and names in Latin letters.
     lists: number of lists of names to add per text, at most 1.
     tables: number of forms and tables to add per text, at most 1.
     corpora: .spacy files whose entities are names for `exchange`, `lists` and `tables`, by any key;
@@ -207,35 +230,48 @@ class NerAugmenter:
         return random.choice(names) if names else made_up()
 
     def exchange(self, doc: Doc) -> Doc:
-        """Other names of the same labels, the same for one name all over the text. Abbreviations of
-        one character stay."""
-        chosen: dict[tuple[str, str], str] = {}
-        for ent in doc.ents:
-            if len(ent.text) > 1 and meaning(ent.label_, doc) in self.pools and can_exchange(ent):
-                chosen.setdefault((ent.text, ent.label_), self.name(ent.label_, doc))
-        return edited(
-            doc,
-            [
-                Edit(ent.start_char, ent.end_char, chosen[ent.text, ent.label_])
-                for ent in doc.ents
-                if (ent.text, ent.label_) in chosen and can_exchange(ent)
-            ],
-        )
+        """Other names of the same labels, the same for one name all over the text; of some persons
+        the surname with a title. Abbreviations of one character stay."""
+        chosen: dict[tuple[str, str], tuple[str, str, str]] = {}
+        edits = []
+        for ent in filter(can_exchange, doc.ents):
+            labels = meaning(ent.label_, doc)
+            if len(ent.text) == 1 or labels not in self.pools:
+                continue
+            is_titled = labels[0] in self.persons and random.random() < TITLED
+            new = titled() if is_titled else ("", self.name(ent.label_, doc), "")
+            before, name, after = chosen.setdefault((ent.text, ent.label_), new)
+            start, end = ent.start_char, ent.end_char
+            edits += [Edit(start, start, before), Edit(start, end, name), Edit(end, end, after)]
+        return edited(doc, edits)
 
     def mixed(self, doc: Doc) -> Doc:
-        """A few ordinary words in English."""
+        """A few ordinary words in English, and about half of the names in Latin letters."""
+        edits = [
+            Edit(ent.start_char, ent.end_char, random.choice(names))
+            for ent in filter(can_exchange, doc.ents)
+            for names in [self._latin.get(meaning(ent.label_, doc))]
+            if names and len(ent.text) > 1 and random.random() < 0.5
+        ]
         found = [
             place for place in self._ordinary.finditer(doc.text) if is_free(doc, *place.span())
         ]
         chosen = random.sample(found, min(len(found), random.randint(1, MOST_WORDS)))
         space = random.choice(("", " "))
-        return edited(
-            doc,
-            [
-                Edit(*place.span(), space + cased(self.english[place[0]]) + space)
-                for place in chosen
-            ],
-        )
+        for place in chosen:
+            more = random.choices([*self.english.values()], k=random.choice((0, 0, 0, 1, 2)))
+            phrase = cased(" ".join([self.english[place[0]], *more]))
+            edits.append(Edit(*place.span(), space + phrase + space))
+        return edited(doc, edits)
+
+    @cached_property
+    def _latin(self) -> dict[tuple[str, ...], list[str]]:
+        """Names in Latin letters, by the labels that their label stands for."""
+        latin = {
+            labels: [name for names in pools for name in names if name.isascii()]
+            for labels, pools in self.pools.items()
+        }
+        return {labels: names for labels, names in latin.items() if names}
 
     @cached_property
     def _ordinary(self) -> re.Pattern[str]:
@@ -306,9 +342,17 @@ def made_up() -> str:
     return surname + "".join(random.choices(GIVEN, k=random.randint(1, 2)))
 
 
+def titled() -> tuple[str, str, str]:
+    """A surname, and what stands before and after it: 小, or a title."""
+    surname = random.choice(SURNAMES)
+    if random.random() < 0.3:
+        return random.choice(PREFIXES), surname, ""
+    return "", surname, random.choice(TITLES)
+
+
 def cased(word: str) -> str:
     """An English word, sometimes with a capital, or in capitals."""
-    return random.choices((word, word.capitalize(), word.upper()), (8, 1, 1))[0]
+    return random.choices((word, word.capitalize(), word.upper()), (17, 1, 2))[0]
 
 
 def layout(doc: Doc) -> Doc:
