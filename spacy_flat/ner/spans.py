@@ -47,7 +47,7 @@ class Annotation(NamedTuple):
         return unknown
 
     def judged(self, found: Iterable[EntitySpan], length: int) -> dict[EntitySpan, EntitySpan]:
-        """The entities that the annotation can judge; of each the one to compare with its own."""
+        """Each entity that the annotation covers, with the one to compare with the gold."""
         right, found = set(self.spans), list(found)
         unknown = {label: self.unknown_at(label, length) for label in {s.label for s in found}}
         pairs = [(span, self._own(span, right)) for span in found]
@@ -114,7 +114,7 @@ def unscored_labels(unannotated: Iterable[str], examples: Iterable[Example]) -> 
 
 
 def meaning(label: str, doc: Doc) -> tuple[str, ...]:
-    """The labels that a label stands for in a gold Doc: itself, unless its corpus is coarser."""
+    """The fine labels that a gold label covers: itself, unless its corpus has coarse labels."""
     return _listed((doc._.coarse_labels or {}).get(label)) or (label,)
 
 

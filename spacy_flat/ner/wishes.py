@@ -1,4 +1,4 @@
-"""Wishes: entities that a text must have, may not have, or should rather have."""
+"""Requirements for the entities of a text: required spans, excluded spans, and added log-odds."""
 
 from __future__ import annotations
 

@@ -35,8 +35,8 @@ class RelativeTerm(Protocol):
 
 @dataclass(frozen=True)
 class Relation:
-    """How some of the queries stand to all keys, where the distance of their heads and the kind
-    of the key (in FLAT its length) decide about a pair.
+    """The relation of some queries to all keys. A pair's encoding depends only on the distance of
+    the heads and the kind of the key (in FLAT, its length).
 
     encodings: [H or 1, d, S, N] of S kinds of keys and N = 2R + 1 distances, the one at R being 0.
     heads: [P] places of these queries' heads in the text, in ascending order.

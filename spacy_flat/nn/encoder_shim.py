@@ -70,8 +70,8 @@ class EncoderShim(TorchShim):
         return output.detach(), backprop
 
     def settle(self) -> None:
-        """Make a step that was requested while waiting for a gradient that has not come, since the
-        last component learned nothing, but earlier ones have. Call it before the next output."""
+        """Make the pending step if the last listener passed no gradient back, but earlier ones did.
+        Call it before the next output."""
         if self._asked is None:
             return
         if any(parameter.grad is not None for parameter in self.module.parameters()):

@@ -44,11 +44,11 @@ class Dropout(nn.Module):
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """[R, D] rows times [K, D] → [R, K], as `torch.nn.functional.linear`, by the fastest of three
-    libraries on a CPU: torch uses MKL, at half speed on AMD's processors, where oneDNN is not;
-    for a single row, numpy's is up to four times as fast.
+    """[R, D] rows times [K, D] → [R, K], as `torch.nn.functional.linear`. On a CPU, large products
+    use oneDNN, which is twice as fast as torch's MKL on AMD's processors, and a single row uses
+    numpy, which is up to four times as fast.
 
-    weight: or what `packed` returned.
+    weight: [K, D], or what `packed` returned.
     """
     if weight.is_mkldnn:
         return _product(x.contiguous(), weight, bias)
@@ -65,8 +65,8 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 @torch.no_grad()
 def packed(weight: Tensor) -> Tensor:
-    """A weight [K, D] for many calls of `linear` without gradients: where oneDNN is, in its own
-    layout, into which it would otherwise copy it at each call."""
+    """A weight [K, D] for repeated calls of `linear` without gradients: in oneDNN's own layout, so
+    that it isn't copied at each call; unchanged where oneDNN is missing."""
     if not _ONEDNN or weight.device.type != "cpu" or weight.dtype != torch.float32:
         return weight
     found: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight)

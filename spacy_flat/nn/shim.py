@@ -63,7 +63,7 @@ class TorchShim(Shim):
 
     @property
     def version(self) -> tuple[int, int]:
-        """Other numbers after training, growing, with averages, or with another network."""
+        """Changes whenever the weights do: after a step, `grow`, `use_params` or a new network."""
         return self.id, self._n_changes
 
     @property
@@ -114,7 +114,7 @@ class TorchShim(Shim):
 
     @contextlib.contextmanager
     def training(self) -> Iterator[nn.Module]:
-        """Dropout on, gradients recorded. An exception discards partial gradients."""
+        """Enable dropout and gradients. An exception discards the gradients."""
         if not self.module.training:
             self.module.train()
         try:
@@ -126,7 +126,7 @@ class TorchShim(Shim):
 
     @contextlib.contextmanager
     def predicting(self) -> Iterator[nn.Module]:
-        """Dropout off, no gradients.
+        """Disable dropout and gradients.
 
         Not torch.inference_mode: what a network caches in it could not be used in training.
         """
@@ -136,14 +136,14 @@ class TorchShim(Shim):
             yield self.module
 
     def finish_update(self, optimizer: Optimizer) -> None:
-        """One optimizer step by the gradients gathered since the last; see `update_network`."""
+        """Update the weights with the accumulated gradients; see `update_network`."""
         if self.is_initialised:
             self._n_changes += 1
             update_network(self.module, self.id, optimizer)
 
     @contextlib.contextmanager
     def use_params(self, params: dict[Any, Any]) -> Iterator[None]:
-        """The averages of `optimizer.averages` for the weights, and the weights back after."""
+        """Temporarily replace the weights with the averages of `optimizer.averages`."""
         averages = []
         if self.is_initialised:
             averages = steps.current_averages(self.module, self.id, params)

@@ -36,9 +36,8 @@ def set_random_state(state: dict[str, Any]) -> None:
 
 
 def with_own_randomness(items: Iterator[T]) -> Iterator[T]:
-    """The same items, drawn with their own states of Python's and NumPy's random numbers, which
-    start as copies of the current ones. So the order of a corpus can be repeated without the
-    training in between."""
+    """Iterate with separate states of Python's and NumPy's random numbers, copied from the current
+    ones, so that a resumed run can replay a corpus without the training in between."""
     return _drawn(items, _states())
 
 
