@@ -21,10 +21,10 @@ import kinds
 LABELS = set(kinds.COARSE)
 
 
-ENGLISH = kinds.TEXTS.parents[1] / "kinds_en" / "kinds.jsonl"
+ENGLISH, DEV = (kinds.TEXTS.parents[1] / name / "kinds.jsonl" for name in ("kinds_en", "kinds_dev"))
 
 
-@pytest.fixture(scope="module", params=[kinds.TEXTS, ENGLISH], ids=["zh", "en"])
+@pytest.fixture(scope="module", params=[kinds.TEXTS, ENGLISH, DEV], ids=["zh", "en", "dev"])
 def records(request: pytest.FixtureRequest) -> list[dict[str, Any]]:
     return [json.loads(line) for line in request.param.read_text("utf-8").splitlines()]
 
