@@ -205,8 +205,8 @@ class Bench:
         def train() -> None:
             network.train()
             network.zero_grad()
-            loss = -crf.log_likelihood(network(batch), outside, lengths).mean()
-            torch.autograd.backward(loss)
+            likelihood, _ = crf.likelihood_and_marginals(network(batch), outside, lengths)
+            torch.autograd.backward(-likelihood.mean())
 
         return infer if case.task == "inference" else train
 

@@ -377,43 +377,13 @@ class Errors(metaclass=_Coded):
 
     # F23x, F24x: tags and the CRF
     F230 = "Entity labels must be distinct and not empty, but got {labels}."
-    F231 = (
-        "{span} is empty or outside its text of length {length}. "
-        "Give character offsets with 0 <= start < end <= length."
-    )
-    F232 = (
-        "The entity (start, end, label) = {span} overlaps an earlier one, but tags can't represent "
-        "overlapping entities. Keep one of them, e.g. with spacy.util.filter_spans."
-    )
     F233 = (
         "The entity (start, end, label) = {span} has a label that is not among {labels}. "
         "Add it to the component with add_label, or correct the annotation."
     )
-    F234 = (
-        "In the scheme {scheme}, {tag!r} cannot follow {previous!r} (unit {position} of the "
-        "tags). Decode tags with the CRF, or repair them first."
-    )
-    F235 = (
-        "The masks of a CRF with {n_tags} tags need the shapes ({n_tags}, {n_tags}), "
-        "({n_tags},) and ({n_tags},) for transitions, starts and ends, but got {shapes}. Take all "
-        "of them from one TagSet."
-    )
     F236 = (
         "The transitions, starts and ends of a CRF exclude too much: {what}. Allow more, or take "
         "the masks of a TagSet."
-    )
-    F237 = (
-        "The CRF needs emissions of shape (sequences > 0, units > 0, {n_tags}) and for each "
-        "sequence a length from 0 to the number of units, but got emissions of shape {shape} and "
-        "lengths {lengths}. Leave out empty batches, and check the network's tags."
-    )
-    F238 = (
-        "Row {row} has no legal sequence of tags: its annotation and the CRF's masks exclude all "
-        "of {tags} at unit {position}. Take the allowed tags from TagSet.allowed."
-    )
-    F239 = (
-        "The allowed tags must be a bool array of the emissions' shape {expected} (sequences, "
-        "units, tags), but got shape {shape} of {dtype}. Pad both to the same width."
     )
     F240 = (
         "The {what} are not numbers (NaN). Training has diverged, or the weights are damaged: load "

@@ -230,6 +230,8 @@ def trellises(
 ) -> Iterable[tuple[list[int], Trellis]]:
     """Trellises of rows of a batch: rows with scores of entities by themselves, as they take more
     memory."""
+    if not asked:
+        return
     tags, C = decoding.tags, scores.shape[1]
     crf = network.crf_scores()
     groups = [[row for row, each in asked.items() if not each.scores]]

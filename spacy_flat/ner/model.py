@@ -117,8 +117,6 @@ def split_annotation(annotation: Annotation, segments: Sequence[Segment]) -> lis
     An entity cut by the edge of a segment is unknown there if another segment has all of it.
     Otherwise its parts count as entities.
     """
-    if len(segments) == 1 and not segments[0].start:
-        return [annotation]
     whole = {
         span
         for segment in segments

@@ -145,17 +145,12 @@ class TagSet:
     def encode(self, spans: Iterable[tuple[int, int, str]], length: int) -> Ints:
         """Tags [length] of one sequence with the entities `spans` = (start, end, label).
 
-        Raises ValueError for a span that is empty or outside the sequence (F231), overlaps another
-        one (F232) or has an unknown label (F233).
+        Spans aren't empty, lie within the sequence, and don't overlap.
+
+        Raises ValueError (F233) for an unknown label.
         """
         tags = np.full(length, OUTSIDE, dtype=np.int64)
         for start, end, label in spans:
-            if not 0 <= start < end <= length:
-                raise ValueError(
-                    Errors.F231.format(span=f"The entity {(start, end, label)}", length=length)
-                )
-            if tags[start:end].any():
-                raise ValueError(Errors.F232.format(span=(start, end, label)))
             if label not in self.labels:
                 raise ValueError(
                     Errors.F233.format(span=(start, end, label), labels=list(self.labels))
@@ -183,8 +178,7 @@ class TagSet:
         it follows from the legal transitions, save that BIO's I could make a known entity longer
         and is excluded after it. The known entities by themselves are always a legal sequence.
 
-        Raises ValueError as `encode`, and for a stretch that is empty or outside the sequence
-        (F231).
+        Raises ValueError as `encode`.
         """
         coarse = coarse or {}
         choices = [(start, end, coarse.get(label) or (label,)) for start, end, label in spans]
@@ -196,10 +190,6 @@ class TagSet:
                 other = self.encode([(0, end - start, label)], end - start)
                 allowed[np.arange(start, end), other] = True
         for start, end, label in unknown:
-            if not 0 <= start < end <= length:
-                raise ValueError(
-                    Errors.F231.format(span=f"The unknown stretch {(start, end)}", length=length)
-                )
             allowed[start:end] |= outside[start:end, None] & self._tags_of(label)
         for _, end, _ in choices:
             if end < length:
@@ -220,10 +210,7 @@ class TagSet:
         No entity crosses from a legal sequence into the next, so a whole batch [B, C] padded with
         "O" is decoded at once as `decode(batch.ravel())`; `divmod(starts, C)` then gives the rows
         and the starts within them.
-
-        Raises ValueError (F234) where the tags are not legal.
         """
-        self._check(tags)
         goes_on = np.append(self.continues[tags[1:]], False)[: len(tags)]
         starts = np.flatnonzero(self.opens[tags])
         ends = np.flatnonzero((tags != OUTSIDE) & ~goes_on) + 1
@@ -239,22 +226,6 @@ class TagSet:
         begin = 1 + label * len(_ROLES[self.scheme])
         single, last = (3, 2) if self.scheme == "BIOES" else (0, 1)
         return np.where(np.arange(width) == 0, begin + single, begin + last)
-
-    def _check(self, tags: Ints) -> None:
-        if len(tags) == 0:
-            return
-        legal = self.allowed_transitions.ravel()[tags[:-1] * len(self) + tags[1:]]
-        if self.allowed_starts[tags[0]] and self.allowed_ends[tags[-1]] and legal.all():
-            return
-        # "start" and "end" stand around the sequence; the first illegal step is shown.
-        steps = [self.allowed_starts[tags[0]], *legal, self.allowed_ends[tags[-1]]]
-        names = ["start", *(self.names[tag] for tag in tags), "end"]
-        at = steps.index(False)
-        raise ValueError(
-            Errors.F234.format(
-                tag=names[at + 1], previous=names[at], position=at, scheme=self.scheme
-            )
-        )
 
 
 @lru_cache(maxsize=16)

@@ -45,8 +45,7 @@ class CRF(nn.Module):
     allowed_starts, allowed_ends: bool [K].
     `transitions` [K, K] (from, to), `starts` [K] and `ends` [K] are parameters that start at zero.
 
-    Raises ValueError for masks of other shapes (F235) and for masks under which sequences of some
-    lengths are all illegal (F236).
+    Raises ValueError (F236) for masks under which sequences of some lengths are all illegal.
     """
 
     allowed_transitions: Tensor
@@ -57,9 +56,6 @@ class CRF(nn.Module):
         self, n_tags: int, allowed_transitions: Bools, allowed_starts: Bools, allowed_ends: Bools
     ) -> None:
         super().__init__()
-        shapes = [allowed_transitions.shape, allowed_starts.shape, allowed_ends.shape]
-        if shapes != [(n_tags, n_tags), (n_tags,), (n_tags,)]:
-            raise ValueError(Errors.F235.format(n_tags=n_tags, shapes=shapes))
         self.transitions = nn.Parameter(torch.zeros(n_tags, n_tags))
         self.starts = nn.Parameter(torch.zeros(n_tags))
         self.ends = nn.Parameter(torch.zeros(n_tags))
@@ -73,45 +69,31 @@ class CRF(nn.Module):
         self._edges: tuple[Version, list[Float64s]] | None = None  # for decoding
         self._mixing_steps = _mixing_steps(allowed_transitions, allowed_starts, allowed_ends)
 
-    def log_likelihood(self, emissions: Tensor, allowed: Tensor, lengths: Tensor) -> Tensor:
-        """Log-probability [B] of what is known of the tags, given emissions [B, C, K].
-
-        allowed: bool [B, C, K], the tags that agree with the annotation, as from
-            `TagSet.allowed`; anything beyond the lengths. Where it leaves one tag to every unit,
-            this is the log-probability of that sequence. Otherwise it is that of all legal
-            sequences of allowed tags together, the likelihood of a partially annotated sequence
-            (Tsuboi et al., 2008, equation 3; Bellare and McCallum, 2007): 0 where all are allowed.
-        lengths: int64 [B]. A length of 0 gives 0.
-
-        An emission of -inf makes its tag impossible at that unit. The result is float32, or
-        float64 where the emissions are; it can be differentiated once.
-
-        Raises ValueError for shapes or lengths that do not fit (F237, F239) and for rows in which
-        no legal sequence is allowed (F238).
-        """
-        return self.likelihood_and_marginals(emissions, allowed, lengths)[0]
-
     def likelihood_and_marginals(
         self, emissions: Tensor, allowed: Tensor, lengths: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """`log_likelihood`, and from the same computation, without a gradient, the probability
-        [B, C, K] (float64) of each tag at each unit; 0 beyond the lengths. The latter is on the CPU
-        where the emissions' device has no float64."""
-        self._check_shapes(emissions, lengths)
-        if allowed.shape != emissions.shape or allowed.dtype is not torch.bool:
-            raise ValueError(
-                Errors.F239.format(
-                    expected=tuple(emissions.shape), shape=tuple(allowed.shape), dtype=allowed.dtype
-                )
-            )
+        """Log-probability [B] of what is known of the tags, given emissions [B, C, K]; and from the
+        same computation, without a gradient, the probability [B, C, K] (float64) of each tag at
+        each unit.
+
+        allowed: bool [B, C, K], the tags that agree with the annotation, as from
+            `TagSet.allowed`, some legal sequence among them; anything beyond the lengths. Where it
+            leaves one tag to every unit, this is the log-probability of that sequence. Otherwise it
+            is that of all legal sequences of allowed tags together, the likelihood of a partially
+            annotated sequence (Tsuboi et al., 2008, equation 3; Bellare and McCallum, 2007): 0
+            where all are allowed.
+        lengths: int64 [B]. A length of 0 gives 0.
+
+        An emission of -inf makes its tag impossible at that unit. The likelihood is float32, or
+        float64 where the emissions are; it can be differentiated once. The probabilities are 0
+        beyond the lengths, and on the CPU where the emissions' device has no float64.
+        """
         device, dtype = emissions.device, torch.promote_types(emissions.dtype, torch.float32)
         emissions, allowed, lengths = _where_exact(emissions, allowed, lengths)
         scores = self._scores(emissions, lengths)
-        agreeing = self._agreeing(scores, allowed)
-        if bool(agreeing.isneginf().any()):
-            self._check_allowed(allowed, lengths)
         log_partition, unary = self._log_partition(scores)
-        return (agreeing - log_partition).to(dtype).to(device), _of_units(unary)
+        likelihood = self._agreeing(scores, allowed) - log_partition
+        return likelihood.to(dtype).to(device), _of_units(unary)
 
     def divergence(self, both: Tensor, marginals: Tensor, lengths: Tensor) -> Tensor:
         """How far two distributions of tag sequences are apart, [B], given emissions [2B, C, K],
@@ -136,9 +118,8 @@ class CRF(nn.Module):
 
         Beyond the lengths the result is 0. It is legal also where emissions are infinite.
 
-        Raises ValueError for shapes or lengths that do not fit (F237) and for NaN (F240).
+        Raises ValueError (F240) for NaN.
         """
-        self._check_shapes(emissions, lengths)
         version = version_of((self.transitions, self.starts, self.ends))
         if self._edges is None or self._edges[0] != version:
             self._edges = version, [each.cpu().numpy() for each in self._masked()]
@@ -199,36 +180,6 @@ class CRF(nn.Module):
         emissions = scores.emissions[:, rows].masked_fill(~some, -math.inf)
         several, _ = self._log_partition(scores._replace(emissions=emissions))
         return single.index_copy(0, rows, several)
-
-    def _check_allowed(self, allowed: Tensor, lengths: Tensor) -> None:
-        """Show the first unit of a row that no legal sequence of allowed tags reaches (F238)."""
-        starts, transitions, ends = (
-            mask.cpu().numpy()
-            for mask in (self.allowed_starts, self.allowed_transitions, self.allowed_ends)
-        )
-        for row, (units, length) in enumerate(
-            zip(allowed.cpu().numpy(), lengths.tolist(), strict=True)
-        ):
-            reached = starts
-            for position, tags in enumerate(units[:length]):
-                at_end = position == length - 1
-                reached = reached & tags & (ends | (not at_end))
-                if not reached.any():
-                    raise ValueError(
-                        Errors.F238.format(
-                            row=row, position=position, tags=tags.nonzero()[0].tolist()
-                        )
-                    )
-                reached = reached @ transitions
-
-    def _check_shapes(self, emissions: Tensor, lengths: Tensor) -> None:
-        K = len(self.starts)
-        fits = emissions.dim() == 3 and emissions.numel() > 0 and emissions.shape[2] == K
-        fits = fits and lengths.shape == emissions.shape[:1]
-        if not fits or not 0 <= int(lengths.min()) <= int(lengths.max()) <= emissions.shape[1]:
-            raise ValueError(
-                Errors.F237.format(n_tags=K, shape=tuple(emissions.shape), lengths=lengths.tolist())
-            )
 
 
 def _where_exact(*tensors: Tensor) -> tuple[Tensor, ...]:

@@ -7,9 +7,9 @@ from thinc.api import Optimizer
 from torch import Tensor, nn
 
 from .devices import AUTO
-from .optimizers import update_network
-from .rule import UPSTREAM
+from .optimizers import UPSTREAM
 from .shim import Build, TorchShim
+from .steps import update_network
 
 
 class EncoderShim(TorchShim):

@@ -1,24 +1,50 @@
 """Optimizers and learning rate schedules for `[training.optimizer]`.
 
-An optimizer has hyperparameters and state; `steps.py` performs the steps. `update_network` updates
-torch networks, and `__call__` the parameters of thinc layers, such as spaCy's tok2vecs, one array
-at a time. Importing this module doesn't import torch, so configs can be validated without it.
+An optimizer has hyperparameters and state; `steps.py` performs the steps: `update_network` for
+torch networks, `update_array` for arrays of thinc layers, such as spaCy's tok2vecs. Importing this
+module doesn't import torch, so configs can be validated without it.
 """
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import TYPE_CHECKING, Dict, Literal  # noqa: UP035  (thinc validates configs by these)
+from dataclasses import dataclass, field, replace
+from typing import Dict, Literal  # noqa: UP035  (thinc validates configs by these)
 
 from thinc.config import VARIABLE_RE, registry
 from thinc.optimizers import FloatOrSeq, KeyT, Optimizer
 from thinc.types import FloatsXd
 
 from ..errors import Errors
-from .rule import EMBEDDINGS, STOCK_AVERAGE_DECAY, UPSTREAM, Rule
 
-if TYPE_CHECKING:
-    from torch import nn
+# The decay of thinc's own weight averages.
+STOCK_AVERAGE_DECAY = 0.9999
+
+# Parameter groups that every optimizer knows.
+EMBEDDINGS = "embeddings"
+UPSTREAM = "upstream"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The hyper-parameters of one step, with the schedules' current values.
+
+    Adam if `beta2` is above 0, otherwise SGD. `weight_decay` is added to the gradient (L2), or
+    shrinks the weights if `decoupled` (Loshchilov & Hutter 2019). `clip_each` clips each tensor by
+    its own norm, as thinc does, instead of all by their common norm. 0 disables clipping.
+    """
+
+    learn_rate: float
+    weight_decay: float
+    decoupled: bool
+    beta1: float
+    beta2: float
+    eps: float
+    clip_norm: float
+    clip_each: bool = True
+    clip_value: float = 0.0
+    momentum: float = 0.0
+    average_decay: float = STOCK_AVERAGE_DECAY
+    multipliers: dict[str, float] = field(default_factory=dict)
 
 
 def rule_of(optimizer: Optimizer) -> Rule:
@@ -54,36 +80,6 @@ def rule_of(optimizer: Optimizer) -> Rule:
         average_decay=optimizer.average_decay,
         multipliers=optimizer.multipliers,
     )
-
-
-def update_network(
-    network: "nn.Module",
-    shim: int,
-    optimizer: Optimizer,
-    *,
-    group: str | None = None,
-    scale: float = 1.0,
-) -> None:
-    """Update a network's parameters by their gradients, and clear the gradients.
-
-    group: the group of all parameters, instead of those of `grouped_parameters`.
-    scale: factor of the learning rate.
-
-    A step whose gradient is not finite is skipped, with warning W200.
-
-    Raises TypeError (F204) for an optimizer that isn't thinc's or ours, ValueError for RAdam.v1
-    (F207), a multiplier of a group that no network has (F205), and too many skipped steps in a row
-    (F208).
-    """
-    from . import steps
-
-    parameters = steps.grouped_parameters(network, group)
-    if isinstance(optimizer, GroupedOptimizer):
-        optimizer.check_groups(shim, {own for _, own, _ in parameters})
-        optimizer.begin_step(steps.key(shim, ""))
-    rule = rule_of(optimizer)
-    rule = replace(rule, learn_rate=rule.learn_rate * scale)
-    steps.update(parameters, shim, optimizer, rule, f"{type(network).__name__} ({shim})")
 
 
 class GroupedOptimizer(Optimizer):

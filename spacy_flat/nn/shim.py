@@ -13,7 +13,6 @@ from torch import nn
 from ..errors import Errors
 from . import steps, weights
 from .devices import AUTO, find_device
-from .optimizers import update_network
 
 Build = Callable[[dict[str, Any]], nn.Module]
 
@@ -139,7 +138,7 @@ class TorchShim(Shim):
         """Update the weights with the accumulated gradients; see `update_network`."""
         if self.is_initialised:
             self._n_changes += 1
-            update_network(self.module, self.id, optimizer)
+            steps.update_network(self.module, self.id, optimizer)
 
     @contextlib.contextmanager
     def use_params(self, params: dict[Any, Any]) -> Iterator[None]:

@@ -11,7 +11,7 @@ in the steps that do not touch it.
 import math
 import warnings
 from collections.abc import MutableMapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.utils.dlpack import from_dlpack
 
 from ..errors import Errors, Warnings
-from .rule import EMBEDDINGS, Rule
+from .optimizers import EMBEDDINGS, GroupedOptimizer, Rule, rule_of
 
 # thinc counts shims and models apart: the prefix keeps their keys from meeting.
 PREFIX = "torch."
@@ -133,16 +133,36 @@ Parameters = Sequence[tuple[str, str, nn.Parameter]]  # name, group, parameter
 
 
 @torch.no_grad()
-def update(parameters: Parameters, shim: int, optimizer: Optimizer, rule: Rule, where: str) -> None:
-    """Update parameters by their gradients, and remove these.
+def update_network(
+    network: nn.Module,
+    shim: int,
+    optimizer: Optimizer,
+    *,
+    group: str | None = None,
+    scale: float = 1.0,
+) -> None:
+    """Update a network's parameters by their gradients, and remove these.
 
-    where: the network, for W200 and F208.
+    group: the group of all parameters, instead of those of `grouped_parameters`.
+    scale: factor of the learning rate.
+
+    A step whose gradient is not finite is skipped, with warning W200.
+
+    Raises TypeError (F204) for an optimizer that isn't thinc's or ours, ValueError for RAdam.v1
+    (F207), a multiplier of a group that no network has (F205), and too many skipped steps in a row
+    (F208).
     """
+    parameters, clock = grouped_parameters(network, group), key(shim, "")
+    if isinstance(optimizer, GroupedOptimizer):
+        optimizer.check_groups(shim, {own for _, own, _ in parameters})
+        optimizer.begin_step(clock)
+    rule = rule_of(optimizer)
+    rule = replace(rule, learn_rate=rule.learn_rate * scale)
     targets = _take_gradients(parameters, shim, rule, optimizer)
     averages: dict[KeyT, Any] | None = optimizer.averages
     if averages is not None:
         _start_averages(averages, targets)
-    clock = key(shim, "")
+    where = f"{type(network).__name__} ({shim})"
     if not targets or not _step(targets, rule, optimizer, clock, where):
         return
     optimizer.nr_update[clock] += 1
@@ -249,7 +269,7 @@ def _step(
         optimizer.nr_update[left_out] += 1
         if optimizer.nr_update[left_out] >= MAX_LEFT_OUT:
             raise ValueError(Errors.F208.format(key=where, steps=MAX_LEFT_OUT))
-        warnings.warn(Warnings.W200.format(key=where), stacklevel=5)
+        warnings.warn(Warnings.W200.format(key=where), stacklevel=4)
         return False
     optimizer.nr_update.pop(left_out, None)
     parts = [_part(target, _state(target, rule, optimizer)) for target in targets]

