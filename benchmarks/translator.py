@@ -21,7 +21,7 @@ import torch
 from spacy.util import load_config, registry
 
 from spacy_flat.translator.batch import PaddedKeys
-from spacy_flat.translator.decoding import Decoding, SourceKeys, search
+from spacy_flat.translator.decoding import BeamSearch, SourceKeys, search
 from spacy_flat.translator.keys import END, NAMES, START
 from spacy_flat.translator.network import DecoderState, Seq2Seq, Seq2SeqSizes
 from spacy_flat.translator.options import Seq2SeqOptions, TranslationOptions
@@ -33,7 +33,7 @@ N_CHARACTERS, N_PIECES = 3400, 6000
 
 
 @dataclass(frozen=True)
-class Fixed(Decoding):
+class Fixed(BeamSearch):
     """Sentences of as many pieces as their sources have characters."""
 
     def longest(self, source: SourceKeys) -> int:

@@ -83,3 +83,8 @@ def test_an_encoder_is_put_beneath(mode: str, fine_tune: bool, rate: float) -> N
     tok2vec = config["components"]["flat_ner"]["model"]["tok2vec"]
     assert (tok2vec["path"], tok2vec["fine_tune"]) == ("encoders/lm", fine_tune)
     assert config["training"]["optimizer"]["multipliers"] == pytest.approx({"upstream": rate})
+
+
+@pytest.mark.parametrize("path", sorted(BENCHMARKS.glob("*.py")), ids=lambda path: path.stem)
+def test_every_benchmark_can_be_imported(path: Path) -> None:
+    runpy.run_path(str(path), run_name="imported")
