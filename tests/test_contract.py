@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -510,6 +510,22 @@ def test_gold_of_other_tokens(kind: Kind, trained: Language) -> None:
     examples = kind.examples(nlp)
     assert any(len(example.predicted) < len(example.predicted.text) for example in examples)
     assert kind.losses(nlp, 1) == pytest.approx(kind.losses(same, 1), rel=1e-4)
+
+
+def test_gradient_is_the_same_in_any_batches(kind: Kind) -> None:
+    found = []
+    for batch_size in (1, 60, 10**5):
+        nlp = kind.make()
+        pipe: Any = nlp.get_pipe(kind.factory)
+        pipe.placeholder_rate = 0.0  # which is drawn for each batch
+        featuriser = pipe.model.attrs["featuriser"]
+        options = replace(featuriser.options, batch_size=batch_size)
+        pipe.model.attrs["featuriser"] = replace(featuriser, options=options)
+        kind.losses(nlp, 1)
+        parameters = pipe.shim.module.named_parameters()
+        found.append({name: each.grad.to_dense() for name, each in parameters})
+    for gradients in found[:-1]:
+        torch.testing.assert_close(gradients, found[-1], atol=1e-5, rtol=1e-3)
 
 
 def test_frozen_annotating_and_disabled(

@@ -14,18 +14,17 @@ from typing import Any
 import numpy as np
 import pytest
 import spacy
+import test_contract
 import thinc.api
 import torch
 from blocks import pipe_config
 from ner.conftest import HASH_EMBED
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.training import Example
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.nn import crf
 from spacy_flat.nn.crf import has_float64
 from spacy_flat.nn.devices import find_device
@@ -34,7 +33,6 @@ from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.nn.steps import OptimizerState, RowAverage
 from spacy_flat.pipe import NetworkPipe
 from spacy_flat.similarity.featuriser import SpanPairs
-from spacy_flat.similarity.pairs import join_pair
 from spacy_flat.translator.batch import PaddedKeys
 from spacy_flat.translator.network import Seq2Seq, Seq2SeqSizes
 from spacy_flat.translator.options import Seq2SeqOptions
@@ -50,33 +48,15 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "tener with absolute positions": ("tener_ner", {"network": {**SMALL, "attention": "absolute"}}),
     "re2 with a tok2vec": ("re2_similarity", {"network": {"hidden": 16}, "tok2vec": HASH_EMBED}),
 }
+KINDS = {kind.factory: kind for kind in test_contract.KINDS}
 FACTORIES = ("flat_ner", "tener_ner", "re2_similarity", "char_generator")
-
-
-def examples_of(nlp: Language, factory: str) -> list[Example]:
-    examples = []
-    for number, text in enumerate(TEXTS):
-        reference = nlp.make_doc(join_pair(text, TEXTS[0]) if "re2" in factory else text)
-        reference.cats = {"same": float(number == 0), "different": float(number > 0)}
-        if factory.endswith("ner"):
-            reference.set_ents([reference[:1]])
-            reference.ents = [spacy.tokens.Span(reference, 0, 1, "ORG")]
-        examples.append(Example(nlp.make_doc(reference.text), reference))
-    return examples
 
 
 def make(factory: str, model: dict[str, Any], **settings: Any) -> tuple[Language, NetworkPipe]:
     nlp = spacy.blank("zh")
     pipe = nlp.add_pipe(factory, config=pipe_config(factory, model, **settings))
     assert isinstance(pipe, NetworkPipe)
-    if factory == "flat_ner":
-        words = Lexicon([Entry("药店", 3, "n"), Entry("重庆", 5, "ns"), Entry("人和药店", 2, "nt")])
-        nlp.config["initialize"]["components"] = {}
-        examples = examples_of(nlp, factory)
-        pipe.initialize(lambda: examples, nlp=nlp, lexicon=words)
-    else:
-        nlp.initialize(lambda: examples_of(nlp, factory))
-    return nlp, pipe
+    return KINDS[factory].initialise(nlp), pipe
 
 
 def outputs(pipe: NetworkPipe, docs: list[Doc], is_train: bool) -> Iterator[Tensor]:
@@ -270,7 +250,7 @@ def test_steps_need_no_float64() -> None:
     nlp, _ = make("tener_ner", {})
     optimizer = AdamW(0.01, use_averages=True)
     for _ in range(3):
-        nlp.update(examples_of(nlp, "tener_ner"), sgd=optimizer)
+        nlp.update(KINDS["tener_ner"].examples(nlp), sgd=optimizer)
     states = [state for state in optimizer.mom1.values() if isinstance(state, OptimizerState)]
     averages = [a for a in optimizer.averages.values() if isinstance(a, RowAverage)]
     counts = [state.steps for state in states if isinstance(state.steps, Tensor)]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from spacy_flat.viz.svg import box, picture, polyline, text
+from spacy_flat.viz.svg import picture, polyline, text
 
 # Pixels
 WIDTH = 760
@@ -65,11 +65,29 @@ def draw_box(x: float, y: float, width: float, title: str, example: str, colour:
     middle = x + width / 2
     return "".join(
         [
-            box(x, y, width, HEIGHT, colour, radius=6, opacity=0.14),
-            box(x, y, width, HEIGHT, colour, radius=6, outline=True),
+            box(x, y, width, HEIGHT, colour, opacity=0.14),
+            box(x, y, width, HEIGHT, f"line {colour}"),
             text(middle, y + 24, title, size=15, bold=True),
             text(middle, y + 45, example, size=13, room=width - 16),
         ]
+    )
+
+
+def box(
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+    kind: str,
+    *,
+    radius: float = 6,
+    opacity: float = 1,
+) -> str:
+    """Return a rectangle: of the kind "blue" it is filled, of the kind "line blue" an outline."""
+    shade = f' opacity="{opacity}"' if opacity < 1 else ""
+    return (
+        f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" '
+        f'rx="{radius}"{shade}/>'
     )
 
 
@@ -77,7 +95,8 @@ def arrow(start: float, end: float, y: float) -> str:
     """Return an arrow down the gap below `y`, by way of a level stretch where the ends differ."""
     bend = y + GAP / 2 - 3
     points = [(start, y), (start, bend), (end, bend), (end, y + GAP)]
-    return polyline(points if start != end else [points[0], points[-1]], "muted", arrow=True)
+    line = polyline(points if start != end else [points[0], points[-1]], "muted")
+    return f'{line}<path class="muted" d="M{end:g} {y + GAP:g}l-4.5 -8h9z"/>'
 
 
 def pipeline() -> str:
@@ -99,7 +118,7 @@ def lattice() -> str:
         tail = head + len(word) - 1
         left, right = MARGIN + column * head + 2, MARGIN + column * (tail + 1) - 2
         y = top + 36 * lane
-        parts.append(box(left, y, right - left, 30, "blue", radius=6, opacity=0.18))
+        parts.append(box(left, y, right - left, 30, "blue", opacity=0.18))
         parts.append(text(left + 6, y + 20, str(head), "blue", size=11, anchor="start"))
         parts.append(text(right - 6, y + 20, str(tail), "blue", size=11, anchor="end"))
         parts.append(text((left + right) / 2, y + 21, word, size=17))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from thinc.api import Config
 
-    from ..training.loop import Saved
+    from ..training.trainer import Saved
 
 Logger = Callable[..., tuple[Callable[..., None], Callable[[], None]]]
 
@@ -86,8 +86,8 @@ def train(
     Workers on several machines need a shared output folder.
     """
     from ..nn.workers import Workers
-    from ..training.loop import Interval, PipelineTrainer
-    from ..training.loop import train as run_training
+    from ..training.trainer import Interval, PipelineTrainer
+    from ..training.trainer import train as run_training
 
     if verbose:
         logger.setLevel(logging.DEBUG)
@@ -164,7 +164,7 @@ def is_finished(output: Path | None, config: dict[str, Any]) -> bool:
     no checkpoint left (F384).
     """
     from ..training.checkpoints import has_checkpoint
-    from ..training.trainer import CHECKPOINTS
+    from ..training.loop import CHECKPOINTS
 
     if output is None or not (output / FINISHED).is_file():
         return False
@@ -184,8 +184,8 @@ def saved_in(output: Path | None, resume: bool, config: dict[str, Any]) -> Saved
     for those of another config (F445) or other files (F447), and if all are damaged (F384).
     """
     from ..training.checkpoints import has_checkpoint
-    from ..training.loop import load
-    from ..training.trainer import CHECKPOINTS
+    from ..training.loop import CHECKPOINTS
+    from ..training.trainer import load
 
     if output is None:
         if resume:

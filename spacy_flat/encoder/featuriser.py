@@ -7,7 +7,7 @@ import json
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -152,44 +152,25 @@ class CharacterFeaturiser(EncoderFeaturiser):
     def from_text(cls, text: str) -> "CharacterFeaturiser":
         return cls(text.removesuffix("\n").split("\n"))
 
-    def tokenizer(self) -> dict[str, Any]:
-        """The `tokenizer.json` of the equivalent Hugging Face tokenizer, to which unknown
-        traditional characters stay unknown."""
+    def tokenizer(self) -> "Tokenizer":
+        """The equivalent Hugging Face tokenizer, to which unknown traditional characters stay
+        unknown."""
+        from tokenizers import AddedToken, Regex, Tokenizer, normalizers, pre_tokenizers, processors
+        from tokenizers.models import WordPiece
 
-        def mark(name: str) -> dict[str, Any]:
-            return {"SpecialToken": {"id": name, "type_id": 0}}
-
-        def sequence(name: str) -> dict[str, Any]:
-            return {"Sequence": {"id": name, "type_id": 0}}
-
-        plain = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
-        added = [{"id": self.mark(m), "content": m, "special": True, **plain} for m in MARKS]
-        special = {m: {"id": m, "ids": [self.mark(m)], "tokens": [m]} for m in (START, END)}
-        whole = [mark(START), sequence("A"), mark(END)]
-        pair = [*whole, sequence("B"), mark(END)]
-        post = {"type": "TemplateProcessing", "single": whole, "pair": pair}
-        normalizers = [{"type": "Replace", "pattern": {"Regex": r"[\s\x1c-\x1f]"}, "content": " "}]
-        if not self.has_capitals:
-            normalizers.append({"type": "Lowercase"})
-        split = {
-            "type": "Split",
-            "pattern": {"Regex": "."},
-            "behavior": "Isolated",
-            "invert": False,
-        }
         vocab = {piece: key for key, piece in enumerate(self.pieces)}
-        model = {"type": "WordPiece", "unk_token": UNKNOWN, "max_input_chars_per_word": 100}
-        return {
-            "version": "1.0",
-            "truncation": None,
-            "padding": None,
-            "added_tokens": added,
-            "normalizer": {"type": "Sequence", "normalizers": normalizers},
-            "pre_tokenizer": {"type": "Split", **split},
-            "post_processor": {**post, "special_tokens": special},
-            "decoder": None,
-            "model": {**model, "continuing_subword_prefix": "##", "vocab": vocab},
-        }
+        tokenizer = Tokenizer(WordPiece(vocab, unk_token=UNKNOWN))
+        spaces = normalizers.Replace(Regex(r"[\s\x1c-\x1f]"), " ")
+        lower = [] if self.has_capitals else [normalizers.Lowercase()]
+        tokenizer.normalizer = normalizers.Sequence([spaces, *lower])
+        tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex("."), "isolated")
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single=f"{START} $A {END}",
+            pair=f"{START} $A {END} $B {END}",
+            special_tokens=[(mark, self.mark(mark)) for mark in (START, END)],
+        )
+        tokenizer.add_special_tokens([AddedToken(mark, normalized=False) for mark in MARKS])
+        return tokenizer
 
 
 class SubwordFeaturiser(EncoderFeaturiser):

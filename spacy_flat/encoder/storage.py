@@ -140,7 +140,7 @@ def _vocabulary_files(featuriser: EncoderFeaturiser, sizes: EncoderSizes) -> dic
     if isinstance(featuriser, CharacterFeaturiser):
         return {
             VOCABULARY: featuriser.to_bytes(),
-            TOKENIZER: _json(featuriser.tokenizer()),
+            TOKENIZER: featuriser.tokenizer().to_str(pretty=True).encode("utf-8"),
             "tokenizer_config.json": _json(_tokenizer_config(sizes)),
         }
     assert isinstance(featuriser, SubwordFeaturiser)

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from ..errors import Errors
 from ..training.checkpoints import has_checkpoint, read_checkpoint, save_tensors
-from ..training.trainer import CHECKPOINTS, STATE, TENSORS, Progress, Trainer
+from ..training.loop import CHECKPOINTS, STATE, TENSORS, Progress, Trainer
 from ..util.files import UNFINISHED, locked, remove_unfinished, replacing, require_no_file
 from ..util.log import logger
 from .blocks import Place, RawText

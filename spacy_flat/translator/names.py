@@ -29,47 +29,21 @@ _COMPOUND = (
     "百里 呼延 东郭 南郭 西门 闻人 钟离 申屠 太史 公羊 淳于 单于 澹台 公冶 宗政 濮阳 完颜 拓跋"
 )
 COMPOUND_SURNAMES = frozenset(_COMPOUND.split())
-SURNAMES = {
-    "单": "shan",
-    "仇": "qiu",
-    "查": "zha",
-    "曾": "zeng",
-    "解": "xie",
-    "任": "ren",
-    "区": "ou",
-    "盖": "ge",
-    "朴": "piao",
-    "纪": "ji",
-    "华": "hua",
-    "乐": "yue",
-    "尉迟": "yu chi",
-    "澹台": "tan tai",
-    "长孙": "zhang sun",
-    "单于": "chan yu",
-}
+_READINGS = (
+    "单 shan, 仇 qiu, 查 zha, 曾 zeng, 解 xie, 任 ren, 区 ou, 盖 ge, 朴 piao, 纪 ji, 华 hua, "
+    "乐 yue, 尉迟 yu chi, 澹台 tan tai, 长孙 zhang sun, 单于 chan yu"
+)
+SURNAMES = dict(each.split(" ", 1) for each in _READINGS.split(", "))
 # In English they precede the surname.
 TITLES = {"先生": "Mr.", "女士": "Ms.", "小姐": "Miss", "太太": "Mrs.", "夫人": "Mrs."}
-# Kinds of places that English translates; longer ones first.
-DIVISIONS = {
-    "特别行政区": "Special Administrative Region",
-    "自治区": "Autonomous Region",
-    "自治州": "Autonomous Prefecture",
-    "自治县": "Autonomous County",
-    "新区": "New Area",
-    "地区": "Region",
-    "大街": "Street",
-    "大道": "Avenue",
-    "省": "Province",
-    "市": "",
-    "区": "District",
-    "州": "Prefecture",
-    "县": "County",
-    "镇": "Town",
-    "乡": "Township",
-    "村": "Village",
-    "路": "Road",
-    "街": "Street",
-}
+# Kinds of places that English translates; longer ones first. A city (市) is named without its kind.
+_DIVISIONS = (
+    "特别行政区 Special Administrative Region, 自治区 Autonomous Region, "
+    "自治州 Autonomous Prefecture, 自治县 Autonomous County, 新区 New Area, 地区 Region, "
+    "大街 Street, 大道 Avenue, 省 Province, 市 , 区 District, 州 Prefecture, 县 County, 镇 Town, "
+    "乡 Township, 村 Village, 路 Road, 街 Street"
+)
+DIVISIONS = dict(each.split(" ", 1) for each in _DIVISIONS.split(", "))
 # Endings of countries, continents and oceans, which have English names.
 FOREIGN_ENDS = ("共和国", "王国", "民国", "合众国", "美洲", "大洋洲", "南极洲", "太平洋", "大西洋")
 

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from .curve import Axis
+from .curve import Axis, draw_axes
 from .svg import picture, polyline, text
 
 if TYPE_CHECKING:
     from ..ner.calibration import EntityCalibration
 
-WIDTH, HEIGHT = 760, 400  # pixels
-LEFT, RIGHT = (64, 364), (436, 736)
-TOP, BOTTOM = 44, 344
+WIDTH, HEIGHT = 760, 380  # pixels
+LEFT, RIGHT = (84, 364), (456, 736)
+TOP, BOTTOM = 44, 324
 SHARES = [0.0, 1.0]
 
 
 def draw(report: EntityCalibration) -> str:
     """A reliability diagram before and after, and precision by recall."""
-    parts = [*_axes(LEFT, "confidence", "right"), *_axes(RIGHT, "recall", "precision")]
-    across, up = Axis(SHARES, *LEFT), Axis(SHARES, BOTTOM, TOP)
+    up = Axis(SHARES, BOTTOM, TOP)
+    parts: list[str] = []
+    for ends, below, beside in ((LEFT, "confidence", "right"), (RIGHT, "recall", "precision")):
+        parts += draw_axes(Axis(SHARES, *ends), up, beside)
+        parts.append(text(sum(ends) / 2, BOTTOM + 40, below))
+    across = Axis(SHARES, *LEFT)
     parts.append(polyline([(LEFT[0], BOTTOM), (LEFT[1], TOP)], "grid"))
     before, after = report.temperature_before, report.temperature_after
     for place, (bins, colour, temperature, error) in enumerate(
@@ -48,14 +51,3 @@ def draw(report: EntityCalibration) -> str:
             parts.append(polyline([(x, y)], "blue", width=8))
             parts.append(text(x - 8, y + 18, f"threshold {threshold}", "blue", anchor="end"))
     return picture(WIDTH, HEIGHT, "Confidence of entities", parts)
-
-
-def _axes(ends: tuple[int, int], below: str, beside: str) -> Iterator[str]:
-    across, up = Axis(SHARES, *ends), Axis(SHARES, BOTTOM, TOP)
-    for share in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0):
-        x, y = across.place(share), up.place(share)
-        yield polyline([(ends[0], y), (ends[1], y)], "grid")
-        yield text(ends[0] - 8, y + 4, f"{share:.1f}", "muted", anchor="end")
-        yield text(x, BOTTOM + 18, f"{share:.1f}", "muted")
-    yield text(sum(ends) / 2, BOTTOM + 40, below)
-    yield text(ends[0] - 44, (TOP + BOTTOM) / 2, beside, turned=True)

@@ -52,7 +52,7 @@ def draw(evaluations: Sequence[Evaluation]) -> str:
     """The learning curve as SVG, with a gap at each value that is not finite."""
     scores, *losses = series(evaluations).items()
     best = best_of(evaluations)
-    steps = Axis([0, *(each.step for each in evaluations)], LEFT, RIGHT)
+    steps = Axis([0, *(each.step for each in evaluations)], LEFT, RIGHT, whole=True)
     shown = [value for _, value in scores[1] if drawable(value)]
     score_axis = Axis(shown, SCORE[1], SCORE[0])
     loss_axis = Axis([0, *(v for _, values in losses for _, v in values)], LOSS[1], LOSS[0])
@@ -78,14 +78,19 @@ def draw(evaluations: Sequence[Evaluation]) -> str:
 
 
 class Axis:
-    """A linear map from the range of values to pixels, from `start` to `end`."""
+    """A linear map from the range of values to pixels, from `start` to `end`.
 
-    def __init__(self, values: Sequence[float], start: float, end: float) -> None:
+    whole: whether the values are whole numbers.
+    """
+
+    def __init__(
+        self, values: Sequence[float], start: float, end: float, *, whole: bool = False
+    ) -> None:
         kept = [value for value in values if drawable(value)]
         low, high = min(kept, default=0.0), max(kept, default=0.0)
         if high - low < 1e-6:
             low, high = min(low, 0.0), max(high, 1.0)
-        self.low, self.high, self.start, self.end = low, high, start, end
+        self.low, self.high, self.start, self.end, self.whole = low, high, start, end, whole
 
     def place(self, value: float) -> float:
         share = (value - self.low) / (self.high - self.low)
@@ -96,21 +101,22 @@ class Axis:
         rough = (self.high - self.low) / 5
         power = 10.0 ** math.floor(math.log10(rough))
         gap = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)
+        gap = max(gap, 1.0) if self.whole else gap
         first, last = math.ceil(self.low / gap - 1e-9), math.floor(self.high / gap + 1e-9)
         return [multiple * gap for multiple in range(first, last + 1)]
 
 
-def draw_axes(steps: Axis, values: Axis, title: str) -> Iterator[str]:
-    """The axes of a panel, with grid lines, tick labels and a title."""
-    bottom, top = values.start, values.end
-    yield text(24, (top + bottom) / 2, title, turned=True)
-    for value in values.ticks():
-        y = values.place(value)
-        yield polyline([(LEFT, y), (RIGHT, y)], "grid")
-        yield text(LEFT - 8, y + 4, f"{value:,.6g}", "muted", anchor="end")
-    for value in filter(float.is_integer, map(float, steps.ticks())):
-        yield text(steps.place(value), bottom + 19, f"{value:,.6g}", "muted")
-    yield polyline([(LEFT, top), (LEFT, bottom), (RIGHT, bottom)], "muted")
+def draw_axes(across: Axis, up: Axis, title: str) -> Iterator[str]:
+    """The axes of a panel, with grid lines, tick labels and a title of the vertical one."""
+    left, right, bottom, top = across.start, across.end, up.start, up.end
+    yield text(left - 60, (top + bottom) / 2, title, turned=True)
+    for value in up.ticks():
+        y = up.place(value)
+        yield polyline([(left, y), (right, y)], "grid")
+        yield text(left - 8, y + 4, f"{value:,.6g}", "muted", anchor="end")
+    for value in across.ticks():
+        yield text(across.place(value), bottom + 19, f"{value:,.6g}", "muted")
+    yield polyline([(left, top), (left, bottom), (right, bottom)], "muted")
 
 
 def draw_line(values: Values, steps: Axis, axis: Axis, colour: str) -> Iterator[str]:

@@ -48,7 +48,7 @@ def picture(width: float, height: float, title: str, elements: Iterable[str]) ->
             f"<style>svg{{font-family:{FONTS};fill:currentColor}}"
             f".line{{fill:none;stroke:currentColor}}{light}",
             f"@media (prefers-color-scheme:dark){{{dark}}}</style>",
-            box(0, 0, width, height, "page", radius=6),
+            f'<rect class="page" x="0" y="0" width="{w}" height="{h}" rx="6"/>',
             *elements,
             "</svg>\n",
         ]
@@ -103,43 +103,17 @@ def text_width(content: str, size: float) -> float:
     return size * sum(1.0 if east_asian_width(char) in "WF" else 0.6 for char in content)
 
 
-def box(
-    x: float,
-    y: float,
-    width: float,
-    height: float,
-    colour: str,
-    *,
-    radius: float | None = None,
-    opacity: float = 1,
-    outline: bool = False,
-) -> str:
-    """A filled rectangle, or its outline."""
-    kind = f"line {colour}" if outline else colour
-    shade = f"{opacity:.2g}" if opacity < 1 else None
-    return _element("rect", kind, x=x, y=y, width=width, height=height, rx=radius, opacity=shade)
-
-
-def polyline(
-    points: Iterable[tuple[float, float]], colour: str, *, width: float = 1, arrow: bool = False
-) -> str:
-    """A line through points; with an arrow, its last stretch must lead downwards. A line of one
-    point is a dot."""
-    places = list(points)
-    drawn = " ".join(f"{_number(x)},{_number(y)}" for x, y in places)
-    x, y = (_number(value) for value in places[-1])
-    cap = None
-    if len(places) == 1:
-        drawn, cap = f"{drawn} {drawn}", "round"
-    line = _element(
-        "polyline", f"line {colour}", points=drawn, stroke_width=width, stroke_linecap=cap
+def polyline(points: Iterable[tuple[float, float]], colour: str, *, width: float = 1) -> str:
+    """A line through points. A line of one point is a dot."""
+    places = [f"{_number(x)},{_number(y)}" for x, y in points]
+    is_dot = len(places) == 1
+    return _element(
+        "polyline",
+        f"line {colour}",
+        points=" ".join(2 * places if is_dot else places),
+        stroke_width=width,
+        stroke_linecap="round" if is_dot else None,
     )
-    return line + (_element("path", colour, d=f"M{x} {y}l-4.5 -8h9z") if arrow else "")
-
-
-def group(title: str, elements: Iterable[str]) -> str:
-    """Elements with a title, which browsers show under the pointer."""
-    return f"<g><title>{_content(title)}</title>{''.join(elements)}</g>"
 
 
 def visible(content: str) -> str:

@@ -181,6 +181,15 @@ def test_rest_and_warm_up(pretrained: Pretrained) -> None:
 # Steps
 
 
+def test_each_text_has_its_own_gradient(pretrained: Pretrained) -> None:
+    made, nlp = layer(pretrained("mlm"), dropout=0.0), blank()
+    vectors, backprop = made([nlp.make_doc("上海"), nlp.make_doc("重庆")], is_train=True)
+    backprop([np.ones_like(vectors[0]), np.zeros_like(vectors[1])])
+    gradient = shim_of(made).module.encoder.embeddings.word_embeddings.weight.grad
+    keys = made.attrs["featuriser"].keys("上海重庆")
+    assert gradient[keys].any(dim=1).tolist() == [True, True, False, False]
+
+
 @pytest.mark.parametrize("is_shared", [False, True], ids=["own", "shared"])
 def test_a_step_uses_its_own_gradient(is_shared: bool, pretrained: Pretrained) -> None:
     """`nlp.update` with an optimizer asks a shared encoder for its step before the gradient is
@@ -197,68 +206,6 @@ def test_a_step_uses_its_own_gradient(is_shared: bool, pretrained: Pretrained) -
                 pipe.finish_update(sgd)  # type: ignore[attr-defined]
         ways.append(weights_of(shared(nlp) if is_shared else below(nlp)))
     assert ways[0] == ways[1]
-
-
-def test_gradients_of_two_batches_add_up(pretrained: Pretrained) -> None:
-    """As `accumulate_gradient` of spaCy's training asks for; those of all listeners do, too. A last
-    batch without text changes nothing."""
-    nlp = with_shared(pretrained("mlm"))
-    sgd = start(nlp)
-    module = shim_of(shared(nlp)).module
-    before = weights_of(shared(nlp))
-    table = module.encoder.embeddings.word_embeddings.weight
-
-    def gradient_of(*batches: list[Example], exclude: tuple[str, ...] = ()) -> torch.Tensor:
-        module.zero_grad()
-        for batch in batches:
-            nlp.update(batch, sgd=False, exclude=exclude)  # type: ignore[arg-type]
-        return table.grad.clone()
-
-    first, second = examples_of(nlp)[:5], examples_of(nlp)[5:]
-    one, other = gradient_of(first), gradient_of(second)
-    by_flat = gradient_of(first, exclude=("tener_ner",))
-    both = gradient_of(first, second, [Example(nlp.make_doc(""), nlp.make_doc(""))])
-    assert one.abs().max() > 0
-    assert other.abs().max() > 0
-    assert not torch.allclose(by_flat, one)
-    torch.testing.assert_close(both, one + other, atol=1e-5, rtol=1e-4)
-    assert weights_of(shared(nlp)) == before
-    nlp.get_pipe("tok2vec").finish_update(sgd)  # type: ignore[attr-defined]
-    assert weights_of(shared(nlp)) != before
-
-
-def test_a_batch_of_which_nothing_comes_back(pretrained: Pretrained) -> None:
-    """Where those that listen do not learn, the encoder does not either, and its next step is as if
-    nothing had been."""
-    ways = []
-    for is_disturbed in (False, True):
-        nlp = with_shared(pretrained("mlm"))
-        sgd = start(nlp)
-        before = weights_of(shared(nlp))
-        if is_disturbed:
-            nlp.update(examples_of(nlp), sgd=sgd, exclude=["tener_ner", "flat_ner"])
-            nlp.update([Example(nlp.make_doc(""), nlp.make_doc(""))], sgd=sgd)
-            assert weights_of(shared(nlp)) == before
-        nlp.update(examples_of(nlp), sgd=sgd)
-        ways.append(weights_of(shared(nlp)))
-        assert ways[-1] != before
-    assert ways[0] == ways[1]
-
-
-def test_the_last_of_several_batches_teaches_nothing(pretrained: Pretrained) -> None:
-    """spaCy's `ner` is silent without gold. The step of the batches before is made all the same,
-    and their gradients do not join those of the next one."""
-    nlp = with_shared(pretrained("mlm"))
-    nlp.add_pipe("ner", config={"model": {"tok2vec": LISTENER}})
-    sgd = start(nlp)
-    before = weights_of(shared(nlp))
-    nlp.update(examples_of(nlp), sgd=False)  # type: ignore[arg-type]
-    nlp.update([Example(nlp.make_doc("今天"), nlp.make_doc("今天"))], sgd=False)  # type: ignore[arg-type]
-    for _, pipe in nlp.pipeline:
-        pipe.finish_update(sgd)  # type: ignore[attr-defined]
-    nlp.update(examples_of(nlp), sgd=False)  # type: ignore[arg-type]
-    assert nlp.get_pipe("tok2vec").model.shims[0].steps == 1  # type: ignore[attr-defined]
-    assert weights_of(shared(nlp)) != before
 
 
 def test_a_frozen_encoder_that_is_listened_to(pretrained: Pretrained) -> None:

@@ -27,12 +27,21 @@ def weight(shim: EncoderShim) -> list[float]:
     return shim.module.weight.detach().ravel().tolist()  # type: ignore[union-attr, operator, no-any-return]
 
 
+def read(shim: EncoderShim, n: int = 1, fine_tune: bool = True) -> Callable[[], None]:
+    """Read n texts in training; what it returns passes a gradient of one back to the weights."""
+    # The vectors of no texts depend on no weight.
+    output, backprop = shim.compute(
+        lambda network: network(torch.ones(n, 2)) if n else torch.zeros(0, 1),
+        trains=True,
+        fine_tune=fine_tune,
+    )
+    return lambda: backprop(torch.ones_like(output))
+
+
 def learn(shim: EncoderShim, sgd: Any) -> list[float]:
     """How far one step by a gradient of one moves the weights."""
     before = weight(shim)
-    output = shim.module(torch.ones(1, 2))
-    shim.await_gradient()
-    shim.backward(output, torch.ones(1, 1))
+    read(shim)()
     shim.finish_update(sgd)
     return [old - new for old, new in zip(before, weight(shim), strict=True)]
 
@@ -78,27 +87,51 @@ def test_a_step_waits_for_its_gradient() -> None:
     sgd = SGD(1.0, momentum=0.0)
     shim = make()
     before = weight(shim)
-    output = shim.module(torch.ones(1, 2))
-    shim.await_gradient()
+    backprop = read(shim)
     shim.finish_update(sgd)
     assert weight(shim) == before
     assert shim.steps == 0
-    shim.backward(output, torch.ones(1, 1))
+    backprop()
     assert weight(shim) == pytest.approx([value - 1.0 for value in before])
     assert shim.steps == 1
     shim.finish_update(sgd)  # without a gradient
     assert weight(shim) == pytest.approx([value - 1.0 for value in before])
 
 
+def test_nothing_is_awaited_where_nothing_is_learnt() -> None:
+    """In a first step, of texts that are all empty, and without fine-tuning."""
+    for shim, n, fine_tune in (
+        (make(frozen_steps=1), 1, True),
+        (make(), 0, True),
+        (make(), 1, False),
+    ):
+        before = weight(shim)
+        backprop = read(shim, n, fine_tune)
+        shim.finish_update(SGD(1.0))
+        assert shim.steps == 1
+        backprop()
+        assert weight(shim) == before
+
+
 def test_a_step_that_never_came_is_not_made_later() -> None:
     sgd = SGD(1.0, momentum=0.0)
     shim = make()
-    shim.await_gradient()
+    read(shim)
     shim.finish_update(sgd)
-    shim.await_gradient()
     before = weight(shim)
-    shim.backward(shim.module(torch.ones(1, 2)), torch.ones(1, 1))
+    read(shim)()
     assert weight(shim) == before
+    assert shim.steps == 0
+
+
+def test_gradients_of_two_batches_add_up() -> None:
+    shim = make()
+    before = weight(shim)
+    for _ in range(2):
+        read(shim)()
+    read(shim, n=0)()
+    shim.finish_update(SGD(1.0, momentum=0.0))
+    assert weight(shim) == pytest.approx([value - 2.0 for value in before])
 
 
 def test_a_step_is_made_though_the_last_gradient_never_came() -> None:
@@ -106,22 +139,20 @@ def test_a_step_is_made_though_the_last_gradient_never_came() -> None:
     sgd = SGD(1.0, momentum=0.0)
     shim = make()
     before = weight(shim)
-    shim.await_gradient()
-    shim.backward(shim.module(torch.ones(1, 2)), torch.ones(1, 1))
-    shim.await_gradient()
+    read(shim)()
+    read(shim)
     shim.finish_update(sgd)
     assert weight(shim) == before
-    shim.settle()
-    assert weight(shim) == pytest.approx([value - 1.0 for value in before])
-    assert shim.steps == 1
-    shim.settle()
-    assert shim.steps == 1
+    for _ in range(2):
+        read(shim)
+        assert weight(shim) == pytest.approx([value - 1.0 for value in before])
+        assert shim.steps == 1
 
 
 def test_a_step_does_not_wait_for_what_will_not_come() -> None:
     """As where another worker has had the examples that teach."""
     shim = make()
-    shim.await_gradient()
+    read(shim)
     shim.await_nothing()
     shim.finish_update(SGD(1.0))
     assert shim.steps == 1
@@ -131,11 +162,11 @@ def test_a_step_is_made_once() -> None:
     """A gradient that comes after it waits for the next time that a step is asked for."""
     sgd = SGD(1.0, momentum=0.0)
     shim = make()
-    shim.await_gradient()
+    first, second = read(shim), read(shim)
     shim.finish_update(sgd)
-    shim.backward(shim.module(torch.ones(1, 2)), torch.ones(1, 1))
+    first()
     before = weight(shim)
-    shim.backward(shim.module(torch.ones(1, 2)), torch.ones(1, 1))
+    second()
     assert weight(shim) == before
     shim.finish_update(sgd)
     assert weight(shim) == pytest.approx([value - 1.0 for value in before])
@@ -145,7 +176,7 @@ def test_a_new_network_waits_for_nothing() -> None:
     """A training may have ended while a gradient was awaited."""
     shim = make(frozen_steps=1)
     learn(shim, SGD(1.0))
-    shim.await_gradient()
+    read(shim)
     shim.finish_update(SGD(1.0))
     shim.initialise({"width": 2})
     assert not shim.learns
@@ -170,11 +201,10 @@ def test_copies_are_as_the_original(copied: Callable[[EncoderShim], EncoderShim]
 def test_copies_wait_for_nothing() -> None:
     """What was computed comes back to the original alone."""
     shim = make()
-    output = shim.module(torch.ones(1, 2))
-    shim.await_gradient()
+    backprop = read(shim)
     shim.finish_update(SGD(1.0))
     again = copy.deepcopy(shim)
     before = weight(again)
-    shim.backward(output, torch.ones(1, 1))
+    backprop()
     assert weight(again) == before
     assert learn(again, SGD(1.0, momentum=0.0)) == pytest.approx([1.0, 1.0])

@@ -27,9 +27,8 @@ from spacy.tokens import Doc
 from spacy_flat.nn.model import shim_of
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.similarity import index as module
-from spacy_flat.similarity.candidates import Candidates, best_by_turns, best_of, terms_of
+from spacy_flat.similarity.candidates import best_of, terms_of
 from spacy_flat.similarity.component import PairClassifier
-from spacy_flat.similarity.directions import directions_of
 from spacy_flat.similarity.encoded import EncodedTexts, QueryText
 from spacy_flat.similarity.index import (
     CHARACTERS,
@@ -47,7 +46,6 @@ from spacy_flat.similarity.ranking import (
     NETWORK_ONLY,
     SearchExamples,
     features_of,
-    first_places,
     fit_ranking,
     probabilities,
 )
@@ -460,12 +458,6 @@ def test_weights_fitted_to_a_calibrated_pipeline_are_saved(
     assert re2(spacy.load(tmp_path / "fitted")).ranking == (0.0, 8.8, 4.6, -10.5)
 
 
-def test_first_places() -> None:
-    scores = np.array([0.1, 0.9, 0.5, 0.3, 0.7, 0.2])
-    starts = np.array([True, False, False, True, True, False])
-    assert first_places(scores, starts).tolist() == [1, 3, 4]
-
-
 def test_the_fitted_probability_is_that_of_the_first_being_right() -> None:
     """Half of the queries whose best cosine is 0.6 are right, all with 0.9, none with 0.2."""
     best = np.array([0.9, 0.6, 0.6, 0.2] * 50)
@@ -522,28 +514,9 @@ def test_terms() -> None:
     assert terms_of("？！😀") == terms_of("") == [""]
 
 
-def test_best_candidates() -> None:
-    candidates = Candidates.of([["a", "b"], ["c"], ["a", "b", "c"], ["a", "b"], [""]])
-
-    def best(terms: list[str], n: int) -> list[int]:
-        return sorted(best_of(candidates.scores(terms), n).tolist())
-
-    assert best(["a", "b"], 3) == [0, 2, 3]
-    assert best(["a", "b"], 1) == [0]
-    assert best(["c"], 1) == [1]
-    assert best([""], 1) == [4]
-    assert best(["unknown"], 2) == [0, 1]
-    assert best(["c"], 9) == [0, 1, 2, 3, 4]
-    many = best_of(Candidates.of([["a"], ["a", "b"]] * 40).scores(["a"]), 60)
-    assert sorted(many.tolist()) == sorted([*range(0, 80, 2), *range(1, 40, 2)])
-
-
-def test_best_by_turns() -> None:
-    one, other = np.array([0.1, 0.9, 0.5, 0.0]), np.array([0.0, 0.2, 0.8, 0.9])
-    assert best_by_turns(one, other, 1).tolist() == [1]
-    assert best_by_turns(one, other, 3).tolist() == [1, 3, 2]
-    assert best_by_turns(one, other, 9).tolist() == [1, 3, 2, 0]
-    assert best_by_turns(one, one, 4).tolist() == [1, 2, 0, 3]
+def test_of_equal_candidates_the_first_count() -> None:
+    found = best_of(np.array([1.0, 0.5] * 40, dtype=np.float32), 60)
+    assert found.tolist() == [*range(0, 80, 2), *range(1, 40, 2)]
 
 
 def test_each_kind_of_score_chooses_half(pipe: PairClassifier) -> None:
@@ -574,14 +547,6 @@ def test_directions_stay_with_their_texts(pipe: PairClassifier, index: TextIndex
     index.remove([0, 2])
     fresh = pipe.index(index.texts).contents.encoded.directions
     assert index.contents.encoded.directions == pytest.approx(fresh, abs=1e-3)
-
-
-def test_directions(pipe: PairClassifier) -> None:
-    """Sums of embeddings of unit length, without punctuation; zeros for zeros."""
-    embedded = np.array([[3, 0], [9, 9], [0, 4], [5, 5], [0, -2]], dtype=np.float32)
-    texts = [["退", "？", "款"], ["！"], ["a"]]
-    found = directions_of(pipe.model, texts, np.ones(5, dtype=np.int64), embedded)
-    assert found == pytest.approx(np.array([[0.6, 0.8], [0.0, 0.0], [0.0, -1.0]]))
 
 
 @pytest.mark.parametrize("hash_unknowns", [True, False])

@@ -29,8 +29,8 @@ from wasabi.printer import Printer
 
 from spacy_flat.cli.train import pipeline_of
 from spacy_flat.nn.workers import Workers
-from spacy_flat.training.loop import Interval, PipelineTrainer, load, train
 from spacy_flat.training.parameters import parameters_of
+from spacy_flat.training.trainer import Interval, PipelineTrainer, load, train
 
 KINDS = ("ner", "tener", "pairs", "poems", "translations")
 SIZES = {

@@ -30,10 +30,10 @@ from spacy_flat.nn.model import shim_of
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.nn.steps import LEFT_OUT, key
 from spacy_flat.training.checkpoints import read_checkpoint, write_checkpoint
-from spacy_flat.training.loop import OPTIMIZER, Interval, PipelineTrainer, load
+from spacy_flat.training.loop import CHECKPOINTS, STATE
 from spacy_flat.training.parameters import load_optimizer, save_optimizer
 from spacy_flat.training.randomness import with_own_randomness
-from spacy_flat.training.trainer import CHECKPOINTS, STATE
+from spacy_flat.training.trainer import OPTIMIZER, Interval, PipelineTrainer, load
 from spacy_flat.util.files import locked
 
 from .conftest import (

@@ -19,8 +19,8 @@ from thinc.api import Config
 from torch import Tensor
 
 from spacy_flat.nn.workers import Workers, summed, total
-from spacy_flat.training.loop import Interval
 from spacy_flat.training.sharing import part_of
+from spacy_flat.training.trainer import Interval
 
 from .conftest import (
     ALONE,

@@ -186,24 +186,6 @@ def test_gradients_of_all_components_reach_the_encoder(tiny_bert: Path) -> None:
     torch.testing.assert_close(one + other, both, atol=1e-4, rtol=1e-3)
 
 
-@pytest.mark.parametrize("tok2vec", [LISTENER, STOCK], ids=["characters", "tokens"])
-def test_the_last_component_has_no_gradient(
-    tiny_bert: Path, monkeypatch: pytest.MonkeyPatch, tok2vec: Any
-) -> None:
-    """The encoder learns from the first one's, though the last one passes all of them on."""
-    nlp = blank()
-    add_transformer(nlp, tiny_bert)
-    add_ner(nlp, "flat_ner", tok2vec)
-    last = add_ner(nlp, "tener_ner", tok2vec)
-    start(nlp)
-
-    monkeypatch.setattr(last, "backward", lambda *_: None)
-    nlp.update(examples_of(nlp), sgd=False)  # type: ignore[arg-type]
-    gradient = encoder(nlp).module.encoder.encoder.layer[0].output.dense.weight.grad
-    assert gradient is not None
-    assert gradient.abs().max() > 0
-
-
 def test_listeners_of_tokens(tiny_bert: Path) -> None:
     """spacy-transformers' own listener takes the mean of a token's characters."""
     nlp = blank("jieba")

@@ -63,20 +63,6 @@ def test_the_loss_is_the_mean_of_all_pieces(trained: Language) -> None:
     assert scores["chrf"] == pytest.approx(1.0)
 
 
-def gradients(nlp: Language) -> dict[str, torch.Tensor]:
-    translator(nlp).placeholder_rate = 0.0
-    translator(nlp).update(examples_of(nlp))
-    network = translator(nlp).model.shims[0].module
-    return {name: each.grad.clone() for name, each in network.named_parameters()}
-
-
-@pytest.mark.parametrize("batch_size", [1, 60])
-def test_gradient_is_the_same_in_any_batches(batch_size: int) -> None:
-    expected = gradients(make())
-    for name, gradient in gradients(make(None, {"batch_size": batch_size})).items():
-        assert torch.allclose(gradient, expected[name], atol=1e-5), name
-
-
 def test_get_loss_changes_nothing(trained: Language) -> None:
     pipe = translator(trained)
     network, encoder = pipe.model.shims[0].module, pipe.model.attrs["featuriser"]
