@@ -94,8 +94,10 @@ class Sampling:
 def _draw(probs: Floats, draws: Floats) -> Ints:
     """[N] keys by inverse transform sampling: one random number for each text finds a block of
     keys, and a key of it. Adding up all keys one by one would take most of the time."""
-    n = len(probs)
-    blocks = np.pad(probs, ((0, 0), (0, -probs.shape[1] % _BLOCK))).reshape(n, -1, _BLOCK)
+    n, n_keys = probs.shape
+    # For one text, np.pad would take half of the time.
+    blocks = np.zeros((n, -(-n_keys // _BLOCK), _BLOCK), probs.dtype)
+    blocks.reshape(n, -1)[:, :n_keys] = probs
     weights = blocks.sum(axis=2, dtype=np.float64)
     chosen, points = _reach(weights, draws * weights.sum(axis=1))
     places, _ = _reach(blocks[np.arange(n), chosen], points)
