@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..text.hashing import UNKNOWN_BITS
-
 if TYPE_CHECKING:
     from torch import Tensor
 
+UNKNOWN_BITS = 14
 UNKNOWNS = 1 << UNKNOWN_BITS
 
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from ..util.arrays import Hashes, Ints
 
-UNKNOWN_BITS = 14  # of a hash, for the vectors of unknown keys
 _SHIFT = np.uint64(21)  # a code point has 21 bits
 _DIGITS = str.maketrans("123456789１２３４５６７８９０", "0" * 19)
 

@@ -9,17 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..nn.unknowns import UNKNOWN_BITS
 from ..util.arrays import Bools, Float32s, Hashes, Ints
 from ..util.options import Options
 from ..vectors import TextVectors, VectorSource
-from .hashing import (
-    UNKNOWN_BITS,
-    hash_bigrams,
-    hash_characters,
-    hash_entries,
-    hash_words,
-    normalise_word,
-)
+from .hashing import hash_bigrams, hash_characters, hash_entries, hash_words, normalise_word
 from .options import TableOptions
 
 _TEXTS_AT_ONCE = 2000
