@@ -118,6 +118,22 @@ def test_what_it_finds(released: tuple[str, Language]) -> None:
             nlp.get_pipe("flat_ner").label_map = None  # type: ignore[attr-defined]
 
 
+def test_ordinary_words_are_no_names(released: tuple[str, Language]) -> None:
+    """In tables and in mixed English."""
+    corpus, nlp = released
+    if corpus != "general":
+        pytest.skip("has not learnt them")
+    texts = {
+        "| 姓名 | 部门 | 电话 |\n|---|---|---|\n| 王小明 | 财务 | 13800 |": ["王小明"],
+        "项目\t数量\t备注\n打印纸\t3\t急\n墨盒\t2\t": [],
+        "收件人：陈小雨\n备注：放门口": ["陈小雨"],
+        "这个feature的deadline是周五，记得先跑unit test": [],
+        "这周的budget还没approve，下周再说": [],
+    }
+    found = [[ent.text for ent in doc.ents] for doc in nlp.pipe(texts)]
+    assert sum(map(list.__eq__, found, texts.values())) >= 4
+
+
 def test_traditional_characters_are_read_as_simplified(released: tuple[str, Language]) -> None:
     corpus, nlp = released
     texts = [record["text"] for record in sentences(corpus)]
