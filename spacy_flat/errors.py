@@ -882,8 +882,8 @@ class Warnings(metaclass=_Coded):
         "others."
     )
     W333 = (
-        "{path}: the questions have no letters, such as {text!r}. If they are in another column, "
-        "write a header in the first line, and name the column with --question."
+        "{path}: none of the questions has a letter; the first is {text!r}. If the questions are "
+        "in another column, write a header in the first line, and name the column with --question."
     )
     W340 = (
         "Can't compute a perplexity: the corpus has no text to score. spaCy counts a missing score "

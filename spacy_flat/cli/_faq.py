@@ -48,7 +48,7 @@ def read_faq(path: Path, question: str = "", answer: str = "") -> list[FaqEntry]
         header if one of them is given, or if it has the usual names of both: a single usual name
         may be a question.
 
-    Warns of questions without letters, such as numbers (W333).
+    Warns (W333) if no question of a table has a letter, as when the first column has numbers.
 
     Raises ValueError for a .json file (F338), a spreadsheet (F353), a line without a question
     (F336, F337), a header or records without a column that was asked for (F390), quotes that can't
@@ -63,8 +63,10 @@ def read_faq(path: Path, question: str = "", answer: str = "") -> list[FaqEntry]
     entries = list(read(path, question, answer))
     if not entries:
         raise ValueError(Errors.F010.format(path=path, what="question"))
-    if not any(map(str.isalpha, "".join(entry.question for entry in entries))):
-        msg.warn(Warnings.W333.format(path=path, text=entries[0].question))
+    # An unknown header may be the first question.
+    texts = [entry.question for entry in entries[1:] or entries]
+    if read == read_table and not question and not any(map(str.isalpha, "".join(texts))):
+        msg.warn(Warnings.W333.format(path=path, text=texts[0]))
     return entries
 
 

@@ -35,28 +35,13 @@ GIVEN = (
     "欣怡嘉佳俊博思雨诗琪雅婷慧颖晨阳天泽辰睿哲瑞凯峰林森源清波江河山川岩石松柏竹青蓝紫丹彤彩虹"
     "光辉耀亮星月琳璐瑶珊珍珠宝金银福贵祥康健安宁乐和顺义仁礼信诚正德忠良贤才"
 )
-# Before or after a surname alone
+# What precedes or follows a surname without a given name
 PREFIXES = ("小", "老", "阿")
 TITLES = (
-    *(
-        "总",
-        "工",
-        "哥",
-        "姐",
-        "叔",
-        "主任",
-        "经理",
-        "老师",
-        "教授",
-        "博士",
-        "医生",
-        "大夫",
-        "护士",
-        "律师",
-        "师傅",
-    ),
-    *("队长", "局长", "处长", "校长", "先生", "女士", "小姐", "阿姨", "奶奶", "同学"),
-)
+    *("总", "工", "哥", "姐", "叔", "主任", "经理", "老师", "教授", "博士", "医生", "大夫"),
+    *("护士", "律师", "师傅", "队长", "局长", "处长", "校长", "先生", "女士", "小姐", "阿姨"),
+    *("奶奶", "同学"),
+)  # fmt: skip
 TITLED = 0.1  # share of persons
 # Kinds of names, by the first letters of their labels.
 KINDS = {"PER": "PER", "NAM": "PER", "LOC": "LOC", "GPE": "LOC", "ADD": "LOC", "SCE": "LOC"} | {
@@ -107,7 +92,7 @@ QUOTES = str.maketrans("“”‘’", "「」『』")
 TO_FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
 TO_PLAIN = {full: code for code, full in TO_FULL_WIDTH.items()}
 LONGEST_LIST = 12
-MOST_WORDS = 3  # of a text to write in English
+MOST_WORDS = 3  # at most, to write in English in a text
 
 
 def ner_augmenter(
@@ -140,8 +125,8 @@ def ner_augmenter(
         the same.
     names: word lists with more names, by any key; the type of a word is its label.
     persons: labels for which to also make names from surnames and given names.
-    words: ordinary words, which are no names, for `mixed` and the cells of tables; the type of each
-        is the word in English.
+    words: ordinary words that are not names, for `mixed` and the cells of tables; the type of each
+        is the word in English. Those that are names in `corpora` or `names` don't count.
 
     Raises ValueError for a rate that isn't from 0 to 1, or `mixed` without words (F341), and at the
     first text if there are no names to choose from (F149).
@@ -172,7 +157,7 @@ class NerAugmenter:
     corpora: Sequence[Path]
     lists: Mapping[str, WordList]
     persons: Sequence[str]
-    english: Mapping[str, str]  # of ordinary words
+    english: Mapping[str, str]  # of words
 
     def __call__(self, nlp: Language, example: Example) -> Iterator[Example]:
         doc = example.reference
@@ -230,18 +215,24 @@ class NerAugmenter:
         return random.choice(names) if names else made_up()
 
     def exchange(self, doc: Doc) -> Doc:
-        """Other names of the same labels, the same for one name all over the text; of some persons
-        the surname with a title. Abbreviations of one character stay."""
+        """Other names of the same labels, the same for one name all over the text; some persons
+        become a surname with a title outside of the name. Abbreviations of one character stay."""
         chosen: dict[tuple[str, str], tuple[str, str, str]] = {}
         edits = []
         for ent in filter(can_exchange, doc.ents):
             labels = meaning(ent.label_, doc)
             if len(ent.text) == 1 or labels not in self.pools:
                 continue
-            is_titled = labels[0] in self.persons and random.random() < TITLED
-            new = titled() if is_titled else ("", self.name(ent.label_, doc), "")
-            before, name, after = chosen.setdefault((ent.text, ent.label_), new)
             start, end = ent.start_char, ent.end_char
+            is_person = len(labels) == 1 and labels[0] in self.persons
+            has_title = doc.text[:start].endswith((*PREFIXES, *TITLES)) or doc.text[
+                end:
+            ].startswith(TITLES)
+            if is_person and not has_title and random.random() < TITLED:
+                new = self.titled()
+            else:
+                new = ("", self.name(ent.label_, doc), "")
+            before, name, after = chosen.setdefault((ent.text, ent.label_), new)
             edits += [Edit(start, start, before), Edit(start, end, name), Edit(end, end, after)]
         return edited(doc, edits)
 
@@ -258,39 +249,76 @@ class NerAugmenter:
         ]
         chosen = random.sample(found, min(len(found), random.randint(1, MOST_WORDS)))
         space = random.choice(("", " "))
+        touched = {place for edit in edits for place in edit[:2]}
         for place in chosen:
-            more = random.choices([*self.english.values()], k=random.choice((0, 0, 0, 1, 2)))
-            phrase = cased(" ".join([self.english[place[0]], *more]))
-            edits.append(Edit(*place.span(), space + phrase + space))
+            start, end = place.span()
+            if start in touched or end in touched:
+                continue  # two words would become one
+            touched |= {start, end}
+            more = random.choices([*self.ordinary.values()], k=random.choice((0, 0, 0, 1, 2)))
+            phrase = cased(" ".join([self.ordinary[place[0]], *more]))
+            before, after = (
+                space or " " * (char.isascii() and char.isalnum())
+                for char in (doc.text[start - 1 : start], doc.text[end : end + 1])
+            )
+            edits.append(Edit(start, end, before + phrase + after))
         return edited(doc, edits)
 
     @cached_property
     def _latin(self) -> dict[tuple[str, ...], list[str]]:
         """Names in Latin letters, by the labels that their label stands for."""
+        pools = self.pools if self.names else {}
         latin = {
-            labels: [name for names in pools for name in names if name.isascii()]
-            for labels, pools in self.pools.items()
+            labels: [name for names in lists for name in names if _is_latin(name)]
+            for labels, lists in pools.items()
         }
         return {labels: names for labels, names in latin.items() if names}
 
     @cached_property
+    def names(self) -> frozenset[str]:
+        """All names of the corpora and lists, in lower case."""
+        if not (self.corpora or self.lists):
+            return frozenset()
+        return frozenset(
+            name.lower() for lists in self.pools.values() for names in lists for name in names
+        )
+
+    @cached_property
+    def ordinary(self) -> dict[str, str]:
+        """Ordinary words, each in English. A word may be a name in a corpus, such as a title."""
+        return {
+            word: english
+            for word, english in self.english.items()
+            if self.names.isdisjoint((word, english.lower()))
+        }
+
+    @cached_property
     def _ordinary(self) -> re.Pattern[str]:
-        """Words of two characters or more, the longest first."""
-        words = sorted((word for word in self.english if len(word) > 1), key=len, reverse=True)
-        return re.compile("|".join(map(re.escape, words)))
+        """Ordinary words of two characters or more, the longest first."""
+        words = sorted((word for word in self.ordinary if len(word) > 1), key=len, reverse=True)
+        return re.compile("|".join(map(re.escape, words)) or "(?!)")
+
+    def titled(self) -> tuple[str, str, str]:
+        """What stands before a surname, the surname, and what stands after it: a prefix such as 小,
+        or a title that isn't a name in a corpus."""
+        surname = random.choice(SURNAMES)
+        titles = [title for title in TITLES if title not in self.names]
+        if not titles or random.random() < 0.3:
+            return random.choice(PREFIXES), surname, ""
+        return "", surname, random.choice(titles)
 
     def word(self) -> str:
         """An ordinary word or a number, for a cell that is not a name."""
-        if not self.english or random.random() < 0.4:
+        if not self.ordinary or random.random() < 0.4:
             return str(random.randrange(10 ** random.randint(1, 8)))
-        word, english = random.choice([*self.english.items()])
+        word, english = random.choice([*self.ordinary.items()])
         return word if random.random() < 0.8 else cased(english)
 
     def field(self, label: str) -> str:
         """The header of a column of names, or of other cells."""
         fields = FIELDS.get(kind_of(label), FIELDS[""])
-        is_usual = not self.english or random.random() < (0.8 if label else 0.3)
-        return random.choice(fields) if is_usual else random.choice([*self.english])
+        is_usual = not self.ordinary or random.random() < (0.8 if label else 0.3)
+        return random.choice(fields) if is_usual else random.choice([*self.ordinary])
 
     def add_list(self, doc: Doc) -> Doc:
         """A list of names of a label."""
@@ -342,17 +370,13 @@ def made_up() -> str:
     return surname + "".join(random.choices(GIVEN, k=random.randint(1, 2)))
 
 
-def titled() -> tuple[str, str, str]:
-    """A surname, and what stands before and after it: 小, or a title."""
-    surname = random.choice(SURNAMES)
-    if random.random() < 0.3:
-        return random.choice(PREFIXES), surname, ""
-    return "", surname, random.choice(TITLES)
-
-
 def cased(word: str) -> str:
     """An English word, sometimes with a capital, or in capitals."""
-    return random.choices((word, word.capitalize(), word.upper()), (17, 1, 2))[0]
+    return random.choices((word, word[:1].upper() + word[1:], word.upper()), (17, 1, 2))[0]
+
+
+def _is_latin(name: str) -> bool:
+    return name.isascii() and any(map(str.isalpha, name))
 
 
 def layout(doc: Doc) -> Doc:

@@ -90,8 +90,8 @@ def can_insert(doc: Doc, place: int) -> bool:
 
 
 def is_free(doc: Doc, start: int, end: int) -> bool:
-    """Whether characters [start, end) are whole tokens, all without an entity or all without
-    annotation, and no span, `span._` or `token._` touches them."""
+    """Whether characters [start, end) are whole tokens that are either all outside of entities or
+    all without annotation, and that no span, `span._` or `token._` overlaps."""
     span = doc.char_span(start, end)
     if span is None or any(token.ent_type for token in span):
         return False

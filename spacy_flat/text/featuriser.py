@@ -77,7 +77,7 @@ class SegmentFeaturiser(TextFeaturiser):
 
     def read(self, docs: Iterable[Doc]) -> tuple[list[Units], list[Segment]]:
         """The units of Docs, and the segments that they are split into."""
-        texts = [Units.of(doc, self.unit) for doc in docs]
+        texts = [Units.as_read(doc, self.unit) for doc in docs]
         return texts, split_texts(texts, self.options)  # type: ignore[attr-defined]
 
     @abstractmethod

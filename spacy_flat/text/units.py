@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -36,10 +36,16 @@ class Units:
 
     @classmethod
     def of(cls, doc: Doc, unit: Unit) -> Units:
-        """The characters or the tokens of a Doc. Tokens of lines in capitals are in lower case."""
+        """The characters or the tokens of a Doc."""
         if unit == "char":
             return cls.characters(doc.text)
-        return cls(unit, lower_capitals(doc.text), *token_ends(doc))
+        return cls(unit, doc.text, *token_ends(doc))
+
+    @classmethod
+    def as_read(cls, doc: Doc, unit: Unit) -> Units:
+        """As `of`, but tokens of lines in capitals are in lower case."""
+        units = cls.of(doc, unit)
+        return replace(units, text=lower_capitals(units.text)) if unit == "token" else units
 
     @classmethod
     def characters(cls, text: str) -> Units:

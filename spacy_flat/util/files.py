@@ -70,9 +70,9 @@ def require_exists(*paths: Path) -> None:
 
 
 def require_no_file(folder: Path) -> None:
-    """Raises NotADirectoryError (F138) for a folder to write that is a file, or in one."""
+    """Raises NotADirectoryError (F138) if a folder to write to, or one above it, is a file."""
     for path in (folder, *folder.parents):
-        if path.is_file():
+        if (path.exists() or path.is_symlink()) and not path.is_dir():
             raise NotADirectoryError(Errors.F138.format(path=path))
 
 

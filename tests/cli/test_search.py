@@ -167,8 +167,10 @@ def test_a_question_is_not_taken_for_a_header(pipeline: Path, tmp_path: Path, fi
         ("faq.tsv", "怎么退款，在订单里\n快递，三天\n", "", ""),
         ("faq.tsv", "怎么退款,在订单里\n快递几天到\n", "", ""),
         ("faq.tsv", "怎么退款,在订单里\n", "", ""),
-        ("faq.tsv", "1\t怎么退款\t在订单里\n2\t快递\t三天\n", "W333", "such as '1'"),
+        ("faq.tsv", "1\t怎么退款\t在订单里\n2\t快递\t三天\n", "W333", "the first is '2'"),
+        ("faq.tsv", "编号\t标准提问\n1\t怎么退款\n2\t快递\n", "W333", "the first is '1'"),
         ("faq.tsv", "1\t怎么退款\n快递\t三天\n", "", ""),
+        ("faq.jsonl", '{"question": ["110", "报警"], "answer": "a"}\n', "", ""),
     ],
 )
 def test_lines_without_an_answer(

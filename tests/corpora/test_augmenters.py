@@ -266,6 +266,14 @@ def test_mixed() -> None:
     assert "会议在meeting room later head的头" in texts
     plain = NLP.make_doc("没有")
     assert variants(plain, "mixed")[0].text == "没有"
+    several = NLP.make_doc("头会议，会议，会议，会议a")
+    texts = {variants(several, "mixed")[0].text for _ in range(200)}
+    assert {text.count("会议") for text in texts} == {1, 2, 3}
+    assert not any(re.search("[a-z]a$", text, re.IGNORECASE) for text in texts)
+    beside = NLP.make_doc("会议会议室")
+    assert all("会议" in variants(beside, "mixed")[0].text for _ in range(50))
+    augment = ner_augmenter(mixed=1.0, words=WORDS)  # without names
+    assert "会议" not in next(iter(augment(NLP, Example(doc.copy(), doc)))).reference.text[2:5]
 
 
 def test_mixed_has_names_in_latin_letters() -> None:
@@ -278,6 +286,15 @@ def test_mixed_has_names_in_latin_letters() -> None:
     assert {name for name, _ in found[0]} <= {"王芳", "Ann Lee", "重庆"}
     assert {names[0] for names in found} == {("王芳", "PER"), ("Ann Lee", "PER")}
     assert {names[1] for names in found} == {("重庆", "LOC")}
+    for pieces, kb_id in (([("渝", "PER")], ""), ([("王芳", "PER")], "Q1")):
+        doc = composed(NLP.make_doc(""), pieces)
+        doc.ents = [Span(doc, 0, len(doc), "PER", kb_id=kb_id)]
+        for _ in range(20):
+            (new,) = augment(NLP, Example(doc.copy(), doc))
+            assert new.reference.text == doc.text
+    doc._.coarse_labels = {"PER": ("ANY",)}
+    doc.ents = [Span(doc, 0, 2, "PER")]
+    assert next(iter(augment(NLP, Example(doc.copy(), doc)))).reference.text == "王芳"
 
 
 def test_some_persons_have_a_title() -> None:
@@ -295,6 +312,45 @@ def test_some_persons_have_a_title() -> None:
         assert before.strip(new.ents[0].text) in {*augmenters.PREFIXES, *augmenters.TITLES}
     assert any(new.text.startswith("小") for new in titled)
     assert any("老师说" in new.text for new in titled)
+
+
+def test_titles_that_are_names_are_not_written_as_others() -> None:
+    """Corpora may annotate titles, and word lists have names among ordinary words."""
+    titles = {"titles": WordList([Entry(title, type="TITLE") for title in augmenters.TITLES])}
+    names = {"names": WordList([Entry("Head", type="ORG"), Entry("会议", type="ORG")])}
+    augment = ner_augmenter(
+        exchange=1.0, tables=1.0, persons=["PER"], names=titles | names, words=WORDS
+    )
+    assert augment.ordinary == {"会议室": "meeting room", "发后": "later"}
+    doc = composed(NLP.make_doc(""), [("王芳", "PER"), ("说", "")])
+    random.seed(0)
+    for _ in range(200):
+        new, _ = (new.reference for new in augment(NLP, Example(doc.copy(), doc)))
+        if len(new.ents[0]) == 1:
+            assert len(new.text.strip(new.ents[0].text + "说")) == 1  # 老, 总: no names
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "coarse"),
+    [
+        ("老师", "说", None),
+        ("小", "说", None),
+        ("", "主任说", None),
+        ("", "说", {"PER": ("PER", "ORG")}),
+    ],
+)
+def test_no_second_title(before: str, after: str, coarse: dict[str, Any] | None) -> None:
+    doc = composed(NLP.make_doc(""), [(before, ""), ("王芳", "PER"), (after, "")])
+    doc._.coarse_labels = coarse
+    names = {"any": WordList([Entry("王芳", type="PER")])}
+    augment = ner_augmenter(exchange=1.0, persons=["PER"], names=names)
+    augment.pools["PER", "ORG"] = [["王芳公司"]]
+    random.seed(0)
+    for _ in range(200):
+        (new,) = augment(NLP, Example(doc.copy(), doc))
+        assert len(new.reference.ents[0]) > 1
+        assert new.reference.text.startswith(before)
+        assert new.reference.text.endswith(new.reference.ents[0].text + after)
 
 
 @pytest.mark.parametrize("part", ["ent", "missing", "span", "mark", "note", "token"])
@@ -318,6 +374,12 @@ def test_what_is_free(part: str) -> None:
     if part == "missing":  # all of it, or none
         assert is_free(doc, 0, 3)
         assert is_free(doc, 3, 4)
+    if part == "span":
+        assert is_free(doc, 3, 4)
+        assert is_free(doc, 0, 1)
+    if part == "mark":
+        assert not is_free(doc, 3, 5)
+        assert is_free(doc, 1, 3)
 
 
 def test_lists_have_every_separator() -> None:

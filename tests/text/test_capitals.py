@@ -18,6 +18,8 @@ from spacy_flat.text.units import Units
         ("Dear Anna,\nTHE PLANT IS OPEN\nJohn", "Dear Anna,\nthe plant is open\nJohn"),
         ("ТАСС ПИШЕТ: ВСЁ ХОРОШО", "тасс пишет: всё хорошо"),
         ("İZMİR IS A CITY", "İzmİr is a city"),
+        ("ΟΔΟΣ ΑΘΗΝΑΣ ΕΙΝΑΙ", "οδος αθηνας ειναι"),
+        ("FORD OPENS PLANT\x1fBBC NEWS", "ford opens plant\x1fBBC NEWS"),
     ],
 )
 def test_lines_in_capitals_are_lowered(text: str, read: str) -> None:
@@ -33,6 +35,7 @@ def test_lines_in_capitals_are_lowered(text: str, read: str) -> None:
         "Ford OPENS PLANT TODAY",
         "NBA、CBA、WTO三家",
         "BBC NEWS\nITV NEWS",
+        "BBC NEWS\x1fITV NEWS",
         "FORD opens PLANT HERE",
         "1 2 3 4",
     ],
@@ -51,6 +54,6 @@ def test_characters_keep_their_places(text: str) -> None:
 
 def test_tokens_are_lowered_and_characters_not() -> None:
     doc = Doc(Vocab(), ["FORD", "OPENS", "PLANT"])
-    tokens = Units.of(doc, "token")
-    assert tokens.strings(0, 3) == ["ford", "opens", "plant"]
-    assert Units.of(doc, "char").text == doc.text == "FORD OPENS PLANT "
+    assert Units.as_read(doc, "token").strings(0, 3) == ["ford", "opens", "plant"]
+    assert Units.of(doc, "token").strings(0, 3) == ["FORD", "OPENS", "PLANT"]
+    assert Units.as_read(doc, "char").text == doc.text == "FORD OPENS PLANT "

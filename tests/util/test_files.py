@@ -113,10 +113,11 @@ def test_what_is_renamed_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("write", [replacing, replacing_folder])
-@pytest.mark.parametrize("path", ["file/new", "file/folder/new"])
+@pytest.mark.parametrize("path", ["file/new", "file/folder/new", "file/a/b/new", "link/new"])
 def test_a_file_where_a_folder_should_be(write: Any, path: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("a")
-    with pytest.raises(NotADirectoryError, match=rf"F138\] {tmp_path}/file: "):  # noqa: SIM117
+    (tmp_path / "link").symlink_to("missing")
+    with pytest.raises(NotADirectoryError, match=rf"F138\] {tmp_path}/(file|link): "):  # noqa: SIM117
         with write(tmp_path / path):
             pass
     assert (tmp_path / "file").read_text() == "a"

@@ -57,7 +57,7 @@ class TenerEntityRecognizer(CRFEntityRecognizer):
         options, unit = self.featuriser.options, self.featuriser.unit
         unused = ["word_vectors"] if unit == "char" else ["char_vectors", "bigram_vectors"]
         check_unused(self.name, f"unit = {unit!r}", vectors, unused)
-        texts = [Units.of(example.predicted, unit) for example in examples]
+        texts = [Units.as_read(example.predicted, unit) for example in examples]
         vocabulary = build_vocabulary(options, texts, **vectors)
         if not vocabulary.columns and tok2vec_of(self.model) is None:
             raise ValueError(Errors.F368.format(name=self.name))

@@ -102,7 +102,8 @@ class SequenceOptions(
     )
     lower_case: bool = option(
         True,
-        "look up words in lower case; spelling and case features still see the case",
+        "look up words in lower case; spelling and case features still see the case, "
+        "except in lines in capitals, which are read in lower case",
         fixed=True,
     )
     normalise_numbers: bool = option(True, "read every digit as 0", fixed=True)
