@@ -286,6 +286,16 @@ def test_a_compact_one_finds_the_same(kind: str, tmp_path: Path) -> None:
     assert set(compactor.rows()) == {f"tener_ner: {table}" for table in tables}
 
 
+def test_words_in_capitals_are_read_in_lower_case() -> None:
+    nlp = trained_on("words")
+    texts = ["Ann Lee went to New York", "no news in Geneva today"]
+    lower, upper = (
+        [[(ent.start, ent.end, ent.label_) for ent in doc.ents] for doc in nlp.pipe(some)]
+        for some in (map(str.lower, texts), map(str.upper, texts))
+    )
+    assert upper == lower
+
+
 def test_another_tokenizer_triggers_a_warning() -> None:
     nlp = blank("jieba")
     options = {"network": NETWORK, "sequence": {"unit": "token", "embed_width": 16}}
