@@ -120,7 +120,7 @@ def ner_augmenter(
     mixed: share of texts in which to write ordinary words in English, and names in Latin letters.
     lists: number of lists of names to add per text, at most 1.
     tables: number of forms and tables to add per text, at most 1.
-    corpora: .spacy files whose entities are names for `exchange`, `lists` and `tables`, by any key;
+    corpora: .spacy files whose entities are names to choose from, by any key;
         null leaves one out. With coarse labels, a name only replaces names whose labels stand for
         the same.
     names: word lists with more names, by any key; the type of a word is its label.
@@ -128,8 +128,8 @@ def ner_augmenter(
     words: ordinary words that are not names, for `mixed` and the cells of tables; the type of each
         is the word in English. Those that are names in `corpora` or `names` don't count.
 
-    Raises ValueError for a rate that isn't from 0 to 1, or `mixed` without words (F341), and at the
-    first text if there are no names to choose from (F149).
+    Raises ValueError for a rate outside 0 to 1, or for `mixed` without words (F341). With no names
+    to choose from, the first text raises ValueError (F149).
     """
     rates = {
         "traditional": traditional,
@@ -217,6 +217,7 @@ class NerAugmenter:
     def exchange(self, doc: Doc) -> Doc:
         """Other names of the same labels, the same for one name all over the text; some persons
         become a surname with a title outside of the name. Abbreviations of one character stay."""
+        text = doc.text  # which spaCy joins anew each time
         chosen: dict[tuple[str, str], tuple[str, str, str]] = {}
         edits = []
         for ent in filter(can_exchange, doc.ents):
@@ -225,9 +226,9 @@ class NerAugmenter:
                 continue
             start, end = ent.start_char, ent.end_char
             is_person = len(labels) == 1 and labels[0] in self.persons
-            has_title = doc.text[:start].endswith((*PREFIXES, *TITLES)) or doc.text[
-                end:
-            ].startswith(TITLES)
+            has_title = text.endswith((*PREFIXES, *TITLES), 0, start) or text.startswith(
+                TITLES, end
+            )
             if is_person and not has_title and random.random() < TITLED:
                 new = self.titled()
             else:
@@ -244,9 +245,8 @@ class NerAugmenter:
             for names in [self._latin.get(meaning(ent.label_, doc))]
             if names and len(ent.text) > 1 and random.random() < 0.5
         ]
-        found = [
-            place for place in self._ordinary.finditer(doc.text) if is_free(doc, *place.span())
-        ]
+        text = doc.text
+        found = [place for place in self._ordinary.finditer(text) if is_free(doc, *place.span())]
         chosen = random.sample(found, min(len(found), random.randint(1, MOST_WORDS)))
         space = random.choice(("", " "))
         touched = {place for edit in edits for place in edit[:2]}
@@ -259,7 +259,7 @@ class NerAugmenter:
             phrase = cased(" ".join([self.ordinary[place[0]], *more]))
             before, after = (
                 space or " " * (char.isascii() and char.isalnum())
-                for char in (doc.text[start - 1 : start], doc.text[end : end + 1])
+                for char in (text[start - 1 : start], text[end : end + 1])
             )
             edits.append(Edit(start, end, before + phrase + after))
         return edited(doc, edits)
