@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -93,6 +92,7 @@ TO_FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
 TO_PLAIN = {full: code for code, full in TO_FULL_WIDTH.items()}
 LONGEST_LIST = 12
 MOST_WORDS = 3  # at most, to write in English in a text
+LONGEST_WORD = 8  # characters
 
 
 def ner_augmenter(
@@ -107,7 +107,7 @@ def ner_augmenter(
     corpora: Dict[str, Optional[Path]] = {},  # noqa: B006, UP006, UP045
     names: Dict[str, WordList] = {},  # noqa: B006, UP006
     persons: List[str] = [],  # noqa: B006, UP006
-    words: Optional[WordList] = None,  # noqa: UP045
+    words: Dict[str, WordList] = {},  # noqa: B006, UP006
 ) -> NerAugmenter:
     """`spacy-flat.ner_augmenter.v1`: variants of Chinese texts with entities.
 
@@ -125,8 +125,8 @@ def ner_augmenter(
         the same.
     names: word lists with more names, by any key; the type of a word is its label.
     persons: labels for which to also make names from surnames and given names.
-    words: ordinary words that are not names, for `mixed` and the cells of tables; the type of each
-        is the word in English. Those that are names in `corpora` or `names` don't count.
+    words: lists of ordinary words, by any key, for `mixed` and the cells of tables; the type of a
+        word is its English translation. Those that are names in `corpora` or `names` don't count.
 
     Raises ValueError for a rate outside 0 to 1, or for `mixed` without words (F341). With no names
     to choose from, the first text raises ValueError (F149).
@@ -143,7 +143,7 @@ def ner_augmenter(
     }
     for name, rate in rates.items():
         require(name, rate, lambda: 0 <= rate <= 1, "a number from 0 to 1")  # noqa: B023
-    english = {word.word: word.type for word in words or () if word.type}
+    english = {word.word: word.type for each in words.values() for word in each if word.type}
     require("mixed", mixed, lambda: bool(english) or not mixed, "0 without words in English")
     paths = [Path(path) for path in corpora.values() if path]
     return NerAugmenter(rates, paths, names, persons, english)
@@ -246,17 +246,16 @@ class NerAugmenter:
             if names and len(ent.text) > 1 and random.random() < 0.5
         ]
         text = doc.text
-        found = [place for place in self._ordinary.finditer(text) if is_free(doc, *place.span())]
+        found = [place for place in self._ordinary_in(text) if is_free(doc, *place)]
         chosen = random.sample(found, min(len(found), random.randint(1, MOST_WORDS)))
         space = random.choice(("", " "))
         touched = {place for edit in edits for place in edit[:2]}
-        for place in chosen:
-            start, end = place.span()
+        for start, end in chosen:
             if start in touched or end in touched:
                 continue  # two words would become one
             touched |= {start, end}
-            more = random.choices([*self.ordinary.values()], k=random.choice((0, 0, 0, 1, 2)))
-            phrase = cased(" ".join([self.ordinary[place[0]], *more]))
+            more = random.choices(self._translations, k=random.choice((0, 0, 0, 1, 2)))
+            phrase = cased(" ".join([self.ordinary[text[start:end]], *more]))
             before, after = (
                 space or " " * (char.isascii() and char.isalnum())
                 for char in (text[start - 1 : start], text[end : end + 1])
@@ -293,10 +292,24 @@ class NerAugmenter:
         }
 
     @cached_property
-    def _ordinary(self) -> re.Pattern[str]:
-        """Ordinary words of two characters or more, the longest first."""
-        words = sorted((word for word in self.ordinary if len(word) > 1), key=len, reverse=True)
-        return re.compile("|".join(map(re.escape, words)) or "(?!)")
+    def _ordinary_words(self) -> list[str]:
+        return [*self.ordinary]
+
+    @cached_property
+    def _translations(self) -> list[str]:
+        return [*self.ordinary.values()]
+
+    def _ordinary_in(self, text: str) -> Iterator[tuple[int, int]]:
+        """Ordinary words of two characters or more, at each place the longest, from left to
+        right."""
+        start = 0
+        while start < len(text):
+            longest = min(LONGEST_WORD, len(text) - start)
+            ends = range(start + longest, start + 1, -1)
+            end = next((end for end in ends if text[start:end] in self.ordinary), start + 1)
+            if end > start + 1:
+                yield start, end
+            start = end
 
     def titled(self) -> tuple[str, str, str]:
         """What stands before a surname, the surname, and what stands after it: a prefix such as 小,
@@ -311,14 +324,14 @@ class NerAugmenter:
         """An ordinary word or a number, for a cell that is not a name."""
         if not self.ordinary or random.random() < 0.4:
             return str(random.randrange(10 ** random.randint(1, 8)))
-        word, english = random.choice([*self.ordinary.items()])
-        return word if random.random() < 0.8 else cased(english)
+        word = random.choice(self._ordinary_words)
+        return word if random.random() < 0.8 else cased(self.ordinary[word])
 
     def field(self, label: str) -> str:
         """The header of a column of names, or of other cells."""
         fields = FIELDS.get(kind_of(label), FIELDS[""])
         is_usual = not self.ordinary or random.random() < (0.8 if label else 0.3)
-        return random.choice(fields) if is_usual else random.choice([*self.ordinary])
+        return random.choice(fields if is_usual else self._ordinary_words)
 
     def add_list(self, doc: Doc) -> Doc:
         """A list of names of a label."""

@@ -11,6 +11,7 @@ from typing import Dict  # noqa: UP035  (thinc validates configs by these)
 
 from .. import __version__
 from ..errors import Warnings
+from .cedict import cedict_words
 from .lexicon import Lexicon
 from .sources import JiebaWords, WordList, jieba_words, read_thuocl, read_words, vector_words
 
@@ -77,6 +78,12 @@ def words(
 def thuocl(path: Path, type: str = "", weight: float = 1.0, skip_bad: bool = False) -> WordList:
     """`spacy-flat.THUOCL.v1`: a file of THUOCL; see `read_thuocl`. Arguments as in `words`."""
     return read_thuocl(path, type=type, skip_bad=skip_bad).weighted(weight)
+
+
+def cedict() -> WordList:
+    """`spacy-flat.CEDICT.v1`: the ordinary words of CC-CEDICT, each with its English translation as
+    its type; see `cedict_words`."""
+    return cedict_words()
 
 
 def words_of_vectors(path: Path, type: str = "", skip_bad: bool = False) -> WordList:

@@ -65,7 +65,9 @@ def docs(draw: st.DrawFn) -> Doc:
 
 
 def augmenter(*names: str, rate: float = 1.0, **settings: Any) -> NerAugmenter:
-    return ner_augmenter(**dict.fromkeys(names, rate), names=LISTS, words=WORDS, **settings)
+    return ner_augmenter(
+        **dict.fromkeys(names, rate), names=LISTS, words={"office": WORDS}, **settings
+    )
 
 
 def variants(doc: Doc, *names: str) -> list[Doc]:
@@ -272,14 +274,14 @@ def test_mixed() -> None:
     assert not any(re.search("[a-z]a$", text, re.IGNORECASE) for text in texts)
     beside = NLP.make_doc("会议会议室")
     assert all("会议" in variants(beside, "mixed")[0].text for _ in range(50))
-    augment = ner_augmenter(mixed=1.0, words=WORDS)  # without names
+    augment = ner_augmenter(mixed=1.0, words={"office": WORDS})  # without names
     assert "会议" not in next(iter(augment(NLP, Example(doc.copy(), doc)))).reference.text[2:5]
 
 
 def test_mixed_has_names_in_latin_letters() -> None:
     doc = composed(NLP.make_doc(""), [("王芳", "PER"), ("在", ""), ("重庆", "LOC")])
     names = {"latin": WordList([Entry("Ann Lee", type="PER")])}
-    augment = ner_augmenter(mixed=1.0, names=LISTS | names, words=WORDS)
+    augment = ner_augmenter(mixed=1.0, names=LISTS | names, words={"office": WORDS})
     found = [
         entities(new.reference) for _ in range(50) for new in augment(NLP, Example(doc.copy(), doc))
     ]
@@ -319,7 +321,7 @@ def test_titles_that_are_names_are_not_written_as_others() -> None:
     titles = {"titles": WordList([Entry(title, type="TITLE") for title in augmenters.TITLES])}
     names = {"names": WordList([Entry("Head", type="ORG"), Entry("会议", type="ORG")])}
     augment = ner_augmenter(
-        exchange=1.0, tables=1.0, persons=["PER"], names=titles | names, words=WORDS
+        exchange=1.0, tables=1.0, persons=["PER"], names=titles | names, words={"office": WORDS}
     )
     assert augment.ordinary == {"会议室": "meeting room", "发后": "later"}
     doc = composed(NLP.make_doc(""), [("王芳", "PER"), ("说", "")])
