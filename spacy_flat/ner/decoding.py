@@ -121,8 +121,8 @@ def find_entities(
 ) -> list[Found]:
     """The entities of the most probable tags of each text that agree with the wishes for it.
 
-    Most segments are decoded in one step. Those with wishes, and those whose best tags have an
-    entity that violates `Constraints`, are then decoded by a `Trellis`; so are all segments if
+    Most segments are decoded in one step. Those whose best tags don't meet the wishes or have an
+    entity that violates `Constraints` are then decoded by a `Trellis`; so are all segments if
     probabilities or alternatives are requested.
     """
     wishes = wishes or {}
@@ -136,7 +136,8 @@ def find_entities(
         for row, part in enumerate(here):
             number = part.segment.text
             given = wishes[number].part(part.segment) if number in wishes else none
-            if given or (decoding.constrained and constraints.violated_by(number, part.spans)):
+            agrees = given.met_by(_moved(part.spans, -part.segment.start), decoding.labels)
+            if not agrees or (decoding.constrained and constraints.violated_by(number, part.spans)):
                 again.add(row)
             if row in again or decoding.needs_all:
                 asked[row] = given
@@ -155,25 +156,25 @@ def find_entities(
 def _search(part: Part, trellis: Trellis, row: int, decoding: Decoding, again: bool) -> None:
     """Complete the result for a segment, a row of a trellis. again: find its entities, too."""
     start = part.segment.start
-
-    def moved(spans: Iterable[EntitySpan], by: int) -> list[EntitySpan]:
-        return [EntitySpan(first + by, last + by, label) for first, last, label in spans]
-
     if decoding.thresholds is not None:
-        part.spans = moved(decoding.above(trellis, row), start)
+        part.spans = _moved(decoding.above(trellis, row), start)
     elif again:
-        part.spans = moved(spans_of(trellis.paths(row)[0][1], decoding.tags), start)
+        part.spans = _moved(spans_of(trellis.paths(row)[0][1], decoding.tags), start)
     if decoding.confidence:
-        for span, local in zip(part.spans, moved(part.spans, -start), strict=True):
+        for span, local in zip(part.spans, _moved(part.spans, -start), strict=True):
             part.shares[span] = decoding.probability(trellis, row, local)
     if decoding.alternatives:
         part.alternatives = [
             (
                 score / decoding.temperature - trellis.log_partition(row),
-                moved(spans_of(path, decoding.tags), start),
+                _moved(spans_of(path, decoding.tags), start),
             )
             for score, path in trellis.paths(row, decoding.alternatives)
         ]
+
+
+def _moved(spans: Iterable[EntitySpan], by: int) -> list[EntitySpan]:
+    return [EntitySpan(start + by, end + by, label) for start, end, label in spans]
 
 
 def _found(

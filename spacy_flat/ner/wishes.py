@@ -44,6 +44,23 @@ class Wishes:
     def __bool__(self) -> bool:
         return bool(self.fixed or self.outside or self.scores)
 
+    def met_by(self, entities: Iterable[EntitySpan], labels: Labels) -> bool:
+        """Whether these entities, with labels of the network, fulfil all wishes. If they are the
+        most probable ones without wishes, they then are with them."""
+        found = set(entities)
+        return (
+            all(odds == 0 or (span in found) == (odds > 0) for span, odds in self.scores.items())
+            and all(
+                any(span._replace(label=own) in found for own in labels[span.label])
+                for span in self.fixed
+            )
+            and all(
+                each.end <= span.start or span.end <= each.start
+                for span in self.outside
+                for each in found
+            )
+        )
+
     def part(self, segment: Segment) -> Wishes:
         """The wishes for a segment, with positions relative to its start. Entities that it cuts are
         outside."""

@@ -1,5 +1,6 @@
 """What a Doc's annotation asks for binds the decoding."""
 
+import math
 import tracemalloc
 from collections.abc import Sequence
 from functools import cache
@@ -23,6 +24,7 @@ from spacy_flat.text.units import EntitySpan
 from .conftest import NETWORK, examples_of, lexicon
 
 LABELS = ["LOC", "ORG", "PER", "", "NEW"]  # any, one that no network knows
+PERSON, PLACE = EntitySpan(0, 3, "PER"), EntitySpan(3, 5, "LOC")
 WORDS = ["北京", "大学", "王", "iPhone", "。", "，", " ", "\n", "(", "上海市"]
 
 
@@ -110,6 +112,48 @@ def test_every_wish_is_kept(kind: str, on_misaligned: Any, data: st.DataObject) 
     whole = len(doc.text) <= 7 and agrees(freely) and not any(b[0].is_space for b in blocked)
     if whole and all_shown and kept_exactly and touched.isdisjoint(blocked_places):
         assert [str(e) + e.label_ for e in doc.ents] == [str(e) + e.label_ for e in freely.ents]
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_wishes_that_the_best_tags_meet_need_no_second_decoding(data: st.DataObject) -> None:
+    _, ner = pipeline("flat_ner")
+    doc = Doc(ner.vocab, data.draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=12)))
+    freely = ner.predict([doc])[0].entities
+    some = st.tuples(
+        st.integers(0, len(doc.text) - 1), st.integers(1, 4), st.sampled_from(LABELS[:3])
+    )
+    drawn = [EntitySpan(s, min(s + n, len(doc.text)), of) for s, n, of in data.draw(st.lists(some))]
+    odds = st.sampled_from([-math.inf, -3.0, 0.0, 2.0, 8.0])
+    scores = {span: data.draw(odds) for span in drawn} | {
+        span: data.draw(st.sampled_from([0.0, 2.0])) for span in freely
+    }
+    fixed = [span for span in freely if data.draw(st.booleans())]
+    places = {place for span in fixed for place in range(*span[:2])}
+    outside = [s for s in drawn[:1] if places.isdisjoint(range(*s[:2]))]
+    wishes = Wishes(fixed, outside, {s: n for s, n in scores.items() if s not in fixed})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ner, "_wishes", lambda docs, texts: {0: wishes})
+        found = ner.predict([doc])[0].entities
+        patch.setattr(Wishes, "met_by", lambda self, entities, labels: False)
+        assert found == ner.predict([doc])[0].entities
+
+
+@pytest.mark.parametrize(
+    ("wishes", "met"),
+    [
+        (Wishes(scores={PERSON: 2.0, PLACE: -2.0}), True),
+        (Wishes(scores={PERSON: -2.0}), False),
+        (Wishes(scores={PLACE: 2.0}), False),
+        (Wishes(scores={PLACE: 0.0}), True),
+        (Wishes(fixed=[PERSON]), True),
+        (Wishes(fixed=[PLACE]), False),
+        (Wishes(outside=[EntitySpan(3, 9, "")]), True),
+        (Wishes(outside=[EntitySpan(2, 3, "")]), False),
+    ],
+)
+def test_which_wishes_are_met(wishes: Wishes, met: bool) -> None:
+    assert wishes.met_by([PERSON], {"PER": ["PER"], "LOC": ["GPE", "LOC"]}) is met
 
 
 def test_scores_of_what_a_segment_cuts_are_left_out() -> None:
