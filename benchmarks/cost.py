@@ -1,56 +1,80 @@
-"""What entities of a million sentences cost: released pipelines, spaCy's `ner`, and a BERT.
+"""What a million texts cost, by pipeline; with `--compare`, also spaCy's `ner` and a BERT.
 
-    python benchmarks/cost.py [PIPELINE …] [--texts FILE] [--markdown]
+    python benchmarks/cost.py [PIPELINE …] [--texts FILE] [--compare] [--markdown]
 
-Each system reads the same texts in a process with one thread: by default those of `assets/demo` and
-`assets/kinds`. spaCy's `ner` has its default settings, on characters, and random weights; the BERT
-is bert-base-chinese's size (12 layers of 768), with random weights, in batches of 32 texts of
-similar length. The time depends on the weights of neither.
+The systems take turns with the same texts, on one thread: by default those of `assets/demo` and
+`assets/kinds`, otherwise the lines of a file that aren't blank. Times are the processor's, medians
+of five turns (the BERT, which takes a minute a turn: one) and of 50 calls with a text of 41
+characters. Memory is the resident set of a process of its own, after loading and at its highest
+while reading.
 
-Times are the processor's. `one call` is the fastest of 200 of a text of 41 characters. Memory is
-the highest resident set of the process.
+spaCy's `ner` has its default settings, on characters, and random weights; the BERT is
+bert-base-chinese's size (12 layers of 768), with random weights, in batches of 32 texts of similar
+length. The time depends on the weights of neither.
 """
 
 import argparse
 import json
-import resource
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from statistics import median
 
 import spacy
 import torch
-from report import format_table
+from report import environment, format_table
 from spacy.language import Language
 from spacy.training import Example
+from speed import peak_mb, reset_peak, trim
 
 ASSETS = Path(__file__).parents[1] / "assets"
-PIPELINES = ("zh_flat_general", "zh_flat_msra", "zh_flat_cluener")
-OTHERS = ("spaCy's ner", "BERT, 12 layers")
+PIPELINES = (
+    *("zh_flat_general", "zh_flat_msra", "zh_flat_cluener"),
+    *("zh_char_news", "zh_seq2seq_tatoeba"),
+)
+NER, BERT = OTHERS = ("spaCy's ner", "BERT, 12 layers")
 SENTENCE = "王小明和李华昨天从北京大学出发，乘车前往南京市长江大桥参加中国人民银行组织的活动。"
 BATCH = 32
+TURNS, CALLS = 5, 50
+
+Reader = Callable[[Sequence[str]], object]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pipelines", nargs="*", default=PIPELINES)
     parser.add_argument("--texts", type=Path)
+    parser.add_argument("--compare", action="store_true")
     parser.add_argument("--markdown", action="store_true")
     arguments = parser.parse_args()
-    texts = arguments.texts.read_text("utf-8").splitlines() if arguments.texts else embedded()
-    mean = sum(map(len, texts)) / len(texts)
-    print(f"{len(texts):,} texts of {mean:.0f} characters\n")
+    systems = [*arguments.pipelines, *(OTHERS if arguments.compare else ())]
+    try:
+        texts = lines_of(arguments.texts) if arguments.texts else embedded()
+        readers = {system: reader(system) for system in systems}
+    except (OSError, ValueError, ImportError) as error:
+        parser.error(str(error))
+    characters = sum(map(len, texts))
+    print(f"{len(texts):,} texts of {characters / len(texts):.0f} characters\n{environment()}\n")
+    times = measure(readers, texts)
     rows = []
-    for system in (*arguments.pipelines, *OTHERS):
+    for system, (seconds, call) in times.items():
         with ProcessPoolExecutor(1, get_context("spawn")) as process:
-            seconds, call, memory = process.submit(measure, system, texts).result()
+            loaded, highest = process.submit(footprint, system, texts).result()
         hours = seconds / len(texts) * 1e6 / 3600
-        speed = sum(map(len, texts)) / seconds
-        rows.append([system, f"{speed:,.0f}", f"{hours:.2f}", f"{1000 * call:.1f}", f"{memory:,}"])
-    header = ["", "characters/s", "core hours a million", "one call, ms", "memory, MB"]
+        speed = [f"{characters / seconds:,.0f}", f"{hours:.2f}", f"{1000 * call:.1f}"]
+        rows.append([system, *speed, f"{loaded:,.0f}", f"{highest:,.0f}"])
+    header = ["", "characters/s", "core hours a million", "one call, ms", "MB", "MB at most"]
     print(format_table(header, rows, arguments.markdown))
+
+
+def lines_of(path: Path) -> list[str]:
+    """Raises ValueError for a file with another encoding than UTF-8, or without text."""
+    texts = [line for line in path.read_text("utf-8").splitlines() if line.strip()]
+    if not texts:
+        raise ValueError(f"{path} has no text")
+    return texts
 
 
 def embedded() -> list[str]:
@@ -61,28 +85,43 @@ def embedded() -> list[str]:
     return found
 
 
-def measure(system: str, texts: Sequence[str]) -> tuple[float, float, int]:
-    """Seconds for all texts and for one call, and the memory in MB."""
+def measure(readers: dict[str, Reader], texts: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """Seconds for all texts, and for one call."""
+    torch.set_num_threads(1)
+    turns: dict[str, list[float]] = {system: [] for system in readers}
+    calls: dict[str, list[float]] = {system: [] for system in readers}
+    for read in readers.values():
+        read(texts[: 2 * BATCH])
+    for turn in range(TURNS):
+        for system, read in readers.items():
+            if turn == 0 or system != BERT:
+                turns[system].append(timed(lambda: read(texts)))  # noqa: B023
+                calls[system] += [timed(lambda: read([SENTENCE])) for _ in range(CALLS // TURNS)]  # noqa: B023
+    return {system: (median(turns[system]), median(calls[system])) for system in readers}
+
+
+def footprint(system: str, texts: Sequence[str]) -> tuple[float, float]:
+    """MB after loading, and at most while reading."""
     torch.set_num_threads(1)
     read = reader(system)
-    read(texts[: 2 * BATCH])
-    started = time.process_time()
+    read(texts[:1])
+    trim()
+    reset_peak()
+    loaded = peak_mb()
     read(texts)
-    seconds = time.process_time() - started
-    call = min(timed(lambda: read([SENTENCE])) for _ in range(200))
-    return seconds, call, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    return loaded, peak_mb()
 
 
 def timed(function: Callable[[], object]) -> float:
-    started = time.perf_counter()
+    started = time.process_time()
     function()
-    return time.perf_counter() - started
+    return time.process_time() - started
 
 
-def reader(system: str) -> Callable[[Sequence[str]], object]:
-    if system == OTHERS[1]:
+def reader(system: str) -> Reader:
+    if system == BERT:
         return bert()
-    nlp = spacys_ner() if system == OTHERS[0] else spacy.load(system)
+    nlp = spacys_ner() if system == NER else spacy.load(system)
     return lambda texts: [nlp(texts[0])] if len(texts) == 1 else list(nlp.pipe(texts))
 
 
@@ -95,7 +134,7 @@ def spacys_ner() -> Language:
     return nlp
 
 
-def bert() -> Callable[[Sequence[str]], object]:
+def bert() -> Reader:
     from transformers import BertConfig, BertModel
 
     model = BertModel(BertConfig(vocab_size=21128)).eval()

@@ -309,12 +309,17 @@ def peak_above_pipeline(
     if step is None:
         return None
     # What it took to prepare the work, such as a dictionary, is none of it.
-    ctypes.CDLL(None).malloc_trim(0)
+    trim()
     reset_peak()
     before = peak_mb()
     step()
     step()
     return peak_mb() - before
+
+
+def trim() -> None:
+    """Give freed memory back to the system."""
+    ctypes.CDLL(None).malloc_trim(0)
 
 
 def reset_peak() -> None:
