@@ -4,7 +4,7 @@
 
 The systems take turns with the same texts, on one thread: by default those of `assets/demo` and
 `assets/kinds`, otherwise the lines of a file that aren't blank. Times are the processor's, medians
-of five turns (the BERT, which takes a minute a turn: one) and of 50 calls with a text of 41
+of three turns (the BERT, which takes a minute a turn: one) and of 60 calls with a text of 41
 characters. Memory is the resident set of a process of its own, after loading and at its highest
 while reading.
 
@@ -37,7 +37,7 @@ PIPELINES = (
 NER, BERT = OTHERS = ("spaCy's ner", "BERT, 12 layers")
 SENTENCE = "王小明和李华昨天从北京大学出发，乘车前往南京市长江大桥参加中国人民银行组织的活动。"
 BATCH = 32
-TURNS, CALLS = 5, 50
+TURNS, CALLS = 3, 60
 
 Reader = Callable[[Sequence[str]], object]
 
