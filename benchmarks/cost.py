@@ -6,7 +6,7 @@ The systems take turns with the same texts, on one thread: by default those of `
 `assets/kinds`, otherwise the lines of a file that aren't blank. Times are the processor's, medians
 of three turns (the BERT, which takes a minute a turn: one) and of 60 calls with a text of 41
 characters. Memory is the resident set of a process of its own, after loading and at its highest
-while reading.
+while reading (on Linux).
 
 spaCy's `ner` has its default settings, on characters, and random weights; the BERT is
 bert-base-chinese's size (12 layers of 768), with random weights, in batches of 32 texts of similar
@@ -30,10 +30,7 @@ from spacy.training import Example
 from speed import peak_mb, reset_peak, trim
 
 ASSETS = Path(__file__).parents[1] / "assets"
-PIPELINES = (
-    *("zh_flat_general", "zh_flat_msra", "zh_flat_cluener"),
-    *("zh_char_news", "zh_seq2seq_tatoeba"),
-)
+PIPELINES = ("zh_flat_general", "zh_flat_msra", "zh_flat_cluener")
 NER, BERT = OTHERS = ("spaCy's ner", "BERT, 12 layers")
 SENTENCE = "王小明和李华昨天从北京大学出发，乘车前往南京市长江大桥参加中国人民银行组织的活动。"
 BATCH = 32
@@ -65,7 +62,7 @@ def main() -> None:
         hours = seconds / len(texts) * 1e6 / 3600
         speed = [f"{characters / seconds:,.0f}", f"{hours:.2f}", f"{1000 * call:.1f}"]
         rows.append([system, *speed, f"{loaded:,.0f}", f"{highest:,.0f}"])
-    header = ["", "characters/s", "core hours a million", "one call, ms", "MB", "MB at most"]
+    header = ["", "characters/s", "core hours per million", "one call, ms", "MB", "MB at most"]
     print(format_table(header, rows, arguments.markdown))
 
 

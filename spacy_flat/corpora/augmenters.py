@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Dict, List, Optional  # noqa: UP035  (thinc validates configs by these)
 
@@ -92,7 +93,6 @@ TO_FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
 TO_PLAIN = {full: code for code, full in TO_FULL_WIDTH.items()}
 LONGEST_LIST = 12
 MOST_WORDS = 3  # at most, to write in English in a text
-LONGEST_WORD = 8  # characters
 
 
 def ner_augmenter(
@@ -126,7 +126,8 @@ def ner_augmenter(
     names: word lists with more names, by any key; the type of a word is its label.
     persons: labels for which to also make names from surnames and given names.
     words: lists of ordinary words, by any key, for `mixed` and the cells of tables; the type of a
-        word is its English translation. Those that are names in `corpora` or `names` don't count.
+        word is its English translation. Of equal words the first counts; those that are names in
+        `corpora` or `names` don't.
 
     Raises ValueError for a rate outside 0 to 1, or for `mixed` without words (F341). With no names
     to choose from, the first text raises ValueError (F149).
@@ -143,7 +144,10 @@ def ner_augmenter(
     }
     for name, rate in rates.items():
         require(name, rate, lambda: 0 <= rate <= 1, "a number from 0 to 1")  # noqa: B023
-    english = {word.word: word.type for each in words.values() for word in each if word.type}
+    english: dict[str, str] = {}
+    for entry in chain.from_iterable(words.values()):
+        if entry.type:
+            english.setdefault(entry.word, entry.type)
     require("mixed", mixed, lambda: bool(english) or not mixed, "0 without words in English")
     paths = [Path(path) for path in corpora.values() if path]
     return NerAugmenter(rates, paths, names, persons, english)
@@ -296,6 +300,10 @@ class NerAugmenter:
         return [*self.ordinary]
 
     @cached_property
+    def _longest(self) -> int:
+        return max(map(len, self.ordinary), default=0)
+
+    @cached_property
     def _translations(self) -> list[str]:
         return [*self.ordinary.values()]
 
@@ -304,7 +312,7 @@ class NerAugmenter:
         right."""
         start = 0
         while start < len(text):
-            longest = min(LONGEST_WORD, len(text) - start)
+            longest = min(self._longest, len(text) - start)
             ends = range(start + longest, start + 1, -1)
             end = next((end for end in ends if text[start:end] in self.ordinary), start + 1)
             if end > start + 1:

@@ -97,7 +97,9 @@ class Content:
         keep_frequency = (new_frequencies == UNKNOWN_FREQUENCY) & ~removed
         keep_type = (new_types == 0) & ~removed
         new_trusts = np.array([entry.trust for entry in given], np.float32)
-        trusts[ids] = np.where((new_trusts == UNSET) & ~removed, trusts[ids], new_trusts)
+        # A type without a trust has the default, not that of a former type.
+        keep_trust = (new_trusts == UNSET) & keep_type
+        trusts[ids] = np.where(keep_trust, trusts[ids], new_trusts)
         frequencies[ids] = np.where(keep_frequency, frequencies[ids], new_frequencies)
         types[ids] = np.where(keep_type, types[ids], new_types)
         origins[ids] = new_origins

@@ -234,8 +234,8 @@ class Lexicon:
         """Add words, which the next `match` finds. Returns the number of new words.
 
         If a word is already known, its origin is updated, and its type, frequency and trust if they
-        are given. A removed word gets its old id again. Add many words in one call: each call
-        rebuilds the automaton of all added words.
+        are given; a type without a trust brings back the default trust. A removed word gets its old
+        id again. Add many words in one call: each call rebuilds the automaton of all added words.
 
         type: for names, a label of the component; "not_entity" for words that aren't entities.
         trust: how strongly the words count. With 0 the network decides, with 1 they are always

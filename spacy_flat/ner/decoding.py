@@ -136,7 +136,9 @@ def find_entities(
         for row, part in enumerate(here):
             number = part.segment.text
             given = wishes[number].part(part.segment) if number in wishes else none
-            agrees = given.met_by(_moved(part.spans, -part.segment.start), decoding.labels)
+            agrees = not given or given.met_by(
+                _moved(part.spans, -part.segment.start), decoding.labels
+            )
             if not agrees or (decoding.constrained and constraints.violated_by(number, part.spans)):
                 again.add(row)
             if row in again or decoding.needs_all:

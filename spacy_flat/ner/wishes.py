@@ -46,7 +46,7 @@ class Wishes:
 
     def met_by(self, entities: Iterable[EntitySpan], labels: Labels) -> bool:
         """Whether these entities, with labels of the network, fulfil all wishes. If they are the
-        most probable ones without wishes, they then are with them."""
+        most probable ones without wishes, they then are with them, except for ties."""
         found = set(entities)
         return (
             all(odds == 0 or (span in found) == (odds > 0) for span, odds in self.scores.items())

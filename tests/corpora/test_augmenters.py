@@ -278,6 +278,16 @@ def test_mixed() -> None:
     assert "会议" not in next(iter(augment(NLP, Example(doc.copy(), doc)))).reference.text[2:5]
 
 
+def test_ordinary_words_of_any_length_from_the_first_list_that_has_them() -> None:
+    doc = NLP.make_doc("在千里之行始于足下会议上")
+    long, short = "千里之行始于足下会议", "会议"
+    first = WordList([Entry(long, type="proverb")])
+    second = WordList([Entry(long, type="other"), Entry(short, type="meeting")])
+    augment = ner_augmenter(mixed=1.0, words={"first": first, "second": second})
+    texts = {next(iter(augment(NLP, Example(doc, doc)))).reference.text for _ in range(20)}
+    assert all(text.lower().startswith(("在proverb", "在 proverb")) for text in texts)
+
+
 def test_mixed_has_names_in_latin_letters() -> None:
     doc = composed(NLP.make_doc(""), [("王芳", "PER"), ("在", ""), ("重庆", "LOC")])
     names = {"latin": WordList([Entry("Ann Lee", type="PER")])}

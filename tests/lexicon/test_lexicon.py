@@ -333,6 +333,18 @@ def test_trust_is_a_share(trust: Any, tmp_path: Path) -> None:
     assert "重庆" not in lexicon
 
 
+def test_a_type_without_a_trust_brings_back_the_default() -> None:
+    """A user's word counts as such, although the pipeline's own lists, which have a trust of 0,
+    have it, too."""
+    lexicon = Lexicon([Entry("苹果", 1, "COMPANY", "list", 0.0), Entry("宜家", 1, "", "list", 0.5)])
+    lexicon.add(["苹果", "宜家"])
+    assert lexicon.trusts.tolist() == [0, 0.5]
+    lexicon.add(["苹果"], type="not_entity")
+    assert lexicon.trusts.tolist() == [-1, 0.5]
+    lexicon.add(["苹果"], type="COMPANY", trust=0.25)
+    assert lexicon.trusts.tolist() == [0.25, 0.5]
+
+
 def test_removed_words_do_not_match_but_keep_their_id():
     lexicon = lexicon_of("重庆", "药店")
     assert lexicon.remove(["重庆", "上海"]) == 1

@@ -16,6 +16,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 from thinc.api import fix_random_seed
 
+from spacy_flat.ner import decoding
 from spacy_flat.ner.component import CRFEntityRecognizer
 from spacy_flat.ner.wishes import Wishes
 from spacy_flat.text.segments import Segment
@@ -139,6 +140,30 @@ def test_wishes_that_the_best_tags_meet_need_no_second_decoding(data: st.DataObj
         assert found == ner.predict([doc])[0].entities
 
 
+def test_only_segments_whose_best_tags_do_not_meet_the_wishes_are_decoded_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, ner = pipeline("flat_ner")
+    monkeypatch.setattr(ner, "constrained_decoding", False)
+    doc = Doc(ner.vocab, ["王", "北京", "大学", "。"] * 8, [False] * 32)
+    freely = ner.predict([doc])[0].entities
+    asked: list[int] = []
+    search = decoding.trellises
+
+    def count(rows: Any, *rest: Any) -> Any:
+        asked.append(len(rows))
+        return search(rows, *rest)
+
+    monkeypatch.setattr(decoding, "trellises", count)
+    met = Wishes(scores=dict.fromkeys(freely, 2.0))
+    for wishes, again in ((met, False), (Wishes(scores={freely[-1]: -math.inf}), True)):
+        monkeypatch.setattr(ner, "_wishes", lambda docs, texts, wishes=wishes: {0: wishes})
+        asked.clear()
+        found = ner.predict([doc])[0].entities
+        assert bool(sum(asked)) == again
+        assert (found != freely) == again
+
+
 @pytest.mark.parametrize(
     ("wishes", "met"),
     [
@@ -153,7 +178,9 @@ def test_wishes_that_the_best_tags_meet_need_no_second_decoding(data: st.DataObj
     ],
 )
 def test_which_wishes_are_met(wishes: Wishes, met: bool) -> None:
-    assert wishes.met_by([PERSON], {"PER": ["PER"], "LOC": ["GPE", "LOC"]}) is met
+    labels = {"PER": ["PER"], "LOC": ["GPE", "LOC"]}
+    assert wishes.met_by([PERSON], labels) is met
+    assert Wishes(fixed=[PLACE]).met_by([PLACE], labels)
 
 
 def test_scores_of_what_a_segment_cuts_are_left_out() -> None:
