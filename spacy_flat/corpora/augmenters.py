@@ -221,7 +221,7 @@ class NerAugmenter:
     def exchange(self, doc: Doc) -> Doc:
         """Other names of the same labels, the same for one name all over the text; some persons
         become a surname with a title outside of the name. Abbreviations of one character stay."""
-        text = doc.text  # which spaCy joins anew each time
+        text = doc.text  # spaCy builds it on each access
         chosen: dict[tuple[str, str], tuple[str, str, str]] = {}
         edits = []
         for ent in filter(can_exchange, doc.ents):

