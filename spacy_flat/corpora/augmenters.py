@@ -24,10 +24,13 @@ from ..util.simplified import converter
 from .docs import read_docs
 from .edits import Edit, can_exchange, can_insert, composed, edited, is_free, respelled
 
-# The commonest surnames, and characters of given names.
+# Surnames, the commonest first, and characters of given names.
 SURNAMES = (
     *"王李张刘陈杨黄赵吴周徐孙马朱胡郭何高林郑谢罗梁宋唐许韩冯邓曹彭曾肖田董袁潘于蒋蔡余杜叶程苏"
-    "魏吕丁任沈姚卢姜崔钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵",
+    "魏吕丁任沈姚卢姜崔钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵"
+    "万钱严覃武戴莫孔向汤常温康施文牛樊葛邢安齐易乔伍庞颜倪庄聂章鲁岳翟殷詹申欧耿关兰焦俞左柳甘"
+    "祝包宁尚符舒阮柯纪梅童凌毕单季裴霍涂成苗谷盛曲翁冉骆蓝路游辛靳管柴蒙鲍华喻祁蒲房滕屈饶解牟"
+    "艾尤阳时穆农司卓古吉缪简车项连芦麦褚娄窦戚岑景党宫费卜冷晏席卫米柏宗瞿桂全佟应臧闵苟邬边卞",
 )
 COMPOUND = tuple(sorted(COMPOUND_SURNAMES))
 GIVEN = (
@@ -218,6 +221,15 @@ class NerAugmenter:
         names = random.choice(self.pools[meaning(label, doc)])
         return random.choice(names) if names else made_up()
 
+    def mention(self, label: str, doc: Doc, titled: float = TITLED) -> tuple[str, str, str]:
+        """Some name of a label, with what stands before and after it. A share of the persons is a
+        surname with a title outside of it."""
+        labels = meaning(label, doc)
+        is_person = len(labels) == 1 and labels[0] in self.persons
+        if is_person and random.random() < titled:
+            return self.titled()
+        return "", self.name(label, doc), ""
+
     def exchange(self, doc: Doc) -> Doc:
         """Other names of the same labels, the same for one name all over the text; some persons
         become a surname with a title outside of the name. Abbreviations of one character stay."""
@@ -229,14 +241,11 @@ class NerAugmenter:
             if len(ent.text) == 1 or labels not in self.pools:
                 continue
             start, end = ent.start_char, ent.end_char
-            is_person = len(labels) == 1 and labels[0] in self.persons
             has_title = text.endswith((*PREFIXES, *TITLES), 0, start) or text.startswith(
                 TITLES, end
             )
-            if is_person and not has_title and random.random() < TITLED:
-                new = self.titled()
-            else:
-                new = ("", self.name(ent.label_, doc), "")
+            titled = 0.0 if has_title else TITLED
+            new = self.mention(ent.label_, doc, titled)
             before, name, after = chosen.setdefault((ent.text, ent.label_), new)
             edits += [Edit(start, start, before), Edit(start, end, name), Edit(end, end, after)]
         return edited(doc, edits)
@@ -328,6 +337,13 @@ class NerAugmenter:
             return random.choice(PREFIXES), surname, ""
         return "", surname, random.choice(titles)
 
+    def cell(self, label: str, doc: Doc) -> list[tuple[str, str]]:
+        """A name of a label, or without a label another word: pieces with their labels."""
+        if not label:
+            return [(self.word(), "")]
+        before, name, after = self.mention(label, doc)
+        return [(before, ""), (name, label), (after, "")]
+
     def word(self) -> str:
         """An ordinary word or a number, for a cell that is not a name."""
         if not self.ordinary or random.random() < 0.4:
@@ -362,14 +378,14 @@ class NerAugmenter:
         ]
         is_form = random.random() < 0.5
         begin, between, end = style = random.choice(FORMS if is_form else ROWS)
-        rows = [[(self.field(label), "") for label in columns]]
+        rows = [[[(self.field(label), "")] for label in columns]]
         if style == TABLE_ROW and not is_form and random.random() < 0.5:
-            rows.append([("---", "")] * len(columns))
+            rows.append([[("---", "")]] * len(columns))
         for _ in range(1 if is_form else random.randint(1, 4)):
-            rows.append([(self.name(of, doc) if of else self.word(), of) for of in columns])
+            rows.append([self.cell(label, doc) for label in columns])
         pieces = []
         for row in zip(*rows, strict=True) if is_form else rows:
-            cells = [piece for cell in row for piece in ((between, ""), cell)][1:]
+            cells = [piece for cell in row for piece in ((between, ""), *cell)][1:]
             pieces += [("\n", ""), (begin, ""), *cells, (end, "")]
         return composed(doc, pieces[1:])
 

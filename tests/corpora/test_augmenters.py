@@ -314,9 +314,9 @@ def test_some_persons_have_a_title() -> None:
     doc = composed(NLP.make_doc(""), [("王芳", "PER"), ("说，", ""), ("王芳", "PER")])
     augment = ner_augmenter(exchange=1.0, persons=["PER"])
     random.seed(0)
-    found = [new.reference for _ in range(300) for new in augment(NLP, Example(doc.copy(), doc))]
+    found = [new.reference for _ in range(900) for new in augment(NLP, Example(doc.copy(), doc))]
     titled = [new for new in found if len(new.ents[0]) == 1]
-    assert 10 < len(titled) < 60
+    assert 30 < len(titled) < 180
     for new in titled:
         assert new.ents[0].text == new.ents[1].text in augmenters.SURNAMES
         before, after = new.text.split("说，")
@@ -324,6 +324,18 @@ def test_some_persons_have_a_title() -> None:
         assert before.strip(new.ents[0].text) in {*augmenters.PREFIXES, *augmenters.TITLES}
     assert any(new.text.startswith("小") for new in titled)
     assert any("老师说" in new.text for new in titled)
+
+
+def test_some_persons_in_tables_have_a_title() -> None:
+    random.seed(0)
+    doc = NLP.make_doc("他来了")
+    augment = ner_augmenter(tables=1.0, persons=["PER"])
+    tables = [new.reference for _ in range(300) for new in augment(NLP, Example(doc.copy(), doc))]
+    surnames = [ent for new in tables for ent in new.ents if len(ent) == 1]
+    assert 20 < len(surnames) < sum(len(new.ents) for new in tables) / 5
+    for ent in surnames:
+        before, after = ent.doc.text[: ent.start_char], ent.doc.text[ent.end_char :]
+        assert before.endswith(augmenters.PREFIXES) != after.startswith(augmenters.TITLES)
 
 
 def test_titles_that_are_names_are_not_written_as_others() -> None:
