@@ -252,18 +252,21 @@ class NerAugmenter:
 
     def mixed(self, doc: Doc) -> Doc:
         """A few ordinary words in English, and about half of the names in Latin letters."""
-        edits = [
-            Edit(ent.start_char, ent.end_char, random.choice(names))
-            for ent in filter(can_exchange, doc.ents)
-            for names in [self._latin.get(meaning(ent.label_, doc))]
-            if names and len(ent.text) > 1 and random.random() < 0.5
-        ]
+        chosen: dict[tuple[str, str], str] = {}  # forms of names, the same all over the text
+        edits = []
+        for ent in filter(can_exchange, doc.ents):
+            names = self._latin.get(meaning(ent.label_, doc))
+            if names and len(ent.text) > 1:
+                new = random.choice(names) if random.random() < 0.5 else ent.text
+                form = chosen.setdefault((ent.text, ent.label_), new)
+                if form != ent.text:
+                    edits.append(Edit(ent.start_char, ent.end_char, form))
         text = doc.text
         found = [place for place in self._ordinary_in(text) if is_free(doc, *place)]
-        chosen = random.sample(found, min(len(found), random.randint(1, MOST_WORDS)))
+        some = random.sample(found, min(len(found), random.randint(1, MOST_WORDS)))
         space = random.choice(("", " "))
         touched = {place for edit in edits for place in edit[:2]}
-        for start, end in chosen:
+        for start, end in some:
             if start in touched or end in touched:
                 continue  # two words would become one
             touched |= {start, end}
@@ -332,10 +335,13 @@ class NerAugmenter:
         """What stands before a surname, the surname, and what stands after it: a prefix such as 小,
         or a title that isn't a name in a corpus."""
         surname = random.choice(SURNAMES)
-        titles = [title for title in TITLES if title not in self.names]
-        if not titles or random.random() < 0.3:
+        if not self._titles or random.random() < 0.3:
             return random.choice(PREFIXES), surname, ""
-        return "", surname, random.choice(titles)
+        return "", surname, random.choice(self._titles)
+
+    @cached_property
+    def _titles(self) -> list[str]:
+        return [title for title in TITLES if title not in self.names]
 
     def cell(self, label: str, doc: Doc) -> list[tuple[str, str]]:
         """A name of a label, or without a label another word: pieces with their labels."""

@@ -125,7 +125,9 @@ def replacing_folder(path: Path) -> Iterator[Path]:
 
     No system replaces a folder in one step, so the old one is moved away. If the process is killed
     before the new one is in place, the next `replacing_folder` or `remove_unfinished` restores it.
+    Also raises NotADirectoryError (F138) if the path is a file.
     """
+    require_no_file(path)
     for unfinished in path.parent.glob(UNFINISHED):
         _put_back(unfinished, path.name)
     with _unfinished(path) as folder:

@@ -289,7 +289,10 @@ def test_ordinary_words_of_any_length_from_the_first_list_that_has_them() -> Non
 
 
 def test_mixed_has_names_in_latin_letters() -> None:
-    doc = composed(NLP.make_doc(""), [("王芳", "PER"), ("在", ""), ("重庆", "LOC")])
+    """The same form for one name all over the text."""
+    doc = composed(
+        NLP.make_doc(""), [("王芳", "PER"), ("在", ""), ("重庆", "LOC"), ("王芳", "PER")]
+    )
     names = {"latin": WordList([Entry("Ann Lee", type="PER")])}
     augment = ner_augmenter(mixed=1.0, names=LISTS | names, words={"office": WORDS})
     found = [
@@ -298,6 +301,7 @@ def test_mixed_has_names_in_latin_letters() -> None:
     assert {name for name, _ in found[0]} <= {"王芳", "Ann Lee", "重庆"}
     assert {names[0] for names in found} == {("王芳", "PER"), ("Ann Lee", "PER")}
     assert {names[1] for names in found} == {("重庆", "LOC")}
+    assert all(names[2] == names[0] for names in found)
     for pieces, kb_id in (([("渝", "PER")], ""), ([("王芳", "PER")], "Q1")):
         doc = composed(NLP.make_doc(""), pieces)
         doc.ents = [Span(doc, 0, len(doc), "PER", kb_id=kb_id)]

@@ -80,6 +80,16 @@ def test_a_kill_leaves_a_folder(rename: int, tmp_path: Path) -> None:
     assert list(tmp_path.rglob("*")) == [folder]
 
 
+def test_a_folder_does_not_replace_a_file(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("a")
+    with (
+        pytest.raises(NotADirectoryError, match=rf"F138\] {tmp_path}/a: "),
+        replacing_folder(tmp_path / "a"),
+    ):
+        raise AssertionError
+    assert (tmp_path / "a").read_text() == "a"
+
+
 def test_a_rename_that_fails_leaves_a_folder(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     with pytest.raises(FileNotFoundError), replacing_folder(tmp_path / "a"):
