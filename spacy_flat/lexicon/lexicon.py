@@ -25,6 +25,7 @@ from . import storage
 from .automaton import PIECE, find_all
 from .content import EMPTY, Content
 from .full_width import fold_full_width
+from .latin import cuts
 from .sources import NOT_ENTITY, UNKNOWN_FREQUENCY, UNSET, Entry, read_words
 
 # Separates the texts of one search, so no word may contain it.
@@ -190,7 +191,8 @@ class Lexicon:
         return fold_full_width(text) if self.full_width else text
 
     def match(self, texts: Sequence[str]) -> Matches:
-        """Find all occurrences of all words, including overlapping ones, in one pass.
+        """Find all occurrences of all words, including overlapping ones, in one pass. Words don't
+        cut others in Latin letters, or numbers: "Meta" isn't in "Metal", or "3M" in "33M".
 
         Raises TypeError unless the texts are a list (F026) of strings (F028).
         """
@@ -200,6 +202,9 @@ class Lexicon:
         joined = _SURROGATE.sub(SEPARATOR, self.normalise(SEPARATOR.join(texts)))
         starts, lengths, words = self._search(content, joined)
         alive = content.alive[words]
+        cut = cuts(joined)
+        if cut is not None:
+            alive &= ~(cut[starts] | cut[starts + lengths])
         if not alive.all():
             starts, lengths, words = starts[alive], lengths[alive], words[alive]
         # Where each text begins in the joined one.

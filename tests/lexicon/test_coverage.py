@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from spacy_flat.lexicon import Entry, Lexicon, character_coverage, coverage, entity_coverage
 
-ALPHABET = "京大学A "
+ALPHABET = "京大学， "
 
 
 def lexicon_of(*words: str) -> Lexicon:

@@ -32,15 +32,21 @@ def found(lexicon: Lexicon, texts: list[str]) -> list[tuple[int, int, int, str]]
 def naive(
     searched: set[str], texts: list[str], fold: bool = False
 ) -> list[tuple[int, int, int, str]]:
-    """Every substring of every text, looked up."""
+    """Every substring of every text, looked up, unless it cuts a word or a number."""
     rows = []
     for number, text in enumerate(texts):
         text = plain(text) if fold else text
         for start in range(len(text)):
             for end in range(start + 1, len(text) + 1):
-                if text[start:end] in searched:
+                if text[start:end] in searched and is_whole(text, start, end):
                     rows.append((number, start, end, text[start:end]))
     return rows
+
+
+def is_whole(text: str, start: int, end: int) -> bool:
+    """Whether no two Latin letters or digits of the alphabet meet at either end."""
+    pairs = (text[place - 1 : place + 1] for place in (start, end) if 0 < place < len(text))
+    return not any({*pair} <= {*kind} for pair in pairs for kind in ("AＡ", "1１"))
 
 
 def plain(text: str) -> str:
@@ -68,6 +74,24 @@ def test_overlapping_words_in_order_with_offsets():
         (0, 3, 5, "店在"),
         (0, 5, 7, "重庆"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("word", "text", "places"),
+    [
+        ("Meta", "Metal和Meta，Meta公司", [6, 11]),
+        ("Ping An", "Ping Annex，Ping An", [11]),
+        ("3M", "33M宽，3M", [5]),
+        ("小米14", "小米140，小米14", [6]),
+        ("Ａｒｔ", "Ａｒｔｉｃｌｅ，Ａｒｔ", [8]),
+        ("été", "étés，été", [5]),
+        ("iPhone", "iPhone15", [0]),
+        ("GPT", "用GPT4，_GPT-4", [1, 7]),
+        ("トヨ", "トヨタ", [0]),
+    ],
+)
+def test_words_do_not_cut_latin_words_and_numbers(word: str, text: str, places: list[int]):
+    assert [start for _, start, _, _ in found(lexicon_of(word), [text])] == places
 
 
 @given(words, texts, st.booleans())
