@@ -17,6 +17,7 @@ from ._components import choose
 from ._options import Component, Device, Pipeline, check_target
 from ._table import print_table
 from ._tasks import percent
+from ._texts import check_output
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -94,6 +95,8 @@ def calibrate(
 
     for path in (corpus, *more):
         require_exists(path)  # before the pipeline is loaded
+    if picture is not None:
+        check_output(picture, ".svg")
     nlp = load_on_device(model, device)
     check_target(output, nlp.path)
     able = {name: pipe for name, pipe in nlp.pipeline if hasattr(pipe, "calibrate")}
@@ -110,7 +113,7 @@ def calibrate(
         fit_trust(nlp, pipe, examples)
     if words is not None:
         msg.divider(f"Words of {words.name}")
-        fit(nlp, examples, lambda trust: pipe.lexicon.update(words, trust=trust))
+        fit(nlp, examples, lambda trust: pipe.lexicon.update(words, trust=trust), pipe.trust)
     if not hasattr(pipe, "components_before"):  # that of pairs calls them itself
         call_before(nlp, pipe.name, examples)
     found = pipe.calibrate(examples)
@@ -189,7 +192,7 @@ def fit_trust(nlp: Language, pipe: Any, examples: Sequence[Example]) -> None:
     names = dict.fromkeys(name for each in examples for name in names_in(each.reference))
     known = [(text, label) for text, label in names if len(text) > 1 and label in pipe.known_labels]
     with pipe.with_words(known):
-        fit(nlp, examples, partial(setattr, pipe, "trust"))
+        fit(nlp, examples, partial(setattr, pipe, "trust"), pipe.trust)
 
 
 def call_before(nlp: Language, name: str, examples: Sequence[Example]) -> None:
@@ -200,13 +203,21 @@ def call_before(nlp: Language, name: str, examples: Sequence[Example]) -> None:
             example.predicted = doc
 
 
-def fit(nlp: Language, examples: Sequence[Example], set_trust: Callable[[float], object]) -> None:
-    """Set the lowest trust with the best F1 of entities, and print the F1 of each."""
+def fit(
+    nlp: Language,
+    examples: Sequence[Example],
+    set_trust: Callable[[float], object],
+    current: float,
+) -> None:
+    """Set the trust with the best F1 of entities, and print the F1 of each. Of equally good ones,
+    set the current default if it is among them, or else the lowest."""
     scores = {}
-    for trust in TRUSTS:
+    for trust in sorted({*TRUSTS, current}):
         set_trust(trust)
         scores[trust] = nlp.evaluate(examples)["ents_f"] or 0.0
-    best = max(TRUSTS, key=lambda trust: scores[trust])
+    best = max((current, *TRUSTS), key=lambda trust: scores[trust])
     set_trust(best)
     rows = [(trust, percent(score) + " *" * (trust == best)) for trust, score in scores.items()]
     print_table(rows, header=("trust", "F1 of entities"), divider=True)
+    if len({*scores.values()}) == 1:
+        msg.warn(f"The examples don't show which trust is best: it stays at {current:g}")

@@ -93,7 +93,7 @@ def evaluate(
     if "seen_f" in scores:
         show_seen(scores, train)
     if part == "dev":
-        msg.warn("Training chose its best weights on dev: the score is a little too high.")
+        msg.warn("If training chose its best weights on this file, the score is a little too high.")
     if output is not None:
         counts = {plural(noun): n for noun, n in sizes.items()}
         with replacing(output) as temporary:

@@ -16,7 +16,7 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 
 from ..errors import Errors
-from ..lexicon.sources import WordList
+from ..lexicon.sources import NOT_ENTITY, WordList
 from ..ner.spans import meaning
 from ..translator.names import COMPOUND_SURNAMES
 from ..util.arguments import require
@@ -132,8 +132,9 @@ def ner_augmenter(
         word is its English translation. Of equal words the first counts; those that are names in
         `corpora` or `names` don't.
 
-    Raises ValueError for a rate outside 0 to 1, or for `mixed` without words (F341). With no names
-    to choose from, the first text raises ValueError (F149).
+    Raises ValueError (F341) for a rate outside 0 to 1, anything but mappings and a list, or `mixed`
+    without words in English; with the first text also for `persons` that are labels of no corpus
+    or word list. With no names to choose from, the first text raises ValueError (F149).
     """
     rates = {
         "traditional": traditional,
@@ -147,11 +148,20 @@ def ner_augmenter(
     }
     for name, rate in rates.items():
         require(name, rate, lambda: 0 <= rate <= 1, "a number from 0 to 1")  # noqa: B023
+    require("corpora", corpora, lambda: isinstance(corpora, Mapping), "a mapping to .spacy files")
+    for name, lists_of in (("names", names), ("words", words)):
+        is_map = isinstance(lists_of, Mapping) and all(
+            isinstance(each, WordList) for each in lists_of.values()
+        )
+        require(name, lists_of, lambda: is_map, "a mapping to word lists")  # noqa: B023
+    is_list = isinstance(persons, Sequence) and not isinstance(persons, str)
+    require("persons", persons, lambda: is_list, "a list of labels")
     english: dict[str, str] = {}
     for entry in chain.from_iterable(words.values()):
         if entry.type:
             english.setdefault(entry.word, entry.type)
-    require("mixed", mixed, lambda: bool(english) or not mixed, "0 without words in English")
+    wanted = "0 unless a list in `words` has words with their English translations"
+    require("mixed", mixed, lambda: bool(english) or not mixed, wanted)
     paths = [Path(path) for path in corpora.values() if path]
     return NerAugmenter(rates, paths, names, persons, english)
 
@@ -193,7 +203,7 @@ class NerAugmenter:
     def pools(self) -> dict[tuple[str, ...], list[list[str]]]:
         """Lists of names, by the labels that their label stands for."""
         sources: list[Iterable[tuple[str, tuple[str, ...]]]] = [
-            ((word.word, (word.type,)) for word in words if word.type)
+            ((word.word, (word.type,)) for word in words if word.type not in ("", NOT_ENTITY))
             for words in self.lists.values()
         ]
         sources += map(read_names, self.corpora)
@@ -205,6 +215,10 @@ class NerAugmenter:
                     found.setdefault(labels, set()).add(text)
             for labels, texts in found.items():
                 pools.setdefault(labels, []).append(sorted(texts))
+        known = {label for labels in pools for label in labels}
+        is_known = not self.corpora or known.issuperset(self.persons)
+        wanted = f"labels of `corpora` or `names`: {', '.join(sorted(known))}"
+        require("persons", list(self.persons), lambda: is_known, wanted)
         for label in self.persons:
             pools.setdefault((label,), []).append([])
         if not pools:

@@ -564,6 +564,32 @@ def test_rates_are_shares(rate: float) -> None:
         ner_augmenter(layout=rate)
 
 
+def test_arguments_of_the_wrong_kind(corpus: Path) -> None:
+    for name, value in {
+        "corpora": str(corpus),
+        "names": {"mine": "names.txt"},
+        "words": [WORDS],
+        "persons": "PER",
+    }.items():
+        with pytest.raises(ValueError, match=f"F341.*{name} = "):
+            ner_augmenter(**{name: value})  # type: ignore[arg-type]
+
+
+def test_persons_need_a_label_of_the_corpora(corpus: Path) -> None:
+    with pytest.raises(ValueError, match=r"F341.*persons = \['PERSON'\].*LOC, PER"):
+        next(read(corpus, lists=1.0, persons=["PERSON"]))
+
+
+def test_words_that_are_no_entities_are_not_names() -> None:
+    names = {"mine": WordList([Entry("杭州", type="not_entity"), Entry("王芳", type="PER")])}
+    doc = NLP.make_doc("他来了")
+    random.seed(0)
+    for _ in range(50):
+        augment = ner_augmenter(lists=1.0, names=names)
+        _, new = (new.reference for new in augment(NLP, Example(doc.copy(), doc)))
+        assert {ent.text for ent in new.ents} == {"王芳"}
+
+
 def test_mixed_needs_words() -> None:
     with pytest.raises(ValueError, match=r"F341.*mixed"):
         ner_augmenter(mixed=0.1, names=LISTS)

@@ -288,11 +288,23 @@ def test_trust_is_fitted(trained: Language, tmp_path: Path) -> None:
     assert found(nlp, ["今天没有新闻。"]) == [[(4, 6, "ORG")]]
 
 
+def test_trust_stays_if_the_examples_do_not_show_which_is_best(
+    trained: Language, tmp_path: Path
+) -> None:
+    paths = saved(trained, [eg.reference for eg in examples_of(trained)], tmp_path)
+    (tmp_path / "names.txt").write_text("别处没有的\t\tORG\n", encoding="utf-8")
+    assert "it stays at 0.9" in said("calibrate", *paths, "--words", tmp_path / "names.txt")
+    ner: Any = flat(spacy.load(paths[2]))
+    assert ner.lexicon.trusts[ner.lexicon.index("别处没有的")] == pytest.approx(0.9)
+
+
 def test_trust_of_a_component_without_a_lexicon(tmp_path: Path) -> None:
     nlp = spacy.blank("zh")
     nlp.add_pipe("tener_ner")
     docs = [nlp.make_doc("王芳去上海。")]
     docs[0].ents = [Span(docs[0], 0, 2, "PER")]  # type: ignore[assignment]
     nlp.initialize(lambda: [Example(nlp.make_doc(doc.text), doc) for doc in docs])
-    assert "[F136]" in failure("calibrate", *saved(nlp, docs, tmp_path), "--trust")
+    paths = saved(nlp, docs, tmp_path)
+    assert "[F136]" in failure("calibrate", *paths, "--trust")
+    assert "[F146]" in failure("calibrate", *paths, "--picture", tmp_path / "a.png")
     assert not (tmp_path / "out").exists()
