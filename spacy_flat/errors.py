@@ -95,6 +95,7 @@ F044 The pipeline doesn't know the type {type!r}. Choose one of: {known}.
 F045 {path}, line {line}: {text!r} looks like columns separated by commas. Separate word, frequency
   (it may be empty) and type with TABs, end a word that contains a comma with a TAB, or set
   skip_bad.
+F046 Words without a type can't have a trust above 0: {words}. Give them a type.
 
 # F10x to F11x: converting corpora of entities
 F102 {path}, line {line}: expected a unit and a tag in two columns, but found {text!r}. Add the
@@ -105,7 +106,7 @@ F104 {path}, line {line}: {tag!r} continues an entity, but no entity of this typ
   it, or let it start an entity with --repair.
 F105 {path}, line {line}: the {label} entity that ends here has no closing {tag} tag. Correct it,
   name another --format, or close it with --repair.
-F107 {path}, line {line}: the {label} entity at {offsets} is outside the text of {length}
+F107 {path}, line {line}: the {label} entity at {offsets} is empty, or outside the text of {length}
   characters. Correct the offsets, or drop such entities with --repair.
 F108 {path}, line {line}: the {label} entity {surface!r} should be at {offsets}, but the text there
   is {found!r}. Correct the offsets (ends are inclusive in CLUENER, otherwise exclusive), or drop
@@ -478,7 +479,7 @@ F480 {path}: can't be written: {reason}. Finished shards stay: run the command a
 F481 {name}: can't be read (further): {reason}
 F482 {count} of {shards} shards are not finished, among them {names}. Run the same command again. If
   an actor dies each time, it may lack memory: try fewer --actors.
-F483 {count} failed in this run. See {path} for the reasons, including earlier runs.
+F483 {count} failed in this run; earlier runs may have left others. See {path} for the reasons.
 F484 The cluster has no GPU, or fewer than an actor needs. Lower --gpus-per-actor, or leave it out
   to use CPUs.
 F485 Two processes in a row died annotating this row. They may lack memory, or a component may be
@@ -500,6 +501,8 @@ W002 The source {origin!r} adds no words to the lexicon: all of its {count} entr
   in an earlier source. Check that it is the right file.
 W003 Lexicon words that contain a line break get no vector ({count} of them), since vector files
   have one word per line.
+W004 {path}: words that look like several ({count}), such as {word!r}. Write each on a line of its
+  own, and its frequency and type after TABs.
 W160 {path}: no entity has the labels {labels}, which --coarse or --longest declares. Check the
   spelling.
 W200 The gradient of {key} is not finite; this step was skipped. If it happens often, lower
@@ -510,12 +513,12 @@ W300 {name}: only {share:.1%} of the {kind} of the training texts have a pretrai
 W301 {name}: only {share:.1%} of the characters of the training texts are in a word of the lexicon.
   Check that [initialize.components.{name}.lexicon] has the right word lists for this corpus.
 W302 The lexicon has words of types that the pipeline's network doesn't know: {types}. It ignores
-  these types. Choose types among {known}, give words of other labels a trust such as 0.999, or
-  train a new pipeline with them in its lexicon.
+  these types. Choose types among {known}, or train a new pipeline with them in its lexicon. A type
+  that is a label all the same, such as one added later, needs a trust such as 0.999.
 W304 {name}: tokens have {here:.2f} characters on average, but had {learnt:.2f} in training. Use the
   tokenizer that the component was trained with.
-W305 {name}: threshold has labels that no entity can have: {unknown}. Correct them in
-  [components.{name}]. The labels, through label_map, are: {known}.
+W305 {name}: {setting} has labels that no entity can have: {unknown}. Correct them in
+  [components.{name}]. Known labels: {known}.
 W320 {name}: no pair has one of its labels {known}, but there are {found}. It can't learn from these
   pairs or score them. Rename the labels (`flat convert` calls 0 and 1 'different' and 'same'), or
   train a new component.

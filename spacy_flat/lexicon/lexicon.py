@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors, Warnings
+from ..text.characters import HAN_RANGES
 from ..util.arguments import require
 from ..util.arrays import Bools, Float32s, Int32s, Ints
 from ..util.files import replacing
@@ -32,6 +33,7 @@ from .sources import NOT_ENTITY, UNKNOWN_FREQUENCY, UNSET, Entry, read_words
 SEPARATOR = "\0"
 _UNSEARCHABLE = re.compile(f"[{SEPARATOR}\ud800-\udfff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_SEVERAL = re.compile(f'[{HAN_RANGES}][ 、][{HAN_RANGES}]|\u3000|^[["]')
 
 TOP_FREQUENCY = 1e6  # from here on in the last band
 
@@ -249,8 +251,9 @@ class Lexicon:
 
         Warns (W001) about words that are empty, too short, too long or can't be searched for.
         Raises TypeError unless the words are a list (F026) of strings (F028) and type and origin
-        are strings (F038), ValueError for an invalid frequency (F021) or trust (F341) and, in the
-        lexicon of a trained pipeline, for a type that its network doesn't know (F044).
+        are strings (F038), ValueError for an invalid frequency (F021) or trust (F341), for a trust
+        of words without a type (F046) and, in the lexicon of a trained pipeline, for a type that
+        its network doesn't know (F044).
         """
         self._check_type(type)
         _check_name("origin", origin)
@@ -258,7 +261,10 @@ class Lexicon:
         if trust is not None:
             require("trust", trust, lambda: 0 <= trust <= 1, "a number from 0 to 1")
         sure = UNSET if trust is None else trust
-        entries = [Entry(word, known, type, origin, sure) for word in _strings(words)]
+        words = _strings(words)
+        if trust and not type:
+            self._check_typed(words)
+        entries = [Entry(word, known, type, origin, sure) for word in words]
         count, faulty = self._insert(entries, update=True)
         self._warn(faulty)
         return count
@@ -276,7 +282,7 @@ class Lexicon:
         In a trained pipeline's lexicon, its types may follow a word after a space (`人和药店 ORG`).
         The file becomes the origin of words already known, and they get the types, frequencies and
         trust that are given. Raises TypeError (F039) for anything but a path; otherwise warns and
-        raises as `add` and `read_words`.
+        raises as `add` and `read_words`. Also warns (W004) about words that look like several.
         """
         if not isinstance(path, str | os.PathLike):
             raise TypeError(Errors.F039.format(value=_short(path)))
@@ -284,10 +290,21 @@ class Lexicon:
         # A type of one letter may well be the end of a word.
         types = [name for name in (*(self._advised or ()), NOT_ENTITY) if len(name) > 1]
         words = read_words(path, type=type, skip_bad=skip_bad, known_types=types)
+        several = [entry.word for entry in words if _SEVERAL.search(entry.word)]
+        if several:
+            found = {"path": path, "count": len(several), "word": several[0][:60]}
+            warnings.warn(Warnings.W004.format(**found), stacklevel=2)
         entries = words.trusted(trust)
         count, faulty = self._insert(entries, update=True)
         self._warn(faulty)
         return count
+
+    def _check_typed(self, words: Sequence[str]) -> None:
+        """Raise ValueError (F046) for words without a type."""
+        ids = {word: self.index(word) for word in words}
+        bare = [word for word, id in ids.items() if id < 0 or not self.type_names[self.types[id]]]
+        if bare:
+            raise ValueError(Errors.F046.format(words=", ".join(map(_short, bare[:3]))))
 
     def remove(self, words: Iterable[str]) -> int:
         """Remove words. They keep their ids. Returns the number of known words.

@@ -48,7 +48,8 @@ def _is_labels(value: object) -> bool:
 def _is_label_map(value: object) -> bool:
     if not isinstance(value, dict):
         return value is None
-    return _is_labels([*value, *value.values()])
+    names = [*value, *value.values()]
+    return _is_labels(names) and all(name == name.strip() for name in names)
 
 
 def _is_threshold(value: object) -> bool:
@@ -97,10 +98,10 @@ class CRFEntityRecognizer(LabelledPipe):
         None, Check("null, a number from 0 to 1, or a map of them", _is_threshold)
     )
     temperature: float = setting(1.0, number(LEAST, MOST))
-    _warned: tuple[str, ...] = ()  # labels that were warned of
 
     def __init__(self, *args: Any, scorer: Scorer | None = score_entities, **settings: Any) -> None:
         super().__init__(*args, scorer=scorer, **settings)
+        self._warned: dict[str, tuple[str, ...]] = {}  # labels of settings
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -137,7 +138,7 @@ class CRFEntityRecognizer(LabelledPipe):
         if not any(len(doc) for doc in docs):
             return [Found(alternatives=[([], 1.0)] if self.alternatives else []) for _ in docs]
         self.check_tokens(docs)
-        self._check_threshold()
+        self._check_labels()
         emissions = self.model.predict(docs)
         wishes = self._wishes(docs, emissions.texts)
         return find_entities(emissions, network_of(self.model), self._decoding(), wishes)
@@ -165,14 +166,19 @@ class CRFEntityRecognizer(LabelledPipe):
         wishes, network = self._wishes(docs, emissions.texts), network_of(self.model)
         return span_probabilities(emissions, network, self._decoding(), wishes, places)
 
-    def _check_threshold(self) -> None:
-        """Warn (W305) once of thresholds for labels that no entity can have."""
-        given = self.threshold if isinstance(self.threshold, dict) else ()
-        unknown = tuple(label for label in given if label not in self.labels)
-        if unknown and unknown != self._warned:
-            words = {"unknown": ", ".join(unknown), "known": ", ".join(self.labels)}
-            warnings.warn(Warnings.W305.format(name=self.name, **words), stacklevel=2)
-        self._warned = unknown
+    def _check_labels(self) -> None:
+        """Warn (W305) once of settings for labels that no entity can have."""
+        self._check_known("threshold", self.threshold, self.labels)
+        self._check_known("label_map", self.label_map, self.known_labels)
+
+    def _check_known(self, setting: str, value: object, known: Sequence[str]) -> None:
+        given = value if isinstance(value, dict) else {}
+        unknown = tuple(label for label in given if label not in known)
+        if unknown and unknown != self._warned.get(setting):
+            words = {"unknown": ", ".join(unknown), "known": ", ".join(known)}
+            message = Warnings.W305.format(name=self.name, setting=setting, **words)
+            warnings.warn(message, stacklevel=2)
+        self._warned[setting] = unknown
 
     def _decoding(self) -> Decoding:
         threshold = self.threshold

@@ -325,7 +325,7 @@ def test_regions_of_an_unknown_type(tmp_path: Path) -> None:
 def test_a_pair_with_an_entity_outside_its_text(tmp_path: Path) -> None:
     path = tmp_path / "c.json"
     path.write_text('["甲乙", {"entities": [[1, 3, "X"]]}]', "utf-8")
-    with pytest.raises(ValueError, match=r"F107.* X entity at \[1, 3\] is outside"):
+    with pytest.raises(ValueError, match=r"F107.* X entity at \[1, 3\] is empty, or outside"):
         read(path)
 
 

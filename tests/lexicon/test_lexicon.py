@@ -500,3 +500,25 @@ def test_simplified_words_in_traditional_texts() -> None:
     assert lexicon.type_names[lexicon.types[lexicon.index("乾坤")]] == "PER"
     assert lexicon.remove(["臺積電"]) == 1
     assert not found(lexicon, ["台积电"])
+
+
+def test_trust_needs_a_type():
+    lexicon = lexicon_of("重庆")
+    lexicon.add(["北京"], type="LOC")
+    with pytest.raises(ValueError, match=r"F046.*上海"):
+        lexicon.add(["北京", "上海"], trust=1)
+    assert "上海" not in lexicon
+    lexicon.add(["北京"], trust=1)
+    lexicon.add(["上海"], trust=0)
+    assert lexicon.trusts[lexicon.index("北京")] == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["人和药店、青禾科技", "人和药店 青禾科技", "人和药店　10", '"人和药店"', '["人和药店"]'],
+)
+def test_words_that_look_like_several(line: str, tmp_path: Path):
+    (tmp_path / "names.txt").write_text(f"重庆\n{line}\t\n", "utf-8")
+    lexicon = lexicon_of("北京")
+    with pytest.warns(UserWarning, match=r"W004.*names\.txt.*\(1\)"):
+        assert lexicon.update(tmp_path / "names.txt") == 2

@@ -152,7 +152,6 @@ def test_threads_with_words_for_a_while(nlp: Language) -> None:
 
 def test_trust_in_a_word_without_a_label(nlp: Language) -> None:
     expected = found(nlp, [TEXT])
-    lexicon_of(nlp).add(["新闻"], trust=0.9)
     lexicon_of(nlp).add(["没有"], type="v", trust=1)
     assert found(nlp, [TEXT]) == expected
 
@@ -179,7 +178,7 @@ def test_words_of_the_same_length_that_overlap() -> None:
 
 
 def test_a_compact_lexicon_keeps_what_is_trusted(nlp: Language) -> None:
-    lexicon_of(nlp).add(["新闻"], trust=0.9)
+    lexicon_of(nlp).add(["新闻"], type="n", trust=0.9)
     lexicon_of(nlp).add(["昨天"], type="not_entity")
     lexicon_of(nlp).add(["今天"])
     small = flat(nlp).model.attrs["featuriser"].compact({}, True).lexicon
