@@ -33,7 +33,7 @@ from .sources import NOT_ENTITY, UNKNOWN_FREQUENCY, UNSET, Entry, read_words
 SEPARATOR = "\0"
 _UNSEARCHABLE = re.compile(f"[{SEPARATOR}\ud800-\udfff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_SEVERAL = re.compile(f'[{HAN_RANGES}][ 、][{HAN_RANGES}]|\u3000|^[["]')
+_SEVERAL = re.compile(rf'[{HAN_RANGES}][ 、][{HAN_RANGES}]|\u3000|^[\["]')
 
 TOP_FREQUENCY = 1e6  # from here on in the last band
 
