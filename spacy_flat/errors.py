@@ -1,9 +1,9 @@
 """The package's errors and warnings, each with a code."""
 
 import re
-from typing import Any
 
 _CODED = re.compile(r"\[[EFW]\d{3,}\] ")
+_ENTRY = re.compile(r"^([FW]\d{3}) (.+(?:\n  .+)*)", re.MULTILINE)
 
 
 def is_coded(error: Exception) -> bool:
@@ -11,12 +11,20 @@ def is_coded(error: Exception) -> bool:
     return _CODED.match(str(error)) is not None
 
 
-class _Coded(type):
-    """Reading a text puts its code in front."""
+def _read(text: str) -> dict[str, str]:
+    """{code: text} of entries "code text", whose further lines are indented."""
+    return {code: re.sub(r"\n +", " ", entry) for code, entry in _ENTRY.findall(text)}
 
-    def __getattribute__(cls, name: str) -> Any:
-        text = super().__getattribute__(name)
-        return text if name.startswith("__") else f"[{name}] {text}"
+
+class _Coded(type):
+    """`Errors.F001` is the text of this code, with the code in front."""
+
+    texts: dict[str, str]
+
+    def __getattr__(cls, code: str) -> str:
+        if code not in cls.texts:
+            raise AttributeError(f"{cls.__name__} has no {code}")
+        return f"[{code}] {cls.texts[code]}"
 
 
 class Errors(metaclass=_Coded):
@@ -25,902 +33,519 @@ class Errors(metaclass=_Coded):
     Use as `raise ValueError(Errors.F001.format(path=path))`. Codes are never reused.
     """
 
-    # F00x, F01x: files of words and vectors
-    F001 = "{path}: no such file or folder. Check the path."
-    F002 = "{path}: a folder, but a file was expected. Check the path."
-    F003 = (
-        "{path}, line {line}: can't read the rest of the file: {reason}. It may be damaged, "
-        "incomplete or not compressed as its name says (.gz, .xz). Download it again."
-    )
-    F004 = (
-        "{path}, line {line}: byte {byte} at offset {offset} of the line is not UTF-8. "
-        "Convert the file first, for example: iconv -f {encoding} -t UTF-8 IN > OUT"
-    )
-    F005 = "Can't find jieba's dictionary, the default lexicon. Run: pip install jieba"
-    F006 = "{path}, line {line}: no word in the first column. Correct the line, or set skip_bad."
-    F007 = (
-        "{path}, line {line}: the frequency {value!r} is not a number of 0 or more. The columns "
-        "are word, frequency, type; a frequency may be empty. Correct the line, or set skip_bad."
-    )
-    F008 = (
-        "{path}, line {line}: {columns} columns, but at most three are allowed: word, frequency, "
-        "type. Correct the line, or set skip_bad."
-    )
-    F010 = (
-        "{path}: no {what} in this file. Check that it is the right file and that it is complete."
-    )
-    F011 = (
-        "{path}, line {line}: expected a word and {width} numbers, but found {text!r}. Correct the "
-        "line, or set skip_bad."
-    )
-    F012 = (
-        "{path}, line {line}: {value!r} is not a finite number. Correct the line, or set skip_bad."
-    )
-    F013 = (
-        "{path}, line {line}: a second vector for {key!r}. Delete one of them, or set skip_bad to "
-        "use the first."
-    )
-    F014 = (
-        "{path}: the header says {expected} vectors, but the file has {found}. It may be "
-        "incomplete: download it again, or set skip_bad to use those it has."
-    )
-    F015 = (
-        "{path}: expected a header line with the number of vectors and their width, but found "
-        "{found!r}. A file whose name ends in .bin must be in word2vec's binary format."
-    )
-    F017 = "{path}, vector {number}: {fault}. Correct the file, or set skip_bad."
-    F018 = (
-        "{path}: floret vectors are for n-grams, not words. Give vectors of words, such as those "
-        "of `spacy init vectors` without --mode floret."
-    )
-    F019 = (
-        "{path}: spaCy can't load vectors from this folder: {reason}. Give the folder of a "
-        "pipeline, or its vocab."
-    )
+    texts = _read(r"""
+# F00x, F01x: files of words and vectors
+F001 {path}: no such file or folder. Check the path.
+F002 {path}: a folder, but a file was expected. Check the path.
+F003 {path}, line {line}: can't read the rest of the file: {reason}. It may be damaged, incomplete
+  or not compressed as its name says (.gz, .xz). Download it again.
+F004 {path}, line {line}: byte {byte} at offset {offset} of the line is not UTF-8. Convert the file
+  first, for example: iconv -f {encoding} -t UTF-8 IN > OUT
+F005 Can't find jieba's dictionary, the default lexicon. Run: pip install jieba
+F006 {path}, line {line}: no word in the first column. Correct the line, or set skip_bad.
+F007 {path}, line {line}: the frequency {value!r} is not a number of 0 or more. The columns are
+  word, frequency, type; a frequency may be empty. Correct the line, or set skip_bad.
+F008 {path}, line {line}: {columns} columns, but at most three are allowed: word, frequency, type.
+  Correct the line, or set skip_bad.
+F010 {path}: no {what} in this file. Check that it is the right file and that it is complete.
+F011 {path}, line {line}: expected a word and {width} numbers, but found {text!r}. Correct the line,
+  or set skip_bad.
+F012 {path}, line {line}: {value!r} is not a finite number. Correct the line, or set skip_bad.
+F013 {path}, line {line}: a second vector for {key!r}. Delete one of them, or set skip_bad to use
+  the first.
+F014 {path}: the header says {expected} vectors, but the file has {found}. It may be incomplete:
+  download it again, or set skip_bad to use those it has.
+F015 {path}: expected a header line with the number of vectors and their width, but found {found!r}.
+  A file whose name ends in .bin must be in word2vec's binary format.
+F017 {path}, vector {number}: {fault}. Correct the file, or set skip_bad.
+F018 {path}: floret vectors are for n-grams, not words. Give vectors of words, such as those of
+  `spacy init vectors` without --mode floret.
+F019 {path}: spaCy can't load vectors from this folder: {reason}. Give the folder of a pipeline, or
+  its vocab.
 
-    # F02x to F04x: the lexicon; training vectors
-    F021 = "The frequency of {word!r} is {value!r}. Give a number of 0 or more, or -1 if unknown."
-    F023 = "{path}: not a lexicon, since {file} is missing. Save one with Lexicon.to_disk."
-    F024 = (
-        "Can't load the lexicon: {reason}. The data is damaged or not a lexicon. Save it again "
-        "with Lexicon.to_disk or Lexicon.to_bytes."
-    )
-    F025 = (
-        "The lexicon was saved in format {found!r}, but this version of spacy-flat reads format "
-        "{expected}. Save it again with this version, or install the version that saved it."
-    )
-    F026 = "Expected a list, but got {value}. Put a single value into a list."
-    F027 = "No word has the id {id!r}. The ids of this lexicon are below {size}."
-    F028 = "Expected a string, but got {value} of type {type}. Convert it to a string first."
-    F029 = (
-        "Expected an Entry whose word, type and origin are strings, but got {value}. To add plain "
-        "strings, use Lexicon().add([...])."
-    )
-    F030 = "{what} needs {module}. Run: pip install '{package}'"
-    F031 = (
-        "No {kind} occurs {count} or more times in the texts. Give more text, or lower min_count."
-    )
-    F035 = (
-        "{path}, line {line}: {text!r} looks like columns separated by spaces, but most lines of "
-        "the file do not. Separate word, frequency and type with TABs, end a word that contains "
-        "spaces with a TAB, or set skip_bad."
-    )
-    F036 = (
-        "{path}, line {line}: a TAB, but most lines of the file separate columns with spaces. "
-        "Separate the columns of all lines in the same way, or set skip_bad."
-    )
-    F037 = "--no-jieba without a word list leaves no words. Add --lexicon, or drop --no-jieba."
-    F038 = "{name} is {value}, but must be a string. For an unknown type, use the empty string."
-    F039 = "Expected the path of a word list, but got {value}. To add words directly, use add."
-    F040 = (
-        "{name} is {value}, but must be vectors: VectorFile(path), the result of "
-        "read_vectors(path), or TextVectors(keys, data), all from spacy_flat.vectors."
-    )
-    F041 = (
-        "lexicon is {value}, but must be a Lexicon. Make one with Lexicon(entries) from "
-        "spacy_flat.lexicon, where the entries are Entry(word) or the result of read_words(path)."
-    )
-    F042 = "{path}: can't be written: {reason}. Free disk space, or choose another folder."
-    F043 = "{path}: {process} is writing to this folder. Wait for it, or choose another folder."
-    F044 = "The pipeline doesn't know the type {type!r}. Choose one of: {known}."
-    F045 = (
-        "{path}, line {line}: {text!r} looks like columns separated by commas. Separate word, "
-        "frequency (it may be empty) and type with TABs, end a word that contains a comma with a "
-        "TAB, or set skip_bad."
-    )
+# F02x to F04x: the lexicon; training vectors
+F021 The frequency of {word!r} is {value!r}. Give a number of 0 or more, or -1 if unknown.
+F023 {path}: not a lexicon, since {file} is missing. Save one with Lexicon.to_disk.
+F024 Can't load the lexicon: {reason}. The data is damaged or not a lexicon. Save it again with
+  Lexicon.to_disk or Lexicon.to_bytes.
+F025 The lexicon was saved in format {found!r}, but this version of spacy-flat reads format
+  {expected}. Save it again with this version, or install the version that saved it.
+F026 Expected a list, but got {value}. Put a single value into a list.
+F027 No word has the id {id!r}. The ids of this lexicon are below {size}.
+F028 Expected a string, but got {value} of type {type}. Convert it to a string first.
+F029 Expected an Entry whose word, type and origin are strings, but got {value}. To add plain
+  strings, use Lexicon().add([...]).
+F030 {what} needs {module}. Run: pip install '{package}'
+F031 No {kind} occurs {count} or more times in the texts. Give more text, or lower min_count.
+F035 {path}, line {line}: {text!r} looks like columns separated by spaces, but most lines of the
+  file do not. Separate word, frequency and type with TABs, end a word that contains spaces with a
+  TAB, or set skip_bad.
+F036 {path}, line {line}: a TAB, but most lines of the file separate columns with spaces. Separate
+  the columns of all lines in the same way, or set skip_bad.
+F037 --no-jieba without a word list leaves no words. Add --lexicon, or drop --no-jieba.
+F038 {name} is {value}, but must be a string. For an unknown type, use the empty string.
+F039 Expected the path of a word list, but got {value}. To add words directly, use add.
+F040 {name} is {value}, but must be vectors: VectorFile(path), the result of read_vectors(path), or
+  TextVectors(keys, data), all from spacy_flat.vectors.
+F041 lexicon is {value}, but must be a Lexicon. Make one with Lexicon(entries) from
+  spacy_flat.lexicon, where the entries are Entry(word) or the result of read_words(path).
+F042 {path}: can't be written: {reason}. Free disk space, or choose another folder.
+F043 {path}: {process} is writing to this folder. Wait for it, or choose another folder.
+F044 The pipeline doesn't know the type {type!r}. Choose one of: {known}.
+F045 {path}, line {line}: {text!r} looks like columns separated by commas. Separate word, frequency
+  (it may be empty) and type with TABs, end a word that contains a comma with a TAB, or set
+  skip_bad.
 
-    # F10x to F11x: converting corpora of entities
-    F102 = (
-        "{path}, line {line}: expected a unit and a tag in two columns, but found {text!r}. "
-        "Add the missing column, or drop such lines with --repair."
-    )
-    F103 = (
-        "{path}, line {line}: {tag!r} is not a {scheme} tag (expected {expected}). Correct it, "
-        "name another --format, or read such tags as O with --repair."
-    )
-    F104 = (
-        "{path}, line {line}: {tag!r} continues an entity, but no entity of this type is open. "
-        "Correct it, or let it start an entity with --repair."
-    )
-    F105 = (
-        "{path}, line {line}: the {label} entity that ends here has no closing {tag} tag. "
-        "Correct it, name another --format, or close it with --repair."
-    )
-    F107 = (
-        "{path}, line {line}: the {label} entity at {offsets} is outside the text of {length} "
-        "characters. Correct the offsets, or drop such entities with --repair."
-    )
-    F108 = (
-        "{path}, line {line}: the {label} entity {surface!r} should be at {offsets}, but the text "
-        "there is {found!r}. Correct the offsets (ends are inclusive in CLUENER, otherwise "
-        "exclusive), or drop such entities with --repair."
-    )
-    F109 = (
-        "{path}, line {line}: the {label} entity {surface!r} overlaps the {other_label} entity "
-        "{other_surface!r}. Delete one, or keep the longer one with --repair."
-    )
-    F110 = (
-        "{path}, sentence at line {line}: the {label} entity {surface!r} starts or ends with "
-        "whitespace, which spaCy does not allow. Correct it, or trim it with --repair."
-    )
-    F111 = (
-        "{path}, line {line}: unit {unit!r} does not have the {part} that {option} strips. "
-        "Drop the option, or keep such units as they are with --repair."
-    )
-    F112 = (
-        "{target} is the input file, {source}, and would be overwritten. Name another output, such "
-        "as train.spacy."
-    )
-    F113 = (
-        "{path}: the lines end with carriage returns only, as on old Macs. Convert the file first: "
-        "tr '\\r' '\\n' < IN > OUT"
-    )
-    F114 = (
-        "{path}: each unit ends with its position in a word ({units} …), which would become text. "
-        "Add --strip-position, as for Weibo."
-    )
-    F115 = (
-        "{path}: the units look like words of a language that is written with spaces ({units} …). "
-        "Add --words to keep the spaces."
-    )
-    F116 = (
-        "{path}: {n:,} of {total} needed repair ({done}), more than {most:.0%}; nothing was "
-        "written. Read as {format}, the file starts with: {sample}. If that is wrong, name another "
-        "--format or correct the file; if it is right, raise --max-repairs."
-    )
-    F118 = "There is no {what} {name!r}. Choose one of: {names}."
-    F119 = (
-        "{path}, line {line}: can't read the rest of the JSON array that begins the file: "
-        "{problem}. Correct it, or write one record per line."
-    )
+# F10x to F11x: converting corpora of entities
+F102 {path}, line {line}: expected a unit and a tag in two columns, but found {text!r}. Add the
+  missing column, or drop such lines with --repair.
+F103 {path}, line {line}: {tag!r} is not a {scheme} tag (expected {expected}). Correct it, name
+  another --format, or read such tags as O with --repair.
+F104 {path}, line {line}: {tag!r} continues an entity, but no entity of this type is open. Correct
+  it, or let it start an entity with --repair.
+F105 {path}, line {line}: the {label} entity that ends here has no closing {tag} tag. Correct it,
+  name another --format, or close it with --repair.
+F107 {path}, line {line}: the {label} entity at {offsets} is outside the text of {length}
+  characters. Correct the offsets, or drop such entities with --repair.
+F108 {path}, line {line}: the {label} entity {surface!r} should be at {offsets}, but the text there
+  is {found!r}. Correct the offsets (ends are inclusive in CLUENER, otherwise exclusive), or drop
+  such entities with --repair.
+F109 {path}, line {line}: the {label} entity {surface!r} overlaps the {other_label} entity
+  {other_surface!r}. Delete one, or keep the longer one with --repair.
+F110 {path}, sentence at line {line}: the {label} entity {surface!r} starts or ends with whitespace,
+  which spaCy does not allow. Correct it, or trim it with --repair.
+F111 {path}, line {line}: unit {unit!r} does not have the {part} that {option} strips. Drop the
+  option, or keep such units as they are with --repair.
+F112 {target} is the input file, {source}, and would be overwritten. Name another output, such as
+  train.spacy.
+F113 {path}: the lines end with carriage returns only, as on old Macs. Convert the file first: tr
+  '\r' '\n' < IN > OUT
+F114 {path}: each unit ends with its position in a word ({units} …), which would become text. Add
+  --strip-position, as for Weibo.
+F115 {path}: the units look like words of a language that is written with spaces ({units} …). Add
+  --words to keep the spaces.
+F116 {path}: {n:,} of {total} needed repair ({done}), more than {most:.0%}; nothing was written.
+  Read as {format}, the file starts with: {sample}. If that is wrong, name another --format or
+  correct the file; if it is right, raise --max-repairs.
+F118 There is no {what} {name!r}. Choose one of: {names}.
+F119 {path}, line {line}: can't read the rest of the JSON array that begins the file: {problem}.
+  Correct it, or write one record per line.
 
-    # F12x to F14x: fetching corpora; the command line
-    F121 = "{path} does not exist. {advice}"
-    F122 = (
-        "{path}: the SHA-256 checksum is {found}, expected {expected}. The file is incomplete or "
-        "another version; nothing was written. Get it again from {homepage}."
-    )
-    F123 = (
-        "Can't download {url}: {reason}. Try again, or get the files from {homepage}, put them "
-        "into a folder DIR as DIR/{folder}/{file} and use --source DIR."
-    )
-    F124 = (
-        "Can't download corpus {name!r} automatically: {reason} Get it from {homepage}, put the "
-        "files into a folder DIR as DIR/{folder}/{file} and use --source DIR."
-    )
-    F125 = "{path}: can't read the archive: {reason}. Download it again from {homepage}."
-    F126 = "{model}: no component has one of the scores {scores}. Give a trained pipeline."
-    F127 = (
-        "{path}: no {labels} to score. Check that it is the right file, and that its Docs are "
-        "annotated."
-    )
-    F130 = (
-        "{path}, line {line}: not a line of a training log ({problem}). Expected the JSON "
-        "lines that spacy.ConsoleLogger.v3 writes with output_file."
-    )
-    F131 = "{path}: can't draw a curve: the log has no evaluation yet."
-    F132 = (
-        "{folder}: no test.spacy or dev.spacy to score on. Make them with: "
-        "python -m spacy flat convert --corpus NAME DATA {folder}"
-    )
-    F134 = (
-        "{path}: not a file of Docs ({reason}). Give a .spacy file, as written by `python -m spacy "
-        "flat convert` and DocBin.to_disk."
-    )
-    F135 = (
-        "Can't use GPU {gpu}: {reason}. Install CuPy for your CUDA version, for example with: "
-        "pip install 'spacy[cuda12x]'; or leave out --gpu-id to use the CPU."
-    )
-    F136 = "Can't choose a {kind} in the pipeline {source!r}. Found: {components}. {advice}"
-    F137 = "No text given. Give texts after the pipeline, or a file with --file."
-    F138 = "{path}: a file, but a folder was expected. Choose another path."
-    F139 = "{path}: paths.{part} is empty. Set it with --paths.{part} FILE.spacy"
-    F140 = (
-        "{folder}: no train.spacy, dev.spacy or test.spacy. Name the files, or make "
-        "them with: python -m spacy flat convert"
-    )
-    F141 = (
-        "{path}, line {line}: unit {unit!r} begins or ends with whitespace. Make the whitespace a "
-        "unit, or trim it with --repair."
-    )
-    F142 = (
-        "{path}: spaCy ignores training files whose name does not end in .spacy. Name the output "
-        "{path}.spacy"
-    )
-    F143 = (
-        "{path}: a .spacy file is already converted. Use it with `spacy train`, or "
-        "give the corpus file that it was made from."
-    )
-    F144 = "{path}: the first column has tags ({units} …). Put the unit first and the tag last."
-    F145 = (
-        "{source}: not a word list, nor the folder or package of a pipeline. Check the path, or "
-        "install the package."
-    )
-    F146 = "{path}: the output must be a {suffix} file. Name it {path}{suffix}"
-    F147 = "{path}: the position comes last in the tags ({tag}). Put it first: {expected}."
-    F148 = "{path} already exists and would be overwritten. Choose another folder, or delete it."
-    F149 = (
-        "No names to choose from. Set corpora, names or persons in [corpora.train.augmenter], or "
-        "set exchange, lists and tables to 0."
-    )
+# F12x to F14x: fetching corpora; the command line
+F121 {path} does not exist. {advice}
+F122 {path}: the SHA-256 checksum is {found}, expected {expected}. The file is incomplete or another
+  version; nothing was written. Get it again from {homepage}.
+F123 Can't download {url}: {reason}. Try again, or get the files from {homepage}, put them into a
+  folder DIR as DIR/{folder}/{file} and use --source DIR.
+F124 Can't download corpus {name!r} automatically: {reason} Get it from {homepage}, put the files
+  into a folder DIR as DIR/{folder}/{file} and use --source DIR.
+F125 {path}: can't read the archive: {reason}. Download it again from {homepage}.
+F126 {model}: no component has one of the scores {scores}. Give a trained pipeline.
+F127 {path}: no {labels} to score. Check that it is the right file, and that its Docs are annotated.
+F130 {path}, line {line}: not a line of a training log ({problem}). Expected the JSON lines that
+  spacy.ConsoleLogger.v3 writes with output_file.
+F131 {path}: can't draw a curve: the log has no evaluation yet.
+F132 {folder}: no test.spacy or dev.spacy to score on. Make them with: python -m spacy flat convert
+  --corpus NAME DATA {folder}
+F134 {path}: not a file of Docs ({reason}). Give a .spacy file, as written by `python -m spacy flat
+  convert` and DocBin.to_disk.
+F135 Can't use GPU {gpu}: {reason}. Install CuPy for your CUDA version, for example with: pip
+  install 'spacy[cuda12x]'; or leave out --gpu-id to use the CPU.
+F136 Can't choose a {kind} in the pipeline {source!r}. Found: {components}. {advice}
+F137 No text given. Give texts after the pipeline, or a file with --file.
+F138 {path}: a file, but a folder was expected. Choose another path.
+F139 {path}: paths.{part} is empty. Set it with --paths.{part} FILE.spacy
+F140 {folder}: no train.spacy, dev.spacy or test.spacy. Name the files, or make them with: python -m
+  spacy flat convert
+F141 {path}, line {line}: unit {unit!r} begins or ends with whitespace. Make the whitespace a unit,
+  or trim it with --repair.
+F142 {path}: spaCy ignores training files whose name does not end in .spacy. Name the output
+  {path}.spacy
+F143 {path}: a .spacy file is already converted. Use it with `spacy train`, or give the corpus file
+  that it was made from.
+F144 {path}: the first column has tags ({units} …). Put the unit first and the tag last.
+F145 {source}: not a word list, nor the folder or package of a pipeline. Check the path, or install
+  the package.
+F146 {path}: the output must be a {suffix} file. Name it {path}{suffix}
+F147 {path}: the position comes last in the tags ({tag}). Put it first: {expected}.
+F148 {path} already exists and would be overwritten. Choose another folder, or delete it.
+F149 No names to choose from. Set corpora, names or persons in [corpora.train.augmenter], or set
+  exchange, lists and tables to 0.
 
-    # F15x to F17x: corpora of pairs and poems; what commands read
-    F150 = "{path}: the content looks like {found}. Name its format with --format: {names}."
-    F151 = (
-        "{path}, line {line}: {found}, but expected {wanted}. Correct the line, or drop such lines "
-        "with --repair."
-    )
-    F152 = (
-        "{path}, line {line}: can't read the quotes ({problem}). Put texts that contain commas or "
-        "quotes in quotes, and double the quotes in them, or convert the file with --repair, which "
-        "drops such lines."
-    )
-    F153 = (
-        "{path}, line {line}: the {side} {problem}. Correct it, or drop such lines with --repair."
-    )
-    F155 = (
-        "{path}, line {line}: the last column, {found!r}, is not a number as on the other lines. "
-        "If this is a header, name the columns sentence1, sentence2 and label, or delete the line."
-    )
-    F156 = (
-        "{path}, line {line}: expected {layout} as JSON, but {problem}. Correct the record, or "
-        "drop such records with --repair."
-    )
-    F157 = (
-        "{path}, line {line}: the label {found} looks like a score. Add --scores to read labels as "
-        "numbers, or use names or whole numbers as labels."
-    )
-    F158 = (
-        "--errors needs a component that sets entities, but the pipeline {name} only has: "
-        "{components}. Leave out --errors."
-    )
-    F159 = (
-        "{path}: {labels:,} different labels in {pairs:,} pairs, so the last column does not look "
-        "like labels. Order the columns text, text, label, name them in the first line (sentence1, "
-        "sentence2, label), or add --scores if they are numbers."
-    )
-    F160 = "Can't draw an empty text. Give at least one character."
-    F161 = "The text has {length} characters, but a picture shows at most {limit}. Draw part of it."
-    F162 = (
-        "{text!r} contains a stray byte or half of a surrogate pair, so it isn't Unicode. Use the "
-        "terminal's encoding, usually UTF-8."
-    )
-    F163 = (
-        "--coarse {value!r}: declare each label once, as LABEL=ONE,OR,MORE, or as LABEL= to "
-        "drop its entities."
-    )
-    F164 = "{name} has no mapping to the general labels. Use --general with one of: {names}."
-    F165 = (
-        "Invalid weight {weight} for {name!r}. spacy-flat.MixedCorpus.v1 needs weights of 0 or more"
-        " for the names in its paths: {names}."
-    )
-    F166 = (
-        "{name}: no component to show. The demo page only shows components of this package, but "
-        "found: {components}."
-    )
-    F167 = "Can't use port {port}: {reason}. Choose another one with --port."
-    F168 = (
-        "--longest {value!r}: declare each label once, as LABEL=NUMBER, the characters of the "
-        "longest entity to keep."
-    )
-    F170 = (
-        "{path}, line {line}: a poem has {found!r} ({code}) in {shown!r}, which is neither a "
-        "Chinese character nor punctuation, and often replaces a lost character. Correct it, drop "
-        "the poem with --repair, or accept any text, one per line, with --format lines."
-    )
-    F173 = "An acrostic sets the first character of each line. Use either --prompt or --acrostic."
-    F174 = "{option} has no effect on {kind}. Leave it out."
-    F176 = "--add {value!r} has no word. Give WORD=TYPE, or only WORD."
+# F15x to F17x: corpora of pairs and poems; what commands read
+F150 {path}: the content looks like {found}. Name its format with --format: {names}.
+F151 {path}, line {line}: {found}, but expected {wanted}. Correct the line, or drop such lines with
+  --repair.
+F152 {path}, line {line}: can't read the quotes ({problem}). Put texts that contain commas or quotes
+  in quotes, and double the quotes in them, or convert the file with --repair, which drops such
+  lines.
+F153 {path}, line {line}: the {side} {problem}. Correct it, or drop such lines with --repair.
+F155 {path}, line {line}: the last column, {found!r}, is not a number as on the other lines. If this
+  is a header, name the columns sentence1, sentence2 and label, or delete the line.
+F156 {path}, line {line}: expected {layout} as JSON, but {problem}. Correct the record, or drop such
+  records with --repair.
+F157 {path}, line {line}: the label {found} looks like a score. Add --scores to read labels as
+  numbers, or use names or whole numbers as labels.
+F158 --errors needs a component that sets entities, but the pipeline {name} only has: {components}.
+  Leave out --errors.
+F159 {path}: {labels:,} different labels in {pairs:,} pairs, so the last column does not look like
+  labels. Order the columns text, text, label, name them in the first line (sentence1, sentence2,
+  label), or add --scores if they are numbers.
+F160 Can't draw an empty text. Give at least one character.
+F161 The text has {length} characters, but a picture shows at most {limit}. Draw part of it.
+F162 {text!r} contains a stray byte or half of a surrogate pair, so it isn't Unicode. Use the
+  terminal's encoding, usually UTF-8.
+F163 --coarse {value!r}: declare each label once, as LABEL=ONE,OR,MORE, or as LABEL= to drop its
+  entities.
+F164 {name} has no mapping to the general labels. Use --general with one of: {names}.
+F165 Invalid weight {weight} for {name!r}. spacy-flat.MixedCorpus.v1 needs weights of 0 or more for
+  the names in its paths: {names}.
+F166 {name}: no component to show. The demo page only shows components of this package, but found:
+  {components}.
+F167 Can't use port {port}: {reason}. Choose another one with --port.
+F168 --longest {value!r}: declare each label once, as LABEL=NUMBER, the characters of the longest
+  entity to keep.
+F170 {path}, line {line}: a poem has {found!r} ({code}) in {shown!r}, which is neither a Chinese
+  character nor punctuation, and often replaces a lost character. Correct it, drop the poem with
+  --repair, or accept any text, one per line, with --format lines.
+F173 An acrostic sets the first character of each line. Use either --prompt or --acrostic.
+F174 {option} has no effect on {kind}. Leave it out.
+F176 --add {value!r} has no word. Give WORD=TYPE, or only WORD.
 
-    # F20x: weights and optimizers
-    F200 = (
-        "Can't read the model: {reason}. The file is damaged, incomplete or from another package "
-        "or version. Download or train the pipeline again."
-    )
-    F201 = (
-        "The weights do not fit the network: {name!r} has shape {found} in the file and "
-        "{wanted} in the network (None: missing). The file was saved by another version or "
-        "architecture; load it with that one, or train again."
-    )
-    F202 = (
-        "The component has no network yet. Call nlp.initialize(), or load a trained pipeline. "
-        "spaCy does not initialise [training.frozen_components] unless they are sourced from a "
-        "trained pipeline."
-    )
-    F204 = (
-        "Only thinc optimizers, such as Adam.v1, spacy-flat.SGD.v1 or spacy-flat.AdamW.v1, can "
-        "update the weights; got {found}."
-    )
-    F205 = (
-        "The optimizer has multipliers for {unknown}, but the pipeline's parameter groups "
-        "are {known}. Correct the names in [training.optimizer.multipliers]."
-    )
-    F206 = (
-        "The schedule spacy-flat.warmup.v1 with shape = {shape!r} cannot have "
-        "warmup_steps = {warmup} and total_steps = {total}: total_steps must be above "
-        "warmup_steps, which must be 0 or more. For a constant rate, set shape = 'constant'."
-    )
-    F207 = (
-        "thinc's RAdam.v1 can't update the networks of this package. Choose Adam.v1, "
-        "spacy-flat.AdamW.v1 or spacy-flat.SGD.v1 in [training.optimizer], with "
-        "spacy-flat.warmup.v1 as learning rate for the same effect."
-    )
-    F208 = (
-        "Training has diverged: the gradient of {key} was not finite in {steps} steps in a row. "
-        "Start again from the last good pipeline with a lower learn_rate, a longer warm-up or "
-        "clip_norm = 1.0 in [training.optimizer]. If it happens in the first steps, check the "
-        "pretrained vectors for values that are not finite."
-    )
-    F209 = (
-        "The model {name!r} only predicts. Train the component with nlp.update() or its update()."
-    )
+# F20x: weights and optimizers
+F200 Can't read the model: {reason}. The file is damaged, incomplete or from another package or
+  version. Download or train the pipeline again.
+F201 The weights do not fit the network: {name!r} has shape {found} in the file and {wanted} in the
+  network (None: missing). The file was saved by another version or architecture; load it with that
+  one, or train again.
+F202 The component has no network yet. Call nlp.initialize(), or load a trained pipeline. spaCy does
+  not initialise [training.frozen_components] unless they are sourced from a trained pipeline.
+F204 Only thinc optimizers, such as Adam.v1, spacy-flat.SGD.v1 or spacy-flat.AdamW.v1, can update
+  the weights; got {found}.
+F205 The optimizer has multipliers for {unknown}, but the pipeline's parameter groups are {known}.
+  Correct the names in [training.optimizer.multipliers].
+F206 The schedule spacy-flat.warmup.v1 with shape = {shape!r} cannot have warmup_steps = {warmup}
+  and total_steps = {total}: total_steps must be above warmup_steps, which must be 0 or more. For a
+  constant rate, set shape = 'constant'.
+F207 thinc's RAdam.v1 can't update the networks of this package. Choose Adam.v1, spacy-flat.AdamW.v1
+  or spacy-flat.SGD.v1 in [training.optimizer], with spacy-flat.warmup.v1 as learning rate for the
+  same effect.
+F208 Training has diverged: the gradient of {key} was not finite in {steps} steps in a row. Start
+  again from the last good pipeline with a lower learn_rate, a longer warm-up or clip_norm = 1.0 in
+  [training.optimizer]. If it happens in the first steps, check the pretrained vectors for values
+  that are not finite.
+F209 The model {name!r} only predicts. Train the component with nlp.update() or its update().
 
-    # F23x, F24x: tags and the CRF
-    F230 = "Entity labels must be distinct and not empty, but got {labels}."
-    F233 = (
-        "The entity (start, end, label) = {span} has a label that is not among {labels}. "
-        "Add it to the component with add_label, or correct the annotation."
-    )
-    F236 = (
-        "The transitions, starts and ends of a CRF exclude too much: {what}. Allow more, or take "
-        "the masks of a TagSet."
-    )
-    F240 = (
-        "The {what} are not numbers (NaN). Training has diverged, or the weights are damaged: load "
-        "an earlier state, and train with a lower learning rate or gradient clipping."
-    )
-    F242 = (
-        "{name}: unannotated_labels has {label!r}, which is not among the labels {labels}. "
-        "Correct or delete it."
-    )
+# F23x, F24x: tags and the CRF
+F230 Entity labels must be distinct and not empty, but got {labels}.
+F233 The entity (start, end, label) = {span} has a label that is not among {labels}. Add it to the
+  component with add_label, or correct the annotation.
+F236 The transitions, starts and ends of a CRF exclude too much: {what}. Allow more, or take the
+  masks of a TagSet.
+F240 The {what} are not numbers (NaN). Training has diverged, or the weights are damaged: load an
+  earlier state, and train with a lower learning rate or gradient clipping.
+F242 {name}: unannotated_labels has {label!r}, which is not among the labels {labels}. Correct or
+  delete it.
 
-    # F30x, F31x: components
-    F301 = (
-        "Can't initialise {name!r}: the training examples have no entities. "
-        "Check the training corpus, or set [initialize.components.{name}.labels]."
-    )
-    F302 = (
-        "A label must be a string that is not empty, without white space around it, but got "
-        "{label!r}."
-    )
-    F303 = (
-        "Component {name!r} has no network yet. Load a trained pipeline, or call "
-        "nlp.initialize() with training examples first."
-    )
-    F304 = (
-        "An example's reference and predicted Doc may differ in whitespace and case only, "
-        "but the reference begins {reference!r} and the predicted one {predicted!r}. Make both "
-        "from the same text."
-    )
-    F305 = "{block}: {name} = {value!r} is invalid: it must be {wanted}."
-    F306 = (
-        "{label!r} is a tag, not a label: the component makes the tags of each label itself. Give "
-        "the type of the entities, such as {expected!r}."
-    )
-    F307 = (
-        "{block}: the config says {name} = {value!r}, but the component was trained with "
-        "{saved!r}, which can't be changed. Correct the config, or train again."
-    )
-    F308 = (
-        "Component {name!r} has no lexicon before nlp.initialize(). Add words after it, "
-        "or set [initialize.components.{name}.lexicon]."
-    )
-    F309 = "{path}: can't load the component. {reason}"
-    F310 = (
-        "Component {name!r}: {setting} = {value!r} is not {wanted}. Correct it in "
-        "[components.{name}], or where it is set."
-    )
-    F311 = "Expected a text (a string, Doc, span or token){where}, but got {value} of type {type}."
-    F312 = "Expected two texts in pair number {number} (from 0), (left, right), but got {value}."
-    F313 = (
-        "The tokenizer does not split {token!r} at U+001F, which separates the two texts of a "
-        "pair. Use a tokenizer that splits at all whitespace, or set doc.spans['pair'] before the "
-        "pipeline processes the Doc."
-    )
-    F314 = (
-        "The reference has the texts of a pair in doc.spans['pair'], but the predicted Doc "
-        "{text!r} has neither these spans nor U+001F between two texts, so it can't be predicted. "
-        "Make its text with spacy_flat.similarity.pairs.join_pair."
-    )
-    F315 = "{block}: variant has no option {name!r}. Choose one of: {others}."
+# F30x, F31x: components
+F301 Can't initialise {name!r}: the training examples have no entities. Check the training corpus,
+  or set [initialize.components.{name}.labels].
+F302 A label must be a string that is not empty, without white space around it, but got {label!r}.
+F303 Component {name!r} has no network yet. Load a trained pipeline, or call nlp.initialize() with
+  training examples first.
+F304 An example's reference and predicted Doc may differ in whitespace and case only, but the
+  reference begins {reference!r} and the predicted one {predicted!r}. Make both from the same text.
+F305 {block}: {name} = {value!r} is invalid: it must be {wanted}.
+F306 {label!r} is a tag, not a label: the component makes the tags of each label itself. Give the
+  type of the entities, such as {expected!r}.
+F307 {block}: the config says {name} = {value!r}, but the component was trained with {saved!r},
+  which can't be changed. Correct the config, or train again.
+F308 Component {name!r} has no lexicon before nlp.initialize(). Add words after it, or set
+  [initialize.components.{name}.lexicon].
+F309 {path}: can't load the component. {reason}
+F310 Component {name!r}: {setting} = {value!r} is not {wanted}. Correct it in [components.{name}],
+  or where it is set.
+F311 Expected a text (a string, Doc, span or token){where}, but got {value} of type {type}.
+F312 Expected two texts in pair number {number} (from 0), (left, right), but got {value}.
+F313 The tokenizer does not split {token!r} at U+001F, which separates the two texts of a pair. Use
+  a tokenizer that splits at all whitespace, or set doc.spans['pair'] before the pipeline processes
+  the Doc.
+F314 The reference has the texts of a pair in doc.spans['pair'], but the predicted Doc {text!r} has
+  neither these spans nor U+001F between two texts, so it can't be predicted. Make its text with
+  spacy_flat.similarity.pairs.join_pair.
+F315 {block}: variant has no option {name!r}. Choose one of: {others}.
 
-    # F32x, F33x: pairs of texts; search
-    F320 = (
-        "{text!r} contains U+001F, which separates the two texts of a pair. Replace it with a "
-        "space."
-    )
-    F321 = (
-        "doc.spans['pair'] has {count} spans, but a pair has two (Doc: {text!r}). Set both "
-        "texts, or delete the group."
-    )
-    F322 = (
-        "Component {name!r} can't tell which of its labels {labels} means that two texts are the "
-        "same: positive_label is {given!r}. Set [components.{name}.positive_label] to one of them."
-    )
-    F323 = (
-        "Can't initialise {name!r}: no training example is a pair of texts. Convert the corpus "
-        "with `python -m spacy flat convert`, or put two spans into doc.spans['pair'] of each."
-    )
-    F324 = (
-        "Component {name!r} needs {wanted} in doc.cats of the training pairs, but found {labels}. "
-        "Check the corpus, set [initialize.components.{name}.labels], or set another objective "
-        "in [components.{name}.model.network]."
-    )
-    F325 = (
-        "{name} doesn't use {given} with {setting}. Remove them from "
-        "[initialize.components.{name}], or change the setting in [components.{name}.model]."
-    )
-    F326 = (
-        "A pickled Doc has no doc.similarity, since pickling doesn't keep the component. Use "
-        "nlp.get_pipe('re2_similarity').similarity(doc, other)."
-    )
-    F327 = (
-        "The texts have {left:,} and {right:,} characters, too many to align. Align parts of "
-        "them, such as sentences."
-    )
-    F328 = "Component {name!r} predicts a score, but only class probabilities can be calibrated."
-    F329 = (
-        "Can't calibrate {name!r}: no example is a pair of texts whose doc.cats has "
-        "one of its labels {labels}. Give pairs with gold classes that it was not trained on."
-    )
-    F330 = "An index needs at least one question, and each question at least one text."
-    F331 = "{path}: not an index, since {file} is missing. Save one with TextIndex.save."
-    F332 = (
-        "{path}: can't load the index: {reason}. The file is damaged or not an index. Make the "
-        "index again."
-    )
-    F333 = (
-        "{path}: the index was saved in format {found!r}, but this version of spacy-flat reads "
-        "format {expected}. Make the index again."
-    )
-    F334 = (
-        "{path}: the index was made by another pipeline, or before component {name!r} was trained "
-        "further. Load it with the pipeline that made it, or make it again."
-    )
-    F335 = (
-        "Questions and answers differ in number: {questions} and {answers}. Give an answer for "
-        'each question, or "" for none.'
-    )
-    F336 = (
-        "{path}, line {line}: no question in column {column}. Correct the line; columns are "
-        "separated by {separators}."
-    )
-    F337 = (
-        "{path}, line {line}: expected a JSON object with a string as {question!r} and, if "
-        "present, as {answer!r}, but found {text!r}. Correct the line, or name other keys with "
-        "--question and --answer."
-    )
-    F338 = "{path}: write one JSON object per line, and name the file {name}."
+# F32x, F33x: pairs of texts; search
+F320 {text!r} contains U+001F, which separates the two texts of a pair. Replace it with a space.
+F321 doc.spans['pair'] has {count} spans, but a pair has two (Doc: {text!r}). Set both texts, or
+  delete the group.
+F322 Component {name!r} can't tell which of its labels {labels} means that two texts are the same:
+  positive_label is {given!r}. Set [components.{name}.positive_label] to one of them.
+F323 Can't initialise {name!r}: no training example is a pair of texts. Convert the corpus with
+  `python -m spacy flat convert`, or put two spans into doc.spans['pair'] of each.
+F324 Component {name!r} needs {wanted} in doc.cats of the training pairs, but found {labels}. Check
+  the corpus, set [initialize.components.{name}.labels], or set another objective in
+  [components.{name}.model.network].
+F325 {name} doesn't use {given} with {setting}. Remove them from [initialize.components.{name}], or
+  change the setting in [components.{name}.model].
+F326 A pickled Doc has no doc.similarity, since pickling doesn't keep the component. Use
+  nlp.get_pipe('re2_similarity').similarity(doc, other).
+F327 The texts have {left:,} and {right:,} characters, too many to align. Align parts of them, such
+  as sentences.
+F328 Component {name!r} predicts a score, but only class probabilities can be calibrated.
+F329 Can't calibrate {name!r}: no example is a pair of texts whose doc.cats has one of its labels
+  {labels}. Give pairs with gold classes that it was not trained on.
+F330 An index needs at least one question, and each question at least one text.
+F331 {path}: not an index, since {file} is missing. Save one with TextIndex.save.
+F332 {path}: can't load the index: {reason}. The file is damaged or not an index. Make the index
+  again.
+F333 {path}: the index was saved in format {found!r}, but this version of spacy-flat reads format
+  {expected}. Make the index again.
+F334 {path}: the index was made by another pipeline, or before component {name!r} was trained
+  further. Load it with the pipeline that made it, or make it again.
+F335 Questions and answers differ in number: {questions} and {answers}. Give an answer for each
+  question, or "" for none.
+F336 {path}, line {line}: no question in column {column}. Correct the line; columns are separated by
+  {separators}.
+F337 {path}, line {line}: expected a JSON object with a string as {question!r} and, if present, as
+  {answer!r}, but found {text!r}. Correct the line, or name other keys with --question and --answer.
+F338 {path}: write one JSON object per line, and name the file {name}.
 
-    # F34x: arguments of functions; the character generator
-    F340 = "Can't initialise {name!r}: the training examples have no text. Check the corpus."
-    F341 = "{name} = {value!r} is invalid: it must be {wanted}."
-    F343 = (
-        "There is no form {form!r}. Choose one of {names}, or give the lines and their characters: "
-        "Form(6, 5) in Python, 6x5 on the command line."
-    )
-    F344 = (
-        "{heads!r} has {found} characters without its punctuation, but the form has {lines} lines, "
-        "each of which begins with one. Give {lines} characters, or another form."
-    )
-    F345 = (
-        "Tone patterns exist for lines of 5 or 7 characters, but the form has lines of "
-        "{characters}. Turn off tones, or choose another form."
-    )
-    F346 = (
-        "The prompt {prompt!r} has {found} characters without its punctuation, but the form has "
-        "{room}. Shorten it, or choose a longer form."
-    )
-    F347 = (
-        "The vocabulary of component {name!r} has no characters to write a poem with: letters of "
-        "a script without upper and lower case, such as Chinese. Train it on poems."
-    )
-    F348 = (
-        "Can't calibrate {name!r}: it found no entities that the examples' annotation can judge. "
-        "Give annotated examples that it was not trained on."
-    )
+# F34x: arguments of functions; the character generator
+F340 Can't initialise {name!r}: the training examples have no text. Check the corpus.
+F341 {name} = {value!r} is invalid: it must be {wanted}.
+F343 There is no form {form!r}. Choose one of {names}, or give the lines and their characters:
+  Form(6, 5) in Python, 6x5 on the command line.
+F344 {heads!r} has {found} characters without its punctuation, but the form has {lines} lines, each
+  of which begins with one. Give {lines} characters, or another form.
+F345 Tone patterns exist for lines of 5 or 7 characters, but the form has lines of {characters}.
+  Turn off tones, or choose another form.
+F346 The prompt {prompt!r} has {found} characters without its punctuation, but the form has {room}.
+  Shorten it, or choose a longer form.
+F347 The vocabulary of component {name!r} has no characters to write a poem with: letters of a
+  script without upper and lower case, such as Chinese. Train it on poems.
+F348 Can't calibrate {name!r}: it found no entities that the examples' annotation can judge. Give
+  annotated examples that it was not trained on.
 
-    # F35x, F36x: devices; encoders
-    F349 = (
-        "The weights of component {name!r} changed after this index was made. Make the index again."
-    )
-    F350 = (
-        "Can't put the network on the device {device!r}: torch finds {found}. Set "
-        'device = "cpu" in [components.NAME] of a config, or --device cpu with a command. In '
-        "Python, load a pipeline that was saved with this device by spacy.load(PATH, "
-        'config={{"components.NAME.device": "cpu"}}).'
-    )
-    F351 = (
-        "The index has no question {number!r}. Give numbers of questions, as in Match.number and "
-        "as TextIndex.add returns them."
-    )
-    F352 = (
-        "spaCy can't pickle or deep-copy a pipeline with jieba's tokenizer, so neither can its "
-        "index. Save the index with TextIndex.save(PATH), and load it with "
-        "nlp.get_pipe({name!r}).load_index(PATH)."
-    )
-    F353 = "{path}: a spreadsheet. Save it as CSV in UTF-8, and give that file."
-    F354 = (
-        "Can't fit the search of {name!r}: no example is a pair of two different texts whose "
-        "doc.cats has the label {label!r}."
-    )
-    F355 = "span_probabilities needs a list of spans for each Doc, but got {docs} and {lists}."
-    F356 = (
-        "Can't calibrate {name!r}: all {count} pairs are {label!r}. Add pairs of the other labels, "
-        "as hard to tell apart as those to come. To fit only a search, call fit_search in Python."
-    )
-    F362 = (
-        "{name}: its tokenizer, {tokenizer}, can't split text into single characters. It must be "
-        "a fast tokenizer with pieces for start, end, padding and unknown text, as those of BERT, "
-        "RoBERTa-wwm, MacBERT, ELECTRA and most Chinese ALBERTs."
-    )
-    F363 = (
-        "{name}: this encoder reads at most {places} pieces, including one before and one after "
-        "the text, but window = {window}. Set window in the block model.network of the component "
-        "`transformer` to a lower number."
-    )
-    F364 = (
-        "{name}: can't load the encoder. Give the path of a folder in Hugging Face's format "
-        "(config.json, vocab.txt or tokenizer.json, and the weights), or the name of a "
-        "model there. `nlp.initialize` reads it again even for a trained pipeline: to continue "
-        "training, call `nlp.resume_training` instead. {reason}"
-    )
-    F365 = (
-        "No initialised transformer precedes the component that listens to one. Add a component "
-        "`transformer` with the architecture spacy-flat.CharacterTransformer.v1 before it. spaCy "
-        "does not initialise [training.frozen_components] unless they are sourced from a trained "
-        "pipeline: to keep the encoder fixed, unfreeze it and set fine_tune = false."
-    )
-    F366 = (
-        "A component listens to a shared `tok2vec` or `transformer`, which has computed no vectors "
-        "for {text!r}. It must precede the component and be enabled; in training, it must be one of"
-        " annotating_components if the component is. Source both from a pipeline, or call "
-        "`replace_listeners` there first. A BERT needs the architecture "
-        "spacy-flat.CharacterTransformer.v1; spaCy's components, such as ner and tagger, need "
-        "vectors of tokens: their tok2vec is spacy-transformers.TransformerListener.v1."
-    )
-    F367 = (
-        'The units are tokens (unit = "token"), but the tok2vec gives vectors of characters. Use '
-        "spacy-transformers.TransformerListener.v1 as tok2vec, which pools one vector per token."
-    )
-    F368 = (
-        "Component {name!r} reads neither characters nor bigrams, and has no tok2vec. "
-        "Set characters = true in its block model.sequence, or give it a tok2vec."
-    )
-    F369 = (
-        "The vectors that the component listens to have width {width}, not {wanted}. Set width = "
-        "{width} in the block model.tok2vec."
-    )
+# F35x, F36x: devices; encoders
+F349 The weights of component {name!r} changed after this index was made. Make the index again.
+F350 Can't put the network on the device {device!r}: torch finds {found}. Set device = "cpu" in
+  [components.NAME] of a config, or --device cpu with a command. In Python, load a pipeline that was
+  saved with this device by spacy.load(PATH, config={{"components.NAME.device": "cpu"}}).
+F351 The index has no question {number!r}. Give numbers of questions, as in Match.number and as
+  TextIndex.add returns them.
+F352 spaCy can't pickle or deep-copy a pipeline with jieba's tokenizer, so neither can its index.
+  Save the index with TextIndex.save(PATH), and load it with
+  nlp.get_pipe({name!r}).load_index(PATH).
+F353 {path}: a spreadsheet. Save it as CSV in UTF-8, and give that file.
+F354 Can't fit the search of {name!r}: no example is a pair of two different texts whose doc.cats
+  has the label {label!r}.
+F355 span_probabilities needs a list of spans for each Doc, but got {docs} and {lists}.
+F356 Can't calibrate {name!r}: all {count} pairs are {label!r}. Add pairs of the other labels, as
+  hard to tell apart as those to come. To fit only a search, call fit_search in Python.
+F362 {name}: its tokenizer, {tokenizer}, can't split text into single characters. It must be a fast
+  tokenizer with pieces for start, end, padding and unknown text, as those of BERT, RoBERTa-wwm,
+  MacBERT, ELECTRA and most Chinese ALBERTs.
+F363 {name}: this encoder reads at most {places} pieces, including one before and one after the
+  text, but window = {window}. Set window in the block model.network of the component `transformer`
+  to a lower number.
+F364 {name}: can't load the encoder. Give the path of a folder in Hugging Face's format
+  (config.json, vocab.txt or tokenizer.json, and the weights), or the name of a model there.
+  `nlp.initialize` reads it again even for a trained pipeline: to continue training, call
+  `nlp.resume_training` instead. {reason}
+F365 No initialised transformer precedes the component that listens to one. Add a component
+  `transformer` with the architecture spacy-flat.CharacterTransformer.v1 before it. spaCy does not
+  initialise [training.frozen_components] unless they are sourced from a trained pipeline: to keep
+  the encoder fixed, unfreeze it and set fine_tune = false.
+F366 A component listens to a shared `tok2vec` or `transformer`, which has computed no vectors for
+  {text!r}. It must precede the component and be enabled; in training, it must be one of
+  annotating_components if the component is. Source both from a pipeline, or call
+  `replace_listeners` there first. A BERT needs the architecture spacy-flat.CharacterTransformer.v1;
+  spaCy's components, such as ner and tagger, need vectors of tokens: their tok2vec is
+  spacy-transformers.TransformerListener.v1.
+F367 The units are tokens (unit = "token"), but the tok2vec gives vectors of characters. Use
+  spacy-transformers.TransformerListener.v1 as tok2vec, which pools one vector per token.
+F368 Component {name!r} reads neither characters nor bigrams, and has no tok2vec. Set characters =
+  true in its block model.sequence, or give it a tok2vec.
+F369 The vectors that the component listens to have width {width}, not {wanted}. Set width = {width}
+  in the block model.tok2vec.
 
-    # F37x: small pipelines; encoders
-    F370 = (
-        "No component of the pipeline can be made compact (it has {components}), only those of "
-        "spacy-flat."
-    )
-    F371 = (
-        "To drop rows by their counts, count texts first, for example the training corpus: with "
-        "--text on the command line, or with Compactor.count."
-    )
-    F372 = (
-        "Even without any row in its tables, the pipeline takes {size:.1f} MB, more than "
-        "{limit:.1f} MB. Allow more (--max-size), or drop words of a large lexicon (--known-words)."
-    )
-    F374 = (
-        "--max-size = {value!r} is not a size. Write 15MB or 15MiB, with K, M or G; a number "
-        "without a unit means megabytes."
-    )
-    F375 = (
-        "{path} is or contains the pipeline to read, {source}, and would be replaced. Name another "
-        "folder."
-    )
-    F376 = (
-        "{path} has none of the pipeline's characters and words, so it can't tell which rows "
-        "matter. Check that it is the right file. Only flat_ner and tener_ner have rows to drop."
-    )
-    F377 = (
-        "{name}: the vectors of this encoder have width {width}, but the pipeline was made for "
-        "{wanted}. Make a new pipeline for another encoder."
-    )
-    F378 = (
-        "{path}: vocab.txt lists pieces of English words, which need a tokenizer.json. Write it "
-        "with transformers: AutoTokenizer.from_pretrained(PATH).save_pretrained(PATH)"
-    )
+# F37x: small pipelines; encoders
+F370 No component of the pipeline can be made compact (it has {components}), only those of
+  spacy-flat.
+F371 To drop rows by their counts, count texts first, for example the training corpus: with --text
+  on the command line, or with Compactor.count.
+F372 Even without any row in its tables, the pipeline takes {size:.1f} MB, more than {limit:.1f} MB.
+  Allow more (--max-size), or drop words of a large lexicon (--known-words).
+F374 --max-size = {value!r} is not a size. Write 15MB or 15MiB, with K, M or G; a number without a
+  unit means megabytes.
+F375 {path} is or contains the pipeline to read, {source}, and would be replaced. Name another
+  folder.
+F376 {path} has none of the pipeline's characters and words, so it can't tell which rows matter.
+  Check that it is the right file. Only flat_ner and tener_ner have rows to drop.
+F377 {name}: the vectors of this encoder have width {width}, but the pipeline was made for {wanted}.
+  Make a new pipeline for another encoder.
+F378 {path}: vocab.txt lists pieces of English words, which need a tokenizer.json. Write it with
+  transformers: AutoTokenizer.from_pretrained(PATH).save_pretrained(PATH)
 
-    # F38x, F39x: pretraining
-    F380 = (
-        "A budget is either hours or steps, above 0, but got hours = {hours} and steps = {steps}. "
-        "Give one of them."
-    )
-    F381 = (
-        "The texts {paths} are too short: they must fill a block of {size} characters for training "
-        "and one for the held-out part, one line in {n}. Give more text, or a smaller --length."
-    )
-    F382 = (
-        "{path}: not an encoder, since {file} is missing. Give a folder that `python -m spacy flat "
-        "pretrain` wrote, or a BERT in Hugging Face's format with safetensors. Nothing is "
-        "downloaded."
-    )
-    F383 = (
-        "{path}: can't read the encoder: {reason}. It may be damaged or of an unsupported kind. "
-        "Supported are BERT, ELECTRA and what `python -m spacy flat pretrain` writes."
-    )
-    F384 = "{path}: all checkpoints are damaged or missing. Delete the folder to start again."
-    F386 = (
-        "{path}: cannot resume: {name} changed: {changes}. Restore the settings, or choose another "
-        "folder."
-    )
-    F387 = (
-        "The loss is not finite at step {step}. Start again in another folder, with a learning "
-        "rate below {rate}."
-    )
-    F389 = (
-        "spacy-flat.Encoder.v2 has no path. Set it to the folder of an encoder, such as one that "
-        "`python -m spacy flat pretrain` wrote."
-    )
-    F390 = (
-        "{path}, line {line}: expected a column {name!r}, but found {columns}. Choose one of these "
-        "with {option}."
-    )
-    F395 = (
-        "{path}: contains other files: {names}. They might be overwritten. Choose an "
-        "empty or new folder."
-    )
-    F396 = (
-        "{path}: no pretraining to resume. Correct the folder's name, or leave "
-        "out --resume to start one."
-    )
-    F397 = "{path}: damaged ({reason}). Delete the folder to start again."
+# F38x, F39x: pretraining
+F380 A budget is either hours or steps, above 0, but got hours = {hours} and steps = {steps}. Give
+  one of them.
+F381 The texts {paths} are too short: they must fill a block of {size} characters for training and
+  one for the held-out part, one line in {n}. Give more text, or a smaller --length.
+F382 {path}: not an encoder, since {file} is missing. Give a folder that `python -m spacy flat
+  pretrain` wrote, or a BERT in Hugging Face's format with safetensors. Nothing is downloaded.
+F383 {path}: can't read the encoder: {reason}. It may be damaged or of an unsupported kind.
+  Supported are BERT, ELECTRA and what `python -m spacy flat pretrain` writes.
+F384 {path}: all checkpoints are damaged or missing. Delete the folder to start again.
+F386 {path}: cannot resume: {name} changed: {changes}. Restore the settings, or choose another
+  folder.
+F387 The loss is not finite at step {step}. Start again in another folder, with a learning rate
+  below {rate}.
+F389 spacy-flat.Encoder.v2 has no path. Set it to the folder of an encoder, such as one that `python
+  -m spacy flat pretrain` wrote.
+F390 {path}, line {line}: expected a column {name!r}, but found {columns}. Choose one of these with
+  {option}.
+F395 {path}: contains other files: {names}. They might be overwritten. Choose an empty or new
+  folder.
+F396 {path}: no pretraining to resume. Correct the folder's name, or leave out --resume to start
+  one.
+F397 {path}: damaged ({reason}). Delete the folder to start again.
 
-    # F40x, F42x, F43x: the translator; parallel corpora
-    F400 = (
-        "Component {name!r} can't learn from any of the {n} training pairs: each has a side of "
-        "more than {longest} characters. Cut the texts into sentences, or raise longest_pair in "
-        "[components.{name}.model.text]."
-    )
-    F403 = (
-        "Can't initialise {name!r}: no training example has a text and a "
-        "translation in doc._.translation. Convert the corpus with `python -m spacy flat convert`, "
-        "or set doc._.translation of the reference Docs."
-    )
-    F404 = (
-        "Component {name!r} can't load the pipeline {entities!r}, which finds the entities of "
-        "translations: {reason}. Install it, or correct [components.{name}.entities]."
-    )
-    F405 = (
-        "Component {name!r}: the `entities` pipeline also has a translator, {component!r}, so this "
-        "would never end. Give a pipeline of the target language that sets doc.ents."
-    )
-    F407 = (
-        "The reference of {text!r} has {value} in doc._.translation, of type {type}, but a "
-        "translation is a string or None."
-    )
-    F420 = (
-        "{path}, line {line}: no matching line, since {shorter} is shorter. The two files must "
-        "match line by line: add the missing one. --repair can't help, since it can't tell which "
-        "lines match."
-    )
-    F423 = (
-        "{path}, line {line}: the {side} has {length:,} characters, more than {limit:,}; several "
-        "lines may be joined. Correct it, raise --max-length, or drop such pairs with --repair."
-    )
-    F424 = (
-        "{path}: in the format parallel, translations are in a second file, line by line. Name it "
-        "with --target."
-    )
-    F425 = (
-        "{path}, line {line}: expected a name, a TAB and its translation, but found {found!r}. "
-        "Correct the line, make it a comment with #, or set skip_bad."
-    )
-    F426 = (
-        "{path}, line {line}: {name!r} is {second!r} here, but {first!r} on an earlier line. "
-        "Delete one of them, or set skip_bad to use the first."
-    )
-    F431 = "{path}: given both as texts and as translations. Give the second file to --target."
-    F432 = "{path}: unknown file type. Name a file that ends in .txt, .jsonl or .tsv."
+# F40x, F42x, F43x: the translator; parallel corpora
+F400 Component {name!r} can't learn from any of the {n} training pairs: each has a side of more than
+  {longest} characters. Cut the texts into sentences, or raise longest_pair in
+  [components.{name}.model.text].
+F403 Can't initialise {name!r}: no training example has a text and a translation in
+  doc._.translation. Convert the corpus with `python -m spacy flat convert`, or set
+  doc._.translation of the reference Docs.
+F404 Component {name!r} can't load the pipeline {entities!r}, which finds the entities of
+  translations: {reason}. Install it, or correct [components.{name}.entities].
+F405 Component {name!r}: the `entities` pipeline also has a translator, {component!r}, so this would
+  never end. Give a pipeline of the target language that sets doc.ents.
+F407 The reference of {text!r} has {value} in doc._.translation, of type {type}, but a translation
+  is a string or None.
+F420 {path}, line {line}: no matching line, since {shorter} is shorter. The two files must match
+  line by line: add the missing one. --repair can't help, since it can't tell which lines match.
+F423 {path}, line {line}: the {side} has {length:,} characters, more than {limit:,}; several lines
+  may be joined. Correct it, raise --max-length, or drop such pairs with --repair.
+F424 {path}: in the format parallel, translations are in a second file, line by line. Name it with
+  --target.
+F425 {path}, line {line}: expected a name, a TAB and its translation, but found {found!r}. Correct
+  the line, make it a comment with #, or set skip_bad.
+F426 {path}, line {line}: {name!r} is {second!r} here, but {first!r} on an earlier line. Delete one
+  of them, or set skip_bad to use the first.
+F431 {path}: given both as texts and as translations. Give the second file to --target.
+F432 {path}: unknown file type. Name a file that ends in .txt, .jsonl or .tsv.
 
-    # F44x: training in several processes
-    F440 = "--resume needs --output. Give the folder of the training run."
-    F441 = (
-        "{path}: contains a training run. Add --resume to continue it, choose another folder, or "
-        "delete this one to start again."
-    )
-    F442 = (
-        "The optimizer has a state for {key}, which doesn't belong to a component and can't be "
-        "saved in a checkpoint. Train this pipeline with `spacy train`."
-    )
-    F443 = (
-        "The networks of worker {rank} have other sizes than those of worker {other}. All workers "
-        "need the same config and corpora."
-    )
-    F444 = (
-        "Another worker of this training was lost: {reason}. Look for its error above, or on its "
-        "machine. torchrun restarts all workers with --max-restarts; with --resume, they "
-        "continue from the last checkpoint."
-    )
-    F445 = (
-        "{path}: cannot resume: {name} changed from {before!r} to {now!r}. Use the original "
-        "config, choose another folder, or delete this one to start again."
-    )
-    F446 = (
-        "RANK={rank} and WORLD_SIZE={size} in the environment, but ranks go from 0 to "
-        "WORLD_SIZE - 1. torchrun sets both. To train with one process, unset RANK."
-    )
-    F447 = (
-        "{path}: cannot resume: changed since the start: {name}. Restore it, "
-        "choose another folder, or delete this one to start again."
-    )
+# F44x: training in several processes
+F440 --resume needs --output. Give the folder of the training run.
+F441 {path}: contains a training run. Add --resume to continue it, choose another folder, or delete
+  this one to start again.
+F442 The optimizer has a state for {key}, which doesn't belong to a component and can't be saved in
+  a checkpoint. Train this pipeline with `spacy train`.
+F443 The networks of worker {rank} have other sizes than those of worker {other}. All workers need
+  the same config and corpora.
+F444 Another worker of this training was lost: {reason}. Look for its error above, or on its
+  machine. torchrun restarts all workers with --max-restarts; with --resume, they continue from the
+  last checkpoint.
+F445 {path}: cannot resume: {name} changed from {before!r} to {now!r}. Use the original config,
+  choose another folder, or delete this one to start again.
+F446 RANK={rank} and WORLD_SIZE={size} in the environment, but ranks go from 0 to WORLD_SIZE - 1.
+  torchrun sets both. To train with one process, unset RANK.
+F447 {path}: cannot resume: changed since the start: {name}. Restore it, choose another folder, or
+  delete this one to start again.
 
-    # F46x to F48x: annotating at scale
-    F462 = (
-        "{path}: unknown file type. Rename it: text files end in one of "
-        "{suffixes}, and .jsonl and .txt may be compressed (.gz, .bz2, .zst)."
-    )
-    F466 = "{paths}: no text files found. Their names must end in one of {suffixes}."
-    F467 = "{name!r} is neither an installed pipeline nor a folder. Check the name, or install it."
-    F468 = "There is no doc._.{name} in the pipeline {pipeline}. Check the name of the attribute."
-    F470 = (
-        "Can't join the Ray cluster at {address}: {reason}. Check its address, and that it has the "
-        "same versions of Ray and Python."
-    )
-    F471 = "No actor could load the pipeline: {reason}"
-    F472 = "Byte {offset} of the line is not UTF-8. Convert the file first, for example with iconv."
-    F473 = "The line is not a JSON object: {reason}"
-    F474 = "There is no text in {key!r}. Name the key or column of the texts with --text."
-    F475 = "The text or the id contains half of a surrogate pair, so it isn't Unicode."
-    F476 = "No column {column!r} among {columns}. Name the column of the texts with --text."
-    F477 = "{address}: can't open this address: {reason}"
-    F478 = (
-        "The value of doc._.{name} can't be written as {type}: {reason}. Choose another type with "
-        "--attribute {name}:TYPE, or leave it out."
-    )
-    F479 = "There is already a column {name!r}. Leave out this attribute."
-    F480 = "{path}: can't be written: {reason}. Finished shards stay: run the command again."
-    F481 = "{name}: can't be read (further): {reason}"
-    F482 = (
-        "{count} of {shards} shards are not finished, among them {names}. Run the same command "
-        "again. If an actor dies each time, it may lack memory: try fewer --actors."
-    )
-    F483 = "{count} failed in this run. See {path} for the reasons, including earlier runs."
-    F484 = (
-        "The cluster has no GPU, or fewer than an actor needs. Lower --gpus-per-actor, or leave "
-        "it out to use CPUs."
-    )
-    F485 = (
-        "Two processes in a row died annotating this row. They may lack memory, or a component may "
-        "be faulty. See the system's log, and try this row separately."
-    )
-    F486 = "it has changed since the run began. Choose another folder to start again."
-    F487 = "{path}: can't import this code. Check the path, and that it runs by itself."
-    F489 = (
-        "Ray can't start on this machine: {reason}. Free some memory and try again, or annotate in "
-        "one process, without Ray, with --actors 1."
-    )
+# F46x to F48x: annotating at scale
+F462 {path}: unknown file type. Rename it: text files end in one of {suffixes}, and .jsonl and .txt
+  may be compressed (.gz, .bz2, .zst).
+F466 {paths}: no text files found. Their names must end in one of {suffixes}.
+F467 {name!r} is neither an installed pipeline nor a folder. Check the name, or install it.
+F468 There is no doc._.{name} in the pipeline {pipeline}. Check the name of the attribute.
+F470 Can't join the Ray cluster at {address}: {reason}. Check its address, and that it has the same
+  versions of Ray and Python.
+F471 No actor could load the pipeline: {reason}
+F472 Byte {offset} of the line is not UTF-8. Convert the file first, for example with iconv.
+F473 The line is not a JSON object: {reason}
+F474 There is no text in {key!r}. Name the key or column of the texts with --text.
+F475 The text or the id contains half of a surrogate pair, so it isn't Unicode.
+F476 No column {column!r} among {columns}. Name the column of the texts with --text.
+F477 {address}: can't open this address: {reason}
+F478 The value of doc._.{name} can't be written as {type}: {reason}. Choose another type with
+  --attribute {name}:TYPE, or leave it out.
+F479 There is already a column {name!r}. Leave out this attribute.
+F480 {path}: can't be written: {reason}. Finished shards stay: run the command again.
+F481 {name}: can't be read (further): {reason}
+F482 {count} of {shards} shards are not finished, among them {names}. Run the same command again. If
+  an actor dies each time, it may lack memory: try fewer --actors.
+F483 {count} failed in this run. See {path} for the reasons, including earlier runs.
+F484 The cluster has no GPU, or fewer than an actor needs. Lower --gpus-per-actor, or leave it out
+  to use CPUs.
+F485 Two processes in a row died annotating this row. They may lack memory, or a component may be
+  faulty. See the system's log, and try this row separately.
+F486 it has changed since the run began. Choose another folder to start again.
+F487 {path}: can't import this code. Check the path, and that it runs by itself.
+F489 Ray can't start on this machine: {reason}. Free some memory and try again, or annotate in one
+  process, without Ray, with --actors 1.
+""")
 
 
 class Warnings(metaclass=_Coded):
     """Warning texts, used as `warnings.warn(Warnings.W001.format(...), stacklevel=2)`."""
 
-    W001 = (
-        "The lexicon ignores some words: {faults}. A word has {shortest} to {longest} "
-        "characters, none of them NUL (U+0000) or a surrogate (U+D800 to U+DFFF). Lexicon.dropped "
-        "counts the ignored words."
-    )
-    W002 = (
-        "The source {origin!r} adds no words to the lexicon: all of its {count} entries are ignored"
-        " or in an earlier source. Check that it is the right file."
-    )
-    W003 = (
-        "Lexicon words that contain a line break get no vector ({count} of them), since vector "
-        "files have one word per line."
-    )
-    W160 = (
-        "{path}: no entity has the labels {labels}, which --coarse or --longest declares. Check "
-        "the spelling."
-    )
-    W200 = (
-        "The gradient of {key} is not finite; this step was skipped. If it happens often, "
-        "lower learn_rate or set clip_norm in [training.optimizer]."
-    )
-    W300 = (
-        "{name}: only {share:.1%} of the {kind} of the training texts have a pretrained vector. "
-        "Check that [initialize.components.{name}.{table}] is the right file for this corpus: "
-        "vectors of words are of no use for characters or bigrams."
-    )
-    W301 = (
-        "{name}: only {share:.1%} of the characters of the training texts are in a word of the "
-        "lexicon. Check that [initialize.components.{name}.lexicon] has the right word lists for "
-        "this corpus."
-    )
-    W302 = (
-        "The lexicon has words of types that the pipeline's network doesn't know: {types}. It "
-        "ignores these types. Choose types among {known}, give words of other labels a trust "
-        "such as 0.999, or train a new pipeline with them in its lexicon."
-    )
-    W304 = (
-        "{name}: tokens have {here:.2f} characters on average, but had {learnt:.2f} in training. "
-        "Use the tokenizer that the component was trained with."
-    )
-    W305 = (
-        "{name}: threshold has labels that no entity can have: {unknown}. Correct them in "
-        "[components.{name}]. The labels, through label_map, are: {known}."
-    )
-    W320 = (
-        "{name}: no pair has one of its labels {known}, but there are {found}. It can't learn from "
-        "these pairs or score them. Rename the labels (`flat convert` calls 0 and 1 'different' and"
-        " 'same'), or train a new component."
-    )
-    W330 = (
-        "{path}: no {separator} in {lines}: read as questions without an answer. Separate an "
-        "answer from its question by a {separator}."
-    )
-    W331 = (
-        "{path}: each line has {found}, but no {separator}: read as questions without an answer. "
-        "Separate columns by {separator}s."
-    )
-    W332 = (
-        "{name}: the search was fitted to only {count} texts. Its probabilities may be wrong on "
-        "others."
-    )
-    W333 = (
-        "{path}: none of the questions has a letter; the first is {text!r}. If the questions are "
-        "in another column, write a header in the first line, and name the column with --question."
-    )
-    W340 = (
-        "Can't compute a perplexity: the corpus has no text to score. spaCy counts a missing score "
-        "as 0, which no model can beat: check the dev corpus."
-    )
-    W370 = (
-        "Only {found:,} of the {total:,} rows ({share:.1%}) occur in the counted texts, and all "
-        "others are dropped: the pipeline will know little beyond these texts. Count much more "
-        "text of the kind to annotate (--text), or set neither --min-count nor --max-size."
-    )
-    W380 = "{path}: this checkpoint is damaged ({reason}); using the previous one."
-    W381 = (
-        "The encoder in {path} reads {longest} characters or pieces at once, but max_length = "
-        "{max_length}. Before you train with it, set max_length = {longest}."
-    )
-    W400 = (
-        "{name}: ignoring {left_out} of {n} training pairs: a side has more than {longest} "
-        "characters. Cut the texts into sentences, or raise longest_pair in "
-        "[components.{name}.model.text]."
-    )
-    W401 = (
-        "{name}: no training pair has a name, a number or a Latin word on both sides, or "
-        "placeholder_rate is 0, so the network can't learn where to place these in a translation. "
-        "Give a list of names in [initialize.components.{name}.names], or set carry_names = false."
-    )
-    W402 = (
-        "No name in {path} was used: no component of {pipeline} found an entity in the texts. "
-        "Names are only used if a component before the translator sets doc.ents."
-    )
-    W405 = (
-        "{path}: of {n} pairs, {swapped} have no Chinese character in the text, but some in its "
-        "translation. The text to translate comes first: if the columns or files are swapped, "
-        "exchange them and convert again."
-    )
-    W406 = (
-        "{name}: no component of the `entities` pipeline {entities!r} declares that it sets "
-        "doc.ents (components: {components}), so it may find no entities in translations. Give a "
-        "pipeline with an entity recogniser."
-    )
-    W460 = "Ignoring {count} of unknown type in the folders: {names}."
+    texts = _read(r"""
+W001 The lexicon ignores some words: {faults}. A word has {shortest} to {longest} characters, none
+  of them NUL (U+0000) or a surrogate (U+D800 to U+DFFF). Lexicon.dropped counts the ignored words.
+W002 The source {origin!r} adds no words to the lexicon: all of its {count} entries are ignored or
+  in an earlier source. Check that it is the right file.
+W003 Lexicon words that contain a line break get no vector ({count} of them), since vector files
+  have one word per line.
+W160 {path}: no entity has the labels {labels}, which --coarse or --longest declares. Check the
+  spelling.
+W200 The gradient of {key} is not finite; this step was skipped. If it happens often, lower
+  learn_rate or set clip_norm in [training.optimizer].
+W300 {name}: only {share:.1%} of the {kind} of the training texts have a pretrained vector. Check
+  that [initialize.components.{name}.{table}] is the right file for this corpus: vectors of words
+  are of no use for characters or bigrams.
+W301 {name}: only {share:.1%} of the characters of the training texts are in a word of the lexicon.
+  Check that [initialize.components.{name}.lexicon] has the right word lists for this corpus.
+W302 The lexicon has words of types that the pipeline's network doesn't know: {types}. It ignores
+  these types. Choose types among {known}, give words of other labels a trust such as 0.999, or
+  train a new pipeline with them in its lexicon.
+W304 {name}: tokens have {here:.2f} characters on average, but had {learnt:.2f} in training. Use the
+  tokenizer that the component was trained with.
+W305 {name}: threshold has labels that no entity can have: {unknown}. Correct them in
+  [components.{name}]. The labels, through label_map, are: {known}.
+W320 {name}: no pair has one of its labels {known}, but there are {found}. It can't learn from these
+  pairs or score them. Rename the labels (`flat convert` calls 0 and 1 'different' and 'same'), or
+  train a new component.
+W330 {path}: no {separator} in {lines}: read as questions without an answer. Separate an answer from
+  its question by a {separator}.
+W331 {path}: each line has {found}, but no {separator}: read as questions without an answer.
+  Separate columns by {separator}s.
+W332 {name}: the search was fitted to only {count} texts. Its probabilities may be wrong on others.
+W333 {path}: none of the questions has a letter; the first is {text!r}. If the questions are in
+  another column, write a header in the first line, and name the column with --question.
+W340 Can't compute a perplexity: the corpus has no text to score. spaCy counts a missing score as 0,
+  which no model can beat: check the dev corpus.
+W370 Only {found:,} of the {total:,} rows ({share:.1%}) occur in the counted texts, and all others
+  are dropped: the pipeline will know little beyond these texts. Count much more text of the kind to
+  annotate (--text), or set neither --min-count nor --max-size.
+W380 {path}: this checkpoint is damaged ({reason}); using the previous one.
+W381 The encoder in {path} reads {longest} characters or pieces at once, but max_length =
+  {max_length}. Before you train with it, set max_length = {longest}.
+W400 {name}: ignoring {left_out} of {n} training pairs: a side has more than {longest} characters.
+  Cut the texts into sentences, or raise longest_pair in [components.{name}.model.text].
+W401 {name}: no training pair has a name, a number or a Latin word on both sides, or
+  placeholder_rate is 0, so the network can't learn where to place these in a translation. Give a
+  list of names in [initialize.components.{name}.names], or set carry_names = false.
+W402 No name in {path} was used: no component of {pipeline} found an entity in the texts. Names are
+  only used if a component before the translator sets doc.ents.
+W405 {path}: of {n} pairs, {swapped} have no Chinese character in the text, but some in its
+  translation. The text to translate comes first: if the columns or files are swapped, exchange them
+  and convert again.
+W406 {name}: no component of the `entities` pipeline {entities!r} declares that it sets doc.ents
+  (components: {components}), so it may find no entities in translations. Give a pipeline with an
+  entity recogniser.
+W460 Ignoring {count} of unknown type in the folders: {names}.
+""")

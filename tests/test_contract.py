@@ -35,6 +35,7 @@ from spacy.util import load_config, registry
 from thinc.api import fix_random_seed
 from typer.testing import CliRunner
 
+import spacy_flat.errors
 from spacy_flat.compress.compactor import Compactor, CompressConfig
 from spacy_flat.errors import Errors, Warnings
 from spacy_flat.nn.optimizers import AdamW
@@ -641,5 +642,16 @@ def test_commands_of_spacy(kind: Kind, trained: Language, tmp_path: Path) -> Non
 
 def test_each_code_is_raised_by_a_test() -> None:
     tests = "".join(path.read_text("utf-8") for path in Path(__file__).parent.rglob("test_*.py"))
-    codes = {name for each in (Errors, Warnings) for name in vars(each) if name[1:].isdigit()}
+    codes = Errors.texts.keys() | Warnings.texts.keys()
     assert codes - set(re.findall(r"\b[FW]\d{3}\b", tests)) == set()
+
+
+def test_each_code_of_the_package_has_one_text_and_each_text_is_used() -> None:
+    folder = Path(spacy_flat.errors.__file__).parent
+    package = "".join(path.read_text("utf-8") for path in folder.rglob("*.py"))
+    for each in (Errors, Warnings):
+        assert set(re.findall(rf"\b{each.__name__}\.([FW]\d+)", package)) == each.texts.keys()
+    written = re.findall(r"^([FW]\d+) ", (folder / "errors.py").read_text("utf-8"), re.MULTILINE)
+    assert written == [*Errors.texts, *Warnings.texts] == sorted(set(written))
+    with pytest.raises(AttributeError):
+        _ = Errors.F999
