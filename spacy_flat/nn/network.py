@@ -2,6 +2,7 @@
 them."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
@@ -39,6 +40,20 @@ class Table:
 
 
 NO_TABLE = Table(0, 0, 0)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes that depend on the data: labels or classes (none for a score), and tables.
+
+    upstream_width: of the vectors that come from a tok2vec; 0 without one.
+    """
+
+    labels: Sequence[str]
+    chars: Table = NO_TABLE
+    bigrams: Table = NO_TABLE
+    words: Table = NO_TABLE
+    upstream_width: int = 0
 
 
 class PretrainedEmbedding(nn.Module):

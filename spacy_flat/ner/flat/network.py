@@ -12,10 +12,10 @@ from torch import Tensor, nn
 
 from ...nn.attention import PickedTerm, Relation, RelativeAttention
 from ...nn.layers import Dropout, Positions, TransformerLayer
-from ...nn.network import NO_TABLE, PretrainedEmbedding, Table
+from ...nn.network import PretrainedEmbedding, Sizes
 from ...nn.weights import Version, version_of
 from ...util.arrays import Ints
-from ..network import Sizes, TaggingNetwork
+from ..network import TaggingNetwork
 from .batch import LatticeBatch
 from .options import FLATOptions, Fusion
 
@@ -147,9 +147,6 @@ class Encodings:
 class FLATSizes(Sizes):
     """Sizes that depend on the data."""
 
-    chars: Table = NO_TABLE
-    bigrams: Table = NO_TABLE
-    words: Table = NO_TABLE
     n_types: int = 1
     n_lengths: int = 1
     n_bands: int = 1
