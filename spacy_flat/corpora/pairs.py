@@ -103,18 +103,15 @@ class PairReader:
             if SEPARATOR in text:  # before it is stripped as white space
                 problem = "contains U+001F, which separates the two texts of a pair"
                 error = Errors.F153.format(**where, side=f"{side} text", problem=problem)
-                self.repairs.count_line("pair with U+001F in a text dropped", error)
-                return False
+                return self.repairs.count("pair with U+001F in a text dropped", error)
             if not text.strip():
                 error = Errors.F153.format(**where, side=f"{side} text", problem="is empty")
-                self.repairs.count_line("pair with an empty text dropped", error)
-                return False
+                return self.repairs.count("pair with an empty text dropped", error)
         label = row.label.strip()
         if label in UNLABELLED or (self.scores and not is_number(label)):
             wanted = "number" if self.scores else "label"
             error = Errors.F151.format(**where, found=repr(label), wanted=f"a {wanted}")
-            self.repairs.count_line(f"pair without a {wanted} dropped", error)
-            return False
+            return self.repairs.count(f"pair without a {wanted} dropped", error)
         return True
 
     def cats(self, rows: Sequence[RawPair]) -> Iterator[dict[str, float]]:

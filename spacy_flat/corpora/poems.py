@@ -133,13 +133,11 @@ def is_whole(path: Path, line: int, text: str, repairs: Repairs) -> bool:
         place = text.index(odd)
         shown = text[max(0, place - 5) : place + 6]
         error = Errors.F170.format(**where, found=odd, code=f"U+{ord(odd):04X}", shown=shown)
-        repairs.count_line("poem with a lost character dropped", error)
-    elif not _LINE_END.sub("", text):
+        return repairs.count("poem with a lost character dropped", error)
+    if not _LINE_END.sub("", text):
         error = Errors.F153.format(**where, side="poem", problem="is empty")
-        repairs.count_line("empty poem dropped", error)
-    else:
-        return True
-    return False
+        return repairs.count("empty poem dropped", error)
+    return True
 
 
 def odd_character(text: str) -> str | None:
