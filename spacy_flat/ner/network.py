@@ -55,7 +55,7 @@ class TaggingNetwork(EmbeddingNetwork):
         scores: [B, C, K], or [2B, C, K] of the batch twice, with other dropouts. The loss is then
             half of that of R-Drop (Liang et al., 2021, equation 4), whose α is `r_drop`.
         """
-        allowed, lengths, weights = self.to_tensors(*target)
+        allowed, lengths, weights = map(self.to_tensor, target)
         n = len(scores) // len(lengths)
         likelihoods, marginals = self.crf.likelihood_and_marginals(
             scores, allowed.repeat(n, 1, 1), lengths.repeat(n)
