@@ -118,8 +118,7 @@ class Compactor:
         }
 
     def _n_counted(self) -> int:
-        counts = (each for one in self.components.values() for each in one.counts.values())
-        return sum(int(each[1:].sum()) for each in counts)
+        return int(row_counts(self.components.values()).sum())
 
     def _check_texts(self) -> None:
         counts = row_counts(self.components.values())
@@ -142,37 +141,55 @@ class Compactor:
         place = bisect_left(steps, True, key=lambda step: size(step) <= limit)
         if place == len(steps):
             smallest = size(steps[-1])
-            for component in self.components.values():
-                component.undo()
-            for network in self.networks:
-                network.undo()
+            for compactor in (*self.components.values(), *self.networks):
+                compactor.undo()
             raise ValueError(Errors.F372.format(size=smallest / 1e6, limit=limit / 1e6))
         return replace(config, min_count=steps[place])
 
 
-class ComponentCompactor:
+class NetworkCompactor:
+    """Rounds the numbers of a network: that of a component's model, of a layer of it, or of a pipe
+    that it listens to.
+
+    least: bits that a number keeps.
+    """
+
+    def __init__(self, model: Model[Any, Any], least: int = 4) -> None:
+        self.model = model
+        self.least = least
+        self.shim = shim_of(model)
+        self.packed: bool = model.attrs.get("packed", False)
+
+    def apply(self, config: CompressConfig) -> None:
+        """Put a rounded copy of the first network into the model."""
+        from ..nn.compact import rounded
+
+        bits = max(config.bits, self.least)
+        self.model.shims[0] = deepcopy(self.shim) if bits == 32 else rounded(self.shim, bits)
+        self.model.attrs["packed"] = True  # which counts where it is the whole model of a pipe
+
+    def undo(self) -> None:
+        """Restore a copy of the first network."""
+        self.model.shims[0], self.model.attrs["packed"] = deepcopy(self.shim), self.packed
+
+
+class ComponentCompactor(NetworkCompactor):
     """Replaces the featuriser and network of a trained component's model by smaller ones.
 
     model: its featuriser is a `SegmentFeaturiser`.
     """
 
     def __init__(self, model: Model[Any, Any]) -> None:
-        self.model = model
+        super().__init__(model)
         self.featuriser: Any = model.attrs["featuriser"]
-        self.shim = shim_of(model)
-        self.packed: bool = model.attrs.get("packed", False)
         sizes = self.shim.config["sizes"]
         self.tables = [
             name for name, size in sizes.items() if isinstance(size, dict) and size["width"]
         ]
         self.counts: dict[str, Ints] = {
-            name: np.zeros(len(self.index(name)) + 1, np.int64) for name in self.tables
+            name: np.zeros(len(getattr(self.featuriser, name)) + 1, np.int64)
+            for name in self.tables
         }
-
-    def index(self, table: str) -> KeyIndex:
-        """The keys of a table."""
-        index: KeyIndex = getattr(self.featuriser, table)
-        return index
 
     def rows(self) -> dict[str, int]:
         """How many rows each table has at present."""
@@ -197,7 +214,7 @@ class ComponentCompactor:
 
         indexes, rows = {}, {}
         for name in self.tables:
-            index = self.index(name)
+            index: KeyIndex = getattr(self.featuriser, name)
             chosen = self.counts[name][index.keys] >= config.min_count
             indexes[name], rows[name] = index.select(chosen), index.keys[chosen]
         self.model.attrs["featuriser"] = self.featuriser.compact(indexes, config.known_words)
@@ -206,35 +223,8 @@ class ComponentCompactor:
 
     def undo(self) -> None:
         """Restore copies of the first featuriser and network."""
+        super().undo()
         self.model.attrs["featuriser"] = deepcopy(self.featuriser)
-        self.model.attrs["packed"] = self.packed
-        self.model.shims[0] = deepcopy(self.shim)
-
-
-class NetworkCompactor:
-    """Rounds the numbers of a network in a layer of a component's model, or of a pipe that it
-    listens to.
-
-    least: bits that a number keeps.
-    """
-
-    def __init__(self, node: Model[Any, Any], least: int = 4) -> None:
-        self.node = node
-        self.least = least
-        self.shim = shim_of(node)
-        self.packed: bool = node.attrs.get("packed", False)
-
-    def apply(self, config: CompressConfig) -> None:
-        """Put a rounded copy of the first network into the layer."""
-        from ..nn.compact import rounded
-
-        bits = max(config.bits, self.least)
-        self.node.shims[0] = deepcopy(self.shim) if bits == 32 else rounded(self.shim, bits)
-        self.node.attrs["packed"] = True  # which counts where it is the whole model of a pipe
-
-    def undo(self) -> None:
-        """Restore a copy of the first network."""
-        self.node.shims[0], self.node.attrs["packed"] = deepcopy(self.shim), self.packed
 
 
 def networks_of(nlp: Language) -> dict[str, Model[Any, Any]]:

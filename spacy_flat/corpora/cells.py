@@ -52,7 +52,7 @@ def csv_lines(path: Path, repairs: Repairs) -> Iterator[tuple[int, list[str]]]:
         except csv.Error as problem:
             error = Errors.F152.format(path=path, line=number, problem=problem)
             repairs.n_lines += 1
-            repairs.count_line("line with wrong quotes dropped", error)
+            repairs.count("line with wrong quotes dropped", error)
             place += 1
             continue
         if any(cell.strip() for cell in cells):
@@ -64,4 +64,4 @@ def count_other_columns(path: Path, line: int, n: int, wanted: str, repairs: Rep
     """Count a line with a wrong number of cells. Raises ValueError (F151)."""
     where = {"path": path, "line": line}
     error = Errors.F151.format(**where, found=counted(n, "column"), wanted=wanted)
-    repairs.count_line("line with other columns dropped", error)
+    repairs.count("line with other columns dropped", error)

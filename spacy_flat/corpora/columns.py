@@ -81,7 +81,7 @@ class ColumnReader:
                 columns = split_columns(text)
                 if columns is None:
                     error = Errors.F102.format(path=self.path, line=number, text=text)
-                    self.repairs.count_line("line without a tag dropped", error)
+                    self.repairs.count("line without a tag dropped", error)
                 else:
                     rows.append(TaggedUnit(number, *columns))
             elif rows:
@@ -106,7 +106,7 @@ class ColumnReader:
         error = Errors.F111.format(
             path=self.path, line=row.line, unit=row.unit, part=part, option=option
         )
-        self.repairs.count_line("unit without prefix or position kept", error)
+        self.repairs.count("unit without prefix or position kept", error)
         return self._without_outer_space(row, row.unit)
 
     def _without_outer_space(self, row: TaggedUnit, unit: str) -> str:
@@ -114,7 +114,7 @@ class ColumnReader:
         if unit.isspace() or unit == unit.strip():
             return unit
         error = Errors.F141.format(path=self.path, line=row.line, unit=unit)
-        self.repairs.count_line("white space trimmed off a unit", error)
+        self.repairs.count("white space trimmed off a unit", error)
         return unit.strip()
 
     def _entities(self, rows: list[TaggedUnit]) -> list[EntitySpan]:
@@ -139,7 +139,7 @@ class ColumnReader:
             if continues and self.scheme != "iob1":
                 row = rows[index]
                 error = Errors.F104.format(path=self.path, line=row.line, tag=row.tag)
-                self.repairs.count_label("illegal start made a start", error)
+                self.repairs.count("illegal start made a start", error, label=True)
             if prefix in "SUEL":
                 entities.append(EntitySpan(index, index + 1, tag_label))
             else:
@@ -160,14 +160,14 @@ class ColumnReader:
             scheme=self.scheme.upper(),
             expected=expected,
         )
-        self.repairs.count_label("unknown tag read as O", error)
+        self.repairs.count("unknown tag read as O", error, label=True)
         return "O", ""
 
     def _end_without_closing_tag(self, row: TaggedUnit, label: str) -> None:
         if closing := CLOSING.get(self.scheme):
             tag = f"{closing}-{label}"
             error = Errors.F105.format(path=self.path, line=row.line, label=label, tag=tag)
-            self.repairs.count_label("unclosed entity closed", error)
+            self.repairs.count("unclosed entity closed", error, label=True)
 
 
 def column_lines(path: Path) -> Iterator[tuple[int, str]]:

@@ -173,7 +173,7 @@ def trim_entities(sentence: AnnotatedUnits, path: Path, repairs: Repairs) -> Ann
         error = Errors.F110.format(
             path=path, line=sentence.line, label=label, surface="".join(units)
         )
-        repairs.count_label("white space trimmed off an entity", error)
+        repairs.count("white space trimmed off an entity", error, label=True)
         if filled:
             entities.append(EntitySpan(filled[0], filled[-1] + 1, label))
     return sentence._replace(entities=entities)

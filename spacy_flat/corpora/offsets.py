@@ -88,13 +88,11 @@ class OffsetReader:
         where = {"path": self.path, "line": line, "label": label, "offsets": offsets}
         if not 0 <= start < end <= len(text):
             error = Errors.F107.format(**where, length=len(text))
-            self.repairs.count_label("entity outside the text dropped", error)
-            return False
+            return self.repairs.count("entity outside the text dropped", error, label=True)
         found = text[start:end]
         if surface is not None and found != surface:
             error = Errors.F108.format(**where, surface=surface, found=found)
-            self.repairs.count_label("entity with another surface dropped", error)
-            return False
+            return self.repairs.count("entity with another surface dropped", error, label=True)
         return True
 
     def _without_overlap(
@@ -120,7 +118,7 @@ class OffsetReader:
                 other_label=other.label,
                 other_surface=text[other.start : other.end],
             )
-            self.repairs.count_label("overlapping entity dropped", error)
+            self.repairs.count("overlapping entity dropped", error, label=True)
         return kept
 
 

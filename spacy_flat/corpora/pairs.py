@@ -19,6 +19,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -58,6 +59,7 @@ MANY = 20  # minimum pairs for which labels must repeat
 LAYOUT = '{"sentence1": "…", "sentence2": "…", "label": …}'
 Name = str | int  # of a column: in JSON its key, in a table its number
 Cells = tuple[int, Sequence[str]]  # line, and two texts and label
+TableLines = Callable[[Path, Repairs], Iterator[tuple[int, list[str]]]]
 
 
 class Columns(NamedTuple):
@@ -101,18 +103,15 @@ class PairReader:
             if SEPARATOR in text:  # before it is stripped as white space
                 problem = "contains U+001F, which separates the two texts of a pair"
                 error = Errors.F153.format(**where, side=f"{side} text", problem=problem)
-                self.repairs.count_line("pair with U+001F in a text dropped", error)
-                return False
+                return self.repairs.count("pair with U+001F in a text dropped", error)
             if not text.strip():
                 error = Errors.F153.format(**where, side=f"{side} text", problem="is empty")
-                self.repairs.count_line("pair with an empty text dropped", error)
-                return False
+                return self.repairs.count("pair with an empty text dropped", error)
         label = row.label.strip()
         if label in UNLABELLED or (self.scores and not is_number(label)):
             wanted = "number" if self.scores else "label"
             error = Errors.F151.format(**where, found=repr(label), wanted=f"a {wanted}")
-            self.repairs.count_line(f"pair without a {wanted} dropped", error)
-            return False
+            return self.repairs.count(f"pair without a {wanted} dropped", error)
         return True
 
     def cats(self, rows: Sequence[RawPair]) -> Iterator[dict[str, float]]:
@@ -144,15 +143,12 @@ class PairReader:
                 raise ValueError(Errors.F157.format(path=self.path, line=row.line, found=row.label))
 
 
-Cut = Callable[[PairReader], Iterator[Cells]]
-
-
-def pairs(cut: Cut) -> CorpusFormat:
+def pairs(cut: Callable[[Path, Repairs], Iterator[Cells]]) -> CorpusFormat:
     """The format of files that `cut` makes texts and labels of."""
 
     def read(path: Path, options: ConvertOptions, repairs: Repairs, vocab: Vocab) -> Iterator[Doc]:
         reader = PairReader(path, repairs, options.scores)
-        rows = reader.rows(cut(reader))
+        rows = reader.rows(cut(path, repairs))
         for row, cats in zip(rows, reader.cats(rows), strict=True):
             yield make_pair(vocab, row.left, row.right, cats)
 
@@ -207,30 +203,21 @@ def is_number(text: str) -> bool:
 # Tables
 
 
-def tsv_cells(reader: PairReader) -> Iterator[Cells]:
-    """Cut lines at TABs; quotes are text. Raises ValueError (F004, F151)."""
-    return pick_columns(reader, tab_lines(reader.path, reader.repairs))
-
-
-def csv_cells(reader: PairReader) -> Iterator[Cells]:
-    """Cut lines at commas or semicolons outside quotes. Raises ValueError (F004, F151, F152)."""
-    return pick_columns(reader, csv_lines(reader.path, reader.repairs))
-
-
-def pick_columns(reader: PairReader, lines: Iterator[tuple[int, list[str]]]) -> Iterator[Cells]:
-    """Yield texts and label of each line, in the columns named in the first line."""
+def table_cells(lines_of: TableLines, path: Path, repairs: Repairs) -> Iterator[Cells]:
+    """Yield texts and label of each line, in the columns named in the first line. Raises ValueError
+    (F004, F151, and F152 with `csv_lines`)."""
     columns, size = None, 0
-    for line, cells in lines:
+    for line, cells in lines_of(path, repairs):
         if columns is None:
             columns, size = find_columns(cells), len(cells)
             if is_header(cells):
-                reader.repairs.n_lines -= 1
+                repairs.n_lines -= 1
                 continue
         if columns is not None and len(cells) == size:
             yield line, [cells[int(name)] for name in columns]
         else:
             wanted = f"{size} as before" if columns else "two texts and a label"
-            count_other_columns(reader.path, line, len(cells), wanted, reader.repairs)
+            count_other_columns(path, line, len(cells), wanted, repairs)
 
 
 def find_columns(cells: Sequence[str]) -> Columns | None:
@@ -261,11 +248,6 @@ def named_columns(names: Mapping[str, Name]) -> Columns | None:
 # JSON
 
 
-def json_cells(reader: PairReader) -> Iterator[Cells]:
-    """Take texts and label of each record. Raises ValueError (F004, F119, F156)."""
-    return parsed_records(reader.path, reader.repairs, parse_record, LAYOUT)
-
-
 def parse_record(record: Any) -> list[str]:
     """Return texts and label of an object. Raises ValueError that says what is wrong with it."""
     if not isinstance(record, dict):
@@ -290,9 +272,9 @@ def written(label: str | int | float | None) -> str:
 
 
 FORMATS: dict[str, CorpusFormat] = {
-    "pairs-tsv": pairs(tsv_cells),
-    "pairs-csv": pairs(csv_cells),
-    "pairs-jsonl": pairs(json_cells),
+    "pairs-tsv": pairs(partial(table_cells, tab_lines)),
+    "pairs-csv": pairs(partial(table_cells, csv_lines)),
+    "pairs-jsonl": pairs(partial(parsed_records, parse=parse_record, layout=LAYOUT)),
 }
 
 

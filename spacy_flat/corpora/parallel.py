@@ -76,12 +76,10 @@ def is_whole(
         where = {"path": files[side], "line": line, "side": side}
         if not text:
             error = Errors.F153.format(**where, problem="is empty")
-            repairs.count_line(f"pair with an empty {side} dropped", error)
-            return False
+            return repairs.count(f"pair with an empty {side} dropped", error)
         if len(text) > max_length:
             error = Errors.F423.format(**where, length=len(text), limit=max_length)
-            repairs.count_line(f"pair with an over-long {side} dropped", error)
-            return False
+            return repairs.count(f"pair with an over-long {side} dropped", error)
     return True
 
 

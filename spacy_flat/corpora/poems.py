@@ -20,7 +20,9 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import groupby, islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +65,7 @@ def poems(cut: Callable[[Path, Repairs], Iterator[Raw]]) -> CorpusFormat:
             if is_whole(path, line, text, repairs):
                 yield make_text(vocab, text)
 
-    return CorpusFormat(read, count_form, show_text, "poem", doc="poem")
+    return CorpusFormat(read, count_form, attrgetter("text"), "poem", doc="poem")
 
 
 def read_texts(
@@ -93,10 +95,6 @@ def form_name(text: str) -> str | None:
         if lengths == [form.characters] * form.lines:
             return name
     return None
-
-
-def show_text(doc: Doc) -> str:
-    return doc.text
 
 
 # Poems
@@ -135,13 +133,11 @@ def is_whole(path: Path, line: int, text: str, repairs: Repairs) -> bool:
         place = text.index(odd)
         shown = text[max(0, place - 5) : place + 6]
         error = Errors.F170.format(**where, found=odd, code=f"U+{ord(odd):04X}", shown=shown)
-        repairs.count_line("poem with a lost character dropped", error)
-    elif not _LINE_END.sub("", text):
+        return repairs.count("poem with a lost character dropped", error)
+    if not _LINE_END.sub("", text):
         error = Errors.F153.format(**where, side="poem", problem="is empty")
-        repairs.count_line("empty poem dropped", error)
-    else:
-        return True
-    return False
+        return repairs.count("empty poem dropped", error)
+    return True
 
 
 def odd_character(text: str) -> str | None:
@@ -158,11 +154,6 @@ def blank_line_poems(path: Path, repairs: Repairs) -> Iterator[Raw]:
             yield numbered[0][0], [text for _, text in numbered]
 
 
-def json_poems(path: Path, repairs: Repairs) -> Iterator[Raw]:
-    """Take the lines of each record. Raises ValueError (F004, F119, F156)."""
-    return parsed_records(path, repairs, lines_of, LAYOUT)
-
-
 def lines_of(record: Any) -> list[str]:
     """The lines of an object. Raises ValueError that says what is wrong with it."""
     if not isinstance(record, dict):
@@ -176,8 +167,8 @@ def lines_of(record: Any) -> list[str]:
 
 FORMATS: dict[str, CorpusFormat] = {
     "poems": poems(blank_line_poems),
-    "poems-jsonl": poems(json_poems),
-    "lines": CorpusFormat(read_texts, count_form, show_text, "text", doc="text"),
+    "poems-jsonl": poems(partial(parsed_records, parse=lines_of, layout=LAYOUT)),
+    "lines": CorpusFormat(read_texts, count_form, attrgetter("text"), "text", doc="text"),
 }
 
 

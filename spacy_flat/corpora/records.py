@@ -50,7 +50,7 @@ def parsed_records(
             parsed = parse(load(raw))
         except ValueError as problem:
             error = Errors.F156.format(path=path, line=line, layout=layout, problem=problem)
-            repairs.count_line("malformed record dropped", error)
+            repairs.count("malformed record dropped", error)
         else:
             yield line, parsed
 

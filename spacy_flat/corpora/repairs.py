@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from ..text.units import EntitySpan
 
@@ -41,19 +41,14 @@ class Repairs:
         """All repairs by their kind."""
         return self.lines + self.labels
 
-    def count_line(self, kind: str, error: str) -> None:
-        """Count a defect of a line that the caller then repairs.
+    def count(self, kind: str, error: str, *, label: bool = False) -> Literal[False]:
+        """Count a defect of a line, or of a label, that the caller then repairs. Returns False, as
+        checks whether something is whole do.
 
         Raises ValueError with the text `error` where repairing was not asked for.
         """
-        self._count(self.lines, kind, error)
-
-    def count_label(self, kind: str, error: str) -> None:
-        """The same for a defect of an annotation."""
-        self._count(self.labels, kind, error)
-
-    def _count(self, counts: Counter[str], kind: str, error: str) -> None:
         if not self.enabled:
             raise ValueError(error)
-        counts[kind] += 1
+        (self.labels if label else self.lines)[kind] += 1
         self.first = self.first or error
+        return False

@@ -1,8 +1,9 @@
 """The words of a lexicon and their properties, as columns."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -59,61 +60,46 @@ class Content:
             return self
         encoded = [word.encode("utf-8") for word in new]
         ends = self.offsets[-1] + np.cumsum([len(word) for word in encoded])
-        lengths = np.array([len(word) for word in new], np.int32)
-        frequencies = np.array([entry.frequency for entry in new.values()], np.float32)
-        type_names, types = _indices(self.type_names, [entry.type for entry in new.values()])
-        origin_names, origins = _indices(
-            self.origin_names, [entry.origin for entry in new.values()]
-        )
-        return replace(
-            self,
-            text=self.text + b"".join(encoded),
-            offsets=np.append(self.offsets, ends.astype(np.int32)),
-            lengths=np.append(self.lengths, lengths),
-            frequencies=np.append(self.frequencies, frequencies),
-            types=np.append(self.types, types),
-            origins=np.append(self.origins, origins),
-            alive=np.append(self.alive, np.ones(len(new), np.bool_)),
-            trusts=np.append(self.trusts, np.array([e.trust for e in new.values()], np.float32)),
-            type_names=type_names,
-            origin_names=origin_names,
-            automata=self._extend(list(new)),
-        )
+        columns, names = self._columns(new.values())
+        columns["offsets"] = ends.astype(np.int32)
+        columns["lengths"] = np.array([len(word) for word in new], np.int32)
+        for name, column in columns.items():
+            columns[name] = np.append(getattr(self, name), column)
+        text = self.text + b"".join(encoded)
+        return replace(self, text=text, automata=self._extend(list(new)), **columns, **names)
 
     def overwrite(self, entries: dict[int, Entry]) -> "Content":
         """Update words by id, and bring back removed ones."""
         if not entries:
             return self
         ids = np.array(list(entries), np.int32)
-        given = list(entries.values())
-        frequencies, types, origins, alive, trusts = (
-            getattr(self, name).copy() for name in COLUMNS[2:]
-        )
-        type_names, new_types = _indices(self.type_names, [entry.type for entry in given])
-        origin_names, new_origins = _indices(self.origin_names, [entry.origin for entry in given])
-        new_frequencies = np.array([entry.frequency for entry in given], np.float32)
+        columns, names = self._columns(entries.values())
         # Words that were not removed keep what the new entry leaves open.
-        removed = ~alive[ids]
-        keep_frequency = (new_frequencies == UNKNOWN_FREQUENCY) & ~removed
-        keep_type = (new_types == 0) & ~removed
-        new_trusts = np.array([entry.trust for entry in given], np.float32)
+        alive = self.alive[ids]
+        keep = {
+            "frequencies": (columns["frequencies"] == UNKNOWN_FREQUENCY) & alive,
+            "types": (columns["types"] == 0) & alive,
+        }
         # A type without a trust has the default, not that of a former type.
-        keep_trust = (new_trusts == UNSET) & keep_type
-        trusts[ids] = np.where(keep_trust, trusts[ids], new_trusts)
-        frequencies[ids] = np.where(keep_frequency, frequencies[ids], new_frequencies)
-        types[ids] = np.where(keep_type, types[ids], new_types)
-        origins[ids] = new_origins
-        alive[ids] = True
-        return replace(
-            self,
-            frequencies=frequencies,
-            types=types,
-            origins=origins,
-            alive=alive,
-            trusts=trusts,
-            type_names=type_names,
-            origin_names=origin_names,
-        )
+        keep["trusts"] = (columns["trusts"] == UNSET) & keep["types"]
+        for name, given in columns.items():
+            columns[name] = getattr(self, name).copy()
+            columns[name][ids] = np.where(keep.get(name, False), columns[name][ids], given)
+        return replace(self, **columns, **names)
+
+    def _columns(self, entries: Iterable[Entry]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The columns that entries fill, and the names of types and origins with new ones."""
+        given = list(entries)
+        type_names, types = _indices(self.type_names, [entry.type for entry in given])
+        origin_names, origins = _indices(self.origin_names, [entry.origin for entry in given])
+        columns = {
+            "frequencies": np.array([entry.frequency for entry in given], np.float32),
+            "types": types,
+            "origins": origins,
+            "alive": np.ones(len(given), np.bool_),
+            "trusts": np.array([entry.trust for entry in given], np.float32),
+        }
+        return columns, {"type_names": type_names, "origin_names": origin_names}
 
     def _extend(self, new: list[str]) -> tuple[Automaton, ...]:
         """The automata with new words. An automaton can't grow, and a big one takes seconds to

@@ -4,7 +4,6 @@ Shapes: B segments, C units, D width, K tags.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from torch import Tensor, nn
@@ -16,17 +15,6 @@ from ..util.arrays import Ints
 from .options import NetworkOptions
 from .tags import TagSet, TagTarget
 from .trellis import Scores
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """Sizes that depend on the data.
-
-    upstream_width: of the vectors that come from a tok2vec; 0 without one.
-    """
-
-    labels: Sequence[str]
-    upstream_width: int = 0
 
 
 class TaggingNetwork(EmbeddingNetwork):
@@ -67,7 +55,7 @@ class TaggingNetwork(EmbeddingNetwork):
         scores: [B, C, K], or [2B, C, K] of the batch twice, with other dropouts. The loss is then
             half of that of R-Drop (Liang et al., 2021, equation 4), whose α is `r_drop`.
         """
-        allowed, lengths, weights = self.to_tensors(*target)
+        allowed, lengths, weights = map(self.to_tensor, target)
         n = len(scores) // len(lengths)
         likelihoods, marginals = self.crf.likelihood_and_marginals(
             scores, allowed.repeat(n, 1, 1), lengths.repeat(n)

@@ -21,6 +21,8 @@ class EncoderShim(TorchShim):
     warmup_steps: steps after these over which its learning rate rises linearly.
     """
 
+    copied = ("frozen_steps", "warmup_steps", "steps")
+
     def __init__(
         self,
         build: Build,
@@ -61,11 +63,15 @@ class EncoderShim(TorchShim):
             output = read(network)
         awaits = output.requires_grad  # false if all texts are empty
         if awaits:
-            self.await_gradient()
+            self._waits, self._asked = True, None
 
         def backprop(gradient: Tensor) -> None:
-            if awaits:
-                self.backward(output, gradient.to(output.device))
+            if not awaits:
+                return
+            output.backward(gradient.to(output.device))  # type: ignore[no-untyped-call]
+            self._waits = False
+            if self._asked is not None:
+                self.finish_update(self._asked)
 
         return output.detach(), backprop
 
@@ -78,20 +84,9 @@ class EncoderShim(TorchShim):
             self._waits = False
             self.finish_update(self._asked)
 
-    def await_gradient(self) -> None:
-        """Wait for the gradient of an output."""
-        self._waits, self._asked = True, None
-
     def await_nothing(self) -> None:
         """No gradient will come back."""
         self._waits = False
-
-    def backward(self, output: Tensor, gradient: Tensor) -> None:
-        """Accumulate the parameters' gradients from that of an output."""
-        output.backward(gradient)  # type: ignore[no-untyped-call]
-        self._waits = False
-        if self._asked is not None:
-            self.finish_update(self._asked)
 
     def finish_update(self, optimizer: Optimizer) -> None:
         """Make a step from the accumulated gradients.
@@ -112,18 +107,3 @@ class EncoderShim(TorchShim):
         """The factor of the learning rate in this step."""
         done = self.steps - self.frozen_steps
         return min(1.0, (done + 1) / self.warmup_steps) if self.warmup_steps else 1.0
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        rest = (self.frozen_steps, self.warmup_steps, self.steps)
-        return _restore, (self.build, self.placement, self.to_bytes(), *rest)
-
-
-def _restore(
-    build: Build, placement: str, data: bytes, frozen_steps: int, warmup_steps: int, steps: int
-) -> EncoderShim:
-    shim = EncoderShim(
-        build, placement=placement, frozen_steps=frozen_steps, warmup_steps=warmup_steps
-    )
-    shim.from_bytes(data)
-    shim.steps = steps
-    return shim

@@ -2,6 +2,7 @@
 them."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
@@ -39,6 +40,20 @@ class Table:
 
 
 NO_TABLE = Table(0, 0, 0)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes that depend on the data: labels or classes (none for a score), and tables.
+
+    upstream_width: of the vectors that come from a tok2vec; 0 without one.
+    """
+
+    labels: Sequence[str]
+    chars: Table = NO_TABLE
+    bigrams: Table = NO_TABLE
+    words: Table = NO_TABLE
+    upstream_width: int = 0
 
 
 class PretrainedEmbedding(nn.Module):
@@ -135,8 +150,11 @@ class EmbeddingNetwork(nn.Module):
         Raises ValueError (F307) if `options` differ from these.
         """
         options.check_fixed(config["options"])
-        sizes = cls.sizes_class(**plain_sizes(config["sizes"]))
-        return cls(options, sizes)  # type: ignore[call-arg, arg-type]
+        sizes = {
+            name: Table(**size) if isinstance(size, dict) else size
+            for name, size in config["sizes"].items()
+        }
+        return cls(options, cls.sizes_class(**sizes))  # type: ignore[call-arg, arg-type]
 
     def loss_gradient(self, scores: Tensor, gold: Any) -> tuple[float, Tensor]:
         """The summed loss and its gradient for the scores, without touching the network's
@@ -168,19 +186,8 @@ class EmbeddingNetwork(nn.Module):
         # Of a GPU of Apple's, which would read the array's own memory, it must be waited for.
         return tensor.to(device, non_blocking=device.type == "cuda")
 
-    def to_tensors(self, *arrays: NDArray[Any]) -> list[Tensor]:
-        """Arrays on the device of the network."""
-        return [self.to_tensor(array) for array in arrays]
-
     def initialise_linears(self) -> None:
         """Xavier-uniform matrices, as the code released with FLAT."""
         for linear in linears(self):
             nn.init.xavier_uniform_(linear.weight)
             nn.init.zeros_(linear.bias)
-
-
-def plain_sizes(data: dict[str, Any]) -> dict[str, Any]:
-    """Sizes as read from a weights file, those of tables as `Table`."""
-    return {
-        name: Table(**value) if isinstance(value, dict) else value for name, value in data.items()
-    }

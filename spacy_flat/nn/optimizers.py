@@ -8,7 +8,7 @@ module doesn't import torch, so configs can be validated without it.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Dict, Literal  # noqa: UP035  (thinc validates configs by these)
+from typing import Any, Dict, Literal  # noqa: UP035  (thinc validates configs by these)
 
 from thinc.config import VARIABLE_RE, registry
 from thinc.optimizers import FloatOrSeq, KeyT, Optimizer
@@ -83,34 +83,24 @@ def rule_of(optimizer: Optimizer) -> Rule:
 
 
 class GroupedOptimizer(Optimizer):
-    """The base of SGD and AdamW: multipliers by parameter group, clipping, averages."""
+    """The base of SGD and AdamW: multipliers by parameter group, clipping, averages.
+
+    thinc: further settings of thinc's optimizer.
+    """
 
     def __init__(
         self,
         learn_rate: FloatOrSeq,
         *,
         weight_decay: float,
-        decoupled: bool,
         clip_norm: float,
         clip_value: float,
         multipliers: dict[str, float] | None,
-        use_averages: bool,
         average_decay: float,
         momentum: float = 0.0,
-        beta1: float = 0.0,
-        beta2: float = 0.0,
-        eps: float = 1e-8,
+        **thinc: Any,
     ):
-        super().__init__(
-            learn_rate,
-            beta1=beta1,
-            beta2=beta2,
-            eps=eps,
-            L2=weight_decay,
-            L2_is_weight_decay=decoupled,
-            grad_clip=clip_norm,
-            use_averages=use_averages,
-        )
+        super().__init__(learn_rate, L2=weight_decay, grad_clip=clip_norm, **thinc)
         self.momentum = momentum
         self.clip_value = clip_value
         self.average_decay = average_decay
@@ -225,7 +215,9 @@ class SGD(GroupedOptimizer):
             learn_rate,
             momentum=momentum,
             weight_decay=weight_decay,
-            decoupled=False,
+            L2_is_weight_decay=False,
+            beta1=0.0,
+            beta2=0.0,
             clip_norm=clip_norm,
             clip_value=clip_value,
             multipliers=multipliers,
@@ -267,7 +259,7 @@ class AdamW(GroupedOptimizer):
             beta2=beta2,
             eps=eps,
             weight_decay=weight_decay,
-            decoupled=True,
+            L2_is_weight_decay=True,
             clip_norm=clip_norm,
             clip_value=clip_value,
             multipliers=multipliers,

@@ -3,7 +3,7 @@
 import contextlib
 import os
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from thinc.api import Optimizer
@@ -36,7 +36,10 @@ class TorchShim(Shim):
     larger keeps them, and the id.
 
     placement: the device that was chosen for the network; see `find_device`.
+    copied: further attributes that copies have.
     """
+
+    copied: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, build: Build, config: dict[str, Any] | None = None, placement: str = AUTO):
         super().__init__(None)
@@ -180,7 +183,8 @@ class TorchShim(Shim):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # copy, deepcopy and pickle all come here.
-        return _restore, (self.build, self.placement, self.to_bytes())
+        state = {name: getattr(self, name) for name in self.copied}
+        return _restore, (type(self), self.build, self.placement, self.to_bytes()), state
 
     def _built(self, config: dict[str, Any]) -> nn.Module:
         find_device(self.placement)  # before the work, if there is none
@@ -209,5 +213,5 @@ def _compute_alone_if_forked() -> None:
         torch.set_num_threads(1)
 
 
-def _restore(build: Build, placement: str, data: bytes) -> TorchShim:
-    return TorchShim(build, placement=placement).from_bytes(data)
+def _restore(shim: type[TorchShim], build: Build, placement: str, data: bytes) -> TorchShim:
+    return shim(build, placement=placement).from_bytes(data)

@@ -20,7 +20,7 @@ from torch.nn.utils.parametrizations import weight_norm
 from torch.utils.checkpoint import checkpoint
 
 from ..nn.layers import Dropout, Linear, linear
-from ..nn.network import NO_TABLE, EmbeddingNetwork, PretrainedEmbedding, Table
+from ..nn.network import EmbeddingNetwork, PretrainedEmbedding, Sizes
 from ..util.arrays import Ints
 from .batch import Comparison, KnownRows, PairBatch, TextRows
 from .options import RE2Options
@@ -28,24 +28,12 @@ from .options import RE2Options
 MOST_WEIGHTS = 1 << 22  # attention weights computed at once
 
 
-@dataclass(frozen=True)
-class RE2Sizes:
-    """Sizes that the data decides: tables, classes (none for a score), and the width of a tok2vec's
-    vectors (0 without one)."""
-
-    labels: Sequence[str]
-    chars: Table = NO_TABLE
-    bigrams: Table = NO_TABLE
-    words: Table = NO_TABLE
-    upstream_width: int = 0
-
-
 class RE2(EmbeddingNetwork):
     """Embeddings; blocks of encoder, alignment and fusion; the maximum over units; prediction."""
 
-    sizes_class = RE2Sizes
+    sizes_class = Sizes
 
-    def __init__(self, options: RE2Options, sizes: RE2Sizes) -> None:
+    def __init__(self, options: RE2Options, sizes: Sizes) -> None:
         super().__init__(options.key_dropout)
         self.options = options
         self.sizes = sizes

@@ -5,9 +5,10 @@ Shapes: B segments.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Protocol, TypeVar, cast
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, cast
 
+import numpy as np
 import srsly
 from spacy.tokens import Doc
 from thinc.model import Model, deserialize_attr, serialize_attr
@@ -21,21 +22,21 @@ from .vocabulary import KeyIndex, pack, unpack
 Self = TypeVar("Self", bound="TextFeaturiser")
 Indexed = TypeVar("Indexed", bound="IndexedFeaturiser")
 Compacted = TypeVar("Compacted", bound="SegmentFeaturiser")
-SomeBatch = TypeVar("SomeBatch")
+SomeBatch = TypeVar("SomeBatch", bound="Batch")
 
 
-class Batch(Protocol):
+@dataclass(frozen=True)
+class Batch:
     """Some segments as numbers."""
 
-    @property
-    def segments(self) -> Sequence[Segment]: ...
-
-    @property
-    def n_units(self) -> Ints:
-        """[B] units of each segment."""
+    segments: tuple[Segment, ...]
+    n_units: Ints  # [B] units of each segment
 
     def twice(self: SomeBatch) -> SomeBatch:
-        """Each segment a second time, after all others."""
+        """Each segment, with its row of all arrays, a second time, after all others."""
+        arrays = {name: value for name, value in vars(self).items() if name != "segments"}
+        doubled = {name: np.concatenate([value, value]) for name, value in arrays.items()}
+        return replace(self, segments=self.segments * 2, **doubled)
 
 
 class TextFeaturiser(ABC):

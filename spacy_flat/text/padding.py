@@ -4,14 +4,10 @@ Shapes: B texts or segments.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any, TypeVar
 
 import numpy as np
 
 from ..util.arrays import Bools, Ints
-
-Batch = TypeVar("Batch", bound=Any)
 
 BATCH_PAIRS = 50_000  # pairs of nodes that cost as much as the overhead of a batch
 
@@ -34,13 +30,6 @@ def take(flat: Ints, places: Ints, present: Bools) -> Ints:
     if not len(flat):
         return np.zeros(places.shape, dtype=np.int64)
     return np.where(present, flat[places], 0)
-
-
-def repeat_rows(batch: Batch) -> Batch:
-    """A batch in which each row of all arrays comes a second time, after all others."""
-    arrays = {name: value for name, value in vars(batch).items() if name != "segments"}
-    doubled = {name: np.concatenate([value, value]) for name, value in arrays.items()}
-    return replace(batch, segments=batch.segments * 2, **doubled)
 
 
 def group_by_cost(order: Ints, n_units: Ints, n_words: Ints, max_nodes: int) -> Iterator[Ints]:

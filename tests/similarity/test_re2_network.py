@@ -16,10 +16,10 @@ from torch import Tensor
 from torch.nn.functional import gelu
 
 from spacy_flat.nn.layers import Dropout
-from spacy_flat.nn.network import Table
+from spacy_flat.nn.network import Sizes, Table
 from spacy_flat.similarity import network as module
 from spacy_flat.similarity.batch import PairBatch, TextRows, compare, count_rows, windows
-from spacy_flat.similarity.network import RE2, Block, FullFusion, RE2Sizes
+from spacy_flat.similarity.network import RE2, Block, FullFusion
 from spacy_flat.similarity.options import RE2Options
 
 N_KEYS = 30
@@ -47,7 +47,7 @@ PAIRS = [(0, 1), (2, 3), (3, 2), (1, 4), (4, 4)]
 
 def make(options: RE2Options) -> RE2:
     torch.manual_seed(0)
-    network = RE2(options, RE2Sizes(["a", "b", "c"], chars=Table(N_KEYS, N_KEYS, 5)))
+    network = RE2(options, Sizes(["a", "b", "c"], chars=Table(N_KEYS, N_KEYS, 5)))
     with torch.no_grad():
         for parameter in network.parameters():  # nothing may hide behind a zero or a one
             parameter += 0.3 * torch.randn_like(parameter)
@@ -270,7 +270,7 @@ def test_what_is_encoded_once_serves_any_comparison() -> None:
 
 def test_vectors_from_upstream_are_read() -> None:
     torch.manual_seed(0)
-    sizes = RE2Sizes(["a", "b"], chars=Table(N_KEYS, N_KEYS, 5), upstream_width=4)
+    sizes = Sizes(["a", "b"], chars=Table(N_KEYS, N_KEYS, 5), upstream_width=4)
     network = RE2(TINY, sizes).eval()
     vectors = torch.randn(sum(map(len, TEXTS)), 4)
     moved = vectors.clone()
@@ -323,7 +323,7 @@ def test_each_dropout_has_an_effect(name: str) -> None:
 
 def test_weights_start_as_he_et_al_have_it() -> None:
     torch.manual_seed(0)
-    network = RE2(RE2Options(hidden=150), RE2Sizes(["a", "b"], chars=Table(9, 9, 50)))
+    network = RE2(RE2Options(hidden=150), Sizes(["a", "b"], chars=Table(9, 9, 50)))
     layers = {
         "convolution": (network.first.encoder.layers[0][0], 2 / 150),  # type: ignore[index]
         "fusion": (network.first.fusion.join, 2 / 450),

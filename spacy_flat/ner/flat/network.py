@@ -12,10 +12,10 @@ from torch import Tensor, nn
 
 from ...nn.attention import PickedTerm, Relation, RelativeAttention
 from ...nn.layers import Dropout, Positions, TransformerLayer
-from ...nn.network import NO_TABLE, PretrainedEmbedding, Table
+from ...nn.network import PretrainedEmbedding, Sizes
 from ...nn.weights import Version, version_of
 from ...util.arrays import Ints
-from ..network import Sizes, TaggingNetwork
+from ..network import TaggingNetwork
 from .batch import LatticeBatch
 from .options import FLATOptions, Fusion
 
@@ -147,9 +147,6 @@ class Encodings:
 class FLATSizes(Sizes):
     """Sizes that depend on the data."""
 
-    chars: Table = NO_TABLE
-    bigrams: Table = NO_TABLE
-    words: Table = NO_TABLE
     n_types: int = 1
     n_lengths: int = 1
     n_bands: int = 1
@@ -204,7 +201,7 @@ class FLAT(TaggingNetwork):
         """
         C = batch.chars.shape[1]
         nodes = torch.cat([self._characters(batch, upstream), self._words(batch)], dim=1)
-        heads, tails, present = self.to_tensors(batch.heads, batch.tails, batch.present)
+        heads, tails, present = map(self.to_tensor, (batch.heads, batch.tails, batch.present))
         if self.absolute is not None:
             nodes = nodes + self._absolute(heads, tails)
         geometry = LatticeGeometry(batch, heads.device)
@@ -233,7 +230,7 @@ class FLAT(TaggingNetwork):
         keys = self.keys(batch.words, self.options.word_dropout)
         nodes: Tensor = self.word_proj(self.lattice_dropout(self.words(keys)))
         columns = {"type": batch.types, "length": batch.lengths, "frequency": batch.bands}
-        numbers = self.to_tensors(*(columns[name] for name in self.options.word_features))
+        numbers = [self.to_tensor(columns[name]) for name in self.options.word_features]
         for embedding, each in zip(self.word_features, numbers, strict=True):
             assert isinstance(embedding, nn.Embedding)
             nodes = nodes + embedding(each.clamp(max=embedding.num_embeddings - 1))

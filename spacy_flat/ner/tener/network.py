@@ -14,8 +14,8 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ...nn.attention import DotProductAttention, RelativeAttention, ShiftedTerm
 from ...nn.layers import Dropout, Positions, TransformerLayer
-from ...nn.network import NO_TABLE, PretrainedEmbedding, Table
-from ..network import Sizes, TaggingNetwork
+from ...nn.network import PretrainedEmbedding, Sizes
+from ..network import TaggingNetwork
 from .batch import N_CASES, CharBatch, WordBatch
 from .options import TENEROptions
 
@@ -28,9 +28,6 @@ class TENERSizes(Sizes):
     """Sizes that depend on the data: tables of characters and bigrams, or of words, and the number
     of characters in spellings."""
 
-    chars: Table = NO_TABLE
-    bigrams: Table = NO_TABLE
-    words: Table = NO_TABLE
     n_spelling: int = 0
 
 
