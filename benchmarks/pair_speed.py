@@ -38,11 +38,11 @@ from torch import Tensor, nn
 from torch.nn.functional import gelu
 
 from spacy_flat.corpora.docs import read_examples
-from spacy_flat.nn.network import Table
+from spacy_flat.nn.network import Sizes, Table
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.similarity.batch import PairBatch, TextRows, compare, count_rows, windows
 from spacy_flat.similarity.component import PairClassifier
-from spacy_flat.similarity.network import RE2, Block, FullFusion, RE2Sizes
+from spacy_flat.similarity.network import RE2, Block, FullFusion
 from spacy_flat.similarity.options import RE2Options
 from spacy_flat.similarity.pairs import pair_of
 from spacy_flat.text.hashing import hash_words
@@ -124,7 +124,7 @@ def peak() -> float:
 
 def make() -> RE2:
     torch.manual_seed(0)
-    network = RE2(OPTIONS, RE2Sizes(["a", "b"], chars=Table(N_KEYS, 0, WIDTH)))
+    network = RE2(OPTIONS, Sizes(["a", "b"], chars=Table(N_KEYS, 0, WIDTH)))
     assert network.chars is not None
     network.chars.pretrained.normal_(std=WIDTH**-0.5)
     return network

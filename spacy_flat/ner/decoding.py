@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..text.featuriser import Batch
+from ..text.padding import Batch
 from ..text.segments import Segment, divide_segments, join_segments
 from ..text.units import EntitySpan, Units
 from ..util.arrays import Ints

@@ -12,7 +12,8 @@ from spacy.tokens import Doc
 from thinc.api import Model
 
 from ..nn.model import shim_of, tok2vec_of
-from ..text.featuriser import Batch, SegmentFeaturiser
+from ..text.featuriser import SegmentFeaturiser
+from ..text.padding import Batch
 from ..text.segments import Segment, part_in, spans_in
 from ..text.tok2vec import Tok2VecFeatures
 from ..text.units import Units

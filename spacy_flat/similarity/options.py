@@ -4,13 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ..text.options import (
-    BatchOptions,
-    BigramOptions,
-    CharacterOptions,
-    TableOptions,
-    WordOptions,
-)
+from ..text.options import UnitOptions
 from ..text.units import Unit
 from ..util.options import Options, option, surface
 
@@ -85,7 +79,7 @@ class RE2Options(Options):
 
 
 @dataclass(frozen=True)
-class PairTextOptions(BatchOptions, WordOptions, BigramOptions, CharacterOptions, TableOptions):
+class PairTextOptions(UnitOptions):
     """Options of reading the texts.
 
     Options of characters and bigrams have no effect with inputs = "tokens"; `lower_case` and

@@ -1,20 +1,16 @@
-"""Featurisers turn texts into padded batches of numbers.
-
-Shapes: B segments.
-"""
+"""Featurisers turn texts into padded batches of numbers."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar, cast
 
-import numpy as np
 import srsly
 from spacy.tokens import Doc
 from thinc.model import Model, deserialize_attr, serialize_attr
 
-from ..util.arrays import Ints
 from ..util.simplified import Simplifier
+from .padding import Batch
 from .segments import Segment, split_texts
 from .units import Unit, Units
 from .vocabulary import KeyIndex, pack, unpack
@@ -22,21 +18,6 @@ from .vocabulary import KeyIndex, pack, unpack
 Self = TypeVar("Self", bound="TextFeaturiser")
 Indexed = TypeVar("Indexed", bound="IndexedFeaturiser")
 Compacted = TypeVar("Compacted", bound="SegmentFeaturiser")
-SomeBatch = TypeVar("SomeBatch", bound="Batch")
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Some segments as numbers."""
-
-    segments: tuple[Segment, ...]
-    n_units: Ints  # [B] units of each segment
-
-    def twice(self: SomeBatch) -> SomeBatch:
-        """Each segment, with its row of all arrays, a second time, after all others."""
-        arrays = {name: value for name, value in vars(self).items() if name != "segments"}
-        doubled = {name: np.concatenate([value, value]) for name, value in arrays.items()}
-        return replace(self, segments=self.segments * 2, **doubled)
 
 
 class TextFeaturiser(ABC):

@@ -23,8 +23,8 @@ class TableOptions(Options):
 
 
 @dataclass(frozen=True)
-class CharacterOptions(Options):
-    """Options of the table of characters."""
+class UnitOptions(TableOptions):
+    """Options of the tables of characters, bigrams and words, and of computing in batches."""
 
     char_min_freq: int = option(
         1,
@@ -33,27 +33,16 @@ class CharacterOptions(Options):
         fixed=True,
     )
     normalise_numbers: bool = option(False, "read every digit as 0", fixed=True)
-
-
-@dataclass(frozen=True)
-class WordOptions(Options):
-    """Options of the table of words."""
-
-    word_min_freq: int = option(
-        1, "minimum occurrences in training of a word with a trained vector", least=1, fixed=True
-    )
-
-
-@dataclass(frozen=True)
-class BigramOptions(Options):
-    """Options of the table of bigrams."""
-
     bigrams: bool = option(
         True, "use the bigram of a character and its right neighbour", fixed=True
     )
     bigram_min_freq: int = option(
         1, "minimum occurrences in training of a bigram with a trained vector", least=1, fixed=True
     )
+    word_min_freq: int = option(
+        1, "minimum occurrences in training of a word with a trained vector", least=1, fixed=True
+    )
+    batch_size: int = option(3000, "nodes of the attention in a batch, with padding", least=1)
 
 
 @dataclass(frozen=True)
@@ -71,10 +60,3 @@ class SegmentOptions(Options):
         "max_length",
         least=0,
     )
-
-
-@dataclass(frozen=True)
-class BatchOptions(Options):
-    """Options of computing in batches."""
-
-    batch_size: int = option(3000, "nodes of the attention in a batch, with padding", least=1)

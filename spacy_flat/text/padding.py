@@ -1,15 +1,34 @@
-"""From concatenated texts to arrays with a row for each.
+"""From concatenated texts to arrays with a row for each, and batches of these.
 
 Shapes: B texts or segments.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
 from ..util.arrays import Bools, Ints
+from .segments import Segment
+
+SomeBatch = TypeVar("SomeBatch", bound="Batch")
 
 BATCH_PAIRS = 50_000  # pairs of nodes that cost as much as the overhead of a batch
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some segments as numbers."""
+
+    segments: tuple[Segment, ...]
+    n_units: Ints  # [B] units of each segment
+
+    def twice(self: SomeBatch) -> SomeBatch:
+        """Each segment, with its row of all arrays, a second time, after all others."""
+        arrays = {name: value for name, value in vars(self).items() if name != "segments"}
+        doubled = {name: np.concatenate([value, value]) for name, value in arrays.items()}
+        return replace(self, segments=self.segments * 2, **doubled)
 
 
 def padding(counts: Ints, starts: Ints) -> tuple[Ints, Bools]:

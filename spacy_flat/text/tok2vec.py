@@ -11,7 +11,7 @@ from thinc.types import Floats2d
 
 from ..errors import Errors
 from ..util.arrays import Ints
-from .featuriser import Batch
+from .padding import Batch
 from .segments import Segment
 from .units import Unit, token_ends
 

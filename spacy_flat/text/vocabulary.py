@@ -173,7 +173,7 @@ class Column:
             float(np.sqrt(np.square(vectors).mean())) if len(vectors) else vectors.shape[1] ** -0.5
         )
 
-    # `options` has the fields of TableOptions and of the table's own options.
+    # `options` has the fields of UnitOptions that the table needs.
 
     @classmethod
     def of_characters(

@@ -5,7 +5,7 @@ Shapes: B segments, C characters, M words, L = C + M nodes, characters first.
 
 from dataclasses import dataclass
 
-from ...text.featuriser import Batch
+from ...text.padding import Batch
 from ...util.arrays import Bools, Ints
 
 

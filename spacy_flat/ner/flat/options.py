@@ -4,14 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ...text.options import (
-    BatchOptions,
-    BigramOptions,
-    CharacterOptions,
-    SegmentOptions,
-    TableOptions,
-    WordOptions,
-)
+from ...text.options import SegmentOptions, UnitOptions
 from ...util.options import option, surface
 from ..options import NetworkOptions
 
@@ -74,9 +67,7 @@ class FLATOptions(NetworkOptions):
 
 
 @dataclass(frozen=True)
-class LatticeOptions(
-    BatchOptions, SegmentOptions, WordOptions, BigramOptions, CharacterOptions, TableOptions
-):
+class LatticeOptions(SegmentOptions, UnitOptions):
     """Options of turning texts into lattices."""
 
     block: ClassVar[str] = "flat_ner, model.lattice"

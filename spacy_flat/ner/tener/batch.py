@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...text.featuriser import Batch
+from ...text.padding import Batch
 from ...util.arrays import Bools, Ints
 
 N_CASES = 7  # ways to write a word, with 0 for padding

@@ -3,14 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ...text.options import (
-    BatchOptions,
-    BigramOptions,
-    CharacterOptions,
-    SegmentOptions,
-    TableOptions,
-    WordOptions,
-)
+from ...text.options import SegmentOptions, UnitOptions
 from ...text.units import Unit
 from ...util.options import option, surface
 from ..options import NetworkOptions
@@ -79,9 +72,7 @@ class TENEROptions(NetworkOptions):
 
 
 @dataclass(frozen=True)
-class SequenceOptions(
-    BatchOptions, SegmentOptions, WordOptions, BigramOptions, CharacterOptions, TableOptions
-):
+class SequenceOptions(SegmentOptions, UnitOptions):
     """Options of turning texts into sequences.
 
     With characters, `word_min_freq` and `lower_case` have no effect; with tokens, `bigrams` and
