@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import spacy
-from ner.conftest import HASH_EMBED, LISTENER
+from ner.conftest import LISTENER
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
@@ -93,7 +93,6 @@ def test_tokens_and_blocks(blocks: int) -> None:
 
 def test_a_listener() -> None:
     nlp = spacy.blank("zh")
-    nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
     pipe = add_re2(nlp, tok2vec=LISTENER, keep_alignment=True)
     train(nlp, steps=5)
     (doc,) = nlp.pipe([TEXTS[2]])

@@ -6,8 +6,8 @@ import os
 import pickle
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -99,36 +99,22 @@ def assert_like_pairs(
 # What is found
 
 
-@pytest.mark.parametrize("query", QUERIES)
-def test_as_comparing_all_pairs(pipe: PairClassifier, index: TextIndex, query: str) -> None:
-    assert_like_pairs(pipe, TEXTS, query, index.search(query, top_k=100))
-
-
 @pytest.mark.parametrize(
     ("segmenter", "options"),
     [
+        ("char", {}),
         ("jieba", {"text": {"inputs": "tokens"}}),
+        # The order of the texts matters.
         ("jieba", {"text": {"inputs": "both"}, "network": {"prediction": "full"}}),
         ("char", {"network": {"connection": "residual", "kernel_sizes": [1, 4]}}),
+        ("char", {"tok2vec": HASH_EMBED}),
+        ("char", {"tok2vec": LISTENER}),
     ],
     ids=str,
 )
-def test_as_comparing_all_pairs_by_other_networks(segmenter: str, options: dict[str, Any]) -> None:
-    """With "full", the order of the texts matters."""
+def test_as_comparing_all_pairs(segmenter: str, options: dict[str, Any], tmp_path: Path) -> None:
     nlp = blank(segmenter)
     pipe = add_re2(nlp, **options)
-    train(nlp, steps=3)
-    index = pipe.index(TEXTS)
-    for query in QUERIES:
-        assert_like_pairs(pipe, TEXTS, query, index.search(query, top_k=100))
-
-
-@pytest.mark.parametrize("is_listener", [True, False])
-def test_as_comparing_all_pairs_on_a_tok2vec(is_listener: bool, tmp_path: Path) -> None:
-    nlp = blank()
-    if is_listener:
-        nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
-    pipe = add_re2(nlp, tok2vec=LISTENER if is_listener else HASH_EMBED)
     train(nlp, steps=3)
     index = pipe.index(TEXTS)
     for query in QUERIES:
@@ -214,19 +200,10 @@ def test_many_texts_in_several_batches(
 
 
 def test_threads_find_the_same(index: TextIndex) -> None:
-    expected = {query: index.search(query) for query in QUERIES}
-    found: list[tuple[str, list[Match]]] = []
-
-    def work() -> None:
-        found.extend((query, index.search(query)) for query in QUERIES * 5)
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(found) == 4 * 5 * len(QUERIES)
-    assert all(matches == expected[query] for query, matches in found)
+    expected = [index.search(query) for query in QUERIES]
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(lambda _: [index.search(query) for query in QUERIES], range(20)):
+            assert found == expected
 
 
 def test_copies_change_apart(index: TextIndex) -> None:
@@ -254,22 +231,16 @@ def test_an_index_with_jiebas_tokenizer_is_not_pickled(tmp_path: Path) -> None:
 def test_threads_add_and_remove() -> None:
     index = made(steps=1).index(["怎么退款"])
 
-    def work(thread: int) -> None:
-        for number in range(4):
-            (added,) = index.add([f"问题{thread}{number}"])
-            (other,) = index.add(["多余"])
-            index.remove([other])
-            numbers.append(added)
+    def work(text: str) -> int:
+        (added,) = index.add([text])
+        (other,) = index.add(["多余"])
+        index.remove([other])
+        return added
 
-    numbers: list[int] = []
-    threads = [threading.Thread(target=work, args=[thread]) for thread in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(set(numbers)) == 12
-    texts = {text for (text, *_), _ in index.questions}
-    assert texts == {"怎么退款", *(f"问题{a}{b}" for a in range(3) for b in range(4))}
+    texts = [f"问题{number}" for number in range(12)]
+    with ThreadPoolExecutor(3) as pool:
+        assert len({*pool.map(work, texts)}) == 12
+    assert {text for (text, *_), _ in index.questions} == {"怎么退款", *texts}
 
 
 ODD = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=8), min_size=1)
@@ -660,7 +631,6 @@ def test_weights_with_equal_numbers(index: TextIndex) -> None:
 
 def test_weights_of_components_before() -> None:
     nlp = blank()
-    nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
     before = add_re2(nlp, "before")
     add_re2(nlp, tok2vec=LISTENER)
     train(nlp, steps=1)
@@ -685,10 +655,7 @@ def test_weights_that_only_moved(
 
 
 def test_other_weights_of_the_tok2vec_below(tmp_path: Path) -> None:
-    nlp = blank()
-    nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
-    add_re2(nlp, tok2vec=LISTENER)
-    train(nlp, steps=1)
+    nlp = made(steps=1, tok2vec=LISTENER).nlp
     index = re2(nlp).index(TEXTS)
     index.save(tmp_path)
     re2(nlp).load_index(tmp_path)
@@ -843,7 +810,6 @@ def test_an_index_of_a_tok2vec_loads_in_another_process(tmp_path: Path) -> None:
     """Its checksum is of what was learnt, not of what a set looks like."""
     nlp = blank()
     nlp.add_pipe("sentencizer")
-    nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
     add_re2(nlp, tok2vec=LISTENER)
     train(nlp, steps=1)
     re2(nlp).index(TEXTS).save(tmp_path / "index")
