@@ -1,7 +1,6 @@
 """An index of texts that stay: what is found is what comparing each pair would say."""
 
 import copy
-import json
 import os
 import pickle
 import subprocess
@@ -9,7 +8,7 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ner.conftest import HASH_EMBED, LISTENER
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import save
 from spacy.language import Language
 from spacy.tokens import Doc
 
@@ -690,43 +689,38 @@ def test_settings_may_change(pipe: PairClassifier, index: TextIndex, tmp_path: P
     assert_like_pairs(pipe, TEXTS, "退款", pipe.load_index(tmp_path).search("退款", top_k=100))
 
 
-@pytest.mark.parametrize("place", [0.0, 0.05, 0.95])
-def test_flipped_bits(pipe: PairClassifier, index: TextIndex, tmp_path: Path, place: float) -> None:
-    index.save(tmp_path)
-    data = bytearray((tmp_path / FILE).read_bytes())
-    data[int(place * len(data))] ^= 4
-    (tmp_path / FILE).write_bytes(data)
-    with pytest.raises(ValueError, match=r"\[F33[234]\]"):
-        pipe.load_index(tmp_path)
-
-
-@pytest.mark.parametrize("length", [0, 300, -1])
-def test_cut_short(pipe: PairClassifier, index: TextIndex, tmp_path: Path, length: int) -> None:
-    index.save(tmp_path)
-    (tmp_path / FILE).write_bytes((tmp_path / FILE).read_bytes()[:length])
-    with pytest.raises(ValueError, match=r"\[F332\]"):
-        pipe.load_index(tmp_path)
+def flipped(data: bytes, place: float) -> bytes:
+    at = int(place * len(data))
+    return data[:at] + bytes([data[at] ^ 4]) + data[at + 1 :]
 
 
 WEIGHTS = '{"format": 5, "weights": 5, "checksum": 0}'
+OTHERS = [None, {"other": "{}"}, {HEADER: "[]"}, {HEADER: "{}"}, {HEADER: "x"}, {HEADER: WEIGHTS}]
 
 
 @pytest.mark.parametrize(
-    "header",
-    [None, {"other": "{}"}, {HEADER: "[]"}, {HEADER: "{}"}, {HEADER: "x"}, {HEADER: WEIGHTS}],
+    ("damage", "code"),
+    [
+        *((partial(flipped, place=place), r"\[F33[234]\]") for place in (0.0, 0.05, 0.95)),
+        *((lambda data, end=end: data[:end], r"\[F332\]") for end in (0, 300, -1)),
+        (lambda data: data.replace(b'"texts"', b'"textz"'), r"\[F332\]"),
+        (lambda data: data.replace(rb"format\": 5", rb"format\": 9"), r"\[F333\].*9"),
+        *(
+            (lambda _, head=head: save({"texts": np.zeros(3)}, head), r"\[F332\]")
+            for head in OTHERS
+        ),
+    ],
 )
-def test_other_files(pipe: PairClassifier, tmp_path: Path, header: dict[str, str] | None) -> None:
-    save_file({"texts": np.zeros(3)}, tmp_path / FILE, header)
-    with pytest.raises(ValueError, match=r"\[F332\]"):
-        pipe.load_index(tmp_path)
-
-
-def test_another_format(pipe: PairClassifier, index: TextIndex, tmp_path: Path) -> None:
+def test_damaged_files(
+    pipe: PairClassifier,
+    index: TextIndex,
+    tmp_path: Path,
+    damage: Callable[[bytes], bytes],
+    code: str,
+) -> None:
     index.save(tmp_path)
-    arrays = load_file(tmp_path / FILE)
-    fields = {"format": 99, "weights": index.weights, "checksum": 0}
-    save_file(arrays, tmp_path / FILE, {HEADER: json.dumps(fields)})
-    with pytest.raises(ValueError, match=r"\[F333\].*99"):
+    (tmp_path / FILE).write_bytes(damage((tmp_path / FILE).read_bytes()))
+    with pytest.raises(ValueError, match=code):
         pipe.load_index(tmp_path)
 
 
@@ -745,14 +739,6 @@ def test_a_save_that_fails_leaves_the_old_index(
         pipe.index(["another"]).save(tmp_path)
     assert pipe.load_index(tmp_path).texts == TEXTS
     assert [path.name for path in tmp_path.iterdir()] == [FILE]
-
-
-def test_a_changed_name_is_found(pipe: PairClassifier, index: TextIndex, tmp_path: Path) -> None:
-    index.save(tmp_path)
-    data = (tmp_path / FILE).read_bytes()
-    (tmp_path / FILE).write_bytes(data.replace(b'"texts"', b'"textz"'))
-    with pytest.raises(ValueError, match=r"\[F332\]"):
-        pipe.load_index(tmp_path)
 
 
 # Bad input
