@@ -9,6 +9,10 @@ from spacy.tokens import Doc, DocBin
 
 from spacy_flat.corpora import ConvertOptions, Summary, convert_file
 
+TOWER = "白日依山尽，黄河入海流。欲穷千里目，更上一层楼。"
+SPRING = "春眠不觉晓，处处闻啼鸟。夜来风雨声，花落知多少。"
+BROKEN = "\n白日依山尽，\n黄河入海流。欲穷千里目， \n更上一层楼。\n\n \n" + SPRING
+
 
 def load(path: Path) -> list[Doc]:
     return list(DocBin().from_disk(path).get_docs(spacy.blank("zh").vocab))
