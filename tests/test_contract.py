@@ -11,7 +11,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -96,9 +97,10 @@ class Kind:
         return [nlp.update(examples, sgd=sgd, losses={})[self.factory] for _ in range(steps)]
 
 
-def add_tener(nlp: Language, name: str) -> Any:
+def add_tener(nlp: Language, name: str, unit: str = "char", **options: Any) -> Any:
     network = {key: value for key, value in ners.NETWORK.items() if key[:4] not in ("latt", "word")}
-    config = pipe_config("tener_ner", {"network": network, "sequence": {"embed_width": 16}})
+    sequence = {"embed_width": 16, "unit": unit}
+    config = pipe_config("tener_ner", {"network": network | options, "sequence": sequence})
     return nlp.add_pipe("tener_ner", name=name, config=config)
 
 
@@ -116,6 +118,14 @@ def translations(doc: Doc) -> Written:
     return tuple(map(str, found))
 
 
+def classes(doc: Doc) -> Written:
+    kept = doc._.alignment
+    if kept is None:
+        return tuple(doc.cats.values())
+    weights = [side.ravel().tolist() for block in kept.blocks for side in block]
+    return (*doc.cats.values(), len(kept.left), len(kept.right), *chain(*weights))
+
+
 PAIRS = [join_pair(*pair) for pair in pairs.TEXTS] + [join_pair(odd, "退款") for odd in ODD]
 LABELS = ("LOC", "ORG", "PER")
 CALLED = "王小明昨天去了上海"
@@ -129,8 +139,8 @@ KINDS = [
         *(40, 0.02, LABELS),
     ),
     Kind(
-        *("re2_similarity", PAIRS, "怎么退款，", pairs.add_re2, pairs.examples_of),
-        *(lambda doc: tuple(doc.cats.values()), 6, 0.01, ("different", "same")),
+        *("re2_similarity", PAIRS, "怎么退款，", partial(pairs.add_re2, keep_alignment=True)),
+        *(pairs.examples_of, classes, 6, 0.01, ("different", "same")),
     ),
     Kind(
         *("char_generator", generators.TEXTS, "床前明月光，", generators.add),
@@ -141,6 +151,19 @@ KINDS = [
         [*translators.TEXTS, "北京书茶，王芳三本NBA。" * 4, "我喜欢书。他喜欢茶。"],
         *("我喜欢茶，", translators.add, translators.examples_of, translations, 100, 0.01),
     ),
+]
+
+
+# Other networks, and what else is saved with them
+VARIANTS = [
+    replace(KINDS[at], add=partial(KINDS[at].add, **options))
+    for at, options in (
+        (1, {"unit": "token", "char_width": 12}),
+        (1, {"unit": "token", "char_width": 12, "char_encoder": "lstm"}),
+        (3, {"network": {"cell": "gru", "layers": 2, "tied": False}}),
+        (3, {"network": {"ngrams": 30}}),
+        (3, {"text": {"float16_vectors": True}}),
+    )
 ]
 
 
@@ -192,6 +215,8 @@ def test_made_without_its_factory(kind: Kind) -> None:
         example.predicted = pipe(example.predicted)
     assert direct.score(examples) == pipe.score(examples) != {}
     assert type(pipe)(nlp.vocab, pipe.model, "other", scorer=None, **nlp_too).scorer is None
+    unscored: Any = nlp.add_pipe(kind.factory, name="unscored", config={"scorer": None})
+    assert unscored.scorer is None
 
 
 def test_not_initialised(kind: Kind, tmp_path: Path) -> None:
@@ -259,6 +284,7 @@ def components_of(nlp: Language) -> str:
     return json.dumps(nlp.config["components"], sort_keys=True)
 
 
+@pytest.mark.parametrize("kind", [*KINDS, *VARIANTS], ids=lambda kind: kind.factory)
 def test_copies_find_the_same(kind: Kind, trained: Language, tmp_path: Path) -> None:
     expected = kind.found(trained)
     for nlp in copies_of(trained, kind.factory, tmp_path):
@@ -266,6 +292,7 @@ def test_copies_find_the_same(kind: Kind, trained: Language, tmp_path: Path) -> 
         assert components_of(nlp) == components_of(trained)
 
 
+@pytest.mark.parametrize("kind", [*KINDS, *VARIANTS], ids=lambda kind: kind.factory)
 def test_copies_can_be_trained_on(kind: Kind, tmp_path: Path) -> None:
     for nlp in copies_of(kind.make(steps=1), kind.factory, tmp_path):
         losses = kind.losses(nlp, 3, nlp.resume_training(sgd=AdamW(kind.rate / 5)))
@@ -284,24 +311,25 @@ def test_settings_are_checked_and_saved(kind: Kind, trained: Language, tmp_path:
     """Once they are written into the config, an edit of it counts."""
     nlp = deepcopy(trained)
     pipe: Any = nlp.get_pipe(kind.factory)
-    switches = {own.name: own.default for own in pipe.settings() if isinstance(own.default, bool)}
-    for name, default in switches.items():
+    names = [own.name for own in pipe.settings() if isinstance(own.default, bool)]
+    switches = {name: getattr(pipe, name) for name in names}
+    for name, value in switches.items():
         with pytest.raises(ValueError, match=rf"F310.*{kind.factory}.*{name}"):
-            setattr(pipe, name, int(default))
-        setattr(pipe, name, not default)
+            setattr(pipe, name, int(value))
+        setattr(pipe, name, not value)
     nlp.to_disk(tmp_path)
     edited = {"components": {kind.factory: switches}}
     loaded = spacy.load(tmp_path, config=edited)
     assert kind.found(loaded) == kind.found(nlp)
-    for name, default in switches.items():
-        assert getattr(loaded.get_pipe(kind.factory), name) is not default
+    for name, value in switches.items():
+        assert getattr(loaded.get_pipe(kind.factory), name) is not value
     pipe.write_settings(nlp.get_pipe_config(kind.factory))
     nlp.to_disk(tmp_path)
     written = load_config(tmp_path / "config.cfg")["components"][kind.factory]
     loaded = spacy.load(tmp_path, config=edited)
-    for name, default in switches.items():
-        assert written[name] is not default
-        assert getattr(loaded.get_pipe(kind.factory), name) is default
+    for name, value in switches.items():
+        assert written[name] is not value
+        assert getattr(loaded.get_pipe(kind.factory), name) is value
 
 
 def test_loading_executes_nothing_from_the_files(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -38,12 +37,6 @@ def test_the_total_counts_rows(pipeline: Path, tmp_path: Path) -> None:
     for _ in range(2):
         run([str(tmp_path / "a.txt")], str(tmp_path / "out"), settings, None, 4, watch)
     assert told == [(0, 3), (1, 3), (3, 3), (3, 3)]
-
-
-def test_commands_do_not_import_it() -> None:
-    code = "import spacy_flat.cli, sys; print({'ray', 'pyarrow', 'pandas'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import spacy
+from converted import entities
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from spacy.tokens import Doc, DocBin, Span, Token
@@ -70,13 +71,18 @@ def augmenter(*names: str, rate: float = 1.0, **settings: Any) -> NerAugmenter:
     )
 
 
-def variants(doc: Doc, *names: str) -> list[Doc]:
+@pytest.fixture(autouse=True)
+def seeded() -> None:
+    random.seed(0)
+
+
+def augmented(augment: NerAugmenter, doc: Doc, times: int = 1) -> list[Doc]:
     example = Example(NLP.make_doc(doc.text), doc)
-    return [new.reference for new in augmenter(*names)(NLP, example)]
+    return [new.reference for _ in range(times) for new in augment(NLP, example)]
 
 
-def entities(doc: Doc) -> list[tuple[str, str]]:
-    return [(ent.text, ent.label_) for ent in doc.ents]
+def variants(doc: Doc, *names: str) -> list[Doc]:
+    return augmented(augmenter(*names), doc)
 
 
 def missing(doc: Doc) -> list[str]:
@@ -226,7 +232,6 @@ def test_lists_and_tables(seed: int, name: str) -> None:
 
 def test_tables_have_ordinary_cells() -> None:
     """Cells that are not names are words and numbers, under headers of both kinds."""
-    random.seed(0)
     doc = NLP.make_doc("他来了")
     tables = [variants(doc, "tables")[1] for _ in range(500)]
     texts = [new.text for new in tables]
@@ -239,10 +244,7 @@ def test_tables_have_ordinary_cells() -> None:
     n_bare = sum(not new.ents for new in tables)
     assert 0.1 < n_bare / len(tables) < 0.4
     without = ner_augmenter(tables=1.0, names=LISTS)
-    found = [
-        new.reference.text for _ in range(100) for new in without(NLP, Example(doc.copy(), doc))
-    ]
-    assert not any(word in text for text in found for word in ENGLISH)
+    assert not any(word in new.text for new in augmented(without, doc, 100) for word in ENGLISH)
 
 
 @settings(max_examples=30)
@@ -260,7 +262,6 @@ def test_mixed_leaves_the_annotation(doc: Doc, seed: int) -> None:
 
 def test_mixed() -> None:
     doc = composed(NLP.make_doc(""), [("会议", "ORG"), ("在会议室的头", "")])
-    random.seed(0)
     texts = {variants(doc, "mixed")[0].text for _ in range(500)}
     assert {"会议在meeting room的头", "会议在 meeting room 的头"} <= texts
     assert all(re.fullmatch("会议在 ?meeting room[a-z ]*的头", text.lower()) for text in texts)
@@ -275,7 +276,7 @@ def test_mixed() -> None:
     beside = NLP.make_doc("会议会议室")
     assert all("会议" in variants(beside, "mixed")[0].text for _ in range(50))
     augment = ner_augmenter(mixed=1.0, words={"office": WORDS})  # without names
-    assert "会议" not in next(iter(augment(NLP, Example(doc.copy(), doc)))).reference.text[2:5]
+    assert "会议" not in augmented(augment, doc)[0].text[2:5]
 
 
 def test_ordinary_words_of_any_length_from_the_first_list_that_has_them() -> None:
@@ -284,8 +285,8 @@ def test_ordinary_words_of_any_length_from_the_first_list_that_has_them() -> Non
     first = WordList([Entry(long, type="proverb")])
     second = WordList([Entry(long, type="other"), Entry(short, type="meeting")])
     augment = ner_augmenter(mixed=1.0, words={"first": first, "second": second})
-    texts = {next(iter(augment(NLP, Example(doc, doc)))).reference.text for _ in range(20)}
-    assert all(text.lower().startswith(("在proverb", "在 proverb")) for text in texts)
+    for new in augmented(augment, doc, 20):
+        assert new.text.lower().startswith(("在proverb", "在 proverb"))
 
 
 def test_mixed_has_names_in_latin_letters() -> None:
@@ -295,9 +296,7 @@ def test_mixed_has_names_in_latin_letters() -> None:
     )
     names = {"latin": WordList([Entry("Ann Lee", type="PER")])}
     augment = ner_augmenter(mixed=1.0, names=LISTS | names, words={"office": WORDS})
-    found = [
-        entities(new.reference) for _ in range(50) for new in augment(NLP, Example(doc.copy(), doc))
-    ]
+    found = [entities(new) for new in augmented(augment, doc, 50)]
     assert {name for name, _ in found[0]} <= {"王芳", "Ann Lee", "重庆"}
     assert {names[0] for names in found} == {("王芳", "PER"), ("Ann Lee", "PER")}
     assert {names[1] for names in found} == {("重庆", "LOC")}
@@ -305,21 +304,17 @@ def test_mixed_has_names_in_latin_letters() -> None:
     for pieces, kb_id in (([("渝", "PER")], ""), ([("王芳", "PER")], "Q1")):
         doc = composed(NLP.make_doc(""), pieces)
         doc.ents = [Span(doc, 0, len(doc), "PER", kb_id=kb_id)]
-        for _ in range(20):
-            (new,) = augment(NLP, Example(doc.copy(), doc))
-            assert new.reference.text == doc.text
+        assert {new.text for new in augmented(augment, doc, 20)} == {doc.text}
     doc._.coarse_labels = {"PER": ("ANY",)}
     doc.ents = [Span(doc, 0, 2, "PER")]
-    assert next(iter(augment(NLP, Example(doc.copy(), doc)))).reference.text == "王芳"
+    assert augmented(augment, doc)[0].text == "王芳"
 
 
 def test_some_persons_have_a_title() -> None:
     """The surname is the name; prefixes and titles are outside."""
     doc = composed(NLP.make_doc(""), [("王芳", "PER"), ("说，", ""), ("王芳", "PER")])
     augment = ner_augmenter(exchange=1.0, persons=["PER"])
-    random.seed(0)
-    found = [new.reference for _ in range(900) for new in augment(NLP, Example(doc.copy(), doc))]
-    titled = [new for new in found if len(new.ents[0]) == 1]
+    titled = [new for new in augmented(augment, doc, 900) if len(new.ents[0]) == 1]
     assert 30 < len(titled) < 180
     for new in titled:
         assert new.ents[0].text == new.ents[1].text in augmenters.SURNAMES
@@ -331,10 +326,9 @@ def test_some_persons_have_a_title() -> None:
 
 
 def test_some_persons_in_tables_have_a_title() -> None:
-    random.seed(0)
     doc = NLP.make_doc("他来了")
     augment = ner_augmenter(tables=1.0, persons=["PER"])
-    tables = [new.reference for _ in range(300) for new in augment(NLP, Example(doc.copy(), doc))]
+    tables = augmented(augment, doc, 300)
     surnames = [ent for new in tables for ent in new.ents if len(ent) == 1]
     assert 20 < len(surnames) < sum(len(new.ents) for new in tables) / 5
     for ent in surnames:
@@ -351,9 +345,7 @@ def test_titles_that_are_names_are_not_written_as_others() -> None:
     )
     assert augment.ordinary == {"会议室": "meeting room", "发后": "later"}
     doc = composed(NLP.make_doc(""), [("王芳", "PER"), ("说", "")])
-    random.seed(0)
-    for _ in range(200):
-        new, _ = (new.reference for new in augment(NLP, Example(doc.copy(), doc)))
+    for new in augmented(augment, doc, 200)[::2]:
         if len(new.ents[0]) == 1:
             assert len(new.text.strip(new.ents[0].text + "说")) == 1  # 老, 总: no names
 
@@ -373,12 +365,10 @@ def test_no_second_title(before: str, after: str, coarse: dict[str, Any] | None)
     names = {"any": WordList([Entry("王芳", type="PER")])}
     augment = ner_augmenter(exchange=1.0, persons=["PER"], names=names)
     augment.pools["PER", "ORG"] = [["王芳公司"]]
-    random.seed(0)
-    for _ in range(200):
-        (new,) = augment(NLP, Example(doc.copy(), doc))
-        assert len(new.reference.ents[0]) > 1
-        assert new.reference.text.startswith(before)
-        assert new.reference.text.endswith(new.reference.ents[0].text + after)
+    for new in augmented(augment, doc, 200):
+        assert len(new.ents[0]) > 1
+        assert new.text.startswith(before)
+        assert new.text.endswith(new.ents[0].text + after)
 
 
 @pytest.mark.parametrize("part", ["ent", "missing", "span", "mark", "note", "token"])
@@ -411,7 +401,6 @@ def test_what_is_free(part: str) -> None:
 
 
 def test_lists_have_every_separator() -> None:
-    random.seed(0)
     doc = NLP.make_doc("他来了")
     texts = [variants(doc, "lists")[1].text for _ in range(500)]
     for separator in augmenters.SEPARATORS:
@@ -420,7 +409,6 @@ def test_lists_have_every_separator() -> None:
 
 
 def test_persons_have_two_to_four_characters() -> None:
-    random.seed(0)
     names = {augmenters.made_up() for _ in range(1000)}
     assert {len(name) for name in names} == {2, 3, 4}
     assert augmenter(persons=["NAME"]).name("NAME", NLP.make_doc("")) not in NAMES["PER"]
@@ -433,7 +421,6 @@ def test_width(text: str, expected: str) -> None:
 
 def test_layout_and_social() -> None:
     doc = composed(NLP.make_doc(""), [("王芳", "PER"), ("，在", ""), ("重庆", "LOC")])
-    random.seed(0)
     layouts = {layout(doc).text for _ in range(500)}
     assert {"<p>王芳，在重庆</p>", "王芳，\n在重庆", "**王芳**，在**重庆**"} <= layouts
     texts = {social(doc).text for _ in range(500)}
@@ -443,7 +430,6 @@ def test_layout_and_social() -> None:
 def test_traditional() -> None:
     pieces = [("王后发", "PER"), ("在里面理发，干部“发言”", ""), ("台湾发展银行", "ORG")]
     doc = composed(NLP.make_doc(""), pieces)
-    random.seed(0)
     found = [variants(doc, "traditional")[0] for _ in range(50)]
     assert {new.text for new in found} >= {
         "王后發在裡面理髮，幹部「發言」臺灣發展銀行",
@@ -528,7 +514,7 @@ def test_no_list_where_no_name_has_the_labels() -> None:
     doc = composed(NLP.make_doc(""), [("王芳", "PER")])
     doc._.coarse_labels = {"PER": ("PER", "ROLE")}
     augment = ner_augmenter(lists=1.0, tables=1.0, persons=["PER"])
-    assert [new.reference for new in augment(NLP, Example(NLP.make_doc(doc.text), doc))] == [doc]
+    assert augmented(augment, doc) == [doc]
 
 
 def test_seeds(corpus: Path) -> None:
@@ -552,7 +538,6 @@ def test_words_with_unknown_spaces_stay() -> None:
 def test_reference_of_words() -> None:
     doc = Doc(NLP.vocab, ["王芳", "在", "重庆"], spaces=[False] * 3, ents=["B-PER", "O", "B-LOC"])
     doc.set_ents([], missing=[doc[1:2]], default="unmodified")
-    random.seed(0)
     (new,) = variants(doc, "social")
     assert entities(new) == [("王芳", "PER"), ("重庆", "LOC")]
     assert missing(new) == ["在"]
@@ -598,4 +583,4 @@ def test_mixed_needs_words() -> None:
 def test_exchange_needs_names() -> None:
     doc = composed(NLP.make_doc(""), [("王芳", "PER")])
     with pytest.raises(ValueError, match="F149"):
-        list(ner_augmenter(exchange=1.0)(NLP, Example(NLP.make_doc(doc.text), doc)))
+        augmented(ner_augmenter(exchange=1.0), doc)

@@ -7,7 +7,7 @@ from time import process_time
 
 import pytest
 import spacy
-from converted import convert
+from converted import BROKEN, SPRING, TOWER, convert, entities
 from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import Doc
@@ -20,10 +20,6 @@ from spacy_flat.corpora.ner import make_doc, show_entities
 from spacy_flat.corpora.repairs import AnnotatedUnits
 from spacy_flat.corpora.tokens import split_off_spaces
 from spacy_flat.text.units import EntitySpan
-
-
-def entities(doc: Doc) -> list[tuple[str, str]]:
-    return [(ent.text, ent.label_) for ent in doc.ents]
 
 
 def test_characters(tmp_path: Path) -> None:
@@ -105,32 +101,68 @@ def test_a_doc_has_the_exact_text_and_entities(text: str, data: st.DataObject) -
 
 
 @pytest.mark.parametrize(
-    ("text", "form"),
+    ("text", "told"),
     [
         ('{"text": "a", "label": {}}\n', "cluener"),
-        ("{ O\n} O\n", "bio"),
-        ("\n\na B-X\nb M-X\nc E-X\n", "bmes"),
-        ("# text = 甲\n-DOCSTART- -X- O\n\n甲\tX-LOC\n", "bio"),
-        ("甲\tb-per\n乙\to\n", "bio"),
-        ("甲\tB_PER\n", "bio"),
-        ("甲 I-X\n乙 B-X\n\n丙 O\n丁 I-Y\n", "iob1"),
-        ("甲 I-X\n\n乙 B-X\n", "bio"),
-        ("a S-X\n", "bioes"),
-        ("a U-X\n", "biluo"),
-        ("a B-X\nb L-X\n", "biluo"),
         ('[\n {"text": "a", "label": {}}\n]\n', "cluener"),
+        ('{"text": "label", "label": {"X": {"label": [[0, 4]]}}}\n', "cluener"),
+        ('{"text": \n', "cluener"),
         ('["a", {"entities": []}]\n', "spacy"),
         ('{"id": 1, "text": "a", "label": [[0, 1, "X"]]}\n', "doccano"),
         ('[{"text": "a", "labels": []}]\n', "doccano"),
         ('{"text": "a", "entities": []}\n', "doccano"),
-        ('{"text": "label", "label": {"X": {"label": [[0, 4]]}}}\n', "cluener"),
-        ('{"text": \n', "cluener"),
+        ("{ O\n} O\n", "bio"),
+        ("# text = 甲\n-DOCSTART- -X- O\n\n甲\tX-LOC\n", "bio"),
+        ("甲\tb-per\n乙\to\n", "bio"),
+        ("甲\tB_PER\n", "bio"),
+        ("甲 I-X\n\n乙 B-X\n", "bio"),
+        ("山\tO\n\n水\tO\n", "bio"),
+        ("王\tB-PER\n芳\tI-PER\n", "bio"),
+        ("王\tNR\tB-PER\n芳\tNR\tI-PER\n", "bio"),
+        ("1\t王\tNR\tB-PER\n2\t芳\tNR\tI-PER\n", "bio"),
+        ("甲 I-X\n乙 B-X\n\n丙 O\n丁 I-Y\n", "iob1"),
+        ("\n\na B-X\nb M-X\nc E-X\n", "bmes"),
+        ("a S-X\n", "bioes"),
+        ("a U-X\n", "biluo"),
+        ("a B-X\nb L-X\n", "biluo"),
+        ("问\t答\t1\n", "pairs-tsv"),
+        ("问\t答\tclass_A\n" * 2 + "问\t谁\tclass_B\n" * 2, "pairs-tsv"),
+        ("他来了。\tHe came.\n", "parallel-tsv"),
+        ("他来了。\tHe came.\n" * 6 + "残缺\n", "parallel-tsv"),
+        ("维生素C片\tvitamin-C\n", "parallel-tsv"),
+        (BROKEN, "poems"),
+        (BROKEN + "\n\n白日rH尽，黄河入海流。\n" + f"{TOWER}\n" * 9, "poems"),
+        (f'\n{{"title": "无题", "lines": ["{TOWER}"]}}', "poems-jsonl"),
+        ('[{"paragraphs": ["山。"]}]', "poems-jsonl"),
+        ('{"text": "甲", "text1": "甲", "text2": "乙", "label": {}}\n', "cluener and pairs-jsonl"),
+        *(
+            (text, "none of the formats")
+            for text in (
+                "他来了。\n",
+                "今天天气很好。\n明天也是。\n",
+                "I am a student.\t我是学生。\nHello.\t你好。\n",  # swapped, above all
+                "运费怎么算\t见首页\n",
+                "甲\tA\tCC 1\n乙\tB\tCC 2\n丙\tC\tCC 3\n",  # without labels
+                '{"title": "静夜思", "author": "李白"}\n',
+                '{"lines": "山"}',
+                "Well, yes, I know\nHe said, she said, nothing\n",
+                f"{TOWER}\n{SPRING}",  # no blank line: perhaps one poem, perhaps a text a line
+                "今天下午三点在会议室开会。" * 4 + f"\n\n{TOWER}",
+                "Roses are red\n\nviolets are blue",
+                (TOWER + "\n" * 9) * 4 + "Roses are red",  # blank lines are none that fit
+            )
+        ),
     ],
 )
-def test_formats_are_told_by_the_file(tmp_path: Path, text: str, form: str) -> None:
+def test_formats_are_told_by_the_file(tmp_path: Path, text: str, told: str) -> None:
     path = tmp_path / "corpus"
     path.write_text(text, "utf-8")
-    assert detect_format(path) == form
+    if told in FORMATS:
+        assert detect_format(path) == told
+    else:
+        match = rf"\[F150\] .*like {told}\b.*--format: bio, .*parallel-tsv"
+        with pytest.raises(ValueError, match=match):
+            detect_format(path)
 
 
 @pytest.mark.parametrize("form", ["auto", *FORMATS])

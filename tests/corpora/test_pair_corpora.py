@@ -125,37 +125,6 @@ def test_quotes_of_tsv_are_text(tmp_path: Path) -> None:
     assert texts(docs[0]) == ('"甲"', '"乙')
 
 
-# Telling the format
-
-OTHERS = {
-    "prose": "今天天气很好。\n明天也是。\n",
-    "two columns": "I am a student.\t我是学生。\nHello.\t你好。\n",
-    "three without labels": "甲\tA\tCC 1\n乙\tB\tCC 2\n丙\tC\tCC 3\n",
-    "records": '{"title": "静夜思", "author": "李白"}\n',
-    "commas": "Well, yes, I know\nHe said, she said, nothing\n",
-}
-
-
-@pytest.mark.parametrize("text", OTHERS.values(), ids=OTHERS)
-def test_what_is_no_corpus_is_not_taken_for_one(tmp_path: Path, text: str) -> None:
-    with pytest.raises(ValueError, match=r"\[F150\] .*like none of the formats.*--format: bio, "):
-        convert(tmp_path, text)
-
-
-def test_what_could_be_two_formats(tmp_path: Path) -> None:
-    text = '{"text": "甲", "text1": "甲", "text2": "乙", "label": {}}\n'
-    with pytest.raises(ValueError, match=r"\[F150\] .*like cluener and pairs-jsonl"):
-        convert(tmp_path, text)
-
-
-@pytest.mark.parametrize(
-    "text", ["王\tNR\tB-PER\n芳\tNR\tI-PER\n", "1\t王\tNR\tB-PER\n2\t芳\tNR\tI-PER\n"]
-)
-def test_columns_of_tags_are_no_pairs(tmp_path: Path, text: str) -> None:
-    (tmp_path / "corpus").write_text(text, "utf-8")
-    assert detect_format(tmp_path / "corpus") == "bio"
-
-
 # Defects
 
 GOOD = {

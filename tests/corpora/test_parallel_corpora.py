@@ -14,7 +14,6 @@ from spacy.training import Corpus
 from spacy.vocab import Vocab
 
 from spacy_flat.corpora import ConvertOptions, Summary, convert_file
-from spacy_flat.corpora.convert import detect_format
 from spacy_flat.corpora.parts import convert_corpus
 from spacy_flat.corpora.sources import SOURCES
 
@@ -160,33 +159,6 @@ def test_which_files(
     targets = {"target": tmp_path / options["target"]} if "target" in options else {}
     with pytest.raises(ValueError, match=match):
         convert(tmp_path, "他\n", second, **{**options, **targets})
-
-
-# Telling the format
-
-
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        (TABLE, "parallel-tsv"),
-        (TABLE * 3 + "残缺\n", "parallel-tsv"),
-        ("问\t答\t1\n", "pairs-tsv"),
-        ("问\t答\tclass_A\n" * 2 + "问\t谁\tclass_B\n" * 2, "pairs-tsv"),
-        ("维生素C片\tvitamin-C\n", "parallel-tsv"),
-        ("王\tB-PER\n芳\tI-PER\n", "bio"),
-    ],
-)
-def test_formats_are_told_by_content(tmp_path: Path, text: str, name: str) -> None:
-    path = tmp_path / "corpus"
-    path.write_text(text, "utf-8")
-    assert detect_format(path) == name
-
-
-@pytest.mark.parametrize("text", ["He came.\t他来了。\n", "运费怎么算\t见首页\n", "他来了。\n"])
-def test_what_can_not_be_told_has_to_be_named(tmp_path: Path, text: str) -> None:
-    """Swapped columns, above all, are not taken for a table to translate from."""
-    with pytest.raises(ValueError, match=r"F150.*parallel-tsv"):
-        convert(tmp_path, text)
 
 
 SWAPPED = "He came.\t他来了。\nHe left.\t他走了。\n好\tGood\n"

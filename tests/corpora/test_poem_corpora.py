@@ -7,20 +7,15 @@ from pathlib import Path
 
 import converted
 import pytest
-from converted import load
+from converted import BROKEN, SPRING, TOWER, load
 
 from spacy_flat.corpora import Summary
-from spacy_flat.corpora.convert import detect_format
 from spacy_flat.corpora.parts import convert_corpus
 from spacy_flat.corpora.poems import form_name, join_lines
 from spacy_flat.generator.forms import FORMS
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared" / "data"
-
-TOWER = "白日依山尽，黄河入海流。欲穷千里目，更上一层楼。"
-SPRING = "春眠不觉晓，处处闻啼鸟。夜来风雨声，花落知多少。"
-BROKEN = "\n白日依山尽，\n黄河入海流。欲穷千里目， \n更上一层楼。\n\n \n" + SPRING
 
 
 def convert(tmp_path: Path, text: str, **options: object) -> tuple[list[str], Summary]:
@@ -86,42 +81,6 @@ def test_forms_are_told_by_their_lines() -> None:
         assert form_name(join_lines(lines).replace("，", "？")) == name
         assert form_name(join_lines(lines[1:])) is None
     assert form_name("山") is None
-
-
-# Telling the format
-
-
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        (BROKEN, "poems"),
-        (BROKEN + "\n\n白日rH尽，黄河入海流。\n" + f"{TOWER}\n" * 9, "poems"),
-        ("\n" + records([TOWER]), "poems-jsonl"),
-        ('[{"paragraphs": ["山。"]}]', "poems-jsonl"),
-        ('{"text": "山", "label": {}}', "cluener"),
-        ('{"sentence1": "山", "sentence2": "水", "label": "1"}', "pairs-jsonl"),
-        ("山\tO\n\n水\tO\n", "bio"),
-    ],
-)
-def test_detection(tmp_path: Path, text: str, name: str) -> None:
-    (tmp_path / "corpus").write_text(text, "utf-8")
-    assert detect_format(tmp_path / "corpus") == name
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        TOWER + "\n" + SPRING,  # no blank line: perhaps one poem, perhaps a text a line
-        "今天下午三点在会议室开会。" * 4 + "\n\n" + TOWER,
-        "Roses are red\n\nviolets are blue",
-        (TOWER + "\n" * 9) * 4 + "Roses are red",  # blank lines are none that fit
-        '{"lines": "山"}',
-    ],
-)
-def test_what_may_be_something_else_has_to_be_named(tmp_path: Path, text: str) -> None:
-    (tmp_path / "corpus").write_text(text, "utf-8")
-    with pytest.raises(ValueError, match=r"\[F150\]"):
-        detect_format(tmp_path / "corpus")
 
 
 # What is wrong

@@ -3,8 +3,6 @@
 import copy
 import json
 import pickle
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from importlib.metadata import version
@@ -162,15 +160,6 @@ def test_data_that_is_no_lexicon(code: str, data: bytes, tmp_path: Path):
         Lexicon.from_bytes(data)
     with pytest.raises(FileNotFoundError, match="F023"):
         Lexicon.from_disk(tmp_path)
-
-
-def test_importing_the_lexicon_is_light():
-    code = (
-        "import sys, spacy_flat.lexicon.readers, spacy_flat.vectors.readers\n"
-        "heavy = {'daachorse', 'safetensors', 'jieba', 'spacy', 'torch'} & set(sys.modules)\n"
-        "assert not heavy, heavy"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_words_saved_before_there_was_trust_have_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import spacy
 from blocks import pipe_config
-from ner.conftest import blank
+from ner.conftest import HASH_EMBED, LISTENER, blank
 from numpy.typing import NDArray
 from spacy.language import Language
 from spacy.training import Example
@@ -45,7 +45,9 @@ def add_re2(
     tok2vec: dict[str, Any] | None = None,
     **options: Any,
 ) -> PairClassifier:
-    """Add the component, not initialised, to a pipeline."""
+    """Add the component, not initialised, to a pipeline, with the tok2vec that it listens to."""
+    if tok2vec is LISTENER and not nlp.has_pipe("tok2vec"):
+        nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
     model = {
         "network": {**NETWORK, **(network or {})},
         "text": {"embed_width": 16, **(text or {})},

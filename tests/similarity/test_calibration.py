@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import spacy
-from ner.conftest import HASH_EMBED, LISTENER
+from ner.conftest import LISTENER
 from numpy.typing import NDArray
 from spacy.cli.find_threshold import find_threshold
 from spacy.language import Language
@@ -301,7 +301,6 @@ def test_components_before_it_have_read_the_examples() -> None:
     """Without them the vectors of a listener would be 0. They may give other Docs back."""
     nlp = spacy.blank("zh")
     nlp.add_pipe("tests_another_doc")
-    nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
     add_re2(nlp, tok2vec=LISTENER)
     train(nlp, steps=3)
     expected = scores(nlp)["pairs_ece"]

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 import spacy
 import torch
-from blocks import blocks
 from ner.conftest import HASH_EMBED, LISTENER
 from spacy.cli.evaluate import evaluate as spacy_evaluate
 from spacy.language import Language
@@ -209,13 +208,7 @@ def test_tok2vec_within() -> None:
 
 def test_listener() -> None:
     nlp = blank("jieba")
-    nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
-    nlp.add_pipe(
-        "re2_similarity",
-        config={
-            "model": blocks("re2_similarity", {"tok2vec": LISTENER, "network": {"hidden": 16}})
-        },
-    )
+    add_re2(nlp, tok2vec=LISTENER)
     tok2vec = nlp.get_pipe("tok2vec")
     examples = [*examples_of(nlp), Example(nlp.make_doc("一个文本"), nlp.make_doc("一个文本"))]
     losses = train(nlp, examples, steps=1)
@@ -358,14 +351,8 @@ def test_texts_docs_and_spans_are_the_same(trained_pairs: Language) -> None:
 
 def test_components_behind_and_disabled_ones_do_not_run() -> None:
     nlp = blank("jieba")
-    nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
     nlp.add_pipe("sentencizer", name="disabled")
-    nlp.add_pipe(
-        "re2_similarity",
-        config={
-            "model": blocks("re2_similarity", {"tok2vec": LISTENER, "network": {"hidden": 16}})
-        },
-    )
+    add_re2(nlp, tok2vec=LISTENER)
     nlp.add_pipe("sentencizer", name="behind")
     train(nlp, steps=1)
     nlp.disable_pipe("disabled")

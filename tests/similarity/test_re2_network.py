@@ -296,16 +296,6 @@ def test_losses() -> None:
     assert scores.loss(outputs[:, :1], np.array([3.0, 1.0])).item() == pytest.approx(5.0)
 
 
-def test_dropouts_are_active_in_training_alone() -> None:
-    network = make(TINY).float()
-    batch = batch_of(TEXTS, PAIRS)
-    assert torch.equal(network(batch), network(batch))
-    network.train()
-    assert not torch.equal(network(batch), network(batch))
-    still = make(replace(TINY, dropout=0.0, embed_dropout=0.0, key_dropout=0.0)).float().train()
-    assert torch.equal(still(batch), still(batch))
-
-
 def dropouts_of(network: RE2) -> dict[str, Dropout]:
     modules = network.named_modules()
     return {name: module for name, module in modules if isinstance(module, Dropout)}

@@ -158,34 +158,28 @@ def test_an_overlap_is_at_most_half_a_window() -> None:
     assert spread_windows([100], 10, 9) == spread_windows([100], 10, 5)
 
 
-def test_window_beyond_the_encoder(tmp_path: Path) -> None:
-    folder = save_encoder(tmp_path / "short", max_position_embeddings=64)
-    with pytest.raises(ValueError, match=r"F363.*64 pieces.*window = 63"):
-        start(make(folder, window=63, overlap=8))
-    nlp = make(folder, window=62, overlap=8)
-    start(nlp)
-    assert nlp("上海" * 100)._.trf_data.model_output.last_hidden_state.shape == (1, 200, WIDTH)
-
-
-def test_window_beyond_a_roberta(tmp_path: Path) -> None:
-    """Its positions begin at padding + 1: the padding here is 0, and of 64 places 63 are read."""
-    folder = save_encoder(tmp_path / "roberta", "roberta", max_position_embeddings=64)
-    with pytest.raises(ValueError, match=r"F363.*63 pieces.*window = 62"):
-        start(make(folder, window=62, overlap=8))
-    nlp = make(folder, window=61, overlap=8)
-    start(nlp)
-    assert nlp("上海" * 100)._.trf_data.model_output.last_hidden_state.shape == (1, 200, WIDTH)
-
-
-def test_window_beyond_the_tokenizer(tmp_path: Path) -> None:
-    """The encoder has 512 positions, but its tokenizer says that it reads 64 pieces."""
+@pytest.mark.parametrize(
+    ("kind", "places", "of_tokenizer", "pieces"),
+    [
+        ("bert", 64, 512, 64),
+        # Its positions begin at padding + 1: the padding here is 0, and of 64 places 63 are read.
+        ("roberta", 64, 512, 63),
+        ("bert", 512, 64, 64),
+    ],
+)
+def test_window_beyond_the_encoder(
+    tmp_path: Path, kind: str, places: int, of_tokenizer: int, pieces: int
+) -> None:
     from transformers import AutoTokenizer
 
-    folder = save_encoder(tmp_path / "bert")
-    AutoTokenizer.from_pretrained(folder, model_max_length=64).save_pretrained(folder)
-    with pytest.raises(ValueError, match=r"F363.*64 pieces.*window = 63"):
-        start(make(folder, window=63, overlap=8))
-    start(make(folder, window=62, overlap=8))
+    folder = save_encoder(tmp_path / kind, kind, max_position_embeddings=places)
+    tokenizer = AutoTokenizer.from_pretrained(folder, model_max_length=of_tokenizer)
+    tokenizer.save_pretrained(folder)
+    with pytest.raises(ValueError, match=rf"F363.*{pieces} pieces.*window = {pieces - 1}"):
+        start(make(folder, window=pieces - 1, overlap=8))
+    nlp = make(folder, window=pieces - 2, overlap=8)
+    start(nlp)
+    assert nlp("上海" * 100)._.trf_data.model_output.last_hidden_state.shape == (1, 200, WIDTH)
 
 
 def test_folder_that_is_not_there(tmp_path: Path) -> None:
@@ -193,20 +187,15 @@ def test_folder_that_is_not_there(tmp_path: Path) -> None:
         start(make(tmp_path / "nowhere"))
 
 
-@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json"])
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json", "sizes"])
 def test_damaged_folder(tiny_bert: Path, tmp_path: Path, name: str) -> None:
-    folder = shutil.copytree(tiny_bert, tmp_path / "damaged")
-    (folder / name).write_bytes((folder / name).read_bytes()[:50])
+    path = shutil.copytree(tiny_bert, tmp_path / "damaged") / name.replace("sizes", "config.json")
+    data = path.read_bytes()
+    # Sizes of other weights, or half a file.
+    other = data.replace(b'"hidden_size": 16', b'"hidden_size": 32')
+    path.write_bytes(other if name == "sizes" else data[:50])
     with pytest.raises(OSError, match=r"F364.*damaged"):
-        start(make(folder))
-
-
-def test_sizes_of_other_weights(tiny_bert: Path, tmp_path: Path) -> None:
-    folder = shutil.copytree(tiny_bert, tmp_path / "other")
-    config = json.loads((folder / "config.json").read_text("utf-8"))
-    (folder / "config.json").write_text(json.dumps({**config, "hidden_size": 32}), "utf-8")
-    with pytest.raises(OSError, match=r"F364.*other"):
-        start(make(folder))
+        start(make(path.parent))
 
 
 def test_vocabulary_of_bert_beneath_an_albert(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -109,14 +110,7 @@ ENCODER = make_encoder()
 
 @given(texts, st.integers(1, 200))
 def test_batches_are_the_sentences_one_by_one(texts: list[str], batch_size: int) -> None:
-    encoder = LatticeFeaturiser(
-        LatticeOptions(batch_size=batch_size),
-        ENCODER.lexicon,
-        ENCODER.chars,
-        ENCODER.bigrams,
-        ENCODER.words,
-        ENCODER.n_types,
-    )
+    encoder = replace(ENCODER, options=LatticeOptions(batch_size=batch_size))
     batches = batches_of(encoder, texts)
     rows = {segment.text: row for segment, row in rows_of(batches)}
     assert rows == {number: slow_row(encoder, text) for number, text in enumerate(texts)}

@@ -1,6 +1,7 @@
 """The network against a slow, direct computation that builds the encoding of every pair."""
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -200,20 +201,12 @@ def test_padding_and_neighbours_change_nothing():
     together = network(batch)
     for row, (n, words) in enumerate(SENTENCES):
         C, M = batch.chars.shape[1], len(words)
-        columns = [*range(n), *range(C, C + M)]
-        alone = LatticeBatch(
-            segments=(),
-            n_units=np.array([n]),
-            chars=batch.chars[row : row + 1, :n],
-            bigrams=batch.bigrams[row : row + 1, :n],
-            words=batch.words[row : row + 1, :M],
-            types=batch.types[row : row + 1, :M],
-            lengths=batch.lengths[row : row + 1, :M],
-            bands=batch.bands[row : row + 1, :M],
-            heads=batch.heads[row : row + 1, columns],
-            tails=batch.tails[row : row + 1, columns],
-            present=batch.present[row : row + 1, columns],
-        )
+        places: dict[str, Any] = {"chars": slice(n), "bigrams": slice(n)}
+        places |= dict.fromkeys(("words", "types", "lengths", "bands"), slice(M))
+        nodes = [*range(n), *range(C, C + M)]
+        places |= dict.fromkeys(("heads", "tails", "present"), nodes)
+        arrays = {name: getattr(batch, name)[row : row + 1, at] for name, at in places.items()}
+        alone = LatticeBatch(segments=(), n_units=np.array([n]), **arrays)
         torch.testing.assert_close(network(alone)[0], together[row, :n])
 
 
