@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .model import Emissions
     from .network import TaggingNetwork
 
-_STEPS = 16
+_STEPS = 18  # 16 stop short of the limits
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _FLOOR = 0.01  # of the curve's thresholds
 

@@ -269,6 +269,7 @@ def test_the_command(trained: Language, tmp_path: Path) -> None:
     paths = saved(trained, [eg.reference for eg in examples_of(trained)], tmp_path)
     output = said("calibrate", *paths, "--picture", tmp_path / "curve.svg")
     assert "calibrated on 16 entities" in output
+    assert "at its limit" in output
     changed = json.loads((tmp_path / "out/flat_ner/cfg").read_text())["changed"]
     assert changed["temperature"][1] < 1  # all of them are right
     assert (tmp_path / "curve.svg").read_text().startswith("<svg")
