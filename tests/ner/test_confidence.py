@@ -1,6 +1,7 @@
 """Probabilities of entities, alternatives, thresholds, and temperature."""
 
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,9 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 
 from spacy_flat.ner import constraints
+from spacy_flat.ner.calibration import _lowest
 from spacy_flat.ner.decoding import LEAST
+from spacy_flat.util.calibration import FittedTemperature
 
 from .conftest import TEXTS, Copy, char_example, examples_of, flat, found
 
@@ -265,11 +268,17 @@ def saved(nlp: Language, docs: list[Doc], folder: Path) -> tuple[Path, Path, Pat
     return folder / "nlp", folder / "dev.spacy", folder / "out"
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_temperature_at_its_limit(sign: int) -> None:
+    fitted = FittedTemperature()
+    fitted.temperature_after = math.exp(_lowest(lambda each: sign * each))
+    assert fitted.is_at_limit
+
+
 def test_the_command(trained: Language, tmp_path: Path) -> None:
     paths = saved(trained, [eg.reference for eg in examples_of(trained)], tmp_path)
     output = said("calibrate", *paths, "--picture", tmp_path / "curve.svg")
     assert "calibrated on 16 entities" in output
-    assert "at its limit" in output
     changed = json.loads((tmp_path / "out/flat_ner/cfg").read_text())["changed"]
     assert changed["temperature"][1] < 1  # all of them are right
     assert (tmp_path / "curve.svg").read_text().startswith("<svg")
