@@ -11,7 +11,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,14 @@ def translations(doc: Doc) -> Written:
     return tuple(map(str, found))
 
 
+def classes(doc: Doc) -> Written:
+    kept = doc._.alignment
+    if kept is None:
+        return tuple(doc.cats.values())
+    weights = [side.ravel().tolist() for block in kept.blocks for side in block]
+    return (*doc.cats.values(), len(kept.left), len(kept.right), *chain(*weights))
+
+
 PAIRS = [join_pair(*pair) for pair in pairs.TEXTS] + [join_pair(odd, "退款") for odd in ODD]
 LABELS = ("LOC", "ORG", "PER")
 CALLED = "王小明昨天去了上海"
@@ -128,8 +137,8 @@ KINDS = [
         *(40, 0.02, LABELS),
     ),
     Kind(
-        *("re2_similarity", PAIRS, "怎么退款，", pairs.add_re2, pairs.examples_of),
-        *(lambda doc: tuple(doc.cats.values()), 6, 0.01, ("different", "same")),
+        *("re2_similarity", PAIRS, "怎么退款，", partial(pairs.add_re2, keep_alignment=True)),
+        *(pairs.examples_of, classes, 6, 0.01, ("different", "same")),
     ),
     Kind(
         *("char_generator", generators.TEXTS, "床前明月光，", generators.add),
@@ -283,24 +292,25 @@ def test_settings_are_checked_and_saved(kind: Kind, trained: Language, tmp_path:
     """Once they are written into the config, an edit of it counts."""
     nlp = deepcopy(trained)
     pipe: Any = nlp.get_pipe(kind.factory)
-    switches = {own.name: own.default for own in pipe.settings() if isinstance(own.default, bool)}
-    for name, default in switches.items():
+    names = [own.name for own in pipe.settings() if isinstance(own.default, bool)]
+    switches = {name: getattr(pipe, name) for name in names}
+    for name, value in switches.items():
         with pytest.raises(ValueError, match=rf"F310.*{kind.factory}.*{name}"):
-            setattr(pipe, name, int(default))
-        setattr(pipe, name, not default)
+            setattr(pipe, name, int(value))
+        setattr(pipe, name, not value)
     nlp.to_disk(tmp_path)
     edited = {"components": {kind.factory: switches}}
     loaded = spacy.load(tmp_path, config=edited)
     assert kind.found(loaded) == kind.found(nlp)
-    for name, default in switches.items():
-        assert getattr(loaded.get_pipe(kind.factory), name) is not default
+    for name, value in switches.items():
+        assert getattr(loaded.get_pipe(kind.factory), name) is not value
     pipe.write_settings(nlp.get_pipe_config(kind.factory))
     nlp.to_disk(tmp_path)
     written = load_config(tmp_path / "config.cfg")["components"][kind.factory]
     loaded = spacy.load(tmp_path, config=edited)
-    for name, default in switches.items():
-        assert written[name] is not default
-        assert getattr(loaded.get_pipe(kind.factory), name) is default
+    for name, value in switches.items():
+        assert written[name] is not value
+        assert getattr(loaded.get_pipe(kind.factory), name) is value
 
 
 def test_loading_executes_nothing_from_the_files(
@@ -394,6 +404,7 @@ def test_a_hundred_thousand_characters(kind: Kind, trained: Language) -> None:
         pipe.max_ratio = 0.1
     text = kind.long * (100_000 // len(kind.long) + 1)
     if kind.factory == "re2_similarity":
+        pipe.keep_alignment = False  # of which each weight counts
         text = join_pair(text, kind.long)
     before = peak_megabytes()
     doc = nlp(text)

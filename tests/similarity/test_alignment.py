@@ -1,9 +1,7 @@
 """`pipe.align`, `doc._.alignment`, and its heat map."""
 
 import copy
-import pickle
 import warnings
-from collections.abc import Iterator
 from typing import Any
 from xml.etree import ElementTree
 
@@ -12,7 +10,7 @@ import pytest
 import spacy
 from ner.conftest import LISTENER
 from spacy.language import Language
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc
 
 from spacy_flat.similarity import alignment as module
 from spacy_flat.similarity.alignment import Alignment, BlockAlignment
@@ -129,13 +127,6 @@ def test_by_request_only(trained_pairs: Language, keeping: Language) -> None:
     assert_equal(keeping(TEXTS[0])._.alignment, expected)
 
 
-def test_the_same_alone_and_in_a_batch(keeping: Language) -> None:
-    texts = [*TEXTS, "没有第二个", join_pair("", "快递"), join_pair("快", "几天能收到快递" * 5)]
-    for doc in keeping.pipe(texts):
-        assert_equal(doc._.alignment, keeping(doc.text)._.alignment) if doc.cats else None
-        assert (doc._.alignment is None) == (doc.text == "没有第二个")
-
-
 def test_a_batch_is_read_at_once(keeping: Language, monkeypatch: pytest.MonkeyPatch) -> None:
     passes: list[int] = []
     alignments = RE2.alignments
@@ -147,25 +138,6 @@ def test_a_batch_is_read_at_once(keeping: Language, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(RE2, "alignments", counting)
     assert all(doc._.alignment for doc in keeping.pipe(TEXTS))
     assert len(passes) == 1
-
-
-def copies_of(doc: Doc) -> Iterator[Doc]:
-    yield Doc(doc.vocab).from_bytes(doc.to_bytes())
-    yield from DocBin(docs=[doc], store_user_data=True).get_docs(doc.vocab)
-    yield pickle.loads(pickle.dumps(doc))
-    yield doc.copy()
-
-
-def test_it_is_saved_with_the_doc(keeping: Language) -> None:
-    doc = keeping(TEXTS[2])
-    for each in copies_of(doc):
-        assert_equal(each._.alignment, doc._.alignment)
-        assert len(each._.alignment.to_svg()) == len(doc._.alignment.to_svg())
-
-
-def test_it_comes_from_other_processes(keeping: Language) -> None:
-    for doc in keeping.pipe(TEXTS, n_process=2, batch_size=3):
-        assert_equal(doc._.alignment, keeping(doc.text)._.alignment)
 
 
 def test_joined_docs_have_none(keeping: Language) -> None:
