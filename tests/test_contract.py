@@ -96,9 +96,10 @@ class Kind:
         return [nlp.update(examples, sgd=sgd, losses={})[self.factory] for _ in range(steps)]
 
 
-def add_tener(nlp: Language, name: str) -> Any:
+def add_tener(nlp: Language, name: str, unit: str = "char", **options: Any) -> Any:
     network = {key: value for key, value in ners.NETWORK.items() if key[:4] not in ("latt", "word")}
-    config = pipe_config("tener_ner", {"network": network, "sequence": {"embed_width": 16}})
+    sequence = {"embed_width": 16, "unit": unit}
+    config = pipe_config("tener_ner", {"network": network | options, "sequence": sequence})
     return nlp.add_pipe("tener_ner", name=name, config=config)
 
 
@@ -149,6 +150,19 @@ KINDS = [
         [*translators.TEXTS, "北京书茶，王芳三本NBA。" * 4, "我喜欢书。他喜欢茶。"],
         *("我喜欢茶，", translators.add, translators.examples_of, translations, 100, 0.01),
     ),
+]
+
+
+# Other networks, and what else is saved with them
+VARIANTS = [
+    replace(KINDS[at], add=partial(KINDS[at].add, **options))
+    for at, options in (
+        (1, {"unit": "token", "char_width": 12}),
+        (1, {"unit": "token", "char_width": 12, "char_encoder": "lstm"}),
+        (3, {"network": {"cell": "gru", "layers": 2, "tied": False}}),
+        (3, {"network": {"ngrams": 30}}),
+        (3, {"text": {"float16_vectors": True}}),
+    )
 ]
 
 
@@ -267,6 +281,7 @@ def components_of(nlp: Language) -> str:
     return json.dumps(nlp.config["components"], sort_keys=True)
 
 
+@pytest.mark.parametrize("kind", [*KINDS, *VARIANTS], ids=lambda kind: kind.factory)
 def test_copies_find_the_same(kind: Kind, trained: Language, tmp_path: Path) -> None:
     expected = kind.found(trained)
     for nlp in copies_of(trained, kind.factory, tmp_path):
@@ -274,6 +289,7 @@ def test_copies_find_the_same(kind: Kind, trained: Language, tmp_path: Path) -> 
         assert components_of(nlp) == components_of(trained)
 
 
+@pytest.mark.parametrize("kind", [*KINDS, *VARIANTS], ids=lambda kind: kind.factory)
 def test_copies_can_be_trained_on(kind: Kind, tmp_path: Path) -> None:
     for nlp in copies_of(kind.make(steps=1), kind.factory, tmp_path):
         losses = kind.losses(nlp, 3, nlp.resume_training(sgd=AdamW(kind.rate / 5)))

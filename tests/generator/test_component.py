@@ -1,18 +1,15 @@
 """`char_generator` in a pipeline: how it is made, saved, copied and run."""
 
-import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
-from copies import copies_of
 from spacy.language import Language
 
 from spacy_flat.generator.options import TextOptions
 
-from .conftest import TEXTS, add, blank, examples_of, found, generator, make
+from .conftest import add, blank, examples_of, generator
 
 
 def test_errors() -> None:
@@ -26,30 +23,6 @@ def test_errors() -> None:
     for code, call in calls:
         with pytest.raises(ValueError, match=code):
             call()
-
-
-# Saving and copying
-
-
-KINDS: list[tuple[dict[str, Any], dict[str, Any]]] = [
-    ({"cell": "gru", "layers": 2, "tied": False}, {}),
-    ({}, {"float16_vectors": True}),
-]
-
-
-@pytest.mark.parametrize(("network", "text"), KINDS, ids=["gru", "float16"])
-def test_copies_find_and_write_the_same(
-    network: dict[str, Any], text: dict[str, Any], tmp_path: Path
-) -> None:
-    nlp = make(network, text, steps=10)
-    expected = found(nlp, [*TEXTS, "未见，明月"])
-    texts = generator(nlp).generate(n=5, seed=0)
-    for again in copies_of(nlp, "char_generator", tmp_path):
-        assert found(again, [*TEXTS, "未见，明月"]) == expected
-        assert generator(again).generate(n=5, seed=0) == texts
-        assert json.dumps(again.config["components"], sort_keys=True) == json.dumps(
-            nlp.config["components"], sort_keys=True
-        )
 
 
 # Running

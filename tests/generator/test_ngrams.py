@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import spacy
-from copies import copies_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from spacy.util import load_model_from_config
@@ -16,7 +15,7 @@ from spacy.util import load_model_from_config
 from spacy_flat.compress import Compactor, CompressConfig
 from spacy_flat.generator.ngrams import MAX_ORDER, NGrams, count_ngrams
 
-from .conftest import POEMS, TEXTS, found, generator, make
+from .conftest import POEMS, TEXTS, generator, make
 
 START, END, KEYS = 0, 1, 9
 Texts = list[list[int]]
@@ -211,13 +210,6 @@ def test_writing_and_training_are_by_the_network() -> None:
         "ngrams.n_longer",
         "ngrams.log_levels",
     }
-
-
-def test_copies_score_the_same(tmp_path: Path) -> None:
-    nlp = make(NGRAMS, steps=5)
-    expected = found(nlp, TEXTS)
-    for again in copies_of(nlp, "char_generator", tmp_path):
-        assert found(again, TEXTS) == expected
 
 
 def test_the_number_kept_is_fixed() -> None:

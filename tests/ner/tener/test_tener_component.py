@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import spacy
 from blocks import pipe_config
-from copies import copies_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from learning import settle
@@ -257,19 +256,6 @@ def test_tok2vec(kind: str, shared: bool) -> None:
 
 
 # Saving, loading, many texts
-
-
-@pytest.mark.parametrize("kind", ["words", "lstm"])
-def test_copies_find_the_same(kind: str, tmp_path: Path) -> None:
-    trained = trained_on(kind)
-    texts, gold = data_of(trained)
-    more = [*texts, "韩梅梅去北京大学。", "Eve Lee met IBM in New Geneva"]
-    expected = found(trained, more)
-    for nlp in copies_of(trained, "tener_ner", tmp_path):
-        assert found(nlp, more) == expected
-        assert tener(nlp).labels == tener(trained).labels
-        nlp.update(gold_of(nlp), sgd=AdamW(0.001))
-        assert found(nlp, texts) == gold
 
 
 @pytest.mark.parametrize("kind", ["characters", "words"])
