@@ -18,6 +18,16 @@ def load(path: Path) -> list[Doc]:
     return list(DocBin().from_disk(path).get_docs(spacy.blank("zh").vocab))
 
 
+def doc_of(text: str, *spans: tuple[int, int, str]) -> Doc:
+    doc = spacy.blank("zh").make_doc(text)
+    doc.set_ents([doc.char_span(*span) for span in spans])
+    return doc
+
+
+def entities(doc: Doc) -> list[tuple[str, str]]:
+    return [(ent.text, ent.label_) for ent in doc.ents]
+
+
 def convert(folder: Path, text: str, **options: object) -> tuple[list[Doc], Summary]:
     """The Docs of a corpus file with this text."""
     source, target = folder / "corpus", folder / "new/folder/corpus.spacy"

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import spacy
 from commands import said
+from converted import doc_of
 from spacy.tokens import Doc, DocBin
 
 from spacy_flat.lexicon import Lexicon, read_words
@@ -20,12 +21,6 @@ run = partial(said, "debug-data")
 def write(path: Path, *docs: Doc) -> Path:
     DocBin(docs=docs).to_disk(path)
     return path
-
-
-def doc_of(text: str, *spans: tuple[int, int, str]) -> Doc:
-    doc = spacy.blank("zh").make_doc(text)
-    doc.set_ents([doc.char_span(*span) for span in spans])
-    return doc
 
 
 pytestmark = pytest.mark.usefixtures("few_words")

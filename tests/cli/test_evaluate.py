@@ -14,6 +14,7 @@ import pytest
 import spacy
 import thinc.api
 from commands import printed, said
+from converted import doc_of
 from spacy.cli.evaluate import evaluate as spacy_evaluate
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
@@ -155,12 +156,6 @@ def test_the_page_of_errors(mini_project: Path, tmp_path: Path) -> None:
     assert f"{len(wrong)} sentence" in page
     assert f"{len(wrong)} sentence" in output
     assert "[F146]" in failure(mini_project / MODEL, corpus, "--errors", tmp_path / "errors.txt")
-
-
-def doc_of(text: str, *spans: tuple[int, int, str]) -> Doc:
-    doc = Doc(Vocab(), words=list(text), spaces=[False] * len(text))
-    doc.set_ents([doc.char_span(*span) for span in spans])
-    return doc
 
 
 def test_errors_are_told_from_what_is_right_and_what_is_unknown() -> None:

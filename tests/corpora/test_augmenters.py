@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import spacy
+from converted import entities
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from spacy.tokens import Doc, DocBin, Span, Token
@@ -82,10 +83,6 @@ def augmented(augment: NerAugmenter, doc: Doc, times: int = 1) -> list[Doc]:
 
 def variants(doc: Doc, *names: str) -> list[Doc]:
     return augmented(augmenter(*names), doc)
-
-
-def entities(doc: Doc) -> list[tuple[str, str]]:
-    return [(ent.text, ent.label_) for ent in doc.ents]
 
 
 def missing(doc: Doc) -> list[str]:

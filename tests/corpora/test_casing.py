@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import spacy
+from converted import entities
 from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Corpus, Example
 from spacy.util import registry
@@ -27,10 +28,6 @@ def gold(text: str = "Ann Lee works in Straße 5.") -> Doc:
     return doc
 
 
-def found(doc: Doc) -> list[tuple[str, str]]:
-    return [(ent.text, ent.label_) for ent in doc.ents]
-
-
 def test_annotation_follows_the_words() -> None:
     example = Example(NLP.make_doc(gold().text), gold())
     for change, expected in (
@@ -38,10 +35,10 @@ def test_annotation_follows_the_words() -> None:
         (str.upper, [("ANN LEE", "PER"), ("STRASSE", "LOC")]),
     ):
         new = recased(NLP, example, change)
-        assert found(new.reference) == expected
+        assert entities(new.reference) == expected
         assert new.predicted.text == new.reference.text == change(gold().text)
         assert (new.reference.cats, new.reference._.source) == ({"news": 1.0}, "here")
-    assert found(example.reference) == [("Ann Lee", "PER"), ("Straße", "LOC")]
+    assert entities(example.reference) == [("Ann Lee", "PER"), ("Straße", "LOC")]
 
 
 def test_unknown_entities_and_tokens_of_a_corpus() -> None:
@@ -87,7 +84,7 @@ def test_in_a_corpus(tmp_path: Path) -> None:
     block = {"augmenter": {"@augmenters": "spacy-flat.casing_augmenter.v1", "upper": 1.0}}
     augmenter = registry.resolve(block)["augmenter"]
     examples = Corpus(tmp_path / "one.spacy", augmenter=augmenter)(NLP)
-    assert [found(each.reference) for each in examples] == [
+    assert [entities(each.reference) for each in examples] == [
         [("Ann Lee", "PER"), ("Straße", "LOC")],
         [("ANN LEE", "PER"), ("STRASSE", "LOC")],
     ]

@@ -7,7 +7,7 @@ from time import process_time
 
 import pytest
 import spacy
-from converted import BROKEN, SPRING, TOWER, convert
+from converted import BROKEN, SPRING, TOWER, convert, entities
 from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import Doc
@@ -20,10 +20,6 @@ from spacy_flat.corpora.ner import make_doc, show_entities
 from spacy_flat.corpora.repairs import AnnotatedUnits
 from spacy_flat.corpora.tokens import split_off_spaces
 from spacy_flat.text.units import EntitySpan
-
-
-def entities(doc: Doc) -> list[tuple[str, str]]:
-    return [(ent.text, ent.label_) for ent in doc.ents]
 
 
 def test_characters(tmp_path: Path) -> None:

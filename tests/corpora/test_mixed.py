@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import spacy
 from commands import said
-from converted import load
+from converted import entities, load
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
@@ -34,7 +34,7 @@ def test_declarations_are_kept_with_each_doc(file: Path, tmp_path: Path) -> None
     options = ("--coarse", "NAME = PER", "--coarse", "EDU=", "--coarse", "ORG=ORG, COMPANY")
     said("convert", file, tmp_path / "x.spacy", *options, "--unannotated", "GPE, LOC")
     (doc,) = load(tmp_path / "x.spacy")
-    assert [(ent.text, ent.label_) for ent in doc.ents] == [("王", "NAME"), ("京", "ORG")]
+    assert entities(doc) == [("王", "NAME"), ("京", "ORG")]
     assert [token.ent_iob_ for token in doc] == ["B", "O", "O", "B"]
     assert {label: list(fine) for label, fine in doc._.coarse_labels.items()} == {
         "NAME": ["PER"],
@@ -55,7 +55,7 @@ def test_long_entities_become_missing_annotation(tmp_path: Path) -> None:
     (tmp_path / "corpus.bio").write_text("".join(lines), "utf-8")
     said("convert", tmp_path / "corpus.bio", tmp_path / "x.spacy", "--longest", " LOC = 2 ")
     (doc,) = load(tmp_path / "x.spacy")
-    assert [(ent.text, ent.label_) for ent in doc.ents] == [("京", "LOC"), ("报社局", "ORG")]
+    assert entities(doc) == [("京", "LOC"), ("报社局", "ORG")]
     assert [token.ent_iob_ for token in doc] == ["B", "", "", "", "O", "B", "I", "I"]
     options = ConvertOptions(longest=["LOC=3"])
     convert_file(tmp_path / "corpus.bio", tmp_path / "x.spacy", options)

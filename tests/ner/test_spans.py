@@ -1,6 +1,7 @@
 """Entities between the characters of a text and the tokens of a Doc."""
 
 import pytest
+from converted import entities
 from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import Doc, Span
@@ -27,10 +28,6 @@ def doc_of(*tokens: str, spaces: list[bool] | None = None) -> Doc:
 def chars(text: str, surface: str, label: str = "LOC") -> EntitySpan:
     start = text.index(surface)
     return EntitySpan(start, start + len(surface), label)
-
-
-def entities(doc: Doc) -> list[tuple[str, str]]:
-    return [(ent.text, ent.label_) for ent in doc.ents]
 
 
 class TestMisaligned:
