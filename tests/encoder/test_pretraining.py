@@ -34,7 +34,7 @@ from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.util.files import locked
 
 from .conftest import OBJECTIVES, WORDS, options, run, sentences
-from .damage import damage, full_disk
+from .damage import full_disk
 
 
 class KilledError(Exception):
@@ -187,20 +187,6 @@ def test_a_finished_training_has_its_encoder(
         torch.testing.assert_close(killed_[name], tensor, rtol=1e-5, atol=1e-6)
     history = json.loads((tmp_path / "killed" / RUN).read_text("utf-8"))["history"]
     assert [row["step"] for row in history] == [3]
-
-
-@pytest.mark.parametrize(
-    ("name", "how"), [("state.json", "flipped"), ("tensors.safetensors", "missing")]
-)
-def test_damaged_checkpoints(name: str, how: str, raw_text: Path, tmp_path: Path) -> None:
-    wanted = options("lm", save_every=2)
-    run(raw_text, tmp_path, wanted, 6)
-    before = load_file(tmp_path / WEIGHTS)
-    damage(tmp_path / CHECKPOINTS / "000000006" / name, how)
-    with pytest.warns(UserWarning, match=r"W380.*000000006"):
-        run(raw_text, tmp_path, wanted, 6, resume=True)
-    after = load_file(tmp_path / WEIGHTS)
-    assert all(torch.allclose(after[name], before[name], atol=1e-6) for name in before)
 
 
 def test_another_run_in_the_folder(raw_text: Path, tmp_path: Path) -> None:
