@@ -122,18 +122,6 @@ def test_search(page: Any) -> None:
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
-def test_characters(page: Any) -> None:
-    choose(page, "Probability")
-    expect(page.get_by_test_id("stMetricValue")).to_be_visible()
-    choose(page, "Write")
-    expect(page.get_by_test_id("stText")).to_have_count(3)
-    choose(page, "Poems")
-    poem = page.get_by_test_id("stText")
-    expect(poem).to_have_count(1)
-    fill(page, "Its lines begin with", "床前")
-    expect(page.get_by_test_id("stAlert")).to_contain_text("[F344]")
-
-
 def test_translations(page: Any) -> None:
     choose(page, "Translation")
     expect(page.locator("section").filter(has_text="王小明").last).to_be_visible()
