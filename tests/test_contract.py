@@ -214,6 +214,8 @@ def test_made_without_its_factory(kind: Kind) -> None:
         example.predicted = pipe(example.predicted)
     assert direct.score(examples) == pipe.score(examples) != {}
     assert type(pipe)(nlp.vocab, pipe.model, "other", scorer=None, **nlp_too).scorer is None
+    unscored: Any = nlp.add_pipe(kind.factory, name="unscored", config={"scorer": None})
+    assert unscored.scorer is None
 
 
 def test_not_initialised(kind: Kind, tmp_path: Path) -> None:

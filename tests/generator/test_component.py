@@ -1,29 +1,12 @@
 """`char_generator` in a pipeline: how it is made, saved, copied and run."""
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from spacy.language import Language
 
-from spacy_flat.generator.options import TextOptions
-
 from .conftest import add, blank, examples_of, generator
-
-
-def test_errors() -> None:
-    assert add(blank(), scorer=None).scorer is None
-    calls: list[tuple[str, Callable[[], object]]] = [
-        ("F305.*width", lambda: add(blank(), {"width": 0})),
-        ("F305.*piece_length", lambda: TextOptions(piece_length=0)),
-        ("cell", lambda: add(blank(), {"cell": "rnn"})),
-        ("count_end", lambda: add(blank(), count_end="perhaps")),
-    ]
-    for code, call in calls:
-        with pytest.raises(ValueError, match=code):
-            call()
-
 
 # Running
 
