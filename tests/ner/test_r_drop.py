@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import torch
-from blocks import blocks
+from blocks import pipe_config
 from learning import settle
 from spacy.language import Language
 from thinc.api import fix_random_seed
@@ -27,7 +27,7 @@ def make(r_drop: float, dropout: float = 0.0, **model: Any) -> Language:
 
 
 def network_of(nlp: Language) -> TaggingNetwork:
-    network = flat(nlp).model.shims[0].module
+    network = nlp.get_pipe(nlp.pipe_names[-1]).model.shims[0].module  # type: ignore[attr-defined]
     assert isinstance(network, TaggingNetwork)
     return network
 
@@ -95,18 +95,9 @@ def test_the_passes_come_closer() -> None:
 
 def test_tener_has_it_too() -> None:
     nlp = blank()
-    ner = nlp.add_pipe(
-        "tener_ner",
-        config={
-            "model": blocks(
-                "tener_ner", {"network": {"num_heads": 2, "head_dim": 8, "r_drop": 1.0}}
-            )
-        },
-    )
-    sgd = nlp.initialize(lambda: examples_of(nlp), sgd=AdamW(0.01))
-    heard: list[Tensor] = []
-    ner.model.shims[0].module.register_forward_hook(  # type: ignore[attr-defined]
-        lambda module, entering, leaving: heard.append(leaving)
-    )
-    nlp.update(examples_of(nlp), sgd=sgd)
+    model = {"network": {"num_heads": 2, "head_dim": 8, "r_drop": 1.0}}
+    nlp.add_pipe("tener_ner", config=pipe_config("tener_ner", model))
+    nlp.initialize(lambda: examples_of(nlp))
+    heard = outputs(nlp)
+    nlp.update(examples_of(nlp))
     assert sum(map(len, heard)) == 2 * len(examples_of(nlp))
