@@ -95,7 +95,7 @@ F044 The pipeline doesn't know the type {type!r}. Choose one of: {known}.
 F045 {path}, line {line}: {text!r} looks like columns separated by commas. Separate word, frequency
   (it may be empty) and type with TABs, end a word that contains a comma with a TAB, or set
   skip_bad.
-F046 Words without a type can't have a trust above 0: {words}. Give them a type.
+F046 Words without the type of a label can't have a trust above 0: {words}. Give them a type.
 
 # F10x to F11x: converting corpora of entities
 F102 {path}, line {line}: expected a unit and a tag in two columns, but found {text!r}. Add the
@@ -505,6 +505,8 @@ W004 {path}: words that look like several ({count}), such as {word!r}. Write eac
   own, and its frequency and type after TABs.
 W160 {path}: no entity has the labels {labels}, which --coarse or --longest declares. Check the
   spelling.
+W161 The augmenter's persons = {persons} are labels that no name in its corpora and lists has. It
+  adds names with them all the same: check their spelling.
 W200 The gradient of {key} is not finite; this step was skipped. If it happens often, lower
   learn_rate or set clip_norm in [training.optimizer].
 W300 {name}: only {share:.1%} of the {kind} of the training texts have a pretrained vector. Check

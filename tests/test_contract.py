@@ -682,5 +682,12 @@ def test_each_code_of_the_package_has_one_text_and_each_text_is_used() -> None:
         assert set(re.findall(rf"\b{each.__name__}\.([FW]\d+)", package)) == each.texts.keys()
     written = re.findall(r"^([FW]\d+) ", (folder / "errors.py").read_text("utf-8"), re.MULTILINE)
     assert written == [*Errors.texts, *Warnings.texts] == sorted(set(written))
+    # A further line of a text that isn't indented would be lost.
+    texts = re.findall(
+        r'_read\(r"""\n(.*?)"""', (folder / "errors.py").read_text("utf-8"), re.DOTALL
+    )
+    assert len(texts) == 2
+    for line in "".join(texts).splitlines():
+        assert re.match(r"(#|$|  \S|[FW]\d{3} )", line), line
     with pytest.raises(AttributeError):
         _ = Errors.F999

@@ -220,4 +220,4 @@ def fit(
     rows = [(trust, percent(score) + " *" * (trust == best)) for trust, score in scores.items()]
     print_table(rows, header=("trust", "F1 of entities"), divider=True)
     if len({*scores.values()}) == 1:
-        msg.warn(f"The examples don't show which trust is best: it stays at {current:g}")
+        msg.warn(f"The examples don't show which trust is best: it is {current}, the default")

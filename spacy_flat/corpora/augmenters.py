@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from ..errors import Errors
+from ..errors import Errors, Warnings
 from ..lexicon.sources import NOT_ENTITY, WordList
 from ..ner.spans import meaning
 from ..translator.names import COMPOUND_SURNAMES
@@ -133,8 +134,8 @@ def ner_augmenter(
         `corpora` or `names` don't.
 
     Raises ValueError (F341) for a rate outside 0 to 1, anything but mappings and a list, or `mixed`
-    without words in English; with the first text also for `persons` that are labels of no corpus
-    or word list. With no names to choose from, the first text raises ValueError (F149).
+    without words in English. With no names to choose from, the first text raises ValueError
+    (F149). Warns (W161) of `persons` that are labels of no name in `corpora` and `names`.
     """
     rates = {
         "traditional": traditional,
@@ -208,17 +209,18 @@ class NerAugmenter:
         ]
         sources += map(read_names, self.corpora)
         pools: dict[tuple[str, ...], list[list[str]]] = {}
+        known: set[str] = set()
         for source in sources:
             found: dict[tuple[str, ...], set[str]] = {}
             for text, labels in source:
+                known.update(labels)
                 if len(text) > 1 and text == " ".join(text.split()):
                     found.setdefault(labels, set()).add(text)
             for labels, texts in found.items():
                 pools.setdefault(labels, []).append(sorted(texts))
-        known = {label for labels in pools for label in labels}
-        is_known = not self.corpora or known.issuperset(self.persons)
-        wanted = f"labels of `corpora` or `names`: {', '.join(sorted(known))}"
-        require("persons", list(self.persons), lambda: is_known, wanted)
+        unknown = [label for label in self.persons if label not in known]
+        if unknown and known:
+            warnings.warn(Warnings.W161.format(persons=unknown), stacklevel=2)
         for label in self.persons:
             pools.setdefault((label,), []).append([])
         if not pools:

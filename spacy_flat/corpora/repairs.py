@@ -42,8 +42,8 @@ class Repairs:
         return self.lines + self.labels
 
     def count(self, kind: str, error: str, *, label: bool = False) -> Literal[False]:
-        """Count a defect of a line, or of a label, that the caller then repairs. Returns False, as
-        checks whether something is whole do.
+        """Count a defect of a line, or of a label, that the caller then repairs. Returns False, for
+        callers that check whether something is whole.
 
         Raises ValueError with the text `error` where repairing was not asked for.
         """

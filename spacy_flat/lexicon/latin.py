@@ -1,4 +1,5 @@
-"""Words in Latin letters, and numbers, which a word of the lexicon must not cut."""
+"""Words in Latin, Greek or Cyrillic letters, and numbers, which a word of the lexicon must not
+cut."""
 
 import re
 
@@ -6,17 +7,17 @@ import numpy as np
 
 from ..util.arrays import Bools
 
-_LETTER = "A-Za-zÀ-ÖØ-öø-ɏＡ-Ｚａ-ｚ"
-_DIGIT = "0-9０-９"
-_WITHIN = re.compile(f"(?<=[{_LETTER}])(?=[{_LETTER}])|(?<=[{_DIGIT}])(?=[{_DIGIT}])")
+# Letters, also full-width ones, and combining accents.
+_LETTER = "A-Za-zÀ-ÖØ-öø-ɏ\u0300-\u036f\u0370-\u052fḀ-ỿＡ-Ｚａ-ｚ"
+_DIGIT = "[0-9０-９]"
+_RUN = re.compile(f"[{_LETTER}]{{2,}}|{_DIGIT}(?:[.,]?{_DIGIT})+")
 
 
 def cuts(text: str) -> Bools | None:
-    """[characters + 1] the places between two Latin letters or two digits; None if there are
-    none."""
-    places = [match.start() for match in _WITHIN.finditer(text)]
-    if not places:
-        return None
-    found = np.zeros(len(text) + 1, dtype=np.bool_)
-    found[places] = True
+    """[characters + 1] the places within such words and numbers; None if there are none."""
+    found = None
+    for run in _RUN.finditer(text):
+        if found is None:
+            found = np.zeros(len(text) + 1, dtype=np.bool_)
+        found[run.start() + 1 : run.end()] = True
     return found

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors, Warnings
-from ..text.characters import HAN_RANGES
 from ..util.arguments import require
 from ..util.arrays import Bools, Float32s, Int32s, Ints
 from ..util.files import replacing
@@ -33,7 +32,8 @@ from .sources import NOT_ENTITY, UNKNOWN_FREQUENCY, UNSET, Entry, read_words
 SEPARATOR = "\0"
 _UNSEARCHABLE = re.compile(f"[{SEPARATOR}\ud800-\udfff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_SEVERAL = re.compile(rf'[{HAN_RANGES}][ 、][{HAN_RANGES}]|\u3000|^[\["]')
+_HAN = "[\u3400-\u9fff]"
+_SEVERAL = re.compile(rf'{_HAN}[ 、；;/]{_HAN}|\u3000|^".*"$|^\[')
 
 TOP_FREQUENCY = 1e6  # from here on in the last band
 
@@ -193,8 +193,9 @@ class Lexicon:
         return fold_full_width(text) if self.full_width else text
 
     def match(self, texts: Sequence[str]) -> Matches:
-        """Find all occurrences of all words, including overlapping ones, in one pass. Words don't
-        cut others in Latin letters, or numbers: "Meta" isn't in "Metal", or "3M" in "33M".
+        """Find all occurrences of all words, including overlapping ones, in one pass. A word isn't
+        found where it would cut a longer word in Latin, Greek or Cyrillic letters, or a number:
+        "Meta" in "Metal", "3M" in "33M".
 
         Raises TypeError unless the texts are a list (F026) of strings (F028).
         """
@@ -290,7 +291,11 @@ class Lexicon:
         # A type of one letter may well be the end of a word.
         types = [name for name in (*(self._advised or ()), NOT_ENTITY) if len(name) > 1]
         words = read_words(path, type=type, skip_bad=skip_bad, known_types=types)
-        several = [entry.word for entry in words if _SEVERAL.search(entry.word)]
+        several = [
+            entry.word
+            for entry in words
+            if not entry.type and entry.frequency < 0 and _SEVERAL.search(entry.word)
+        ]
         if several:
             found = {"path": path, "count": len(several), "word": several[0][:60]}
             warnings.warn(Warnings.W004.format(**found), stacklevel=2)
@@ -300,9 +305,16 @@ class Lexicon:
         return count
 
     def _check_typed(self, words: Sequence[str]) -> None:
-        """Raise ValueError (F046) for words without a type."""
-        ids = {word: self.index(word) for word in words}
-        bare = [word for word, id in ids.items() if id < 0 or not self.type_names[self.types[id]]]
+        """Raise ValueError (F046) for words without a type that counts."""
+        usable = [word for word in map(str.strip, words) if not self._fault(word)]
+        ids = {word: self.index(word) for word in usable}
+        types = {word: self.type_names[self.types[id]] for word, id in ids.items() if id >= 0}
+        known = None if self._advised is None else {*self._advised, NOT_ENTITY}
+        bare = [
+            word
+            for word in usable
+            if not (type := types.get(word)) or (known is not None and type not in known)
+        ]
         if bare:
             raise ValueError(Errors.F046.format(words=", ".join(map(_short, bare[:3]))))
 

@@ -90,7 +90,10 @@ class CRFEntityRecognizer(LabelledPipe):
     constrained_decoding: bool = setting(True, SWITCH)
     unannotated_labels: Sequence[str] = setting((), Check("a list of labels", _is_labels))
     label_map: dict[str, str] | None = setting(
-        None, Check("null or a map from labels to labels", _is_label_map)
+        None,
+        Check(
+            "null or a map from labels to labels, without white space around them", _is_label_map
+        ),
     )
     confidence: bool = setting(False, SWITCH)
     alternatives: int = setting(0, count(0))
@@ -169,7 +172,10 @@ class CRFEntityRecognizer(LabelledPipe):
     def _check_labels(self) -> None:
         """Warn (W305) once of settings for labels that no entity can have."""
         self._check_known("threshold", self.threshold, self.labels)
-        self._check_known("label_map", self.label_map, self.known_labels)
+        # A label of the map may be one of gold alone, but hardly if only its case differs.
+        cases = {label.casefold() for label in self.known_labels}
+        near = {label: "" for label in self.label_map or {} if label.casefold() in cases}
+        self._check_known("label_map", near, self.known_labels)
 
     def _check_known(self, setting: str, value: object, known: Sequence[str]) -> None:
         given = value if isinstance(value, dict) else {}

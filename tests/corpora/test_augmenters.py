@@ -560,9 +560,13 @@ def test_arguments_of_the_wrong_kind(corpus: Path) -> None:
             ner_augmenter(**{name: value})  # type: ignore[arg-type]
 
 
-def test_persons_need_a_label_of_the_corpora(corpus: Path) -> None:
-    with pytest.raises(ValueError, match=r"F341.*persons = \['PERSON'\].*LOC, PER"):
-        next(read(corpus, lists=1.0, persons=["PERSON"]))
+def test_persons_with_a_label_that_no_name_has(corpus: Path) -> None:
+    with pytest.warns(UserWarning, match=r"W161.*persons = \['PERSON'\]"):
+        next(read(corpus, lists=1.0, persons=["PER", "PERSON"]))
+    names = {"mine": WordList([Entry("渝", type="NAME")])}  # too short, but known
+    augment = ner_augmenter(lists=1.0, persons=["NAME"], names=names)
+    doc = NLP.make_doc("他来了")
+    assert len([*augment(NLP, Example(doc.copy(), doc))]) == 2
 
 
 def test_words_that_are_no_entities_are_not_names() -> None:

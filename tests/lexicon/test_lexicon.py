@@ -85,6 +85,13 @@ def test_overlapping_words_in_order_with_offsets():
         ("小米14", "小米140，小米14", [6]),
         ("Ａｒｔ", "Ａｒｔｉｃｌｅ，Ａｒｔ", [8]),
         ("été", "étés，été", [5]),
+        ("Łod", "Łodž，Łod", [5]),
+        ("Việ", "Việt，Việ", [5]),
+        ("Meta", "Meta\u0301，Meta", [6]),
+        ("Мета", "Металл，Мета", [7]),
+        ("3M", "3.3M，1,3M，R3M", [11]),
+        ("12", "12.5，12.", [5]),
+        ("AB", "AB×CD", [0]),
         ("iPhone", "iPhone15", [0]),
         ("GPT", "用GPT4，_GPT-4", [1, 7]),
         ("トヨ", "トヨタ", [0]),
@@ -508,17 +515,25 @@ def test_trust_needs_a_type():
     with pytest.raises(ValueError, match=r"F046.*上海"):
         lexicon.add(["北京", "上海"], trust=1)
     assert "上海" not in lexicon
+    with pytest.raises(ValueError, match=r"F046.*重庆"):
+        lexicon.add(["重庆"], trust=1)
+    with pytest.warns(UserWarning, match="W001"):
+        lexicon.add(["北京 ", "", "a"], trust=0.5)
     lexicon.add(["北京"], trust=1)
     lexicon.add(["上海"], trust=0)
+    lexicon.close_types(["PER"])
+    with pytest.raises(ValueError, match=r"F046.*北京"):
+        lexicon.add(["北京"], trust=1)
     assert lexicon.trusts[lexicon.index("北京")] == 1
 
 
 @pytest.mark.parametrize(
     "line",
-    ["人和药店、青禾科技", "人和药店 青禾科技", "人和药店　10", '"人和药店"', '["人和药店"]'],
+    ["人和、青禾", "人和 青禾", "人和；青禾", "人和/青禾", "人和　10", '"人和"', '["人和"]'],
 )
 def test_words_that_look_like_several(line: str, tmp_path: Path):
-    (tmp_path / "names.txt").write_text(f"重庆\n{line}\t\n", "utf-8")
+    others = 'Ping An\t\n王 Wang\t\n"开心"麻花\t\n中国 银行\t\tORG\n天、地、人\t3\n'
+    (tmp_path / "names.txt").write_text(f"重庆\n{line}\t\n{others}", "utf-8")
     lexicon = lexicon_of("北京")
     with pytest.warns(UserWarning, match=r"W004.*names\.txt.*\(1\)"):
-        assert lexicon.update(tmp_path / "names.txt") == 2
+        assert lexicon.update(tmp_path / "names.txt") == 7

@@ -116,7 +116,7 @@ def test_types_that_the_network_does_not_know(rate: float, known: str, tmp_path:
     with pytest.raises(ValueError, match=refused):
         words.update(path, type="PRE")
     words.update(path)
-    with pytest.warns(UserWarning, match=f"W302.*'PRE'.*among {known}, give"):
+    with pytest.warns(UserWarning, match=f"W302.*'PRE'.*among {known}, or train"):
         nlp("王小明来了")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
