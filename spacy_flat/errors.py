@@ -315,7 +315,7 @@ F338 {path}: write one JSON object per line, and name the file {name}.
 # F34x: arguments of functions; the character generator
 F340 Can't initialise {name!r}: the training examples have no text. Check the corpus.
 F341 {name} = {value!r} is invalid: it must be {wanted}.
-F343 There is no form {form!r}. Choose one of {names}, or give the lines and their characters:
+F343 Unknown form {form!r}. Choose one of {names}, or give the lines and their characters:
   Form(6, 5) in Python, 6x5 on the command line.
 F344 {heads!r} has {found} characters without its punctuation, but the form has {lines} lines, each
   of which begins with one. Give {lines} characters, or another form.
@@ -468,7 +468,7 @@ F470 Can't join the Ray cluster at {address}: {reason}. Check its address, and t
 F471 No actor could load the pipeline: {reason}
 F472 Byte {offset} of the line is not UTF-8. Convert the file first, for example with iconv.
 F473 The line is not a JSON object: {reason}
-F474 There is no text in {key!r}. Name the key or column of the texts with --text.
+F474 {key!r} has no text. Name the key or column of the texts with --text.
 F475 The text or the id contains half of a surrogate pair, so it isn't Unicode.
 F476 No column {column!r} among {columns}. Name the column of the texts with --text.
 F477 {address}: can't open this address: {reason}

@@ -306,14 +306,13 @@ class Lexicon:
 
     def _check_typed(self, words: Sequence[str]) -> None:
         """Raise ValueError (F046) for words without a type that counts."""
-        usable = [word for word in map(str.strip, words) if not self._fault(word)]
-        ids = {word: self.index(word) for word in usable}
-        types = {word: self.type_names[self.types[id]] for word, id in ids.items() if id >= 0}
-        known = None if self._advised is None else {*self._advised, NOT_ENTITY}
+        names = self.type_names
+        counted = {*(names if self._advised is None else (*self._advised, NOT_ENTITY))} - {""}
+        usable = (word for word in map(str.strip, words) if not self._fault(word))
         bare = [
             word
             for word in usable
-            if not (type := types.get(word)) or (known is not None and type not in known)
+            if (id := self.index(word)) < 0 or names[self.types[id]] not in counted
         ]
         if bare:
             raise ValueError(Errors.F046.format(words=", ".join(map(_short, bare[:3]))))

@@ -104,7 +104,7 @@ class CRFEntityRecognizer(LabelledPipe):
 
     def __init__(self, *args: Any, scorer: Scorer | None = score_entities, **settings: Any) -> None:
         super().__init__(*args, scorer=scorer, **settings)
-        self._warned: dict[str, tuple[str, ...]] = {}  # labels of settings
+        self._warned: dict[str, Sequence[str]] = {}  # labels of settings
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -171,15 +171,17 @@ class CRFEntityRecognizer(LabelledPipe):
 
     def _check_labels(self) -> None:
         """Warn (W305) once of settings for labels that no entity can have."""
-        self._check_known("threshold", self.threshold, self.labels)
-        # A label of the map may be one of gold alone, but hardly if only its case differs.
-        cases = {label.casefold() for label in self.known_labels}
-        near = {label: "" for label in self.label_map or {} if label.casefold() in cases}
-        self._check_known("label_map", near, self.known_labels)
+        given = self.threshold if isinstance(self.threshold, dict) else {}
+        known = self.labels if given else ()
+        self._warn_of("threshold", [label for label in given if label not in known], known)
+        mapped = self.label_map or {}
+        known = self.known_labels if mapped else ()
+        # Labels of gold alone are right there, but hardly if only their case differs.
+        cases = {label.casefold() for label in known}
+        near = [label for label in mapped if label not in known and label.casefold() in cases]
+        self._warn_of("label_map", near, known)
 
-    def _check_known(self, setting: str, value: object, known: Sequence[str]) -> None:
-        given = value if isinstance(value, dict) else {}
-        unknown = tuple(label for label in given if label not in known)
+    def _warn_of(self, setting: str, unknown: Sequence[str], known: Sequence[str]) -> None:
         if unknown and unknown != self._warned.get(setting):
             words = {"unknown": ", ".join(unknown), "known": ", ".join(known)}
             message = Warnings.W305.format(name=self.name, setting=setting, **words)
