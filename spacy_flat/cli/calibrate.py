@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -108,14 +109,14 @@ def calibrate(
     if search:
         require_able(pipe, "fit_search", "component to search with", model)
     examples = [each for path in (corpus, *more) for each in read_examples(path, nlp)]
-    if trust:
-        msg.divider("Words added without a trust")
-        fit_trust(nlp, pipe, examples)
-    if words is not None:
-        msg.divider(f"Words of {words.name}")
-        fit(nlp, examples, lambda trust: pipe.lexicon.update(words, trust=trust), pipe.trust)
     if not hasattr(pipe, "components_before"):  # that of pairs calls them itself
         call_before(nlp, pipe.name, examples)
+    if trust:
+        msg.divider("Words added without a trust")
+        fit_trust(pipe, examples)
+    if words is not None:
+        msg.divider(f"Words of {words.name}")
+        fit(pipe, examples, lambda trust: pipe.lexicon.update(words, trust=trust))
     found = pipe.calibrate(examples)
     if search:
         pipe.fit_search(examples)
@@ -185,14 +186,14 @@ def ranks_by_network(pipe: Any) -> bool:
     return bool(weights and weights[FEATURES.index("network")])
 
 
-def fit_trust(nlp: Language, pipe: Any, examples: Sequence[Example]) -> None:
+def fit_trust(pipe: Any, examples: Sequence[Example]) -> None:
     """Fit the default trust, with the names of the examples in the lexicon."""
     from ..ner.spans import names_in
 
     names = dict.fromkeys(name for each in examples for name in names_in(each.reference))
     known = [(text, label) for text, label in names if len(text) > 1 and label in pipe.known_labels]
     with pipe.with_words(known):
-        fit(nlp, examples, partial(setattr, pipe, "trust"), pipe.trust)
+        fit(pipe, examples, partial(setattr, pipe, "trust"))
 
 
 def call_before(nlp: Language, name: str, examples: Sequence[Example]) -> None:
@@ -203,18 +204,21 @@ def call_before(nlp: Language, name: str, examples: Sequence[Example]) -> None:
             example.predicted = doc
 
 
-def fit(
-    nlp: Language,
-    examples: Sequence[Example],
-    set_trust: Callable[[float], object],
-    current: float,
-) -> None:
+def fit(pipe: Any, examples: Sequence[Example], set_trust: Callable[[float], object]) -> None:
     """Set the trust with the best F1 of entities, and print the F1 of each. Of equally good ones,
     set the current default if it is among them, or else the lowest."""
-    scores = {}
+    from spacy.training import Example
+
+    current, scores = pipe.trust, {}
+    set_trust(current)  # the words must be there before the model reads the texts
+    emissions = pipe.model.predict([example.predicted for example in examples])
+    batches = list(emissions.batches)
     for trust in sorted({*TRUSTS, current}):
         set_trust(trust)
-        scores[trust] = nlp.evaluate(examples)["ents_f"] or 0.0
+        copies = [Example(example.predicted.copy(), example.reference) for example in examples]
+        docs = [example.predicted for example in copies]
+        pipe.set_annotations(docs, pipe.decode(docs, replace(emissions, batches=iter(batches))))
+        scores[trust] = pipe.score(copies)["ents_f"] or 0.0
     best = max((current, *TRUSTS), key=lambda trust: scores[trust])
     set_trust(best)
     rows = [(trust, percent(score) + " *" * (trust == best)) for trust, score in scores.items()]

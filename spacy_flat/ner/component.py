@@ -142,7 +142,10 @@ class CRFEntityRecognizer(LabelledPipe):
             return [Found(alternatives=[([], 1.0)] if self.alternatives else []) for _ in docs]
         self.check_tokens(docs)
         self._check_labels()
-        emissions = self.model.predict(docs)
+        return self.decode(docs, self.model.predict(docs))
+
+    def decode(self, docs: Sequence[Doc], emissions: Emissions) -> list[Found]:
+        """Find the entities of each Doc from the model's output for all of them."""
         wishes = self._wishes(docs, emissions.texts)
         return find_entities(emissions, network_of(self.model), self._decoding(), wishes)
 
