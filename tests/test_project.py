@@ -202,7 +202,7 @@ def test_commands_that_run_others_pass_all_variables_on() -> None:
     """But for those that say which pipeline it is, and those made of these."""
     variables = load_project_config(ROOT, interpolate=False)["vars"]
     which = {"corpus", "lang", "model", "config", "examples", "name", "output", "passed_on"}
-    which |= {"trained", "bits", "package", "made", "e5"}  # each release has its own
+    which |= {"trained", "bits", "package", "made", "e5", "general"}  # each release has its own
     overrides = {f"vars.{name}": f"my_{name}" for name in variables.keys() - which}
     passed_on = load_project_config(ROOT, overrides=overrides)["vars"]["passed_on"]
     assert parse_project_overrides(shlex.split(passed_on)) == overrides
@@ -218,6 +218,15 @@ def test_commands_that_run_others_pass_all_variables_on() -> None:
                 *("--vars.word_vectors word", "--paths.word_vectors word", "--bits 4"),
                 *(f"general/calibrated corpus/general/{name}/dev.spacy" for name in GENERAL),
                 "spacy package training/zh_flat_general/calibrated training/zh_flat_general",
+            ],
+        ),
+        (
+            "zh_flat_general_trf",
+            [
+                *("--text my.txt", "below.py e5/released/zh_flat_general/zh_flat_general-"),
+                *("e5/characters e5/zh_flat_general", "--bits 4", "--trust"),
+                *(f"trf/calibrated corpus/general/{name}/dev.spacy" for name in GENERAL),
+                "spacy package training/zh_flat_general_trf/calibrated training/zh_flat_",
             ],
         ),
         *(
@@ -267,15 +276,16 @@ def test_dry_run_of_a_release(dry_run: DryRun, package: str, shown: list[str]) -
     files = {"text": "my.txt", "news": "my_news.txt"}
     files |= {f"{kind}_vectors": kind for kind in (*VECTORS, "english")}
     out = dry_run(command, seed=3, **files)
-    for each in (*shown, f"spacy flat train configs/{package}.cfg --resume", "--system.seed 3"):
+    config = f"configs/{'further/' if package == 'zh_flat_general_trf' else ''}{package}.cfg"
+    for each in (*shown, f"spacy flat train {config} --resume", "--system.seed 3"):
         assert each in out
     if "check.py" in out:
         assert out.index("check.py") < out.index("spacy flat")
-    assert (ROOT / f"configs/{package}.cfg").is_file()
+    assert (ROOT / config).is_file()
     assert f"--meta-path assets/release/{package}.json" in out
     assert (ROOT / f"assets/release/{package}.json").is_file()
     # What a user trains on the same corpus stays.
-    own = ("zh_flat_general", "zh_re2_questions", "zh_char_news")
+    own = ("zh_flat_general", "zh_flat_general_trf", "zh_re2_questions", "zh_char_news")
     assert f"training/{package}/" not in out or package in own
     assert f"packages/{package}" not in out
 

@@ -206,7 +206,8 @@ def call_before(nlp: Language, name: str, examples: Sequence[Example]) -> None:
 
 def fit(pipe: Any, examples: Sequence[Example], set_trust: Callable[[float], object]) -> None:
     """Set the trust with the best F1 of entities, and print the F1 of each. Of equally good ones,
-    set the current default if it is among them, or else the lowest."""
+    set the current default if it is among them, or else the lowest. Components after this one don't
+    count."""
     from spacy.training import Example
 
     current, scores = pipe.trust, {}

@@ -63,7 +63,7 @@ def put_below(pipe: FlatEntityRecognizer, trained: FlatEntityRecognizer) -> None
     attrs["featuriser"] = replace(
         trained.featuriser, options=attrs["featuriser"].options, bigrams=KeyIndex.empty()
     )
-    pipe.cfg.update(trained.cfg)
+    pipe.cfg["labels"] = [*trained.known_labels]
     old = shim_of(trained.model)
     sizes = {**old.config["sizes"], "upstream_width": encoder.get_dim("nO")}
     del sizes["bigrams"]
