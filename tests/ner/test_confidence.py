@@ -318,6 +318,24 @@ def test_trust_stays_if_the_examples_do_not_show_which_is_best(
     assert lexicon.trusts[lexicon.index("别处没有的")] == 0.5
 
 
+def test_trust_is_fitted_after_earlier_components(
+    trained: Language, copy_of: Copy, tmp_path: Path
+) -> None:
+    """Whose entities stay, whatever the trust of words."""
+    nlp = copy_of(trained)
+    ruler: Any = nlp.add_pipe("entity_ruler", before="flat_ner")
+    ruler.add_patterns([{"label": "LOC", "pattern": "北京大学"}])
+    examples = examples_of(nlp)
+    share = nlp.evaluate(examples)["ents_f"]
+    assert 0.8 < share < 1
+    paths = saved(nlp, [eg.reference for eg in examples], tmp_path)
+    table, _ = said("calibrate", *paths, "--trust").split("temperature", 1)
+    rows = re.findall(r"(\d\.\d+) +(\d+\.\d\d)", table)
+    found = {float(trust): float(score) for trust, score in rows}
+    assert found[0.0] == pytest.approx(100 * share, abs=0.01)
+    assert found[1.0] == found[0.0]
+
+
 def test_trust_of_a_component_without_a_lexicon(tmp_path: Path) -> None:
     nlp = spacy.blank("zh")
     nlp.add_pipe("tener_ner")
