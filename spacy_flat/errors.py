@@ -424,6 +424,8 @@ F404 Component {name!r} can't load the pipeline {entities!r}, which finds the en
   translations: {reason}. Install it, or correct [components.{name}.entities].
 F405 Component {name!r}: the `entities` pipeline also has a translator, {component!r}, so this would
   never end. Give a pipeline of the target language that sets doc.ents.
+F408 The tok2vec of a translator reads the characters of each sentence: set source = "char" in the
+  block model.text, and use no listener, such as spacy.Tok2VecListener.v1.
 F407 The reference of {text!r} has {value} in doc._.translation, of type {type}, but a translation
   is a string or None.
 F420 {path}, line {line}: no matching line, since {shorter} is shorter. The two files must match

@@ -24,6 +24,8 @@ from ..util.arrays import Ints
 from .featuriser import MARKS, CharacterFeaturiser, EncoderFeaturiser
 from .options import EncoderOptions
 
+MEGABYTE = 1_000_000
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -116,6 +118,31 @@ def forward(
     model: Tok2Vec, docs: list[Doc], is_train: bool
 ) -> tuple[list[Floats2d], Callable[[list[Floats2d]], list[Doc]]]:
     """The vectors of each Doc's tokens, or of their characters."""
+    options: EncoderOptions = model.attrs["options"]
+    shim = cast("EncoderShim", model.shims[0])
+    if is_train and options.remember and not (options.fine_tune and shim.learns):
+        return recall(model, docs), lambda gradients: []
+    if is_train:
+        shim.memory.clear()
+    return read(model, docs, is_train)
+
+
+def recall(model: Tok2Vec, docs: list[Doc]) -> list[Floats2d]:
+    """The vectors of Docs from a frozen encoder, which keeps them for the next epoch."""
+    memory = cast("EncoderShim", model.shims[0]).memory
+    is_of_tokens = model.attrs["unit"] == "token"
+    keys = [(doc.text, tuple(map(len, doc)) if is_of_tokens else ()) for doc in docs]
+    new = {key: doc for key, doc in zip(keys, docs, strict=True) if key not in memory.vectors}
+    found = dict(zip(new, read(model, [*new.values()], True)[0], strict=True))
+    for key, vectors in found.items():
+        memory.keep(key, vectors, MEGABYTE * model.attrs["options"].remember)
+    return [found[key] if key in found else memory.vectors[key] for key in keys]
+
+
+def read(
+    model: Tok2Vec, docs: list[Doc], is_train: bool
+) -> tuple[list[Floats2d], Callable[[list[Floats2d]], list[Doc]]]:
+    """As `forward`, from the network."""
     from .network import mean_of_units
 
     options: EncoderOptions = model.attrs["options"]
@@ -124,12 +151,12 @@ def forward(
     batches = featuriser.batches(keys, windows, options.batch_size)
     units, lengths = number_units(docs, model.attrs["unit"])
 
-    def read(network: "Encoder") -> "Tensor":
+    def compute(network: "Encoder") -> "Tensor":
         vectors = network.of_characters(batches, len(keys), pieces)
         return mean_of_units(vectors, units, sum(lengths))
 
     shim = cast("EncoderShim", model.shims[0])
-    vectors, passed_back = shim.compute(read, trains=is_train, fine_tune=options.fine_tune)
+    vectors, passed_back = shim.compute(compute, trains=is_train, fine_tune=options.fine_tune)
 
     def backprop(gradients: list[Floats2d]) -> list[Doc]:
         if gradients:

@@ -38,6 +38,12 @@ class EncoderOptions(SegmentOptions):
     warmup_steps: int = option(
         0, "steps after that in which its learning rate rises to the full rate", least=0
     )
+    remember: int = option(
+        0,
+        "megabytes of memory for the vectors of a frozen encoder, which then reads each training "
+        "text once instead of once per epoch",
+        least=0,
+    )
     layers: int = option(1, "number of last layers to use", least=1, fixed=True)
     combine: Combine = option("mean", "how to combine several layers into a vector", fixed=True)
     dropout: float = option(

@@ -12,6 +12,24 @@ from .shim import Build, TorchShim
 from .steps import update_network
 
 
+class Memory:
+    """Vectors of texts, by any key, as arrays of n_bytes together."""
+
+    def __init__(self) -> None:
+        self.vectors: dict[Any, Any] = {}
+        self.n_bytes = 0
+
+    def clear(self) -> None:
+        self.vectors.clear()
+        self.n_bytes = 0
+
+    def keep(self, key: object, vectors: Any, most: int) -> None:
+        """Keep a copy if there is room for it in `most` bytes."""
+        if self.n_bytes + vectors.nbytes <= most:
+            self.vectors[key] = vectors.copy()
+            self.n_bytes += vectors.nbytes
+
+
 class EncoderShim(TorchShim):
     """Holds an encoder, such as a BERT, which learns from gradients that components pass back.
 
@@ -19,6 +37,7 @@ class EncoderShim(TorchShim):
 
     frozen_steps: first steps of a training without updates.
     warmup_steps: steps after these over which its learning rate rises linearly.
+    memory: vectors that the frozen encoder gave.
     """
 
     copied = ("frozen_steps", "warmup_steps", "steps")
@@ -35,6 +54,7 @@ class EncoderShim(TorchShim):
         self.frozen_steps = frozen_steps
         self.warmup_steps = warmup_steps
         self.steps = 0  # of this training
+        self.memory = Memory()
         self._waits = False  # for a gradient
         self._asked: Optimizer | None = None  # for the current step
         super().__init__(build, config, placement)
@@ -42,6 +62,7 @@ class EncoderShim(TorchShim):
     def adopt(self, network: nn.Module, config: dict[str, Any]) -> nn.Module:
         """As `TorchShim`; a new network starts at step 0."""
         self.steps, self._waits, self._asked = 0, False, None
+        self.memory = Memory()
         return super().adopt(network, config)
 
     @property

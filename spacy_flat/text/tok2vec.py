@@ -86,6 +86,13 @@ class Tok2VecFeatures:
             rows[place, : len(piece)] = piece
         return self.vectors[rows]
 
+    def of_places(self, places: Ints) -> "Tensor | None":
+        """[B, C] places of units in B texts, -1 for none → [B, C, D]; None without a tok2vec."""
+        if self.tok2vec is None:
+            return None
+        rows = [np.append(own, 0)[row] for own, row in zip(self._rows, places, strict=True)]
+        return self.vectors[np.stack(rows)]
+
     def of_texts(self, segments: Sequence[Segment]) -> "Tensor | None":
         """[units, D] features of segments, concatenated; None without a tok2vec. An empty segment
         has one vector of zeros."""
@@ -134,20 +141,21 @@ def backprop_zeros(tok2vec: Tok2Vec | None, docs: list[Doc]) -> None:
 
 def _is_awaited(tok2vec: Tok2Vec, docs: list[Doc]) -> bool:
     """Whether a listener, of spaCy or spacy-transformers, has the vectors of these Docs."""
-    return any(node._batch_id == node.get_batch_id(docs) for node in _listeners(tok2vec))
+    return any(node._batch_id == node.get_batch_id(docs) for node in listeners(tok2vec))
 
 
 def require_read(tok2vec: Tok2Vec, docs: Sequence[Doc]) -> None:
     """Raises ValueError (F366) for a Doc without the vectors that a listener reads in prediction,
     for which it would return zeros."""
-    for node in _listeners(tok2vec):
+    for node in listeners(tok2vec):
         is_spacys = isinstance(node, Tok2VecListener)
         for doc in docs:
             if len(doc) and (not doc.tensor.size if is_spacys else doc._.trf_data is None):
                 raise ValueError(Errors.F366.format(text=doc.text[:40]))
 
 
-def _listeners(tok2vec: Tok2Vec) -> list[Any]:
+def listeners(tok2vec: Tok2Vec) -> list[Any]:
+    """The nodes that listen to a shared component."""
     return [node for node in tok2vec.walk() if hasattr(node, "get_batch_id")]
 
 

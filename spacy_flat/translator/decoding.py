@@ -6,7 +6,7 @@ P placeholders.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,9 +17,12 @@ from ..errors import Errors
 from ..util.arguments import require, require_count
 from ..util.arrays import Bools, Floats, Ints
 from .batch import PaddedKeys, like_lengths
+from .featuriser import NO_TEXT, SourceText
 from .keys import END, NAMES, START
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from .network import DecoderState, Seq2Seq
 
 
@@ -72,10 +75,12 @@ class SourceKeys(NamedTuple):
 
     keys: with its end mark.
     n_names: its placeholders, numbered from 0.
+    text: for a tok2vec.
     """
 
     keys: Ints
     n_names: int = 0
+    text: SourceText = NO_TEXT
 
 
 class Hypothesis(NamedTuple):
@@ -164,16 +169,22 @@ def repeat_ngrams(keys: Ints, size: int, found: Bools) -> None:
 
 
 def search(
-    network: Seq2Seq, sources: Sequence[SourceKeys], how: BeamSearch, n_placeholders: int
+    network: Seq2Seq,
+    sources: Sequence[SourceKeys],
+    how: BeamSearch,
+    n_placeholders: int,
+    upstream: Tensor | None = None,
 ) -> list[list[Hypothesis]]:
     """Find 1 to W finished hypotheses of each sentence, best first.
 
     A sentence is done when W hypotheses have ended, each among the W best at that time.
 
+    upstream: vectors of the sources from a tok2vec.
+
     Raises ValueError (F240) for scores that aren't numbers.
     """
     W = how.beam
-    state = network.begin(PaddedKeys.of([source.keys for source in sources]), W)
+    state = network.begin(PaddedKeys.of([source.keys for source in sources]), W, upstream)
     beams = Beams.of(sources, how, n_placeholders)
     ended: list[list[Hypothesis]] = [[] for _ in sources]
     while len(beams.sentences):
@@ -219,12 +230,15 @@ def decode(
     how: BeamSearch,
     n_placeholders: int,
     batch_size: int,
+    read: Callable[[Sequence[SourceKeys]], Tensor | None] = lambda batch: None,
 ) -> Iterator[tuple[int, list[Hypothesis]]]:
     """Yield the number and the hypotheses of each sentence, longest first.
 
     batch_size: characters and pieces of all hypotheses, with padding, computed at once.
+    read: gives the vectors of a batch from a tok2vec.
     """
     lengths = np.array([[len(source.keys)] for source in sources], dtype=np.int64).reshape(-1, 1)
     for rows in like_lengths(lengths, batch_size // how.beam):
-        found = search(network, [sources[row] for row in rows], how, n_placeholders)
+        batch = [sources[row] for row in rows]
+        found = search(network, batch, how, n_placeholders, read(batch))
         yield from zip(rows.tolist(), found, strict=True)

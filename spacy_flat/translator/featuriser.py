@@ -39,6 +39,19 @@ class Slot(NamedTuple):
     number: int
 
 
+class SourceText(NamedTuple):
+    """A source as a tok2vec reads it, with its names.
+
+    places: [L] the character that each key of the source stands for, -1 for its end mark.
+    """
+
+    text: str
+    places: Ints
+
+
+NO_TEXT = SourceText("", np.zeros(0, dtype=np.int64))
+
+
 @dataclass(frozen=True)
 class CharacterSide:
     """A side of characters."""
@@ -161,6 +174,13 @@ class TranslationFeaturiser(TextFeaturiser):
     def source_keys(self, text: str, slots: Sequence[Slot] = ()) -> Ints:
         """[L] the keys of a source, with its end mark."""
         return np.concatenate([*self._marked(self.source, text, slots), [END]])
+
+    def source_text(self, text: str, slots: Sequence[Slot] = ()) -> SourceText:
+        """A source for a tok2vec: a placeholder stands for the first character of its name."""
+        stays = np.ones(len(text), dtype=np.bool_)
+        for slot in slots:
+            stays[slot.start + 1 : slot.end] = False
+        return SourceText(text, np.append(np.flatnonzero(stays), -1))
 
     def target_keys(self, text: str, slots: Sequence[Slot] = ()) -> Ints:
         """[L] the keys of a target between its marks."""

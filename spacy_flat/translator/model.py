@@ -6,13 +6,18 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
+from spacy.language import BaseDefaults
+from spacy.tokens import Doc
+from spacy.vocab import create_vocab
 from thinc.api import Model
 
-from ..nn.model import shim_of
+from ..errors import Errors
+from ..nn.model import shim_of, tok2vec_of
+from ..text.tok2vec import Tok2Vec, Tok2VecFeatures, ask_for, listeners
 from ..util.arrays import Ints
 from .batch import TranslationBatch, like_lengths
 from .decoding import BeamSearch, Hypothesis, SourceKeys, decode
-from .featuriser import TranslationFeaturiser
+from .featuriser import SourceText, TranslationFeaturiser
 from .options import Seq2SeqOptions, TranslationOptions
 
 if TYPE_CHECKING:
@@ -22,10 +27,11 @@ if TYPE_CHECKING:
 
 
 class KeyPair(NamedTuple):
-    """A text and its translation as numbers, with marks."""
+    """A text and its translation as numbers, with marks, and the text for a tok2vec."""
 
     source: Ints
     target: Ints
+    text: SourceText
 
 
 @dataclass(frozen=True)
@@ -47,27 +53,43 @@ class TranslationPredictions:
     n_predicted: int
 
 
+CHARACTERS = create_vocab("zh", BaseDefaults)  # of the Docs that a tok2vec reads
 Seq2SeqModel = Model[list[KeyPair], TranslationPredictions]
 
 
-def build_seq2seq(network: Seq2SeqOptions, text: TranslationOptions) -> Seq2SeqModel:
+def build_seq2seq(
+    network: Seq2SeqOptions, text: TranslationOptions, tok2vec: Tok2Vec | None = None
+) -> Seq2SeqModel:
     """Build an encoder–decoder Transformer (Vaswani et al., 2017). `initialise` builds the network.
 
     network, text: see the options.
+    tok2vec: its vectors of the characters of each sentence are added to their embeddings.
+
+    Raises ValueError (F408) for a tok2vec with a source of pieces, and for one that listens to
+    another component, since it wouldn't read sentence by sentence.
     """
     from ..nn.model import make_model
     from .network import Seq2Seq
 
+    if tok2vec is not None and (text.source != "char" or listeners(tok2vec)):
+        raise ValueError(Errors.F408)
+    ask_for("char", tok2vec)
     build = partial(Seq2Seq.from_config, network)
-    return make_model("seq2seq", predict, network, TranslationFeaturiser.empty(text), build)
+    featuriser = TranslationFeaturiser.empty(text)
+    return make_model("seq2seq", predict, network, featuriser, build, tok2vec)
 
 
-def initialise(model: Seq2SeqModel, featuriser: TranslationFeaturiser) -> None:
-    """Build the network for this vocabulary."""
+def initialise(
+    model: Seq2SeqModel, featuriser: TranslationFeaturiser, sources: Sequence[str]
+) -> None:
+    """Build the network for this vocabulary, and the tok2vec, which may infer its shapes from
+    some sources."""
     model.attrs["featuriser"] = featuriser
-    shim_of(model).initialise(
-        {"options": model.attrs["options"].fixed(), "sizes": featuriser.sizes}
-    )
+    sizes = featuriser.sizes
+    if (tok2vec := tok2vec_of(model)) is not None:
+        tok2vec.initialize(X=[of_characters(source) for source in sources])
+        sizes["upstream_width"] = tok2vec.get_dim("nO")
+    shim_of(model).initialise({"options": model.attrs["options"].fixed(), "sizes": sizes})
 
 
 def predict(model: Seq2SeqModel, pairs: list[KeyPair]) -> TranslationPredictions:
@@ -75,8 +97,9 @@ def predict(model: Seq2SeqModel, pairs: list[KeyPair]) -> TranslationPredictions
 
     def scores() -> Iterator[BatchScores]:
         for batch in batches(pairs, featuriser_of(model).options.batch_size):
+            upstream = SourceVectors(model, [pairs[row].text for row in batch.rows])
             with shim_of(model).predicting() as network:
-                found = network(batch)
+                found = network(batch, upstream.vectors)
             yield BatchScores(batch, found)
 
     return TranslationPredictions(scores(), sum(len(pair.target) - 1 for pair in pairs))
@@ -85,9 +108,51 @@ def predict(model: Seq2SeqModel, pairs: list[KeyPair]) -> TranslationPredictions
 def batches(pairs: Sequence[KeyPair], batch_size: int) -> Iterator[TranslationBatch]:
     """Batches of pairs of similar lengths."""
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    lengths = np.array([[len(s), len(t)] for s, t in pairs], dtype=np.int64).reshape(-1, 2)
+    sides = zip(sources, targets, strict=True)
+    lengths = np.array([[*map(len, each)] for each in sides], dtype=np.int64).reshape(-1, 2)
     for rows in like_lengths(lengths, batch_size):
         yield TranslationBatch.of(rows, sources, targets)
+
+
+class SourceVectors:
+    """The vectors [B, S, W] of some sources from the tok2vec, and their backprop.
+
+    vectors: None without a tok2vec.
+    """
+
+    def __init__(
+        self, model: Seq2SeqModel, texts: Sequence[SourceText], is_train: bool = False
+    ) -> None:
+        tok2vec = tok2vec_of(model)
+        self.vectors: Tensor | None = None
+        if tok2vec is None:
+            return
+        docs = [of_characters(each.text) for each in texts]
+        self._features = Tok2VecFeatures(tok2vec, "char", docs, is_train, shim_of(model).device)
+        self.vectors = self._features.of_places(padded_places(texts))
+
+    def of(self, batch: TranslationBatch) -> "Tensor | None":
+        """Those of a batch, which may read each source twice."""
+        if self.vectors is None:
+            return None
+        return self.vectors.repeat(len(batch.source.keys) // len(self.vectors), 1, 1)
+
+    def backprop(self) -> None:
+        if self.vectors is not None:
+            self._features.backprop()
+
+
+def of_characters(text: str) -> Doc:
+    """A Doc with a token for each character."""
+    return Doc(CHARACTERS, words=list(text), spaces=[False] * len(text))
+
+
+def padded_places(texts: Sequence[SourceText]) -> Ints:
+    """[B, S] the places of some sources, -1 for padding."""
+    found = np.full((len(texts), max(len(each.places) for each in texts)), -1)
+    for row, each in zip(found, texts, strict=True):
+        row[: len(each.places)] = each.places
+    return found
 
 
 def featuriser_of(model: Seq2SeqModel) -> TranslationFeaturiser:
@@ -105,9 +170,15 @@ def write(
     options = featuriser_of(model).options
     found: list[list[Hypothesis]] = [[] for _ in sources]
     with shim_of(model).predicting():
-        network = network_of(model)
-        batches = decode(network, sources, how, options.placeholders, options.batch_size)
-        for number, hypotheses in batches:
+        found_in = decode(
+            network_of(model),
+            sources,
+            how,
+            options.placeholders,
+            options.batch_size,
+            lambda batch: SourceVectors(model, [source.text for source in batch]).vectors,
+        )
+        for number, hypotheses in found_in:
             found[number] = hypotheses
     return found
 

@@ -31,11 +31,15 @@ FIRST_ROOM = 32  # positions in a new cache
 
 @dataclass(frozen=True)
 class Seq2SeqSizes:
-    """Sizes that the data decides: numbers of keys, and whether both sides share a table."""
+    """Sizes that the data decides: numbers of keys, and whether both sides share a table.
+
+    upstream_width: W of the vectors that come from a tok2vec; 0 without one.
+    """
 
     source: int
     target: int
     shared: bool
+    upstream_width: int = 0
 
 
 class Seq2Seq(EmbeddingNetwork):
@@ -52,6 +56,9 @@ class Seq2Seq(EmbeddingNetwork):
         self.n_heads = options.num_heads
         self.target = nn.Embedding(sizes.target, width)
         self.source = self.target if sizes.shared else nn.Embedding(sizes.source, width)
+        self.upstream = None
+        if sizes.upstream_width:
+            self.upstream = nn.Linear(sizes.upstream_width, width, bias=False)
         self.places = make_places(options)
         self.dropout = Dropout(options.dropout)
         self.encoder = nn.ModuleList(Seq2SeqLayer(options) for _ in range(options.encoder_layers))
@@ -79,9 +86,12 @@ class Seq2Seq(EmbeddingNetwork):
 
     # Training
 
-    def forward(self, batch: TranslationBatch) -> Tensor:
-        """Scores [M, K] of each key to come next in the target."""
-        state = DecoderState(self.read(batch.source), cache=None)
+    def forward(self, batch: TranslationBatch, upstream: Tensor | None = None) -> Tensor:
+        """Scores [M, K] of each key to come next in the target.
+
+        upstream: [B, S, W] vectors of the source from a tok2vec.
+        """
+        state = DecoderState(self.read(batch.source, upstream), cache=None)
         hidden = self.write(batch.inputs.keys, state)
         return self.scores(hidden[self.to_tensor(batch.inputs.present.ravel())])
 
@@ -109,10 +119,11 @@ class Seq2Seq(EmbeddingNetwork):
 
     # Reading and writing
 
-    def read(self, source: PaddedKeys) -> Memory:
+    def read(self, source: PaddedKeys, upstream: Tensor | None = None) -> Memory:
         """The keys and values of the source for each layer of the decoder."""
         B, S = source.keys.shape
-        x = self._embed(self.source, source.keys, 0)
+        added = None if self.upstream is None else self.upstream(upstream)
+        x = self._embed(self.source, source.keys, 0, added)
         mask = None if source.present.all() else self.to_tensor(source.present)[:, None, None]
         pairs = self.encoder_bias(S, S)
         if pairs is not None and mask is not None:
@@ -123,9 +134,11 @@ class Seq2Seq(EmbeddingNetwork):
         attend = [cast("CachedAttention", layer.source_attention) for layer in self.decoder]
         return Memory([each.keys_values(x, B) for each in attend], mask)
 
-    def begin(self, source: PaddedKeys, n_hypotheses: int) -> DecoderState:
+    def begin(
+        self, source: PaddedKeys, n_hypotheses: int, upstream: Tensor | None = None
+    ) -> DecoderState:
         """The initial state of W hypotheses of each sentence."""
-        memory = self.read(source)
+        memory = self.read(source, upstream)
         _, B, H, _, d = memory.layers[0].shape
         shape = (len(self.decoder), 2, B * n_hypotheses, H, FIRST_ROOM, d)
         return DecoderState(memory, memory.layers[0].new_empty(shape))
@@ -186,9 +199,13 @@ class Seq2Seq(EmbeddingNetwork):
         weight = self.classify.weight if hasattr(self, "classify") else self.target.weight
         return linear(hidden, weight, self.bias)
 
-    def _embed(self, table: nn.Embedding, keys: Ints, start: int) -> Tensor:
-        """[B, L] keys from place `start` on → [B·L, D]."""
+    def _embed(
+        self, table: nn.Embedding, keys: Ints, start: int, added: Tensor | None = None
+    ) -> Tensor:
+        """[B, L] keys from place `start` on → [B·L, D]. added: [B, L, D] to the embeddings."""
         x = table(self.to_tensor(keys)) * self.scale
+        if added is not None:
+            x = x + added
         if self.places is not None:
             reach = start + keys.shape[1] - 1
             x = x + self.places(reach)[reach + start :]

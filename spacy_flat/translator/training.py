@@ -6,10 +6,12 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
 from spacy.training import Example
 
 from .annotations import gold_translation
 from .featuriser import Slot, TranslationFeaturiser
+from .keys import UNKNOWN
 from .model import KeyPair
 from .names import DIVISIONS, LATIN, NameTable, Protected, places
 from .sentences import may_change
@@ -60,6 +62,7 @@ def encode(
     featuriser: TranslationFeaturiser,
     names: NameTable | None = None,
     share: float = 0.0,
+    dropout: float = 0.0,
 ) -> KeyPair:
     """A pair of texts as numbers.
 
@@ -67,6 +70,7 @@ def encode(
     share: of the names on both sides to replace with placeholders. Half of the time these are the
         first ones, as in prediction, otherwise random ones, so that the network learns them all; in
         the order of the source.
+    dropout: share of the source's other characters to replace with the unknown one.
     """
     most = featuriser.options.placeholders
     slots = draw_slots(texts, names, share, most) if names is not None else []
@@ -75,9 +79,14 @@ def encode(
         numbers = sorted(random.sample(range(most), len(slots)))
     source = [Slot(*own, number) for number, (own, _) in zip(numbers, slots, strict=True)]
     target = [Slot(*other, number) for number, (_, other) in zip(numbers, slots, strict=True)]
+    keys = featuriser.source_keys(texts.source, source)
+    if dropout:
+        dropped = [key > featuriser.first and random.random() < dropout for key in keys.tolist()]
+        keys = np.where(dropped, UNKNOWN, keys)
     return KeyPair(
-        featuriser.source_keys(texts.source, source),
+        keys,
         featuriser.target_keys(texts.target, sorted(target)),
+        featuriser.source_text(texts.source, source),
     )
 
 

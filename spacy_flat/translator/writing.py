@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..nn.model import tok2vec_of
 from ..util.combinations import best_combinations
 from .annotations import SentencePair, TranslationEnt
 from .decoding import BeamSearch, Hypothesis, SourceKeys
@@ -50,16 +51,19 @@ def translate(
     """
     featuriser = featuriser_of(model)
     parts = [split(text, own, featuriser) for text, own in zip(texts, names, strict=True)]
-    # Translate equal sentences once.
-    sources: dict[tuple[bytes, int], SourceKeys] = {}
+    # Translate equal sentences once. A tok2vec reads their names, too.
+    reads_names = tok2vec_of(model) is not None
+    sources: dict[tuple[str, bytes, int], SourceKeys] = {}
     keys = []
     for text, own in zip(texts, parts, strict=True):
         for part in own:
             key = None
             if not part.is_copied(text):
-                found = featuriser.source_keys(text[part.start : part.end], part.slots)
-                key = found.tobytes(), len(part.names)
-                sources.setdefault(key, SourceKeys(found, len(part.names)))
+                sentence = text[part.start : part.end]
+                found = featuriser.source_keys(sentence, part.slots)
+                read = featuriser.source_text(sentence, part.slots)
+                key = sentence if reads_names else "", found.tobytes(), len(part.names)
+                sources.setdefault(key, SourceKeys(found, len(part.names), read))
             keys.append(key)
     written = dict(zip(sources, write(model, list(sources.values()), how), strict=True))
     following = iter(keys)

@@ -15,6 +15,7 @@ from learning import settle
 from ner.conftest import GOLD, TEXTS, blank, check_known, examples_of, found
 from similarity.conftest import examples_of as pair_examples
 from spacy.language import Language
+from spacy.tokens import Doc
 from spacy.training import Example
 
 from spacy_flat.compress.compactor import Bits, Compactor, CompressConfig
@@ -419,6 +420,48 @@ def test_dropout_in_training_only(objective: Objective, pretrained: Pretrained) 
     assert not same(True)
     assert same(True, dropout=0.0)
     assert same(True, fine_tune=False)
+
+
+@pytest.mark.parametrize("frozen", [{"fine_tune": False}, {"frozen_steps": 1}], ids=str)
+def test_a_frozen_encoder_remembers_texts(
+    frozen: dict[str, Any], pretrained: Pretrained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = layer(pretrained("mlm"), dropout=0.0, remember=1, **frozen)
+    shim = shim_of(made)
+    nlp = spacy.blank("zh")
+    first, second, third = map(nlp.make_doc, ["王经理在重庆。", "王经理开会。", "李经理在重庆。"])
+
+    def vectors(docs: list[Any], is_train: bool = True) -> list[Any]:
+        return [each.copy() for each in made(docs, is_train)[0]]
+
+    expected = vectors([first, second], is_train=False)
+    assert all(map(np.array_equal, vectors([second, first])[::-1], expected))
+    with torch.no_grad():
+        for parameter in shim.module.parameters():
+            parameter *= 1.5
+    changed = vectors([first, second, third], is_train=False)
+    assert not np.allclose(changed[0], expected[0])
+    found = vectors([first, third, second, third])
+    assert all(map(np.array_equal, found, [expected[0], changed[2], expected[1], changed[2]]))
+    # What is full stays full, and what learns forgets.
+    monkeypatch.setattr("spacy_flat.encoder.model.MEGABYTE", 0)
+    fourth = nlp.make_doc("王经理昨天在重庆开会。")
+    vectors([fourth])
+    assert len(shim.memory.vectors) == 3
+    assert pickle.loads(pickle.dumps(shim)).memory.vectors == {}
+    if "frozen_steps" in frozen:
+        shim.finish_update(AdamW(0.001))
+        assert np.array_equal(vectors([first])[0], changed[0])
+        assert (shim.memory.vectors, shim.memory.n_bytes) == ({}, 0)
+
+
+def test_remembered_vectors_are_those_of_the_tokens(pretrained: Pretrained) -> None:
+    made = layer(pretrained("mlm"), fine_tune=False, remember=1)
+    vocab = spacy.blank("zh").vocab
+    docs = [Doc(vocab, words, [False] * len(words)) for words in (["重庆", "市"], ["重", "庆市"])]
+    for _ in range(2):
+        found, expected = made(docs, True)[0], made.predict(docs)
+        assert all(map(np.array_equal, found, expected))
 
 
 # What is wrong

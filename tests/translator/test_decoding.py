@@ -348,7 +348,7 @@ def test_memory_is_bounded_whatever_the_beam(monkeypatch: pytest.MonkeyPatch) ->
     begin = net.begin
     n_computed = []
 
-    def count(source: PaddedKeys, beam: int) -> DecoderState:
+    def count(source: PaddedKeys, beam: int, upstream: None) -> DecoderState:
         n_computed.append(source.keys.size * beam)
         return begin(source, beam)
 
