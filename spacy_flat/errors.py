@@ -404,7 +404,8 @@ F386 {path}: cannot resume: {name} changed: {changes}. Restore the settings, or 
 F387 The loss is not finite at step {step}. Start again in another folder, with a learning rate
   below {rate}.
 F389 spacy-flat.Encoder.v2 has no path. Set it to the folder of an encoder, such as one that `python
-  -m spacy flat pretrain` wrote.
+  -m spacy flat pretrain` wrote. A trained pipeline contains its encoder: to train it further, call
+  `nlp.resume_training`, or source its component in a config; `nlp.initialize` would start anew.
 F390 {path}, line {line}: expected a column {name!r}, but found {columns}. Choose one of these with
   {option}.
 F395 {path}: contains other files: {names}. They might be overwritten. Choose an empty or new
@@ -424,10 +425,10 @@ F404 Component {name!r} can't load the pipeline {entities!r}, which finds the en
   translations: {reason}. Install it, or correct [components.{name}.entities].
 F405 Component {name!r}: the `entities` pipeline also has a translator, {component!r}, so this would
   never end. Give a pipeline of the target language that sets doc.ents.
-F408 The tok2vec of a translator reads the characters of each sentence: set source = "char" in the
-  block model.text, and use no listener, such as spacy.Tok2VecListener.v1.
 F407 The reference of {text!r} has {value} in doc._.translation, of type {type}, but a translation
   is a string or None.
+F408 The tok2vec of a translator must be its own, such as spacy-flat.Encoder.v2: no listener, and
+  none with the pipeline's vectors. It needs source = "char" in the block model.text.
 F420 {path}, line {line}: no matching line, since {shorter} is shorter. The two files must match
   line by line: add the missing one. --repair can't help, since it can't tell which lines match.
 F423 {path}, line {line}: the {side} has {length:,} characters, more than {limit:,}; several lines

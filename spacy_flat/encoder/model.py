@@ -24,13 +24,13 @@ from ..util.arrays import Ints
 from .featuriser import MARKS, CharacterFeaturiser, EncoderFeaturiser
 from .options import EncoderOptions
 
-MEGABYTE = 1_000_000
-
 if TYPE_CHECKING:
     from torch import Tensor
 
     from ..nn.encoder_shim import EncoderShim
     from .network import Encoder
+
+MEGABYTE = 1_000_000
 
 
 def build_encoder(path: Path | None, **settings: Any) -> Tok2Vec:
@@ -130,8 +130,7 @@ def forward(
 def recall(model: Tok2Vec, docs: list[Doc]) -> list[Floats2d]:
     """The vectors of Docs from a frozen encoder, which keeps them for the next epoch."""
     memory = cast("EncoderShim", model.shims[0]).memory
-    is_of_tokens = model.attrs["unit"] == "token"
-    keys = [(doc.text, tuple(map(len, doc)) if is_of_tokens else ()) for doc in docs]
+    keys = [(doc.text, doc.to_array(["LENGTH", "SPACY"]).tobytes()) for doc in docs]
     new = {key: doc for key, doc in zip(keys, docs, strict=True) if key not in memory.vectors}
     found = dict(zip(new, read(model, [*new.values()], True)[0], strict=True))
     for key, vectors in found.items():

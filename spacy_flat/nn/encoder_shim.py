@@ -13,7 +13,7 @@ from .steps import update_network
 
 
 class Memory:
-    """Vectors of texts, by any key, as arrays of n_bytes together."""
+    """Vectors of texts by key, and their size in bytes."""
 
     def __init__(self) -> None:
         self.vectors: dict[Any, Any] = {}

@@ -36,7 +36,7 @@ def make_model(
     predict: computes the model's output from the model and its input.
     featuriser: turns the model's input into batches of numbers.
     build: makes the network from the configuration that `initialise_network` makes.
-    tok2vec: its vectors of tokens or characters are concatenated with the embeddings.
+    tok2vec: its vectors of tokens or characters are read beside the embeddings.
     """
     from .shim import TorchShim
 

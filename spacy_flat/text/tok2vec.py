@@ -86,10 +86,8 @@ class Tok2VecFeatures:
             rows[place, : len(piece)] = piece
         return self.vectors[rows]
 
-    def of_places(self, places: Ints) -> "Tensor | None":
-        """[B, C] places of units in B texts, -1 for none → [B, C, D]; None without a tok2vec."""
-        if self.tok2vec is None:
-            return None
+    def of_places(self, places: Ints) -> "Tensor":
+        """[B, C] places of units in B texts, -1 for none → [B, C, D]."""
         rows = [np.append(own, 0)[row] for own, row in zip(self._rows, places, strict=True)]
         return self.vectors[np.stack(rows)]
 

@@ -90,7 +90,8 @@ class Seq2SeqTranslator(NetworkPipe):
         placeholders: names of the list, words in Latin letters and numbers.
     join_rate: share of training pairs to join with the one before, so that the network learns
         longer texts with more names.
-    char_dropout: share of the source's characters to replace with the unknown one in training.
+    char_dropout: share of the source's characters, or pieces, to make unknown in training; a
+        tok2vec still reads them.
     entities: a pipeline, or its name or path, loaded on first use, whose entities of the
         translation join `doc._.translation_ents`. A pipeline itself isn't saved.
     """

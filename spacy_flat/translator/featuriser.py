@@ -1,6 +1,6 @@
 """Texts as numbers and back.
 
-On both sides, key 0 stands for all unknown characters (only a source of characters has them),
+On both sides, key 0 stands for unknown characters (only a source of characters has them in texts),
 followed by the marks of start and end, the placeholders of names, and the characters or pieces.
 
 Shapes: L numbers of a text.
@@ -176,11 +176,12 @@ class TranslationFeaturiser(TextFeaturiser):
         return np.concatenate([*self._marked(self.source, text, slots), [END]])
 
     def source_text(self, text: str, slots: Sequence[Slot] = ()) -> SourceText:
-        """A source for a tok2vec: a placeholder stands for the first character of its name."""
+        """A source for a tok2vec, simplified and encodable. A placeholder stands for the first
+        character of its name."""
         stays = np.ones(len(text), dtype=np.bool_)
         for slot in slots:
             stays[slot.start + 1 : slot.end] = False
-        return SourceText(text, np.append(np.flatnonzero(stays), -1))
+        return SourceText(self.simplifier(_encodable(text)), np.append(np.flatnonzero(stays), -1))
 
     def target_keys(self, text: str, slots: Sequence[Slot] = ()) -> Ints:
         """[L] the keys of a target between its marks."""

@@ -13,7 +13,7 @@ from thinc.api import Model
 
 from ..errors import Errors
 from ..nn.model import shim_of, tok2vec_of
-from ..text.tok2vec import Tok2Vec, Tok2VecFeatures, ask_for, listeners
+from ..text.tok2vec import Tok2Vec, Tok2VecFeatures, listeners
 from ..util.arrays import Ints
 from .batch import TranslationBatch, like_lengths
 from .decoding import BeamSearch, Hypothesis, SourceKeys, decode
@@ -65,15 +65,16 @@ def build_seq2seq(
     network, text: see the options.
     tok2vec: its vectors of the characters of each sentence are added to their embeddings.
 
-    Raises ValueError (F408) for a tok2vec with a source of pieces, and for one that listens to
-    another component, since it wouldn't read sentence by sentence.
+    Raises ValueError (F408) for a tok2vec with a source of pieces, for one that listens to another
+    component, since it wouldn't read sentence by sentence, and for one with the pipeline's vectors.
     """
     from ..nn.model import make_model
     from .network import Seq2Seq
 
-    if tok2vec is not None and (text.source != "char" or listeners(tok2vec)):
-        raise ValueError(Errors.F408)
-    ask_for("char", tok2vec)
+    if tok2vec is not None:
+        has_vectors = any(node.name == "static_vectors" for node in tok2vec.walk())
+        if text.source != "char" or has_vectors or listeners(tok2vec):
+            raise ValueError(Errors.F408)
     build = partial(Seq2Seq.from_config, network)
     featuriser = TranslationFeaturiser.empty(text)
     return make_model("seq2seq", predict, network, featuriser, build, tok2vec)
@@ -108,14 +109,14 @@ def predict(model: Seq2SeqModel, pairs: list[KeyPair]) -> TranslationPredictions
 def batches(pairs: Sequence[KeyPair], batch_size: int) -> Iterator[TranslationBatch]:
     """Batches of pairs of similar lengths."""
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    sides = zip(sources, targets, strict=True)
-    lengths = np.array([[*map(len, each)] for each in sides], dtype=np.int64).reshape(-1, 2)
+    sizes = [[len(pair.source), len(pair.target)] for pair in pairs]
+    lengths = np.array(sizes, dtype=np.int64).reshape(-1, 2)
     for rows in like_lengths(lengths, batch_size):
         yield TranslationBatch.of(rows, sources, targets)
 
 
 class SourceVectors:
-    """The vectors [B, S, W] of some sources from the tok2vec, and their backprop.
+    """The vectors [B, S, U] of some sources from the tok2vec, and their backprop.
 
     vectors: None without a tok2vec.
     """
@@ -133,9 +134,10 @@ class SourceVectors:
 
     def of(self, batch: TranslationBatch) -> "Tensor | None":
         """Those of a batch, which may read each source twice."""
-        if self.vectors is None:
-            return None
-        return self.vectors.repeat(len(batch.source.keys) // len(self.vectors), 1, 1)
+        n = len(batch.source.keys)
+        if self.vectors is None or n == len(self.vectors):
+            return self.vectors
+        return self.vectors.repeat(n // len(self.vectors), 1, 1)
 
     def backprop(self) -> None:
         if self.vectors is not None:

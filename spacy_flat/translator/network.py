@@ -4,7 +4,7 @@ Layers pass on rows [R, D] of all texts, which matrix products compute fastest.
 
 Shapes: B sentences, S places of the source, T places of the target, W hypotheses of a sentence,
 N = B·W, L attended keys, H heads, d width of a head, D = H·d, K keys of the target,
-M numbers to predict.
+M numbers to predict, U width of a tok2vec's vectors.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FIRST_ROOM = 32  # positions in a new cache
 class Seq2SeqSizes:
     """Sizes that the data decides: numbers of keys, and whether both sides share a table.
 
-    upstream_width: W of the vectors that come from a tok2vec; 0 without one.
+    upstream_width: U of the vectors that come from a tok2vec; 0 without one.
     """
 
     source: int
@@ -56,9 +56,9 @@ class Seq2Seq(EmbeddingNetwork):
         self.n_heads = options.num_heads
         self.target = nn.Embedding(sizes.target, width)
         self.source = self.target if sizes.shared else nn.Embedding(sizes.source, width)
-        self.upstream = None
+        self.from_tok2vec = None
         if sizes.upstream_width:
-            self.upstream = nn.Linear(sizes.upstream_width, width, bias=False)
+            self.from_tok2vec = Linear(sizes.upstream_width, width, bias=False)
         self.places = make_places(options)
         self.dropout = Dropout(options.dropout)
         self.encoder = nn.ModuleList(Seq2SeqLayer(options) for _ in range(options.encoder_layers))
@@ -89,7 +89,7 @@ class Seq2Seq(EmbeddingNetwork):
     def forward(self, batch: TranslationBatch, upstream: Tensor | None = None) -> Tensor:
         """Scores [M, K] of each key to come next in the target.
 
-        upstream: [B, S, W] vectors of the source from a tok2vec.
+        upstream: [B, S, U] vectors of the source from a tok2vec.
         """
         state = DecoderState(self.read(batch.source, upstream), cache=None)
         hidden = self.write(batch.inputs.keys, state)
@@ -122,8 +122,7 @@ class Seq2Seq(EmbeddingNetwork):
     def read(self, source: PaddedKeys, upstream: Tensor | None = None) -> Memory:
         """The keys and values of the source for each layer of the decoder."""
         B, S = source.keys.shape
-        added = None if self.upstream is None else self.upstream(upstream)
-        x = self._embed(self.source, source.keys, 0, added)
+        x = self._embed(self.source, source.keys, 0, upstream)
         mask = None if source.present.all() else self.to_tensor(source.present)[:, None, None]
         pairs = self.encoder_bias(S, S)
         if pairs is not None and mask is not None:
@@ -200,16 +199,17 @@ class Seq2Seq(EmbeddingNetwork):
         return linear(hidden, weight, self.bias)
 
     def _embed(
-        self, table: nn.Embedding, keys: Ints, start: int, added: Tensor | None = None
+        self, table: nn.Embedding, keys: Ints, start: int, upstream: Tensor | None = None
     ) -> Tensor:
-        """[B, L] keys from place `start` on → [B·L, D]. added: [B, L, D] to the embeddings."""
+        """[B, L] keys from place `start` on, [B, L, U] vectors from a tok2vec → [B·L, D]."""
         x = table(self.to_tensor(keys)) * self.scale
-        if added is not None:
-            x = x + added
         if self.places is not None:
             reach = start + keys.shape[1] - 1
             x = x + self.places(reach)[reach + start :]
-        return self.dropout(x.flatten(0, 1))  # type: ignore[no-any-return]
+        x = x.flatten(0, 1)
+        if upstream is not None and self.from_tok2vec is not None:
+            x = x + self.from_tok2vec(upstream.flatten(0, 1))
+        return self.dropout(x)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)

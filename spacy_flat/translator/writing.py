@@ -53,16 +53,18 @@ def translate(
     parts = [split(text, own, featuriser) for text, own in zip(texts, names, strict=True)]
     # Translate equal sentences once. A tok2vec reads their names, too.
     reads_names = tok2vec_of(model) is not None
-    sources: dict[tuple[str, bytes, int], SourceKeys] = {}
+    sources: dict[tuple[object, ...], SourceKeys] = {}
     keys = []
     for text, own in zip(texts, parts, strict=True):
         for part in own:
-            key = None
+            key: tuple[object, ...] | None = None
             if not part.is_copied(text):
                 sentence = text[part.start : part.end]
                 found = featuriser.source_keys(sentence, part.slots)
                 read = featuriser.source_text(sentence, part.slots)
-                key = sentence if reads_names else "", found.tobytes(), len(part.names)
+                key = found.tobytes(), len(part.names)
+                if reads_names:
+                    key = *key, read.text, read.places.tobytes()
                 sources.setdefault(key, SourceKeys(found, len(part.names), read))
             keys.append(key)
     written = dict(zip(sources, write(model, list(sources.values()), how), strict=True))

@@ -443,22 +443,35 @@ def test_a_frozen_encoder_remembers_texts(
     assert not np.allclose(changed[0], expected[0])
     found = vectors([first, third, second, third])
     assert all(map(np.array_equal, found, [expected[0], changed[2], expected[1], changed[2]]))
+    kept = shim.memory.vectors.values()
+    assert all(each.base is None for each in kept)  # no part of the vectors of a batch
+    assert shim.memory.n_bytes == sum(each.nbytes for each in kept)
     # What is full stays full, and what learns forgets.
-    monkeypatch.setattr("spacy_flat.encoder.model.MEGABYTE", 0)
-    fourth = nlp.make_doc("王经理昨天在重庆开会。")
-    vectors([fourth])
-    assert len(shim.memory.vectors) == 3
+    monkeypatch.setattr("spacy_flat.encoder.model.MEGABYTE", shim.memory.n_bytes + 200)
+    longer, shorter = map(nlp.make_doc, ["王经理昨天在重庆开会。", "王。"])
+    vectors([longer, shorter])
+    assert len(kept) == 4
     assert pickle.loads(pickle.dumps(shim)).memory.vectors == {}
     if "frozen_steps" in frozen:
         shim.finish_update(AdamW(0.001))
         assert np.array_equal(vectors([first])[0], changed[0])
         assert (shim.memory.vectors, shim.memory.n_bytes) == ({}, 0)
+    else:
+        shim.from_bytes(shim.to_bytes())
+        assert np.array_equal(vectors([first])[0], changed[0])
 
 
-def test_remembered_vectors_are_those_of_the_tokens(pretrained: Pretrained) -> None:
+@pytest.mark.parametrize("unit", ["token", "char"])
+def test_remembered_vectors_are_those_of_the_units(unit: Unit, pretrained: Pretrained) -> None:
     made = layer(pretrained("mlm"), fine_tune=False, remember=1)
+    ask_for(unit, made)
     vocab = spacy.blank("zh").vocab
-    docs = [Doc(vocab, words, [False] * len(words)) for words in (["重庆", "市"], ["重", "庆市"])]
+    docs = [
+        Doc(vocab, ["重庆", "市"], [False, False]),
+        Doc(vocab, ["重", "庆市"], [False, False]),
+        Doc(vocab, ["重庆", "市"], [True, False]),
+        Doc(vocab, ["重庆", " ", "市"], [False] * 3),
+    ]
     for _ in range(2):
         found, expected = made(docs, True)[0], made.predict(docs)
         assert all(map(np.array_equal, found, expected))

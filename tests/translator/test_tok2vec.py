@@ -15,11 +15,14 @@ from hypothesis import strategies as st
 from ner.conftest import HASH_EMBED, LISTENER
 from spacy.language import Language
 from spacy.tokens import Doc
+from thinc.api import fix_random_seed
 
 from spacy_flat.nn.model import shim_of, tok2vec_of
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.translator.featuriser import Slot, SourceText, TranslationFeaturiser
+from spacy_flat.translator.keys import NAMES, UNKNOWN
 from spacy_flat.translator.model import SourceVectors, log_probs
+from spacy_flat.translator.names import NameTable
 from spacy_flat.translator.options import TranslationOptions
 from spacy_flat.translator.training import Texts, encode
 
@@ -40,9 +43,12 @@ from .conftest import (
 FEATURISER = TranslationFeaturiser.build(TranslationOptions(), ["王芳住在北京。"], ["Wang Fang."])
 
 
-def with_tok2vec(tok2vec: dict[str, Any] = HASH_EMBED, **network: Any) -> Language:
+def with_tok2vec(
+    tok2vec: dict[str, Any] = HASH_EMBED, text: dict[str, Any] | None = None, **network: Any
+) -> Language:
     nlp = blank()
-    model = {"network": {**NETWORK, **network}, "text": TEXT, "tok2vec": tok2vec}
+    model = {"network": {**NETWORK, **network}, "text": {**TEXT, **(text or {})}}
+    model["tok2vec"] = tok2vec
     nlp.add_pipe("seq2seq_translator", config=pipe_config("seq2seq_translator", model))
     return nlp
 
@@ -62,40 +68,82 @@ def test_the_tok2vec_learns_too() -> None:
     nlp = with_tok2vec()
     train(nlp, 1)
     before = tok2vec_of(translator(nlp).model).to_bytes()
-    nlp.update(examples_of(nlp), sgd=AdamW(0.01))
+    nlp.update(examples_of(nlp), sgd=AdamW(0.01, weight_decay=0))
     assert tok2vec_of(translator(nlp).model).to_bytes() != before
 
 
-@pytest.mark.parametrize("r_drop", [0.0, 1.0])
-def test_gradients_are_those_of_finite_differences(r_drop: float) -> None:
-    """Of the weights that read the tok2vec's vectors, and of these vectors."""
-    nlp = with_tok2vec(r_drop=r_drop)
+def test_losses_in_training_are_those_of_predictions() -> None:
+    """Vectors stand at their keys in training, too, also if each pair is read twice."""
+    nlp = with_tok2vec(r_drop=1.0)
     train(nlp, 1)
     pipe = translator(nlp)
     pipe.placeholder_rate = 0.0
-    weight = shim_of(pipe.model).module.upstream.weight
+    found = pipe.update(examples_of(nlp), losses={})["seq2seq_translator"]
+    expected = -pipe.score(examples_of(nlp))["translation_log_prob"]
+    assert found == pytest.approx(expected, rel=1e-4)
 
-    def loss() -> float:
-        found = pipe.update(examples_of(nlp), losses={})["seq2seq_translator"]
-        return float(found)
 
-    loss()
-    gradient = weight.grad[3, 5].item()
-    shim_of(pipe.model).module.zero_grad()
-    with torch.no_grad():
-        losses = []
-        for step in (1e-2, -2e-2):
-            weight[3, 5] += step
-            losses.append(loss())
-    assert gradient == pytest.approx((losses[0] - losses[1]) / 2e-2, rel=0.05, abs=1e-4)
+def gradients(batch_size: int) -> tuple[Language, list[Any]]:
+    """Those of the tok2vec's arrays, after an update without a step."""
+    fix_random_seed(0)
+    nlp = with_tok2vec(text={"batch_size": batch_size})
+    train(nlp, 1)
+    pipe = translator(nlp)
+    pipe.placeholder_rate = 0.0
+    pipe.update(examples_of(nlp), losses={})
+    nodes = [node for node in tok2vec_of(pipe.model).walk() if node.grad_names]
+    return nlp, [node.get_grad(name) for node in nodes for name in node.grad_names]
+
+
+def test_each_batch_passes_its_gradient_on() -> None:
+    (_, whole), (_, parts) = gradients(1500), gradients(20)
+    assert any(np.abs(each).max() > 1e-3 for each in whole)
+    for one, other in zip(whole, parts, strict=True):
+        assert np.allclose(one, other, atol=1e-5)
+
+
+def test_the_gradient_is_that_of_finite_differences() -> None:
+    nlp, _ = gradients(1500)
+    pipe = translator(nlp)
+    node, name = next(
+        (node, name)
+        for node in tok2vec_of(pipe.model).walk()
+        for name in node.grad_names
+        if name == "W"
+    )
+    gradient, array = node.get_grad(name), node.get_param(name)
+    place = np.unravel_index(np.abs(gradient).argmax(), gradient.shape)
+    expected = float(gradient[place])
+    losses = []
+    for step in (1e-2, -2e-2):
+        array[place] += step
+        losses.append(-nlp.evaluate(examples_of(nlp))["translation_log_prob"])
+    assert expected == pytest.approx((losses[0] - losses[1]) / 2e-2, rel=0.05)
+
+
+def test_its_rate_is_that_of_the_network() -> None:
+    """The weights that read the vectors aren't in the group of the encoder."""
+    nlp = with_tok2vec()
+    train(nlp, 1)
+    weight = shim_of(translator(nlp).model).module.from_tok2vec.weight
+    before = weight.clone()
+    nlp.update(examples_of(nlp), sgd=AdamW(0.01, weight_decay=0, multipliers={"upstream": 0.0}))
+    assert not torch.equal(weight, before)
 
 
 def test_what_it_writes_is_the_same_whatever_the_batch(read: Language) -> None:
-    texts = [*TEXTS, "", " ", "王芳喜欢茶。他住在北京。\n你有三本书吗？", "𝄞😀" * 3]
+    texts = [
+        *TEXTS,
+        "",
+        " ",
+        "王芳喜欢茶。他住在北京。\n你有三本书吗？",
+        "𝄞😀" * 3,
+    ]
     alone = [found(read, [text])[0] for text in texts]
     for size in (1, 3, 100):
         assert found(read, texts, batch_size=size) == alone
     pipe = translator(read)
+    assert pipe.translate(["我喜欢\ud83d茶"])[0][0].text  # a lone surrogate
     pairs = [encode(Texts(*pair), pipe.featuriser) for pair in PAIRS]
     one_by_one = [log_probs(pipe.model, [pair])[0] for pair in pairs]
     assert log_probs(pipe.model, pairs) == pytest.approx(one_by_one, rel=1e-4)
@@ -154,7 +202,13 @@ def test_vectors_stand_at_their_keys(read: Language) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tok2vec", "text"), [(LISTENER, {}), (HASH_EMBED, {"source": "bpe"})], ids=["listener", "bpe"]
+    ("tok2vec", "text"),
+    [
+        (LISTENER, {}),
+        (HASH_EMBED, {"source": "bpe"}),
+        ({**HASH_EMBED, "pretrained_vectors": True}, {}),
+    ],
+    ids=["listener", "bpe", "vectors"],
 )
 def test_a_tok2vec_that_cannot_read_sentences(tok2vec: Any, text: dict[str, Any]) -> None:
     nlp = blank()
@@ -172,9 +226,12 @@ def test_characters_are_dropped_in_training_only() -> None:
     assert stays[:-1] == pytest.approx(0.5, abs=0.1)
     assert stays[-1] == 1.0  # the end mark
     assert all(((own == whole) | (own == 0)).all() for own in dropped)
+    named = encode(texts, FEATURISER, NameTable({"王芳": "Wang Fang"}), 1.0, dropout=1.0).source
+    assert (named[0] >= NAMES, set(named[1:-1].tolist())) == (True, {UNKNOWN})
     nlp = with_tok2vec()
     train(nlp, 1)
     pipe = translator(nlp)
+    pipe.placeholder_rate = 0.0
     expected = pipe.score(examples_of(nlp))["translation_log_prob"]
     pipe.char_dropout = 0.9
     assert pipe.score(examples_of(nlp))["translation_log_prob"] == expected
