@@ -256,13 +256,7 @@ def test_commands_that_run_others_pass_all_variables_on() -> None:
         ),
         (
             "zh_seq2seq_tatoeba",
-            [
-                "--output training/zh_seq2seq_tatoeba/alone",
-                "--pieces --layers 8 --text my.txt",
-                "alone/model-best e5/pieces e5/zh_seq2seq_tatoeba",
-                "spacy flat train configs/further/zh_seq2seq_tatoeba.cfg --resume",
-                "below/model-last training/zh_seq2seq_tatoeba/compact --bits 6",
-            ],
+            ["--paths.word_vectors word", "--paths.char_vectors char", "--bits 8"],
         ),
         ("zh_re2_questions", ["fitted --vars.word_vectors word", "--words word", "--bits 8"]),
         (
@@ -291,10 +285,7 @@ def test_dry_run_of_a_release(dry_run: DryRun, package: str, shown: list[str]) -
     assert f"--meta-path assets/release/{package}.json" in out
     assert (ROOT / f"assets/release/{package}.json").is_file()
     # What a user trains on the same corpus stays.
-    own = (
-        *("zh_flat_general", "zh_flat_general_trf", "zh_re2_questions", "zh_char_news"),
-        "zh_seq2seq_tatoeba",
-    )
+    own = ("zh_flat_general", "zh_flat_general_trf", "zh_re2_questions", "zh_char_news")
     assert f"training/{package}/" not in out or package in own
     assert f"packages/{package}" not in out
 

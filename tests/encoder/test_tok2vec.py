@@ -17,6 +17,10 @@ from similarity.conftest import examples_of as pair_examples
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
+from translator.conftest import TEXTS as SENTENCES
+from translator.conftest import found as translations
+from translator.conftest import train as train_translator
+from translator.test_tok2vec import with_tok2vec
 
 from spacy_flat.compress.compactor import Bits, Compactor, CompressConfig
 from spacy_flat.encoder.model import build_encoder
@@ -420,6 +424,25 @@ def test_dropout_in_training_only(objective: Objective, pretrained: Pretrained) 
     assert not same(True)
     assert same(True, dropout=0.0)
     assert same(True, fine_tune=False)
+
+
+def test_frozen_below_a_translator(pretrained: Pretrained) -> None:
+    """Trained, saved and made compact; one sentence is longer than the encoder's windows."""
+    nlp = with_tok2vec(encoder(pretrained("mlm"), fine_tune=False, remember=1))
+    train_translator(nlp, 1)
+    tok2vec = shim_of(below(nlp, "seq2seq_translator"))
+    before = tok2vec.to_bytes()
+    train_translator(nlp, 60)
+    assert tok2vec.to_bytes() == before
+    assert set(tok2vec.memory.vectors) != set()
+    texts = [*SENTENCES, "王芳喜欢" * 6]
+    written = translations(nlp, texts)
+    assert written[0][0] == "I like tea."
+    again = with_tok2vec(encoder(None)).from_bytes(nlp.to_bytes())
+    assert translations(again, texts) == written
+    Compactor(nlp).apply(CompressConfig(bits=8))
+    assert translations(nlp, SENTENCES) == translations(again, SENTENCES)
+    assert len(nlp.to_bytes()) < 0.5 * len(again.to_bytes())
 
 
 @pytest.mark.parametrize("frozen", [{"fine_tune": False}, {"frozen_steps": 1}], ids=str)
