@@ -224,7 +224,7 @@ def test_the_list_of_names_makes_placeholders() -> None:
     forward = network.forward
     learnt: list[TranslationBatch] = []
 
-    def note(batch: TranslationBatch) -> torch.Tensor:
+    def note(batch: TranslationBatch, upstream: None) -> torch.Tensor:
         learnt.append(batch)
         return forward(batch)  # type: ignore[no-any-return]
 
