@@ -427,8 +427,7 @@ F405 Component {name!r}: the `entities` pipeline also has a translator, {compone
   never end. Give a pipeline of the target language that sets doc.ents.
 F407 The reference of {text!r} has {value} in doc._.translation, of type {type}, but a translation
   is a string or None.
-F408 The tok2vec of a translator must be its own, such as spacy-flat.Encoder.v2: no listener, and
-  none with the pipeline's vectors. It needs source = "char" in the block model.text.
+F408 The tok2vec of a translator reads the characters of each sentence, but {reason}.
 F420 {path}, line {line}: no matching line, since {shorter} is shorter. The two files must match
   line by line: add the missing one. --repair can't help, since it can't tell which lines match.
 F423 {path}, line {line}: the {side} has {length:,} characters, more than {limit:,}; several lines

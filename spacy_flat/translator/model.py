@@ -72,12 +72,22 @@ def build_seq2seq(
     from .network import Seq2Seq
 
     if tok2vec is not None:
-        has_vectors = any(node.name == "static_vectors" for node in tok2vec.walk())
-        if text.source != "char" or has_vectors or listeners(tok2vec):
-            raise ValueError(Errors.F408)
+        _check_tok2vec(tok2vec, text)
     build = partial(Seq2Seq.from_config, network)
     featuriser = TranslationFeaturiser.empty(text)
     return make_model("seq2seq", predict, network, featuriser, build, tok2vec)
+
+
+def _check_tok2vec(tok2vec: Tok2Vec, text: TranslationOptions) -> None:
+    reason = ""
+    if text.source != "char":
+        reason = f'model.text has source = "{text.source}". Set it to "char"'
+    elif listeners(tok2vec):
+        reason = "this one listens to another component. Use spacy-flat.Encoder.v2, for example"
+    elif any(node.name == "static_vectors" for node in tok2vec.walk()):
+        reason = "this one reads the pipeline's vectors, which these don't have. Leave them out"
+    if reason:
+        raise ValueError(Errors.F408.format(reason=reason))
 
 
 def initialise(

@@ -202,18 +202,20 @@ def test_vectors_stand_at_their_keys(read: Language) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tok2vec", "text"),
+    ("tok2vec", "text", "reason"),
     [
-        (LISTENER, {}),
-        (HASH_EMBED, {"source": "bpe"}),
-        ({**HASH_EMBED, "pretrained_vectors": True}, {}),
+        (LISTENER, {}, "listens to another component"),
+        (HASH_EMBED, {"source": "bpe"}, 'source = "bpe"'),
+        ({**HASH_EMBED, "pretrained_vectors": True}, {}, "the pipeline's vectors"),
     ],
     ids=["listener", "bpe", "vectors"],
 )
-def test_a_tok2vec_that_cannot_read_sentences(tok2vec: Any, text: dict[str, Any]) -> None:
+def test_a_tok2vec_that_cannot_read_sentences(
+    tok2vec: Any, text: dict[str, Any], reason: str
+) -> None:
     nlp = blank()
     model = {"network": NETWORK, "text": {**TEXT, **text}, "tok2vec": tok2vec}
-    with pytest.raises(ValueError, match="F408"):
+    with pytest.raises(ValueError, match=f"F408.*{reason}"):
         nlp.add_pipe("seq2seq_translator", config=pipe_config("seq2seq_translator", model))
 
 
