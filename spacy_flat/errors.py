@@ -404,8 +404,8 @@ F386 {path}: cannot resume: {name} changed: {changes}. Restore the settings, or 
 F387 The loss is not finite at step {step}. Start again in another folder, with a learning rate
   below {rate}.
 F389 spacy-flat.Encoder.v2 has no path. Set it to the folder of an encoder, such as one that `python
-  -m spacy flat pretrain` wrote. A trained pipeline contains its encoder: to train it further, call
-  `nlp.resume_training`, or source its component in a config; `nlp.initialize` would start anew.
+  -m spacy flat pretrain` wrote. A trained pipeline contains its encoder: to continue training,
+  call `nlp.resume_training` or source the component in a config. `nlp.initialize` needs the path.
 F390 {path}, line {line}: expected a column {name!r}, but found {columns}. Choose one of these with
   {option}.
 F395 {path}: contains other files: {names}. They might be overwritten. Choose an empty or new

@@ -40,8 +40,8 @@ class EncoderOptions(SegmentOptions):
     )
     remember: int = option(
         0,
-        "megabytes of memory, in each process, for the vectors of a frozen encoder: it reads the "
-        "training texts that fit once instead of once per epoch",
+        "cache for the vectors of a frozen encoder in training, in megabytes per process; cached "
+        "texts are encoded only once, not in every epoch",
         least=0,
     )
     layers: int = option(1, "number of last layers to use", least=1, fixed=True)

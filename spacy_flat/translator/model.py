@@ -15,7 +15,7 @@ from ..errors import Errors
 from ..nn.model import shim_of, tok2vec_of
 from ..text.tok2vec import Tok2Vec, Tok2VecFeatures, listeners
 from ..util.arrays import Ints
-from .batch import TranslationBatch, like_lengths
+from .batch import PaddedKeys, TranslationBatch, like_lengths
 from .decoding import BeamSearch, Hypothesis, SourceKeys, decode
 from .featuriser import SourceText, TranslationFeaturiser
 from .options import Seq2SeqOptions, TranslationOptions
@@ -140,7 +140,9 @@ class SourceVectors:
             return
         docs = [of_characters(each.text) for each in texts]
         self._features = Tok2VecFeatures(tok2vec, "char", docs, is_train, shim_of(model).device)
-        self.vectors = self._features.of_places(padded_places(texts))
+        # One more, since padding is 0 there and -1 here.
+        places = PaddedKeys.of([each.places + 1 for each in texts]).keys - 1
+        self.vectors = self._features.of_places(places)
 
     def of(self, batch: TranslationBatch) -> "Tensor | None":
         """Those of a batch, which may read each source twice."""
@@ -159,14 +161,6 @@ def of_characters(text: str) -> Doc:
     return Doc(CHARACTERS, words=list(text), spaces=[False] * len(text))
 
 
-def padded_places(texts: Sequence[SourceText]) -> Ints:
-    """[B, S] the places of some sources, -1 for padding."""
-    found = np.full((len(texts), max(len(each.places) for each in texts)), -1)
-    for row, each in zip(found, texts, strict=True):
-        row[: len(each.places)] = each.places
-    return found
-
-
 def featuriser_of(model: Seq2SeqModel) -> TranslationFeaturiser:
     return cast("TranslationFeaturiser", model.attrs["featuriser"])
 
@@ -182,7 +176,7 @@ def write(
     options = featuriser_of(model).options
     found: list[list[Hypothesis]] = [[] for _ in sources]
     with shim_of(model).predicting():
-        found_in = decode(
+        decoded = decode(
             network_of(model),
             sources,
             how,
@@ -190,7 +184,7 @@ def write(
             options.batch_size,
             lambda batch: SourceVectors(model, [source.text for source in batch]).vectors,
         )
-        for number, hypotheses in found_in:
+        for number, hypotheses in decoded:
             found[number] = hypotheses
     return found
 

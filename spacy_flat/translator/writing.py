@@ -10,7 +10,7 @@ from ..nn.model import tok2vec_of
 from ..util.combinations import best_combinations
 from .annotations import SentencePair, TranslationEnt
 from .decoding import BeamSearch, Hypothesis, SourceKeys
-from .featuriser import TranslationFeaturiser
+from .featuriser import NO_TEXT, TranslationFeaturiser
 from .model import Seq2SeqModel, featuriser_of, write
 from .names import Protected, with_names
 from .sentences import MARKS, TextPart, gap, split
@@ -60,11 +60,10 @@ def translate(
             key: tuple[object, ...] | None = None
             if not part.is_copied(text):
                 sentence = text[part.start : part.end]
-                found = featuriser.source_keys(sentence, part.slots)
-                read = featuriser.source_text(sentence, part.slots)
-                key = found.tobytes(), len(part.names)
+                found, read = featuriser.source_keys(sentence, part.slots), NO_TEXT
                 if reads_names:
-                    key = *key, read.text, read.places.tobytes()
+                    read = featuriser.source_text(sentence, part.slots)
+                key = found.tobytes(), len(part.names), read.text, read.places.tobytes()
                 sources.setdefault(key, SourceKeys(found, len(part.names), read))
             keys.append(key)
     written = dict(zip(sources, write(model, list(sources.values()), how), strict=True))
