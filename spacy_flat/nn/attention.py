@@ -1,12 +1,12 @@
 """Multi-head attention: with relative positions, as FLAT and TENER use it, and without.
 
-Shapes: B sequences, Q queries, L keys, H heads, d width of a head, D = H·d; P queries of a group,
-G of them at each place.
+Shapes: B sequences, Q queries, L keys, H heads, d width of a head, D = H·d; P queries of a relation.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,77 +20,49 @@ from .layers import Dropout
 # processor's cache and memory does not grow with the batch.
 CHUNK = 1 << 20
 CHUNK_CUDA = 1 << 26
-SHIFTED = 64  # queries at a time whose distances are so many more than there are keys
 
 FLOOR = -1e9  # added to the scores of hidden keys
 
 
-class RelativeTerm(Protocol):
-    """The encodings of the relations of all pairs, without an array of them."""
-
-    def scores(self, queries: Tensor) -> Tensor:
-        """Queries [H, B, Q, d] times the encodings of their relations to all keys:
-        [H, B, Q, L]."""
-
-
 @dataclass(frozen=True)
 class Relation:
-    """The relation of some queries to all keys. A pair's encoding depends only on the distance of
-    the heads and the kind of the key (in FLAT, its length).
+    """How some queries relate to all keys. A pair's encoding depends only on the distance of the
+    heads and the kind of the key (in FLAT, its length).
 
     encodings: [H or 1, d, S, N] of S kinds of keys and N = 2R + 1 distances, the one at R being 0.
-    heads: [P] places of these queries' heads in the text, in ascending order.
-    sequences: [G, P] which of the B sequences each is in.
-    rows: [P] which of the B·Q queries they are (G = 1); None for all queries (G = B, P = Q).
-    key_heads, key_kinds: [B, L].
+    heads: [P] positions of these queries' heads in the text, ascending.
+    rows: [P] which of the B·L nodes they are, where all nodes are queries; None for the first P
+        nodes of each sequence.
+    key_heads, key_kinds: [B or 1, L].
     """
 
     encodings: Tensor
     heads: Ints
-    sequences: Tensor
     rows: Tensor | None
     key_heads: Tensor
     key_kinds: Tensor
 
+    @classmethod
+    def of_positions(cls, table: Tensor) -> "Relation":
+        """Of all units of a sequence to each other (TENER's R).
 
-@dataclass(frozen=True)
-class PickedTerm:
-    """FLAT's: encodings of few distinct relations, picked by each pair.
+        table: [2C - 1, d] encodings of the distances from 1 - C to C - 1, the same for all heads.
+        """
+        C = (len(table) + 1) // 2
+        positions = torch.arange(C, device=table.device)[None]
+        encodings = table.T[None, :, None]
+        return cls(encodings, np.arange(C), None, positions, torch.zeros_like(positions))
 
-    relations: together they cover every query that matters.
-    """
-
-    relations: Sequence[Relation]
-
-    def scores(self, queries: Tensor) -> Tensor:
-        """As `RelativeTerm.scores`."""
-        first = self.relations[0]
-        if first.rows is None:
-            return pick_scores(queries, first)
-        H, B, Q, _ = queries.shape
-        flat = queries.flatten(1, 2)
-        scores = flat.new_zeros(H, B * Q, first.key_heads.shape[1])
-        for relation in self.relations:
-            assert relation.rows is not None
-            part = pick_scores(flat[:, None, relation.rows], relation)[:, 0]
-            scores = scores.index_copy(1, relation.rows, part)
-        return scores.view(H, B, Q, -1)
-
-
-@dataclass(frozen=True)
-class ShiftedTerm:
-    """Encodings of the distances of places, i - j for query i and key j: TENER's R.
-
-    table: [2C - 1, d] the encodings of the distances from 1 - C to C - 1, the same for all heads.
-        They are constants: no gradient flows back into them.
-    """
-
-    table: Tensor
-
-    def scores(self, queries: Tensor) -> Tensor:
-        """As `RelativeTerm.scores`, with Q = L = C."""
-        scores: Tensor = _ShiftScores.apply(queries, self.table)  # type: ignore[no-untyped-call]
-        return scores
+    def picks(self, queries: slice, distances: slice) -> Tensor:
+        """[B or 1, queries, L] the index of each pair's encoding among S kinds × these distances."""
+        width = distances.stop - distances.start
+        heads = torch.from_numpy(self.heads[queries]).to(self.key_heads.device)
+        offsets = heads + (self.encodings.shape[3] // 2 - distances.start)
+        keys = self.key_kinds * width - self.key_heads
+        if self.rows is None:
+            return keys[:, None] + offsets[:, None]
+        picks: Tensor = keys[self.rows[queries] // keys.shape[1]] + offsets[:, None]
+        return picks[None]
 
 
 class RelativeAttention(nn.Module):
@@ -101,8 +73,8 @@ class RelativeAttention(nn.Module):
 
     where r_ij, the encoding of the relation of i to j, comes from outside, and u and v are
     learnt, one of each for each head. Without `k_proj` the keys are the nodes themselves, as the
-    papers have it. `scaled` divides the scores by √d. `attn_ff` adds an output projection.
-    `key_positions` adds k_j · r_ji, as a later release of TENER does.
+    papers have it. `scaled` divides the scores by √d. `key_positions` adds k_j · r_ji, as a later
+    release of TENER does.
     """
 
     def __init__(
@@ -113,8 +85,8 @@ class RelativeAttention(nn.Module):
         q_proj: bool = True,
         k_proj: bool = False,
         v_proj: bool = True,
+        out_proj: bool = False,
         scaled: bool = False,
-        attn_ff: bool = False,
         key_positions: bool = False,
         dropout: float = 0.0,
     ) -> None:
@@ -124,19 +96,21 @@ class RelativeAttention(nn.Module):
         self.head_dim = head_dim
         self.key_positions = key_positions
         self.scale = head_dim**-0.5 if scaled else 1.0
-        self.q_proj = nn.Linear(width, width) if q_proj else nn.Identity()
-        self.k_proj = nn.Linear(width, width) if k_proj else nn.Identity()
-        self.v_proj = nn.Linear(width, width) if v_proj else nn.Identity()
-        self.out = nn.Linear(width, width) if attn_ff else nn.Identity()
+        self.q_proj, self.k_proj, self.v_proj, self.out = (
+            nn.Linear(width, width) if projected else nn.Identity()
+            for projected in (q_proj, k_proj, v_proj, out_proj)
+        )
         self.u = nn.Parameter(torch.zeros(num_heads, head_dim))
         self.v = nn.Parameter(torch.zeros(num_heads, head_dim))
         self.dropout = Dropout(dropout)
 
-    def forward(self, nodes: Tensor, n_queries: int, term: RelativeTerm, visible: Tensor) -> Tensor:
+    def forward(
+        self, nodes: Tensor, n_queries: int, relations: Sequence[Relation], visible: Tensor
+    ) -> Tensor:
         """Let the first Q nodes of every sequence look at all L of them.
 
         nodes: [B, L, D].
-        term: with `key_positions` of Q = L.
+        relations: together they cover every query that matters.
         visible: [B or 1, Q or 1, L] bool: may this query see this key.
         Returns [B, Q, D].
         """
@@ -147,9 +121,9 @@ class RelativeAttention(nn.Module):
         u_bias, v_bias = self.u[:, None, None], self.v[:, None, None]
         if self.scale != 1.0:
             q, u_bias, v_bias = (each * self.scale for each in (q, u_bias, v_bias))
-        scores = term.scores(q + v_bias)  # [H, B, Q, L]
+        scores = relative_scores(q + v_bias, relations)  # [H, B, Q, L]
         if self.key_positions:
-            scores = scores + term.scores(k * self.scale).transpose(2, 3)
+            scores = scores + relative_scores(k * self.scale, relations).transpose(2, 3)
         scores = scores.flatten(0, 1)
         scores.baddbmm_((q + u_bias).flatten(0, 1), k.transpose(2, 3).flatten(0, 1))
         # A query that sees nothing (padding) must not turn into NaN: a finite floor, not -inf.
@@ -169,10 +143,9 @@ class DotProductAttention(nn.Module):
         width = num_heads * head_dim
         self.num_heads = num_heads
         self.dropout = dropout
-        self.q_proj = nn.Linear(width, width)
-        self.k_proj = nn.Linear(width, width)
-        self.v_proj = nn.Linear(width, width)
-        self.out = nn.Linear(width, width)
+        self.q_proj, self.k_proj, self.v_proj, self.out = (
+            nn.Linear(width, width) for _ in range(4)
+        )
 
     def forward(self, nodes: Tensor, n_queries: int, visible: Tensor) -> Tensor:
         """Let the first Q nodes of every sequence look at all L of them.
@@ -203,7 +176,6 @@ def dot_product_attention(
 
     visible: [B or 1, Q or 1, L] bool: may this query see this key; None if it sees all.
     """
-    # [B, H, n, d] is faster than the result of `split_heads`.
     q, k, v = (x.view(*x.shape[:2], num_heads, -1).transpose(1, 2) for x in (queries, keys, values))
     mask = None if visible is None else visible[:, None]
     mixed = nn.functional.scaled_dot_product_attention(q, k, v, mask, dropout)
@@ -212,54 +184,33 @@ def dot_product_attention(
 
 def split_heads(x: Tensor, num_heads: int) -> Tensor:
     """[B, n, D] → [H, B, n, d]."""
-    B, n, D = x.shape
-    return x.view(B, n, num_heads, D // num_heads).permute(2, 0, 1, 3)
+    return x.view(*x.shape[:2], num_heads, -1).permute(2, 0, 1, 3)
 
 
-def pick_scores(queries: Tensor, relation: Relation) -> Tensor:
-    """Score queries [H, G, P, d], ordered as in the relation, against the encodings of their pairs.
+def relative_scores(queries: Tensor, relations: Sequence[Relation]) -> Tensor:
+    """Score queries [H, B, Q, d] against the encodings of their relations to all keys, without an
+    array of the encodings of all pairs: [H, B, Q, L].
 
-    A pair's encoding depends only on its distances, so few are distinct: neighbouring queries are
-    multiplied with all that they can need at once, then each pair picks its score.
-
-    Returns [H, G, P, L].
+    Few encodings are distinct. Neighbouring queries are multiplied at once with all that they can
+    need, then each pair picks its score.
     """
+    first = relations[0]
+    if first.rows is None:
+        return _scores_of(queries, first)
+    H, B, Q, _ = queries.shape
+    flat = queries.flatten(1, 2)
+    scores = flat.new_zeros(H, B * Q, Q)
+    for relation in relations:
+        part = _scores_of(flat[:, None, relation.rows], relation)[:, 0]
+        scores = scores.index_copy(1, relation.rows, part)
+    return scores.view(H, B, Q, Q)
+
+
+def _scores_of(queries: Tensor, relation: Relation) -> Tensor:
+    """Queries [H, G, P, d] of one relation → [H, G, P, L]; G is 1 or B."""
     encodings = relation.encodings.expand(len(queries), -1, -1, -1)
-    if not torch.is_grad_enabled():
-        return _pick(queries, encodings, relation)
     scores: Tensor = _PickScores.apply(queries, encodings, relation)  # type: ignore[no-untyped-call]
     return scores
-
-
-def _pick(queries: Tensor, encodings: Tensor, relation: Relation) -> Tensor:
-    H, G, P, _ = queries.shape
-    scores = queries.new_empty(H, G, P, relation.key_heads.shape[1])
-    for chunk in _chunks(queries, relation):
-        some = queries[:, :, chunk.places].flatten(1, 2)
-        products = some @ encodings[..., chunk.distances].flatten(2)
-        products = products.view(H, G, -1, products.shape[2])
-        picks = chunk.picks(relation).expand(H, -1, -1, -1)
-        torch.gather(products, 3, picks, out=scores[:, :, chunk.places])
-    return scores
-
-
-@dataclass(frozen=True)
-class _Chunk:
-    """Queries at some of the P places, and the slice of distances that they can need."""
-
-    places: slice
-    distances: slice
-
-    def picks(self, relation: Relation) -> Tensor:
-        """[G, places, L] the number of each pair's encoding among those of the slice."""
-        width = self.distances.stop - self.distances.start
-        heads = torch.from_numpy(relation.heads[self.places]).to(relation.key_heads.device)
-        # Distance 0 of the first head is `highest` places after the slice's start.
-        keys = relation.key_kinds * width - relation.key_heads
-        highest = (relation.encodings.shape[3] - 1) // 2
-        offsets = heads + (highest - self.distances.start)
-        picks: Tensor = keys[relation.sequences[:, self.places]] + offsets[:, None]
-        return picks
 
 
 class _PickScores(torch.autograd.Function):
@@ -270,97 +221,46 @@ class _PickScores(torch.autograd.Function):
     def forward(ctx: Any, queries: Tensor, encodings: Tensor, relation: Relation) -> Tensor:
         ctx.save_for_backward(queries, encodings)
         ctx.relation = relation
-        return _pick(queries, encodings, relation)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, d_scores: Tensor) -> tuple[Tensor, Tensor, None]:
-        queries, encodings = ctx.saved_tensors
-        H = len(queries)
-        d_queries = torch.empty_like(queries, memory_format=torch.contiguous_format)
-        d_encodings = torch.zeros_like(encodings, memory_format=torch.contiguous_format)
-        for chunk in _chunks(queries, ctx.relation):
-            some = queries[:, :, chunk.places]
-            some_encodings = encodings[..., chunk.distances]
-            picks = chunk.picks(ctx.relation).expand(H, -1, -1, -1)
-            d_products = queries.new_zeros(*some.shape[:3], some_encodings[0, 0].numel())
-            d_products.scatter_add_(3, picks, d_scores[:, :, chunk.places])
-            d_products = d_products.flatten(1, 2)
-            d_some = d_products @ some_encodings.flatten(2).transpose(1, 2)
-            d_queries[:, :, chunk.places] = d_some.view_as(some)
-            d_distances = some.flatten(1, 2).transpose(1, 2) @ d_products
-            d_encodings[..., chunk.distances] += d_distances.view_as(some_encodings)
-        return d_queries, d_encodings, None
-
-
-def _chunks(queries: Tensor, relation: Relation) -> Iterator[_Chunk]:
-    """Cut the places so that a chunk has about CHUNK scores; at least those of one place."""
-    H, G, P, _ = queries.shape
-    limit = CHUNK_CUDA if queries.is_cuda else CHUNK
-    heads = relation.heads
-    kinds, n_distances = relation.encodings.shape[2:]
-    reach = (n_distances + 1) // 2  # places that a key's head can have
-    start = 0
-    lowest, highest = int(heads[0]), int(heads[-1])
-    if H * G * P * kinds * (highest - lowest + reach) <= limit:
-        yield _Chunk(slice(0, P), slice(lowest, highest + reach))
-        return
-    while start < P:
-        first = int(heads[start])
-        stop = start
-        while stop < P:
-            following = int(np.searchsorted(heads, heads[stop], "right"))
-            width = int(heads[stop]) - first + reach
-            if stop > start and H * G * (following - start) * kinds * width > limit:
-                break
-            stop = following
-        last = int(heads[stop - 1])
-        # Keys' heads lie in [0, reach): distances from first - (reach - 1) to last.
-        yield _Chunk(slice(start, stop), slice(first, last + reach))
-        start = stop
-
-
-class _ShiftScores(torch.autograd.Function):
-    """Row i of the products of queries and distances, moved by i places, is the row of scores: no
-    pair needs to be looked up. Some queries at a time, since these meet fewer distances.
-
-    A view does the moving: in a block of n queries and w = C + n - 1 distances, query r meets key j
-    in column j - r + n - 1, that is w - 1 numbers further for each r.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, queries: Tensor, table: Tensor) -> Tensor:
-        ctx.save_for_backward(table)
-        C = queries.shape[2]
-        scores = queries.new_empty(*queries.shape[:3], C)
-        for start, stop, encodings in _blocks(table, C):
-            products = queries[:, :, start:stop] @ encodings.T
-            scores[:, :, start:stop] = _moved(products, C)
+        H, G, P, _ = queries.shape
+        scores = queries.new_empty(H, G, P, relation.key_heads.shape[1])
+        for rows, distances in _chunks(queries, relation):
+            some = queries[:, :, rows].flatten(1, 2)
+            products = some @ encodings[..., distances].flatten(2)
+            picks = relation.picks(rows, distances).expand(H, G, -1, -1)
+            torch.gather(products.view(*picks.shape[:3], -1), 3, picks, out=scores[:, :, rows])
         return scores
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, d_scores: Tensor) -> tuple[Tensor, None]:
-        (table,) = ctx.saved_tensors
-        H, B, C, _ = d_scores.shape
-        d_queries = d_scores.new_empty(H, B, C, table.shape[1])
-        for start, stop, encodings in _blocks(table, C):
-            d_products = d_scores.new_zeros(H, B, stop - start, len(encodings))
-            _moved(d_products, C).copy_(d_scores[:, :, start:stop])
-            d_queries[:, :, start:stop] = d_products @ encodings
-        return d_queries, None
+    def backward(ctx: Any, d_scores: Tensor) -> tuple[Tensor, Tensor | None, None]:
+        queries, encodings = ctx.saved_tensors
+        H, G = queries.shape[:2]
+        d_queries = torch.empty_like(queries, memory_format=torch.contiguous_format)
+        d_encodings = None
+        if ctx.needs_input_grad[1]:
+            d_encodings = torch.zeros_like(encodings, memory_format=torch.contiguous_format)
+        for rows, distances in _chunks(queries, ctx.relation):
+            some, some_encodings = queries[:, :, rows], encodings[..., distances]
+            picks = ctx.relation.picks(rows, distances).expand(H, G, -1, -1)
+            d_products = queries.new_zeros(*some.shape[:3], some_encodings[0, 0].numel())
+            d_products.scatter_add_(3, picks, d_scores[:, :, rows])
+            d_products = d_products.flatten(1, 2)
+            d_some = d_products @ some_encodings.flatten(2).transpose(1, 2)
+            d_queries[:, :, rows] = d_some.view_as(some)
+            if d_encodings is not None:
+                d_distances = some.flatten(1, 2).transpose(1, 2) @ d_products
+                d_encodings[..., distances] += d_distances.view_as(some_encodings)
+        return d_queries, d_encodings, None
 
 
-def _blocks(table: Tensor, C: int) -> Iterator[tuple[int, int, Tensor]]:
-    """Queries [start, stop), and the encodings that they meet, [w, d], of falling distances."""
-    falling = table.flip(0)
-    for start in range(0, C, SHIFTED):
-        stop = min(start + SHIFTED, C)
-        yield start, stop, falling[C - stop : 2 * C - 1 - start]
-
-
-def _moved(products: Tensor, C: int) -> Tensor:
-    """A view [H, B, n, C] of products [H, B, n, w]."""
-    H, B, n, w = products.shape
-    strides = (B * n * w, n * w, w - 1, 1)
-    return products.as_strided((H, B, n, C), strides, n - 1)
+def _chunks(queries: Tensor, relation: Relation) -> Iterator[tuple[slice, slice]]:
+    """Cut the P queries so that a chunk has at most about CHUNK scores: the queries, and the
+    distances that they can need."""
+    H, G, P, _ = queries.shape
+    kinds, n_distances = relation.encodings.shape[2:]
+    heads, reach = relation.heads, (n_distances + 1) // 2  # keys' heads lie in [0, reach)
+    scores = H * G * P * kinds * (int(heads[-1] - heads[0]) + reach)
+    n_chunks = min(P, -(-scores // (CHUNK_CUDA if queries.is_cuda else CHUNK)))
+    bounds = np.linspace(0, P, n_chunks + 1).astype(int).tolist()
+    for start, stop in pairwise(bounds):
+        yield slice(start, stop), slice(int(heads[start]), int(heads[stop - 1]) + reach)

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ...nn.attention import PickedTerm, Relation, RelativeAttention
+from ...nn.attention import Relation, RelativeAttention
 from ...nn.layers import Dropout, Positions, TransformerLayer
 from ...nn.network import PretrainedEmbedding, Sizes
 from ...nn.weights import Version, version_of
@@ -74,54 +74,6 @@ class FourDistances(nn.Module):
         return fused
 
 
-@dataclass(frozen=True)
-class QueryGroup:
-    """Queries of one length; other fields as in `Relation`."""
-
-    length: int
-    heads: Ints
-    sequences: Tensor
-    rows: Tensor | None
-
-
-class LatticeGeometry:
-    """All pairs of nodes of a batch, reduced to their distinct distances.
-
-    The lengths of query and key and the distance of their heads fix all four distances. Where
-    queries are characters (the last layer: only characters are read after it) there is one group
-    of (2C - 1) × (number of key lengths) encodings; otherwise one for each length of a query.
-    """
-
-    def __init__(self, batch: LatticeBatch, device: torch.device) -> None:
-        self.B, self.C = batch.chars.shape
-        self.heads = batch.heads
-        self.lengths = batch.tails - batch.heads + 1
-        self.distinct, kinds = np.unique(self.lengths, return_inverse=True)
-        self.device = device
-        self.key_heads = self._tensor(batch.heads)
-        self.key_kinds = self._tensor(kinds.reshape(batch.heads.shape))
-
-    def characters(self) -> QueryGroup:
-        """The group of all characters, as only queries."""
-        sequences = torch.arange(self.B, device=self.device)[:, None].expand(-1, self.C)
-        return QueryGroup(1, np.arange(self.C), sequences, None)
-
-    def nodes(self) -> list[QueryGroup]:
-        """A group for every length of a node, all nodes being queries."""
-        groups = []
-        for length in self.distinct.tolist():
-            places = np.flatnonzero(self.lengths == length)
-            places = places[np.argsort(self.heads.ravel()[places], kind="stable")]
-            rows = self._tensor(places)
-            sequences = rows[None] // self.heads.shape[1]
-            heads = self.heads.ravel()[places]
-            groups.append(QueryGroup(length, heads, sequences, rows))
-        return groups
-
-    def _tensor(self, array: Ints) -> Tensor:
-        return torch.from_numpy(array).to(self.device)
-
-
 def four_distances(query_length: int, key_lengths: Ints, reach: int) -> Ints:
     """[4, S·N] distances hh, ht, th, tt of a query to keys of S lengths, their heads at the N
     distances from -reach to reach."""
@@ -135,11 +87,11 @@ def four_distances(query_length: int, key_lengths: Ints, reach: int) -> Ints:
 class Encodings:
     """Encodings of characters as queries, which depend on the weights alone.
 
-    version: of the weights. values: [H, d, S, 2·reach + 1] for keys of the lengths 1 to S.
+    version: of the weights.
+    values: [H, d, S, N] for keys of the lengths 1 to S, at N distances with 0 in the middle.
     """
 
     version: Version
-    reach: int
     values: Tensor
 
 
@@ -204,15 +156,11 @@ class FLAT(TaggingNetwork):
         heads, tails, present = map(self.to_tensor, (batch.heads, batch.tails, batch.present))
         if self.absolute is not None:
             nodes = nodes + self._absolute(heads, tails)
-        geometry = LatticeGeometry(batch, heads.device)
-        last = len(self.layers) - 1
         for number, layer in enumerate(self.layers):
             # The last layer only needs outputs for characters.
-            groups = [geometry.characters()] if number == last else geometry.nodes()
-            relations = [self._relation(number, group, geometry) for group in groups]
-            n_queries = C if number == last else nodes.shape[1]
+            n_queries = C if number == len(self.layers) - 1 else nodes.shape[1]
             visible = self._visible(heads, tails, present, n_queries)
-            nodes = layer(nodes, n_queries, PickedTerm(relations), visible)
+            nodes = layer(nodes, n_queries, self._relations(number, batch), visible)
         return self.emissions(nodes)
 
     def _characters(self, batch: LatticeBatch, upstream: Tensor | None) -> Tensor:
@@ -244,13 +192,27 @@ class FLAT(TaggingNetwork):
         added: Tensor = self.absolute(ends)
         return added
 
-    def _relation(self, layer: int, group: QueryGroup, geometry: LatticeGeometry) -> Relation:
-        if group.rows is None and not torch.is_grad_enabled():
-            encodings = self._known_encodings(geometry.distinct, geometry.C - 1)
-        else:
-            encodings = self._encode(layer, group.length, geometry.distinct, geometry.C - 1)
-        heads, kinds = geometry.key_heads, geometry.key_kinds
-        return Relation(encodings, group.heads, group.sequences, group.rows, heads, kinds)
+    def _relations(self, number: int, batch: LatticeBatch) -> list[Relation]:
+        """The relations of the queries of a layer to all nodes.
+
+        The lengths of query and key and the distance of their heads fix all four distances. In the
+        last layer queries are characters, so there are (2C - 1) × (number of key lengths) distinct
+        encodings; in others as many for each length of a query.
+        """
+        C = batch.chars.shape[1]
+        lengths = batch.tails - batch.heads + 1
+        distinct, kinds = np.unique(lengths, return_inverse=True)
+        keys = self.to_tensor(batch.heads), self.to_tensor(kinds.reshape(lengths.shape))
+        if number == len(self.layers) - 1:
+            encodings = self._encode_characters(distinct, C - 1)
+            return [Relation(encodings, np.arange(C), None, *keys)]
+        relations = []
+        for length in distinct.tolist():
+            rows = np.flatnonzero(lengths == length)
+            rows = rows[np.argsort(batch.heads.ravel()[rows], kind="stable")]
+            encodings, heads = self._encode(number, length, distinct, C - 1), batch.heads.ravel()
+            relations.append(Relation(encodings, heads[rows], self.to_tensor(rows), *keys))
+        return relations
 
     def _encode(self, layer: int, query_length: int, key_lengths: Ints, reach: int) -> Tensor:
         """Encodings [H, d, S, N] of a query to keys of S lengths, their heads at the N distances
@@ -263,20 +225,23 @@ class FLAT(TaggingNetwork):
         encodings: Tensor = fused.view(S, -1, options.num_heads, options.head_dim)
         return encodings.permute(2, 3, 0, 1)
 
-    def _known_encodings(self, lengths: Ints, reach: int) -> Tensor:
-        """The result of `_encode` for characters in the last layer, cached for all lengths and
-        distances so far."""
-        known, version = self._encodings, version_of(self._encoding_weights)
-        if known is None or known.version != version:
-            known = Encodings(version, 64, self.anchor.view(1, 1, 0, 1))
-        longest, most = int(lengths[-1]), known.values.shape[2]
-        if reach > known.reach or longest > most:
+    def _encode_characters(self, lengths: Ints, reach: int) -> Tensor:
+        """As `_encode`, for characters in the last layer. Prediction keeps the encodings for all
+        lengths and distances so far: without, a call with one text takes a quarter longer."""
+        last = len(self.layers) - 1
+        if torch.is_grad_enabled():
+            return self._encode(last, 1, lengths, reach)
+        kept, version = self._encodings, version_of(self._encoding_weights)
+        if kept is None or kept.version != version:
+            kept = Encodings(version, self.anchor.view(1, 1, 0, 1))
+        longest, farthest = kept.values.shape[2], kept.values.shape[3] // 2
+        if reach > farthest or lengths[-1] > longest:
             # Doubling keeps this rare over a stream of texts.
-            farthest = 2 * reach if reach > known.reach else known.reach
-            all_lengths = np.arange(1, max(longest, most) + 1)
-            values = self._encode(len(self.layers) - 1, 1, all_lengths, farthest).contiguous()
-            known = self._encodings = Encodings(version, farthest, values)
-        near = known.values[..., known.reach - reach : known.reach + reach + 1]
+            farthest = max(64, farthest, 2 * reach if reach > farthest else 0)
+            all_lengths = np.arange(1, max(longest, int(lengths[-1])) + 1)
+            values = self._encode(last, 1, all_lengths, farthest).contiguous()
+            kept = self._encodings = Encodings(version, values)
+        near = kept.values[..., farthest - reach : farthest + reach + 1]
         return near.index_select(2, self.to_tensor(lengths - 1))
 
     def _visible(self, heads: Tensor, tails: Tensor, present: Tensor, n_queries: int) -> Tensor:
@@ -306,7 +271,7 @@ def make_layer(options: FLATOptions) -> TransformerLayer:
         k_proj=options.k_proj,
         v_proj=options.v_proj,
         scaled=options.scaled,
-        attn_ff=options.attn_ff,
+        out_proj=options.attn_ff,
         dropout=options.attention_dropout,
     )
     return TransformerLayer(

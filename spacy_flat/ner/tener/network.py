@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from ...nn.attention import DotProductAttention, RelativeAttention, ShiftedTerm
+from ...nn.attention import DotProductAttention, Relation, RelativeAttention
 from ...nn.layers import Dropout, Positions, TransformerLayer
 from ...nn.network import PretrainedEmbedding, Sizes
 from ..network import TaggingNetwork
@@ -120,7 +120,7 @@ class Transformer(nn.Module):
         visible = present[:, None]
         context: tuple[Any, ...] = (visible,)
         if self.relative:
-            context = (ShiftedTerm(table), visible)
+            context = ([Relation.of_positions(table)], visible)
         else:
             units = units + table[C - 1 :]
         for layer in self.layers:
