@@ -1,6 +1,7 @@
 """Multi-head attention: with relative positions, as FLAT and TENER use it, and without.
 
-Shapes: B sequences, Q queries, L keys, H heads, d width of a head, D = H·d; P queries of a relation.
+Shapes: B sequences, Q queries, L keys, H heads, d width of a head, D = H·d; P queries of a
+relation.
 """
 
 from collections.abc import Iterator, Sequence
@@ -54,7 +55,7 @@ class Relation:
         return cls(encodings, np.arange(C), None, positions, torch.zeros_like(positions))
 
     def picks(self, queries: slice, distances: slice) -> Tensor:
-        """[B or 1, queries, L] the index of each pair's encoding among S kinds × these distances."""
+        """[B or 1, queries, L] each pair's encoding, numbered by S kinds × these distances."""
         width = distances.stop - distances.start
         heads = torch.from_numpy(self.heads[queries]).to(self.key_heads.device)
         offsets = heads + (self.encodings.shape[3] // 2 - distances.start)
