@@ -61,9 +61,11 @@ class Relation:
         offsets = heads + (self.encodings.shape[3] // 2 - distances.start)
         keys = self.key_kinds * width - self.key_heads
         if self.rows is None:
-            return keys[:, None] + offsets[:, None]
-        picks: Tensor = keys[self.rows[queries] // keys.shape[1]] + offsets[:, None]
-        return picks[None]
+            keys = keys[:, None]
+        else:
+            keys = keys[self.rows[queries] // keys.shape[1]][None]
+        picks: Tensor = keys + offsets[:, None]
+        return picks
 
 
 class RelativeAttention(nn.Module):
@@ -202,6 +204,7 @@ def relative_scores(queries: Tensor, relations: Sequence[Relation]) -> Tensor:
     flat = queries.flatten(1, 2)
     scores = flat.new_zeros(H, B * Q, Q)
     for relation in relations:
+        assert relation.rows is not None
         part = _scores_of(flat[:, None, relation.rows], relation)[:, 0]
         scores = scores.index_copy(1, relation.rows, part)
     return scores.view(H, B, Q, Q)
