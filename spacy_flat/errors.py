@@ -133,21 +133,12 @@ F119 {path}, line {line}: can't read the rest of the JSON array that begins the 
   Correct it, or write one record per line.
 
 # F12x to F14x: fetching corpora; the command line
-F121 {path} does not exist. {advice}
-F122 {path}: the SHA-256 checksum is {found}, expected {expected}. The file is incomplete or another
-  version; nothing was written. Get it again from {homepage}.
-F123 Can't download {url}: {reason}. Try again, or get the files from {homepage}, put them into a
-  folder DIR as DIR/{folder}/{file} and use --source DIR.
-F124 Can't download corpus {name!r} automatically: {reason} Get it from {homepage}, put the files
-  into a folder DIR as DIR/{folder}/{file} and use --source DIR.
-F125 {path}: can't read the archive: {reason}. Download it again from {homepage}.
 F126 {model}: no component has one of the scores {scores}. Give a trained pipeline.
 F127 {path}: no {labels} to score. Check that it is the right file, and that its Docs are annotated.
 F130 {path}, line {line}: not a line of a training log ({problem}). Expected the JSON lines that
   spacy.ConsoleLogger.v3 writes with output_file.
 F131 {path}: can't draw a curve: the log has no evaluation yet.
 F132 {folder}: no test.spacy or dev.spacy to score on. Make them with: python -m spacy flat convert
-  --corpus NAME DATA {folder}
 F134 {path}: not a file of Docs ({reason}). Give a .spacy file, as written by `python -m spacy flat
   convert` and DocBin.to_disk.
 F135 Can't use GPU {gpu}: {reason}. Install CuPy for your CUDA version, for example with: pip
@@ -198,7 +189,6 @@ F162 {text!r} contains a stray byte or half of a surrogate pair, so it isn't Uni
   terminal's encoding, usually UTF-8.
 F163 --coarse {value!r}: declare each label once, as LABEL=ONE,OR,MORE, or as LABEL= to drop its
   entities.
-F164 {name} has no mapping to the general labels. Use --general with one of: {names}.
 F165 Invalid weight {weight} for {name!r}. spacy-flat.MixedCorpus.v1 needs weights of 0 or more for
   the names in its paths: {names}.
 F166 {name}: no component to show. The demo page only shows components of this package, but found:

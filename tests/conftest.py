@@ -73,6 +73,7 @@ def mini_project(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Pa
 def make_mini_project(folder: Path) -> None:
     (folder / "assets/demo").mkdir(parents=True)
     shutil.copy(ROOT / "project.yml", folder)
+    shutil.copytree(ROOT / "scripts", folder / "scripts")
     for part, size in SIZES.items():
         with (ROOT / f"assets/demo/{part}.jsonl").open(encoding="utf-8") as file:
             text = "".join(islice(file, size))

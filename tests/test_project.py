@@ -20,6 +20,7 @@ import pytest
 from blocks import filled
 from conftest import write_mini_config
 from packaging.requirements import Requirement
+from published import CORPORA
 from spacy import displacy, load
 from spacy.cli._util import parse_config_overrides
 from spacy.displacy.render import DEFAULT_LABEL_COLORS
@@ -32,7 +33,6 @@ from weasel.cli.run import project_run
 from weasel.util import load_project_config
 from weasel.util.config import parse_config_overrides as parse_project_overrides
 
-from spacy_flat.corpora.sources import SOURCES
 from spacy_flat.viz.colours import COLOURS
 
 ROOT = Path(__file__).parents[1]
@@ -55,13 +55,13 @@ MODELS = {
 # One corpus for each config.
 PIPELINES = {
     (source.lang, model): name
-    for name, source in reversed(SOURCES.items())
+    for name, source in reversed(CORPORA.items())
     for model in MODELS[source.task]
     if (ROOT / f"configs/{source.lang}_{model}.cfg").exists()
 }
 VARIABLES = {"vars.config": "configs/mini.cfg"}
 VECTORS = ("char", "bigram", "word")
-GENERAL = [name for name, source in SOURCES.items() if source.general]
+GENERAL = [name for name, source in CORPORA.items() if source.general]
 RELEASED = ["flat_msra", "configs/zh_flat_msra.cfg", "refined/model-best"]
 
 
@@ -153,7 +153,7 @@ def dry_run(bare_project: Path, capfd: pytest.CaptureFixture[str]) -> DryRun:
 def test_dry_run(dry_run: DryRun, lang: str, model: str) -> None:
     corpus = PIPELINES[lang, model]
     out = dry_run("all", corpus=corpus, lang=lang, model=model)
-    assert f"flat fetch {corpus} data --source ''" in out
+    assert f"scripts/fetch.py {corpus} --source ''" in out
     assert "--paths.char_vectors null" in out
     assert f"spacy flat train configs/{lang}_{model}.cfg --resume" in out
     assert f"--name {model}_{corpus}" in out
@@ -169,8 +169,8 @@ def test_the_general_workflow_takes_all_corpora_that_declare_labels(dry_run: Dry
     paths = load_config(ROOT / "configs/zh_flat_general.cfg")["corpora"]["train"]["paths"]
     assert set(GENERAL) == set(paths)
     for name in GENERAL:
-        assert f"flat fetch {name} data --source ../corpora" in out
-        assert f"flat convert --corpus {name} --general data corpus/general/{name}" in out
+        assert re.search(rf"scripts/fetch.py .*{name}.* --source ../corpora", out)
+        assert re.search(rf"scripts/convert.py .*{name}.* --general --out corpus/general", out)
         assert f"corpus/general/{name}/dev.spacy" in out
 
 

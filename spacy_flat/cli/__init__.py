@@ -16,7 +16,6 @@ from .curve import curve
 from .debug_data import debug_data
 from .demo import demo
 from .evaluate import evaluate
-from .fetch import fetch
 from .generate import generate
 from .lattice import lattice
 from .lexicon import lexicon
@@ -35,7 +34,7 @@ app = typer.Typer(
 OVERRIDES = {"ignore_unknown_options": True}  # of a config
 SETTINGS = {debug_data: OVERRIDES, train: {"allow_extra_args": True, **OVERRIDES}}
 for command in (
-    *(fetch, alignment, annotate, calibrate, compact, convert, curve, debug_data, demo, evaluate),
+    *(alignment, annotate, calibrate, compact, convert, curve, debug_data, demo, evaluate),
     *(generate, lattice, lexicon, pretrain, search, show, train, translate, vectors),
 ):
     app.command(

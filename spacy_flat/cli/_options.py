@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +23,30 @@ Device = Annotated[
         "config's)",
     ),
 ]
+
+
+def several(values: Iterable[str] | None) -> tuple[str, ...]:
+    """The values of an option that is repeated, or has them separated by commas."""
+    parts = (part.strip() for value in values or () for part in value.split(","))
+    return tuple(filter(None, parts))
+
+
+def entries(values: Iterable[str] | None) -> tuple[str, ...]:
+    """The same for KEY=VALUE, where a value may have commas, too: "A=X,Y,B=Z" is A=X,Y and B=Z."""
+    found: list[str] = []
+    for value in values or ():
+        for place, part in enumerate(filter(None, map(str.strip, value.split(",")))):
+            if place and "=" not in part:
+                found[-1] += f",{part}"
+            else:
+                found.append(part)
+    return tuple(found)
+
+
+def several_paths(values: Iterable[Path] | None) -> list[Path]:
+    """The same for paths. One that exists may have commas in its name."""
+    paths = ([p] if p.exists() else map(Path, several([str(p)])) for p in values or ())
+    return [path for found in paths for path in found]
 
 
 def check_target(out: Path, source: Path) -> None:

@@ -10,29 +10,17 @@ import typer
 from wasabi import msg
 
 from ..corpora.convert import FORMATS, Summary, convert_file
-from ..corpora.parts import convert_corpus
 from ..corpora.tables import ConvertOptions
 from ..util.plural import counted
+from ._options import entries, several
 
 
 def convert(
     input_path: Annotated[
         Path,
-        typer.Argument(
-            metavar="INPUT",
-            help="Corpus file, or with --corpus the output folder of `fetch`",
-            exists=True,
-        ),
+        typer.Argument(metavar="INPUT", help="Corpus file", exists=True),
     ],
-    output_path: Annotated[
-        Path,
-        typer.Argument(
-            metavar="OUTPUT", help=".spacy file, or with --corpus a folder for the parts"
-        ),
-    ],
-    corpus: Annotated[
-        str, typer.Option("--corpus", "-c", help="Convert all parts of this fetched corpus")
-    ] = "",
+    output_path: Annotated[Path, typer.Argument(metavar="OUTPUT", help=".spacy file")],
     format: Annotated[
         str,
         typer.Option(
@@ -67,23 +55,19 @@ def convert(
     coarse: Annotated[
         list[str] | None,
         typer.Option(
-            help="Labels that an entity label stands for: ORG=ORG,COMPANY; EDU= drops its entities "
-            "(may be repeated)"
+            help="Labels that an entity label stands for: ORG=ORG,COMPANY; EDU= drops its entities"
         ),
     ] = None,
     longest: Annotated[
         list[str] | None,
         typer.Option(
             help="Characters of the longest entity of a label to keep: address=4; longer ones "
-            "become missing annotation (may be repeated)"
+            "become missing annotation"
         ),
     ] = None,
     unannotated: Annotated[
-        str, typer.Option(help="Labels that the file doesn't annotate, separated by commas")
-    ] = "",
-    general: Annotated[
-        bool, typer.Option("--general", help="With --corpus: use the labels of zh_flat_general")
-    ] = False,
+        list[str] | None, typer.Option(help="Labels that the file doesn't annotate")
+    ] = None,
 ) -> None:
     """Convert corpora of entities, pairs of texts, poems or translations to spaCy's binary format.
 
@@ -92,6 +76,8 @@ def convert(
     blank lines, or in JSON; translations in TSV or, with --target, in two files line by line; any
     texts, one per line, with --format lines. JSON has one record per line, or one array. All files
     are UTF-8. Without --repair, a defect raises an error that names the file and line.
+
+    Several values of an option are separated by commas, or the option is repeated.
     """
     options = ConvertOptions(
         format=format,
@@ -103,19 +89,15 @@ def convert(
         scores=scores,
         target=target,
         max_length=max_length,
-        coarse=tuple(coarse or ()),
-        longest=tuple(longest or ()),
-        unannotated=tuple(filter(None, map(str.strip, unannotated.split(",")))),
+        coarse=entries(coarse),
+        longest=entries(longest),
+        unannotated=several(unannotated),
     )
-    if not corpus:
-        if general:
-            raise typer.BadParameter("--general needs --corpus.")
-        report(output_path, convert_file(input_path, output_path, options))
-        return
-    if options != ConvertOptions():
-        raise typer.BadParameter("--corpus knows the corpus's options: give no others.")
-    for path, summary in convert_corpus(corpus, input_path, output_path, general):
-        report(path, summary)
+    summary = convert_file(input_path, output_path, options)
+    report(output_path, summary)
+    if annotated := summary.labels.keys() & {*options.unannotated}:
+        labels = ", ".join(sorted(annotated))
+        msg.warn(f"--unannotated has {labels}, but the file has such entities. Check the labels.")
 
 
 def report(path: Path, summary: Summary) -> None:
@@ -126,8 +108,6 @@ def report(path: Path, summary: Summary) -> None:
     if summary.left_out:
         left_out = counted(summary.left_out, summary.doc)
         msg.info(f"{left_out} left out: in another part or corpus, or repeated")
-    for part, (known, total) in summary.shared.items():
-        msg.info(f"{known:,} of the {counted(total, 'text')} of {part} are also here")
     if summary.skipped:
         skipped = counted(summary.skipped, "record")
         msg.info(f"{skipped} skipped: without text, not annotated, or rejected by the annotator")

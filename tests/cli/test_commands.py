@@ -37,16 +37,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_spacy_has_the_commands() -> None:
     result = CliRunner().invoke(spacy_app, ["flat", "--help"])
     assert result.exit_code == 0
-    assert all(name in result.output for name in ("fetch", "convert", "curve", "show"))
-
-
-def test_from_fetch_to_docs(project: Path) -> None:
-    run("fetch", "demo", "data", "--source", "")
-    output = run("convert", "--corpus", "demo", "data", "corpus/demo")
-    assert output.count("1 sentence, 4 characters") == 3
-    assert "1 entity: LOC 1" in output
-    docs = DocBin().from_disk(project / "corpus/demo/dev.spacy").get_docs(spacy.blank("zh").vocab)
-    assert [[(e.text, e.label_) for e in doc.ents] for doc in docs] == [[("重庆", "LOC")]]
+    assert all(name in result.output for name in ("convert", "train", "show"))
 
 
 def test_convert_a_file_with_options(project: Path) -> None:
@@ -64,23 +55,30 @@ def test_convert_a_file_with_options(project: Path) -> None:
     assert (doc.text, [e.text for e in doc.ents]) == ("a b", ["a"])
 
 
-def test_convert_takes_a_corpus_or_options(project: Path) -> None:
-    output = run("convert", "--corpus", "demo", "assets", "corpus", "--repair", code=2)
-    assert "give no others" in output
+def test_options_with_several_values(project: Path) -> None:
+    """They are repeated, separated by commas, or both."""
+    (project / "corpus.txt").write_text("好 B-ORG\n人 B-EDU\n", "utf-8")
+    found = []
+    for options in (
+        "--unannotated PER --unannotated GPE,LOC --coarse ORG=A,B --coarse EDU=",
+        "--unannotated PER,GPE,LOC --coarse ORG=A,B,EDU=",
+    ):
+        run("convert", "corpus.txt", "out.spacy", *options.split())
+        (doc,) = DocBin().from_disk(project / "out.spacy").get_docs(spacy.blank("zh").vocab)
+        found.append((doc._.unannotated_labels, doc._.coarse_labels, len(doc.ents)))
+    assert found == [(("PER", "GPE", "LOC"), {"ORG": ("A", "B")}, 1)] * 2
+    output = said("convert", "corpus.txt", "out.spacy", "--unannotated", "PER,ORG")
+    assert "--unannotated has ORG, but the file has such entities" in output
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("convert --corpus demo assets/demo corpus", "[F121]"),
-        ("convert --corpus dem assets corpus", "[F118]"),
-        ("convert --corpus demo --general assets corpus", "[F164]"),
         ("convert assets out.spacy", "assets"),
         ("convert corpus.txt ./corpus.txt", "[F112]"),
         ("convert corpus.txt assets", "[F002]"),
         ("convert corpus.txt out.spacy --format conll", "[F118]"),
         ("convert corpus.txt file/out.spacy", "[F138] file: "),
-        ("fetch cluener data", "[F124]"),
         ("show none 好", "E050"),
         ("show blank", "[F137]"),
         ("show blank --file file", "[F137]"),

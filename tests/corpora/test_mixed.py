@@ -17,7 +17,6 @@ from spacy.vocab import Vocab
 
 from spacy_flat.corpora import ConvertOptions, convert_file
 from spacy_flat.corpora.mixed import mixed_corpus
-from spacy_flat.corpora.sources import SOURCES
 
 GENERAL = {"PER", "GPE", "LOC", "SCENE", "ORG", "COMPANY", "GOVERNMENT", "TITLE"}
 GENERAL |= {"BOOK", "GAME", "MOVIE"}
@@ -72,18 +71,6 @@ def test_wrong_declarations(file: Path, tmp_path: Path) -> None:
     known = ["Org=ORG", "EDU=", "ORG=ORG"]
     with pytest.warns(UserWarning, match="W160.*has the labels Org, which"):
         convert_file(file, tmp_path / "x.spacy", ConvertOptions(coarse=known))
-
-
-@pytest.mark.parametrize("name", ["msra", "cluener", "weibo", "resume"])
-def test_known_corpora_declare_the_general_labels(name: str) -> None:
-    general = SOURCES[name].general
-    assert general is not None
-    found = {
-        label for each in general["coarse"] for label in each.split("=")[1].split(",") if label
-    }
-    found |= {"PER"} if name == "msra" else {"TITLE"} if name == "resume" else set()
-    assert found.isdisjoint(general.get("unannotated", ()))
-    assert found | set(general.get("unannotated", ())) == GENERAL
 
 
 # The reader

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import spacy
-from commands import said
-from converted import convert, load
+from converted import convert
 from spacy.tokens import Doc
 
-from spacy_flat.corpora import ConvertOptions
 from spacy_flat.corpora.convert import detect_format
-from spacy_flat.corpora.parts import convert_corpus
-from spacy_flat.corpora.sources import SOURCES, CorpusFile, CorpusSource
 from spacy_flat.similarity.pairs import pair_of
 
 PAIRS = ["pairs-tsv", "pairs-csv", "pairs-jsonl"]
@@ -197,115 +191,3 @@ def test_options_of_entities_have_no_effect(tmp_path: Path, form: str) -> None:
         convert(tmp_path, GOOD[form], words=True)
     with pytest.raises(ValueError, match=r"F174.*--scores"):
         convert(tmp_path, "好 O\n", scores=True)
-
-
-# Parts of corpora
-
-
-@pytest.fixture
-def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CorpusSource:
-    """A corpus of three fetched files."""
-    source = CorpusSource(
-        task="pairs",
-        lang="zh",
-        folder="toy",
-        homepage="",
-        files={name: CorpusFile(name) for name in ("a", "b", "c", "d")},
-        options=ConvertOptions(),
-        made_of={"train": ("a", "b"), "test": ("c",)},
-        left_out=("d",),
-        distinct=True,
-    )
-    monkeypatch.setitem(SOURCES, "toy", source)
-    folder = tmp_path / "toy"
-    folder.mkdir()
-    (folder / "a").write_text("甲\t乙\t1\n丙\t丁\t0\n甲\t乙\t1\n", "utf-8")
-    (folder / "b").write_text("sentence1,sentence2,label\n乙,甲,1\n戊,己,0\n庚,辛,1\n", "utf-8")
-    (folder / "c").write_text("丁\t丙\t0\n丁\t丙\t0\n", "utf-8")
-    (folder / "d").write_text("庚\t辛\t1\n", "utf-8")
-    return source
-
-
-def test_a_part_of_several_files_without_the_pairs_of_others(
-    tmp_path: Path, toy: CorpusSource
-) -> None:
-    made = dict(convert_corpus("toy", tmp_path, tmp_path / "out"))
-    train, test = (tmp_path / f"out/{part}.spacy" for part in ("train", "test"))
-    assert set(made) == {train, test}
-    assert [texts(doc) for doc in load(train)] == [("甲", "乙"), ("戊", "己")]
-    assert [texts(doc) for doc in load(test)] == [("丁", "丙")] * 2  # as published
-    assert (made[train].left_out, made[test].left_out) == (4, 0)
-
-
-def test_repairs_of_several_files_add_up(
-    tmp_path: Path, toy: CorpusSource, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    options = ConvertOptions(repair=True, max_repairs=0.5)
-    monkeypatch.setitem(SOURCES, "toy", replace(toy, options=options))
-    for name, line in (("a", "甲\n"), ("b", "甲\n"), ("d", "甲\n")):
-        with (tmp_path / "toy" / name).open("a", encoding="utf-8") as file:
-            file.write(line)
-    made = dict(convert_corpus("toy", tmp_path, tmp_path / "out"))
-    # Those of what is left out are no part's.
-    counts = {path.stem: sum(summary.repairs.values()) for path, summary in made.items()}
-    assert counts == {"train": 2, "test": 0}
-
-
-def test_a_file_that_was_not_fetched(tmp_path: Path, toy: CorpusSource) -> None:
-    (tmp_path / "toy/d").unlink()
-    with pytest.raises(ValueError, match="F121"):
-        list(convert_corpus("toy", tmp_path, tmp_path / "out"))
-
-
-def test_a_share_is_held_out_at_even_distances(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source = CorpusSource(
-        "pairs", "zh", "toy", "", {"all": CorpusFile("all")}, ConvertOptions(),
-        made_of={"train": ("all",)}, dev_share=SOURCES["lcqmc"].dev_share * 3,
-    )  # fmt: skip
-    monkeypatch.setitem(SOURCES, "toy", source)
-    (tmp_path / "toy").mkdir()
-    lines = [f"甲{number}\t乙{number}\t{number % 2}\n" for number in range(44)]
-    (tmp_path / "toy/all").write_text("".join(lines), "utf-8")
-    made = dict(convert_corpus("toy", tmp_path, tmp_path / "out"))
-    dev = load(tmp_path / "out/dev.spacy")
-    assert [summary.sentences for summary in made.values()] == [15, 29]
-    numbers = [int(texts(doc)[0][1:]) for doc in dev]
-    assert {b - a for a, b in pairwise(numbers)} == {2, 3}
-
-
-def test_pairs_with_a_text_in_common_stay_together(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source = CorpusSource(
-        "pairs", "zh", "toy", "", {"all": CorpusFile("all"), "test": CorpusFile("test")},
-        ConvertOptions(), made_of={"train": ("all",), "test": ("test",)}, distinct=True,
-        dev_share=SOURCES["oppo"].dev_share * 4,
-    )  # fmt: skip
-    monkeypatch.setitem(SOURCES, "toy", source)
-    (tmp_path / "toy").mkdir()
-    pairs = ["甲乙", "丙丁", "戊己", "庚辛", "乙丙", "己壬", "子丑", "辛癸"]
-    (tmp_path / "toy/all").write_text("".join(f"{a}\t{b}\t1\n" for a, b in pairs), "utf-8")
-    (tmp_path / "toy/test").write_text("癸\t寅\t1\n", "utf-8")
-    made = dict(convert_corpus("toy", tmp_path, tmp_path / "out"))
-    parts = {path.stem: ["".join(texts(doc)) for doc in load(path)] for path in made}
-    # 庚辛癸 has a text of the test part; of the other groups every other is held out.
-    assert parts == {
-        "test": ["癸寅"],
-        "dev": ["戊己", "己壬"],
-        "train": ["甲乙", "丙丁", "乙丙", "子丑"],
-    }
-    summary = made[tmp_path / "out/train.spacy"]
-    assert (summary.left_out, summary.shared) == (2, {"test": (0, 2), "dev": (0, 3)})
-
-
-# The command
-
-
-def test_the_command_counts_pairs(tmp_path: Path, toy: CorpusSource) -> None:
-    output = said("convert", "--corpus", "toy", tmp_path, tmp_path / "out")
-    assert "train.spacy: 2 pairs, 6 characters" in output
-    assert "2 pairs: same 1, different 1" in output
-    assert "4 pairs left out" in output
-    assert "0 of the 2 texts of test are also here" in output

@@ -14,8 +14,6 @@ from spacy.training import Corpus
 from spacy.vocab import Vocab
 
 from spacy_flat.corpora import ConvertOptions, Summary, convert_file
-from spacy_flat.corpora.parts import convert_corpus
-from spacy_flat.corpora.sources import SOURCES
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared" / "data"
@@ -190,34 +188,3 @@ def test_commands(tmp_path: Path) -> None:
     assert "2 pairs" in output
     assert "pair with an empty source dropped 1" in output
     assert load(tmp_path / "x.spacy") == PAIRS
-
-
-def test_the_demo_corpus_converts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    for name in ("demo_parallel", "demo_en"):
-        said("fetch", name, tmp_path / "data")
-    sizes = {
-        path.stem: summary.sentences
-        for path, summary in convert_corpus("demo_parallel", tmp_path / "data", tmp_path)
-    }
-    assert sizes == {"train": 167, "dev": 30, "test": 30}
-    for _, summary in convert_corpus("demo_en", tmp_path / "data", tmp_path):
-        assert set(summary.labels) == {"PER", "LOC", "ORG"}
-
-
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the real corpora are not at hand")
-@pytest.mark.parametrize(("name", "sizes"), [("tatoeba", (3000, 1152)), ("3am", (3000, 1000))])
-def test_real_corpora(tmp_path: Path, name: str, sizes: tuple[int, int]) -> None:
-    """Nothing of them needs repair; the training part is without what stands in dev, or twice. Of
-    that part the first lines are read, for time."""
-    said("fetch", name, tmp_path, "--source", SHARED)
-    train_file = tmp_path / name / SOURCES[name].files["train"].name
-    lines = train_file.read_bytes().splitlines(keepends=True)
-    train_file.write_bytes(b"".join(lines[:3000]))
-    parts = {path.stem: summary for path, summary in convert_corpus(name, tmp_path, tmp_path)}
-    assert (parts["train"].sentences + parts["train"].left_out, parts["dev"].sentences) == sizes
-    assert parts["train"].left_out < 10
-    assert not parts["train"].repairs
-    dev, train = (set(load(tmp_path / f"{part}.spacy")) for part in ("dev", "train"))
-    assert len(train) == parts["train"].sentences
-    assert not dev & train

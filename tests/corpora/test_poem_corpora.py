@@ -7,10 +7,9 @@ from pathlib import Path
 
 import converted
 import pytest
-from converted import BROKEN, SPRING, TOWER, load
+from converted import BROKEN, SPRING, TOWER
 
 from spacy_flat.corpora import Summary
-from spacy_flat.corpora.parts import convert_corpus
 from spacy_flat.corpora.poems import form_name, join_lines
 from spacy_flat.generator.forms import FORMS
 
@@ -126,19 +125,3 @@ def test_repairs_are_a_share_of_what_was_read(tmp_path: Path) -> None:
     ]
     with pytest.raises(ValueError, match=r"\[F116\]"):
         convert(tmp_path, f"{TOWER}\n\n□", format="poems", repair=True)
-
-
-# Known corpora
-
-
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the real corpora are not at hand")
-def test_a_fixed_tenth_is_held_out(tmp_path: Path) -> None:
-    (tmp_path / "tang_small").symlink_to(SHARED / "poems")
-    summaries = dict(convert_corpus("tang_small", tmp_path, tmp_path / "out"))
-    sizes = {path.stem: summary.sentences for path, summary in summaries.items()}
-    assert sizes == {"train": 143, "dev": 15}
-    train, dev = (
-        {doc.text for doc in load(tmp_path / f"out/{part}.spacy")} for part in ("train", "dev")
-    )
-    assert (len(train), len(dev)) == (143, 15)
-    assert not train & dev

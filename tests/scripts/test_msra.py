@@ -6,18 +6,11 @@ import hashlib
 from pathlib import Path
 from zipfile import ZipFile
 
+import msra
 import pytest
-
-from spacy_flat.corpora.fetch import fetch_corpus
-from spacy_flat.corpora.msra import (
-    Rows,
-    is_bracket,
-    join_chunks,
-    read_chunks,
-    split_sentences,
-    to_columns,
-)
-from spacy_flat.corpora.sources import SOURCES
+from fetch import fetch_corpus
+from msra import Rows, is_bracket, join_chunks, read_chunks, split_sentences, to_columns
+from published import CORPORA
 
 DATA = Path(__file__).parents[2] / "../shared/data/ner_zh/msra"
 
@@ -99,16 +92,21 @@ def test_the_real_parts_come_from_an_archive(tmp_path: Path) -> None:
         data = to_columns(again[name])
         assert data == text
         digest = hashlib.sha256(data.encode("utf-8")).hexdigest()
-        assert digest == SOURCES["msra"].files[name].sha256
+        assert digest == CORPORA["msra"].files[name].sha256
 
 
 @pytest.mark.parametrize(
-    ("n", "error"), [(0, "F125.*not a zip"), (40, "F125.*40 chunks"), (50_658, "F122.*train.bio")]
+    ("n", "error"),
+    [(0, "not a zip"), (40, "40 chunks"), (300, "more than 1,000 bytes"), (50_658, "checksum")],
 )
-def test_wrong_archives(n: int, error: str, tmp_path: Path) -> None:
+def test_wrong_archives(
+    n: int, error: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = archive_of([rows("春。")] * n, tmp_path / "ner_zh/msra/dh_msra.zip")
     if not n:
         path.write_bytes(b"no archive")
+    if n == 300:
+        monkeypatch.setattr(msra, "MAX_SIZE", 1000)
     with pytest.raises(ValueError, match=error):
         fetch_corpus("msra", tmp_path / "out", tmp_path)
     assert not list((tmp_path / "out").rglob("*.bio"))

@@ -15,6 +15,7 @@ from zipfile import BadZipFile, ZipFile
 
 TRAIN_CHUNKS = 50_658  # the others are the test part
 RUNS, RUN_LENGTH = 10, 350  # of the development part
+MAX_SIZE = 50_000_000  # bytes of the archive's text, which has 15 million
 LONGEST_CHUNK = 100  # characters
 LONGEST_BRACKET = 14
 
@@ -29,19 +30,29 @@ Rows = list[Row]
 def split_archive(path: Path) -> dict[str, bytes]:
     """The training and the development part, in columns, from the archive.
 
-    Raises ValueError where the file is not a ZIP file with the text.
+    Raises ValueError for anything but a ZIP file with this text.
     """
     try:
-        with ZipFile(path) as archive:
-            (name,) = (name for name in archive.namelist() if name.endswith(".txt"))
-            lines = archive.read(name).decode("utf-8").splitlines()
-    except (BadZipFile, UnicodeDecodeError) as error:
-        raise ValueError(str(error)) from error
-    chunks = list(islice(read_chunks(lines), TRAIN_CHUNKS))
+        chunks = list(islice(read_chunks(read_text(path).splitlines()), TRAIN_CHUNKS))
+    except (BadZipFile, ValueError) as error:
+        raise ValueError(f"{path.name}: can't read the archive: {error}") from error
     if len(chunks) < TRAIN_CHUNKS:
-        raise ValueError(f"it has {len(chunks):,} chunks of text, not {TRAIN_CHUNKS:,}")
+        raise ValueError(f"{path.name} has {len(chunks):,} chunks of text, not {TRAIN_CHUNKS:,}")
     parts = split_sentences(list(join_chunks(iter(chunks))))
     return {name: to_columns(part).encode("utf-8") for name, part in parts.items()}
+
+
+def read_text(path: Path) -> str:
+    """The only text of an archive, of limited size: 1.5 MB of it can unpack to gigabytes."""
+    with ZipFile(path) as archive:
+        names = [name for name in archive.namelist() if name.endswith(".txt")]
+        if len(names) != 1:
+            raise ValueError(f"it has {len(names)} texts, not one")
+        with archive.open(names[0]) as stream:
+            data = stream.read(MAX_SIZE + 1)
+    if len(data) > MAX_SIZE:
+        raise ValueError(f"its text has more than {MAX_SIZE:,} bytes")
+    return data.decode("utf-8")
 
 
 def read_chunks(lines: Sequence[str]) -> Iterator[Rows]:

@@ -1,0 +1,135 @@
+"""Get the files of published corpora, verified by SHA-256:
+
+    python scripts/fetch.py resume weibo --source ../corpora
+
+They are downloaded to data/<corpus>, or copied from a local folder. weasel's assets wouldn't work:
+a wrong checksum doesn't stop a run there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import shutil
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from http.client import HTTPException
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO
+from urllib.error import URLError
+
+from msra import split_archive
+from published import CORPORA, Corpus, CorpusFile
+
+TIMEOUT = 60  # seconds without an answer
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("corpora", nargs="+", choices=CORPORA, metavar="CORPUS")
+    parser.add_argument("--data", type=Path, default="data", help="folder to write to")
+    parser.add_argument("--source", default="", help="local folder of corpora; empty: download")
+    arguments = parser.parse_args()
+    source = Path(arguments.source) if arguments.source else None
+    for name in arguments.corpora:
+        try:
+            for path in fetch_corpus(name, arguments.data, source):
+                print(path)
+        except (OSError, ValueError) as error:
+            sys.exit(str(error))
+
+
+def fetch_corpus(name: str, data: Path, local: Path | None = None) -> list[Path]:
+    """Put the files of a corpus into `data/name`, from `local` or, without it, from their public
+    addresses. Existing files with the right checksum are kept. Returns their paths.
+
+    Raises ValueError if a file is missing, damaged, or can't be downloaded.
+    """
+    corpus = CORPORA[name]
+    if corpus.embedded:
+        local = Path()
+    paths = {data / name / file.name: file for file in corpus.files.values()}
+    missing = {path: file for path, file in paths.items() if not is_right(path, file)}
+    with ExitStack() as stack:
+        if missing and corpus.archive and not has_parts(corpus, local):
+            parts = Path(stack.enter_context(TemporaryDirectory()))
+            write_parts(corpus, corpus.archive, parts, local)
+            local = parts
+        for path, file in missing.items():
+            fetch_file(corpus, file, path, local)
+    return list(paths)
+
+
+def is_right(path: Path, file: CorpusFile) -> bool:
+    return bool(file.sha256) and path.is_file() and checksum(path) == file.sha256
+
+
+def has_parts(corpus: Corpus, local: Path | None) -> bool:
+    files = corpus.files.values()
+    return local is not None and any((local / corpus.folder / f.name).is_file() for f in files)
+
+
+def write_parts(corpus: Corpus, archive: CorpusFile, out: Path, local: Path | None) -> None:
+    """Cut the parts of a corpus out of its archive, into a folder laid out as a local one."""
+    path = out / corpus.folder / archive.name
+    fetch_file(corpus, archive, path, local)
+    for part, data in split_archive(path).items():
+        path.with_name(corpus.files[part].name).write_bytes(data)
+
+
+def fetch_file(corpus: Corpus, file: CorpusFile, target: Path, local: Path | None) -> None:
+    """Write a file whole and verified, or not at all."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(f"{target.name}.partial")
+    try:
+        with opened(corpus, file, local) as stream, partial.open("wb") as out:
+            shutil.copyfileobj(stream, out)
+        if file.sha256 and (found := checksum(partial)) != file.sha256:
+            raise ValueError(
+                f"{target}: the SHA-256 checksum is {found}, expected {file.sha256}. The file is "
+                f"incomplete or another version. Get it again from {corpus.homepage}."
+            )
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def opened(corpus: Corpus, file: CorpusFile, local: Path | None) -> Iterator[IO[bytes]]:
+    """A file of a local folder, or of its address."""
+    if local is not None:
+        path = local / corpus.folder / file.name
+        if not path.is_file():
+            advice = f"Get it from {corpus.homepage}, or correct --source."
+            if corpus.embedded:
+                advice = "It comes with the project: run this in the project's folder."
+            raise ValueError(f"{path} does not exist. {advice}")
+        with path.open("rb") as stream:
+            yield stream
+        return
+    advice = (
+        f"Get it from {corpus.homepage}, put it into DIR as DIR/{corpus.folder}/{file.name}, and "
+        "use --source DIR."
+    )
+    if not file.url:
+        raise ValueError(f"{file.name} can't be downloaded: {corpus.no_download} {advice}")
+    try:
+        with urllib.request.urlopen(file.url, timeout=TIMEOUT) as stream:
+            yield stream
+    except (URLError, HTTPException, ConnectionError, TimeoutError) as error:
+        raise ValueError(f"Can't download {file.url}: {error}. {advice}") from None
+
+
+def checksum(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while chunk := stream.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+if __name__ == "__main__":
+    main()

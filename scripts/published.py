@@ -1,0 +1,85 @@
+"""The published corpora that this project trains on, by name, from corpora.json.
+
+A local folder has them as `DIR/<folder>/<file>`, for example `DIR/ner_zh/resume/train.char.bmes`;
+fetched ones are in `data/<name>/<file>`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class CorpusFile:
+    """A file of a corpus. sha256 is empty for files of this project, url if it can't be
+    downloaded."""
+
+    name: str
+    sha256: str = ""
+    url: str = ""
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A corpus.
+
+    task: what its annotation is for.
+    files: by part (train, dev, test), or by the keys in `made_of`.
+    options: how to read it, as `ConvertOptions`.
+    general: the same, with the labels of configs/zh_flat_general.cfg.
+    no_download: why its files have no URL.
+    archive: the public archive from which msra.py cuts the parts.
+    embedded: its folder is in this project's folder, where scripts run.
+    made_of: the files that each part joins; if empty, each file is a part.
+    left_out: files whose Docs are left out of the training part.
+    distinct: the training part has each Doc once, and none of another part.
+    dev_share: of the training part, to hold out as dev part.
+    note: on its annotation, for readers of corpora.json.
+    """
+
+    task: str
+    lang: str
+    folder: str
+    homepage: str
+    files: Mapping[str, CorpusFile]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    general: Mapping[str, Any] | None = None
+    no_download: str = ""
+    archive: CorpusFile | None = None
+    embedded: bool = False
+    made_of: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    left_out: Sequence[str] = ()
+    distinct: bool = False
+    dev_share: Fraction = Fraction(0)
+    note: str = ""
+
+    @classmethod
+    def from_json(
+        cls,
+        *,
+        files: dict[str, list[str]],
+        url: str = "",
+        archive: str = "",
+        dev_share: str = "0",
+        **values: Any,
+    ) -> Corpus:
+        """url: of all files, without their names."""
+        found = {
+            key: CorpusFile(name, "".join(checksum), url and url + name)
+            for key, (name, *checksum) in files.items()
+        }
+        whole = CorpusFile(Path(archive).name, url=archive) if archive else None
+        return cls(files=found, archive=whole, dev_share=Fraction(dev_share), **values)
+
+
+CORPORA = {
+    name: Corpus.from_json(**values)
+    for name, values in json.loads(
+        Path(__file__).with_name("corpora.json").read_text("utf-8")
+    ).items()
+}

@@ -1,0 +1,149 @@
+"""The parts of published corpora: what they join, leave out and hold out."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from convert import convert_corpus
+from converted import load
+from fetch import fetch_corpus
+from published import CORPORA, Corpus, CorpusFile
+from spacy.tokens import Doc
+
+ROOT = Path(__file__).parents[2]
+SHARED = ROOT / "../shared/data"
+GENERAL = {"PER", "GPE", "LOC", "SCENE", "ORG", "COMPANY", "GOVERNMENT", "TITLE"} | {
+    *("BOOK", "GAME", "MOVIE")
+}
+
+
+def texts(doc: Doc) -> tuple[str, str]:
+    left, right = doc.spans["pair"]
+    return left.text, right.text
+
+
+def corpus_of(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], **given: object
+) -> None:
+    """Make a corpus "toy" of fetched files of pairs."""
+    named = {name: CorpusFile(name) for name in files}
+    options = {"format": "pairs-tsv"}
+    corpus = Corpus("pairs", "zh", "toy", "", named, options, **given)  # type: ignore[arg-type]
+    monkeypatch.setitem(CORPORA, "toy", corpus)
+    (folder / "toy").mkdir()
+    for name, text in files.items():
+        (folder / "toy" / name).write_text(text, "utf-8")
+
+
+def test_a_part_of_several_files_without_the_pairs_of_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {
+        "a": "甲\t乙\t1\n丙\t丁\t0\n甲\t乙\t1\n",
+        "b": "乙\t甲\t1\n戊\t己\t0\n庚\t辛\t1\n",
+        "c": "丁\t丙\t0\n丁\t丙\t0\n",
+        "d": "庚\t辛\t1\n",
+    }
+    made_of = {"train": ("a", "b"), "test": ("c",)}
+    corpus_of(tmp_path, monkeypatch, files, made_of=made_of, left_out=("d",), distinct=True)
+    made = dict(convert_corpus("toy", tmp_path, tmp_path / "out"))
+    train, test = (tmp_path / f"out/{part}.spacy" for part in ("train", "test"))
+    assert [texts(doc) for doc in load(train)] == [("甲", "乙"), ("戊", "己")]
+    assert [texts(doc) for doc in load(test)] == [("丁", "丙")] * 2  # as published
+    assert (made[train].left_out, made[test].left_out) == (4, 0)
+    (tmp_path / "toy/d").unlink()
+    with pytest.raises(ValueError, match=r"does not exist\. Run: python scripts/fetch.py toy"):
+        list(convert_corpus("toy", tmp_path, tmp_path / "out"))
+
+
+def test_a_share_is_held_out_at_even_distances(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [f"甲{number}\t乙{number}\t{number % 2}\n" for number in range(44)]
+    share = CORPORA["lcqmc"].dev_share * 3
+    corpus_of(tmp_path, monkeypatch, {"train": "".join(lines)}, dev_share=share)
+    made = dict(convert_corpus("toy", tmp_path, tmp_path / "out"))
+    assert [summary.sentences for summary in made.values()] == [15, 29]
+    numbers = [int(texts(doc)[0][1:]) for doc in load(tmp_path / "out/dev.spacy")]
+    assert {b - a for a, b in pairwise(numbers)} == {2, 3}
+
+
+def test_pairs_with_a_text_in_common_stay_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = ["甲乙", "丙丁", "戊己", "庚辛", "乙丙", "己壬", "子丑", "辛癸"]
+    files = {"train": "".join(f"{a}\t{b}\t1\n" for a, b in pairs), "test": "癸\t寅\t1\n"}
+    share = CORPORA["oppo"].dev_share * 4
+    corpus_of(tmp_path, monkeypatch, files, distinct=True, dev_share=share)
+    made = dict(convert_corpus("toy", tmp_path, tmp_path / "out"))
+    parts = {path.stem: ["".join(texts(doc)) for doc in load(path)] for path in made}
+    # 庚辛癸 has a text of the test part; of the other groups every other is held out.
+    assert parts == {
+        "test": ["癸寅"],
+        "dev": ["戊己", "己壬"],
+        "train": ["甲乙", "丙丁", "乙丙", "子丑"],
+    }
+    summary = made[tmp_path / "out/train.spacy"]
+    assert (summary.left_out, summary.shared) == (2, {"test": (0, 2), "dev": (0, 3)})
+
+
+def test_embedded_corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    sizes = {}
+    for name in (name for name, corpus in CORPORA.items() if corpus.embedded):
+        fetch_corpus(name, tmp_path / "data")
+        parts = convert_corpus(name, tmp_path / "data", tmp_path)
+        sizes[name] = {path.stem: summary.sentences for path, summary in parts}
+    assert sizes["demo_parallel"] == {"train": 167, "dev": 30, "test": 30}
+    assert len(sizes) == 5
+    assert all({"train", "dev"} <= {*parts} and all(parts.values()) for parts in sizes.values())
+
+
+@pytest.mark.parametrize("name", ["msra", "cluener", "weibo", "resume"])
+def test_general_labels(name: str) -> None:
+    general = CORPORA[name].general
+    assert general is not None
+    found = {
+        label for each in general["coarse"] for label in each.split("=")[1].split(",") if label
+    }
+    found |= {"PER"} if name == "msra" else {"TITLE"} if name == "resume" else set()
+    assert found.isdisjoint(general.get("unannotated", ()))
+    assert found | set(general.get("unannotated", ())) == GENERAL
+
+
+# Different, same, and how many were left out; or sentences of train and dev. Of large files the
+# first lines alone, for time.
+FIRST = {"atec": 2000, "bq": 1500, "tatoeba": 3000, "3am": 3000}
+PARTS = {
+    "atec": {"train": (1397, 331, 81), "dev": (155, 36, 0)},
+    "bq": {"train": (1409, 1300, 0), "dev": (129, 160, 0)},
+    "lcqmc": {"train": (3904, 3917, 2), "dev": (496, 483, 0)},
+    "oppo": {"train": (4857, 2121, 0), "dev": (714, 308, 0)},
+}
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the real corpora are not at hand")
+@pytest.mark.parametrize("name", [*PARTS, "tang_small", "tatoeba", "3am"])
+def test_published_corpora(tmp_path: Path, name: str) -> None:
+    for path in fetch_corpus(name, tmp_path, SHARED):
+        if name not in ("tatoeba", "3am") or path.stem == "train":
+            lines = path.read_bytes().splitlines(keepends=True)
+            path.write_bytes(b"".join(lines[: FIRST.get(name)]))
+    found = {path.stem: summary for path, summary in convert_corpus(name, tmp_path, tmp_path)}
+    if name in PARTS:
+        assert PARTS[name] == {
+            part: (summary.labels["different"], summary.labels["same"], summary.left_out)
+            for part, summary in found.items()
+        }
+    if name == "tang_small":
+        assert {part: summary.sentences for part, summary in found.items()} == {
+            "train": 143,
+            "dev": 15,
+        }
+    dev, train = (
+        [texts(doc) if name in PARTS else doc.text for doc in load(tmp_path / f"{part}.spacy")]
+        for part in ("dev", "train")
+    )
+    assert not {*dev} & {*train}
