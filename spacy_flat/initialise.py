@@ -10,7 +10,7 @@ from thinc.api import Model
 
 from .errors import Warnings
 from .nn.model import shim_of, tok2vec_of
-from .text.vocabulary import Column, Vocabulary
+from .text.vocabulary import NewTable, Vocabulary
 from .util.log import logger
 
 if TYPE_CHECKING:
@@ -20,19 +20,17 @@ SAMPLE = 10  # Docs from which a tok2vec infers its shapes
 FEW = 0.05  # of the training texts
 
 
-def report_coverage(name: str, columns: Mapping[str, Column]) -> None:
+def report_coverage(name: str, tables: Mapping[str, NewTable]) -> None:
     """Log the size of each table and its coverage. Warns (W300) of low coverage."""
-    for kind, column in columns.items():
-        known = f"{name}: {len(column.index):,} {kind}, {column.index.n_trained:,} of them trained"
-        if column.coverage is None:
+    for kind, table in tables.items():
+        known = f"{name}: {len(table.vocab):,} {kind}, {table.vocab.n_trained:,} of them trained"
+        if table.coverage is None:
             logger.info(known)
             continue
-        logger.info(
-            "%s; %.1f %% of the texts have pretrained vectors", known, 100 * column.coverage
-        )
-        if column.coverage < FEW:
-            table = f"{kind.removesuffix('s')}_vectors"
-            message = Warnings.W300.format(name=name, share=column.coverage, kind=kind, table=table)
+        logger.info("%s; %.1f %% of the texts have pretrained vectors", known, 100 * table.coverage)
+        if table.coverage < FEW:
+            words = {"share": table.coverage, "table": f"{kind.removesuffix('s')}_vectors"}
+            message = Warnings.W300.format(name=name, kind=kind, **words)
             warnings.warn(message, stacklevel=2)
 
 
@@ -51,32 +49,32 @@ def initialise_network(
 
     Warns (W300) if hardly anything in the training texts has a pretrained vector.
     """
-    featuriser, columns = vocabulary
-    report_coverage(name, columns)
+    featuriser, tables = vocabulary
+    report_coverage(name, tables)
     tok2vec = tok2vec_of(model)
     if tok2vec is not None:
         tok2vec.initialize(X=list(islice((doc for doc in docs if len(doc)), SAMPLE)))
     model.attrs["featuriser"] = featuriser
     model.attrs["packed"] = False  # as a compact network is saved
-    tables = {
+    table_sizes = {
         name: {
-            "keys": len(column.index),
-            "trained": column.index.n_trained,
-            "width": column.pretrained.vectors.shape[1],
+            "keys": len(table.vocab),
+            "trained": table.vocab.n_trained,
+            "width": table.pretrained.vectors.shape[1],
             "float16": featuriser.options.float16_vectors,
-            "unknown": column.scale if getattr(featuriser.options, "hash_unknowns", False) else 0.0,
+            "unknown": table.scale if getattr(featuriser.options, "hash_unknowns", False) else 0.0,
         }
-        for name, column in columns.items()
+        for name, table in tables.items()
     }
     upstream_width = tok2vec.get_dim("nO") if tok2vec is not None else 0
     config = {
         "options": model.attrs["options"].fixed(),
-        "sizes": {**sizes, "upstream_width": upstream_width, **tables},
+        "sizes": {**sizes, "upstream_width": upstream_width, **table_sizes},
     }
     network = cast("EmbeddingNetwork", shim_of(model).initialise(config))
-    for name, column in columns.items():
-        keys = column.index.look_up(column.pretrained.codes)
-        network.set_pretrained(name, keys, column.pretrained.vectors)
+    for name, table in tables.items():
+        hashes, vectors = table.pretrained
+        network.set_pretrained(name, table.vocab.look_up(hashes), vectors)
 
 
 def extend_labels(model: Model[Any, Any], labels: Sequence[str]) -> None:

@@ -26,7 +26,7 @@ from ..pipe import NetworkPipe
 from ..text.featuriser import SegmentFeaturiser
 from ..text.segments import split_texts
 from ..text.units import Units
-from ..text.vocabulary import KeyIndex
+from ..text.vocabulary import TableVocab
 from ..util.arguments import require
 from ..util.arrays import Ints
 from ..util.options import Options, option
@@ -212,12 +212,12 @@ class ComponentCompactor(NetworkCompactor):
         """Put a smaller featuriser and network, made from the first ones, into the model."""
         from ..nn.compact import compact_network
 
-        indexes, rows = {}, {}
+        vocabs, rows = {}, {}
         for name in self.tables:
-            index: KeyIndex = getattr(self.featuriser, name)
-            chosen = self.counts[name][index.keys] >= config.min_count
-            indexes[name], rows[name] = index.select(chosen), index.keys[chosen]
-        self.model.attrs["featuriser"] = self.featuriser.compact(indexes, config.known_words)
+            vocab: TableVocab = getattr(self.featuriser, name)
+            chosen = self.counts[name][vocab.ids] >= config.min_count
+            vocabs[name], rows[name] = vocab.select(chosen), vocab.ids[chosen]
+        self.model.attrs["featuriser"] = self.featuriser.compact(vocabs, config.known_words)
         self.model.attrs["packed"] = True
         self.model.shims[0] = compact_network(self.shim, rows, config.bits)
 

@@ -13,7 +13,7 @@ import numpy as np
 from ..text.featuriser import IndexedFeaturiser
 from ..text.hashing import hash_characters
 from ..text.padding import padding, take
-from ..text.vocabulary import KeyIndex
+from ..text.vocabulary import TableVocab
 from ..util.arrays import Ints, Strings
 from ..util.simplified import Simplifier
 from .batch import Piece, TextBatch
@@ -29,12 +29,12 @@ class CharFeaturiser(IndexedFeaturiser):
     """Turns texts into batches, and keys into characters."""
 
     options: TextOptions
-    chars: KeyIndex
+    chars: TableVocab
     simplifier: Simplifier = field(default_factory=Simplifier)
 
     @classmethod
     def empty(cls, options: TextOptions) -> "CharFeaturiser":
-        return cls(options, KeyIndex.empty())
+        return cls(options, TableVocab.empty())
 
     @cached_property
     def marks(self) -> tuple[int, int]:
@@ -46,7 +46,7 @@ class CharFeaturiser(IndexedFeaturiser):
     def strings(self) -> Strings:
         """[K] the character of each key; "" for the marks and the unknown character."""
         strings = np.full(len(self.chars) + 1, "", dtype=object)
-        for code, key in zip(self.chars.codes.tolist(), self.chars.keys.tolist(), strict=True):
+        for code, key in zip(self.chars.hashes.tolist(), self.chars.ids.tolist(), strict=True):
             strings[key] = chr(code) if code < START else ""
         return strings
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..text.vocabulary import Column, Pretrained, Vocabulary, count_characters
+from ..text.vocabulary import NewTable, Pretrained, Vocabulary, character_vectors, count_characters
 from ..util.simplified import Simplifier
 from ..vectors import VectorSource
 from .featuriser import END, START, CharFeaturiser
@@ -23,8 +23,8 @@ def build_vocabulary(
     for mark in (START, END):
         counts[mark] = max(len(texts), options.char_min_freq)
     known = [code for code, times in counts.items() if times >= options.char_min_freq]
-    found = Pretrained.of_characters(char_vectors, 1, options)
-    useful = np.isin(found.codes, np.array(known, dtype=np.uint64))
-    pretrained = Pretrained(found.codes[useful], found.vectors[useful])
-    column = Column.build(counts, options.char_min_freq, pretrained, options)
-    return Vocabulary(CharFeaturiser(options, column.index, simplifier), {"chars": column})
+    found = character_vectors(char_vectors, 1, options)
+    useful = np.isin(found.hashes, np.array(known, dtype=np.uint64))
+    pretrained = Pretrained(found.hashes[useful], found.vectors[useful])
+    table = NewTable.build(counts, options.char_min_freq, pretrained, options)
+    return Vocabulary(CharFeaturiser(options, table.vocab, simplifier), {"chars": table})

@@ -4,6 +4,7 @@ them."""
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -11,10 +12,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ..text.hashing import OOV_BITS
 from ..util.arrays import Float32s, Ints
 from ..util.options import Options
 from .layers import linears
-from .unknowns import unknown_vectors
 from .weights import quantise
 
 Self = TypeVar("Self", bound="EmbeddingNetwork")
@@ -27,8 +28,7 @@ class Table:
     trained: the first so many of the keys occurred in training.
     float16: keep the pretrained vectors in half precision.
     int8: keep them as whole numbers from -127 to 127, with a scale for each vector.
-    unknown: standard deviation of the numbers in the fixed vectors of unknown keys; 0 if these
-        share a trained one.
+    unknown: std of the fixed OOV vectors; 0 if unknown entries share a trained one.
     """
 
     keys: int
@@ -70,7 +70,7 @@ class PretrainedEmbedding(nn.Module):
 
     pretrained: Tensor  # [1 + keys, width]
     scales: Tensor | None  # [1 + keys, 1] with int8
-    unknown: Tensor | None  # [1 + UNKNOWNS, width]; the first is 0
+    unknown: Tensor | None  # [1 + 2¹⁴, width]; the first is 0
 
     def __init__(self, table: Table) -> None:
         super().__init__()
@@ -80,7 +80,7 @@ class PretrainedEmbedding(nn.Module):
         dtype = torch.int8 if table.int8 else torch.float16 if table.float16 else torch.float32
         self.register_buffer("pretrained", torch.zeros(rows, width, dtype=dtype))
         self.register_buffer("scales", torch.zeros(rows, 1) if table.int8 else None)
-        fixed = unknown_vectors(width) * table.unknown if table.unknown else None
+        fixed = oov_vectors(width) * table.unknown if table.unknown else None
         self.register_buffer("unknown", fixed, persistent=False)
         # The last row stays zero: keys that are not trained add nothing to their vectors.
         zero = table.trained + 1
@@ -124,6 +124,14 @@ class PretrainedEmbedding(nn.Module):
         if self.scales is not None:
             vectors = vectors * nn.functional.embedding(keys, self.scales).to(offsets.dtype)
         return offsets + vectors
+
+
+@lru_cache(maxsize=4)
+def oov_vectors(width: int) -> Tensor:
+    """[1 + 2¹⁴, width] normal numbers, the same on every machine; the first vector is 0."""
+    vectors = np.random.RandomState(0).standard_normal((1 + (1 << OOV_BITS), width))
+    vectors[0] = 0.0
+    return torch.from_numpy(vectors).float()
 
 
 class EmbeddingNetwork(nn.Module):

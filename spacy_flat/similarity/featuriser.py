@@ -13,7 +13,7 @@ from ..text.padding import group_by_cost
 from ..text.segments import Segment
 from ..text.tok2vec import token_of_unit
 from ..text.units import Unit, Units
-from ..text.vocabulary import KeyIndex
+from ..text.vocabulary import TableVocab
 from ..util.arrays import Ints
 from ..util.simplified import Simplifier
 from .batch import PairBatch, TextRows, compare, count_rows, windows
@@ -95,9 +95,9 @@ class PairFeaturiser(IndexedFeaturiser):
 
     options: PairTextOptions
     reach: int
-    chars: KeyIndex = field(default_factory=KeyIndex.empty)
-    bigrams: KeyIndex = field(default_factory=KeyIndex.empty)
-    words: KeyIndex = field(default_factory=KeyIndex.empty)
+    chars: TableVocab = field(default_factory=TableVocab.empty)
+    bigrams: TableVocab = field(default_factory=TableVocab.empty)
+    words: TableVocab = field(default_factory=TableVocab.empty)
     simplifier: Simplifier = field(default_factory=Simplifier)
 
     @property

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ..text.vocabulary import Column, Vocabulary
+from ..text.vocabulary import NewTable, Vocabulary
 from ..util.simplified import Simplifier
 from ..vectors import VectorSource
 from .featuriser import PairFeaturiser, trimmed
@@ -22,16 +22,16 @@ def build_vocabulary(
     spans = [trimmed(span) for pair in pairs for span in pair]
     simplifier = Simplifier.of([span.text for span in spans])
     texts = [simplifier(span.text) for span in spans]
-    columns: dict[str, Column] = {}
+    tables: dict[str, NewTable] = {}
     if options.inputs != "tokens":
-        columns["chars"] = Column.of_characters(texts, char_vectors, options)
+        tables["chars"] = NewTable.of_characters(texts, char_vectors, options)
         if options.bigrams:
-            columns["bigrams"] = Column.of_characters(texts, bigram_vectors, options, 2)
+            tables["bigrams"] = NewTable.of_characters(texts, bigram_vectors, options, 2)
     if options.inputs != "chars":
         words = (simplifier(token.text) for span in spans for token in span)
-        columns["words"] = Column.of_words(words, word_vectors, options)
+        tables["words"] = NewTable.of_words(words, word_vectors, options)
     if options.hash_unknowns and not options.fine_tune:
-        columns = {name: column.fixed for name, column in columns.items()}
-    indexes = {name: column.index for name, column in columns.items()}
-    read = PairFeaturiser(options, featuriser.reach, **indexes, simplifier=simplifier)
-    return Vocabulary(read, columns)
+        tables = {name: table.fixed for name, table in tables.items()}
+    vocabs = {name: table.vocab for name, table in tables.items()}
+    read = PairFeaturiser(options, featuriser.reach, **vocabs, simplifier=simplifier)
+    return Vocabulary(read, tables)

@@ -13,7 +13,7 @@ from ..util.simplified import Simplifier
 from .padding import Batch
 from .segments import Segment, split_texts
 from .units import Unit, Units
-from .vocabulary import KeyIndex, pack, unpack
+from .vocabulary import TableVocab, pack, unpack
 
 Self = TypeVar("Self", bound="TextFeaturiser")
 Indexed = TypeVar("Indexed", bound="IndexedFeaturiser")
@@ -33,14 +33,14 @@ class TextFeaturiser(ABC):
 
 
 class IndexedFeaturiser(TextFeaturiser):
-    """A dataclass of which the indexes and the simplifier are saved."""
+    """A dataclass of which the vocabularies and the simplifier are saved."""
 
     options: Any
     simplifier: Simplifier
 
     def to_bytes(self) -> bytes:
-        indexes = {name: each for name, each in vars(self).items() if isinstance(each, KeyIndex)}
-        data = {**pack(indexes, self.options), "simplified": self.simplifier.pairs}
+        vocabs = {name: each for name, each in vars(self).items() if isinstance(each, TableVocab)}
+        data = {**pack(vocabs, self.options), "simplified": self.simplifier.pairs}
         return bytes(srsly.msgpack_dumps(data))
 
     def from_bytes(self: Indexed, data: bytes) -> Indexed:
@@ -69,9 +69,9 @@ class SegmentFeaturiser(TextFeaturiser):
         """Batches of segments of similar size, of at most `batch_size` nodes with padding, or of
         one segment."""
 
-    def compact(self: Compacted, indexes: Mapping[str, KeyIndex], known_words: bool) -> Compacted:
-        """The same with smaller indexes. known_words: for a featuriser with a lexicon."""
-        return cast(Compacted, replace(cast(Any, self), **indexes))
+    def compact(self: Compacted, vocabs: Mapping[str, TableVocab], known_words: bool) -> Compacted:
+        """The same with smaller vocabularies. known_words: for a featuriser with a lexicon."""
+        return cast(Compacted, replace(cast(Any, self), **vocabs))
 
 
 @serialize_attr.register(TextFeaturiser)

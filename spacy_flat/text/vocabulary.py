@@ -1,5 +1,4 @@
-"""The vocabularies of networks: keys of characters, bigrams and words, and their pretrained
-vectors."""
+"""The vocabularies of embedding tables: ids of characters, bigrams and words by their hashes."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,11 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..nn.unknowns import UNKNOWN_BITS
 from ..util.arrays import Bools, Float32s, Hashes, Ints
 from ..util.options import Options
 from ..vectors import TextVectors, VectorSource
-from .hashing import hash_bigrams, hash_characters, hash_entries, hash_words, normalise_word
+from .hashing import (
+    OOV_BITS,
+    hash_bigrams,
+    hash_characters,
+    hash_entries,
+    hash_words,
+    normalise_word,
+)
 from .options import TableOptions
 
 _TEXTS_AT_ONCE = 2000
@@ -21,149 +26,138 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
-class KeyIndex:
-    """Keys 1 to N of characters, bigrams or words by their hashes; trained ones come first."""
+class TableVocab:
+    """Ids 1 to N of an embedding table's entries by their hashes; trained ones come first."""
 
-    codes: Hashes  # [N] sorted
-    keys: Ints  # [N]
+    hashes: Hashes  # [N] sorted
+    ids: Ints  # [N]
     n_trained: int
 
     @classmethod
-    def build(cls, trained: Hashes, pretrained: Hashes) -> "KeyIndex":
+    def build(cls, trained: Hashes, pretrained: Hashes) -> "TableVocab":
         """trained, pretrained: hashes of what has a trained, or a pretrained vector."""
         ordered = np.concatenate([trained, np.setdiff1d(pretrained, trained)])
         order = np.argsort(ordered)
         return cls(ordered[order], order.astype(np.int64) + 1, len(trained))
 
     @classmethod
-    def empty(cls) -> "KeyIndex":
+    def empty(cls) -> "TableVocab":
         none = np.zeros(0, dtype=np.uint64)
         return cls.build(none, none)
 
     def __len__(self) -> int:
-        return len(self.codes)
+        return len(self.hashes)
 
-    def select(self, chosen: Bools) -> "KeyIndex":
-        """The chosen [N] hashes under new keys from 1, none of them trained."""
-        codes = self.codes[chosen]
-        return KeyIndex(codes, np.arange(1, len(codes) + 1), 0)
+    def select(self, chosen: Bools) -> "TableVocab":
+        """The chosen [N] hashes under new ids from 1, none of them trained."""
+        hashes = self.hashes[chosen]
+        return TableVocab(hashes, np.arange(1, len(hashes) + 1), 0)
 
-    def look_up(self, codes: Hashes, hash_unknowns: bool = False) -> Ints:
-        """[N] hashes → [N] keys, for unknown ones 0, or -1 to -`UNKNOWNS` by their hashes."""
-        unknown = np.zeros(len(codes), dtype=np.int64)
+    def look_up(self, hashes: Hashes, hash_unknowns: bool = False) -> Ints:
+        """[N] hashes → [N] ids, for unknown ones 0, or -1 to -2¹⁴ by their hashes."""
+        unknown = np.zeros(len(hashes), dtype=np.int64)
         if hash_unknowns:
             # Multiplied, since the hash of a character is its code point (Fibonacci hashing).
-            unknown = -1 - (codes * _GOLDEN >> np.uint64(64 - UNKNOWN_BITS)).astype(np.int64)
-        if not len(self.codes):
+            unknown = -1 - (hashes * _GOLDEN >> np.uint64(64 - OOV_BITS)).astype(np.int64)
+        if not len(self.hashes):
             return unknown
-        places = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
-        return np.where(self.codes[places] == codes, self.keys[places], unknown)
+        rows = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
+        return np.where(self.hashes[rows] == hashes, self.ids[rows], unknown)
 
 
-def pack(indexes: Mapping[str, KeyIndex], options: Options) -> dict[str, Any]:
-    """Indexes and the options that they rely on, as plain data."""
+def pack(vocabs: Mapping[str, TableVocab], options: Options) -> dict[str, Any]:
+    """Vocabularies and the options that they rely on, as plain data."""
     from safetensors.numpy import save
 
-    arrays = {
-        f"{name}.{part}": array
-        for name, index in indexes.items()
-        for part, array in (("codes", index.codes), ("keys", index.keys))
-        # Without trained keys the keys follow the order of the hashes.
-        if part == "codes" or index.n_trained
-    }
-    n_trained = {name: index.n_trained for name, index in indexes.items()}
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, vocab in vocabs.items():
+        arrays[f"{name}.codes"] = vocab.hashes
+        if vocab.n_trained:  # otherwise the ids follow the order of the hashes
+            arrays[f"{name}.keys"] = vocab.ids
+    n_trained = {name: vocab.n_trained for name, vocab in vocabs.items()}
     return {"arrays": save(arrays), "n_trained": n_trained, "options": options.fixed()}
 
 
-def unpack(data: Mapping[str, Any], options: Options) -> dict[str, KeyIndex]:
+def unpack(data: Mapping[str, Any], options: Options) -> dict[str, TableVocab]:
     """The inverse of `pack`. Raises ValueError (F307) if the options differ."""
     from safetensors.numpy import load
 
     options.check_fixed(data["options"])
     arrays = load(data["arrays"])
-    indexes = {}
+    vocabs = {}
     for name, n_trained in data["n_trained"].items():
-        codes, keys = arrays[f"{name}.codes"], arrays.get(f"{name}.keys")
-        keys = np.arange(1, len(codes) + 1) if keys is None else keys
-        indexes[name] = KeyIndex(codes, keys, n_trained)
-    return indexes
+        hashes, ids = arrays[f"{name}.codes"], arrays.get(f"{name}.keys")
+        ids = np.arange(1, len(hashes) + 1) if ids is None else ids
+        vocabs[name] = TableVocab(hashes, ids, n_trained)
+    return vocabs
 
 
-@dataclass(frozen=True)
-class Pretrained:
+class Pretrained(NamedTuple):
     """Pretrained vectors [N, d] by hash; N may be 0."""
 
-    codes: Hashes
+    hashes: Hashes
     vectors: Float32s
-
-    @classmethod
-    def select(
-        cls, found: TextVectors | None, codes: Hashes, places: Ints, options: TableOptions
-    ) -> "Pretrained":
-        """codes[i] is the hash of vector number places[i]; the first of equal hashes counts."""
-        if found is None:
-            return cls(codes[:0], np.zeros((0, options.embed_width), dtype=np.float32))
-        codes, first = np.unique(codes, return_index=True)
-        vectors = found.data[places[first]]
-        if options.normalise_embeddings:
-            norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-            vectors = vectors / np.maximum(norms, 1e-12)
-        return cls(codes, vectors)
-
-    @classmethod
-    def of_characters(
-        cls,
-        source: VectorSource | None,
-        size: int,
-        options: TableOptions,
-        normalise_numbers: bool = False,
-    ) -> "Pretrained":
-        """The vectors of characters (size 1) or bigrams (size 2)."""
-        found = source.read(lambda key: len(key) == size) if source is not None else None
-        keys = found.keys if found is not None else []
-        codes, places = hash_entries(keys, size, normalise_numbers)
-        return cls.select(found, codes, places, options)
-
-    @classmethod
-    def of_words(cls, source: VectorSource | None, options: Any) -> "Pretrained":
-        """The vectors of words. Of those with the same form, the one spelled like it counts, else
-        the first."""
-        found = source.read() if source is not None else None
-        keys = found.keys if found is not None else []
-        exact = np.array([normalise_word(key, options) == key for key in keys], dtype=bool)
-        places = np.argsort(~exact, kind="stable")
-        return cls.select(found, hash_words(keys, options)[places], places, options)
 
 
 @dataclass(frozen=True)
-class Column:
-    """The vocabulary of one embedding table, and its pretrained vectors.
+class NewTable:
+    """An embedding table to build.
 
     coverage: the share of the training texts with a pretrained vector; None without any.
     """
 
-    index: KeyIndex
+    vocab: TableVocab
     pretrained: Pretrained
     coverage: float | None = None
 
     @classmethod
     def build(
         cls, counts: Counter[int], min_freq: int, pretrained: Pretrained, options: TableOptions
-    ) -> "Column":
+    ) -> "NewTable":
         """counts: of hashes in the training texts."""
         frequent = np.array([code for code, n in counts.items() if n >= min_freq], dtype=np.uint64)
         coverage = None
-        if known := pretrained.codes.tolist():
+        if known := pretrained.hashes.tolist():
             coverage = sum(counts[code] for code in known) / max(1, counts.total())
         if not options.fine_tune:
-            frequent = np.setdiff1d(frequent, pretrained.codes)
-        return cls(KeyIndex.build(frequent, pretrained.codes), pretrained, coverage)
+            frequent = np.setdiff1d(frequent, pretrained.hashes)
+        return cls(TableVocab.build(frequent, pretrained.hashes), pretrained, coverage)
+
+    # `options` has the fields of UnitOptions that the table needs.
+
+    @classmethod
+    def of_characters(
+        cls, texts: Sequence[str], source: VectorSource | None, options: Any, size: int = 1
+    ) -> "NewTable":
+        """Of characters (size 1) or bigrams (size 2)."""
+        counts = count_characters(texts, size, options.normalise_numbers)
+        pretrained = character_vectors(source, size, options, options.normalise_numbers)
+        min_freq = options.char_min_freq if size == 1 else options.bigram_min_freq
+        return cls.build(counts, min_freq, pretrained, options)
+
+    @classmethod
+    def of_words(
+        cls, words: Iterable[str], source: VectorSource | None, options: Any
+    ) -> "NewTable":
+        """Of those with the same form, the vector of the word spelled like it counts, else the
+        first."""
+        counted = Counter(words)
+        counts: Counter[int] = Counter()
+        for code, n in zip(hash_words(counted, options).tolist(), counted.values(), strict=True):
+            counts[code] += n
+        found = source.read() if source is not None else None
+        entries = found.keys if found is not None else []
+        exact = np.array([normalise_word(each, options) == each for each in entries], dtype=bool)
+        rows = np.argsort(~exact, kind="stable")
+        pretrained = select_vectors(found, hash_words(entries, options)[rows], rows, options)
+        return cls.build(counts, options.word_min_freq, pretrained, options)
 
     @property
-    def fixed(self) -> "Column":
-        """The column without trained vectors, where there are pretrained ones."""
-        codes = self.pretrained.codes
-        return replace(self, index=KeyIndex.build(codes[:0], codes)) if len(codes) else self
+    def fixed(self) -> "NewTable":
+        """The table without trained vectors, where there are pretrained ones."""
+        hashes = self.pretrained.hashes
+        fixed = TableVocab.build(hashes[:0], hashes)
+        return replace(self, vocab=fixed) if len(hashes) else self
 
     @property
     def scale(self) -> float:
@@ -173,26 +167,34 @@ class Column:
             float(np.sqrt(np.square(vectors).mean())) if len(vectors) else vectors.shape[1] ** -0.5
         )
 
-    # `options` has the fields of UnitOptions that the table needs.
 
-    @classmethod
-    def of_characters(
-        cls, texts: Sequence[str], source: VectorSource | None, options: Any, size: int = 1
-    ) -> "Column":
-        """Of characters (size 1) or bigrams (size 2)."""
-        counts = count_characters(texts, size, options.normalise_numbers)
-        found = Pretrained.of_characters(source, size, options, options.normalise_numbers)
-        min_freq = options.char_min_freq if size == 1 else options.bigram_min_freq
-        return cls.build(counts, min_freq, found, options)
+class Vocabulary(NamedTuple):
+    """A featuriser built from training texts, and its embedding tables by their names."""
 
-    @classmethod
-    def of_words(cls, words: Iterable[str], source: VectorSource | None, options: Any) -> "Column":
-        counted = Counter(words)
-        counts: Counter[int] = Counter()
-        for code, n in zip(hash_words(counted, options).tolist(), counted.values(), strict=True):
-            counts[code] += n
-        found = Pretrained.of_words(source, options)
-        return cls.build(counts, options.word_min_freq, found, options)
+    featuriser: Any  # with options
+    tables: dict[str, NewTable]
+
+
+def select_vectors(
+    found: TextVectors | None, hashes: Hashes, rows: Ints, options: TableOptions
+) -> Pretrained:
+    """hashes[i] is that of vector number rows[i]; the first of equal hashes counts."""
+    if found is None:
+        return Pretrained(hashes[:0], np.zeros((0, options.embed_width), dtype=np.float32))
+    hashes, first = np.unique(hashes, return_index=True)
+    vectors = found.data[rows[first]]
+    if options.normalise_embeddings:
+        vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    return Pretrained(hashes, vectors)
+
+
+def character_vectors(
+    source: VectorSource | None, size: int, options: TableOptions, normalise_numbers: bool = False
+) -> Pretrained:
+    """The pretrained vectors of characters (size 1) or bigrams (size 2)."""
+    found = source.read(lambda key: len(key) == size) if source is not None else None
+    entries = found.keys if found is not None else []
+    return select_vectors(found, *hash_entries(entries, size, normalise_numbers), options)
 
 
 def count_characters(
@@ -219,11 +221,3 @@ def batches_of_texts(texts: Iterable[str]) -> Iterator[Sequence[str]]:
 def add_counts(counts: Counter[int], codes: NDArray[np.integer]) -> None:
     distinct, times = np.unique(codes, return_counts=True)
     counts.update(dict(zip(distinct.tolist(), times.tolist(), strict=True)))
-
-
-class Vocabulary(NamedTuple):
-    """A featuriser and embedding tables built from training texts; the tables by the network's
-    names."""
-
-    featuriser: Any  # with options
-    columns: dict[str, Column]

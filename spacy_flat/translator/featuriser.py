@@ -20,7 +20,7 @@ import srsly
 from ..text.characters import HAN
 from ..text.featuriser import TextFeaturiser
 from ..text.hashing import hash_characters
-from ..text.vocabulary import KeyIndex, count_characters, pack, unpack
+from ..text.vocabulary import TableVocab, count_characters, pack, unpack
 from ..util.arrays import Ints
 from ..util.simplified import Simplifier
 from .keys import END, NAMES, START, UNKNOWN
@@ -56,7 +56,7 @@ NO_TEXT = SourceText("", np.zeros(0, dtype=np.int64))
 class CharacterSide:
     """A side of characters."""
 
-    index: KeyIndex
+    index: TableVocab
     simplifier: Simplifier = field(default_factory=Simplifier)
 
     @classmethod
@@ -65,7 +65,7 @@ class CharacterSide:
         counts = count_characters(list(map(simplifier, texts)))
         known = [code for code, times in counts.items() if times >= min_freq]
         codes = np.array(sorted(known), dtype=np.uint64)
-        return cls(KeyIndex.build(codes, codes[:0]), simplifier)
+        return cls(TableVocab.build(codes, codes[:0]), simplifier)
 
     def __len__(self) -> int:
         return len(self.index)
@@ -137,7 +137,7 @@ class TranslationFeaturiser(TextFeaturiser):
 
     @classmethod
     def empty(cls, options: TranslationOptions) -> TranslationFeaturiser:
-        return cls(options, CharacterSide(KeyIndex.empty()), PieceSide(""))
+        return cls(options, CharacterSide(TableVocab.empty()), PieceSide(""))
 
     @classmethod
     def build(

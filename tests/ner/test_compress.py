@@ -76,8 +76,8 @@ def test_rows_below_the_count_are_dropped(pipeline: Language) -> None:
     texts = ["上海上海北京", "北京"]
     compact(pipeline, CompressConfig(min_count=2), texts)
     encoder = flat(pipeline).model.attrs["featuriser"]
-    assert sorted(map(chr, encoder.chars.codes.tolist())) == sorted("上海北京")
-    assert [encoder.lexicon.word(int(id)) for id in encoder.words.codes] == ["上海", "北京"]
+    assert sorted(map(chr, encoder.chars.hashes.tolist())) == sorted("上海北京")
+    assert [encoder.lexicon.word(int(id)) for id in encoder.words.hashes] == ["上海", "北京"]
     assert network(pipeline).chars.pretrained.shape[0] == 5
 
 

@@ -8,9 +8,9 @@ import pytest
 import spacy
 from spacy.language import Language
 
-from spacy_flat.nn.unknowns import UNKNOWNS
 from spacy_flat.similarity.equality import normal_form
-from spacy_flat.text.vocabulary import KeyIndex
+from spacy_flat.text.hashing import OOV_BITS
+from spacy_flat.text.vocabulary import TableVocab
 
 from .conftest import PAIRS, add_re2, blank, examples_of, re2, train
 
@@ -60,13 +60,13 @@ def test_switched_off() -> None:
 
 
 def test_keys_of_unknown_units() -> None:
-    index = KeyIndex.build(np.array([5, 7], np.uint64), np.array([9], np.uint64))
+    index = TableVocab.build(np.array([5, 7], np.uint64), np.array([9], np.uint64))
     codes = np.array([7, 8, 9, 20000, 8], np.uint64)
     found = index.look_up(codes, True)
     assert (found[[0, 2]] == index.look_up(codes)[[0, 2]]).all()
     assert found[1] == found[4] != found[3]
     assert (found[[1, 3]] < 0).all()
-    assert (found >= -UNKNOWNS).all()
+    assert (found >= -(1 << OOV_BITS)).all()
 
 
 def test_unknown_units_have_vectors_of_their_own() -> None:

@@ -677,7 +677,7 @@ def test_checksum_of_vectors_and_vocabulary() -> None:
     assert weights_of(plain) == before[0]
     assert weights_of(below) != before[1]
     encoder = plain.model.attrs["featuriser"]
-    chars = replace(encoder.chars, keys=encoder.chars.keys[::-1].copy())
+    chars = replace(encoder.chars, ids=encoder.chars.ids[::-1].copy())
     plain.model.attrs["featuriser"] = replace(encoder, chars=chars)
     assert weights_of(plain) != before[0]
 

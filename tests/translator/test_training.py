@@ -399,7 +399,7 @@ def test_number_of_pieces_and_characters() -> None:
     nlp = make(None, {"target_pieces": 260, "char_min_freq": 2})
     encoder = translator(nlp).model.attrs["featuriser"]
     assert len(encoder.target) == 260
-    assert [chr(code) for code in encoder.source.index.codes.tolist()] == sorted("喜欢北京。有")
+    assert [chr(code) for code in encoder.source.index.hashes.tolist()] == sorted("喜欢北京。有")
     unknown = encoder.unknown("王 喜欢\n").tolist()
     assert unknown == [0]
 

@@ -21,7 +21,7 @@ from ...text.hashing import hash_bigrams, hash_characters
 from ...text.padding import group_by_cost, padding, take_each
 from ...text.segments import Segment
 from ...text.units import Units
-from ...text.vocabulary import KeyIndex, pack, unpack
+from ...text.vocabulary import TableVocab, pack, unpack
 from ...util.arrays import Float32s, Int32s, Ints
 from .batch import LatticeBatch
 from .gazetteer import Gazetteer, WordNodes
@@ -41,9 +41,9 @@ class LatticeFeaturiser(SegmentFeaturiser):
 
     options: LatticeOptions
     lexicon: Lexicon
-    chars: KeyIndex
-    bigrams: KeyIndex
-    words: KeyIndex
+    chars: TableVocab
+    bigrams: TableVocab
+    words: TableVocab
     n_types: int
     name_types: Sequence[int] = ()
     gazetteer: Gazetteer | None = None  # for training
@@ -55,7 +55,7 @@ class LatticeFeaturiser(SegmentFeaturiser):
 
     @classmethod
     def empty(cls, options: LatticeOptions) -> "LatticeFeaturiser":
-        none = KeyIndex.empty()
+        none = TableVocab.empty()
         return cls(options, Lexicon(), none, none, none, 0)
 
     @property
@@ -167,7 +167,7 @@ class LatticeFeaturiser(SegmentFeaturiser):
             self._bands = frequencies, bands
         return bands[words].astype(np.int64)
 
-    def compact(self, indexes: Mapping[str, KeyIndex], known_words: bool) -> "LatticeFeaturiser":
+    def compact(self, indexes: Mapping[str, TableVocab], known_words: bool) -> "LatticeFeaturiser":
         """The same with smaller indexes, a copy of the lexicon, and without the gazetteer, which
         only training needs.
 
@@ -180,13 +180,13 @@ class LatticeFeaturiser(SegmentFeaturiser):
         words = compacted.words
         kept = np.isin(self.lexicon.types, self.name_types) | (self.lexicon.trusts >= 0)
         kept |= np.isin(self.lexicon.type_names, NOT_ENTITY)[self.lexicon.types]
-        kept[words.codes.astype(np.int64)] = True
+        kept[words.hashes.astype(np.int64)] = True
         ids = np.flatnonzero(kept)
-        codes = np.searchsorted(ids, words.codes.astype(np.int64)).astype(np.uint64)
+        codes = np.searchsorted(ids, words.hashes.astype(np.int64)).astype(np.uint64)
         return replace(
             compacted,
             lexicon=self.lexicon.select(ids),
-            words=KeyIndex(codes, words.keys, words.n_trained),
+            words=TableVocab(codes, words.ids, words.n_trained),
         )
 
     def to_bytes(self) -> bytes:

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...lexicon import Lexicon
-from ...text.vocabulary import Column, Pretrained, Vocabulary, add_counts, batches_of_texts
+from ...text.vocabulary import (
+    NewTable,
+    Pretrained,
+    Vocabulary,
+    add_counts,
+    batches_of_texts,
+    select_vectors,
+)
 from ...util.simplified import Simplifier
 from ...vectors import VectorSource
 from .featuriser import LatticeFeaturiser
@@ -37,22 +44,22 @@ def build_vocabulary(
         name_types = lexicon.declare_types(labels)
     simplifier = Simplifier.of(texts)
     texts = list(map(simplifier, texts))
-    chars = Column.of_characters(texts, char_vectors, options)
-    bigrams = Column.of_characters(texts, bigram_vectors, options, 2)
-    words = Column.build(
+    chars = NewTable.of_characters(texts, char_vectors, options)
+    bigrams = NewTable.of_characters(texts, bigram_vectors, options, 2)
+    words = NewTable.build(
         _count_words(texts, lexicon),
         options.word_min_freq,
         _pretrained_words(word_vectors, lexicon, options),
         options,
     )
-    indexes = (chars.index, bigrams.index, words.index)
+    vocabs = (chars.vocab, bigrams.vocab, words.vocab)
     lexicon.simplifier = simplifier  # from now on: vectors are those of words as they are spelled
     n_types = len(lexicon.type_names)
-    featuriser = LatticeFeaturiser(options, lexicon, *indexes, n_types, name_types, gazetteer)
-    columns = {"chars": chars, "bigrams": bigrams, "words": words}
+    featuriser = LatticeFeaturiser(options, lexicon, *vocabs, n_types, name_types, gazetteer)
+    tables = {"chars": chars, "bigrams": bigrams, "words": words}
     if not options.bigrams:
-        del columns["bigrams"]
-    return Vocabulary(featuriser, columns)
+        del tables["bigrams"]
+    return Vocabulary(featuriser, tables)
 
 
 def _pretrained_words(
@@ -61,7 +68,7 @@ def _pretrained_words(
     found = source.read(lexicon.__contains__) if source is not None else None
     keys = found.keys if found is not None else []
     ids = np.array([lexicon.index(key) for key in keys], dtype=np.uint64)
-    return Pretrained.select(found, ids, np.arange(len(ids)), options)
+    return select_vectors(found, ids, np.arange(len(ids)), options)
 
 
 def _count_words(texts: Sequence[str], lexicon: Lexicon) -> Counter[int]:

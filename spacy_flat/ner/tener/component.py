@@ -59,7 +59,7 @@ class TenerEntityRecognizer(CRFEntityRecognizer):
         check_unused(self.name, f"unit = {unit!r}", vectors, unused)
         texts = [Units.as_read(example.predicted, unit) for example in examples]
         vocabulary = build_vocabulary(options, texts, **vectors)
-        if not vocabulary.columns and tok2vec_of(self.model) is None:
+        if not vocabulary.tables and tok2vec_of(self.model) is None:
             raise ValueError(Errors.F368.format(name=self.name))
         self.build_network(examples, vocabulary)
 

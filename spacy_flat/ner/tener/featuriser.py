@@ -13,7 +13,7 @@ from ...text.hashing import hash_bigrams, hash_characters, hash_words
 from ...text.padding import group_by_cost, padding, take
 from ...text.segments import Segment
 from ...text.units import Unit, Units
-from ...text.vocabulary import KeyIndex
+from ...text.vocabulary import TableVocab
 from ...util.arrays import Ints
 from ...util.simplified import Simplifier
 from .batch import CharBatch, WordBatch
@@ -32,14 +32,14 @@ class SequenceFeaturiser(IndexedFeaturiser, SegmentFeaturiser):
     """
 
     options: SequenceOptions
-    chars: KeyIndex
-    bigrams: KeyIndex
-    words: KeyIndex
+    chars: TableVocab
+    bigrams: TableVocab
+    words: TableVocab
     simplifier: Simplifier = field(default_factory=Simplifier)
 
     @classmethod
     def empty(cls, options: SequenceOptions) -> "SequenceFeaturiser":
-        none = KeyIndex.empty()
+        none = TableVocab.empty()
         return cls(options, none, none, none)
 
     @property

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ...text.units import Units
-from ...text.vocabulary import Column, KeyIndex, Vocabulary
+from ...text.vocabulary import NewTable, TableVocab, Vocabulary
 from ...util.simplified import Simplifier
 from ...vectors import VectorSource
 from .featuriser import SequenceFeaturiser
@@ -22,17 +22,17 @@ def build_vocabulary(
 
     vectors: of characters and bigrams, or of words.
     """
-    none = KeyIndex.empty()
+    none = TableVocab.empty()
     simplifier = Simplifier.of([text.text for text in texts])
     characters = [simplifier(text.text) for text in texts]
-    chars = Column.of_characters(characters, char_vectors, options)
+    chars = NewTable.of_characters(characters, char_vectors, options)
     if options.unit == "token":
         strings = (simplifier(word) for text in texts for word in text.strings(0, len(text)))
-        words = Column.of_words(strings, word_vectors, options)
-        featuriser = SequenceFeaturiser(options, chars.index, none, words.index, simplifier)
+        words = NewTable.of_words(strings, word_vectors, options)
+        featuriser = SequenceFeaturiser(options, chars.vocab, none, words.vocab, simplifier)
         return Vocabulary(featuriser, {"words": words})
-    bigrams = Column.of_characters(characters, bigram_vectors, options, 2)
-    featuriser = SequenceFeaturiser(options, chars.index, bigrams.index, none, simplifier)
+    bigrams = NewTable.of_characters(characters, bigram_vectors, options, 2)
+    featuriser = SequenceFeaturiser(options, chars.vocab, bigrams.vocab, none, simplifier)
     used = {"chars": options.characters, "bigrams": options.bigrams}
-    columns = {"chars": chars, "bigrams": bigrams}
-    return Vocabulary(featuriser, {name: columns[name] for name in columns if used[name]})
+    tables = {"chars": chars, "bigrams": bigrams}
+    return Vocabulary(featuriser, {name: tables[name] for name in tables if used[name]})

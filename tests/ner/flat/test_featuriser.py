@@ -16,7 +16,7 @@ from spacy_flat.ner.flat.options import LatticeOptions
 from spacy_flat.ner.flat.vocabulary import build_vocabulary
 from spacy_flat.text.segments import Segment
 from spacy_flat.text.units import Units
-from spacy_flat.text.vocabulary import KeyIndex
+from spacy_flat.text.vocabulary import TableVocab
 
 WORDS = [
     Entry("重庆", 2000, "ns"),
@@ -69,8 +69,8 @@ def code(char: str) -> int:
     return 0 if char == END else ord(char)
 
 
-def key(index: KeyIndex, wanted: int) -> int:
-    return dict(zip(index.codes.tolist(), index.keys.tolist(), strict=True)).get(wanted, 0)
+def key(index: TableVocab, wanted: int) -> int:
+    return dict(zip(index.hashes.tolist(), index.ids.tolist(), strict=True)).get(wanted, 0)
 
 
 def band(frequency: float) -> int:
@@ -221,14 +221,14 @@ def test_bytes(texts: list[str]) -> None:
     assert loaded.to_bytes() == ENCODER.to_bytes()
 
 
-class TestKeyIndex:
+class TestTableVocab:
     codes = st.lists(st.integers(0, 50), unique=True).map(lambda c: np.array(c, dtype=np.uint64))
 
     @given(codes, codes, st.lists(st.integers(0, 60)))
     def test_trained_codes_come_first(
         self, trained: Any, pretrained: Any, wanted: list[int]
     ) -> None:
-        index = KeyIndex.build(trained, pretrained)
+        index = TableVocab.build(trained, pretrained)
         known = set(trained.tolist()) | set(pretrained.tolist())
         assert len(index) == len(known)
         keys = dict(zip(wanted, index.look_up(np.array(wanted, dtype=np.uint64)), strict=False))

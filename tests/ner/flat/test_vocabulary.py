@@ -10,7 +10,7 @@ from spacy_flat.lexicon import Lexicon
 from spacy_flat.lexicon.sources import Entry
 from spacy_flat.ner.flat.options import LatticeOptions
 from spacy_flat.ner.flat.vocabulary import Vocabulary, build_vocabulary
-from spacy_flat.text.vocabulary import KeyIndex, Pretrained
+from spacy_flat.text.vocabulary import Pretrained, TableVocab
 from spacy_flat.vectors import TextVectors
 from spacy_flat.vectors.table import Keep
 
@@ -40,8 +40,8 @@ def hash_words(*words: str) -> list[int]:
     return sorted(LEXICON.index(word) for word in words)
 
 
-def trained(index: KeyIndex) -> list[int]:
-    return index.codes[index.keys <= index.n_trained].tolist()
+def trained(index: TableVocab) -> list[int]:
+    return index.hashes[index.ids <= index.n_trained].tolist()
 
 
 def test_what_occurs_in_training_is_trained() -> None:
@@ -77,28 +77,30 @@ def test_pretrained_vectors_are_known_beside_what_is_trained() -> None:
     )
     encoder = vocabulary.featuriser
     assert trained(encoder.chars) == codes(*"重庆在药店")
-    assert encoder.chars.codes.tolist() == codes(*"重庆在药店海")
-    assert vocabulary.columns["chars"].pretrained.codes.tolist() == codes("重", "海")
-    assert set(codes("上海")) <= set(encoder.bigrams.codes.tolist()) - set(trained(encoder.bigrams))
-    assert vocabulary.columns["bigrams"].pretrained.codes.tolist() == codes("上海", "重庆")
-    assert encoder.words.codes.tolist() == hash_words("重庆", "药店", "上海")  # not 天津
-    assert vectors(vocabulary.columns["words"].pretrained) == {
+    assert encoder.chars.hashes.tolist() == codes(*"重庆在药店海")
+    assert vocabulary.tables["chars"].pretrained.hashes.tolist() == codes("重", "海")
+    assert set(codes("上海")) <= set(encoder.bigrams.hashes.tolist()) - set(
+        trained(encoder.bigrams)
+    )
+    assert vocabulary.tables["bigrams"].pretrained.hashes.tolist() == codes("上海", "重庆")
+    assert encoder.words.hashes.tolist() == hash_words("重庆", "药店", "上海")  # not 天津
+    assert vectors(vocabulary.tables["words"].pretrained) == {
         LEXICON.index("上海"): 1.0,
         LEXICON.index("重庆"): 3.0,
     }
-    assert vocabulary.columns["bigrams"].pretrained.vectors.shape == (2, 4)
+    assert vocabulary.tables["bigrams"].pretrained.vectors.shape == (2, 4)
 
 
 def vectors(pretrained: Pretrained) -> dict[int, float]:
     """The first element of each vector."""
-    return dict(zip(pretrained.codes.tolist(), pretrained.vectors[:, 0].tolist(), strict=True))
+    return dict(zip(pretrained.hashes.tolist(), pretrained.vectors[:, 0].tolist(), strict=True))
 
 
 def test_vectors_that_are_not_fine_tuned_are_not_trained() -> None:
     given = {"char_vectors": vectors_of("重", "海"), "word_vectors": vectors_of("重庆")}
     encoder = build({"fine_tune": False}, **given).featuriser
     assert trained(encoder.chars) == codes(*"庆在药店")
-    assert encoder.chars.codes.tolist() == codes(*"重庆在药店海")
+    assert encoder.chars.hashes.tolist() == codes(*"重庆在药店海")
     assert trained(encoder.words) == hash_words("药店")
     assert len(encoder.words) == 2
 
@@ -108,8 +110,8 @@ def test_vectors_are_scaled_to_unit_length() -> None:
     vocabulary = build({"normalise_embeddings": True}, char_vectors=given)
     rows = dict(
         zip(
-            vocabulary.columns["chars"].pretrained.codes.tolist(),
-            vocabulary.columns["chars"].pretrained.vectors,
+            vocabulary.tables["chars"].pretrained.hashes.tolist(),
+            vocabulary.tables["chars"].pretrained.vectors,
             strict=True,
         )
     )
@@ -121,20 +123,20 @@ def test_vectors_are_scaled_to_unit_length() -> None:
 def test_of_equal_vectors_the_first_counts() -> None:
     """Digits are one character when numbers are normalised."""
     vocabulary = build({"normalise_numbers": True}, char_vectors=vectors_of("重", "3", "0", "９"))
-    assert vectors(vocabulary.columns["chars"].pretrained) == {ord("0"): 2.0, ord("重"): 1.0}
+    assert vectors(vocabulary.tables["chars"].pretrained) == {ord("0"): 2.0, ord("重"): 1.0}
 
 
 def test_without_vectors_the_width_is_the_options() -> None:
     vocabulary = build({"embed_width": 12}, char_vectors=vectors_of("重", width=3))
     widths = {
-        name: column.pretrained.vectors.shape[1] for name, column in vocabulary.columns.items()
+        name: column.pretrained.vectors.shape[1] for name, column in vocabulary.tables.items()
     }
     assert widths == {"chars": 3, "bigrams": 12, "words": 12}
 
 
 def test_without_bigrams() -> None:
     vocabulary = build({"bigrams": False})
-    assert list(vocabulary.columns) == ["chars", "words"]
+    assert list(vocabulary.tables) == ["chars", "words"]
 
 
 def test_many_texts_are_counted_together() -> None:
@@ -175,5 +177,5 @@ def test_coverage_counts_occurrences() -> None:
     vocabulary = build_vocabulary(
         LatticeOptions(), ["重重重庆"], LEXICON, char_vectors=vectors_of("重", "海")
     )
-    assert vocabulary.columns["chars"].coverage == 0.75
-    assert vocabulary.columns["bigrams"].coverage is None
+    assert vocabulary.tables["chars"].coverage == 0.75
+    assert vocabulary.tables["bigrams"].coverage is None

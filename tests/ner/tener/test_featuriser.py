@@ -84,8 +84,8 @@ def test_the_vector_of_the_very_word_counts() -> None:
     """Of US and us, both looked up as us, the second; of No and NO, where there is no other, the
     first."""
     vectors = TextVectors(["US", "No", "us", "NO"], np.arange(4, dtype=np.float32)[:, None] + 1)
-    found = encoder(vectors=vectors, normalise_embeddings=False).columns["words"].pretrained
-    rows = dict(zip(found.codes.tolist(), found.vectors[:, 0].tolist(), strict=True))
+    found = encoder(vectors=vectors, normalise_embeddings=False).tables["words"].pretrained
+    rows = dict(zip(found.hashes.tolist(), found.vectors[:, 0].tolist(), strict=True))
     us, no = hash_words(["us", "no"], SequenceOptions(unit="token")).tolist()
     assert rows == {us: 3.0, no: 2.0}
 
