@@ -19,7 +19,6 @@ from .evaluate import evaluate
 from .generate import generate
 from .lattice import lattice
 from .lexicon import lexicon
-from .pretrain import pretrain
 from .search import search
 from .show import show
 from .train import train
@@ -35,7 +34,7 @@ OVERRIDES = {"ignore_unknown_options": True}  # of a config
 SETTINGS = {debug_data: OVERRIDES, train: {"allow_extra_args": True, **OVERRIDES}}
 for command in (
     *(alignment, annotate, calibrate, compact, convert, curve, debug_data, demo, evaluate),
-    *(generate, lattice, lexicon, pretrain, search, show, train, translate, vectors),
+    *(generate, lattice, lexicon, search, show, train, translate, vectors),
 ):
     app.command(
         command.__name__.replace("_", "-"),

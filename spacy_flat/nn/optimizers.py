@@ -185,7 +185,7 @@ class SGD(GroupedOptimizer):
     clip_value: maximum absolute value of a gradient's element, before clip_norm; 0 turns it off.
     multipliers: factors of the learning rate, by parameter group: "embeddings" (every
         torch.nn.Embedding of the networks, except those of "upstream"), "upstream" (an encoder,
-        such as spacy-flat.Encoder.v2 or a BERT, and every thinc layer except our networks, such as
+        such as a BERT, and every thinc layer except our networks, such as
         spaCy's tok2vecs), or the first part of a parameter's dotted name in its network, such as
         "crf". 0 freezes a group.
     use_averages: evaluate and save an exponential moving average of the weights,

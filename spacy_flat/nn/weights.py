@@ -62,7 +62,7 @@ def load_into(network: nn.Module, data: bytes) -> None:
     Raises ValueError for damaged data (F200), and names or shapes other than the network's (F201).
     """
     try:
-        stored = _whole(load(data))
+        stored = merge_scales(load(data))
     except (SafetensorError, ValueError) as error:
         raise ValueError(Errors.F200.format(reason=error)) from error
     expected = _distinct(network)
@@ -108,8 +108,8 @@ def _in_few_bits(tensors: dict[str, Tensor], bits: int) -> Iterator[tuple[str, T
         yield name, tensor
 
 
-def _whole(stored: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Undo `_in_few_bits`. Raises ValueError for scales that don't fit their matrix."""
+def merge_scales(stored: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Undo `_in_few_bits`: matrices as floats. Raises ValueError for scales that don't fit their matrix."""
     whole = {name: tensor for name, tensor in stored.items() if not name.endswith(SCALES)}
     for name in stored.keys() - whole.keys():
         scales, matrix = stored[name], whole.get(name.removesuffix(SCALES))

@@ -1,1 +1,1 @@
-"""Training that can be interrupted and resumed; `flat pretrain` uses the same loop."""
+"""Training that can be interrupted and resumed."""

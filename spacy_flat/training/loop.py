@@ -1,4 +1,4 @@
-"""The training loop with checkpoints, of pipelines and of encoders."""
+"""The training loop with checkpoints."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ class Progress:
     seed: the random seed.
     results: score and step of each evaluation.
     losses: summed since the last evaluation.
-    words: seen so far; characters in pretraining.
+    words: seen so far.
     seconds: spent before this process started.
     """
 

@@ -1,6 +1,6 @@
 """Vectors of characters in spacy-transformers' data classes.
 
-Shapes: N characters of all Docs, n of one, D width. Arrays are NumPy's or CuPy's.
+Shapes: N characters of the tokens of all Docs, n of one, D width. Arrays are NumPy's or CuPy's.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,6 @@ from thinc.types import Ragged
 from transformers.utils.generic import ModelOutput
 
 from ..util.arrays import Ints
-from .pieces import PieceFeaturiser
 
 
 class CharacterOutput(FullTransformerBatch):
@@ -28,21 +27,23 @@ class CharacterOutput(FullTransformerBatch):
         return FullTransformerBatch(self.spans, self.wordpieces, output, self.align)
 
 
-def character_batch(
-    docs: Sequence[Doc], texts: Sequence[str], featuriser: PieceFeaturiser, vectors: Any
-) -> CharacterOutput:
-    """texts: of the Docs' tokens. vectors: [N, D]."""
-    ends = np.cumsum([len(text) for text in texts]).tolist()
+def character_batch(docs: Sequence[Doc], vectors: Any) -> CharacterOutput:
+    """vectors: [N, D]."""
+    lengths = [doc.to_array("LENGTH").astype(np.int64) for doc in docs]
+    ends = np.cumsum([own.sum() for own in lengths]).tolist()
+    starts = [0, *ends[:-1]]
     datas = [
         # A copy, so that a Doc doesn't keep the whole batch alive.
-        _data(doc, text, featuriser, vectors[None, end - len(text) : end].copy())
-        for doc, text, end in zip(docs, texts, ends, strict=True)
+        TransformerData(WordpieceBatch.empty(), _output(vectors[None, start:end].copy()), _align(own))
+        if len(own)
+        else TransformerData.empty()
+        for start, end, own in zip(starts, ends, lengths, strict=True)
     ]
     return CharacterOutput(
         spans=[[doc[:]] if len(doc) else [] for doc in docs],
-        wordpieces=_pieces("".join(texts), featuriser),
+        wordpieces=WordpieceBatch.empty(),
         model_output=_output(xp2torch(vectors[None])),
-        align=_align(np.concatenate([_lengths(doc) for doc in docs])),
+        align=_align(np.concatenate(lengths)),
         cached_doc_data=datas,
     )
 
@@ -52,27 +53,11 @@ def data_of_gradient(gradient: Any, data: TransformerData) -> TransformerData:
     return TransformerData(data.wordpieces, _output(gradient[None]), data.align)
 
 
-def _data(doc: Doc, text: str, featuriser: PieceFeaturiser, vectors: Any) -> TransformerData:
-    if not len(doc):
-        return TransformerData.empty()
-    return TransformerData(_pieces(text, featuriser), _output(vectors), _align(_lengths(doc)))
-
-
 def _output(vectors: Any) -> ModelOutput:
     return ModelOutput(last_hidden_state=vectors)  # type: ignore[no-untyped-call]
 
 
-def _lengths(doc: Doc) -> Ints:
-    return doc.to_array("LENGTH").astype(np.int64)
-
-
-def _align(lengths: Any) -> Ragged:
-    """The pieces of tokens of some characters each."""
+def _align(lengths: Ints) -> Ragged:
+    """The vectors of tokens of so many characters each."""
     places: Any = np.arange(lengths.sum(), dtype="i")
-    return Ragged(places, lengths.astype("i"))
-
-
-def _pieces(text: str, featuriser: PieceFeaturiser) -> WordpieceBatch:
-    pieces: Any = featuriser.keys(text)[None]
-    mask: Any = np.ones(pieces.shape, dtype="f")
-    return WordpieceBatch([list(text)], pieces, mask, [len(text)], None)
+    return Ragged(places, lengths.astype("i"))  # type: ignore[arg-type]

@@ -1,9 +1,8 @@
-"""The registered architectures: an encoder for spacy-transformers' component `transformer`, and the
-layers that pass its vectors of characters to this package's components."""
+"""The registered architectures: a transformer for spacy-transformers' component `transformer`, and
+the layers that pass its vectors of characters to this package's components."""
 
 from collections.abc import Callable
 from functools import partial
-from itertools import compress
 from typing import TYPE_CHECKING, Any, cast
 
 from spacy.tokens import Doc
@@ -11,8 +10,7 @@ from thinc.api import Model, chain, torch2xp
 from thinc.types import Floats2d, Ragged
 
 from ..errors import Errors
-from ..text.tok2vec import Tok2Vec, require_read, token_of_unit
-from ..text.windows import spread_windows
+from ..text.tok2vec import Tok2Vec, require_read
 from ..util.arguments import needed
 from .options import CharacterTransformerOptions
 from .pieces import PieceFeaturiser
@@ -35,13 +33,13 @@ def build_character_transformer(
     tokenizer_config: Settings = {},  # noqa: B006
     transformer_config: Settings = {},  # noqa: B006
 ) -> TransformerModel:
-    """Build an encoder such as BERT with one vector per character, for the component `transformer`
-    of spacy-transformers.
+    """Build a transformer such as BERT with one vector per character, for the component
+    `transformer` of spacy-transformers.
 
     name: the name of a Hugging Face model, or the path of a folder. Only read by `initialize`.
     network: options, as above.
     tokenizer_config: settings of the tokenizer, such as `do_lower_case`.
-    transformer_config: settings of the encoder, such as `hidden_dropout_prob`.
+    transformer_config: settings of the transformer, such as `hidden_dropout_prob`.
 
     Raises ImportError (F030) where spacy-transformers is not installed.
     """
@@ -57,8 +55,8 @@ def build_character_transformer(
     )
     return CheckedModel(
         "character_transformer",
-        read_characters,
-        init=load_encoder,
+        forward,
+        init=load_transformer,
         dims={"nO": None},
         shims=[shim],
         attrs={
@@ -95,7 +93,7 @@ def build_character_tok2vec(
     grad_factor: float = 1.0,
     pooling: Model[Ragged, Floats2d] | None = None,
 ) -> Tok2Vec:
-    """Build an encoder of a single component, as `nlp.replace_listeners` does.
+    """Build a transformer of a single component, as `nlp.replace_listeners` does.
 
     pooling: combines the vectors of each token's characters; None for one vector per character.
     The other arguments are those of the transformer and the listener.
@@ -123,11 +121,11 @@ def replaced_config(transformer: Settings, listener: Settings) -> Settings:
     return {**transformer, "@architectures": TOK2VEC, **own}
 
 
-def load_encoder(model: TransformerModel, X: object = None, Y: object = None) -> None:
+def load_transformer(model: TransformerModel, X: object = None, Y: object = None) -> None:
     """Load weights and tokenizer.
 
     Raises OSError (F364) if they can't be loaded, ValueError for an unsupported tokenizer (F362),
-    windows that are too long for the encoder (F363), or another width than before (F377).
+    windows that are too long for the transformer (F363), or another width than before (F377).
     """
     from transformers import AutoConfig, AutoModel, AutoTokenizer
 
@@ -135,15 +133,15 @@ def load_encoder(model: TransformerModel, X: object = None, Y: object = None) ->
 
     name, options = model.attrs["name"], model.attrs["options"]
     try:
-        loaded = AutoTokenizer.from_pretrained
-        tokenizer = loaded(name, **model.attrs["tokenizer_config"])  # type: ignore[no-untyped-call]
+        from_pretrained: Any = AutoTokenizer.from_pretrained
+        tokenizer = from_pretrained(name, **model.attrs["tokenizer_config"])
         config = AutoConfig.from_pretrained(name, **model.attrs["transformer_config"])
         encoder = AutoModel.from_pretrained(name, config=config).float()
     except Exception as error:
         raise OSError(Errors.F364.format(name=name, reason=error)) from error
-    places = min(places_of(encoder), tokenizer.model_max_length)
-    if options.window + 2 > places:
-        raise ValueError(Errors.F363.format(name=name, places=places, window=options.window))
+    longest = min(max_pieces(encoder), tokenizer.model_max_length)
+    if options.window + 2 > longest:
+        raise ValueError(Errors.F363.format(name=name, places=longest, window=options.window))
     width = config.hidden_size
     if model.has_dim("nO") and width != model.get_dim("nO"):
         words = {"name": name, "width": width, "wanted": model.get_dim("nO")}
@@ -152,13 +150,12 @@ def load_encoder(model: TransformerModel, X: object = None, Y: object = None) ->
     model.attrs["packed"] = False
     plain = {**config.to_dict(), "_name_or_path": "", "torch_dtype": "float32"}
     _shim(model).adopt(
-        CharacterTransformer(encoder, options.layers),
-        {"encoder": plain, "options": options.fixed()},
+        CharacterTransformer(encoder), {"encoder": plain, "options": options.fixed()}
     )
     model.set_dim("nO", width)
 
 
-def places_of(encoder: Any) -> int:
+def max_pieces(encoder: Any) -> int:
     """How many pieces an encoder reads. RoBERTa doesn't use the positions up to its padding's."""
     tables = [m for name, m in encoder.named_modules() if name.endswith("position_embeddings")]
     paddings = [table.padding_idx for table in tables]
@@ -166,34 +163,28 @@ def places_of(encoder: Any) -> int:
     return int(encoder.config.max_position_embeddings) - unused
 
 
-def read_characters(
+def forward(
     model: TransformerModel, docs: list[Doc], is_train: bool
 ) -> tuple["FullTransformerBatch", Callable[["FullTransformerBatch"], list[Doc]]]:
     """The vectors of the characters of all tokens: those of a Doc are one window of its
     `TransformerData`, and a token's pieces are its characters."""
     from .data import character_batch
 
-    featuriser, options = model.attrs["featuriser"], model.attrs["options"]
-    texts = [characters_of(doc) for doc in docs]
-    text = "".join(texts)
-    windows = spread_windows([len(each) for each in texts], options.window, options.overlap)
-    batches = featuriser.batches(featuriser.keys(text), windows, options.batch_size)
-    vectors, passed_back = _shim(model).compute(
-        lambda network: network(batches, len(text)), trains=is_train, fine_tune=options.fine_tune
+    options, featuriser = model.attrs["options"], model.attrs["featuriser"]
+    pieces = featuriser.read(docs, options)
+    batches = featuriser.batches(pieces, options.batch_size)
+    vectors, pass_back = _shim(model).compute(
+        lambda network: network(batches, len(pieces.ids))[pieces.of_characters],
+        is_train=is_train,
+        fine_tune=options.fine_tune,
     )
 
     def backprop(gradient: "FullTransformerBatch") -> list[Doc]:
         (values,) = gradient.model_output.values()
-        passed_back(values[0])
+        pass_back(values[0])
         return docs
 
-    array = torch2xp(vectors, ops=model.ops)
-    return character_batch(docs, texts, featuriser, array), backprop
-
-
-def characters_of(doc: Doc) -> str:
-    """The text without characters in no token, such as single spaces between words."""
-    return "".join(compress(doc.text, token_of_unit(doc, 1, "char")))
+    return character_batch(docs, torch2xp(vectors, ops=model.ops)), backprop
 
 
 def _shim(model: TransformerModel) -> "EncoderShim":
@@ -201,7 +192,7 @@ def _shim(model: TransformerModel) -> "EncoderShim":
 
 
 def character_vectors(source: DataModel, grad_factor: float) -> Tok2Vec:
-    """One vector per character, from a listener or an encoder."""
+    """One vector per character, from a listener or a transformer."""
     return Model(
         "character_vectors",
         take_vectors,

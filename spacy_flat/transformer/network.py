@@ -1,30 +1,27 @@
-"""An encoder of Hugging Face transformers as a torch module that gives one vector per character.
+"""A model of Hugging Face transformers as a torch module that gives one vector per piece.
 
-Shapes: W windows, C pieces, D width, N characters of all texts.
+Shapes: W windows, C pieces of a window, P pieces of all texts, D width.
 """
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..nn.windows import read_windows
-from .options import CharacterTransformerOptions, Layers
+from .options import CharacterTransformerOptions
 
 if TYPE_CHECKING:  # networks import no thinc
-    from ..text.windows import WindowBatch
-
-LAST_LAYERS = 4
+    from .windows import WindowBatch
 
 
 class CharacterTransformer(nn.Module):
-    """A BERT or similar. layers: whose vectors are used."""
+    """A BERT or similar, whose last layer is used."""
 
-    def __init__(self, encoder: nn.Module, layers: Layers) -> None:
+    def __init__(self, encoder: nn.Module) -> None:
         super().__init__()
         self.encoder = encoder
-        self.layers = layers
 
     @classmethod
     def from_config(
@@ -35,24 +32,21 @@ class CharacterTransformer(nn.Module):
         from transformers import AutoConfig, AutoModel
 
         options.check_fixed(config["options"])
-        own = AutoConfig.for_model(**config["encoder"])
-        encoder = AutoModel.from_config(own)  # type: ignore[no-untyped-call]
-        return cls(encoder, options.layers)
+        hf_config = AutoConfig.for_model(**config["encoder"])
+        return cls(AutoModel.from_config(hf_config))  # type: ignore[no-untyped-call]
 
-    def forward(self, batches: "Iterable[WindowBatch]", n: int) -> Tensor:
-        """[N, D] vectors of the n characters of all texts."""
+    def forward(self, batches: "Iterable[WindowBatch]", n_pieces: int) -> Tensor:
+        """[P + 1, D] vectors of the pieces of all texts, and zeros."""
+        device = next(self.parameters()).device
         width: int = self.encoder.config.hidden_size  # type: ignore[assignment, union-attr]
-        return read_windows(self._vectors, batches, n, width, next(self.parameters()).device)
-
-    def _vectors(self, keys: Tensor, present: Tensor) -> Tensor:
-        """[W, C] → [W, C, D]."""
-        found = self.encoder(
-            input_ids=keys,
-            attention_mask=present.long(),
-            output_hidden_states=self.layers != "last",
-        )
-        if self.layers == "last":
-            last: Tensor = found.last_hidden_state
-            return last
-        layers = found.hidden_states[1:][-LAST_LAYERS:]  # the first are the embeddings
-        return torch.stack(layers).mean(0)
+        rows, n_read = np.zeros(n_pieces + 1, dtype=np.int64), 1
+        vectors = [torch.zeros(1, width, device=device)]
+        for batch in batches:
+            ids, mask, places = (
+                torch.from_numpy(array).to(device) for array in (batch.ids, batch.mask, batch.places)
+            )
+            hidden = self.encoder(input_ids=ids, attention_mask=mask.long()).last_hidden_state
+            vectors.append(hidden.flatten(0, 1)[places])
+            rows[batch.pieces] = n_read + np.arange(len(places))
+            n_read += len(places)
+        return torch.cat(vectors)[torch.from_numpy(rows).to(device)]

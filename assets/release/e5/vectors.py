@@ -89,14 +89,15 @@ def vectors_of(model: E5, texts: Sequence[str]) -> Floats:
     keys = [each.ids[:LONGEST] for each in tokenizer.encode_batch([PREFIX + t for t in texts])]
     lengths = np.array([len(each) for each in keys])
     order = np.argsort(lengths, kind="stable")
-    found = np.zeros((len(keys), model.sizes.width), dtype=np.float32)
+    found = np.zeros((len(keys), model.config.hidden_size), dtype=np.float32)
     started = time.monotonic()
     for numbers in group_by_cost(order, lengths, np.zeros_like(lengths), PIECES):
         rows = [torch.tensor(keys[number]) for number in numbers]
         padded = nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PAD)
         present = padded != PAD
         with torch.inference_mode():
-            last = network(padded, present)[-1] * present[:, :, None]
+            hidden = network(padded, present.long()).last_hidden_state
+            last = hidden * present[:, :, None]
         found[numbers] = normalize(last.sum(1), dim=1).numpy()
     print(f"{len(texts)} texts read in {time.monotonic() - started:.0f} s", flush=True)
     return found

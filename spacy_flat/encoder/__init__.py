@@ -1,1 +1,0 @@
-"""Pretrained encoders of characters or subword pieces, as tok2vec of components."""
