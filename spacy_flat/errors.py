@@ -318,7 +318,7 @@ F347 The vocabulary of component {name!r} has no characters to write a poem with
 F348 Can't calibrate {name!r}: it found no entities that the examples' annotation can judge. Give
   annotated examples that it was not trained on.
 
-# F35x, F36x: devices; encoders
+# F35x, F36x: devices; transformers
 F349 The weights of component {name!r} changed after this index was made. Make the index again.
 F350 Can't put the network on the device {device!r}: torch finds {found}. Set device = "cpu" in
   [components.NAME] of a config, or --device cpu with a command. In Python, load a pipeline that was
@@ -361,7 +361,7 @@ F368 Component {name!r} reads neither characters nor bigrams, and has no tok2vec
 F369 The vectors that the component listens to have width {width}, not {wanted}. Set width = {width}
   in the block model.tok2vec.
 
-# F37x: small pipelines; encoders
+# F37x: small pipelines
 F370 No component of the pipeline can be made compact (it has {components}), only those of
   spacy-flat.
 F371 To drop rows by their counts, count texts first, for example the training corpus: with --text
@@ -376,33 +376,13 @@ F376 {path} has none of the pipeline's characters and words, so it can't tell wh
   Check that it is the right file. Only flat_ner and tener_ner have rows to drop.
 F377 {name}: the vectors of this encoder have width {width}, but the pipeline was made for {wanted}.
   Make a new pipeline for another encoder.
-F378 {path}: vocab.txt lists pieces of English words, which need a tokenizer.json. Write it with
-  transformers: AutoTokenizer.from_pretrained(PATH).save_pretrained(PATH)
 
-# F38x, F39x: pretraining
-F380 A budget is either hours or steps, above 0, but got hours = {hours} and steps = {steps}. Give
-  one of them.
-F381 The texts {paths} are too short: they must fill a block of {size} characters for training and
-  one for the held-out part, one line in {n}. Give more text, or a smaller --length.
-F382 {path}: not an encoder, since {file} is missing. Give a folder that `python -m spacy flat
-  pretrain` wrote, or a BERT in Hugging Face's format with safetensors. Nothing is downloaded.
-F383 {path}: can't read the encoder: {reason}. It may be damaged or of an unsupported kind.
-  Supported are BERT, ELECTRA and what `python -m spacy flat pretrain` writes.
+# F38x, F39x: files
 F384 {path}: all checkpoints are damaged or missing. Delete the folder to start again.
-F386 {path}: cannot resume: {name} changed: {changes}. Restore the settings, or choose another
-  folder.
-F387 The loss is not finite at step {step}. Start again in another folder, with a learning rate
-  below {rate}.
-F389 spacy-flat.Encoder.v2 has no path. Set it to the folder of an encoder, such as one that `python
-  -m spacy flat pretrain` wrote. A trained pipeline contains its encoder: to continue training,
-  call `nlp.resume_training` or source the component in a config. `nlp.initialize` needs the path.
 F390 {path}, line {line}: expected a column {name!r}, but found {columns}. Choose one of these with
   {option}.
 F395 {path}: contains other files: {names}. They might be overwritten. Choose an empty or new
   folder.
-F396 {path}: no pretraining to resume. Correct the folder's name, or leave out --resume to start
-  one.
-F397 {path}: damaged ({reason}). Delete the folder to start again.
 
 # F40x, F42x, F43x: the translator; parallel corpora
 F400 Component {name!r} can't learn from any of the {n} training pairs: each has a side of more than
@@ -529,8 +509,6 @@ W370 Only {found:,} of the {total:,} rows ({share:.1%}) occur in the counted tex
   are dropped: the pipeline will know little beyond these texts. Count much more text of the kind to
   annotate (--text), or set neither --min-count nor --max-size.
 W380 {path}: this checkpoint is damaged ({reason}); using the previous one.
-W381 The encoder in {path} reads {longest} characters or pieces at once, but max_length =
-  {max_length}. Before you train with it, set max_length = {longest}.
 W400 {name}: ignoring {left_out} of {n} training pairs: a side has more than {longest} characters.
   Cut the texts into sentences, or raise longest_pair in [components.{name}.model.text].
 W401 {name}: no training pair has a name, a number or a Latin word on both sides, or

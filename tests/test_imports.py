@@ -10,13 +10,13 @@ import pytest
 NETWORKS = [
     *("ner.flat.network", "ner.tener.network", "similarity.network", "generator.network"),
     "translator.network",
-    *("encoder.network", "encoder.objectives"),
+    "transformer.network",
 ]
 
 
 ENTRY_POINTS = [
     *("ner.flat.component", "ner.tener.component", "similarity.component", "generator.component"),
-    *("encoder.model", "cli.pretrain", "translator.component", "nn.optimizers"),
+    *("transformer.model", "translator.component", "nn.optimizers"),
 ]
 
 

@@ -18,14 +18,12 @@ from typing import Any
 
 import pytest
 from blocks import filled
-from conftest import write_mini_config
 from packaging.requirements import Requirement
 from published import CORPORA
 from spacy import displacy, load
 from spacy.cli._util import parse_config_overrides
 from spacy.displacy.render import DEFAULT_LABEL_COLORS
 from spacy.tokens import Doc
-from spacy.training.initialize import init_nlp
 from spacy.util import load_config, load_model_from_config, registry
 from spacy.vocab import Vocab
 from weasel.cli.document import project_document
@@ -47,7 +45,7 @@ FACTORIES = {
 }
 BERT_MODELS = ("flat_bert", "tener_bert", "bert_crf", "bert_mlp")
 MODELS = {
-    "ner": ("flat", "tener", "flat_encoder", "flat_msra", "flat_cluener", *BERT_MODELS),
+    "ner": ("flat", "tener", "flat_msra", "flat_cluener", *BERT_MODELS),
     "pairs": ("re2",),
     "poems": ("char",),
     "parallel": ("seq2seq",),
@@ -264,7 +262,7 @@ def test_commands_that_run_others_pass_all_variables_on() -> None:
             [
                 "configs/en_tener_wikiann.cfg model-best --vars.english_vectors english",
                 *("--paths.word_vectors english", "--paths.char_vectors char", "--bits 6"),
-                *("--pieces --layers 6", "--words english", "--paths.encoder e5/english"),
+                *("--pieces --layers 6", "--words english", "--paths.transformer e5/english"),
                 "plain_english.py corpus/plain_english/train.spacy data/tatoeba",
             ],
         ),
@@ -300,7 +298,6 @@ RELEASED_WHEEL = f"zh_flat_msra-{load_project_config(ROOT)['vars']['released']}-
         ("install", {"corpus": "resume"}, "--force-reinstall packages/zh_flat_resume-0.1.0/dist/"),
         ("first", {"version": "0.2.0"}, "--force-reinstall assets/pipelines/zh_flat_general-"),
         ("translate", {"version": "0.2.0"}, f"--force-reinstall assets/pipelines/{RELEASED_WHEEL}"),
-        ("pretrain", {"pretrain_device": "mps"}, "--device mps"),
         (
             "check-release",
             {"corpus": "msra", "config": "configs/my own.cfg", "trained": "mine"},
@@ -425,32 +422,6 @@ def test_workflow_of_vectors(mini_project: Path, tmp_path: Path) -> None:
     network = nlp.get_pipe("flat_ner").model.shims[0].module  # type: ignore[attr-defined]
     assert network.chars.pretrained.abs().sum() > 0
     assert network.words.pretrained.abs().sum() > 0
-
-
-def test_workflow_of_an_encoder(mini_project: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "project"
-    shutil.copytree(mini_project, folder, ignore=shutil.ignore_patterns("packages", "training"))
-    (folder / "text.txt").write_text("人和药店在重庆开业。\n" * 3000, "utf-8")
-    variables = {"vars.encoder": "encoders/tiny", "vars.hours": 0, "vars.steps": 2}
-    project_run(folder, "pretrain", overrides=variables, capture=True)
-    write_mini_config("zh_flat_encoder", folder / "configs/zh_flat_encoder.cfg")
-    variables["vars.model"] = "flat_encoder"
-    project_run(folder, "train", overrides=variables, capture=True)
-    trained = folder / "training/zh_flat_encoder_demo/model-best"
-    assert load_config(trained / "config.cfg")["paths"]["encoder"] == "encoders/tiny"
-    shutil.rmtree(folder / "encoders")
-    nlp = load(trained)
-    encoder = nlp.get_pipe("flat_ner").model.get_ref("tok2vec")  # type: ignore[attr-defined]
-    assert encoder.name == "encoder"
-    assert encoder.predict([nlp("人和药店在重庆开业")])[0].shape == (9, encoder.get_dim("nO"))
-
-
-def test_an_encoder_is_required(mini_project: Path) -> None:
-    config = load_config(ROOT / "configs/zh_flat_encoder.cfg")
-    train = str(mini_project / "corpus/demo/train.spacy")
-    config["corpora"]["train"]["path"] = config["corpora"]["dev"]["path"] = train
-    with pytest.raises(ValueError, match="F389"):
-        init_nlp(config)
 
 
 def test_what_has_not_changed_is_skipped(

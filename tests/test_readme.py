@@ -28,7 +28,6 @@ from typer.testing import CliRunner
 from weasel.cli.run import project_run
 from weasel.util.config import parse_config_overrides as parse_project_overrides
 
-from spacy_flat.encoder.options import Budget
 from spacy_flat.ner.flat.options import LatticeOptions
 
 ROOT = Path(__file__).parents[1]
@@ -116,8 +115,6 @@ def folder(start: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     """The working directory of a user who follows the pages."""
     shutil.copytree(start, tmp_path, symlinks=True, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    # A pretraining of hours ends after a step.
-    monkeypatch.setattr(Budget, "spent", lambda budget, seconds, steps: float(steps > 0))
     return tmp_path
 
 

@@ -109,7 +109,10 @@ def _in_few_bits(tensors: dict[str, Tensor], bits: int) -> Iterator[tuple[str, T
 
 
 def merge_scales(stored: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Undo `_in_few_bits`: matrices as floats. Raises ValueError for scales that don't fit their matrix."""
+    """Matrices of whole numbers as floats: the inverse of `_in_few_bits`.
+
+    Raises ValueError for scales that don't fit their matrix.
+    """
     whole = {name: tensor for name, tensor in stored.items() if not name.endswith(SCALES)}
     for name in stored.keys() - whole.keys():
         scales, matrix = stored[name], whole.get(name.removesuffix(SCALES))

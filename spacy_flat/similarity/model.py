@@ -8,7 +8,7 @@ from thinc.api import Model
 
 from ..initialise import initialise_network
 from ..nn.model import shim_of, tok2vec_of
-from ..text.tok2vec import Tok2Vec, Tok2VecFeatures, ask_for
+from ..text.tok2vec import Tok2Vec, Tok2VecFeatures
 from ..text.vocabulary import Vocabulary
 from ..util.arrays import Ints
 from .alignment import Alignment, BlockAlignment
@@ -44,7 +44,6 @@ def build_re2_model(
 
     featuriser = PairFeaturiser(text, max(1, max(network.kernel_sizes) // 2))
     build = partial(RE2.from_config, network)
-    ask_for(featuriser.unit, tok2vec)
     return make_model("re2", predict, network, featuriser, build, tok2vec)
 
 

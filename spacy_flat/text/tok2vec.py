@@ -120,13 +120,6 @@ class Tok2VecFeatures:
         )
 
 
-def ask_for(unit: Unit, tok2vec: Tok2Vec | None) -> None:
-    """Choose the unit of a component's tok2vec, if it has a choice, as `spacy-flat.Encoder.v2`
-    has."""
-    if tok2vec is not None and tok2vec.attrs.get("unit") == "token":
-        tok2vec.attrs["unit"] = unit
-
-
 def backprop_zeros(tok2vec: Tok2Vec | None, docs: list[Doc]) -> None:
     """Pass zeros to a shared tok2vec for Docs that a component skips. Otherwise the gradients of
     its other listeners would be lost. Does nothing without a listener, or without tokens."""

@@ -34,7 +34,9 @@ def character_batch(docs: Sequence[Doc], vectors: Any) -> CharacterOutput:
     starts = [0, *ends[:-1]]
     datas = [
         # A copy, so that a Doc doesn't keep the whole batch alive.
-        TransformerData(WordpieceBatch.empty(), _output(vectors[None, start:end].copy()), _align(own))
+        TransformerData(
+            WordpieceBatch.empty(), _output(vectors[None, start:end].copy()), _align(own)
+        )
         if len(own)
         else TransformerData.empty()
         for start, end, own in zip(starts, ends, lengths, strict=True)

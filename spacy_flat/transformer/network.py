@@ -43,7 +43,8 @@ class CharacterTransformer(nn.Module):
         vectors = [torch.zeros(1, width, device=device)]
         for batch in batches:
             ids, mask, places = (
-                torch.from_numpy(array).to(device) for array in (batch.ids, batch.mask, batch.places)
+                torch.from_numpy(array).to(device)
+                for array in (batch.ids, batch.mask, batch.places)
             )
             hidden = self.encoder(input_ids=ids, attention_mask=mask.long()).last_hidden_state
             vectors.append(hidden.flatten(0, 1)[places])

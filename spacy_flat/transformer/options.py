@@ -20,6 +20,7 @@ class CharacterTransformerOptions(Options):
         "characters get the vectors of their pieces, as for English",
         fixed=True,
     )
+    layers: Literal["last"] = option("last", "the layer whose vectors are used", fixed=True)
     window: int = option(
         510,
         "pieces to read at once: BERT's 512 positions, minus one at either end; longer texts are "

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import spacy
-from encoder.damage import full_disk
+from damage import full_disk
 from spacy.tokens import Doc, DocBin
 
 from spacy_flat.annotate.actor import Annotator, annotate_batch, cut_batches

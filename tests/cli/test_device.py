@@ -101,15 +101,6 @@ def test_a_lexicon_needs_no_device(mini_project: Path, on_a_gpu: Saved) -> None:
     run("debug-data", mini_project / DEV, "--lexicon", pipeline)
 
 
-@pytest.mark.parametrize("device", ["cuda", "gpu", "cuda:x"])
-def test_pretraining(device: str, tmp_path: Path) -> None:
-    (tmp_path / "text.txt").write_text("重庆的药店\n", "utf-8")
-    command = ["pretrain", tmp_path / "text.txt", "--out", tmp_path / "out", "--steps", 1]
-    assert f"[F350] Can't put the network on the device '{device}'" in run(
-        *command, "--device", device, code=1
-    )
-
-
 @pytest.mark.usefixtures("zh_flat_demo")
 def test_of_a_package() -> None:
     def device(nlp: Any) -> str:

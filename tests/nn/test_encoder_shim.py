@@ -44,7 +44,7 @@ def read(shim: EncoderShim, n: int = 1, fine_tune: bool = True) -> Callable[[], 
     # The vectors of no texts depend on no weight.
     output, backprop = shim.compute(
         lambda network: network(torch.ones(n, 2)) if n else torch.zeros(0, 1),
-        trains=True,
+        is_train=True,
         fine_tune=fine_tune,
     )
     return lambda: backprop(torch.ones_like(output))

@@ -15,7 +15,7 @@ import pytest
 import spacy
 import torch
 from commands import failure
-from encoder.damage import damage, full_disk
+from damage import damage, full_disk
 from spacy.tokens import DocBin
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train as spacy_train

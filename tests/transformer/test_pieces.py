@@ -12,12 +12,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ner.conftest import blank
+from spacy.tokens import Doc
 
-from spacy_flat.text.windows import spread_windows
+from spacy_flat.similarity.pairs import join_pair
 from spacy_flat.transformer.options import CharacterTransformerOptions
-from spacy_flat.transformer.pieces import PieceFeaturiser
+from spacy_flat.transformer.pieces import PieceFeaturiser, Pieces
+from spacy_flat.transformer.windows import make_windows, strided_spans
 
-from .conftest import WIDTH, make, save_encoder, start
+from .conftest import WIDTH, add_transformer, make, save_encoder, start
 
 ODD = "2021年NBA\n\t 😀👨‍👩‍👧\u200b\u0007é龘İﷺ上海"
 
@@ -34,7 +37,7 @@ def test_each_character_is_a_piece(tiny_bert: Path) -> None:
 
     tokenizer = AutoTokenizer.from_pretrained(tiny_bert)
     assert tokenizer.tokenize("2021 NBA\n") == ["2021", "nba"]
-    pieces = encoder_of(tiny_bert).keys(ODD)
+    pieces = encoder_of(tiny_bert).ids(ODD)
     expected = [*"2021", "年", *"nba"]
     found = tokenizer.convert_ids_to_tokens(pieces.tolist())
     assert len(found) == len(ODD)
@@ -51,7 +54,7 @@ def test_encoder_is_saved(tiny_bert: Path) -> None:
     encoder = encoder_of(tiny_bert)
     again = PieceFeaturiser().from_bytes(encoder.to_bytes())
     assert again == encoder
-    assert again.keys(ODD).tolist() == encoder.keys(ODD).tolist()
+    assert again.ids(ODD).tolist() == encoder.ids(ODD).tolist()
 
 
 def test_a_character_of_several_pieces_is_unknown(tiny_bert: Path) -> None:
@@ -62,7 +65,7 @@ def test_a_character_of_several_pieces_is_unknown(tiny_bert: Path) -> None:
     vocabulary |= {"\u1100": len(vocabulary), "##\u1161": len(vocabulary) + 1}
     encoder = replace(encoder, tokenizer=json.dumps(tokenizer))
     assert len(encoder._tokenizer.encode("가", add_special_tokens=False).ids) == 2
-    assert encoder.keys("가").tolist() == [encoder.unknown]
+    assert encoder.ids("가").tolist() == [encoder.unknown]
 
 
 def test_the_piece_before_a_word_is_no_character() -> None:
@@ -77,7 +80,7 @@ def test_the_piece_before_a_word_is_no_character() -> None:
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=unigram, **special)
     assert tokenizer.tokenize("上") == ["▁", "上"]
     encoder = PieceFeaturiser.of(tokenizer, "mine")
-    found = encoder.keys("上海龘 上")
+    found = encoder.ids("上海龘 上")
     assert tokenizer.convert_ids_to_tokens(found.tolist()) == ["上", "▁海", "<unk>", "<unk>", "上"]
 
 
@@ -89,13 +92,13 @@ def test_settings_of_the_tokenizer_do_not_matter(tiny_bert: Path) -> None:
     tokenizer = Tokenizer.from_str(encoder.tokenizer)
     tokenizer.enable_padding(length=8)
     other = PieceFeaturiser(tokenizer.to_str(), encoder.begin, encoder.end, encoder.unknown)
-    assert other.keys("上海").tolist() == encoder.keys("上海").tolist()
+    assert other.ids("上海").tolist() == encoder.ids("上海").tolist()
 
 
 @given(st.integers(0, 2000), st.integers(1, 600), st.data())
-def test_windows_cover_a_text(length: int, width: int, data: Any) -> None:
+def test_strided_windows_cover_a_text(length: int, width: int, data: Any) -> None:
     overlap = data.draw(st.integers(0, width // 2))
-    windows = spread_windows([length], width, overlap)
+    windows = make_windows(strided_spans(length, width, overlap))
     taken = [place for window in windows for place in range(window.first, window.last)]
     assert taken == list(range(length))
     for start_, end, first, last in windows:
@@ -106,24 +109,57 @@ def test_windows_cover_a_text(length: int, width: int, data: Any) -> None:
         assert end == length or end - last >= overlap // 2
 
 
-def test_batches_hold_each_character_once(tiny_bert: Path) -> None:
+def docs_of(*texts: str) -> list[Doc]:
+    return [*map(blank().make_doc, texts)]
+
+
+def read_texts(pieces: Pieces, text: str) -> list[str]:
+    """What is read at once, where the pieces are the characters of a text."""
+    return [text[window.start : window.end] for window in pieces.windows]
+
+
+def test_texts_are_split_after_sentences(tiny_bert: Path) -> None:
+    """Else within a sentence, with an overlap. The texts of a pair are read separately."""
+    options = CharacterTransformerOptions(window=8, overlap=3)
+    text = "上海。北京，南京。上海北京南京上海"
+    pieces = encoder_of(tiny_bert).read(docs_of(text), options)
+    assert read_texts(pieces, text) == ["上海。", "北京，南京。", "上海北京南京上海"]
+    longer = "上海北京南京上海北京"
+    pieces = encoder_of(tiny_bert).read(docs_of(longer), options)
+    assert read_texts(pieces, longer) == ["上海北京南京上海", "京上海北京"]
+    pair = encoder_of(tiny_bert).read(docs_of(join_pair("上海", "北京")), options)
+    assert read_texts(pair, "上海北京") == ["上海", "北京"]
+    assert pair.of_characters.tolist() == [0, 1, 4, 2, 3]
+
+
+def test_spaces_between_words_are_read_if_the_tokenizer_knows_them(tiny_bert: Path) -> None:
+    options = CharacterTransformerOptions()
     encoder = encoder_of(tiny_bert)
-    texts = ["上海", "", "北京大学" * 30, "南", "重庆开业" * 9]
-    options = CharacterTransformerOptions(window=20, overlap=8, batch_size=50)
-    flat = encoder.keys("".join(texts))
-    windows = spread_windows([len(text) for text in texts], options.window, options.overlap)
-    batches = list(encoder.batches(encoder.keys("".join(texts)), windows, options.batch_size))
+    pieces = encoder.read(docs_of("上 海  北"), options)  # the second space of two is a token
+    assert len(pieces.ids) == 4
+    encoder._known[" "] = int(encoder.ids("南")[0])
+    pieces = encoder.read(docs_of("上 海  北"), options)
+    assert pieces.ids.tolist() == encoder.ids("上南海南南北").tolist()
+    assert pieces.of_characters.tolist() == [0, 2, 4, 5]
+
+
+def test_batches_hold_each_piece_once(tiny_bert: Path) -> None:
+    encoder = encoder_of(tiny_bert)
+    options = CharacterTransformerOptions(window=20, overlap=8)
+    docs = docs_of("上海", "", "北京大学" * 30, "南", "重庆开业" * 9)
+    pieces = encoder.read(docs, options)
+    batches = list(encoder.batches(pieces, 50))
     assert len(batches) > 3
     places = np.concatenate([batch.pieces for batch in batches])
-    assert sorted(places.tolist()) == list(range(len(flat)))
+    assert sorted(places.tolist()) == list(range(len(pieces.ids)))
     for batch in batches:
-        assert batch.keys.ravel()[batch.places].tolist() == flat[batch.pieces].tolist()
-        assert (batch.keys[:, 0] == encoder.begin).all()
-        lengths = batch.present.sum(1)
-        assert (batch.keys[np.arange(len(lengths)), lengths - 1] == encoder.end).all()
-        assert not batch.keys[~batch.present].any()
+        assert batch.ids.ravel()[batch.places].tolist() == pieces.ids[batch.pieces].tolist()
+        assert (batch.ids[:, 0] == encoder.begin).all()
+        lengths = batch.mask.sum(1)
+        assert (batch.ids[np.arange(len(lengths)), lengths - 1] == encoder.end).all()
+        assert not batch.ids[~batch.mask].any()
         assert len(lengths) == 1 or (lengths.max() - 2) * len(lengths) <= 50
-    assert list(encoder.batches(encoder.keys(""), spread_windows([0, 0], 20, 8), 50)) == []
+    assert list(encoder.batches(encoder.read(docs_of("", ""), options), 50)) == []
 
 
 @pytest.mark.parametrize("segmenter", ["char", "jieba"])
@@ -137,25 +173,40 @@ def test_every_character_of_a_token_has_its_own_vector(tiny_bert: Path, segmente
 
 
 def test_long_text(tiny_bert: Path) -> None:
-    """Of 1,500 characters each has its vector, and those around a border of windows differ little
-    from those that the encoder gives where the border is elsewhere."""
+    """Each character's vector is that of its window alone."""
     nlp = make(tiny_bert)
     start(nlp)
     text = ("王小明昨天去了上海李雷和韩梅梅住在北京" * 90)[:1500]
+    model = nlp.get_pipe("transformer").model  # type: ignore[attr-defined]
     (vectors,) = nlp(text)._.trf_data.model_output.last_hidden_state
     assert vectors.shape == (1500, WIDTH)
-    windows = spread_windows([1500], 510, 128)
-    assert len(windows) == 4
-    network = nlp.get_pipe("transformer").model  # type: ignore[attr-defined]
-    for first, end, start_, last in windows:
-        alone = network.predict([nlp.make_doc(text[first:end])]).doc_data[0]
+    pieces = model.attrs["featuriser"].read(docs_of(text), model.attrs["options"])
+    assert len(pieces.windows) == 4
+    for start_, end, first, last in pieces.windows:
+        alone = model.predict([nlp.make_doc(text[start_:end])]).doc_data[0]
         (expected,) = alone.model_output.last_hidden_state
-        taken = expected[start_ - first : last - first]
-        np.testing.assert_allclose(vectors[start_:last], taken, atol=1e-5)
+        taken = expected[first - start_ : last - start_]
+        np.testing.assert_allclose(vectors[first:last], taken, atol=1e-5)
 
 
-def test_an_overlap_is_at_most_half_a_window() -> None:
-    assert spread_windows([100], 10, 9) == spread_windows([100], 10, 5)
+def test_pieces_of_whole_texts(tiny_bert: Path) -> None:
+    """A character has the vector of its piece. Lines in capitals are read in lower case."""
+    nlp = blank("jieba")
+    add_transformer(nlp, tiny_bert, tokenize="text")
+    transformer: Any = nlp.get_pipe("transformer")
+    transformer.model.initialize()
+    (vectors,) = nlp("2021年NBA 上海")._.trf_data.model_output.last_hidden_state
+    assert vectors.shape == (10, WIDTH)
+    assert len(np.unique(vectors.round(5), axis=0)) == 5
+    assert (vectors[:4] == vectors[0]).all()
+    (alone,) = nlp("2021年nba上海")._.trf_data.model_output.last_hidden_state
+    np.testing.assert_allclose(vectors, alone, atol=1e-5)
+    featuriser = transformer.model.attrs["featuriser"]
+    options = transformer.model.attrs["options"]
+    lost = featuriser.read(docs_of("上\x07海"), options)  # in no piece
+    assert lost.of_characters.tolist() == [0, 2, 1]
+    capitals = transformer.model.attrs["featuriser"].read(docs_of("İNK LED NBA"), options)
+    assert len(capitals.of_characters) == 9
 
 
 @pytest.mark.parametrize(
@@ -206,7 +257,7 @@ def test_vocabulary_of_bert_beneath_an_albert(tmp_path: Path) -> None:
     transformer = nlp.get_pipe("transformer").model  # type: ignore[attr-defined]
     transformer.attrs["tokenizer_config"] = {"tokenizer_type": "bert"}
     start(nlp)
-    assert transformer.attrs["featuriser"].unknown not in transformer.attrs["featuriser"].keys(
+    assert transformer.attrs["featuriser"].unknown not in transformer.attrs["featuriser"].ids(
         "上海"
     )
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from encoder.conftest import encoder, options, run, sentences
 from ner.conftest import HASH_EMBED, TEXTS, blank
 from ner.conftest import LISTENER as TOKENS
 from similarity.conftest import add_re2
@@ -28,33 +26,22 @@ PAIR = join_pair("上海", "北京")
 COMPONENTS = ["flat_ner", "tener_ner", "re2_similarity"]
 LISTENERS = {
     "tok2vec": TOKENS,
-    "encoder": {**TOKENS, "width": 16},
     "transformer": CHARACTERS,
 }
 
 Make = Callable[..., Language]
 
 
-@pytest.fixture(scope="session")
-def pretrained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The config of an encoder that has read a few sentences."""
-    folder = tmp_path_factory.mktemp("pretrained")
-    (folder / "text.txt").write_text("\n".join(sentences(400)), "utf-8")
-    run(folder / "text.txt", folder / "encoder", options("mlm"), 4)
-    return encoder(folder / "encoder")
-
-
 @pytest.fixture(params=list(LISTENERS))
-def make(request: pytest.FixtureRequest, tiny_bert: Path, pretrained: dict[str, Any]) -> Make:
+def make(request: pytest.FixtureRequest, tiny_bert: Path) -> Make:
     """Makes pipelines of an encoder, spaCy's tagger, and the components that are named."""
-    tok2vecs = {"tok2vec": HASH_EMBED, "encoder": pretrained}
 
     def make(*names: str) -> Language:
         nlp = blank()
         if request.param == "transformer":
             add_transformer(nlp, tiny_bert)
         else:
-            nlp.add_pipe("tok2vec", config={"model": tok2vecs[request.param]})
+            nlp.add_pipe("tok2vec", config={"model": HASH_EMBED})
         own = STOCK if request.param == "transformer" else LISTENERS[request.param]
         nlp.add_pipe("tagger", config={"model": {"tok2vec": own}})
         for name in names:

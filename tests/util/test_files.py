@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from encoder.damage import full_disk
+from damage import full_disk
 from safetensors import SafetensorError
 
 from spacy_flat.training import checkpoints

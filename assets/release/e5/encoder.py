@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import torch
-from read import END, PAD, START, UNKNOWN, E5, read_e5
+from read import E5, END, PAD, START, UNKNOWN, read_e5
 from spacy.tokens import DocBin
 from spacy.vocab import Vocab
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers, processors

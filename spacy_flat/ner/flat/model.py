@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from spacy.tokens import Doc
 
-from ...text.tok2vec import Tok2Vec, ask_for
+from ...text.tok2vec import Tok2Vec
 from ..model import TaggingModel, network_of, predict
 from .batch import LatticeBatch
 from .featuriser import LatticeFeaturiser
@@ -29,7 +29,6 @@ def build_flat_model(
 
     featuriser = LatticeFeaturiser.empty(lattice)
     build = partial(FLAT.from_config, network)
-    ask_for(featuriser.unit, tok2vec)
     return make_model("flat", predict, network, featuriser, build, tok2vec)
 
 

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from ...text.tok2vec import Tok2Vec, ask_for
+from ...text.tok2vec import Tok2Vec
 from ..model import TaggingModel, predict
 from .featuriser import SequenceFeaturiser
 from .options import SequenceOptions, TENEROptions
@@ -23,5 +23,4 @@ def build_tener_model(
 
     featuriser = SequenceFeaturiser.empty(sequence)
     build = partial(TENER.from_config, network)
-    ask_for(featuriser.unit, tok2vec)
     return make_model("tener", predict, network, featuriser, build, tok2vec)
