@@ -12,10 +12,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from spacy_flat.translator.batch import PaddedKeys, TranslationBatch, like_lengths
+from spacy_flat.translator.batch import PaddedIds, TranslationBatch, similar_lengths
 from spacy_flat.translator.featuriser import TranslationFeaturiser
-from spacy_flat.translator.keys import END, START
-from spacy_flat.translator.model import KeyPair
+from spacy_flat.translator.ids import END, START
+from spacy_flat.translator.model import IdPair
 from spacy_flat.translator.options import Seq2SeqOptions
 
 WARMUP = 400  # steps
@@ -46,7 +46,7 @@ class PlainTransformer(nn.Module):
         )
         self.dropout = nn.Dropout(options.dropout)
 
-    def forward(self, source: PaddedKeys, target: Tensor, present: Tensor) -> Tensor:
+    def forward(self, source: PaddedIds, target: Tensor, present: Tensor) -> Tensor:
         """[B, T, keys] scores of what follows each place of the target."""
         reads = torch.from_numpy(source.keys)
         absent = torch.from_numpy(~source.present)
@@ -71,7 +71,7 @@ class PlainTransformer(nn.Module):
 def train(
     options: Seq2SeqOptions,
     encoder: TranslationFeaturiser,
-    pairs: Sequence[KeyPair],
+    pairs: Sequence[IdPair],
     seconds: float,
 ) -> tuple[PlainTransformer, int]:
     """Train for so many seconds. Returns the network and the number of steps."""
@@ -99,11 +99,11 @@ def train(
     return network.eval(), steps
 
 
-def batches(pairs: Sequence[KeyPair]) -> Iterator[TranslationBatch]:
+def batches(pairs: Sequence[IdPair]) -> Iterator[TranslationBatch]:
     """Pairs of like lengths together, in another order each time, without end."""
     chance = Random(1)
     lengths = np.array([[len(pair.source), len(pair.target)] for pair in pairs])
-    rows = list(like_lengths(lengths, BATCH))
+    rows = list(similar_lengths(lengths, BATCH))
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
     while True:
         chance.shuffle(rows)
@@ -115,11 +115,11 @@ def translate(
     network: PlainTransformer, encoder: TranslationFeaturiser, texts: Sequence[str]
 ) -> list[str]:
     """The most probable piece each time, without a cache."""
-    sources = [encoder.source_keys(text) for text in texts]
+    sources = [encoder.source_ids(text) for text in texts]
     lengths = np.array([[len(source)] for source in sources])
     found = [""] * len(texts)
-    for rows in like_lengths(lengths, BATCH):
-        source = PaddedKeys.of([sources[row] for row in rows])
+    for rows in similar_lengths(lengths, BATCH):
+        source = PaddedIds.of([sources[row] for row in rows])
         keys = torch.full((len(rows), 1), START)
         for _ in range(int(MAX_RATIO * source.keys.shape[1]) + MARGIN):
             scores = network(source, keys, torch.ones_like(keys).bool())[:, -1]

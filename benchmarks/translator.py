@@ -20,9 +20,9 @@ import numpy as np
 import torch
 from spacy.util import load_config, registry
 
-from spacy_flat.translator.batch import PaddedKeys
-from spacy_flat.translator.decoding import BeamSearch, SourceKeys, search
-from spacy_flat.translator.keys import END, NAMES, START
+from spacy_flat.translator.batch import PaddedIds
+from spacy_flat.translator.decoding import BeamSearch, Source, search
+from spacy_flat.translator.ids import END, NAMES, START
 from spacy_flat.translator.network import DecoderState, Seq2Seq, Seq2SeqSizes
 from spacy_flat.translator.options import Seq2SeqOptions, TranslationOptions
 from spacy_flat.util.arrays import Ints
@@ -36,7 +36,7 @@ N_CHARACTERS, N_PIECES = 3400, 6000
 class Fixed(BeamSearch):
     """Sentences of as many pieces as their sources have characters."""
 
-    def longest(self, source: SourceKeys) -> int:
+    def longest(self, source: Source) -> int:
         return len(source.keys)
 
 
@@ -57,15 +57,15 @@ def sources(n: int, length: int) -> list[Ints]:
 
 def cached(network: Seq2Seq, texts: list[Ints], beam: int) -> None:
     how = Fixed(beam, no_repeat_ngram=0)
-    search(network, [SourceKeys(keys) for keys in texts], how, N_PLACEHOLDERS)
+    search(network, [Source(keys) for keys in texts], how, N_PLACEHOLDERS)
 
 
 def uncached(network: Seq2Seq, texts: list[Ints]) -> None:
     """Greedily; the source is read once."""
-    state = DecoderState(network.read(PaddedKeys.of(texts)), cache=None)
+    state = DecoderState(network.encode(PaddedIds.of(texts)), cache=None)
     written = np.full((len(texts), 1), START)
     for _ in range(len(texts[0])):
-        hidden = network.write(written, state).view(*written.shape, -1)[:, -1]
+        hidden = network.decode(written, state).view(*written.shape, -1)[:, -1]
         best = network.scores(hidden)[:, FIRST:].argmax(1).numpy() + FIRST
         written = np.concatenate([written, best[:, None]], axis=1)
 
@@ -74,8 +74,8 @@ def all_again(network: Seq2Seq, texts: list[Ints]) -> None:
     """As the plain loop of the usual exercise: the whole network and all its scores, each time."""
     written = np.full((len(texts), 1), START)
     for _ in range(len(texts[0])):
-        state = DecoderState(network.read(PaddedKeys.of(texts)), cache=None)
-        scores = network.scores(network.write(written, state)).view(*written.shape, -1)
+        state = DecoderState(network.encode(PaddedIds.of(texts)), cache=None)
+        scores = network.scores(network.decode(written, state)).view(*written.shape, -1)
         best = scores[:, -1, FIRST:].argmax(1).numpy() + FIRST
         written = np.concatenate([written, best[:, None]], axis=1)
 

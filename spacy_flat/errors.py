@@ -397,7 +397,6 @@ F405 Component {name!r}: the `entities` pipeline also has a translator, {compone
   never end. Give a pipeline of the target language that sets doc.ents.
 F407 The reference of {text!r} has {value} in doc._.translation, of type {type}, but a translation
   is a string or None.
-F408 The tok2vec of a translator reads the characters of each sentence, but {reason}.
 F420 {path}, line {line}: no matching line, since {shorter} is shorter. The two files must match
   line by line: add the missing one. --repair can't help, since it can't tell which lines match.
 F423 {path}, line {line}: the {side} has {length:,} characters, more than {limit:,}; several lines
@@ -516,6 +515,9 @@ W401 {name}: no training pair has a name, a number or a Latin word on both sides
   list of names in [initialize.components.{name}.names], or set carry_names = false.
 W402 No name in {path} was used: no component of {pipeline} found an entity in the texts. Names are
   only used if a component before the translator sets doc.ents.
+W403 {name}: no component before it finds entities, so it makes up names (北京 becomes "Tokyo"). Put a
+  recogniser first: nlp = spacy.load("zh_flat_msra"), then nlp.add_pipe("{factory}",
+  source=spacy.load(...)). If this is intended, set carry_names = false.
 W405 {path}: of {n} pairs, {swapped} have no Chinese character in the text, but some in its
   translation. The text to translate comes first: if the columns or files are swapped, exchange them
   and convert again.

@@ -33,7 +33,7 @@ from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.nn.steps import OptimizerState, RowAverage
 from spacy_flat.pipe import NetworkPipe
 from spacy_flat.similarity.featuriser import SpanPairs
-from spacy_flat.translator.batch import PaddedKeys
+from spacy_flat.translator.batch import PaddedIds
 from spacy_flat.translator.network import Seq2Seq, Seq2SeqSizes
 from spacy_flat.translator.options import Seq2SeqOptions
 
@@ -111,7 +111,7 @@ def test_all_of_a_network_is_on_its_device(case: str) -> None:
 def test_a_translation_is_written_on_the_device(positions: Any) -> None:
     options = Seq2SeqOptions(width=8, num_heads=2, ff_width=8, positions=positions)
     network = Seq2Seq(options, Seq2SeqSizes(20, 20, shared=False)).eval().to("meta")
-    source = PaddedKeys.of([np.array([9, 2]), np.array([9, 9, 9, 2])])
+    source = PaddedIds.of([np.array([9, 2]), np.array([9, 9, 9, 2])])
     forbidden = np.zeros((6, 20), dtype=np.bool_)
     with Watch() as watch, torch.no_grad():
         state = network.begin(source, 3)

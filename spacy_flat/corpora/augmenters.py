@@ -19,7 +19,6 @@ from spacy.vocab import Vocab
 from ..errors import Errors, Warnings
 from ..lexicon.sources import NOT_ENTITY, WordList
 from ..ner.spans import meaning
-from ..translator.names import COMPOUND_SURNAMES
 from ..util.arguments import require
 from ..util.simplified import converter
 from .docs import read_docs
@@ -33,7 +32,10 @@ SURNAMES = (
     "祝包宁尚符舒阮柯纪梅童凌毕单季裴霍涂成苗谷盛曲翁冉骆蓝路游辛靳管柴蒙鲍华喻祁蒲房滕屈饶解牟"
     "艾尤阳时穆农司卓古吉缪简车项连芦麦褚娄窦戚岑景党宫费卜冷晏席卫米柏宗瞿桂全佟应臧闵苟邬边卞",
 )
-COMPOUND = tuple(sorted(COMPOUND_SURNAMES))
+COMPOUND = (
+    *("欧阳", "司马", "上官", "诸葛", "司徒", "东方", "独孤", "南宫", "夏侯", "皇甫", "尉迟", "公孙"),
+    *("慕容", "令狐", "长孙", "宇文", "轩辕", "端木", "百里", "呼延", "钟离", "申屠", "淳于", "澹台"),
+)
 GIVEN = (
     "伟芳娜敏静丽强磊军洋勇艳杰娟涛明超秀霞平刚桂英华玉兰红梅建国文志海永春晓雪云飞鹏宇浩轩子涵梓"
     "欣怡嘉佳俊博思雨诗琪雅婷慧颖晨阳天泽辰睿哲瑞凯峰林森源清波江河山川岩石松柏竹青蓝紫丹彤彩虹"

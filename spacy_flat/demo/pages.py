@@ -20,7 +20,6 @@ from ..ner.flat.component import FlatEntityRecognizer
 from ..similarity.component import PairClassifier
 from ..similarity.index import TextIndex
 from ..translator.component import Seq2SeqTranslator
-from ..translator.page import section
 from ..viz.lattice import MOST_DRAWN
 
 MOST = 5000  # characters of a text
@@ -179,7 +178,14 @@ def compose(nlp: Language, pipe: CharGenerator) -> None:
 
 def translate(nlp: Language, pipe: Seq2SeqTranslator) -> None:
     doc = nlp(st.text_area("Text", "王小明住在上海。", max_chars=MOST))
-    st.html(section(doc))
+    st.text(doc._.translation)
+    if ents := doc._.translation_ents:
+        sources = [doc.text[slice(*ent.source)] if ent.source else "" for ent in ents]
+        rows = [
+            {"text": ent.text, "label": ent.label, "source": source}
+            for ent, source in zip(ents, sources, strict=True)
+        ]
+        st.dataframe(rows, hide_index=True)
 
 
 Page = Callable[[Language, Any], None]

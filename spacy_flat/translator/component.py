@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example, validate_get_examples
-from thinc.api import set_dropout_rate
 
 from ..errors import Errors, Warnings
-from ..initialise import SAMPLE
 from ..loading import entity_components
 from ..pipe import (
     SWITCH,
@@ -35,8 +33,7 @@ from .decoding import MAX_BEAM, MAX_PENALTY, MAX_RATIO, MIN_RATIO, BeamSearch
 from .entities import load_reader, with_found
 from .featuriser import TranslationFeaturiser
 from .model import (
-    KeyPair,
-    SourceVectors,
+    IdPair,
     TranslationPredictions,
     batches,
     initialise,
@@ -54,7 +51,6 @@ if TYPE_CHECKING:
 DEFAULT_MODEL = """
 [model]
 @architectures = "spacy-flat.Seq2Seq.v1"
-tok2vec = null
 
 [model.network]
 @misc = "spacy-flat.Seq2SeqOptions.v2"
@@ -90,8 +86,6 @@ class Seq2SeqTranslator(NetworkPipe):
         placeholders: names of the list, words in Latin letters and numbers.
     join_rate: share of training pairs to join with the one before, so that the network learns
         longer texts with more names.
-    char_dropout: share of the source's characters, or pieces, to make unknown in training; a
-        tok2vec still reads them.
     entities: a pipeline, or its name or path, loaded on first use, whose entities of the
         translation join `doc._.translation_ents`. A pipeline itself isn't saved.
     """
@@ -104,7 +98,6 @@ class Seq2SeqTranslator(NetworkPipe):
     pinyin: bool = setting(True, SWITCH)
     placeholder_rate: float = setting(0.5, number(0, 1))
     join_rate: float = setting(0.0, number(0, 1))
-    char_dropout: float = setting(0.0, number(0, 1))
     entities: str | Path | Language | None = Entities(  # type: ignore[assignment]
         None,
         Check(
@@ -124,6 +117,7 @@ class Seq2SeqTranslator(NetworkPipe):
         self.cfg["names"] = {}
         self._table: tuple[tuple[dict[str, str], bool, Simplifier], NameTable] | None = None
         self._loaded: tuple[str, Language] | None = None
+        self._warned = False  # of missing entities
 
     @property
     def names(self) -> Mapping[str, str]:
@@ -210,6 +204,10 @@ class Seq2SeqTranslator(NetworkPipe):
     def _names_of(self, text: str | Doc) -> list[Protected]:
         if isinstance(text, str) or not self.carry_names:
             return []
+        if not (self._warned or text.has_annotation("ENT_IOB")):
+            self._warned = True
+            words = {"name": self.name, "factory": "seq2seq_translator"}
+            warnings.warn(Warnings.W403.format(**words), stacklevel=2)
         return protected(text, self._known_names(), pinyin=self.pinyin)
 
     def _known_names(self) -> NameTable:
@@ -267,23 +265,16 @@ class Seq2SeqTranslator(NetworkPipe):
     ) -> bool:
         """Pairs that are too long are skipped."""
         texts = joined(all_texts(examples), self.join_rate, self._longest)
-        pairs = self._learnable(
-            texts, self._known_names(), self.placeholder_rate, self.char_dropout
-        )
+        pairs = self._learnable(texts, self._known_names(), self.placeholder_rate)
         if not pairs:
             return False
-        set_dropout_rate(self.model, drop)
         n_predicted = sum(len(pair.target) - 1 for pair in pairs)
         share = self.share_of_step(n_predicted) / n_predicted
         with self.shim.training():
             network = network_of(self.model)
             for batch in batches(pairs, self.featuriser.options.batch_size):
-                read = [pairs[row].text for row in batch.rows]
-                upstream = SourceVectors(self.model, read, is_train=True)
-                seen = batch.twice() if network.r_drop else batch
-                scores = network(seen, upstream.of(seen))
+                scores = network(batch.twice() if network.r_drop else batch)
                 self.backward(network.loss(scores, batch.targets) * share, losses)
-                upstream.backprop()
         return True
 
     @property
@@ -292,16 +283,12 @@ class Seq2SeqTranslator(NetworkPipe):
         return longest
 
     def _learnable(
-        self,
-        texts: Iterable[Texts],
-        names: NameTable | None = None,
-        share: float = 0.0,
-        dropout: float = 0.0,
-    ) -> list[KeyPair]:
+        self, texts: Iterable[Texts], names: NameTable | None = None, share: float = 0.0
+    ) -> list[IdPair]:
         """The pairs that aren't too long; further arguments as in `encode`."""
         featuriser, longest = self.featuriser, self._longest
         short = (each for each in texts if len(each.source) <= longest)
-        pairs = (encode(each, featuriser, names, share, dropout) for each in short)
+        pairs = (encode(each, featuriser, names, share) for each in short)
         return [pair for pair in pairs if max(len(pair.source), len(pair.target)) <= longest + 2]
 
     def get_loss(
@@ -337,7 +324,7 @@ class Seq2SeqTranslator(NetworkPipe):
         featuriser = TranslationFeaturiser.build(
             options, [each.source for each in texts], [each.target for each in texts]
         )
-        initialise(self.model, featuriser, [each.source for each in texts[:SAMPLE]])
+        initialise(self.model, featuriser)
         self._check_texts(texts)
         self._report(featuriser, texts)
 

@@ -1,12 +1,12 @@
 """Decoding: greedy or by beam search, with placeholders for names.
 
-Shapes: B sentences, W hypotheses of each ("beam"), N = B·W rows, K keys, t keys written so far,
+Shapes: B sentences, W hypotheses of each ("beam"), N = B·W rows, V ids, t ids written so far,
 P placeholders.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,20 +16,16 @@ from numpy.lib.stride_tricks import sliding_window_view
 from ..errors import Errors
 from ..util.arguments import require, require_count
 from ..util.arrays import Bools, Floats, Ints
-from .batch import PaddedKeys, like_lengths
-from .featuriser import NO_TEXT, SourceText
-from .keys import END, NAMES, START
+from .batch import PaddedIds, similar_lengths
+from .ids import END, NAMES, START
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from .network import DecoderState, Seq2Seq
-
 
 MAX_BEAM = 100  # more only cost time
 MAX_PENALTY = 10.0
 MIN_RATIO, MAX_RATIO = 0.01, 100.0
-MORE = 10  # pieces that any translation may have beyond `max_ratio`
+MARGIN = 10  # pieces that any translation may have beyond `max_ratio`
 
 
 @dataclass(frozen=True)
@@ -62,35 +58,33 @@ class BeamSearch:
         require("max_ratio", ratio, lambda: MIN_RATIO <= ratio <= MAX_RATIO, wanted)
         require_count("no_repeat_ngram", self.no_repeat_ngram, 0)
 
-    def longest(self, source: SourceKeys) -> int:
-        """Maximum keys of a translation, with its end mark."""
-        return int(self.max_ratio * len(source.keys)) + MORE + source.n_names
+    def longest(self, source: Source) -> int:
+        """Maximum ids of a translation, with its end mark."""
+        return int(self.max_ratio * len(source.ids)) + MARGIN + source.n_names
 
     def score(self, log_prob: float, length: int) -> float:
         return float(log_prob / ((5 + length) / 6) ** self.length_penalty)
 
 
-class SourceKeys(NamedTuple):
+class Source(NamedTuple):
     """A sentence to translate.
 
-    keys: with its end mark.
+    ids: with its end mark.
     n_names: its placeholders, numbered from 0.
-    text: for a tok2vec.
     """
 
-    keys: Ints
+    ids: Ints
     n_names: int = 0
-    text: SourceText = NO_TEXT
 
 
 class Hypothesis(NamedTuple):
     """A translation of a sentence.
 
-    keys: without marks.
+    ids: without marks.
     score: the logarithm of its probability, divided by the length penalty.
     """
 
-    keys: list[int]
+    ids: list[int]
     score: float
 
 
@@ -100,19 +94,19 @@ class Beams:
 
     sentences: [B] their numbers.
     scores: [B, W] log-probabilities; −∞ for unused rows.
-    keys: [N, t] written so far.
-    due: [N, P] placeholders still to write.
-    limits: [B] keys that each may have.
+    ids: [N, t] written so far.
+    pending: [N, P] placeholders still to write.
+    limits: [B] ids that each may have.
     """
 
     sentences: Ints
     scores: Floats
-    keys: Ints
-    due: Bools
+    ids: Ints
+    pending: Bools
     limits: Ints
 
     @classmethod
-    def of(cls, sources: Sequence[SourceKeys], how: BeamSearch, n_placeholders: int) -> Beams:
+    def of(cls, sources: Sequence[Source], how: BeamSearch, n_placeholders: int) -> Beams:
         B, W = len(sources), how.beam
         n_names = np.array([source.n_names for source in sources])
         scores = np.full((B, W), -np.inf)
@@ -127,95 +121,89 @@ class Beams:
 
     @property
     def last(self) -> Ints:
-        """[N] the last keys of the rows."""
-        return self.keys[:, -1] if self.keys.shape[1] else np.full(len(self.keys), START)
+        """[N] the last ids of the rows."""
+        return self.ids[:, -1] if self.ids.shape[1] else np.full(len(self.ids), START)
 
-    def forbidden(self, n_keys: int, no_repeat_ngram: int) -> Bools:
-        """[N, K] keys that can't come next."""
-        found = np.zeros((len(self.keys), n_keys), dtype=np.bool_)
+    def forbidden(self, n_ids: int, no_repeat_ngram: int) -> Bools:
+        """[N, V] ids that can't come next."""
+        found = np.zeros((len(self.ids), n_ids), dtype=np.bool_)
         found[:, :NAMES] = True
-        written = self.keys.shape[1]
-        n_due = self.due.sum(axis=1)
-        left = self.limits.repeat(len(self.keys) // len(self.limits)) - written
-        repeat_ngrams(self.keys, no_repeat_ngram, found)
-        found[left <= n_due + 1] = True  # room only for what is due
-        found[:, NAMES : NAMES + self.due.shape[1]] = ~self.due
+        written = self.ids.shape[1]
+        n_pending = self.pending.sum(axis=1)
+        left = self.limits.repeat(len(self.ids) // len(self.limits)) - written
+        forbid_repeats(self.ids, no_repeat_ngram, found)
+        found[left <= n_pending + 1] = True  # room only for pending placeholders
+        found[:, NAMES : NAMES + self.pending.shape[1]] = ~self.pending
         found[:, END] = written == 0
         return found
 
-    def go_on(self, sentences: Ints, rows: Ints, keys: Ints, scores: Floats) -> Beams:
-        """Extend these rows of these sentences by a key each."""
-        due = self.due[rows]
-        named = np.flatnonzero((keys >= NAMES) & (keys < NAMES + due.shape[1]))
-        due[named, keys[named] - NAMES] = False
+    def extend(self, sentences: Ints, rows: Ints, ids: Ints, scores: Floats) -> Beams:
+        """Extend these rows of these sentences by an id each."""
+        pending = self.pending[rows]
+        named = np.flatnonzero((ids >= NAMES) & (ids < NAMES + pending.shape[1]))
+        pending[named, ids[named] - NAMES] = False
         return Beams(
             self.sentences[sentences],
             scores,
-            np.concatenate([self.keys[rows], keys[:, None]], axis=1),
-            due,
+            np.concatenate([self.ids[rows], ids[:, None]], axis=1),
+            pending,
             self.limits[sentences],
         )
 
 
-def repeat_ngrams(keys: Ints, size: int, found: Bools) -> None:
-    """Mark in `found` [N, K] the keys that would repeat a sequence of `size` keys in a row."""
-    t = keys.shape[1]
+def forbid_repeats(ids: Ints, size: int, forbidden: Bools) -> None:
+    """Mark in `forbidden` [N, V] the ids that would repeat a sequence of `size` ids in a row."""
+    t = ids.shape[1]
     if not 0 < size <= t:
         return
-    windows = sliding_window_view(keys, size, axis=1)  # [N, t − size + 1, size]
-    recent = keys[:, t - size + 1 :]
+    windows = sliding_window_view(ids, size, axis=1)  # [N, t − size + 1, size]
+    recent = ids[:, t - size + 1 :]
     rows, places = np.nonzero((windows[:, :, :-1] == recent[:, None]).all(axis=2))
-    found[rows, windows[rows, places, -1]] = True
+    forbidden[rows, windows[rows, places, -1]] = True
 
 
 def search(
-    network: Seq2Seq,
-    sources: Sequence[SourceKeys],
-    how: BeamSearch,
-    n_placeholders: int,
-    upstream: Tensor | None = None,
+    network: Seq2Seq, sources: Sequence[Source], how: BeamSearch, n_placeholders: int
 ) -> list[list[Hypothesis]]:
     """Find 1 to W finished hypotheses of each sentence, best first.
 
     A sentence is done when W hypotheses have ended, each among the W best at that time.
 
-    upstream: vectors of the sources from a tok2vec.
-
     Raises ValueError (F240) for scores that aren't numbers.
     """
     W = how.beam
-    state = network.begin(PaddedKeys.of([source.keys for source in sources]), W, upstream)
+    state = network.begin(PaddedIds.of([source.ids for source in sources]), W)
     beams = Beams.of(sources, how, n_placeholders)
     ended: list[list[Hypothesis]] = [[] for _ in sources]
     while len(beams.sentences):
-        scores, rows, keys = candidates(network, state, beams, how)
-        is_end = keys == END
+        scores, rows, ids = candidates(network, state, beams, how)
+        is_end = ids == END
         for place, rank in np.argwhere(is_end[:, :W] & np.isfinite(scores[:, :W])).tolist():
-            written = beams.keys[rows[place, rank]].tolist()
+            written = beams.ids[rows[place, rank]].tolist()
             score = how.score(scores[place, rank], len(written) + 1)
             ended[beams.sentences[place]].append(Hypothesis(written, score))
         # At most W rows end, so W of twice as many candidates continue.
         others = np.argsort(is_end, axis=1, kind="stable")[:, :W]
         each = np.arange(len(others))[:, None]
-        scores, rows, keys = scores[each, others], rows[each, others], keys[each, others]
+        scores, rows, ids = scores[each, others], rows[each, others], ids[each, others]
         n_ended = np.array([len(ended[sentence]) for sentence in beams.sentences])
         going = np.flatnonzero((n_ended < W) & np.isfinite(scores).any(axis=1))
         _keep(network, state, going, rows[going].ravel())
-        beams = beams.go_on(going, rows[going].ravel(), keys[going].ravel(), scores[going])
+        beams = beams.extend(going, rows[going].ravel(), ids[going].ravel(), scores[going])
     return [sorted(own, key=lambda each: -each.score)[:W] for own in ended]
 
 
 def candidates(
     network: Seq2Seq, state: DecoderState, beams: Beams, how: BeamSearch
 ) -> tuple[Floats, Ints, Ints]:
-    """[B, 2W] extensions of each sentence, best first: their log-probabilities, rows and keys."""
+    """[B, 2W] extensions of each sentence, best first: their log-probabilities, rows and ids."""
     B, W = beams.scores.shape
-    forbidden = beams.forbidden(network.n_keys, how.no_repeat_ngram)
-    scores, places = network.best(beams.last, state, beams.scores, forbidden, beams.due, 2 * W)
+    forbidden = beams.forbidden(network.n_ids, how.no_repeat_ngram)
+    scores, places = network.best(beams.last, state, beams.scores, forbidden, beams.pending, 2 * W)
     if np.isnan(scores).any():
         raise ValueError(Errors.F240.format(what="scores of the next characters"))
-    rows = places // network.n_keys + W * np.arange(B)[:, None]
-    return scores, rows, places % network.n_keys
+    rows = places // network.n_ids + W * np.arange(B)[:, None]
+    return scores, rows, places % network.n_ids
 
 
 def _keep(network: Seq2Seq, state: DecoderState, sentences: Ints, rows: Ints) -> None:
@@ -226,19 +214,16 @@ def _keep(network: Seq2Seq, state: DecoderState, sentences: Ints, rows: Ints) ->
 
 def decode(
     network: Seq2Seq,
-    sources: Sequence[SourceKeys],
+    sources: Sequence[Source],
     how: BeamSearch,
     n_placeholders: int,
     batch_size: int,
-    read: Callable[[Sequence[SourceKeys]], Tensor | None] = lambda batch: None,
 ) -> Iterator[tuple[int, list[Hypothesis]]]:
     """Yield the number and the hypotheses of each sentence, longest first.
 
     batch_size: characters and pieces of all hypotheses, with padding, computed at once.
-    read: gives the vectors of a batch from a tok2vec.
     """
-    lengths = np.array([[len(source.keys)] for source in sources], dtype=np.int64).reshape(-1, 1)
-    for rows in like_lengths(lengths, batch_size // how.beam):
-        batch = [sources[row] for row in rows]
-        found = search(network, batch, how, n_placeholders, read(batch))
+    lengths = np.array([[len(source.ids)] for source in sources], dtype=np.int64).reshape(-1, 1)
+    for rows in similar_lengths(lengths, batch_size // how.beam):
+        found = search(network, [sources[row] for row in rows], how, n_placeholders)
         yield from zip(rows.tolist(), found, strict=True)

@@ -1,9 +1,9 @@
-"""Texts as numbers and back.
+"""Texts as ids and back.
 
-On both sides, key 0 stands for unknown characters (only a source of characters has them in texts),
+On both sides, id 0 stands for unknown characters (only a source of characters has them in texts),
 followed by the marks of start and end, the placeholders of names, and the characters or pieces.
 
-Shapes: L numbers of a text.
+Shapes: L ids of a text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..text.hashing import hash_characters
 from ..text.vocabulary import TableVocab, count_characters, pack, unpack
 from ..util.arrays import Ints
 from ..util.simplified import Simplifier
-from .keys import END, NAMES, START, UNKNOWN
+from .ids import END, NAMES, START, UNKNOWN
 from .names import Protected, with_names
 from .options import TranslationOptions
 
@@ -37,19 +37,6 @@ class Slot(NamedTuple):
     start: int
     end: int
     number: int
-
-
-class SourceText(NamedTuple):
-    """A source as a tok2vec reads it, with its names.
-
-    places: [L] the character that each key of the source stands for, -1 for its end mark.
-    """
-
-    text: str
-    places: Ints
-
-
-NO_TEXT = SourceText("", np.zeros(0, dtype=np.int64))
 
 
 @dataclass(frozen=True)
@@ -70,8 +57,8 @@ class CharacterSide:
     def __len__(self) -> int:
         return len(self.index)
 
-    def numbers(self, text: str) -> Ints:
-        """[L] numbers from 1, 0 for unknown characters."""
+    def ids(self, text: str) -> Ints:
+        """[L] ids from 1, 0 for unknown characters."""
         codes = hash_characters(self.simplifier(text), normalise_numbers=False)
         return self.index.look_up(codes)
 
@@ -112,19 +99,19 @@ class PieceSide:
 
         return Tokenizer.from_str(self.data)
 
-    def numbers(self, text: str) -> Ints:
-        """[L] numbers from 1."""
+    def ids(self, text: str) -> Ints:
+        """[L] ids from 1."""
         return np.array(self.tokenizer.encode(_encodable(text)).ids, dtype=np.int64) + 1
 
-    def text(self, numbers: Sequence[int]) -> str:
+    def text(self, ids: Sequence[int]) -> str:
         """Join pieces, without bytes that aren't UTF-8."""
-        spelled: str = self.tokenizer.decode([number - 1 for number in numbers])
+        spelled: str = self.tokenizer.decode([each - 1 for each in ids])
         return spelled.replace("\ufffd", "")
 
 
 @dataclass(frozen=True)
 class TranslationFeaturiser(TextFeaturiser):
-    """Turns both sides of pairs into numbers, and numbers into translations.
+    """Turns both sides of pairs into ids, and ids into translations.
 
     chinese: the Chinese characters of the training translations, the only ones written. None in
         pipelines of earlier versions, which may write any.
@@ -146,9 +133,6 @@ class TranslationFeaturiser(TextFeaturiser):
         """Build the vocabularies from training texts."""
         source: CharacterSide | PieceSide
         chinese = "".join(sorted({each for text in targets for each in "".join(HAN.findall(text))}))
-        if options.shared:
-            source = target = PieceSide.build([*sources, *targets], options.target_pieces)
-            return cls(options, source, target, chinese)
         if options.source == "bpe":
             source = PieceSide.build(sources, options.source_pieces)
         else:
@@ -162,43 +146,35 @@ class TranslationFeaturiser(TextFeaturiser):
 
     @property
     def first(self) -> int:
-        """The key before that of the first character or piece."""
+        """The id before that of the first character or piece."""
         return NAMES + self.options.placeholders - 1
 
     @property
     def sizes(self) -> dict[str, Any]:
         """Sizes of the network."""
-        source, target = (self.first + 1 + len(side) for side in (self.source, self.target))
-        return {"source": source, "target": target, "shared": self.options.shared}
+        first = self.first + 1
+        return {"source": first + len(self.source), "target": first + len(self.target)}
 
-    def source_keys(self, text: str, slots: Sequence[Slot] = ()) -> Ints:
-        """[L] the keys of a source, with its end mark."""
+    def source_ids(self, text: str, slots: Sequence[Slot] = ()) -> Ints:
+        """[L] the ids of a source, with its end mark."""
         return np.concatenate([*self._marked(self.source, text, slots), [END]])
 
-    def source_text(self, text: str, slots: Sequence[Slot] = ()) -> SourceText:
-        """A source for a tok2vec, simplified and encodable. A placeholder stands for the first
-        character of its name."""
-        stays = np.ones(len(text), dtype=np.bool_)
-        for slot in slots:
-            stays[slot.start + 1 : slot.end] = False
-        return SourceText(self.simplifier(_encodable(text)), np.append(np.flatnonzero(stays), -1))
-
-    def target_keys(self, text: str, slots: Sequence[Slot] = ()) -> Ints:
-        """[L] the keys of a target between its marks."""
+    def target_ids(self, text: str, slots: Sequence[Slot] = ()) -> Ints:
+        """[L] the ids of a target between its marks."""
         return np.concatenate([[START], *self._marked(self.target, text, slots), [END]])
 
     def unknown(self, text: str) -> Ints:
         """The places of unknown characters of a source, except white space."""
-        places = np.flatnonzero(self.source.numbers(text) == 0)
+        places = np.flatnonzero(self.source.ids(text) == 0)
         if isinstance(self.source, PieceSide):
             return places[:0]
         return places[[not text[place].isspace() for place in places.tolist()]]
 
     def spell(
-        self, keys: Sequence[int], names: Sequence[Protected]
+        self, ids: Sequence[int], names: Sequence[Protected]
     ) -> tuple[str, list[tuple[int, int]]]:
         """The text of a target without its marks, and the places of the names in it."""
-        text, places = with_names(self._stretches(keys), names)
+        text, places = with_names(self._stretches(ids), names)
         return text.rstrip(), places
 
     def to_bytes(self) -> bytes:
@@ -231,13 +207,13 @@ class TranslationFeaturiser(TextFeaturiser):
         parts = []
         start = 0
         for slot in slots:
-            parts += [self._keys(side, text[start : slot.start]), np.array([NAMES + slot.number])]
+            parts += [self._ids(side, text[start : slot.start]), np.array([NAMES + slot.number])]
             start = slot.end
-        return [*parts, self._keys(side, text[start:])]
+        return [*parts, self._ids(side, text[start:])]
 
-    def _keys(self, side: CharacterSide | PieceSide, text: str) -> Ints:
-        numbers = side.numbers(text)
-        return np.where(numbers == 0, UNKNOWN, numbers + self.first)
+    def _ids(self, side: CharacterSide | PieceSide, text: str) -> Ints:
+        ids = side.ids(text)
+        return np.where(ids == 0, UNKNOWN, ids + self.first)
 
     def _written(self, pieces: Sequence[int]) -> str:
         text, chinese = self.target.text(pieces), self.chinese
@@ -245,19 +221,19 @@ class TranslationFeaturiser(TextFeaturiser):
             return text
         return "".join(each for each in text if each in chinese or not HAN.match(each))
 
-    def _stretches(self, keys: Sequence[int]) -> list[str | int]:
+    def _stretches(self, ids: Sequence[int]) -> list[str | int]:
         """The numbers of names, and the texts between them."""
         found: list[str | int] = []
         pieces: list[int] = []
-        for key in [*keys, END]:
-            if key > self.first:
-                pieces.append(key - self.first)
+        for each in [*ids, END]:
+            if each > self.first:
+                pieces.append(each - self.first)
                 continue
             if pieces:
                 found.append(self._written(pieces))
                 pieces = []
-            if key >= NAMES:
-                found.append(key - NAMES)
+            if each >= NAMES:
+                found.append(each - NAMES)
         return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -15,25 +15,14 @@ from spacy.util import filter_spans
 
 from ..errors import Errors
 from ..text.characters import HAN
-from ..util.arguments import needed
 from ..util.files import read_text_lines
 from ..util.simplified import Simplifier
+from .readings import read, read_place, read_surname
 
 # Labels of entities to write in pinyin, in known corpora and spaCy's pipelines.
 PERSONS = frozenset({"PER", "PERSON", "PER.NAM", "NAME"})
 PLACES = frozenset({"LOC", "GPE", "LOC.NAM", "GPE.NAM", "ADDRESS", "SCENE"})
 
-# Surnames of two characters, and characters with another reading as surnames.
-_COMPOUND = (
-    "欧阳 司马 上官 诸葛 司徒 东方 独孤 南宫 夏侯 皇甫 尉迟 公孙 慕容 令狐 长孙 宇文 轩辕 端木 "
-    "百里 呼延 东郭 南郭 西门 闻人 钟离 申屠 太史 公羊 淳于 单于 澹台 公冶 宗政 濮阳 完颜 拓跋"
-)
-COMPOUND_SURNAMES = frozenset(_COMPOUND.split())
-_READINGS = (
-    "单 shan, 仇 qiu, 查 zha, 曾 zeng, 解 xie, 任 ren, 区 ou, 盖 ge, 朴 piao, 纪 ji, 华 hua, "
-    "乐 yue, 尉迟 yu chi, 澹台 tan tai, 长孙 zhang sun, 单于 chan yu"
-)
-SURNAMES = dict(each.split(" ", 1) for each in _READINGS.split(", "))
 # In English they precede the surname.
 TITLES = {"先生": "Mr.", "女士": "Ms.", "小姐": "Miss", "太太": "Mrs.", "夫人": "Mrs."}
 # Kinds of places that English translates; longer ones first. A city (市) is named without its kind.
@@ -242,18 +231,16 @@ def _commonly(name: str, kind: str) -> str | None:
 
 
 def person_in_pinyin(name: str) -> str:
-    """The family name (one character, or a known one of two) and the given name. Reads the parts of
-    a foreign name one by one. A title comes first: 王先生 → "Mr. Wang"."""
+    """The surname and the given name; the parts of a foreign name one by one. A title comes first:
+    王先生 → "Mr. Wang"."""
     title = TITLES.get(name[-2:]) if len(name) > 2 else None
     if title is not None:
         return f"{title} {person_in_pinyin(name[:-2])}"
     parts = _PARTS.split(name)
     if len(parts) > 1 or not HAN.fullmatch(name):
         return " ".join(_capitalised(part) for part in parts if part)
-    size = 2 if name[:2] in COMPOUND_SURNAMES else 1
-    surname, given = name[:size], name[size:]
-    syllables = SURNAMES[surname].split() if surname in SURNAMES else _syllables(surname)
-    return f"{_joined(syllables)} {_capitalised(given)}".strip()
+    surname, syllables = read_surname(name)
+    return f"{_joined(syllables)} {_capitalised(name[len(surname) :])}".strip()
 
 
 def place_in_pinyin(name: str) -> str:
@@ -264,25 +251,19 @@ def place_in_pinyin(name: str) -> str:
             common = common_names().get(place)
             if common and end == "州":  # a state: 华盛顿州
                 return common
-            return f"{common or _capitalised(place)} {division}".strip()
-    return _capitalised(name)
+            return f"{common or _capitalised(place, read_place)} {division}".strip()
+    return _capitalised(name, read_place)
 
 
-def _capitalised(text: str) -> str:
+def _capitalised(text: str, syllables: Callable[[str], list[str]] = read) -> str:
     """A text with capitalised pinyin for each run of Chinese characters."""
-    return HAN.sub(lambda found: _joined(_syllables(found[0])), text)
+    return HAN.sub(lambda found: _joined(syllables(found[0])), text)
 
 
 def _joined(syllables: Sequence[str]) -> str:
     """Syllables as one word, with an apostrophe before a vowel: Xi'an."""
     word = "".join(f"'{each}" if each[0] in "aeo" else each for each in syllables)
     return word.removeprefix("'").capitalize()
-
-
-def _syllables(text: str) -> list[str]:
-    with needed("Pinyin (pinyin = true)", "pypinyin", "translation"):
-        from pypinyin import lazy_pinyin
-    return list(lazy_pinyin(text, v_to_u=True))
 
 
 # Names in a translation

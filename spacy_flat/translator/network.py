@@ -2,9 +2,9 @@
 
 Layers pass on rows [R, D] of all texts, which matrix products compute fastest.
 
-Shapes: B sentences, S places of the source, T places of the target, W hypotheses of a sentence,
-N = B·W, L attended keys, H heads, d width of a head, D = H·d, K keys of the target,
-M numbers to predict, U width of a tok2vec's vectors.
+Shapes: B sentences, S positions of the source, T positions of the target, W hypotheses of a
+sentence, N = B·W, L attended keys, H heads, d width of a head, D = H·d, V ids of the target, M ids
+to predict.
 """
 
 from __future__ import annotations
@@ -21,29 +21,27 @@ from torch import Tensor, nn
 from ..nn.layers import Dropout, Linear, Positions, linear, linears
 from ..nn.network import EmbeddingNetwork
 from ..util.arrays import Bools, Floats, Ints
-from .batch import PaddedKeys, TranslationBatch
-from .keys import END, NAMES
+from .batch import PaddedIds, TranslationBatch
+from .ids import END, NAMES
 from .options import Seq2SeqOptions
 
-BUCKETS, FAR = 32, 128  # of relative positions, and the distance from which all share one
-FIRST_ROOM = 32  # positions in a new cache
+CACHE_SIZE = 32  # positions in a new cache
 
 
 @dataclass(frozen=True)
 class Seq2SeqSizes:
-    """Sizes that the data decides: numbers of keys, and whether both sides share a table.
+    """Sizes that the data decides: numbers of ids.
 
-    upstream_width: U of the vectors that come from a tok2vec; 0 without one.
+    shared: always False, in files of earlier versions.
     """
 
     source: int
     target: int
-    shared: bool
-    upstream_width: int = 0
+    shared: bool = False
 
 
 class Seq2Seq(EmbeddingNetwork):
-    """An encoder of the source, a decoder of the target, and scores of the next keys."""
+    """An encoder of the source, a decoder of the target, and scores of the next ids."""
 
     sizes_class = Seq2SeqSizes
 
@@ -55,11 +53,8 @@ class Seq2Seq(EmbeddingNetwork):
         self.r_drop = options.r_drop
         self.n_heads = options.num_heads
         self.target = nn.Embedding(sizes.target, width)
-        self.source = self.target if sizes.shared else nn.Embedding(sizes.source, width)
-        self.from_tok2vec = None
-        if sizes.upstream_width:
-            self.from_tok2vec = Linear(sizes.upstream_width, width, bias=False)
-        self.places = make_places(options)
+        self.source = nn.Embedding(sizes.source, width)
+        self.positions = Positions(width)
         self.dropout = Dropout(options.dropout)
         self.encoder = nn.ModuleList(Seq2SeqLayer(options) for _ in range(options.encoder_layers))
         self.decoder = nn.ModuleList(
@@ -68,10 +63,6 @@ class Seq2Seq(EmbeddingNetwork):
         is_pre = options.norm == "pre"
         self.encoder_norm = nn.LayerNorm(width) if is_pre else nn.Identity()
         self.decoder_norm = nn.LayerNorm(width) if is_pre else nn.Identity()
-        self.encoder_bias = DistanceBias(options, both_ways=True)
-        self.decoder_bias = DistanceBias(options, both_ways=False)
-        if not options.tied:
-            self.classify = nn.Linear(width, sizes.target, bias=False)
         self.bias = nn.Parameter(torch.zeros(sizes.target))
         self.initialise()
 
@@ -81,24 +72,21 @@ class Seq2Seq(EmbeddingNetwork):
             nn.init.xavier_uniform_(each.weight)
             if each.bias is not None:
                 nn.init.zeros_(each.bias)
-        for table in dict.fromkeys((self.target, self.source)):  # once, in a fixed order
+        for table in (self.target, self.source):
             nn.init.normal_(table.weight, std=1 / self.scale)
 
     # Training
 
-    def forward(self, batch: TranslationBatch, upstream: Tensor | None = None) -> Tensor:
-        """Scores [M, K] of each key to come next in the target.
-
-        upstream: [B, S, U] vectors of the source from a tok2vec.
-        """
-        state = DecoderState(self.read(batch.source, upstream), cache=None)
-        hidden = self.write(batch.inputs.keys, state)
+    def forward(self, batch: TranslationBatch) -> Tensor:
+        """Scores [M, V] of each id to come next in the target."""
+        state = DecoderState(self.encode(batch.source), cache=None)
+        hidden = self.decode(batch.inputs.ids, state)
         return self.scores(hidden[self.to_tensor(batch.inputs.present.ravel())])
 
     def loss(self, scores: Tensor, targets: Ints) -> Tensor:
         """The summed loss of targets [M] with smoothed labels (Szegedy et al., 2016).
 
-        scores: [M, K], or [2M, K] of the batch twice, with other dropouts. The loss is then half of
+        scores: [M, V], or [2M, V] of the batch twice, with other dropouts. The loss is then half of
             that of R-Drop (Liang et al., 2021, equation 4), whose α is `r_drop`.
         """
         smoothing = self.label_smoothing if self.training else 0.0
@@ -114,102 +102,93 @@ class Seq2Seq(EmbeddingNetwork):
         return loss
 
     def log_probs(self, scores: Tensor, targets: Ints) -> Tensor:
-        """[M, K] scores and [M] keys → [M] ln P of these keys."""
+        """[M, V] scores and [M] ids → [M] ln P of these ids."""
         return -nn.functional.cross_entropy(scores, self.to_tensor(targets), reduction="none")
 
-    # Reading and writing
+    # Encoding and decoding
 
-    def read(self, source: PaddedKeys, upstream: Tensor | None = None) -> Memory:
+    def encode(self, source: PaddedIds) -> Memory:
         """The keys and values of the source for each layer of the decoder."""
-        B, S = source.keys.shape
-        x = self._embed(self.source, source.keys, 0, upstream)
+        B = len(source.ids)
+        x = self._embed(self.source, source.ids, 0)
         mask = None if source.present.all() else self.to_tensor(source.present)[:, None, None]
-        pairs = self.encoder_bias(S, S)
-        if pairs is not None and mask is not None:
-            pairs = pairs.masked_fill(~mask, -torch.inf)
         for layer in self.encoder:
-            x = layer(x, B, mask if pairs is None else pairs)
+            x = layer(x, B, mask)
         x = self.encoder_norm(x)
         attend = [cast("CachedAttention", layer.source_attention) for layer in self.decoder]
         return Memory([each.keys_values(x, B) for each in attend], mask)
 
-    def begin(
-        self, source: PaddedKeys, n_hypotheses: int, upstream: Tensor | None = None
-    ) -> DecoderState:
+    def begin(self, source: PaddedIds, n_hypotheses: int) -> DecoderState:
         """The initial state of W hypotheses of each sentence."""
-        memory = self.read(source, upstream)
+        memory = self.encode(source)
         _, B, H, _, d = memory.layers[0].shape
-        shape = (len(self.decoder), 2, B * n_hypotheses, H, FIRST_ROOM, d)
+        shape = (len(self.decoder), 2, B * n_hypotheses, H, CACHE_SIZE, d)
         return DecoderState(memory, memory.layers[0].new_empty(shape))
 
-    def write(self, keys: Ints, state: DecoderState) -> Tensor:
-        """[N, T] first keys of the targets, or [N, 1] further ones → [N·T, D], to predict the next.
+    def decode(self, ids: Ints, state: DecoderState) -> Tensor:
+        """[N, T] first ids of the targets, or [N, 1] further ones → [N·T, D], to predict the next.
 
-        state: advances by T places if it has a cache.
+        state: advances by T positions if it has a cache.
         """
-        N, T = keys.shape
-        before = state.length
-        assert T == 1 or not before, "the mask of several keys is that of whole targets"
-        x = self._embed(self.target, keys, before)
-        pairs = self.decoder_bias(T, before + T)
+        N, T = ids.shape
+        assert T == 1 or not state.length, "the causal mask is that of whole targets"
+        x = self._embed(self.target, ids, state.length)
         state.make_room(T)
         for number, layer in enumerate(self.decoder):
-            x = layer(x, N, pairs, state, number)
+            x = layer(x, N, None, state, number)
         state.advance(T)
         return self.decoder_norm(x)  # type: ignore[no-any-return]
 
     def best(
-        self, keys: Ints, state: DecoderState, so_far: Floats, forbidden: Bools, due: Bools, n: int
+        self,
+        ids: Ints,
+        state: DecoderState,
+        so_far: Floats,
+        forbidden: Bools,
+        pending: Bools,
+        n: int,
     ) -> tuple[Floats, Ints]:
-        """The n best continuations of each sentence: [B, n] log-probabilities, and their places
-        among its W·K.
+        """The n best continuations of each sentence: [B, n] log-probabilities, and their indices
+        among its W·V.
 
-        keys: [N] last keys of the targets.
+        ids: [N] last ids of the targets.
         so_far: [B, W] log-probabilities of the targets.
-        forbidden: [N, K] keys that can't come next.
-        due: [N, P] placeholders that a target needs before it ends. A target about to end
+        forbidden: [N, V] ids that can't come next.
+        pending: [N, P] placeholders that a target needs before it ends. A target about to end
             continues with one of them.
         """
-        scores = self.scores(self.write(keys[:, None], state)).log_softmax(dim=1)
+        scores = self.scores(self.decode(ids[:, None], state)).log_softmax(dim=1)
         scores = scores.masked_fill_(self.to_tensor(forbidden), -torch.inf)
-        if due.any():
-            self._keep_from_ending(scores, due)
+        if pending.any():
+            self._keep_from_ending(scores, pending)
         # Single precision: Apple's GPUs lack double.
         scores += self.to_tensor(so_far.astype(np.float32)).view(-1, 1)
         found = scores.view(len(so_far), -1).topk(n, dim=1)
         return found.values.cpu().double().numpy(), found.indices.cpu().numpy()
 
-    def _keep_from_ending(self, scores: Tensor, due: Bools) -> None:
-        """Change scores [N, K] of targets with due placeholders [N, P]; see `best`."""
-        waits = self.to_tensor(due).any(dim=1)
+    def _keep_from_ending(self, scores: Tensor, pending: Bools) -> None:
+        """Change scores [N, V] of targets with pending placeholders [N, P]; see `best`."""
+        waits = self.to_tensor(pending).any(dim=1)
         would_end = waits & (scores.argmax(dim=1) == END)
         scores[:, END].masked_fill_(waits, -torch.inf)
-        is_name = torch.zeros(self.n_keys, dtype=torch.bool, device=scores.device)
-        is_name[NAMES : NAMES + due.shape[1]] = True
+        is_name = torch.zeros(self.n_ids, dtype=torch.bool, device=scores.device)
+        is_name[NAMES : NAMES + pending.shape[1]] = True
         scores.masked_fill_(would_end[:, None] & ~is_name, -torch.inf)
 
     @property
-    def n_keys(self) -> int:
-        """K"""
+    def n_ids(self) -> int:
+        """V"""
         return len(self.bias)
 
     def scores(self, hidden: Tensor) -> Tensor:
-        """[M, D] → [M, K] logits."""
-        weight = self.classify.weight if hasattr(self, "classify") else self.target.weight
-        return linear(hidden, weight, self.bias)
+        """[M, D] → [M, V] logits. The output layer has the weights of the target's embeddings."""
+        return linear(hidden, self.target.weight, self.bias)
 
-    def _embed(
-        self, table: nn.Embedding, keys: Ints, start: int, upstream: Tensor | None = None
-    ) -> Tensor:
-        """[B, L] keys from place `start` on, [B, L, U] vectors from a tok2vec → [B·L, D]."""
-        x = table(self.to_tensor(keys)) * self.scale
-        if self.places is not None:
-            reach = start + keys.shape[1] - 1
-            x = x + self.places(reach)[reach + start :]
-        x = x.flatten(0, 1)
-        if upstream is not None and self.from_tok2vec is not None:
-            x = x + self.from_tok2vec(upstream.flatten(0, 1))
-        return self.dropout(x)  # type: ignore[no-any-return]
+    def _embed(self, table: nn.Embedding, ids: Ints, start: int) -> Tensor:
+        """[B, L] ids from position `start` on → [B·L, D]"""
+        reach = start + ids.shape[1] - 1
+        x = table(self.to_tensor(ids)) * self.scale + self.positions(reach)[reach + start :]
+        return self.dropout(x.flatten(0, 1))  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -234,7 +213,7 @@ class DecoderState:
 
     cache: [layers, 2, N, H, room, d] keys and values of the positions so far; None in training,
         which computes whole targets at once.
-    length: filled places of the cache.
+    length: filled positions of the cache.
     """
 
     memory: Memory
@@ -255,7 +234,7 @@ class DecoderState:
             self.cache = grown
 
     def extend(self, layer: int, keys_values: Tensor) -> Tensor:
-        """Append keys and values [2, N, H, T, d] of a layer. Returns those of all places."""
+        """Append keys and values [2, N, H, T, d] of a layer. Returns those of all positions."""
         if self.cache is None:
             return keys_values
         end = self.length + keys_values.shape[3]
@@ -281,7 +260,7 @@ class DecoderState:
 def divergence(both: Tensor) -> Tensor:
     """The mean of the Kullback-Leibler divergences in both directions, summed over M distributions.
 
-    both: [2M, K] logits, first those of one pass, then those of the other.
+    both: [2M, V] logits, first those of one pass, then those of the other.
     """
     first, second = both.log_softmax(dim=1).chunk(2)
     return ((first.exp() - second.exp()) * (first - second)).sum() / 2
@@ -315,26 +294,26 @@ class Seq2SeqLayer(nn.Module):
         """[R, D] → [R, D]
 
         n: number of texts.
-        mask: of the self-attention.
+        mask: of the encoder's self-attention.
         state: of the decoder, whose layer `number` this is.
         """
 
-        def among(rows: Tensor) -> Tensor:
+        def attend_self(rows: Tensor) -> Tensor:
             keys_values = self.attention.keys_values(rows, n)
             if state is not None:
                 keys_values = state.extend(number, keys_values)
-            is_causal = state is not None and mask is None and len(rows) > n
+            is_causal = state is not None and len(rows) > n
             return self.attention(rows, keys_values, mask, is_causal)  # type: ignore[no-any-return]
 
-        def to_source(rows: Tensor) -> Tensor:
+        def attend_source(rows: Tensor) -> Tensor:
             assert state is not None
             assert self.source_attention is not None
             memory = state.memory
             return self.source_attention(rows, memory.layers[number], memory.mask)  # type: ignore[no-any-return]
 
-        x = self.around_attention(x, among)
+        x = self.around_attention(x, attend_self)
         if self.around_source is not None:
-            x = self.around_source(x, to_source)
+            x = self.around_source(x, attend_source)
         return self.around_ff(x, self.ff)  # type: ignore[no-any-return]
 
 
@@ -376,8 +355,8 @@ class CachedAttention(nn.Module):
         """[n·Q, D] → [n·Q, D]
 
         keys_values: [2, n, H, L, d].
-        mask: False for hidden keys, or numbers to add to the scores; broadcasts to [n, H, Q, L].
-        is_causal: each query attends to keys up to its own place.
+        mask: [n, 1, 1, L] False for hidden keys.
+        is_causal: each query attends to keys up to its own position.
         """
         keys, values = keys_values.unbind()
         queries = self.to_queries(x).view(len(keys), -1, self.heads, self._depth(x))
@@ -393,44 +372,3 @@ class CachedAttention(nn.Module):
 
     def _depth(self, x: Tensor) -> int:
         return x.shape[1] // self.heads
-
-
-class DistanceBias(nn.Module):
-    """Biases of attention scores by head and distance, with shared ones for far distances (Raffel
-    et al., 2020, section 2.1). Only for relative positions."""
-
-    def __init__(self, options: Seq2SeqOptions, both_ways: bool) -> None:
-        super().__init__()
-        self.both_ways = both_ways
-        self.table: nn.Parameter | None = None
-        if options.positions == "relative":
-            self.table = nn.Parameter(torch.zeros(options.num_heads, (1 + both_ways) * BUCKETS))
-
-    def forward(self, n_queries: int, n_keys: int) -> Tensor | None:
-        """[1, H, Q, L] for the last Q of L places; −∞ for keys after a query unless `both_ways`."""
-        if self.table is None:
-            return None
-        places = torch.arange(n_keys, device=self.table.device)
-        distances = places[n_keys - n_queries :, None] - places  # [Q, L]
-        buckets = distance_buckets(distances.abs())
-        if not self.both_ways:
-            biases = self.table[:, buckets]
-            return biases.masked_fill(distances < 0, -torch.inf)[None]
-        return self.table[:, buckets + BUCKETS * (distances < 0)][None]
-
-
-def distance_buckets(distances: Tensor) -> Tensor:
-    """Distances from 0 → numbers below `BUCKETS`: one each for the nearer half, logarithmic for
-    the rest."""
-    near = BUCKETS // 2
-    far = torch.log(distances.clamp(min=1) / near) / math.log(FAR / near) * (BUCKETS - near)
-    return torch.where(
-        distances < near, distances, (near + far.long()).clamp(min=near, max=BUCKETS - 1)
-    )
-
-
-def make_places(options: Seq2SeqOptions) -> Positions | None:
-    """Encodings of places to add to embeddings."""
-    if options.positions == "relative":
-        return None
-    return Positions(options.width, learnable=options.positions == "learned")

@@ -1,12 +1,11 @@
 """Options of the translator: blocks of the config, under `@misc`."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from ..util.options import Options, option, r_drop_option, surface
 
 Norm = Literal["pre", "post"]
-PositionKind = Literal["sinusoidal", "learned", "relative"]
 Source = Literal["char", "bpe"]
 
 
@@ -16,6 +15,7 @@ class Seq2SeqOptions(Options):
     be changed."""
 
     block: ClassVar[str] = "seq2seq_translator, model.network"
+    retired: ClassVar[dict[str, Any]] = {"positions": "sinusoidal", "tied": True}
 
     encoder_layers: int = option(4, "layers of the encoder", least=1, fixed=True)
     decoder_layers: int = option(2, "layers of the decoder", least=1, fixed=True)
@@ -27,15 +27,6 @@ class Seq2SeqOptions(Options):
         "normalise before each sublayer (pre), which is stable at high learning rates, or after it "
         "(post), as in the paper",
         fixed=True,
-    )
-    positions: PositionKind = option(
-        "sinusoidal",
-        "sinusoids; learned vectors for the first 128 positions and sinusoids after them; or "
-        "learned numbers for distances, per head (Raffel et al., 2020)",
-        fixed=True,
-    )
-    tied: bool = option(
-        True, "use the target's embeddings as the weights of the output layer", fixed=True
     )
     dropout: float = option(
         0.0,
@@ -62,9 +53,10 @@ class Seq2SeqOptions(Options):
 
 @dataclass(frozen=True)
 class TranslationOptions(Options):
-    """Options of turning texts into numbers, and these into texts."""
+    """Options of turning texts into ids, and these into texts."""
 
     block: ClassVar[str] = "seq2seq_translator, model.text"
+    retired: ClassVar[dict[str, Any]] = {"shared": False}
 
     source: Source = option(
         "char", "read the source as characters, or as pieces of words by BPE", fixed=True
@@ -80,11 +72,6 @@ class TranslationOptions(Options):
         8000, 'maximum number of source pieces, for source = "bpe"', least=256, fixed=True
     )
     target_pieces: int = option(6000, "maximum number of target pieces", least=256, fixed=True)
-    shared: bool = option(
-        False,
-        'use the same BPE (with target_pieces) and embeddings for both sides; needs source = "bpe"',
-        fixed=True,
-    )
     placeholders: int = option(
         8,
         "maximum number of names in a sentence; a sentence with more is split",
@@ -98,10 +85,6 @@ class TranslationOptions(Options):
         200, "leave out training pairs with a longer side, in characters or pieces", least=1
     )
     batch_size: int = option(1500, "characters and pieces in a batch, with padding", least=1)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.require("shared", not self.shared or self.source == "bpe", 'false, or source "bpe"')
 
 
 seq2seq_options = surface(

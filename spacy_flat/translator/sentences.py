@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ..text.characters import HAN
 from ..text.units import stripped
 from .featuriser import Slot, TranslationFeaturiser
 from .names import LATIN, Protected
+from .numbers import half_width, numbers
 
 SENTENCE_END = re.compile(r"""[。！？!?]+[”’」』）)"']*|\n""")
-NUMBER = re.compile(r"\d[\d.,]*")
 LOOSE = frozenset(", ")
-UNITS = frozenset("月百千万亿")  # English writes the number before them differently
+# Digits beside Chinese numerals that couldn't be read together (20几万) aren't copied alone.
+PART_OF_NUMERAL = re.compile(r"(?<=[十百千万亿])\d[\d.,]*|\d[\d.,]*(?=[多余几]?[十百千万亿])")
 MARKS = str.maketrans("。，、；：！？（）“”‘’", ".,,;:!?()\"\"''")  # as English writes them
 COMMA = re.compile(r"[，；、：,;:]|\s")
 
@@ -51,13 +52,14 @@ def split(
 
     Sentences end at 。！？ and at line ends, but not within a word such as a URL. Those with more
     than `max_length` characters, or more names than placeholders, are cut after a comma if
-    possible, and never within a name. Words in Latin letters, numbers and unknown characters,
-    unless Chinese, count as names that stay the same, with English punctuation.
+    possible, and never within a name. Numbers, words in Latin letters and unknown characters,
+    unless Chinese, count as names, with English punctuation.
 
     names: sorted, without overlaps.
     """
     ends = [match.end() for match in SENTENCE_END.finditer(text)]
-    words = [Protected(*word.span(), word[0]) for word in LATIN.finditer(text)]
+    words = list(latin_words(text))
+    names = without_overlaps(names, numbers(text))
     ends = sorted({*_outside(_outside(ends, names), words), len(text)})
     names = sorted([*names, *_copied(text, names, ends, featuriser)], key=lambda name: name.start)
     starts = [name.start for name in names]
@@ -104,10 +106,19 @@ def _cut(
     yield from _part(text, start, end, names[first:])
 
 
-def may_change(text: str, start: int, end: int) -> bool:
-    """Whether characters are a number that the translation may write in words."""
-    is_number = NUMBER.fullmatch(text, start, end) is not None
-    return is_number and (end == start + 1 or text[end : end + 1] in UNITS)
+def latin_words(text: str) -> Iterator[Protected]:
+    """Words in Latin letters and numbers, which English writes alike."""
+    for word in LATIN.finditer(half_width(text)):
+        part = PART_OF_NUMERAL.match(text, word.start())
+        if part is None or part.end() < word.end():
+            yield Protected(*word.span(), word[0])
+
+
+def without_overlaps(names: Sequence[Protected], others: Iterable[Protected]) -> list[Protected]:
+    """Names, and those of the others that don't overlap with them, in order."""
+    taken = {place for name in names for place in range(name.start, name.end)}
+    free = [each for each in others if taken.isdisjoint(range(each.start, each.end))]
+    return sorted([*names, *free], key=lambda name: name.start)
 
 
 def _part(text: str, start: int, end: int, names: Sequence[Protected]) -> Iterator[TextPart]:
@@ -139,10 +150,9 @@ def _copied(
     sentences."""
     taken = {place for name in names for place in range(name.start, name.end)}
     found = {place for place in featuriser.unknown(text).tolist() if not HAN.match(text[place])}
-    for word in LATIN.finditer(text):
-        places = range(*word.span())
-        if not may_change(text, *word.span()) or not found.isdisjoint(places):
-            found.update(places)
+    for word in latin_words(text):
+        found.update(range(word.start, word.end))
+    text = half_width(text)
     borders = set(ends)
     start = end = 0
     for place in [*sorted(found - taken), len(text) + 1]:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-import numpy as np
 from spacy.training import Example
 
 from .annotations import gold_translation
 from .featuriser import Slot, TranslationFeaturiser
-from .keys import UNKNOWN
-from .model import KeyPair
-from .names import DIVISIONS, LATIN, NameTable, Protected, places
-from .sentences import may_change
+from .model import IdPair
+from .names import DIVISIONS, NameTable, Protected, places
+from .numbers import numbers
+from .sentences import latin_words, without_overlaps
 
 Span = tuple[int, int]
 
@@ -62,15 +61,13 @@ def encode(
     featuriser: TranslationFeaturiser,
     names: NameTable | None = None,
     share: float = 0.0,
-    dropout: float = 0.0,
-) -> KeyPair:
-    """A pair of texts as numbers.
+) -> IdPair:
+    """A pair of texts as ids.
 
     names: the list of names.
     share: of the names on both sides to replace with placeholders. Half of the time these are the
         first ones, as in prediction, otherwise random ones, so that the network learns them all; in
         the order of the source.
-    dropout: share of the source's other characters to replace with the unknown one.
     """
     most = featuriser.options.placeholders
     slots = draw_slots(texts, names, share, most) if names is not None else []
@@ -79,14 +76,9 @@ def encode(
         numbers = sorted(random.sample(range(most), len(slots)))
     source = [Slot(*own, number) for number, (own, _) in zip(numbers, slots, strict=True)]
     target = [Slot(*other, number) for number, (_, other) in zip(numbers, slots, strict=True)]
-    keys = featuriser.source_keys(texts.source, source)
-    if dropout:
-        dropped = [key > featuriser.first and random.random() < dropout for key in keys.tolist()]
-        keys = np.where(dropped, UNKNOWN, keys)
-    return KeyPair(
-        keys,
-        featuriser.target_keys(texts.target, sorted(target)),
-        featuriser.source_text(texts.source, source),
+    return IdPair(
+        featuriser.source_ids(texts.source, source),
+        featuriser.target_ids(texts.target, sorted(target)),
     )
 
 
@@ -95,7 +87,7 @@ def draw_slots(texts: Texts, names: NameTable, share: float, most: int) -> list[
     the source."""
     if not share:
         return []
-    found = list(possible_names(texts.source, names))
+    found = possible_names(texts.source, names)
     pairs = [
         ((name.start, name.end), place)
         for name, place in zip(found, places(texts.target, found), strict=True)
@@ -104,17 +96,10 @@ def draw_slots(texts: Texts, names: NameTable, share: float, most: int) -> list[
     return pairs[:most]
 
 
-def possible_names(source: str, names: NameTable) -> Iterator[Protected]:
-    """Names of the list, and words that both sides may write alike, left to right, except the
-    beginning of a division's name (华盛顿州)."""
+def possible_names(source: str, names: NameTable) -> list[Protected]:
+    """Names of the list, numbers and words that both sides may write alike, left to right, except
+    the beginning of a division's name (华盛顿州)."""
     divisions = tuple(DIVISIONS)
     listed = [name for name in names.find(source) if not source.startswith(divisions, name.end)]
-    taken = {place for name in listed for place in range(name.start, name.end)}
-    same = (
-        Protected(*match.span(), match[0])
-        for match in LATIN.finditer(source)
-        if taken.isdisjoint(range(*match.span()))
-        if len(match[0]) > 1  # "a" and "I" are words of English
-        if not may_change(source, *match.span())
-    )
-    yield from sorted([*listed, *same], key=lambda name: name.start)
+    words = (word for word in latin_words(source) if len(word.text) > 1)  # not "a" and "I"
+    return without_overlaps(without_overlaps(listed, numbers(source)), words)

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..nn.model import tok2vec_of
 from ..util.combinations import best_combinations
 from .annotations import SentencePair, TranslationEnt
-from .decoding import BeamSearch, Hypothesis, SourceKeys
-from .featuriser import NO_TEXT, TranslationFeaturiser
-from .model import Seq2SeqModel, featuriser_of, write
+from .decoding import BeamSearch, Hypothesis, Source
+from .featuriser import TranslationFeaturiser
+from .model import Seq2SeqModel, featuriser_of, generate
 from .names import Protected, with_names
 from .sentences import MARKS, TextPart, gap, split
 
@@ -51,22 +50,18 @@ def translate(
     """
     featuriser = featuriser_of(model)
     parts = [split(text, own, featuriser) for text, own in zip(texts, names, strict=True)]
-    # Translate equal sentences once. A tok2vec reads their names, too.
-    reads_names = tok2vec_of(model) is not None
-    sources: dict[tuple[object, ...], SourceKeys] = {}
+    # Translate equal sentences once.
+    sources: dict[tuple[bytes, int], Source] = {}
     keys = []
     for text, own in zip(texts, parts, strict=True):
         for part in own:
-            key: tuple[object, ...] | None = None
+            key = None
             if not part.is_copied(text):
-                sentence = text[part.start : part.end]
-                found, read = featuriser.source_keys(sentence, part.slots), NO_TEXT
-                if reads_names:
-                    read = featuriser.source_text(sentence, part.slots)
-                key = found.tobytes(), len(part.names), read.text, read.places.tobytes()
-                sources.setdefault(key, SourceKeys(found, len(part.names), read))
+                ids = featuriser.source_ids(text[part.start : part.end], part.slots)
+                key = ids.tobytes(), len(part.names)
+                sources.setdefault(key, Source(ids, len(part.names)))
             keys.append(key)
-    written = dict(zip(sources, write(model, list(sources.values()), how), strict=True))
+    written = dict(zip(sources, generate(model, list(sources.values()), how), strict=True))
     following = iter(keys)
     translations = []
     for text, own in zip(texts, parts, strict=True):
@@ -91,7 +86,7 @@ def _spelled(
         return [_copied(text, part)]
     found: dict[str, Spelled] = {}  # several hypotheses may have the same text
     for each in hypotheses:
-        spelled = Spelled(each.score, *featuriser.spell(each.keys, part.names))
+        spelled = Spelled(each.score, *featuriser.spell(each.ids, part.names))
         found.setdefault(spelled.text, spelled)
     return list(found.values())
 

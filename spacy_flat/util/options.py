@@ -46,12 +46,14 @@ class Options:
     """A block of options that validates itself.
 
     block: the component, and the place of the block in its config; "" if it isn't in a config.
+    retired: options of earlier versions, which a config may still name with these values.
 
     Raises ValueError (F305, or F341 for a block that isn't in a config) for a value of another type
     and for a number out of its bounds.
     """
 
     block: ClassVar[str] = ""
+    retired: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -77,8 +79,8 @@ class Options:
     def check_fixed(self, saved: Mapping[str, Any]) -> None:
         """Raises ValueError (F307) where they differ from those of a trained network, which has the
         defaults of options that are newer."""
-        saved = {each.name: each.default for each in fields(self)} | dict(saved)
-        for name, value in self.fixed().items():
+        saved = {each.name: each.default for each in fields(self)} | self.retired | dict(saved)
+        for name, value in (self.fixed() | self.retired).items():
             # JSON and msgpack make lists of tuples.
             if _plain(saved[name]) != _plain(value):
                 words = {"block": self.block, "name": name, "value": value, "saved": saved[name]}
@@ -100,7 +102,10 @@ def surface(options: type[OptionsT], *names: str) -> Callable[..., OptionsT]:
     }
 
     def build(variant: dict[str, Any] | None = None, **settings: Any) -> OptionsT:
-        variant = variant or {}
+        variant = dict(variant or {})
+        for name, value in options.retired.items():
+            if variant.get(name) == value:
+                del variant[name]
         for name in variant:
             if name not in known or name in settings:
                 others = ", ".join(each for each in known if each not in settings)

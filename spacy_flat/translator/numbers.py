@@ -1,0 +1,182 @@
+"""Numbers, dates, times, scores and sums of money in Chinese texts, and how English writes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from functools import partial
+
+from .names import Protected
+
+FULL_WIDTH = str.maketrans("０１２３４５６７８９．％－−", "0123456789.%--")
+DIGITS = dict(zip("零一二三四五六七八九〇两", [*range(10), 0, 2], strict=True))
+UNITS = {"亿": 10**8, "万": 10**4, "千": 1000, "百": 100, "十": 10}
+LARGE = {10**12: "trillion", 10**9: "billion", 10**6: "million"}
+_MONTHS = "January February March April May June July August September October November December"
+MONTHS = dict(enumerate(_MONTHS.split(), start=1))
+_MONEY = (
+    "美元 dollars, 日元 yen, 日圆 yen, 欧元 euros, 英镑 pounds, 港元 Hong Kong dollars, 韩元 won, "
+    "卢布 rubles, 卢比 rupees, 人民币 yuan, 块钱 yuan, 元 yuan, 块 yuan"
+)
+MONEY = dict(each.split(" ", 1) for each in _MONEY.split(", "))
+# First characters of words that follow a number of things
+MEASURES = "个位名人岁年天日周小分秒米公英斤吨克里度倍次遍本只条张辆座家所间层楼户套件台种亩平页元"
+
+_HAN = "零〇一二两三四五六七八九"
+_ANY = rf"[{_HAN}十百千万亿\d]"
+_NUMBER = rf"({_ANY}(?:{_ANY}|点(?={_ANY})|[.,](?=\d))*)"  # as long as possible
+_SMALL = rf"(\d{{1,2}}|[{_HAN}十]{{1,3}})"  # such as a day
+_YEAR = rf"(\d{{4}}|[{_HAN}]{{4}})年"
+_NOON = "(上午|早上|清晨|凌晨|中午|下午|傍晚|晚上)"
+_START = rf"(?<![A-Za-z])(?<!\d[.,:/~-])(?<!{_ANY})(?<![第几数之])"
+_END = rf"(?!{_ANY}|点{_ANY}|[.:]\d)"
+_CLOCK = rf"{_START}{_NOON}?{_SMALL}点"
+
+
+def numbers(text: str) -> list[Protected]:
+    """The numbers that English writes otherwise, in order. Leaves out numerals that aren't one
+    number as a whole (二三十, 十几), and Chinese ones without anything that they count."""
+    found: list[Protected] = []
+    taken = bytearray(len(text))
+    text = half_width(text)
+    for rule, write in RULES:
+        for match in rule.finditer(text):
+            start, end = match.span()
+            if not any(taken[start:end]) and (written := write(*match.groups())):
+                found.append(Protected(start, end, written))
+                taken[start:end] = b"1" * (end - start)
+    return sorted(found, key=lambda number: number.start)
+
+
+def half_width(text: str) -> str:
+    """A text of the same length with digits, and marks between them, as English has them."""
+    return re.sub(r"(?<=\d)：(?=\d)", ":", text.translate(FULL_WIDTH))
+
+
+def value(numeral: str) -> Decimal | None:
+    """1.5万 → 15000, 三百五 → 350; None if it isn't one number."""
+    if re.fullmatch(r"\d[\d,]*(\.\d+)?", numeral):
+        return Decimal(numeral.replace(",", ""))
+    if numeral in DIGITS:
+        return Decimal(DIGITS[numeral])
+    if parts := re.fullmatch(rf"(.+)点([{_HAN}\d]+)([百千万亿]*)", numeral):
+        whole, tenths, units = parts.groups()
+        number = value(whole)
+        if number is not None:
+            number = Decimal(f"{number}.{_digits(tenths)}")
+            for unit in units:
+                number *= UNITS[unit]
+        return number
+    for unit, size in UNITS.items():
+        if unit in numeral:
+            left, _, right = numeral.partition(unit)
+            many = value(left) if left or unit != "十" else Decimal(1)
+            rest = _rest(right, size)
+            if many is None or rest is None or (many % 1 and right) or (size < 10**4 and many > 9):
+                return None
+            return many * size + rest
+    return None
+
+
+def _rest(numeral: str, size: int) -> Decimal | None:
+    """The value of what follows a unit; a last digit counts tenths of it (三百五)."""
+    if not numeral:
+        return Decimal(0)
+    if numeral in DIGITS and size > 10:
+        return Decimal(DIGITS[numeral] * size // 10)
+    found = value(numeral[numeral[0] in "零〇" :])
+    return found if found is not None and found < size else None
+
+
+def spelled(numeral: str) -> str:
+    """In digits, with words for millions and more; "" if it isn't one number."""
+    number = value(numeral)
+    if number is None or numeral.isascii():
+        return "" if number is None else numeral
+    for size, word in LARGE.items():
+        if number >= size and number * 1000 % size == 0:
+            return f"{(number / size).normalize():f} {word}"
+    return f"{number.normalize():,f}"
+
+
+def _digits(numeral: str) -> str:
+    return "".join(str(DIGITS.get(each, each)) for each in numeral)
+
+
+def _date(year: str | None, month: str, day: str | None = None) -> str:
+    written, on = MONTHS.get(int(value(month) or 0), ""), value(day) if day else 1
+    if not written or on is None or not 1 <= on <= 31:
+        return ""
+    written += f" {on}" * bool(day)
+    return f"{written}{',' * bool(day)} {_digits(year)}" if year else written
+
+
+def _time(noon: str | None, hour: str, half: str = "", minute: str = "零") -> str:
+    at = value(hour)
+    minutes = {"半": 30, "一刻": 15, "三刻": 45}.get(half, value(minute))
+    if at is None or minutes is None or at > 24 or minutes > 59:
+        return ""
+    is_short = noon and not minutes
+    written = f"{at}" if is_short else f"{at}:{int(minutes):02}"
+    return _with_noon(noon, written) if noon and at <= 12 else written
+
+
+def _with_noon(noon: str, time: str) -> str:
+    return f"{time} {'p.m.' if noon in ('中午', '下午', '傍晚', '晚上') else 'a.m.'}"
+
+
+def _century(numeral: str) -> str:
+    number = int(value(numeral) or 0)
+    end = {1: "st", 2: "nd", 3: "rd"}.get(number % 10 if number // 10 != 1 else 0, "th")
+    return f"{number}{end} century" if number else ""
+
+
+def _money(numeral: str, currency: str) -> str:
+    amount, word = spelled(numeral), MONEY[currency]
+    return amount and f"{amount} {word.removesuffix('s') if amount == '1' else word}"
+
+
+def _around(pattern: str, *numerals: str) -> str:
+    """The pattern with numerals in digits; "" if one isn't a number."""
+    amounts = [spelled(each) for each in numerals]
+    return pattern.format(*amounts) if all(amounts) else ""
+
+
+def _count(numeral: str) -> str:
+    """Small ones, and those in digits alone, stay as they are."""
+    is_read = numeral.isascii() or (value(numeral) or 0) <= 10
+    return "" if is_read else spelled(numeral)
+
+
+# The first rule that fits counts.
+_RULES = {
+    rf"{_START}(?:{_YEAR})?{_SMALL}月{_SMALL}[日号]": _date,
+    rf"{_START}{_YEAR}{_SMALL}月": _date,
+    rf"{_START}()(\d{{1,2}})月": _date,
+    rf"{_START}([{_HAN}]{{4}})(?=年)": _digits,
+    rf"{_START}(\d{{2,4}}|[{_HAN}]十)年代": partial(_around, "{}s"),
+    rf"{_START}{_SMALL}世纪": _century,
+    rf"{_CLOCK}(半|[一三]刻)": _time,
+    rf"{_CLOCK}(){_SMALL}分": _time,
+    rf"{_CLOCK}()(\d\d|[二三四五]?十[一二三四五六七八九]?){_END}": _time,
+    rf"{_START}{_NOON}{_SMALL}点(?!{_ANY})": _time,
+    rf"{_NOON}(\d+:\d\d(?:[-~]\d+:\d\d)?)": _with_noon,
+    rf"{_START}(\d+)分(\d+)秒(\d+){_END}": "{}:{}.{}".format,
+    rf"{_START}(\d+)秒(\d+){_END}": "{}.{} seconds".format,
+    rf"{_START}{_NUMBER}比{_NUMBER}{_END}(?![大小多少高低长短重轻贵])": partial(_around, "{}-{}"),
+    rf"{_START}百分之{_NUMBER}{_END}": partial(_around, "{}%"),
+    rf"{_START}{_NUMBER}({'|'.join([*MONEY][:-1])})": _money,
+    rf"{_START}{_NUMBER}(块)(?=[的了吗吧呢一]|\W|$)": _money,
+    rf"{_START}([\d.]+)[-~]([\d.]+)([百千万亿]+){_END}": lambda low, high, size: _around(
+        "{} to {}", low + size, high + size
+    ),
+    rf"零下{_NUMBER}{_END}": partial(_around, "-{}"),
+    rf"(?:(?<![\w)])|(?<=[是到至为温约达]))-(\d[\d.]*){_END}(?![A-Za-z-])": "-{}".format,
+    rf"{_START}{_NUMBER}[多余]([百千万亿])": lambda many, size: _around("over {}", many + size),
+    rf"{_START}(\d[\d.,]*{_ANY}+){_END}": _count,
+    rf"{_START}{_NUMBER}{_END}(?=[{MEASURES}])(?!分之)": _count,
+}
+RULES: tuple[tuple[re.Pattern[str], Callable[..., str]], ...] = tuple(
+    (re.compile(pattern), write) for pattern, write in _RULES.items()
+)
