@@ -515,9 +515,9 @@ W401 {name}: no training pair has a name, a number or a Latin word on both sides
   list of names in [initialize.components.{name}.names], or set carry_names = false.
 W402 No name in {path} was used: no component of {pipeline} found an entity in the texts. Names are
   only used if a component before the translator sets doc.ents.
-W403 {name}: no component before it finds entities, so it makes up names (北京 becomes "Tokyo"). Put a
-  recogniser first: nlp = spacy.load("zh_flat_msra"), then nlp.add_pipe("{factory}",
-  source=spacy.load(...)). If this is intended, set carry_names = false.
+W403 {name}: no component before it finds entities, so it makes up names: 北京 may become "Tokyo".
+  Put a recogniser before it: nlp = spacy.load("zh_flat_msra"), then nlp.add_pipe({name!r},
+  source=spacy.load("zh_seq2seq_tatoeba")). To translate without one, set carry_names = false.
 W405 {path}: of {n} pairs, {swapped} have no Chinese character in the text, but some in its
   translation. The text to translate comes first: if the columns or files are swapped, exchange them
   and convert again.

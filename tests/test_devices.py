@@ -107,15 +107,14 @@ def test_all_of_a_network_is_on_its_device(case: str) -> None:
     assert watch.doubles == set()
 
 
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "relative"])
-def test_a_translation_is_written_on_the_device(positions: Any) -> None:
-    options = Seq2SeqOptions(width=8, num_heads=2, ff_width=8, positions=positions)
-    network = Seq2Seq(options, Seq2SeqSizes(20, 20, shared=False)).eval().to("meta")
+def test_a_translation_is_written_on_the_device() -> None:
+    options = Seq2SeqOptions(width=8, num_heads=2, ff_width=8)
+    network = Seq2Seq(options, Seq2SeqSizes(20, 20)).eval().to("meta")
     source = PaddedIds.of([np.array([9, 2]), np.array([9, 9, 9, 2])])
     forbidden = np.zeros((6, 20), dtype=np.bool_)
     with Watch() as watch, torch.no_grad():
         state = network.begin(source, 3)
-        network.write(np.full((6, 1), 1), state)
+        network.decode(np.full((6, 1), 1), state)
         state.keep(network.to_tensor(np.array([1, 0])), network.to_tensor(np.arange(6)[::-1]))
         due = np.ones((6, 2), dtype=np.bool_)
         with pytest.raises(NotImplementedError, match="meta"):  # of which the CPU gets no numbers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -19,7 +19,7 @@ from ..util.files import replacing
 from ._components import load_component
 from ._options import Component, Device, GpuId, Pipeline, use_gpu
 from ._table import print_table
-from ._texts import check_output, lines_of
+from ._texts import lines_of
 from .show import show_translation
 
 if TYPE_CHECKING:
@@ -50,12 +50,6 @@ def translate(
             dir_okay=False,
         ),
     ] = None,
-    html: Annotated[
-        Path | None,
-        typer.Option(
-            "--html", help="HTML file with texts and translations side by side", dir_okay=False
-        ),
-    ] = None,
     n_best: Annotated[
         int, typer.Option("--n-best", "-n", help="Translations per text, at most --beam", min=1)
     ] = 1,
@@ -78,8 +72,8 @@ def translate(
 ) -> None:
     """Translate texts, and list the entities of the translations.
 
-    Defaults are the pipeline's settings. Names apply to entities found by a component before the
-    translator, glossary terms wherever they occur.
+    Defaults are the pipeline's settings. Put a recogniser before the translator, which makes up
+    names otherwise. Names apply to the entities that it finds, glossary terms wherever they occur.
     """
     from spacy.util import minibatch
 
@@ -89,8 +83,6 @@ def translate(
 
     if output is not None:
         check_lines(output, n_best)
-    if html is not None:
-        check_output(html, ".html")
     # Fail now, not after translating, if the file can't be read to its end.
     total = None
     if file and file.is_file():
@@ -111,27 +103,18 @@ def translate(
         translator.names = {**translator.names, **name_list(names)}
     if entities:
         translator.entities = load_reader(entities, translator.name, device)
-    docs = []  # only for the page
     any_entities = False
     with writing(output) as write, tqdm(total=total, unit=" lines", disable=output is None) as bar:
         for batch in minibatch(chain([first], wanted), batch_size):  # type: ignore[no-untyped-call]
-            with nlp.memory_zone() if html is None else nullcontext():
+            with nlp.memory_zone():
                 for doc, best in annotated(nlp, translator, batch, n_best, terms):
                     write(doc, best)
                     any_entities = any_entities or bool(doc.ents)
-                    if html is not None:
-                        docs.append(doc)
             bar.update(len(batch))
     if output is not None:
         msg.good(str(output))
     if names is not None and not any_entities:
         msg.warn(Warnings.W402.format(pipeline=model, path=names))
-    if html is not None:
-        from ..translator.page import side_by_side
-
-        with replacing(html) as temporary:
-            temporary.write_text(side_by_side(docs, title=model), encoding="utf-8")
-        msg.good(str(html))
 
 
 def check_lines(path: Path, n_best: int) -> None:

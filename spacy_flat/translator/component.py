@@ -206,8 +206,7 @@ class Seq2SeqTranslator(NetworkPipe):
             return []
         if not (self._warned or text.has_annotation("ENT_IOB")):
             self._warned = True
-            words = {"name": self.name, "factory": "seq2seq_translator"}
-            warnings.warn(Warnings.W403.format(**words), stacklevel=2)
+            warnings.warn(Warnings.W403.format(name=self.name), stacklevel=2)
         return protected(text, self._known_names(), pinyin=self.pinyin)
 
     def _known_names(self) -> NameTable:

@@ -279,14 +279,17 @@ def with_names(
 
     A space separates words, and names from punctuation before them. An entity is a word whatever it
     begins and ends with (Yahoo!, .NET); other texts are where they begin or end with a letter or a
-    digit.
+    digit. The full stop of a name (3 p.m.) also ends a sentence.
     """
     text = ""
     places = [(0, 0)] * len(names)
-    ends_with_word = False
+    ends_with_word = after_name = False
     for each in stretches:
         is_entity = isinstance(each, int) and bool(names[each].label)
         spelled = names[each].text if isinstance(each, int) else _one_space(each, text)
+        if after_name and text.endswith("."):
+            spelled = spelled.removeprefix(".")
+        after_name = isinstance(each, int)
         if not spelled:
             continue
         is_word = is_entity or spelled[0].isalnum()

@@ -150,7 +150,7 @@ def _count(numeral: str) -> str:
 
 
 # The first rule that fits counts.
-_RULES = {
+_RULES: dict[str, Callable[..., str]] = {
     rf"{_START}(?:{_YEAR})?{_SMALL}月{_SMALL}[日号]": _date,
     rf"{_START}{_YEAR}{_SMALL}月": _date,
     rf"{_START}()(\d{{1,2}})月": _date,
@@ -177,6 +177,4 @@ _RULES = {
     rf"{_START}(\d[\d.,]*{_ANY}+){_END}": _count,
     rf"{_START}{_NUMBER}{_END}(?=[{MEASURES}])(?!分之)": _count,
 }
-RULES: tuple[tuple[re.Pattern[str], Callable[..., str]], ...] = tuple(
-    (re.compile(pattern), write) for pattern, write in _RULES.items()
-)
+RULES = [(re.compile(pattern), write) for pattern, write in _RULES.items()]

@@ -16,8 +16,8 @@ _COMPOUND = (
 )
 # The commoner of two readings, and those that CC-CEDICT lacks
 _READINGS = (
-    "翟 zhai, 乐 yue, 繁 po, 种 chong, 员 yun, 洗 xian, 折 she, 秘 bi, 黑 he, 句 gou, 能 nai, 藏 zang, "
-    "么 yao, 郇 xun, 佴 nai, 单于 chan yu, 澹台 tan tai, 漆雕 qi diao"
+    "翟 zhai, 乐 yue, 繁 po, 种 chong, 员 yun, 洗 xian, 折 she, 秘 bi, 黑 he, 句 gou, 能 nai, "
+    "藏 zang, 么 yao, 郇 xun, 佴 nai, 单于 chan yu, 澹台 tan tai, 漆雕 qi diao"
 )
 _SURNAME = re.compile(r"(two-character |polysyllabic )?surname ")
 

@@ -1,4 +1,4 @@
-"""`flat translate`: translations, their entities, and both sides on a page."""
+"""`flat translate`: translations and their entities."""
 
 from __future__ import annotations
 
@@ -32,18 +32,12 @@ def test_options(translation_pipeline: Path, tmp_path: Path) -> None:
     english().to_disk(tmp_path / "english")
     (tmp_path / "texts.txt").write_text(f"\n{TEXT}\n", "utf-8")
     (tmp_path / "names.tsv").write_text("王小明\tMing Wang\n", "utf-8")
-    page = tmp_path / "made" / "page.html"
     out = run(
         translation_pipeline,
         *("--file", f"{tmp_path}/texts.txt", "--names", f"{tmp_path}/names.tsv"),
-        *("--beam", "3", "--html", str(page), "--entities", f"{tmp_path}/english"),
+        *("--beam", "3", "--entities", f"{tmp_path}/english"),
     )
     assert "Ming Wang lives in Shanghai." in out
-    html = page.read_text("utf-8")
-    assert 'title="Ming Wang"' in html
-    assert 'title="王小明"' in html
-    assert html.index("Ming Wang") > html.index("<section>")
-    assert "[F146]" in failure(translation_pipeline, TEXT, "--html", "page.pdf")
 
 
 def test_line_by_line(translation_pipeline: Path, tmp_path: Path) -> None:

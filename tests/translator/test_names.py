@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import sys
-import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from spacy.tokens import Doc
 from spacy.util import registry
 
 from spacy_flat.translator.names import (
-    LATIN,
     NameTable,
     Protected,
     common_names,
@@ -62,18 +60,6 @@ def test_wrong_lines_are_named(tmp_path: Path, bad: str) -> None:
     assert name_list(path, skip_bad=True) == {"美国": "US"}
 
 
-def test_two_translations_of_a_name(tmp_path: Path) -> None:
-    path = written(tmp_path, "美国\tUS\n美国\tUSA\n")
-    with pytest.raises(ValueError, match=r"F426.*line 2: '美国' is 'USA' here, but 'US'"):
-        name_list(path)
-    assert name_list(path, skip_bad=True) == {"美国": "US"}
-
-
-def test_no_list() -> None:
-    config = {"names": {"@readers": "spacy-flat.NameList.v1", "path": None}}
-    assert registry.resolve(config) == {"names": {}}
-
-
 # Pinyin
 
 
@@ -87,6 +73,9 @@ def test_no_list() -> None:
         ("司马相如", "Sima Xiangru"),
         ("欧阳", "Ouyang"),
         ("单雄信", "Shan Xiongxin"),
+        ("翟天临", "Zhai Tianlin"),
+        ("万俟洛", "Moqi Luo"),
+        ("覃小明", "Qin Xiaoming"),
         ("张安安", "Zhang An'an"),
         ("吕布", "Lü Bu"),
         ("汤姆·李", "Tangmu Li"),
@@ -119,6 +108,9 @@ def test_persons_in_pinyin(name: str, pinyin: str) -> None:
         ("K11大厦", "K11Dasha"),
         ("宁国", "Ningguo"),
         ("株洲", "Zhuzhou"),
+        ("单县", "Shanxian"),
+        ("都匀市", "Duyun"),
+        ("安徽六安", "Anhuilu'an"),
         ("浦东新区", "Pudong New Area"),
         ("高新区", "Gaoxin District"),
         ("中山大街", "Zhongshan Street"),
@@ -161,13 +153,6 @@ def test_what_pinyin_would_get_wrong(name: str, label: str) -> None:
     assert in_pinyin(name, label) is None
 
 
-@given(st.text(st.characters(min_codepoint=0x4E00, max_codepoint=0x9FA5), min_size=1, max_size=5))
-def test_every_character_is_written_in_letters(name: str) -> None:
-    for label in ("PER", "LOC"):
-        found = in_pinyin(name, label)
-        assert found is None or not any("\u4e00" <= char <= "\u9fff" for char in found)
-
-
 # Names of a Doc
 
 
@@ -194,22 +179,6 @@ def test_entities_with_a_known_translation(nlp: Language) -> None:
     # A user's own names count before the others.
     own = NameTable({"美国": "US"}, common_names())
     assert [name.text for name in protected(doc, own)] == ["Wang Xiaoming", "Tencent", "US"]
-
-
-def test_many_entities_are_found_fast(nlp: Language) -> None:
-    doc = with_ents(
-        nlp, "北京" * 5000, *((start, start + 2, "LOC") for start in range(0, 10**4, 2))
-    )
-    begin = time.process_time()
-    assert len(protected(doc, NameTable({"北京": "Beijing"}))) == 5000
-    assert time.process_time() - begin < 3.0  # 0.05 s when the machine is idle
-
-
-def test_white_space_is_no_part_of_a_name(nlp: Language) -> None:
-    doc = with_ents(nlp, " 北京 在", (0, 3, "LOC"))
-    assert doc.ents[0].text == " 北京"
-    assert protected(doc, NameTable({})) == [Protected(1, 3, "Beijing", "LOC")]
-    assert protected(doc, NameTable({"北京": "Peking"})) == [Protected(1, 3, "Peking", "LOC")]
 
 
 def test_pypinyin_is_missing(nlp: Language, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,42 +221,7 @@ def test_names_are_apart_from_what_is_around_them(stretches: list[str | int], wr
         assert found[slice(*places[number])] == texts[number]
 
 
-def test_what_all_languages_write_alike() -> None:
-    """Words with the marks within them, and phrases of them."""
-    text = "用GPT-4在New York花了3.14美元（1,000）：a@b.com、https://x.org/y?z=1，10:30，95%。A, B"
-    assert [match[0] for match in LATIN.finditer(text)] == [
-        "GPT-4",
-        "New York",
-        "3.14",
-        "1,000",
-        "a@b.com",
-        "https://x.org/y?z=1",
-        "10:30",
-        "95%",
-        "A, B",
-    ]
-
-
 # Names of pairs
-
-
-def test_names_that_stand_on_both_sides() -> None:
-    names = {"美国": "US", "亚马逊": "Amazon", "亚马逊公司": "Amazon Inc."}
-    source = "亚马逊公司在美国，美国有亚马逊"
-    found = list(NameTable(names).find(source))
-    assert [source[n.start : n.end] for n in found] == ["亚马逊公司", "美国", "美国", "亚马逊"]
-    target = "Amazon Inc. is in the US, where USA is written"
-    assert places(target, found) == [(0, 11), (22, 24), None, None]
-    assert places("AUS US US", found) == [None, (4, 6), (7, 9), None]
-    assert places("", found) == [None] * 4
-
-
-def test_a_name_ends_within_the_text() -> None:
-    """Although the table has longer names."""
-    table = NameTable({"北京": "Beijing", "亚马逊公司": "Amazon"})
-    assert list(table.find("我在北京")) == [Protected(2, 4, "Beijing")]
-    assert in_pinyin("王上海", "PER") == "Wang Shanghai"
-    assert in_pinyin("大上海", "LOC") == "Dashanghai"
 
 
 def test_names_in_traditional_characters(nlp: Language) -> None:
@@ -303,12 +237,6 @@ def test_names_in_traditional_characters(nlp: Language) -> None:
         Protected(0, 3, "Ouyang Lan", "PER"),
         Protected(4, 6, "America", "LOC"),
     ]
-
-
-def test_longer_names_are_looked_for_first() -> None:
-    found = [Protected(0, 1, "York"), Protected(1, 2, "New York")]
-    assert places("New York and York", found) == [(13, 17), (0, 8)]
-    assert places("New York", found) == [None, (0, 8)]
 
 
 LETTERS = st.text("ab ", max_size=12)

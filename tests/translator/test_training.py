@@ -10,20 +10,18 @@ import warnings
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 from spacy.language import Language
 from spacy.tokens import DocBin
-from thinc.api import fix_random_seed
 
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.translator.batch import TranslationBatch
 from spacy_flat.translator.corpus import likelihood_corpus
 from spacy_flat.translator.names import NameTable, Protected
 from spacy_flat.translator.scores import score_translations
-from spacy_flat.translator.training import Texts, draw_slots, encode, joined, possible_names
+from spacy_flat.translator.training import Texts, draw_slots, encode, joined
 
 from .conftest import NAMES, PAIRS, TEXTS, add, blank, examples_of, found, make, train, translator
 
@@ -33,17 +31,13 @@ W401 = "[W401] seq2seq_translator: no training pair has a name"
 NAMES_FROM = 3  # the key of the first placeholder
 
 
-@pytest.mark.parametrize(
-    "network",
-    [{"norm": "post"}, {"positions": "learned"}, {"positions": "relative"}, {"tied": False}],
-    ids=str,
-)
-def test_all_kinds_learn(network: dict[str, Any]) -> None:
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_it_learns(norm: str) -> None:
     nlp = blank()
-    add(nlp, network)
+    add(nlp, {"norm": norm})
     losses = train(nlp, 40)
-    n_keys = translator(nlp).model.attrs["featuriser"].sizes["target"]
-    assert losses[0] == pytest.approx(math.log(n_keys), rel=0.2)
+    n_ids = translator(nlp).model.attrs["featuriser"].sizes["target"]
+    assert losses[0] == pytest.approx(math.log(n_ids), rel=0.2)
     assert losses[-1] < losses[0] / 4
 
 
@@ -101,47 +95,14 @@ def test_pairs_that_teach_nothing() -> None:
     assert scores["translation_log_prob"] is scores["bleu"] is None
 
 
-def test_accumulated_gradients_are_one_step() -> None:
-    nlp = make()
-    before = found(nlp, TEXTS)
-    examples = examples_of(nlp)
-    translator(nlp).update(examples[:2])
-    translator(nlp).update(examples[2:])
-    assert found(nlp, TEXTS) == before
-    network = translator(nlp).model.shims[0].module
-    assert all(parameter.grad is not None for parameter in network.parameters())
-    translator(nlp).finish_update(AdamW(0.05))
-    assert all(parameter.grad is None for parameter in network.parameters())
-
-
 # Dropouts, and smoothed labels
-
-
-@pytest.mark.parametrize("name", ["dropout", "attention_dropout", "ff_dropout"])
-def test_dropouts_are_of_training_alone(name: str) -> None:
-    nlp = make({name: 0.5}, steps=1)
-    pipe = translator(nlp)
-    pairs = [encode(Texts(*PAIRS[0]), pipe.model.attrs["featuriser"])]
-
-    def scores() -> torch.Tensor:
-        (part,) = pipe.model.predict(pairs).batches
-        return part.scores
-
-    def losses(nlp: Language) -> set[float]:
-        pipe = translator(nlp)
-        pipe.placeholder_rate = 0.0
-        return {pipe.update(examples_of(nlp, PAIRS[:1]))["seq2seq_translator"] for _ in range(2)}
-
-    assert torch.equal(scores(), scores())
-    assert len(losses(nlp)) == 2
-    assert len(losses(make({}, steps=1))) == 1
 
 
 def test_labels_are_smoothed_in_training_alone() -> None:
     plain, smooth = make(steps=1), make({"label_smoothing": 0.4}, steps=1)
     network = translator(smooth).model.shims[0].module
     with translator(smooth).model.shims[0].training():
-        scores = torch.randn(3, network.n_keys)
+        scores = torch.randn(3, network.n_ids)
         targets = encode(Texts(*PAIRS[0]), translator(plain).model.attrs["featuriser"]).target[1:4]
         trained = network.loss(scores, targets)
     log_probs = scores.log_softmax(dim=1)
@@ -159,7 +120,7 @@ def test_r_drop_is_the_mean_loss_and_the_divergence_both_ways() -> None:
     nlp = make({"r_drop": 3.0}, steps=1)
     network = translator(nlp).model.shims[0].module
     targets = encode(Texts(*PAIRS[0]), translator(nlp).model.attrs["featuriser"]).target[1:4]
-    both = torch.randn(6, network.n_keys, dtype=torch.float64, requires_grad=True)
+    both = torch.randn(6, network.n_ids, dtype=torch.float64, requires_grad=True)
     with translator(nlp).model.shims[0].training():
         loss = network.loss(both, targets)
 
@@ -172,30 +133,6 @@ def test_r_drop_is_the_mean_loss_and_the_divergence_both_ways() -> None:
     assert loss.item() == pytest.approx(expected.item(), rel=1e-9)
     gradient, right = (torch.autograd.grad(each, both)[0] for each in (loss, expected))
     torch.testing.assert_close(gradient, right)
-
-
-def test_r_drop_without_dropouts_changes_nothing() -> None:
-    losses = []
-    for r_drop in (0.0, 2.0):
-        nlp = make({"r_drop": r_drop}, steps=1)
-        translator(nlp).placeholder_rate = 0.0
-        fix_random_seed(0)
-        sgd = AdamW(0.01)
-        updates = [nlp.update(examples_of(nlp), sgd=sgd) for _ in range(3)]
-        losses.append([each["seq2seq_translator"] for each in updates])
-    assert losses[1] == pytest.approx(losses[0], rel=1e-3)
-
-
-def test_r_drop_counts_how_far_two_passes_are_apart() -> None:
-    """With dropouts, its loss is above that of the same passes alone."""
-
-    def loss(r_drop: float) -> float:
-        nlp = make({"r_drop": r_drop, "dropout": 0.5}, steps=0)
-        translator(nlp).placeholder_rate = 0.0
-        fix_random_seed(0)
-        return float(nlp.update(examples_of(nlp))["seq2seq_translator"])
-
-    assert loss(5.0) > loss(1e-9) + 0.01
 
 
 # Placeholders of training pairs
@@ -224,7 +161,7 @@ def test_the_list_of_names_makes_placeholders() -> None:
     forward = network.forward
     learnt: list[TranslationBatch] = []
 
-    def note(batch: TranslationBatch, upstream: None) -> torch.Tensor:
+    def note(batch: TranslationBatch) -> torch.Tensor:
         learnt.append(batch)
         return forward(batch)  # type: ignore[no-any-return]
 
@@ -240,8 +177,8 @@ def test_the_list_of_names_makes_placeholders() -> None:
         pipe.update(examples_of(blank(), [("王芳喜欢北京。", "Wang Fang likes Beijing.")]))
         batch = learnt.pop()
         source, target = (
-            [key for key in keys.ravel().tolist() if NAMES_FROM <= key < NAMES_FROM + 4]
-            for keys in (batch.source.keys, batch.targets)
+            [key for key in ids.ravel().tolist() if NAMES_FROM <= key < NAMES_FROM + 4]
+            for ids in (batch.source.ids, batch.targets)
         )
         assert source == target
         assert len(source) == expected
@@ -271,14 +208,6 @@ def test_joined_pairs(trained: Language) -> None:
         pipe.update(examples_of(trained))
         hook.remove()
         assert sum(seen) == expected
-
-
-def test_listed_names_come_before_what_is_written_alike() -> None:
-    found = list(possible_names("NBA球星2021", NameTable({"NBA球星": "basketball star"})))
-    assert [(name.start, name.end, name.text) for name in found] == [
-        (0, 5, "basketball star"),
-        (5, 9, "2021"),
-    ]
 
 
 def test_a_part_of_a_longer_name_is_no_name() -> None:
@@ -360,14 +289,6 @@ def test_scores_are_of_what_could_be_learnt(trained: Language) -> None:
     assert both["translation_log_prob"] == pytest.approx(alone["translation_log_prob"])
 
 
-def test_without_pairs() -> None:
-    nlp = blank()
-    add(nlp)
-    for pairs in ([("茶", "")], [("", "tea")]):
-        with pytest.raises(ValueError, match=r"F403.*'seq2seq_translator'.*translation"):
-            nlp.initialize(lambda pairs=pairs: examples_of(nlp, pairs))  # type: ignore[misc]
-
-
 @pytest.mark.parametrize("gold", [3, ["tea"], b"tea"])
 def test_gold_of_another_type(trained: Language, gold: object) -> None:
     examples = examples_of(trained)
@@ -385,33 +306,14 @@ def test_gold_of_another_type(trained: Language, gold: object) -> None:
 def test_pieces_keep_all_of_a_text(trained: Language) -> None:
     encoder = translator(trained).model.attrs["featuriser"]
     for text in ("I like tea.", "“Quotes” — don't", "naïve 😀", "\ud800"):
-        keys = encoder.target_keys(text)[1:-1].tolist()
+        keys = encoder.target_ids(text)[1:-1].tolist()
         expected = text.replace("\ud800", "?")
         assert encoder.spell(keys, []) == (expected, [])
     # Spaces are one each, as in the texts that are learnt.
-    assert encoder.spell(encoder.target_keys("a  b")[1:-1].tolist(), []) == ("a b", [])
+    assert encoder.spell(encoder.target_ids("a  b")[1:-1].tolist(), []) == ("a b", [])
     # Bytes that are no character are left out.
-    broken = encoder.target_keys("é")[1:-1].tolist()[:1]
+    broken = encoder.target_ids("é")[1:-1].tolist()[:1]
     assert encoder.spell(broken, [])[0] == ""
-
-
-def test_number_of_pieces_and_characters() -> None:
-    nlp = make(None, {"target_pieces": 260, "char_min_freq": 2})
-    encoder = translator(nlp).model.attrs["featuriser"]
-    assert len(encoder.target) == 260
-    assert [chr(code) for code in encoder.source.index.hashes.tolist()] == sorted("喜欢北京。有")
-    unknown = encoder.unknown("王 喜欢\n").tolist()
-    assert unknown == [0]
-
-
-def test_shared_pieces_are_one_table() -> None:
-    nlp = make({}, {"source": "bpe", "shared": True})
-    network = translator(nlp).model.shims[0].module
-    assert network.source is network.target
-    apart = make({}, {"source": "bpe", "source_pieces": 280})
-    network = translator(apart).model.shims[0].module
-    encoder = translator(apart).model.attrs["featuriser"]
-    assert len(network.source.weight) == len(encoder.source) + 7 != len(network.target.weight)
 
 
 def test_evaluating_without_translating(tmp_path: Path, trained: Language) -> None:

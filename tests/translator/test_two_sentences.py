@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 import spacy
-from learning import settle
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -14,10 +13,9 @@ from spacy.util import fix_random_seed, load_config, load_model_from_config, min
 
 from spacy_flat.corpora import ConvertOptions
 from spacy_flat.corpora.convert import Summary, read_file
-from spacy_flat.text.characters import HAN
 from spacy_flat.translator.component import Seq2SeqTranslator
 
-from .by_heart import DEMO, by_heart, check_known, examples_of
+from .by_heart import DEMO, by_heart, check_known
 
 ROOT = Path(__file__).parents[2]
 PAIRS = [tuple(line.split("\t")) for line in (DEMO / "amazon.tsv").read_text("utf-8").splitlines()]
@@ -56,25 +54,6 @@ def nlp(english: Language) -> Language:
     assert isinstance(translator, Seq2SeqTranslator)
     translator.entities = english
     return nlp
-
-
-def test_the_translations_are_learnt_by_heart(nlp: Language) -> None:
-    for source, translation in PAIRS:
-        assert nlp(source)._.translation == translation
-
-
-def test_the_default_settings_learn_them() -> None:
-    """Those of a bare `add_pipe`, with spaCy's own optimizer."""
-    fix_random_seed(0)
-    nlp = spacy.blank("zh")
-    nlp.add_pipe("seq2seq_translator")
-    examples = examples_of(nlp, PAIRS)
-    settle(nlp, examples, nlp.initialize(lambda: examples), 100)
-    # Smoothed labels allow for no more than −0.1.
-    assert nlp.evaluate(examples)["translation_log_prob"] > -0.2
-    for source, translation in PAIRS:
-        assert nlp(source)._.translation == translation
-    assert not HAN.search(nlp("华为位于广东省深圳市。")._.translation)
 
 
 def test_their_entities_are_found(nlp: Language) -> None:
