@@ -75,7 +75,7 @@ def dictionary_entities(text: str, lexicon: Lexicon) -> Iterator[tuple[int, int,
     )
     free = 0
     for start, negative_end, word in spans:
-        label = LABELS.get(lexicon.type_names[lexicon.types[word]])
+        label = LABELS.get(lexicon.snapshot.type_names[lexicon.snapshot.types[word]])
         if label is not None and start >= free:
             free = -negative_end
             yield start, free, label

@@ -42,28 +42,25 @@ F003 {path}, line {line}: can't read the rest of the file: {reason}. It may be d
 F004 {path}, line {line}: byte {byte} at offset {offset} of the line is not UTF-8. Convert the file
   first, for example: iconv -f {encoding} -t UTF-8 IN > OUT
 F005 Can't find jieba's dictionary, the default lexicon. Run: pip install jieba
-F006 {path}, line {line}: no word in the first column. Correct the line, or set skip_bad.
+F006 {path}, line {line}: no word in the first column. Correct the line.
 F007 {path}, line {line}: the frequency {value!r} is not a number of 0 or more. The columns are
-  word, frequency, type; a frequency may be empty. Correct the line, or set skip_bad.
+  word, frequency, type; a frequency may be empty. Correct the line.
 F008 {path}, line {line}: {columns} columns, but at most three are allowed: word, frequency, type.
-  Correct the line, or set skip_bad.
+  Correct the line.
 F010 {path}: no {what} in this file. Check that it is the right file and that it is complete.
-F011 {path}, line {line}: expected a word and {width} numbers, but found {text!r}. Correct the line,
-  or set skip_bad.
-F012 {path}, line {line}: {value!r} is not a finite number. Correct the line, or set skip_bad.
-F013 {path}, line {line}: a second vector for {key!r}. Delete one of them, or set skip_bad to use
-  the first.
+F011 {path}, line {line}: expected a word and {width} numbers, but found {text!r}. Correct the line.
+F012 {path}, line {line}: {value!r} is not a finite number. Correct the line.
 F014 {path}: the header says {expected} vectors, but the file has {found}. It may be incomplete:
-  download it again, or set skip_bad to use those it has.
+  download it again.
 F015 {path}: expected a header line with the number of vectors and their width, but found {found!r}.
   A file whose name ends in .bin must be in word2vec's binary format.
-F017 {path}, vector {number}: {fault}. Correct the file, or set skip_bad.
+F017 {path}, vector {number}: {fault}. Correct the file.
 F018 {path}: floret vectors are for n-grams, not words. Give vectors of words, such as those of
   `spacy init vectors` without --mode floret.
 F019 {path}: spaCy can't load vectors from this folder: {reason}. Give the folder of a pipeline, or
   its vocab.
 
-# F02x to F04x: the lexicon; training vectors
+# F02x to F04x: the lexicon
 F021 The frequency of {word!r} is {value!r}. Give a number of 0 or more, or -1 if unknown.
 F023 {path}: not a lexicon, since {file} is missing. Save one with Lexicon.to_disk.
 F024 Can't load the lexicon: {reason}. The data is damaged or not a lexicon. Save it again with
@@ -71,30 +68,23 @@ F024 Can't load the lexicon: {reason}. The data is damaged or not a lexicon. Sav
 F025 The lexicon was saved in format {found!r}, but this version of spacy-flat reads format
   {expected}. Save it again with this version, or install the version that saved it.
 F026 Expected a list, but got {value}. Put a single value into a list.
-F027 No word has the id {id!r}. The ids of this lexicon are below {size}.
 F028 Expected a string, but got {value} of type {type}. Convert it to a string first.
-F029 Expected an Entry whose word, type and origin are strings, but got {value}. To add plain
+F029 Expected an Entry whose word and type are strings, but got {value}. To add plain
   strings, use Lexicon().add([...]).
 F030 {what} needs {module}. Run: pip install '{package}'
-F031 No {kind} occurs {count} or more times in the texts. Give more text, or lower min_count.
 F035 {path}, line {line}: {text!r} looks like columns separated by spaces, but most lines of the
   file do not. Separate word, frequency and type with TABs, end a word that contains spaces with a
-  TAB, or set skip_bad.
-F036 {path}, line {line}: a TAB, but most lines of the file separate columns with spaces. Separate
-  the columns of all lines in the same way, or set skip_bad.
-F037 --no-jieba without a word list leaves no words. Add --lexicon, or drop --no-jieba.
+  TAB.
 F038 {name} is {value}, but must be a string. For an unknown type, use the empty string.
 F039 Expected the path of a word list, but got {value}. To add words directly, use add.
 F040 {name} is {value}, but must be vectors: VectorFile(path), the result of read_vectors(path), or
   TextVectors(keys, data), all from spacy_flat.vectors.
-F041 lexicon is {value}, but must be a Lexicon. Make one with Lexicon(entries) from
-  spacy_flat.lexicon, where the entries are Entry(word) or the result of read_words(path).
 F042 {path}: can't be written: {reason}. Free disk space, or choose another folder.
 F043 {path}: {process} is writing to this folder. Wait for it, or choose another folder.
 F044 The pipeline doesn't know the type {type!r}. Choose one of: {known}.
 F045 {path}, line {line}: {text!r} looks like columns separated by commas. Separate word, frequency
-  (it may be empty) and type with TABs, end a word that contains a comma with a TAB, or set
-  skip_bad.
+  (it may be empty) and type with TABs, end a word that contains a comma with a TAB.
+F047 Each word has a type of its own, but type = {type!r} is given as well. Leave it out.
 F046 Words without the type of a label can't have a trust above 0: {words}. Give them a type.
 
 # F10x to F11x: converting corpora of entities
@@ -467,11 +457,9 @@ class Warnings(metaclass=_Coded):
 
     texts = _read(r"""
 W001 The lexicon ignores some words: {faults}. A word has {shortest} to {longest} characters, none
-  of them NUL (U+0000) or a surrogate (U+D800 to U+DFFF). Lexicon.dropped counts the ignored words.
-W002 The source {origin!r} adds no words to the lexicon: all of its {count} entries are ignored or
-  in an earlier source. Check that it is the right file.
-W003 Lexicon words that contain a line break get no vector ({count} of them), since vector files
-  have one word per line.
+  of them NUL (U+0000) or a surrogate (U+D800 to U+DFFF).
+W002 The source {origin!r} adds no words to the lexicon: all of its {count} entries are in an
+  earlier source. Check that it is the right file.
 W004 {path}: words that look like several ({count}), such as {word!r}. Write each on a line of its
   own, and its frequency and type after TABs.
 W160 {path}: no entity has the labels {labels}, which --coarse or --longest declares. Check the

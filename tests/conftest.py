@@ -22,7 +22,7 @@ from spacy.language import Language
 from spacy.util import load_config
 from weasel.cli.run import project_run
 
-from spacy_flat.lexicon import sources
+from spacy_flat.lexicon import word_lists
 from spacy_flat.util.srsly_registry import look_up_once
 
 # How long an example takes says something of the machine's load, not of the code.
@@ -154,7 +154,7 @@ def short_dictionary(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def few_words(short_dictionary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A lexicon of jieba's words has a few, as the making of one of all takes seconds."""
     spec = ModuleSpec("jieba", None, origin=str(short_dictionary / "__init__.py"))
-    monkeypatch.setattr(sources, "find_spec", lambda name: spec)
+    monkeypatch.setattr(word_lists, "find_spec", lambda name: spec)
 
 
 @pytest.fixture(scope="session")

@@ -18,12 +18,10 @@ from .demo import demo
 from .evaluate import evaluate
 from .generate import generate
 from .lattice import lattice
-from .lexicon import lexicon
 from .search import search
 from .show import show
 from .train import train
 from .translate import translate
-from .vectors import vectors
 
 app = typer.Typer(
     name="flat",
@@ -34,11 +32,11 @@ OVERRIDES = {"ignore_unknown_options": True}  # of a config
 SETTINGS = {debug_data: OVERRIDES, train: {"allow_extra_args": True, **OVERRIDES}}
 for command in (
     *(alignment, annotate, calibrate, compact, convert, curve, debug_data, demo, evaluate),
-    *(generate, lattice, lexicon, search, show, train, translate, vectors),
+    *(generate, lattice, search, show, train, translate),
 ):
     app.command(
         command.__name__.replace("_", "-"),
-        no_args_is_help=command is not lexicon,
+        no_args_is_help=True,
         context_settings=SETTINGS.get(command),
     )(exiting(command))
 

@@ -17,7 +17,7 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 
 from ..errors import Errors, Warnings
-from ..lexicon.sources import NOT_ENTITY, WordList
+from ..lexicon import NOT_ENTITY, WordList
 from ..ner.spans import meaning
 from ..util.arguments import require
 from ..util.simplified import converter

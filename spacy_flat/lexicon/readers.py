@@ -11,45 +11,57 @@ from typing import Dict  # noqa: UP035  (thinc validates configs by these)
 
 from .. import __version__
 from ..errors import Warnings
-from .cedict import cedict_words
 from .lexicon import Lexicon
-from .sources import JiebaWords, WordList, jieba_words, read_thuocl, read_words, vector_words
+from .word_lists import (
+    UNSET,
+    Entry,
+    JiebaWords,
+    WordList,
+    cedict_words,
+    jieba_words,
+    read_words,
+    vector_words,
+)
 
 
 def lexicon(
     sources: Dict[str, WordList],  # noqa: UP006
     full_width: bool = False,
     min_length: int = 2,
+    ignore_case: bool = True,
 ) -> Lexicon:
     """`spacy-flat.Lexicon.v1`: the words of several sources; of equal words the first counts.
 
-    sources: word lists by name, which becomes the origin of their words.
-    full_width: treat full-width forms (Ａ, １) as plain ones, in words and in texts.
-    min_length: characters; omits shorter words.
+    sources: word lists by name.
+    full_width, min_length, ignore_case: see `Lexicon`.
 
     Warns (W002) of a source that adds nothing.
     """
+    settings = full_width, min_length, ignore_case
 
     def make() -> Lexicon:
-        entries = (
-            entry._replace(origin=origin) for origin, words in sources.items() for entry in words
+        entries: dict[str, Entry] = {}
+        for name, words in sources.items():
+            before = len(entries)
+            for entry in words:
+                entries.setdefault(entry.word, entry)
+            if len(entries) == before:
+                message = Warnings.W002.format(origin=name, count=len(words))
+                warnings.warn(message, stacklevel=3)
+        return Lexicon(
+            entries.values(),
+            full_width=full_width,
+            min_length=min_length,
+            ignore_case=ignore_case,
         )
-        return Lexicon(entries, full_width=full_width, min_length=min_length)
 
     only = next(iter(sources.values())) if len(sources) == 1 else None
-    if isinstance(only, JiebaWords):
-        made = cached(only.path, (*sources, full_width, min_length), make)
-    else:
-        made = make()
-    for origin, words in sources.items():
-        if origin not in made.origin_names:
-            warnings.warn(Warnings.W002.format(origin=origin, count=len(words)), stacklevel=2)
-    return made
+    return cached(only.path, settings, make) if isinstance(only, JiebaWords) else make()
 
 
-def jieba(weight: float = 1.0) -> WordList:
-    """`spacy-flat.JiebaWords.v1`: the dictionary of the installed jieba. weight: as in `words`."""
-    return jieba_words().weighted(weight)
+def jieba() -> WordList:
+    """`spacy-flat.JiebaWords.v1`: the dictionary of the installed jieba."""
+    return jieba_words()
 
 
 def jieba_lexicon() -> Lexicon:
@@ -57,38 +69,25 @@ def jieba_lexicon() -> Lexicon:
     return lexicon({"jieba": jieba_words()})
 
 
-def words(
-    path: Path,
-    type: str = "",
-    weight: float = 1.0,
-    skip_bad: bool = False,
-    trust: float | None = None,
-) -> WordList:
+def words(path: Path, type: str = "", trust: float | None = None) -> WordList:
     """`spacy-flat.Words.v1`: a word list; see `read_words`.
 
     path: the file.
     type: type of words that have none in the file.
-    weight: factor of the frequencies, for a source that counts differently from the others.
-    skip_bad: omit bad lines, instead of raising.
     trust: how strongly the words count, from 0 to 1; see `Lexicon.add`.
     """
-    return read_words(path, type=type, skip_bad=skip_bad).weighted(weight).trusted(trust)
+    return read_words(path, type=type, trust=UNSET if trust is None else trust)
 
 
-def thuocl(path: Path, type: str = "", weight: float = 1.0, skip_bad: bool = False) -> WordList:
-    """`spacy-flat.THUOCL.v1`: a file of THUOCL; see `read_thuocl`. Arguments as in `words`."""
-    return read_thuocl(path, type=type, skip_bad=skip_bad).weighted(weight)
+def words_of_vectors(path: Path, type: str = "") -> WordList:
+    """`spacy-flat.VectorWords.v1`: the words of a file of vectors. Arguments as in `words`."""
+    return vector_words(path, type=type)
 
 
 def cedict() -> WordList:
     """`spacy-flat.CEDICT.v1`: the ordinary words of CC-CEDICT, each with its English translation as
     its type; see `cedict_words`."""
     return cedict_words()
-
-
-def words_of_vectors(path: Path, type: str = "", skip_bad: bool = False) -> WordList:
-    """`spacy-flat.VectorWords.v1`: the words of a file of vectors. Arguments as in `words`."""
-    return vector_words(path, type=type, skip_bad=skip_bad)
 
 
 def cached(source: Path, settings: object, make: Callable[[], Lexicon]) -> Lexicon:

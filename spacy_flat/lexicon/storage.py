@@ -1,4 +1,4 @@
-"""A lexicon as bytes or as a file: a header of one line (JSON) and the arrays (safetensors)."""
+"""A lexicon as bytes: a header of one line (JSON) and the arrays (safetensors)."""
 
 import json
 import zlib
@@ -11,40 +11,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors
+from ..util.simplified import Simplifier
 from .automaton import Automaton
-from .content import COLUMNS, Content
-from .sources import UNSET
+from .snapshot import COLUMNS, Snapshot
+from .word_lists import UNSET
 
 FORMAT = 3
-FILE = "lexicon.bin"
+SETTINGS = ("full_width", "ignore_case", "min_length")
 
 # safetensors is imported where it is used: every spaCy command imports this module.
 
 
-def to_bytes(content: Content, settings: Mapping[str, Any]) -> bytes:
-    """settings: keyword arguments of the lexicon."""
+def to_bytes(snapshot: Snapshot) -> bytes:
+    """What `from_bytes` reads."""
     from safetensors.numpy import save
 
     # The automata are among the arrays: building them again takes seconds.
-    arrays = {name: getattr(content, name) for name in COLUMNS}
-    arrays["text"] = np.frombuffer(content.text, np.uint8)
-    for number, automaton in enumerate(content.automata):
+    arrays = {name: getattr(snapshot, name) for name in COLUMNS}
+    arrays["text"] = np.frombuffer(snapshot.text, np.uint8)
+    for number, automaton in enumerate(snapshot.automata):
         arrays[f"automaton_{number}"] = np.frombuffer(automaton.save(), np.uint8)
     saved = save(arrays)
+    settings = {name: getattr(snapshot, name) for name in SETTINGS}
     fields = {
         "format": FORMAT,
         "daachorse": version("daachorse"),
-        "settings": dict(settings),
-        "type_names": content.type_names,
-        "origin_names": content.origin_names,
-        "dropped": dict(content.dropped),
-        "automata": [automaton.first for automaton in content.automata],
+        "settings": {**settings, "simplified": snapshot.simplifier.pairs},
+        "type_names": snapshot.type_names,
+        "automata": [automaton.first for automaton in snapshot.automata],
     }
     return _header(fields, saved) + b"\n" + saved
 
 
-def from_bytes(data: bytes) -> tuple[Content, dict[str, Any]]:
-    """Content and settings. Raises ValueError for damaged data (F024) and for another version's
+def from_bytes(data: bytes) -> Snapshot:
+    """Load from `to_bytes`. Raises ValueError for damaged data (F024) and for another version's
     format (F025)."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
@@ -56,7 +56,7 @@ def from_bytes(data: bytes) -> tuple[Content, dict[str, Any]]:
     if fields.get("format") != FORMAT:
         raise ValueError(Errors.F025.format(found=fields.get("format"), expected=FORMAT))
     try:
-        return _content(fields, load(saved)), fields["settings"]
+        return _snapshot(fields, load(saved))
     except (KeyError, TypeError, ValueError, SafetensorError) as error:
         raise ValueError(Errors.F024.format(reason=repr(error))) from error
 
@@ -80,22 +80,25 @@ def _read_header(header: bytes, saved: bytes) -> dict[str, Any]:
     return fields
 
 
-def _content(fields: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Content:
-    # Those of earlier versions have no trust.
+def _snapshot(fields: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Snapshot:
+    settings = fields["settings"]
+    # Those of earlier versions have no trust, and heed no case.
     arrays = {"trusts": np.full(len(arrays["lengths"]), UNSET, np.float32), **arrays}
-    content = Content(
+    columns: dict[str, Any] = {name: arrays[name] for name in COLUMNS}
+    snapshot = Snapshot(
+        settings["full_width"],
+        settings.get("ignore_case", True),
+        settings["min_length"],
         text=arrays["text"].tobytes(),
-        **{name: arrays[name] for name in COLUMNS},
+        **columns,
+        simplifier=Simplifier(settings["simplified"]),
         type_names=tuple(fields["type_names"]),
-        origin_names=tuple(fields["origin_names"]),
-        automata=(),
-        dropped=fields["dropped"],
     )
-    return replace(content, automata=_automata(content, fields, arrays))
+    return replace(snapshot, automata=_automata(snapshot, fields, arrays))
 
 
 def _automata(
-    content: Content, fields: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    snapshot: Snapshot, fields: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> tuple[Automaton, ...]:
     """The saved automata, rebuilt if another daachorse saved them."""
     firsts = fields["automata"]
@@ -104,8 +107,8 @@ def _automata(
             Automaton.load(arrays[f"automaton_{number}"].tobytes(), first)
             for number, first in enumerate(firsts)
         )
-    ends = [*firsts[1:], content.size]
+    ends = [*firsts[1:], snapshot.size]
     return tuple(
-        Automaton.build([content.word(id) for id in range(first, end)], first)
+        Automaton.build([snapshot.word(id) for id in range(first, end)], first)
         for first, end in zip(firsts, ends, strict=True)
     )

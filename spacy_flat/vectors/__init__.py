@@ -1,16 +1,19 @@
-"""Pretrained vectors in all common forms, and training of new ones."""
+"""Pretrained vectors in all common forms."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Optional
 
 from ..errors import Errors
 from ..util.files import require_exists, suffix_of
 from .binary import read_binary
 from .spacy import read_spacy
-from .table import Keep, TextVectors
+from .table import FLOAT32_MAX, Keep, TextVectors
 from .text import read_text
 
 __all__ = [
+    "FLOAT32_MAX",
+    "Keep",
     "TextVectors",
     "VectorFile",
     "VectorSource",
@@ -20,42 +23,47 @@ __all__ = [
 ]
 
 
-def read_vectors(
-    path: str | Path, *, skip_bad: bool = False, keep: Keep | None = None
-) -> TextVectors:
+def read_vectors(path: str | Path, *, keep: Keep | None = None) -> TextVectors:
     """Read vectors of word2vec (text, or binary in a file `….bin`), GloVe, or spaCy (the folder of
-    a pipeline or of its `vocab`). Files may be compressed as .gz or .xz.
+    a pipeline or of its `vocab`). Files may be compressed as .gz or .xz. Of repeated words the
+    first counts.
 
     keep: take only the keys for which this is true. Memory then grows with them, not with the file.
-    skip_bad: omit bad lines and list them in `TextVectors.skipped`, instead of raising.
     Errors as in `read_text`, `read_binary` and `read_spacy`.
     """
     path = Path(path)
     if path.is_dir():
-        return read_spacy(path, keep=keep)
+        return read_spacy(path, keep)
     read = read_binary if suffix_of(path) == ".bin" else read_text
-    return read(path, skip_bad=skip_bad, keep=keep)
+    return read(path, keep)
 
 
 class VectorFile:
-    """A file of vectors, read once it is known which are wanted. Arguments as in `read_vectors`.
+    """A file of vectors, read once it is known which are wanted.
 
     Raises FileNotFoundError (F001) at once if it is missing.
     """
 
     # Not a dataclass, as `TextVectors`.
-    def __init__(self, path: str | Path, *, skip_bad: bool = False) -> None:
+    def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.skip_bad = skip_bad
         require_exists(self.path)
 
     def read(self, keep: Keep | None = None) -> TextVectors:
         """Read the wanted vectors; errors as in `read_vectors`."""
-        return read_vectors(self.path, skip_bad=self.skip_bad, keep=keep)
+        return read_vectors(self.path, keep=keep)
 
 
 VectorSource = TextVectors | VectorFile
 """Pretrained vectors of a component."""
+
+
+def vectors(path: Optional[Path]) -> Optional[VectorFile]:  # noqa: UP045  (thinc validates by it)
+    """`spacy-flat.Vectors.v1`: vectors of characters, of bigrams or of words.
+
+    path: a file, or a folder of spaCy's; null for none.
+    """
+    return None if path is None else VectorFile(path)
 
 
 def check_sources(**sources: object) -> None:

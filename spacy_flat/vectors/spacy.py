@@ -8,7 +8,7 @@ from ..errors import Errors
 from .table import Keep, TextVectors
 
 
-def read_spacy(path: Path, *, keep: Keep | None = None) -> TextVectors:
+def read_spacy(path: Path, keep: Keep | None = None) -> TextVectors:
     """Read the vectors of a pipeline's folder, or of its `vocab`; spaCy loads all of them first.
 
     Raises ValueError for a folder that spaCy can't load (F019), without vectors (F010), or with

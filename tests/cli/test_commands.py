@@ -19,7 +19,6 @@ from spacy_flat.cli import app
 from spacy_flat.cli._failure import exiting
 from spacy_flat.cli._table import print_table
 from spacy_flat.corpora.convert import FORMATS
-from spacy_flat.vectors import training
 
 
 @pytest.fixture
@@ -83,20 +82,14 @@ def test_options_with_several_values(project: Path) -> None:
         ("show blank", "[F137]"),
         ("show blank --file file", "[F137]"),
         ("show blank --file none", "[F001]"),
-        ("vectors text.txt --out file", "[F138]"),
-        ("vectors file --out other --no-jieba", "[F037]"),
         ("demo zh_none", "[F145]"),
         # Missing files are named before anything is loaded.
-        ("vectors none.spacy --out other --lexicon other", "none.spacy"),
         ("evaluate other none.spacy", "[F001]"),
         ("evaluate other bad.spacy", "E050"),
         ("evaluate other blank", "[F132]"),
         ("curve file out.svg", "[F131]"),
         ("curve file out.png", "[F146]"),
         ("alignment other a b out.png", "[F146]"),
-        ("lexicon none", "[F145]"),
-        ("lexicon blank", "[F136]"),
-        ("lexicon file", "[F010]"),
         ("generate blank", "[F136]"),
         ("show wrong 好", "batch_size"),
         ("calibrate other none.spacy out", "[F001]"),
@@ -141,25 +134,6 @@ def test_show_a_file(tmp_path: Path) -> None:
     message = failure("show", str(tmp_path / "model"), "--file", str(texts))
     assert "F004" in message
     assert "line 1" in message
-
-
-@pytest.mark.usefixtures("few_words")
-def test_vectors_add_a_word_list_to_jiebas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    known: list[set[str]] = []
-
-    def train_vectors(kind, texts, target, words, *rest, **named):  # type: ignore
-        known.append(set(words))
-        return training.Trained(0, 0, 0.0, 0)
-
-    monkeypatch.setattr(training, "train_vectors", train_vectors)
-    for name in ("words.txt", "text.txt"):
-        (tmp_path / name).write_text("人和药店\n", "utf-8")
-    arguments = ["vectors", str(tmp_path / "text.txt"), "--out", str(tmp_path), "--kind", "char"]
-    arguments += ["--lexicon", str(tmp_path / "words.txt")]
-    run(*arguments)
-    run(*arguments, "--no-jieba")
-    assert {"人和药店", "清华大学"} <= known[0]
-    assert known[1] == {"人和药店"}
 
 
 def test_the_formats_of_convert_are_those_of_the_table() -> None:

@@ -15,8 +15,7 @@ from commands import said
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_flat.lexicon import Lexicon
-from spacy_flat.lexicon.sources import Entry
+from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.text.units import EntitySpan
 from spacy_flat.viz.lattice import draw
 from spacy_flat.viz.svg import visible
@@ -56,7 +55,7 @@ def test_a_pipelines_words_and_entities(tmp_path: Path) -> None:
     ruler.add_patterns([{"label": "A<B", "pattern": "南京市"}])  # type: ignore[attr-defined]
     component = nlp.add_pipe("flat_ner")
     example = spacy.training.Example.from_dict(nlp.make_doc("重庆"), {"entities": [(0, 2, "LOC")]})
-    lexicon = Lexicon([Entry("长江大桥", 1, "ns", "places")])
+    lexicon = Lexicon([Entry("长江大桥", 1, "ns")])
     component.initialize(lambda: [example], nlp=nlp, lexicon=lexicon)  # type: ignore[attr-defined]
     network: Any = component.model.shims[0].module  # type: ignore[attr-defined]
     network.classify.bias.data[0] = 100.0  # it finds nothing itself

@@ -22,7 +22,7 @@ from spacy_flat.corpora import augmenters
 from spacy_flat.corpora.augmenters import NerAugmenter, layout, ner_augmenter, social, width
 from spacy_flat.corpora.docs import read_entities
 from spacy_flat.corpora.edits import Edit, can_exchange, composed, edited, is_free, respelled
-from spacy_flat.lexicon.sources import Entry, WordList
+from spacy_flat.lexicon import Entry, WordList
 from spacy_flat.ner.spans import gold_annotation
 
 NLP = spacy.blank("zh")

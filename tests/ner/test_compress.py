@@ -77,7 +77,10 @@ def test_rows_below_the_count_are_dropped(pipeline: Language) -> None:
     compact(pipeline, CompressConfig(min_count=2), texts)
     encoder = flat(pipeline).model.attrs["featuriser"]
     assert sorted(map(chr, encoder.chars.hashes.tolist())) == sorted("上海北京")
-    assert [encoder.lexicon.word(int(id)) for id in encoder.words.hashes] == ["上海", "北京"]
+    assert [encoder.lexicon.snapshot.word(int(id)) for id in encoder.words.hashes] == [
+        "上海",
+        "北京",
+    ]
     assert network(pipeline).chars.pretrained.shape[0] == 5
 
 
@@ -89,11 +92,11 @@ def test_known_words_alone(trained: Language, pipeline: Language, copy_of: Copy)
     compact(pipeline, CompressConfig(bits=32, known_words=True))
     lexicon, before = flat(pipeline).lexicon, flat(expected).lexicon
     assert set(before) - set(lexicon) == {"昨天", "新闻"}
-    assert lexicon.type_names == before.type_names
+    assert lexicon.snapshot.type_names == before.snapshot.type_names
     for word in lexicon:
         new, old = lexicon.index(word), before.index(word)
-        assert lexicon.types[new] == before.types[old]
-        assert lexicon.frequencies[new] == before.frequencies[old]
+        assert lexicon.snapshot.types[new] == before.snapshot.types[old]
+        assert lexicon.snapshot.frequencies[new] == before.snapshot.frequencies[old]
     for text in [*TEXTS, *NEW]:
         torch.testing.assert_close(emissions(pipeline, text), emissions(expected, text))
 

@@ -296,7 +296,7 @@ def test_trust_is_fitted(trained: Language, tmp_path: Path) -> None:
     assert " *" in shown
     assert "don't show" not in shown
     lexicon: Any = flat(spacy.load(paths[2])).lexicon  # type: ignore[attr-defined]
-    assert lexicon.trusts[lexicon.index("新闻")] > 0.5
+    assert lexicon.snapshot.trusts[lexicon.index("新闻")] > 0.5
     said("calibrate", *paths, "--trust")
     nlp = spacy.load(paths[2])
     assert "新闻" not in flat(nlp).lexicon  # type: ignore[attr-defined]
@@ -315,7 +315,7 @@ def test_trust_stays_if_the_examples_do_not_show_which_is_best(
     shown = said("calibrate", *paths, "--words", tmp_path / "names.txt")
     assert "it is 0.5, the default" in shown
     lexicon: Any = flat(spacy.load(paths[2])).lexicon  # type: ignore[attr-defined]
-    assert lexicon.trusts[lexicon.index("别处没有的")] == 0.5
+    assert lexicon.snapshot.trusts[lexicon.index("别处没有的")] == 0.5
 
 
 def test_trust_is_fitted_after_earlier_components(

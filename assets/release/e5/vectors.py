@@ -23,6 +23,7 @@ import torch
 from numpy.typing import NDArray
 from read import E5, PAD, read_e5
 from spacy.tokens import DocBin
+from spacy_flat.vectors.training import write_vectors
 from torch import Tensor, nn
 from torch.nn.functional import kl_div, log_softmax, normalize, softmax
 
@@ -30,7 +31,6 @@ from spacy_flat.similarity.pairs import SEPARATOR
 from spacy_flat.text.padding import group_by_cost
 from spacy_flat.util.files import read_text_lines
 from spacy_flat.vectors import read_vectors
-from spacy_flat.vectors.training import write_vectors
 
 Floats = NDArray[np.float32]
 

@@ -1,10 +1,8 @@
 """`flat_ner`: the component of the entity recogniser with a lexicon."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from copy import copy
-from threading import RLock
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -12,8 +10,7 @@ from spacy.training import Example
 
 from ...errors import Errors, Warnings
 from ...initialise import FEW
-from ...lexicon import Lexicon, check_lexicon
-from ...lexicon.coverage import character_coverage
+from ...lexicon import Lexicon
 from ...lexicon.readers import jieba_lexicon
 from ...pipe import number, setting
 from ...text.units import EntitySpan, Units
@@ -23,6 +20,7 @@ from ...vectors import VectorSource
 from ...viz.lattice import MOST_DRAWN, render, render_attention
 from ...viz.page import Html
 from ..component import CRFEntityRecognizer, ner_factory
+from ..decoding import Found
 from ..spans import names_in
 from .featuriser import LatticeFeaturiser
 from .model import attention_of
@@ -39,8 +37,6 @@ tok2vec = null
 [model.lattice]
 @misc = "spacy-flat.LatticeOptions.v2"
 """
-
-_TEMPORARY_WORDS = RLock()  # not of a component, which is pickled
 
 
 class FlatEntityRecognizer(CRFEntityRecognizer):
@@ -65,24 +61,16 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         featuriser.lexicon.close_types(list(advised))
         return featuriser.lexicon
 
-    @contextmanager
     def with_words(
-        self, words: Iterable[tuple[str, str]], trust: float | None = None
-    ) -> Iterator[None]:
-        """Temporarily add words with their types to the lexicon, for all threads; see
-        `Lexicon.add`. Other threads that call this method wait."""
-        by_type: dict[str, list[str]] = {}  # each `add` takes time
-        for word, type in words:
-            by_type.setdefault(type, []).append(word)
-        with _TEMPORARY_WORDS:
-            featuriser, before = self.featuriser, self.lexicon
-            featuriser.lexicon = copy(before)
-            try:
-                for type, own in by_type.items():
-                    self.lexicon.add(own, type=type, trust=trust)
-                yield
-            finally:
-                featuriser.lexicon = before
+        self, words: Iterable[tuple[str, str]] | Mapping[str, str], trust: float | None = None
+    ) -> AbstractContextManager[None]:
+        """Temporarily add words with their types; see `Lexicon.with_words`."""
+        return self.lexicon.with_words(words, trust)
+
+    def predict(self, docs: Iterable[Doc]) -> list[Found]:
+        """Find the entities of each Doc, with the lexicon as it is at the call."""
+        with self.featuriser.lexicon.pinned():
+            return super().predict(docs)
 
     def trusted_words(self, texts: Sequence[Units]) -> dict[int, list[tuple[EntitySpan, float]]]:
         """Words in texts with a trust above 0 or the type "not_entity", with their trust."""
@@ -139,10 +127,8 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         char_vectors, bigram_vectors, word_vectors: pretrained vectors of characters, bigrams (two
             neighbouring characters) and words.
 
-        Raises TypeError for vectors (F040) or a lexicon (F041) of another type; otherwise as
-        `settle_labels`.
+        Raises TypeError for vectors (F040) of another type; otherwise as `settle_labels`.
         """
-        check_lexicon(lexicon)
         vectors = {
             "char_vectors": char_vectors,
             "bigram_vectors": bigram_vectors,
@@ -161,7 +147,7 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
 
     def _report(self, lexicon: Lexicon, texts: Sequence[str]) -> None:
         """Log how much of the texts is in the lexicon; warn (W301) if it is almost nothing."""
-        share = character_coverage(lexicon, texts)
+        share = lexicon.snapshot.coverage(texts)
         logger.info(
             "%s: %s words; %.1f %% of the texts' characters are in one",
             self.name,

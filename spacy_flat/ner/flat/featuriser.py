@@ -3,7 +3,6 @@
 Shapes: B segments, C characters, M words, L = C + M nodes, characters first.
 """
 
-import operator
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
@@ -12,22 +11,21 @@ from typing import Any, Literal
 
 import numpy as np
 import srsly
-from numpy.typing import NDArray
 
 from ...errors import Warnings
-from ...lexicon import NOT_ENTITY, Lexicon
+from ...lexicon import NOT_ENTITY, Lexicon, Snapshot
+from ...lexicon.snapshot import N_BANDS
 from ...text.featuriser import SegmentFeaturiser
 from ...text.hashing import hash_bigrams, hash_characters
 from ...text.padding import group_by_cost, padding, take_each
 from ...text.segments import Segment
 from ...text.units import Units
 from ...text.vocabulary import TableVocab, pack, unpack
-from ...util.arrays import Float32s, Int32s, Ints
+from ...util.arrays import Float32s, Ints
 from .batch import LatticeBatch
 from .gazetteer import Gazetteer, WordNodes
 from .options import LatticeOptions
 
-N_BANDS = 8  # of word frequency
 N_LENGTHS = 10  # words of this many characters less one, and longer, are one class
 
 
@@ -47,11 +45,8 @@ class LatticeFeaturiser(SegmentFeaturiser):
     n_types: int
     name_types: Sequence[int] = ()
     gazetteer: Gazetteer | None = None  # for training
-    _warned: set[int] = field(default_factory=set, init=False, repr=False)
+    _warned: set[str] = field(default_factory=set, init=False, repr=False)
     _trusted: Any = field(default=None, init=False, repr=False)
-    _bands: tuple[Any, NDArray[np.int8]] = field(
-        default=(None, np.zeros(0, np.int8)), init=False, repr=False
-    )
 
     @classmethod
     def empty(cls, options: LatticeOptions) -> "LatticeFeaturiser":
@@ -81,33 +76,34 @@ class LatticeFeaturiser(SegmentFeaturiser):
 
     def words_in(self, texts: Sequence[str]) -> WordNodes:
         """The lexicon words in texts, with the properties that the network knows."""
-        matches = self.lexicon.match(texts)
+        lexicon = self.lexicon.snapshot
+        matches = lexicon.match(texts)
         keys = self.words.look_up(matches.words.astype(np.uint64))
-        types = self.lexicon.types[matches.words].astype(np.int64)
+        types = lexicon.types[matches.words].astype(np.int64)
         nodes = WordNodes(
             texts=matches.texts.astype(np.int64),
             starts=matches.starts.astype(np.int64),
             ends=matches.ends.astype(np.int64),
             keys=keys,
-            types=self._known_types(types),
-            bands=self.bands(matches.words),
+            types=self._known_types(types, lexicon.type_names),
+            bands=lexicon.frequency_bands[matches.words].astype(np.int64),
         )
         if not self.options.only_known_words:
             return nodes
         return nodes.select((keys > 0) | np.isin(nodes.types, self.name_types))
 
-    def _known_types(self, types: Ints) -> Ints:
+    def _known_types(self, types: Ints, names: Sequence[str]) -> Ints:
         """Types [M] as the network numbers them: 0 for unknown ones, with a warning for each
         (W302)."""
         if not len(types) or int(types.max()) < self.n_types:
             return types
-        new = set(types[types >= self.n_types].tolist()) - self._warned
-        names = self.lexicon.type_names
-        self._warned |= new
-        if new := {type for type in new if names[type] != NOT_ENTITY}:
+        unknown = {names[type] for type in set(types[types >= self.n_types].tolist())}
+        new = unknown - self._warned - {NOT_ENTITY}
+        if new:
+            self._warned |= new
             warnings.warn(
                 Warnings.W302.format(
-                    types=", ".join(repr(names[type]) for type in sorted(new)),
+                    types=", ".join(map(repr, sorted(new))),
                     known=", ".join(map(repr, self.advised_types())) or "none",
                 ),
                 stacklevel=2,
@@ -122,11 +118,12 @@ class LatticeFeaturiser(SegmentFeaturiser):
 
         trust: default trust of words with the type of a label.
         """
-        trusts = self._trusts(labels, trust)
+        lexicon = self.lexicon.snapshot
+        trusts = self._trusts(lexicon, labels, trust)
         if trusts is None:
             return
-        names, found = self.lexicon.type_names, self.lexicon.match(texts)
-        own, types = trusts[found.words].astype(np.float64), self.lexicon.types[found.words]
+        names, found = lexicon.type_names, lexicon.match(texts)
+        own, types = trusts[found.words].astype(np.float64), lexicon.types[found.words]
         columns = found.texts, found.starts, found.ends, types, own
         chosen = np.flatnonzero(own > 0)
         for place, start, end, type, each in zip(
@@ -134,13 +131,12 @@ class LatticeFeaturiser(SegmentFeaturiser):
         ):
             yield place, start, end, names[type], each
 
-    def _trusts(self, labels: Sequence[str], trust: float) -> Float32s | None:
+    def _trusts(self, lexicon: Snapshot, labels: Sequence[str], trust: float) -> Float32s | None:
         """[N] of all words, 0 for those of other types; None if the network always decides."""
-        lexicon = self.lexicon
-        arrays, given = (lexicon.trusts, lexicon.types), (tuple(labels), trust)
+        given = tuple(labels), trust
         # Made once for all words, which takes milliseconds, until something changes.
         known = self._trusted
-        if known is None or known[1] != given or any(map(operator.is_not, known[0], arrays)):
+        if known is None or known[0] is not lexicon or known[1] != given:
             names = lexicon.type_names
             default = [trust * (name in labels) + (name == NOT_ENTITY) for name in names]
             usable = np.isin(names, [*labels, NOT_ENTITY])
@@ -148,7 +144,7 @@ class LatticeFeaturiser(SegmentFeaturiser):
                 lexicon.trusts < 0, np.array(default, np.float32)[lexicon.types], lexicon.trusts
             )
             found *= usable[lexicon.types]
-            known = self._trusted = arrays, given, found if found.any() else None
+            known = self._trusted = lexicon, given, found if found.any() else None
         chosen: Float32s | None = known[2]
         return chosen
 
@@ -156,16 +152,7 @@ class LatticeFeaturiser(SegmentFeaturiser):
         """Types for words that a user adds: the labels, or all known types if the network was
         trained without names."""
         numbers = self.name_types or range(1, self.n_types)
-        return [self.lexicon.type_names[number] for number in numbers]
-
-    def bands(self, words: Int32s) -> Ints:
-        """[N] ids of words → [N] bands of their frequency; 0 unknown."""
-        frequencies, bands = self._bands
-        # Made once for all words, which takes milliseconds, until the lexicon changes.
-        if frequencies is not self.lexicon.frequencies:
-            frequencies, bands = self.lexicon.frequencies, self.lexicon.frequency_bands(N_BANDS)
-            self._bands = frequencies, bands
-        return bands[words].astype(np.int64)
+        return [self.lexicon.snapshot.type_names[number] for number in numbers]
 
     def compact(self, indexes: Mapping[str, TableVocab], known_words: bool) -> "LatticeFeaturiser":
         """The same with smaller indexes, a copy of the lexicon, and without the gazetteer, which
@@ -177,9 +164,9 @@ class LatticeFeaturiser(SegmentFeaturiser):
         compacted = replace(super().compact(indexes, known_words), gazetteer=None)
         if not known_words:
             return replace(compacted, lexicon=copy(self.lexicon))
-        words = compacted.words
-        kept = np.isin(self.lexicon.types, self.name_types) | (self.lexicon.trusts >= 0)
-        kept |= np.isin(self.lexicon.type_names, NOT_ENTITY)[self.lexicon.types]
+        words, lexicon = compacted.words, self.lexicon.snapshot
+        kept = np.isin(lexicon.types, self.name_types) | (lexicon.trusts >= 0)
+        kept |= np.isin(lexicon.type_names, NOT_ENTITY)[lexicon.types]
         kept[words.hashes.astype(np.int64)] = True
         ids = np.flatnonzero(kept)
         codes = np.searchsorted(ids, words.hashes.astype(np.int64)).astype(np.uint64)
@@ -221,7 +208,7 @@ class _FlatLattice:
     ) -> None:
         self.n_chars = np.array([len(piece) for piece in pieces], dtype=np.int64)
         self.char_starts = np.cumsum(self.n_chars) - self.n_chars
-        text = featuriser.lexicon.simplifier("".join(pieces))
+        text = featuriser.lexicon.snapshot.simplifier("".join(pieces))
         codes = hash_characters(text, featuriser.options.normalise_numbers)
         self.chars = featuriser.chars.look_up(codes)
         last = self.char_starts + self.n_chars - 1

@@ -56,15 +56,17 @@ class Gazetteer:
         The labels become types of `lexicon`.
         """
         # Spellings that are the same word for the lexicon are counted together.
-        counts = Counter((lexicon.normalise(name).strip(), label) for name, label in mentions)
+        counts = Counter((lexicon.snapshot.normalise(name), label) for name, label in mentions)
         commonest = {name: label for (name, label), _ in reversed(counts.most_common())}
         names = Lexicon(
             (Entry(name, type=label) for name, label in commonest.items()),
-            full_width=lexicon.full_width,
-            min_length=lexicon.min_length,
+            full_width=lexicon.snapshot.full_width,
+            ignore_case=lexicon.snapshot.ignore_case,
+            min_length=lexicon.snapshot.min_length,
         )
-        numbers = lexicon.declare_types(names.type_names)
-        return cls(names, np.array(numbers, dtype=np.int64)[names.types])
+        snapshot = names.snapshot
+        numbers = lexicon.declare_types(snapshot.type_names)
+        return cls(names, np.array(numbers, dtype=np.int64)[snapshot.types])
 
     def to_data(self) -> dict[str, Any]:
         """The gazetteer as plain data."""

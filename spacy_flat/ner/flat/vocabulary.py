@@ -53,8 +53,8 @@ def build_vocabulary(
         options,
     )
     vocabs = (chars.vocab, bigrams.vocab, words.vocab)
-    lexicon.simplifier = simplifier  # from now on: vectors are those of words as they are spelled
-    n_types = len(lexicon.type_names)
+    lexicon.simplify(simplifier)  # from now on: vectors are those of words as they are spelled
+    n_types = len(lexicon.snapshot.type_names)
     featuriser = LatticeFeaturiser(options, lexicon, *vocabs, n_types, name_types, gazetteer)
     tables = {"chars": chars, "bigrams": bigrams, "words": words}
     if not options.bigrams:

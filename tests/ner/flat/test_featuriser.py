@@ -89,7 +89,7 @@ def slow_row(encoder: LatticeFeaturiser, text: str) -> dict[str, list[Any]]:
         for end in range(start + 2, len(text) + 1)
         if text[start:end] in lexicon
     ]
-    types = [int(lexicon.types[word]) for *_, word in found]
+    types = [int(lexicon.snapshot.types[word]) for *_, word in found]
     pairs = zip(text, text[1:] + END, strict=True)
     return {
         "chars": [key(encoder.chars, code(char)) for char in text],
@@ -99,7 +99,7 @@ def slow_row(encoder: LatticeFeaturiser, text: str) -> dict[str, list[Any]]:
         "words": [key(encoder.words, word) for *_, word in found],
         "types": [kind if kind < encoder.n_types else 0 for kind in types],
         "lengths": [end - start for start, end, _ in found],
-        "bands": [band(float(lexicon.frequencies[word])) for *_, word in found],
+        "bands": [band(float(lexicon.snapshot.frequencies[word])) for *_, word in found],
         "heads": [*range(len(text)), *(start for start, *_ in found)],
         "tails": [*range(len(text)), *(end - 1 for _, end, _ in found)],
     }
@@ -198,7 +198,10 @@ def test_words_added_later_are_in_the_lattice() -> None:
     row = only_row(encoder, "字字药")
     assert row["words"] == [0, 0]
     assert row["bands"] == [band(2000), 0]
-    assert row["types"] == [encoder.lexicon.type_names.index("ns"), 0]  # no training had "drug"
+    assert row["types"] == [
+        encoder.lexicon.snapshot.type_names.index("ns"),
+        0,
+    ]  # no training had "drug"
     encoder.lexicon.remove(["字字"])
     assert only_row(encoder, "字字")["heads"] == [0, 1]
 

@@ -38,7 +38,7 @@ def words(
     found: LatticeFeaturiser, nodes: WordNodes, texts: list[str]
 ) -> list[tuple[str, str, bool]]:
     """Of each word its text, its type and whether it has a vector."""
-    names = found.lexicon.type_names
+    names = found.lexicon.snapshot.type_names
     return [
         (texts[text][start:end], names[type], bool(key))
         for text, start, end, key, type in zip(
@@ -70,7 +70,7 @@ def test_spellings_of_one_name_count_together() -> None:
     found = Gazetteer.build(mentions, Lexicon(full_width=True))
 
     assert list(found.names) == ["A公司"]
-    assert found.names.type_names[found.names.types[0]] == "ORG"
+    assert found.names.snapshot.entry(0).type == "ORG"
 
 
 def test_a_share_of_the_names_is_shown_and_another_one_each_time() -> None:
@@ -107,7 +107,7 @@ def test_batches_show_names_in_training_only(is_train: bool) -> None:
     text = Units.characters("人和药店")
     (batch,) = found.batches([text], [Segment(0, 0, 4)], is_train)
     expected = [("ORG", 4), ("n", 2)] if is_train else [("n", 2)]
-    types = [found.lexicon.type_names[type] for type in batch.types[0]]
+    types = [found.lexicon.snapshot.type_names[type] for type in batch.types[0]]
     assert list(zip(types, batch.lengths[0].tolist(), strict=True)) == expected
 
 
@@ -134,7 +134,7 @@ def test_a_rate_of_zero_leaves_the_lexicon_alone() -> None:
     found = encoder(0.0)
 
     assert found.gazetteer is None
-    assert found.lexicon.type_names == ("", "n", "ns", "v")
+    assert found.lexicon.snapshot.type_names == ("", "n", "ns", "v")
 
 
 def test_it_is_saved() -> None:
@@ -161,8 +161,8 @@ def test_joining_agrees_with_a_dictionary_of_spans(texts: list[str], names: set[
 
     def spans(lexicon: Lexicon) -> dict[tuple[int, int, int], str]:
         return {
-            (number, start, start + len(word)): lexicon.type_names[
-                lexicon.types[lexicon.index(word)]
+            (number, start, start + len(word)): lexicon.snapshot.type_names[
+                lexicon.snapshot.types[lexicon.index(word)]
             ]
             for number, text in enumerate(texts)
             for word in lexicon
@@ -178,7 +178,9 @@ def test_joining_agrees_with_a_dictionary_of_spans(texts: list[str], names: set[
     )
 
     assert places == sorted(expected)
-    assert [known.type_names[type] for type in nodes.types] == [expected[span] for span in places]
+    assert [known.snapshot.type_names[type] for type in nodes.types] == [
+        expected[span] for span in places
+    ]
 
 
 def test_only_names_that_the_lexicon_could_hold() -> None:

@@ -7,8 +7,7 @@ import pytest
 import spacy
 from spacy.training import Example
 
-from spacy_flat.lexicon import Lexicon
-from spacy_flat.lexicon.sources import Entry
+from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.ner.flat.component import FlatEntityRecognizer
 from spacy_flat.ner.flat.model import attention_of
 from spacy_flat.ner.model import network_of
@@ -21,7 +20,7 @@ def nlp() -> spacy.Language:
     nlp = spacy.blank("zh")
     pipe = nlp.add_pipe("flat_ner", config={"model": {"lattice": {"max_length": 20}}})
     example = Example.from_dict(nlp.make_doc(BRIDGE), {"entities": [(0, 3, "LOC")]})
-    words = [Entry("南京市", 1, "ns", "places"), Entry("长江大桥", 1, "ns", "places")]
+    words = [Entry("南京市", 1, "ns"), Entry("长江大桥", 1, "ns")]
     pipe.initialize(lambda: [example] * 3, lexicon=Lexicon(words))
     return nlp
 

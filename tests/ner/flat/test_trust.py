@@ -2,6 +2,8 @@
 
 import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from typing import Any
 
 import pytest
@@ -18,6 +20,7 @@ from ..conftest import TEXTS, Copy, entities, flat, found
 
 LABELS = {"LOC": ["LOC"], "ORG": ["ORG"], "PER": ["PER"]}
 TEXT = "今天没有新闻，昨天去了上海。"
+TRUSTED = ["没有", "昨天"]
 
 
 @pytest.fixture
@@ -103,51 +106,46 @@ def test_of_the_component_and_of_a_source(trained: Language, copy_of: Copy, tmp_
     nlp.to_disk(tmp_path / "nlp")
     saved = spacy.load(tmp_path / "nlp")
     assert flat(saved).trust == 1.0  # type: ignore[attr-defined]
-    assert list(lexicon_of(saved).trusts) == list(lexicon_of(nlp).trusts)
+    assert list(lexicon_of(saved).snapshot.trusts) == list(lexicon_of(nlp).snapshot.trusts)
     for wrong in (1.5, -0.5, -1, "high"):
         with pytest.raises(ValueError, match=r"F341.*trust"):
             lexicon_of(nlp).add(["新闻"], type="ORG", trust=wrong)  # type: ignore[arg-type]
 
 
-def test_words_for_a_while(nlp: Language, monkeypatch: pytest.MonkeyPatch) -> None:
-    before, added = found(nlp, [TEXT]), []
-    add = Lexicon.add
-
-    def counted(lexicon: Lexicon, words: list[str], **given: Any) -> int:
-        added.append(words)
-        return add(lexicon, words, **given)
-
-    monkeypatch.setattr(Lexicon, "add", counted)
+def test_words_for_a_while(nlp: Language) -> None:
+    before = found(nlp, [TEXT])
     words = [("新闻", "ORG"), ("今天", "PER"), ("没有", "ORG")]
     with flat(nlp).with_words(words, 1.0):  # type: ignore[attr-defined]
         assert {("ORG", "新闻"), ("PER", "今天"), ("ORG", "没有")} <= set(entities(nlp(TEXT)))
-    assert added == [["新闻", "没有"], ["今天"]]  # each call takes time
     assert found(nlp, [TEXT]) == before
 
 
-def test_threads_with_words_for_a_while(nlp: Language) -> None:
-    """Neither leaves words of the other behind."""
-    before = len(lexicon_of(nlp))
-    first_in, second_in, first_out = (threading.Event() for _ in range(3))
+def test_eight_threads_while_words_are_added_and_removed(nlp: Language) -> None:
+    """Each prediction has one state of the lexicon, and temporary words are a thread's own."""
+    lexicon, stop = lexicon_of(nlp), threading.Event()
 
-    def first() -> None:
-        with flat(nlp).with_words([("新闻社", "ORG")]):  # type: ignore[attr-defined]
-            first_in.set()
-            second_in.wait(0.2)
-        first_out.set()
+    def change() -> None:
+        for number in count():
+            if stop.is_set():
+                return
+            lexicon.add([f"今天{number}", "今天没"], type="n")
+            lexicon.remove(["今天没"])
 
-    def second() -> None:
-        first_in.wait()
-        with flat(nlp).with_words([("没有人", "ORG")]):  # type: ignore[attr-defined]
-            second_in.set()
-            first_out.wait()
+    def predict(word: str) -> set[str]:
+        with flat(nlp).with_words({word: "ORG"}, 1.0):  # type: ignore[attr-defined]
+            docs = [nlp(TEXT) for _ in range(30)]
+        return {text for doc in docs for _, text in entities(doc) if text in TRUSTED}
 
-    threads = [threading.Thread(target=work) for work in (first, second)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(lexicon_of(nlp)) == before
+    changing = threading.Thread(target=change)
+    changing.start()
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            results = list(pool.map(predict, TRUSTED * 4))
+    finally:
+        stop.set()
+        changing.join()
+    assert results == [{word} for word in TRUSTED * 4]
+    assert "今天1" in lexicon
 
 
 def test_trust_in_a_word_without_a_label(nlp: Language) -> None:
@@ -183,4 +181,4 @@ def test_a_compact_lexicon_keeps_what_is_trusted(nlp: Language) -> None:
     lexicon_of(nlp).add(["今天"])
     small = flat(nlp).model.attrs["featuriser"].compact({}, True).lexicon
     assert [word in small for word in ("新闻", "昨天", "今天")] == [True, True, False]
-    assert small.trusts[small.index("新闻")] == lexicon_of(nlp).trusts.max()
+    assert small.snapshot.trusts[small.index("新闻")] == lexicon_of(nlp).snapshot.trusts.max()

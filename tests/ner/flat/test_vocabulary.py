@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from spacy_flat.lexicon import Lexicon
-from spacy_flat.lexicon.sources import Entry
+from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.ner.flat.options import LatticeOptions
 from spacy_flat.ner.flat.vocabulary import Vocabulary, build_vocabulary
 from spacy_flat.text.vocabulary import Pretrained, TableVocab
@@ -50,7 +49,7 @@ def test_what_occurs_in_training_is_trained() -> None:
     assert trained(encoder.bigrams) == codes("重庆", "庆重", "庆在", "在\0", "药店", "店在")
     assert trained(encoder.words) == hash_words("重庆", "药店")
     assert len(encoder.words) == 2
-    assert encoder.n_types == len(LEXICON.type_names)
+    assert encoder.n_types == len(LEXICON.snapshot.type_names)
 
 
 def test_texts_are_apart() -> None:

@@ -1,0 +1,330 @@
+"""The words of a lexicon at one moment, and where they occur in texts."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..util.arrays import Bools, Float32s, Int32s, Ints
+from ..util.simplified import Simplifier
+from .automaton import PIECE, Automaton, find_all
+from .forms import (
+    cuts,
+    fold_case,
+    fold_full_width,
+    has_case,
+    has_zero_width,
+    remove_zero_width,
+    visible_places,
+)
+from .word_lists import UNKNOWN_FREQUENCY, UNSET, Entry
+
+# Separates the texts of one search, so no word may contain it.
+SEPARATOR = "\0"
+_UNSEARCHABLE = re.compile(f"[{SEPARATOR}\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+COLUMNS = ("offsets", "lengths", "frequencies", "types", "alive", "trusts")
+N_BANDS = 8  # of word frequency
+TOP_FREQUENCY = 1e6  # from here on in the last band
+
+Hits = tuple[Ints, Int32s, Int32s]  # starts, lengths and ids, sorted by (start, length)
+
+
+@dataclass(frozen=True)
+class Matches:
+    """M occurrences of words in texts, sorted by (text, start, end), as int32 arrays [M].
+
+    texts: indices of the texts. starts, ends: characters of the text. words: ids of the words.
+    """
+
+    texts: Int32s
+    starts: Int32s
+    ends: Int32s
+    words: Int32s
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """The immutable words and settings of a lexicon. Every change makes a new one.
+
+    The columns have one row per id, [N], including removed words. Type 0 is "", unknown.
+    """
+
+    full_width: bool = False
+    ignore_case: bool = True
+    min_length: int = 2
+    simplifier: Simplifier = field(default_factory=Simplifier)
+    text: bytes = b""  # UTF-8 of all words
+    offsets: Int32s = field(default_factory=lambda: np.zeros(1, np.int32))  # [N + 1] in `text`
+    lengths: Int32s = field(default_factory=lambda: np.zeros(0, np.int32))
+    frequencies: Float32s = field(default_factory=lambda: np.zeros(0, np.float32))
+    types: Int32s = field(default_factory=lambda: np.zeros(0, np.int32))
+    alive: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))
+    trusts: Float32s = field(default_factory=lambda: np.zeros(0, np.float32))
+    type_names: tuple[str, ...] = ("",)
+    automata: tuple[Automaton, ...] = ()  # of the first words, and of all added since
+
+    def __post_init__(self) -> None:
+        for name in COLUMNS:
+            getattr(self, name).flags.writeable = False
+
+    @property
+    def size(self) -> int:
+        """Number of ids, N, including those of removed words."""
+        return len(self.lengths)
+
+    @cached_property
+    def longest(self) -> int:
+        """Characters of the longest word, removed ones included; 1 without words."""
+        return int(self.lengths.max(initial=1))
+
+    @cached_property
+    def frequency_bands(self) -> NDArray[np.int8]:
+        """[N] bands of frequency: 0 for unknown ones, 1 to 7 from rare to frequent, in equal steps
+        of the logarithm up to a million."""
+        share = np.log1p(np.maximum(self.frequencies, 0)) / np.log1p(TOP_FREQUENCY)
+        bands = 1 + np.minimum(share * (N_BANDS - 1), N_BANDS - 2)
+        return np.where(self.frequencies < 0, 0, bands).astype(np.int8)
+
+    def word(self, id: int) -> str:
+        """The word with an id, removed or not."""
+        return self.text[self.offsets[id] : self.offsets[id + 1]].decode("utf-8")
+
+    def entry(self, id: int) -> Entry:
+        """The word with an id, and its properties."""
+        frequency, trust = float(self.frequencies[id]), float(self.trusts[id])
+        return Entry(self.word(id), frequency, self.type_names[self.types[id]], trust)
+
+    def ids_of(self, word: str) -> list[int]:
+        """The ids of the words that are found in a text like this, its own spelling first."""
+        word = self.normalise(word)
+        forms = dict.fromkeys((word, self.simplifier(word)))
+        ids = [id for form in forms if (id := self.exact_id(form)) >= 0 and self.alive[id]]
+        ids += (id for form in forms for id in self._folded_ids.get(fold_case(form), ()))
+        return list(dict.fromkeys(ids))
+
+    def exact_id(self, word: str) -> int:
+        """The id of a word in this spelling, removed or not, or -1."""
+        if self.fault(word):
+            return -1
+        return max((automaton.index(word) for automaton in self.automata), default=-1)
+
+    def normalise(self, word: str) -> str:
+        """A word as it is stored."""
+        word = remove_zero_width(word).strip()
+        return fold_full_width(word).strip() if self.full_width else word
+
+    def fault(self, word: str) -> str | None:
+        """Why a word is omitted, if it is."""
+        if not word:
+            return "empty"
+        if len(word) < self.min_length:
+            return "short"
+        if len(word) > PIECE:
+            return "long"
+        return "invalid" if _UNSEARCHABLE.search(word) else None
+
+    def match(self, texts: Sequence[str]) -> Matches:
+        """See `Lexicon.match`."""
+        # No word has a surrogate, which can't be searched.
+        joined = _SURROGATE.sub(SEPARATOR, SEPARATOR.join(texts))
+        searched = remove_zero_width(joined)
+        searched = fold_full_width(searched) if self.full_width else searched
+        starts, lengths, words = self._search(searched)
+        if has_zero_width(joined):
+            places = visible_places(joined)
+            ends = places[starts + lengths - 1] + 1
+            starts = places[starts]
+            lengths = (ends - starts).astype(np.int32)
+        # Where each text begins in the joined one.
+        sizes = (len(text) + len(SEPARATOR) for text in texts)
+        firsts = np.array(list(accumulate(sizes, initial=0)), np.int64)
+        bounds = np.searchsorted(starts, firsts)
+        counts = bounds[1:] - bounds[:-1]
+        local = (starts - np.repeat(firsts[:-1], counts)).astype(np.int32)
+        numbers = np.repeat(np.arange(len(texts), dtype=np.int32), counts)
+        return Matches(numbers, local, local + lengths, words)
+
+    def coverage(self, texts: Sequence[str]) -> float:
+        """The share of the texts' characters that are in a word; 0 without characters."""
+        matches = self.match(texts)
+        sizes = np.array([len(text) for text in texts], dtype=np.int64)
+        firsts = np.cumsum(sizes) - sizes
+        # +1 where a word starts, -1 where it ends: the running sum counts open words.
+        changes = np.zeros(int(sizes.sum()) + 1, dtype=np.int64)
+        np.add.at(changes, firsts[matches.texts] + matches.starts, 1)
+        np.add.at(changes, firsts[matches.texts] + matches.ends, -1)
+        return np.count_nonzero(np.cumsum(changes)) / max(1, len(changes) - 1)
+
+    def insert(
+        self, entries: Iterable[Entry], update: bool = True
+    ) -> tuple["Snapshot", int, dict[str, list[str]]]:
+        """Insert entries, with `update` also those of known words; of equal ones the first counts.
+
+        Returns the new snapshot, how many words are new, and those that can't be inserted, by
+        fault.
+        """
+        faulty: dict[str, list[str]] = {}
+        new: dict[str, Entry] = {}
+        known: dict[int, Entry] = {}
+        for entry in entries:
+            word = self.normalise(entry.word)
+            if fault := self.fault(word):
+                faulty.setdefault(fault, []).append(entry.word)
+                continue
+            id = self.exact_id(word)
+            if update and id < 0:
+                id, word = self._other_spelling(word), self.simplifier(word)
+            if id < 0:
+                new.setdefault(word, entry)
+            elif update or not self.alive[id]:
+                known.setdefault(id, entry)
+        count = len(new) + sum(not self.alive[id] for id in known)
+        return self._overwritten(known)._appended(new), count, faulty
+
+    def _other_spelling(self, word: str) -> int:
+        """The id of a word that is this one in another spelling, or -1."""
+        simplified = self.simplifier(word)
+        ids = self._folded_ids.get(fold_case(word)) or self._folded_ids.get(fold_case(simplified))
+        return self.exact_id(simplified) if ids is None else ids[0]
+
+    def remove(self, words: Iterable[str]) -> tuple["Snapshot", int]:
+        """Remove words in all their spellings. Returns also how many were known."""
+        ids = [ids for word in words if (ids := self.ids_of(word))]
+        alive = self.alive.copy()
+        alive[[id for each in ids for id in each]] = False
+        return replace(self, alive=alive), len({each[0] for each in ids})
+
+    def _search(self, text: str) -> Hits:
+        """The words in a text. Of several spellings of the same characters the text's own wins."""
+        variants = list(dict.fromkeys((text, self.simplifier(text))))
+        cut = cuts(text)
+        found = self._checked(find_all(self.automata, text, self.longest), cut)
+        for other in variants[1:]:
+            hits = find_all(self.automata, other, self.longest)
+            found = _merge(found, self._checked(hits, cut))
+        if (folded := self._folded) is not None and has_case(text):
+            automaton, ids = folded
+            for variant in variants:
+                starts, lengths, keys = find_all([automaton], fold_case(variant), self.longest)
+                found = _merge(found, self._checked((starts, lengths, ids[keys]), cut))
+        return found
+
+    def _checked(self, hits: Hits, cut: Bools | None) -> Hits:
+        """Those that are not removed and don't cut a word in letters, or a number."""
+        starts, lengths, words = hits
+        right = self.alive[words]
+        if cut is not None:
+            right &= ~(cut[starts] | cut[starts + lengths])
+        return hits if right.all() else (starts[right], lengths[right], words[right])
+
+    @cached_property
+    def _folded(self) -> tuple[Automaton, Int32s] | None:
+        """An automaton of the words with letters that have a case, in lower case, and the id of
+        each; None without any. The other automata have words as they are spelled."""
+        if not self._folded_ids:
+            return None
+        first = [ids[0] for ids in self._folded_ids.values()]
+        return Automaton.build(list(self._folded_ids), first=0), np.array(first, np.int32)
+
+    @cached_property
+    def _folded_ids(self) -> dict[str, list[int]]:
+        """The ids of the words with letters that have a case, by their lower case."""
+        found: dict[str, list[int]] = {}
+        if not (self.ignore_case and self.size):
+            return found
+        # Bytes of ASCII letters, and those that begin Latin, Greek, Cyrillic and full-width ones.
+        codes = np.frombuffer(self.text, np.uint8)
+        has_case = ((codes | 0x20) >= 0x61) & ((codes | 0x20) <= 0x7A)
+        has_case |= ((codes >= 0xC2) & (codes <= 0xE1)) | (codes == 0xEF)
+        words = np.logical_or.reduceat(has_case, self.offsets[:-1]) & self.alive
+        for id in np.flatnonzero(words).tolist():
+            word = self.word(id)
+            if (lower := fold_case(word)) != word or word.upper() != word:
+                found.setdefault(lower, []).append(id)
+        return found
+
+    def _appended(self, new: dict[str, Entry]) -> "Snapshot":
+        """Add new words at the end."""
+        if not new:
+            return self
+        encoded = [word.encode("utf-8") for word in new]
+        ends = self.offsets[-1] + np.cumsum([len(word) for word in encoded])
+        columns, type_names = self._columns(new.values())
+        columns["offsets"] = ends.astype(np.int32)
+        columns["lengths"] = np.array([len(word) for word in new], np.int32)
+        for name, column in columns.items():
+            columns[name] = np.append(getattr(self, name), column)
+        return replace(
+            self,
+            text=self.text + b"".join(encoded),
+            automata=self._extended(list(new)),
+            type_names=type_names,
+            **columns,
+        )
+
+    def _overwritten(self, entries: dict[int, Entry]) -> "Snapshot":
+        """Update words by id, and bring back removed ones."""
+        if not entries:
+            return self
+        ids = np.array(list(entries), np.int32)
+        columns, type_names = self._columns(entries.values())
+        # Words that were not removed keep what the new entry leaves open.
+        alive = self.alive[ids]
+        keep = {
+            "frequencies": (columns["frequencies"] == UNKNOWN_FREQUENCY) & alive,
+            "types": (columns["types"] == 0) & alive,
+        }
+        # A type without a trust has the default, not that of a former type.
+        keep["trusts"] = (columns["trusts"] == UNSET) & keep["types"]
+        for name, given in columns.items():
+            columns[name] = getattr(self, name).copy()
+            columns[name][ids] = np.where(keep.get(name, False), columns[name][ids], given)
+        return replace(self, type_names=type_names, **columns)
+
+    def _columns(self, entries: Iterable[Entry]) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """The columns that entries fill, and the names of all types."""
+        given = list(entries)
+        numbers = {name: number for number, name in enumerate(self.type_names)}
+        types = [numbers.setdefault(entry.type, len(numbers)) for entry in given]
+        columns = {
+            "frequencies": np.array([entry.frequency for entry in given], np.float32),
+            "types": np.array(types, np.int32),
+            "alive": np.ones(len(given), np.bool_),
+            "trusts": np.array([entry.trust for entry in given], np.float32),
+        }
+        return columns, tuple(numbers)
+
+    def _extended(self, new: list[str]) -> tuple[Automaton, ...]:
+        """The automata with new words. An automaton can't grow, and a big one takes seconds to
+        build, so only the one of the added words is rebuilt."""
+        if not self.automata:
+            return (Automaton.build(new, first=0),)
+        base, *later = self.automata
+        first = later[0].first if later else self.size
+        added = [self.word(id) for id in range(first, self.size)]
+        return base, Automaton.build(added + new, first)
+
+
+def _merge(found: Hits, others: Hits) -> Hits:
+    """Both, in order; of hits at the same place those of the first."""
+    # Lengths are below 2¹⁶.
+    keys, more = ((starts << 16) | lengths for starts, lengths, _ in (found, others))
+    new = ~np.isin(more, keys)
+    if not new.any():
+        return found
+    order = np.argsort(np.concatenate([keys, more[new]]), kind="stable")
+    return (
+        np.concatenate([found[0], others[0][new]])[order],
+        np.concatenate([found[1], others[1][new]])[order],
+        np.concatenate([found[2], others[2][new]])[order],
+    )

