@@ -41,7 +41,7 @@ def imported_by(modules: list[str], *, blocked: tuple[str, ...] = ()) -> dict[st
     [
         (["spacy_flat"], "torch spacy thinc numpy jieba daachorse safetensors"),
         (
-            ["spacy_flat.lexicon.readers", "spacy_flat.vectors.readers"],
+            ["spacy_flat.lexicon.readers", "spacy_flat.vectors"],
             "torch spacy jieba daachorse safetensors",
         ),
         (["spacy_flat.cli"], "ray pyarrow pandas"),
