@@ -89,24 +89,25 @@ F046 Words without the type of a label can't have a trust above 0: {words}. Give
 
 # F10x to F11x: converting corpora of entities
 F102 {path}, line {line}: expected a unit and a tag in two columns, but found {text!r}. Add the
-  missing column, or drop such lines with --repair.
+  missing column.
 F103 {path}, line {line}: {tag!r} is not a {scheme} tag (expected {expected}). Correct it, name
-  another --format, or read such tags as O with --repair.
+  another --format, or treat such units as not annotated with --repair.
 F104 {path}, line {line}: {tag!r} continues an entity, but no entity of this type is open. Correct
   it, or let it start an entity with --repair.
 F105 {path}, line {line}: the {label} entity that ends here has no closing {tag} tag. Correct it,
   name another --format, or close it with --repair.
 F107 {path}, line {line}: the {label} entity at {offsets} is empty, or outside the text of {length}
-  characters. Correct the offsets, or drop such entities with --repair.
-F108 {path}, line {line}: the {label} entity {surface!r} should be at {offsets}, but the text there
-  is {found!r}. Correct the offsets (ends are inclusive in CLUENER, otherwise exclusive), or drop
-  such entities with --repair.
+  characters.{kind} Correct the offsets. With --repair, the text counts as not annotated where the
+  entity may be.
+F108 {path}, line {line}: the {label} entity {surface!r} is not at {offsets}.{problem} Correct the
+  offsets (ends are inclusive in CLUENER, otherwise exclusive), or look for the entity with
+  --repair.
 F109 {path}, line {line}: the {label} entity {surface!r} overlaps the {other_label} entity
   {other_surface!r}. Delete one, or keep the longer one with --repair.
 F110 {path}, sentence at line {line}: the {label} entity {surface!r} starts or ends with whitespace,
   which spaCy does not allow. Correct it, or trim it with --repair.
-F111 {path}, line {line}: unit {unit!r} does not have the {part} that {option} strips. Drop the
-  option, or keep such units as they are with --repair.
+F111 {path}, line {line}: unit {unit!r} does not have what {option} strips. Correct it, or drop the
+  option.
 F112 {target} is the input file, {source}, and would be overwritten. Name another output, such as
   train.spacy.
 F113 {path}: the lines end with carriage returns only, as on old Macs. Convert the file first: tr
@@ -115,9 +116,9 @@ F114 {path}: each unit ends with its position in a word ({units} …), which wou
   --strip-position, as for Weibo.
 F115 {path}: the units look like words of a language that is written with spaces ({units} …). Add
   --words to keep the spaces.
-F116 {path}: {n:,} of {total} needed repair ({done}), more than {most:.0%}; nothing was written.
-  Read as {format}, the file starts with: {sample}. If that is wrong, name another --format or
-  correct the file; if it is right, raise --max-repairs.
+F116 {path}: {n:,} repairs in {total} ({done}), more than {most:.0%}; nothing was written. Read as
+  {format}, the file starts with: {sample}. If that is wrong, name another --format; if it is right,
+  correct the file.
 F118 There is no {what} {name!r}. Choose one of: {names}.
 F119 {path}, line {line}: can't read the rest of the JSON array that begins the file: {problem}.
   Correct it, or write one record per line.
@@ -140,32 +141,29 @@ F139 {path}: paths.{part} is empty. Set it with --paths.{part} FILE.spacy
 F140 {folder}: no train.spacy, dev.spacy or test.spacy. Name the files, or make them with: python -m
   spacy flat convert
 F141 {path}, line {line}: unit {unit!r} begins or ends with whitespace. Make the whitespace a unit,
-  or trim it with --repair.
+  or delete it.
 F142 {path}: spaCy ignores training files whose name does not end in .spacy. Name the output
   {path}.spacy
 F143 {path}: a .spacy file is already converted. Use it with `spacy train`, or give the corpus file
   that it was made from.
-F144 {path}: the first column has tags ({units} …). Put the unit first and the tag last.
 F145 {source}: not a word list, nor the folder or package of a pipeline. Check the path, or install
   the package.
 F146 {path}: the output must be a {suffix} file. Name it {path}{suffix}
-F147 {path}: the position comes last in the tags ({tag}). Put it first: {expected}.
 F148 {path} already exists and would be overwritten. Choose another folder, or delete it.
 F149 No names to choose from. Set corpora, names or persons in [corpora.train.augmenter], or set
   exchange, lists and tables to 0.
 
 # F15x to F17x: corpora of pairs and poems; what commands read
-F150 {path}: the content looks like {found}. Name its format with --format: {names}.
-F151 {path}, line {line}: {found}, but expected {wanted}. Correct the line, or drop such lines with
-  --repair.
+F150 {path}: {found} fits all lines. Name the format with --format; each starts like this (⇥ is a
+  TAB, ⏎ a line end):
+  {formats}
+F151 {path}, line {line}: {found}, but expected {wanted}. Correct the line.
 F152 {path}, line {line}: can't read the quotes ({problem}). Put texts that contain commas or quotes
-  in quotes, and double the quotes in them, or convert the file with --repair, which drops such
-  lines.
-F153 {path}, line {line}: the {side} {problem}. Correct it, or drop such lines with --repair.
+  in quotes, and double the quotes in them.
+F153 {path}, line {line}: the {side} {problem}. Correct or delete it.
 F155 {path}, line {line}: the last column, {found!r}, is not a number as on the other lines. If this
   is a header, name the columns sentence1, sentence2 and label, or delete the line.
-F156 {path}, line {line}: expected {layout} as JSON, but {problem}. Correct the record, or drop such
-  records with --repair.
+F156 {path}, line {line}: expected {layout} as JSON, but {problem}. Correct the record.
 F157 {path}, line {line}: the label {found} looks like a score. Add --scores to read labels as
   numbers, or use names or whole numbers as labels.
 F158 --errors needs a component that sets entities, but the pipeline {name} only has: {components}.
@@ -388,9 +386,7 @@ F405 Component {name!r}: the `entities` pipeline also has a translator, {compone
 F407 The reference of {text!r} has {value} in doc._.translation, of type {type}, but a translation
   is a string or None.
 F420 {path}, line {line}: no matching line, since {shorter} is shorter. The two files must match
-  line by line: add the missing one. --repair can't help, since it can't tell which lines match.
-F423 {path}, line {line}: the {side} has {length:,} characters, more than {limit:,}; several lines
-  may be joined. Correct it, raise --max-length, or drop such pairs with --repair.
+  line by line: add the missing one.
 F424 {path}: in the format parallel, translations are in a second file, line by line. Name it with
   --target.
 F425 {path}, line {line}: expected a name, a TAB and its translation, but found {found!r}. Correct
@@ -463,7 +459,7 @@ W002 The source {origin!r} adds no words to the lexicon: all of its {count} entr
 W004 {path}: words that look like several ({count}), such as {word!r}. Write each on a line of its
   own, and its frequency and type after TABs.
 W160 {path}: no entity has the labels {labels}, which --coarse or --longest declares. Check the
-  spelling.
+  spelling; the file has: {found}.
 W161 The augmenter's persons = {persons} are labels that no name in its corpora and lists has. It
   adds names with them all the same: check their spelling.
 W200 The gradient of {key} is not finite; this step was skipped. If it happens often, lower

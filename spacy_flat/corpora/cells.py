@@ -1,27 +1,29 @@
-"""Lines of tables, cut into cells at TABs, commas or semicolons."""
+"""Lines of tables, split into cells at TABs, commas or semicolons."""
 
 from __future__ import annotations
 
 import csv
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 from ..errors import Errors
 from ..util.files import read_text_lines
 from ..util.plural import counted
-from .repairs import Repairs
 
-LONGEST_TEXT = 1 << 30  # characters in a cell, for Python's csv
+Rows = Iterator[tuple[int, list[str]]]  # line and cells
+
+MAX_CELL = 1 << 30  # characters, for Python's csv
+SAMPLE = 1000  # lines
 
 _COMMA_OR_SEMICOLON = re.compile("[,;]")
 
 
-def tab_lines(path: Path, repairs: Repairs) -> Iterator[tuple[int, list[str]]]:
+def tab_lines(path: Path) -> Rows:
     """Yield (line, cells) of the lines that are not blank."""
     for line, text in read_text_lines(path):
         if text.strip():
-            repairs.n_lines += 1
             yield line, text.split("\t")
 
 
@@ -33,35 +35,28 @@ def csv_separator(texts: Iterable[str]) -> str:
     return ";" if first.count(";") > len(lines) / 2 else ","
 
 
-def csv_lines(path: Path, repairs: Repairs) -> Iterator[tuple[int, list[str]]]:
+def csv_lines(path: Path) -> Rows:
     """Yield (line, cells) of the lines that are not blank. Quoted texts may span several lines.
 
     Raises ValueError (F152) for wrong quotes.
     """
-    csv.field_size_limit(LONGEST_TEXT)
-    lines = list(read_text_lines(path))
-    separator = csv_separator(text for _, text in lines)
-    place = 0
-    while place < len(lines):
-        number = lines[place][0]
-        rest = (f"{lines[i][1]}\n" for i in range(place, len(lines)))
-        following = csv.reader(rest, strict=True, delimiter=separator)
-        try:
-            cells = next(following)
-            place += following.line_num
-        except csv.Error as problem:
-            error = Errors.F152.format(path=path, line=number, problem=problem)
-            repairs.n_lines += 1
-            repairs.count("line with wrong quotes dropped", error)
-            place += 1
-            continue
-        if any(cell.strip() for cell in cells):
-            repairs.n_lines += 1
-            yield number, cells
+    csv.field_size_limit(MAX_CELL)
+    sample = islice(read_text_lines(path), SAMPLE)
+    lines = (f"{text}\n" for _, text in read_text_lines(path))
+    rows = csv.reader(lines, strict=True, delimiter=csv_separator(text for _, text in sample))
+    number = 1
+    try:
+        for cells in rows:
+            if any(cell.strip() for cell in cells):
+                yield number, cells
+            number = rows.line_num + 1
+    except csv.Error as problem:
+        error = Errors.F152.format(path=path, line=number, problem=problem)
+        raise ValueError(error) from None
 
 
-def count_other_columns(path: Path, line: int, n: int, wanted: str, repairs: Repairs) -> None:
-    """Count a line with a wrong number of cells. Raises ValueError (F151)."""
-    where = {"path": path, "line": line}
-    error = Errors.F151.format(**where, found=counted(n, "column"), wanted=wanted)
-    repairs.count("line with other columns dropped", error)
+def require_columns(path: Path, line: int, cells: list[str], fits: bool, wanted: str) -> None:
+    """Raises ValueError (F151) unless the number of cells fits."""
+    if not fits:
+        found = counted(len(cells), "column")
+        raise ValueError(Errors.F151.format(path=path, line=line, found=found, wanted=wanted))

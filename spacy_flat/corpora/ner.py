@@ -1,14 +1,13 @@
-"""Corpora of entities: their formats, and converting their sentences to Docs."""
+"""Corpora of entities: their formats, and Docs from their sentences."""
 
 from __future__ import annotations
 
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import get_args
 
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
@@ -16,100 +15,33 @@ from spacy.vocab import Vocab
 from ..errors import Errors, Warnings
 from ..ner import spans as _extensions  # noqa: F401
 from ..text.units import EntitySpan
-from .columns import (
-    ColumnReader,
-    Scheme,
-    are_swapped,
-    detect_scheme,
-    has_positions,
-    has_spaced_words,
-    has_tags,
-    reversed_tag,
-    sample_rows,
-)
-from .offsets import Layout, OffsetReader, detect_layout
-from .repairs import AnnotatedUnits, Repairs
-from .tables import ConvertOptions, CorpusFormat
+from .columns import Scheme, Sentence, read_columns
+from .formats import ConvertOptions, CorpusFormat, Repairs
+from .offsets import EXAMPLES, read_offsets
 from .tokens import split_off_spaces
 
-
-def detect_format(path: Path) -> str | None:
-    """Detect the format of a file by its first lines, and a column file's scheme by its tags.
-
-    Raises ValueError (F147) where all tags have their position at the end.
-    """
-    if layout := detect_layout(path):
-        return layout
-    if tag := reversed_tag(sample_rows(path)):
-        expected = f"{tag[-1]}-{tag[:-2]}"
-        raise ValueError(Errors.F147.format(path=path, tag=tag, expected=expected))
-    return detect_scheme(path) if has_tags(path) else None
+_DECLARATION = re.compile(r"\s*([^=\s][^=]*)=(.*)")
 
 
-def columns(scheme: Scheme) -> CorpusFormat:
+def columns(scheme: Scheme, example: str) -> CorpusFormat:
     """The format of column files with these tags."""
 
     def read(path: Path, options: ConvertOptions, repairs: Repairs, vocab: Vocab) -> Iterator[Doc]:
-        check_units(path, options)
         separator = " " if options.words else ""
-        reader = ColumnReader(path, scheme, repairs, options.strip_prefix, options.strip_position)
-        sentences = (trim_entities(sentence, path, repairs) for sentence in reader)
-        yield from declared((make_doc(vocab, each, separator) for each in sentences), options, path)
+        sentences = read_columns(path, scheme, options, repairs)
+        return make_docs(vocab, path, sentences, options, repairs, separator)
 
     takes = ("words", "strip_prefix", "strip_position", *DECLARED)
-    return CorpusFormat(read, count_entities, show_entities, "entity", takes)
+    return CorpusFormat(read, example, count_entities, show_entities, "entity", takes=takes)
 
 
-def read_offsets(
-    path: Path, options: ConvertOptions, repairs: Repairs, vocab: Vocab
-) -> Iterator[Doc]:
-    """Yield the Docs of JSON records, whichever layout they have."""
-    sentences = (trim_entities(each, path, repairs) for each in OffsetReader(path, repairs))
-    yield from declared((make_doc(vocab, sentence) for sentence in sentences), options, path)
+def offsets(example: str) -> CorpusFormat:
+    """The format of JSON with character offsets. The reader tells the layouts by their keys."""
 
+    def read(path: Path, options: ConvertOptions, repairs: Repairs, vocab: Vocab) -> Iterator[Doc]:
+        return make_docs(vocab, path, read_offsets(path, repairs), options, repairs)
 
-def declared(docs: Iterable[Doc], options: ConvertOptions, path: Path) -> Iterator[Doc]:
-    """Keep with each Doc what its labels stand for and which ones it doesn't annotate. Drop the
-    entities of labels that stand for none, and the annotation of entities that are too long.
-
-    Raises ValueError for a `coarse` (F163) or `longest` (F168) of another form, or the second one
-    of a label. Warns (W160) of a label that no entity has.
-    """
-    coarse = {
-        label: [fine for fine in map(str.strip, labels.split(",")) if fine]
-        for label, labels in by_label(options.coarse, COARSE, Errors.F163)
-    }
-    longest = {label: int(most) for label, most in by_label(options.longest, LONGEST, Errors.F168)}
-    coarse_labels = {label: fine for label, fine in coarse.items() if fine not in ([], [label])}
-    unknown = {*coarse, *longest}
-    for doc in docs:
-        unknown -= {ent.label_ for ent in doc.ents}
-        kept = [ent for ent in doc.ents if coarse.get(ent.label_, True)]
-        long = [ent for ent in kept if len(ent.text) > longest.get(ent.label_, len(ent.text))]
-        if long or len(kept) < len(doc.ents):
-            doc.set_ents([ent for ent in kept if ent not in long], missing=long)
-        if coarse_labels:
-            doc._.coarse_labels = coarse_labels
-        if options.unannotated:
-            doc._.unannotated_labels = list(options.unannotated)
-        yield doc
-    if unknown:
-        labels = ", ".join(sorted(unknown))
-        warnings.warn(Warnings.W160.format(path=path, labels=labels), stacklevel=2)
-
-
-def by_label(
-    declarations: Iterable[str], form: re.Pattern[str], error: str
-) -> Iterator[tuple[str, str]]:
-    """Yield the label and the rest of each. Raises ValueError with this text for one of another
-    form, or the second one of a label."""
-    known = set()
-    for each in declarations:
-        found = form.fullmatch(each)
-        if found is None or (label := found[1].strip()) in known:
-            raise ValueError(error.format(value=each))
-        known.add(label)
-        yield label, found[2]
+    return CorpusFormat(read, example, count_entities, show_entities, "entity", takes=DECLARED)
 
 
 def count_entities(doc: Doc) -> Counter[str]:
@@ -118,68 +50,62 @@ def count_entities(doc: Doc) -> Counter[str]:
 
 def show_entities(doc: Doc) -> str:
     """The text with each entity as "[重庆](LOC)"."""
-    text = doc.text  # spaCy joins it at each access
+    text = doc.text  # spaCy builds it on each access
     pieces = []
-    place = 0
+    end = 0
     for ent in doc.ents:
-        pieces += [text[place : ent.start_char], f"[{ent.text}]({ent.label_})"]
-        place = ent.end_char
-    return " ".join("".join([*pieces, text[place:]]).split())
+        pieces += [text[end : ent.start_char], f"[{ent.text}]({ent.label_})"]
+        end = ent.end_char
+    return " ".join("".join([*pieces, text[end:]]).split())
 
 
-COARSE = re.compile(r"\s*([^=\s][^=]*)=(.*)")
-LONGEST = re.compile(r"\s*([^=\s][^=]*)=\s*(\d+)\s*", re.ASCII)
 DECLARED = ("coarse", "longest", "unannotated")
-OFFSETS = CorpusFormat(read_offsets, count_entities, show_entities, "entity", DECLARED)
 FORMATS: dict[str, CorpusFormat] = {
-    "bio": columns("bio"),
-    "iob1": columns("iob1"),
-    "bmes": columns("bmes"),
-    "bioes": columns("bioes"),
-    "biluo": columns("biluo"),
-    **dict.fromkeys(get_args(Layout), OFFSETS),
+    "bio": columns("bio", "王⇥B-PER ⏎ 芳⇥I-PER ⏎ 去⇥O"),
+    "iob1": columns("iob1", "王⇥I-PER ⏎ 芳⇥I-PER ⏎ 去⇥O"),
+    "bmes": columns("bmes", "王⇥B-PER ⏎ 小⇥M-PER ⏎ 芳⇥E-PER"),
+    "bioes": columns("bioes", "王⇥B-PER ⏎ 小⇥I-PER ⏎ 芳⇥E-PER"),
+    "biluo": columns("biluo", "王⇥B-PER ⏎ 小⇥I-PER ⏎ 芳⇥L-PER"),
+    **{name: offsets(example) for name, example in EXAMPLES.items()},
 }
 
 
-def check_units(path: Path, options: ConvertOptions) -> None:
-    """Check the first units of a column file before converting it.
-
-    Raises ValueError where they are tags (F144), where they carry positions that are not stripped
-    (F114), and where they are words that would be written together (F115).
-    """
-    rows = sample_rows(path)
-    units = [unit.removeprefix(options.strip_prefix) for unit, _ in rows]
-    example = " ".join(units[:4])
-    if rows and are_swapped(rows):
-        raise ValueError(Errors.F144.format(path=path, units=example))
-    if not options.strip_position and has_positions(units):
-        raise ValueError(Errors.F114.format(path=path, units=example))
-    if not options.words and has_spaced_words(units):
-        raise ValueError(Errors.F115.format(path=path, units=example))
+# From sentences to Docs
 
 
-def trim_entities(sentence: AnnotatedUnits, path: Path, repairs: Repairs) -> AnnotatedUnits:
+def make_docs(
+    vocab: Vocab,
+    path: Path,
+    sentences: Iterable[Sentence],
+    options: ConvertOptions,
+    repairs: Repairs,
+    separator: str = "",
+) -> Iterator[Doc]:
+    """Yield the Doc of each sentence, with the declarations of the options. Raises as `declared`
+    and `trim_entities`."""
+    trimmed = (trim_entities(each, path, repairs) for each in sentences)
+    return declared((make_doc(vocab, each, separator) for each in trimmed), options, path)
+
+
+def trim_entities(sentence: Sentence, path: Path, repairs: Repairs) -> Sentence:
     """Strip white space from the ends of entities, since spaCy doesn't allow it.
 
-    Raises ValueError (F110) where repairing was not asked for.
+    Raises ValueError (F110) unless repairs are enabled.
     """
     entities = []
     for start, end, label in sentence.entities:
         units = sentence.units[start:end]
         filled = [index for index, unit in enumerate(units, start) if not unit.isspace()]
-        if filled and (filled[0], filled[-1] + 1) == (start, end):
-            entities.append(EntitySpan(start, end, label))
-            continue
-        error = Errors.F110.format(
-            path=path, line=sentence.line, label=label, surface="".join(units)
-        )
-        repairs.count("white space trimmed off an entity", error, label=True)
+        if [start, end - 1] != [*filled[:1], *filled[-1:]]:
+            words = {"label": label, "surface": "".join(units)}
+            error = Errors.F110.format(path=path, line=sentence.line, **words)
+            repairs.count("white space trimmed off an entity", error)
         if filled:
             entities.append(EntitySpan(filled[0], filled[-1] + 1, label))
     return sentence._replace(entities=entities)
 
 
-def make_doc(vocab: Vocab, sentence: AnnotatedUnits, separator: str = "") -> Doc:
+def make_doc(vocab: Vocab, sentence: Sentence, separator: str = "") -> Doc:
     """Make a Doc whose text is exactly the units with `separator` between them.
 
     A unit is a token, whatever its length. White space is tokenised as by spaCy's own tokenizers:
@@ -193,5 +119,62 @@ def make_doc(vocab: Vocab, sentence: AnnotatedUnits, separator: str = "") -> Doc
         span = doc.char_span(starts[start], starts[end] - len(separator), label)
         assert span is not None  # units are tokens, and entities have no outer white space
         spans.append(span)
-    doc.ents = tuple(spans)
+    unknown = {
+        token.i
+        for index in sentence.unknown
+        for token in doc.char_span(starts[index], starts[index] + 1, alignment_mode="expand") or ()
+    }
+    unknown -= {token.i for span in spans for token in span}
+    doc.set_ents(spans, missing=[doc[i : i + 1] for i in sorted(unknown)], default="outside")
     return doc
+
+
+def declared(docs: Iterable[Doc], options: ConvertOptions, path: Path) -> Iterator[Doc]:
+    """Keep with each Doc what its labels stand for and which ones it doesn't annotate. Drop the
+    entities of labels that stand for none, and the annotation of entities that are too long.
+
+    Raises ValueError for a `coarse` (F163) or `longest` (F168) of another form, or a second one for
+    a label. Warns (W160) of a label that no entity has.
+    """
+    coarse = {
+        label: [fine for fine in map(str.strip, labels.split(",")) if fine]
+        for label, labels in declarations(options.coarse, Errors.F163)
+    }
+    longest = {label: length(most) for label, most in declarations(options.longest, Errors.F168)}
+    coarse_labels = {label: fine for label, fine in coarse.items() if fine not in ([], [label])}
+    found: set[str] = set()
+    for doc in docs:
+        found.update(ent.label_ for ent in doc.ents)
+        dropped = [ent for ent in doc.ents if not coarse.get(ent.label_, True)]
+        kept = [ent for ent in doc.ents if ent not in dropped]
+        long = [ent for ent in kept if len(ent.text) > longest.get(ent.label_, len(ent.text))]
+        if long or dropped:
+            kept = [ent for ent in kept if ent not in long]
+            doc.set_ents(kept, missing=long, outside=dropped, default="unmodified")
+        if coarse_labels:
+            doc._.coarse_labels = coarse_labels
+        if options.unannotated:
+            doc._.unannotated_labels = list(options.unannotated)
+        yield doc
+    if unknown := {*coarse, *longest} - found:
+        words = {"labels": ", ".join(sorted(unknown)), "found": ", ".join(sorted(found))}
+        warnings.warn(Warnings.W160.format(path=path, **words), stacklevel=2)
+
+
+def declarations(values: Sequence[str], error: str) -> Iterator[tuple[str, str]]:
+    """Yield the label and the rest of each "LABEL=REST". Raises ValueError with the text `error`
+    for another form, or the second one of a label."""
+    known = set()
+    for value in values:
+        match = _DECLARATION.fullmatch(value)
+        if match is None or (label := match[1].strip()) in known:
+            raise ValueError(error.format(value=value))
+        known.add(label)
+        yield label, match[2]
+
+
+def length(text: str) -> int:
+    """A number of characters. Raises ValueError (F168)."""
+    if not re.fullmatch(r"\s*\d+\s*", text, re.ASCII):
+        raise ValueError(Errors.F168.format(value=text))
+    return int(text)

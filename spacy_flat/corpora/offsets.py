@@ -1,57 +1,45 @@
-"""JSON with entities as character offsets, one record a line or all of them in one array.
+"""JSON with entities as character offsets, one record per line or all of them in one array.
 
-CLUENER's records have, by type and surface, inclusive offsets (CLUENER2020, Xu et al. 2020,
-arXiv:2001.04351; also the layout of `assets/demo`):
-
-    {"text": "温格战胜曼联", "label": {"name": {"温格": [[0, 1]]}, "team": {"曼联": [[4, 5]]}}}
-
-All others have exclusive ends. Those of annotation tools have a list of entities, each an array or
-an object: doccano's, Prodigy's, and Label Studio's JSON-MIN.
-
-    {"text": "温格战胜曼联", "label": [[0, 2, "name"], [4, 6, "team"]]}
-    {"text": "温格战胜曼联", "spans": [{"start": 0, "end": 2, "label": "name"}], "answer": "accept"}
-
-Label Studio's JSON has the text in "data", and the entities of each annotator in "annotations".
-
-Pairs are the training data of spaCy's `Example.from_dict`:
-
-    ["温格战胜曼联", {"entities": [[0, 2, "name"], [4, 6, "team"]]}]
+CLUENER's records have inclusive offsets by type and surface (CLUENER2020, Xu et al. 2020,
+arXiv:2001.04351; also the layout of `assets/demo`). All others have exclusive ends: annotation
+tools write a list of entities, each an array or an object; Label Studio has the text in "data" and
+the entities of each annotator in "annotations"; spaCy's `Example.from_dict` takes pairs.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import islice
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import Errors
 from ..text.units import EntitySpan
-from .records import (
-    check_characters,
-    first_record,
-    has_objects,
-    opening,
-    parsed_records,
-    read_records,
-)
-from .repairs import AnnotatedUnits, Repairs
+from .columns import Sentence
+from .formats import Repairs
+from .records import Line, check_characters, parsed_records
 
-Layout = Literal["cluener", "doccano", "label-studio", "prodigy", "spacy"]
-
+# The layouts of records, each with an example.
+EXAMPLES = {
+    "cluener": '{"text": "王芳去北京", "label": {"PER": {"王芳": [[0, 1]]}}}',
+    "doccano": '{"text": "王芳去北京", "label": [[0, 2, "PER"]]}',
+    "label-studio": '{"data": {"text": "王芳去北京"}, "annotations": [{"result": [{"value": '
+    '{"start": 0, "end": 2, "labels": ["PER"]}}]}]}',
+    "prodigy": '{"text": "王芳去北京", "spans": [{"start": 0, "end": 2, "label": "PER"}]}',
+    "spacy": '["王芳去北京", {"entities": [[0, 2, "PER"]]}]',
+}
 LAYOUT = (
     'a record of CLUENER, doccano, Label Studio, Prodigy or spaCy ({"text": …} with "label", '
     '"labels", "entities", "spans" or "ents"; {"data": …, "annotations": …}; or '
     '[text, {"entities": [[start, end, TYPE]]}])'
 )
-TYPES = {"labels", "hypertextlabels"}  # of a region of text in Label Studio
+TYPES = {"labels", "hypertextlabels"}  # of a text region in Label Studio
 ENTITIES = ("label", "labels", "entities", "spans", "ents")  # their name, by tool and version
 
 
 class Mention(NamedTuple):
-    """An entity as a record names it: characters [start, end), and how the file writes them.
+    """An entity as in a record: characters [start, end), and the offsets as the file has them.
 
     surface: its text, if the record has it.
     """
@@ -62,98 +50,165 @@ class Mention(NamedTuple):
     offsets: str
     surface: str | None = None
 
+    def fits(self, text: str) -> bool:
+        """Whether it is in the text, and its surface is there. The offsets count: a surface may
+        differ in white space and normalisation, as in exports of Label Studio."""
+        if not 0 <= self.start < self.end <= len(text):
+            return False
+        found = text[self.start : self.end]
+        return self.surface in (None, found) or _folded(self.surface or "") == _folded(found)
 
-@dataclass(frozen=True)
-class OffsetReader:
-    """Reads one file of records of any layout. Units are the characters of the text."""
 
-    path: Path
-    repairs: Repairs
+def read_offsets(path: Path, repairs: Repairs) -> Iterator[Sentence]:
+    """Yield the sentences of records of any layout. Units are the characters of the text.
 
-    def __iter__(self) -> Iterator[AnnotatedUnits]:
-        """Yield the sentences. Raises ValueError (F004, F107 to F109, F119, F156)."""
-        for line, (text, mentions) in parsed_records(self.path, self.repairs, parse, LAYOUT):
-            entities = [
-                EntitySpan(mention.start, mention.end, mention.label)
+    Raises ValueError (F107 to F109, F119, F156).
+    """
+    for line, (text, mentions) in parsed_records(path, parse, LAYOUT):
+        if not text:
+            repairs.n_skipped += 1
+            continue
+        places, unknown = _placed(path, line, text, mentions, repairs)
+        entities, overlapping = _without_overlap(path, line, text, places, repairs)
+        yield Sentence(list(text), entities, line, [*unknown, *overlapping])
+
+
+def _placed(
+    path: Path, line: Line, text: str, mentions: Sequence[Mention], repairs: Repairs
+) -> tuple[list[EntitySpan], list[int]]:
+    """The entities, and unknown characters: where an entity may be that can't be placed.
+
+    Repairs look for the surface first. Raises ValueError (F107, F108) unless they are enabled.
+    """
+    kind = ""
+    if not all(mention.fits(text) for mention in mentions):
+        kind, mentions = _by_kind(text, mentions)
+    entities: list[EntitySpan] = []
+    unknown: list[int] = []
+    for mention in mentions:
+        label, start, end, shown, surface = mention
+        fits = mention.fits(text)
+        if kind or not fits:
+            words = {"path": path, "line": line, "label": label, "offsets": shown}
+            if surface is None or not (kind or 0 <= start < end <= len(text)):
+                error = Errors.F107.format(**words, length=len(text), kind=kind)
+            else:
+                problem = kind or f" The text there is {text[start:end]!r}."
+                error = Errors.F108.format(**words, surface=surface, problem=problem)
+            repairs.count("entity moved" if fits else "entity looked for", error)
+        if fits:
+            entities.append(EntitySpan(start, end, label))
+            continue
+        found = _occurrences(text, surface) if surface else []
+        if len(found) == 1:
+            entities.append(EntitySpan(*found[0], label))
+        else:
+            for first, last in found or [(0, len(text))]:
+                unknown += range(first, last)
+    return entities, unknown
+
+
+def _by_kind(text: str, mentions: Sequence[Mention]) -> tuple[str, Sequence[Mention]]:
+    """How the offsets of a record are meant, if all of them fit in one other way: what to say of
+    it, and the mentions with offsets in characters."""
+    in_utf16 = list(accumulate((1 + (char > "\uffff") for char in text), initial=0))
+    index = {unit: at for at, unit in enumerate(in_utf16)}
+    has_surfaces = all(mention.surface for mention in mentions)
+
+    def shifted(by_start: int, by_end: int) -> Callable[[Mention], tuple[int, int]]:
+        return lambda mention: (mention.start + by_start, mention.end + by_end)
+
+    kinds = {
+        " The offsets count UTF-16 code units, as in JavaScript.": (
+            lambda mention: (index.get(mention.start, -1), index.get(mention.end, -1))
+        ),
+        " All offsets of the record are one too high.": shifted(-1, -1),
+        " All offsets of the record are one too low.": shifted(1, 1),
+        " All ends of the record are one too low.": shifted(0, 1),
+        " All ends of the record are one too high.": shifted(0, -1),
+    }
+    for number, (kind, convert) in enumerate(kinds.items()):
+        if has_surfaces or (number == 0 and len(index) <= in_utf16[-1]):
+            moved = [
+                mention._replace(start=start, end=end)
                 for mention in mentions
-                if self._is_in_text(line, text, mention)
+                for start, end in [convert(mention)]
             ]
-            if not text:
-                self.repairs.n_skipped += 1
-                continue
-            yield AnnotatedUnits(list(text), self._without_overlap(line, text, entities), line)
-
-    def _is_in_text(self, line: int, text: str, mention: Mention) -> bool:
-        label, start, end, offsets, surface = mention
-        where = {"path": self.path, "line": line, "label": label, "offsets": offsets}
-        if not 0 <= start < end <= len(text):
-            error = Errors.F107.format(**where, length=len(text))
-            return self.repairs.count("entity outside the text dropped", error, label=True)
-        found = text[start:end]
-        if surface is not None and found != surface:
-            error = Errors.F108.format(**where, surface=surface, found=found)
-            return self.repairs.count("entity with another surface dropped", error, label=True)
-        return True
-
-    def _without_overlap(
-        self, line: int, text: str, entities: list[EntitySpan]
-    ) -> list[EntitySpan]:
-        """Keep the longer of two overlapping entities, the first of two equally long ones."""
-        kept: list[EntitySpan] = []  # by their place, so that the ends are sorted, too
-        ends: list[int] = []
-        for entity in sorted(entities, key=_longest_first):
-            place = bisect_right(ends, entity.start)
-            # No kept one is shorter, so that two at most overlap this one: at its two ends.
-            others = [other for other in kept[place : place + 2] if other.start < entity.end]
-            if not others:
-                kept.insert(place, entity)
-                ends.insert(place, entity.end)
-                continue
-            other = min(others, key=_longest_first)
-            error = Errors.F109.format(
-                path=self.path,
-                line=line,
-                label=entity.label,
-                surface=text[entity.start : entity.end],
-                other_label=other.label,
-                other_surface=text[other.start : other.end],
-            )
-            self.repairs.count("overlapping entity dropped", error, label=True)
-        return kept
+            if all(mention.fits(text) for mention in moved):
+                return kind, moved
+    return "", mentions
 
 
-def _longest_first(entity: EntitySpan) -> tuple[int, int]:
-    return entity.start - entity.end, entity.start
+def _occurrences(text: str, surface: str) -> list[tuple[int, int]]:
+    found = []
+    at = text.find(surface)
+    while at >= 0:
+        found.append((at, at + len(surface)))
+        at = text.find(surface, at + 1)
+    return found
+
+
+def _folded(text: str) -> str:
+    """A text without white space, also as "\\n" in HyperText of Label Studio, normalised."""
+    return "".join(unicodedata.normalize("NFKC", text.replace("\\n", "")).split())
+
+
+def _without_overlap(
+    path: Path, line: Line, text: str, entities: list[EntitySpan], repairs: Repairs
+) -> tuple[list[EntitySpan], list[int]]:
+    """The longer of two overlapping entities, the first of two equally long ones; and the
+    characters of the others. Raises ValueError (F109) unless repairs are enabled."""
+    kept: list[EntitySpan] = []
+    unknown: list[int] = []
+    taken: dict[int, EntitySpan] = {}
+    for entity in sorted(entities, key=lambda each: (each.start - each.end, each.start)):
+        places = range(entity.start, entity.end)
+        # No kept one is shorter, so that each overlapping one has one of the ends.
+        other = taken.get(entity.start) or taken.get(entity.end - 1)
+        if other is None:
+            kept.append(entity)
+            taken.update(dict.fromkeys(places, entity))
+            continue
+        error = Errors.F109.format(
+            path=path,
+            line=line,
+            label=entity.label,
+            surface=text[entity.start : entity.end],
+            other_label=other.label,
+            other_surface=text[other.start : other.end],
+        )
+        repairs.count("overlapping entity dropped", error)
+        unknown += places
+    return sorted(kept), unknown
 
 
 # Records of a file
 
 
-def detect_layout(path: Path) -> Layout | None:
-    """Tell the layout of a file by its first record; None where it is not JSON, or has no text."""
-    if opening(path).startswith(('["', '[["')):
-        return "spacy"
-    if not has_objects(path):
-        return None
-    record = first_record(path)
-    if record is None:
-        return (
-            "cluener" if any('"text"' in raw for _, raw in islice(read_records(path), 1)) else None
-        )
-    if {"data", "annotations"} <= record.keys():
-        return "label-studio"
-    if "text" not in record:
-        return None
+def layouts_of(record: Any) -> set[str]:
+    """The layouts that a record fits; none if it isn't one of entities."""
+    if isinstance(record, list):
+        return {"spacy"} if _can_parse(record) else set()
+    if not isinstance(record, dict) or not _can_parse(record):
+        return set()
+    if {"data", "annotations"} <= record.keys() or "annotator" in record:
+        return {"label-studio"}
     if isinstance(record.get("label"), dict):
-        return "cluener"
-    if "annotation_id" in record:
-        return "label-studio"
-    return "prodigy" if "spans" in record else "doccano"
+        return {"cluener"}
+    return {"prodigy"} if record.keys() & {"spans", "answer"} else {"doccano"}
+
+
+def _can_parse(record: Any) -> bool:
+    try:
+        parse(record)
+    except ValueError:
+        return False
+    return True
 
 
 def parse(record: Any) -> tuple[str, list[Mention]]:
-    """Return the text and the entities of a record; no text where the record says nothing, since
-    an annotator skipped it, rejected it, or has not seen it.
+    """The text and the entities of a record; no text if the record says nothing, since an
+    annotator skipped it, rejected it, or has not seen it.
 
     Raises ValueError that says what is wrong with the layout.
     """
@@ -230,14 +285,12 @@ def _of_types(entity: Any) -> list[Mention]:
     fields = _plain(entity)
     start, end = (fields.get(key, fields.get(f"{key}_offset")) for key in ("start", "end"))
     labels = fields.get("labels", [fields.get("label")])
-    if start is None or end is None:
-        raise ValueError(f"{entity!r} lacks a start or an end")
     if type(start) is not int or type(end) is not int:
-        raise ValueError(f"start and end of {entity!r} are not whole numbers")
+        raise ValueError(f"start and end of {entity!r} are missing or not whole numbers")
     if not isinstance(labels, list) or not all(isinstance(x, str) and x.strip() for x in labels):
         raise ValueError(f"{entity!r} lacks a type, or it is not a string")
-    surface, offsets = fields.get("text"), str([start, end])
-    return [Mention(label.strip(), start, end, offsets, surface) for label in labels]
+    surface = fields.get("text") if isinstance(fields.get("text"), str) else None
+    return [Mention(label.strip(), start, end, str([start, end]), surface) for label in labels]
 
 
 def _plain(region: dict[str, Any]) -> dict[str, Any]:
