@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import floor
 from pathlib import Path
@@ -21,7 +22,7 @@ from spacy.tokens import Doc
 
 from spacy_flat.cli.convert import report
 from spacy_flat.corpora.convert import FORMATS, Summary, find_format, new_docs, read_file
-from spacy_flat.corpora.tables import ConvertOptions, CorpusFormat
+from spacy_flat.corpora.formats import ConvertOptions, CorpusFormat
 from spacy_flat.util.files import replacing
 
 
@@ -75,27 +76,30 @@ def convert_corpus(
     if general and corpus.general is None:
         raise ValueError(f"{name} has no mapping to the general labels.")
     options = ConvertOptions(**{**corpus.options, **((corpus.general or {}) if general else {})})
-    paths = {key: data / name / file.name for key, file in corpus.files.items()}
-    for path in paths.values():
+    files = {
+        key: (data / name / file.name, replace(options, **corpus.others.get(key, {})))
+        for key, file in corpus.files.items()
+    }
+    for path, _ in files.values():
         if not path.is_file():
             raise ValueError(f"{path} does not exist. Run: python scripts/fetch.py {name}")
-    form = FORMATS[find_format(next(iter(paths.values())), options)]
+    form = FORMATS[find_format(*next(iter(files.values())))]
     known: set[Hashable] = set()  # Docs that the training part must not have
     texts: dict[str, set[str]] = {}  # of each part, if Docs have several
-    parts = dict(corpus.made_of) or {part: (part,) for part in paths}
+    parts = dict(corpus.made_of) or {part: (part,) for part in files}
     parts_of_training = parts.pop("train")
-    for doc in read_files((paths[file] for file in corpus.left_out), options):
+    for doc in read_files(files[key] for key in corpus.left_out):
         known.add(form.key(doc))
-    for kind, files in parts.items():
+    for kind, keys in parts.items():
         part = PartWriter(form, out / f"{kind}.spacy")
-        for doc in read_files((paths[file] for file in files), options, part.summary):
+        for doc in read_files((files[key] for key in keys), part.summary):
             part.add(doc)
             known.add(form.key(doc))
             if form.texts:
                 texts.setdefault(kind, set()).update(form.texts(doc))
         yield part.write()
     train, dev = (PartWriter(form, out / f"{name}.spacy") for name in ("train", "dev"))
-    docs = read_files((paths[file] for file in parts_of_training), options, train.summary)
+    docs = read_files((files[key] for key in parts_of_training), train.summary)
     if corpus.distinct:
         docs = without(docs, known, train)
     if form.texts:
@@ -109,10 +113,10 @@ def convert_corpus(
 
 
 def read_files(
-    paths: Iterable[Path], options: ConvertOptions, total: Summary | None = None
+    files: Iterable[tuple[Path, ConvertOptions]], total: Summary | None = None
 ) -> Iterator[Doc]:
     """Yield the Docs of files, and add their repairs to `total`."""
-    for path in paths:
+    for path, options in files:
         name = find_format(path, options)
         summary = Summary(FORMATS[name].label)
         yield from read_file(path, name, options, summary)

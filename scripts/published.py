@@ -30,7 +30,7 @@ class Corpus:
 
     task: what its annotation is for.
     files: by part (train, dev, test), or by the keys in `made_of`.
-    options: how to read it, as `ConvertOptions`.
+    options: how to read it, as `ConvertOptions`. others: other options of single files.
     general: the same, with the labels of configs/zh_flat_general.cfg.
     no_download: why its files have no URL.
     archive: the public archive from which msra.py cuts the parts.
@@ -48,6 +48,7 @@ class Corpus:
     homepage: str
     files: Mapping[str, CorpusFile]
     options: Mapping[str, Any] = field(default_factory=dict)
+    others: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     general: Mapping[str, Any] | None = None
     no_download: str = ""
     archive: CorpusFile | None = None

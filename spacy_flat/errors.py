@@ -140,8 +140,6 @@ F138 {path}: a file, but a folder was expected. Choose another path.
 F139 {path}: paths.{part} is empty. Set it with --paths.{part} FILE.spacy
 F140 {folder}: no train.spacy, dev.spacy or test.spacy. Name the files, or make them with: python -m
   spacy flat convert
-F141 {path}, line {line}: unit {unit!r} begins or ends with whitespace. Make the whitespace a unit,
-  or delete it.
 F142 {path}: spaCy ignores training files whose name does not end in .spacy. Name the output
   {path}.spacy
 F143 {path}: a .spacy file is already converted. Use it with `spacy train`, or give the corpus file

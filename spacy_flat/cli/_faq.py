@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from wasabi import msg
 
 from ..corpora.cells import csv_lines, csv_separator, tab_lines
-from ..corpora.repairs import Repairs
 from ..errors import Errors, Warnings
 from ..util.files import read_text_lines, suffix_of
 
@@ -77,7 +76,7 @@ def read_table(path: Path, question: str, answer: str) -> Iterator[FaqEntry]:
         mark = csv_separator(text for _, text in read_text_lines(path))
         separator = "semicolon" if mark == ";" else "comma"
         read, possible = csv_lines, SEPARATORS | FULL_WIDTH
-    lines = list(read(path, Repairs()))
+    lines = list(read(path))
     columns, header = FaqColumns(), 0
     if lines and (question or answer or has_usual_names(lines[0][1])):
         columns, header = find_columns(path, *lines[0], question, answer), 1

@@ -10,7 +10,7 @@ import typer
 from wasabi import msg
 
 from ..corpora.convert import FORMATS, Summary, convert_file
-from ..corpora.tables import ConvertOptions
+from ..corpora.formats import ConvertOptions
 from ..util.plural import counted
 from ._options import entries, several
 
@@ -24,18 +24,18 @@ def convert(
     format: Annotated[
         str,
         typer.Option(
-            "--format", "-f", help=f"Format of the file: {', '.join(FORMATS)}, or auto, by content"
+            "--format",
+            "-f",
+            help=f"Format of the file: {', '.join(FORMATS)}; auto for clear ones",
         ),
     ] = "auto",
     words: Annotated[
         bool, typer.Option("--words", "-w", help="Units are words, joined by spaces")
     ] = False,
     repair: Annotated[
-        bool, typer.Option("--repair", "-r", help="Repair defects and count them")
+        bool,
+        typer.Option("--repair", "-r", help="Read defects as usual or as unknown, and count them"),
     ] = False,
-    max_repairs: Annotated[
-        float, typer.Option(help="Largest share of lines or entities to repair", min=0.0, max=1.0)
-    ] = 0.05,
     strip_position: Annotated[
         bool, typer.Option("--strip-position", help="Strip digits after each unit (Weibo: 科0)")
     ] = False,
@@ -49,9 +49,6 @@ def convert(
         Path | None,
         typer.Option("--target", "-t", help="File with the translation of each line", exists=True),
     ] = None,
-    max_length: Annotated[
-        int, typer.Option(help="Maximum length of a text or translation", min=1)
-    ] = 1000,
     coarse: Annotated[
         list[str] | None,
         typer.Option(
@@ -71,24 +68,23 @@ def convert(
 ) -> None:
     """Convert corpora of entities, pairs of texts, poems or translations to spaCy's binary format.
 
-    Formats: column files with BIO, IOB1, BMES, BIOES or BILUO tags; JSON with character offsets
+    Formats: column files with BIO, BMES or BIOES tags; JSON with character offsets
     (CLUENER, spaCy, doccano, Label Studio, Prodigy); pairs in TSV, CSV or JSON; poems separated by
     blank lines, or in JSON; translations in TSV or, with --target, in two files line by line; any
     texts, one per line, with --format lines. JSON has one record per line, or one array. All files
-    are UTF-8. Without --repair, a defect raises an error that names the file and line.
+    are UTF-8. A defect raises an error that names the file and line. Poems, lines, translations and
+    tables without a header need --format.
 
     Several values of an option are separated by commas, or the option is repeated.
     """
     options = ConvertOptions(
         format=format,
         repair=repair,
-        max_repairs=max_repairs,
         words=words,
         strip_prefix=strip_prefix,
         strip_position=strip_position,
         scores=scores,
         target=target,
-        max_length=max_length,
         coarse=entries(coarse),
         longest=entries(longest),
         unannotated=several(unannotated),

@@ -1,8 +1,8 @@
 """Column files: a unit and its tag on each line, a blank line after each sentence.
 
 The unit (a character or word) is the first column, the tag the last, separated by TABs if the line
-has one, otherwise by white space. Schemes: BIO (IOB2), IOB1, BMES, BIOES and spaCy's BILUO. Lines
-that begin with "# " and end without a tag are comments; "-DOCSTART-" separates sentences.
+has one, otherwise by white space. Schemes: BIO (IOB2), BMES and BIOES. Lines that begin with "# "
+and end without a tag are comments; "-DOCSTART-" separates sentences.
 """
 
 from __future__ import annotations
@@ -21,25 +21,16 @@ from ..util.files import read_text_lines
 from .cells import SAMPLE
 from .formats import ConvertOptions, Repairs
 
-Scheme = Literal["bio", "iob1", "bmes", "bioes", "biluo"]
+Scheme = Literal["bio", "bmes", "bioes"]
 
-PREFIXES: dict[Scheme, str] = {
-    "bio": "BI",
-    "iob1": "BI",
-    "bmes": "BMES",
-    "bioes": "BIES",
-    "biluo": "BILU",
-}
-# The tag that closes an entity, where the scheme has one.
-CLOSING: dict[Scheme, str] = {"bmes": "E", "bioes": "E", "biluo": "L"}
+PREFIXES: dict[Scheme, str] = {"bio": "BI", "bmes": "BMES", "bioes": "BIES"}
 
 # A unit may be white space: one character before the separator.
 _TABBED = re.compile(r"([^\t]+)\t(?:.*\t)?\s*(\S+)")
 _SPACED = re.compile(r"(\s|\S+)\s+(?:.*\s)?(\S+)")
 
 # A type is printable, and contains no other tag: "PER,I-PER,O" are the tags of a whole sentence.
-TAG = re.compile(r"O|[BIMELSU]-(?:(?!\W[BIMELSU]-)[^\s\x00-\x1f])+")
-_LIKE_TAG = re.compile(r"[Oo]|[A-Za-z][-_]\S+")  # right or wrong
+TAG = re.compile(r"O|[BIMES]-(?:(?!\W[BIMES]-)[^\s\x00-\x1f])+")
 # Two letters, except Thai, Lao, Tibetan, Burmese, Khmer, kana, and Chinese characters.
 _SPACED_WORD = re.compile(rf"(?:(?![\u0e00-\u109f\u1780-\u17ff{UNSPACED_RANGES}])[^\W\d_]){{2}}")
 _STOP = re.compile(r"[，。！？；]")
@@ -73,7 +64,7 @@ def read_columns(
     options: `strip_prefix` is text before every unit ("en:" in WikiANN); with `strip_position`,
     each unit ends with the digit of its position in its word ("科0" in Weibo).
 
-    Raises ValueError (F102 to F105, F111, F114, F115, F141).
+    Raises ValueError (F102 to F105, F111, F114, F115).
     """
     check_units(path, options)
     for rows in _sentences(path):
@@ -88,14 +79,8 @@ def column_lines(path: Path) -> Iterator[tuple[int, str]]:
     for number, text in read_text_lines(path):
         if not text.strip() or text.startswith("-DOCSTART-"):
             yield number, ""
-        elif not (text.startswith("# ") and _is_comment(text.split())):
+        elif not text.startswith("# ") or TAG.fullmatch(text.split()[-1]):
             yield number, text
-
-
-def _is_comment(words: list[str]) -> bool:
-    """Whether words after a "#" end without a tag. A single word may be a wrong tag of "#"."""
-    tag = _LIKE_TAG if len(words) == 2 else TAG
-    return not tag.fullmatch(words[-1])
 
 
 def split_columns(text: str) -> tuple[str, str] | None:
@@ -120,21 +105,17 @@ def _sentences(path: Path) -> Iterator[list[TaggedUnit]]:
 
 
 def _unit(path: Path, row: TaggedUnit, options: ConvertOptions) -> str:
-    """The unit without prefix and position. Raises ValueError (F111, F141)."""
-    unit = row.unit.removeprefix(options.strip_prefix)
-    missing = ""
+    """The unit without prefix, position and outer white space. Raises ValueError (F111)."""
+    unit, missing = row.unit.removeprefix(options.strip_prefix), ""
     if options.strip_prefix and unit in ("", row.unit):
         missing = "--strip-prefix"
     elif options.strip_position:
         whole, unit = unit, unit[:1] + unit[1:].rstrip(string.digits)
         missing = "--strip-position" if unit == whole else ""
     if missing:
-        error = Errors.F111.format(path=path, line=row.line, unit=row.unit, option=missing)
-        raise ValueError(error)
-    # spaCy's entities begin and end with tokens that aren't white space.
-    if not unit.isspace() and unit != unit.strip():
-        raise ValueError(Errors.F141.format(path=path, line=row.line, unit=unit))
-    return unit
+        words = {"unit": row.unit, "option": missing}
+        raise ValueError(Errors.F111.format(path=path, line=row.line, **words))
+    return unit if unit.isspace() else unit.strip()
 
 
 def _split_tag(path: Path, row: TaggedUnit, scheme: Scheme, repairs: Repairs) -> tuple[str, str]:
@@ -161,26 +142,26 @@ def _entities(
     label = ""
     # The last tag ends an entity at the end of the sentence.
     for index, (prefix, tag_label) in enumerate([*tags, ("O", "")]):
-        continues = prefix in "IMEL"
+        continues = prefix in "IME"
         if start is not None and continues and tag_label == label:
-            if prefix in "EL":
+            if prefix == "E":
                 entities.append(EntitySpan(start, index + 1, label))
                 start = None
             continue
         if start is not None:
-            if closing := CLOSING.get(scheme):
-                words = {"label": label, "tag": f"{closing}-{label}"}
+            if scheme != "bio":
+                words = {"label": label, "tag": f"E-{label}"}
                 error = Errors.F105.format(path=path, line=rows[index - 1].line, **words)
                 repairs.count("unclosed entity closed", error)
             entities.append(EntitySpan(start, index, label))
             start = None
         if prefix in "O?":
             continue
-        if continues and scheme != "iob1":
+        if continues:
             row = rows[index]
             error = Errors.F104.format(path=path, line=row.line, tag=row.tag)
             repairs.count("illegal start made a start", error)
-        if prefix in "SUEL":
+        if prefix in "SE":
             entities.append(EntitySpan(index, index + 1, tag_label))
         else:
             start, label = index, tag_label
@@ -191,29 +172,13 @@ def _entities(
 
 
 def detect_scheme(path: Path) -> Scheme | None:
-    """The scheme of a file, or None if it isn't a column file.
-
-    The tags must fit on each of the first lines. Only BMES has M, only BILUO has L and U, and BIO
-    has no E or S; in IOB1, I begins entities, and B only those that follow one of their type.
-    """
+    """The scheme of a file, or None if it isn't a column file. The tags must fit on each of the
+    first lines; only BMES has M, and BIO has neither E nor S."""
     if not _has_tags(path):
         return None
-    prefixes, beginning = set(), set()
-    label = ""
-    for _, text in column_lines(path):
-        before = label
-        columns = split_columns(text)
-        prefix, _, label = columns[1].partition("-") if columns else ("", "", "")
-        prefixes.add(prefix)
-        if label != before:
-            beginning.add(prefix)
-    if "M" in prefixes:
-        return "bmes"
-    if prefixes & {"L", "U"}:
-        return "biluo"
-    if prefixes & {"E", "S"}:
-        return "bioes"
-    return "iob1" if "I" in beginning and "B" not in beginning else "bio"
+    columns = (split_columns(text) for _, text in column_lines(path))
+    prefixes = {row[1][:1] for row in columns if row}
+    return "bmes" if "M" in prefixes else "bioes" if prefixes & {"E", "S"} else "bio"
 
 
 def _has_tags(path: Path) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from ..util.files import read_text_lines
 from .cells import SAMPLE
 from .columns import detect_scheme
 from .formats import CorpusFormat
-from .offsets import layouts_of
+from .offsets import layout_of
 from .pairs import detect_table, parse_record
 from .poems import lines_of
 from .records import has_records, read_records
@@ -42,15 +43,9 @@ def detect_format(path: Path, formats: Mapping[str, CorpusFormat]) -> str:
 
 def formats_of(record: Any) -> set[str]:
     """The formats that a JSON record fits."""
-    fitting = layouts_of(record)
-    parsers: dict[str, Callable[[Any], object]] = {
-        "pairs-jsonl": parse_record,
-        "poems-jsonl": lines_of,
-    }
-    for name, parse in parsers.items():
-        try:
-            parse(record)
-        except ValueError:
-            continue
-        fitting.add(name)
+    fitting = set()
+    for name, parse in (("", layout_of), ("pairs-jsonl", parse_record), ("poems-jsonl", lines_of)):
+        with suppress(ValueError):
+            layout = parse(record)
+            fitting.add(name or str(layout))
     return fitting

@@ -62,10 +62,8 @@ def show_entities(doc: Doc) -> str:
 DECLARED = ("coarse", "longest", "unannotated")
 FORMATS: dict[str, CorpusFormat] = {
     "bio": columns("bio", "王⇥B-PER ⏎ 芳⇥I-PER ⏎ 去⇥O"),
-    "iob1": columns("iob1", "王⇥I-PER ⏎ 芳⇥I-PER ⏎ 去⇥O"),
     "bmes": columns("bmes", "王⇥B-PER ⏎ 小⇥M-PER ⏎ 芳⇥E-PER"),
     "bioes": columns("bioes", "王⇥B-PER ⏎ 小⇥I-PER ⏎ 芳⇥E-PER"),
-    "biluo": columns("biluo", "王⇥B-PER ⏎ 小⇥I-PER ⏎ 芳⇥L-PER"),
     **{name: offsets(example) for name, example in EXAMPLES.items()},
 }
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
+from operator import index
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,6 +36,7 @@ LAYOUT = (
     '[text, {"entities": [[start, end, TYPE]]}])'
 )
 TYPES = {"labels", "hypertextlabels"}  # of a text region in Label Studio
+_ENDS = ("start", "end")
 ENTITIES = ("label", "labels", "entities", "spans", "ents")  # their name, by tool and version
 
 
@@ -112,7 +114,7 @@ def _by_kind(text: str, mentions: Sequence[Mention]) -> tuple[str, Sequence[Ment
     """How the offsets of a record are meant, if all of them fit in one other way: what to say of
     it, and the mentions with offsets in characters."""
     in_utf16 = list(accumulate((1 + (char > "\uffff") for char in text), initial=0))
-    index = {unit: at for at, unit in enumerate(in_utf16)}
+    places = {unit: at for at, unit in enumerate(in_utf16)}
     has_surfaces = all(mention.surface for mention in mentions)
 
     def shifted(by_start: int, by_end: int) -> Callable[[Mention], tuple[int, int]]:
@@ -120,7 +122,7 @@ def _by_kind(text: str, mentions: Sequence[Mention]) -> tuple[str, Sequence[Ment
 
     kinds = {
         " The offsets count UTF-16 code units, as in JavaScript.": (
-            lambda mention: (index.get(mention.start, -1), index.get(mention.end, -1))
+            lambda mention: (places.get(mention.start, -1), places.get(mention.end, -1))
         ),
         " All offsets of the record are one too high.": shifted(-1, -1),
         " All offsets of the record are one too low.": shifted(1, 1),
@@ -128,7 +130,7 @@ def _by_kind(text: str, mentions: Sequence[Mention]) -> tuple[str, Sequence[Ment
         " All ends of the record are one too high.": shifted(0, -1),
     }
     for number, (kind, convert) in enumerate(kinds.items()):
-        if has_surfaces or (number == 0 and len(index) <= in_utf16[-1]):
+        if has_surfaces or (number == 0 and len(places) <= in_utf16[-1]):
             moved = [
                 mention._replace(start=start, end=end)
                 for mention in mentions
@@ -185,25 +187,16 @@ def _without_overlap(
 # Records of a file
 
 
-def layouts_of(record: Any) -> set[str]:
-    """The layouts that a record fits; none if it isn't one of entities."""
+def layout_of(record: Any) -> str:
+    """The layout of a record. Raises ValueError as `parse`."""
+    parse(record)
     if isinstance(record, list):
-        return {"spacy"} if _can_parse(record) else set()
-    if not isinstance(record, dict) or not _can_parse(record):
-        return set()
+        return "spacy"
     if {"data", "annotations"} <= record.keys() or "annotator" in record:
-        return {"label-studio"}
+        return "label-studio"
     if isinstance(record.get("label"), dict):
-        return {"cluener"}
-    return {"prodigy"} if record.keys() & {"spans", "answer"} else {"doccano"}
-
-
-def _can_parse(record: Any) -> bool:
-    try:
-        parse(record)
-    except ValueError:
-        return False
-    return True
+        return "cluener"
+    return "prodigy" if record.keys() & {"spans", "answer"} else "doccano"
 
 
 def parse(record: Any) -> tuple[str, list[Mention]]:
@@ -238,6 +231,8 @@ def parse(record: Any) -> tuple[str, list[Mention]]:
         mentions = list(_by_surface(entities))
     else:
         mentions = [mention for entity in entities for mention in _of_types(entity)]
+    if not all(mention.label for mention in mentions):
+        raise ValueError("an entity has no type")
     check_characters(text, *(mention.label for mention in mentions))
     return text, mentions
 
@@ -251,54 +246,42 @@ def _task(task: dict[str, Any]) -> dict[str, Any]:
             return {"text": "", "spans": []}
         chosen = max(done, key=lambda annotation: bool(annotation.get("ground_truth")))
         results = [result for result in chosen["result"] if "value" in result]
-        unknown = {str(result.get("type")) for result in results} - TYPES
+        kinds = {str(result.get("type")) for result in results} - TYPES
         spans = [result["value"] for result in results if result["value"].keys() & TYPES]
         text = task["data"].get("text")
     except (AttributeError, KeyError, TypeError):
         raise ValueError('its "data" and "annotations" are not as Label Studio has them') from None
-    for kind in sorted(unknown):
-        if kind.endswith("labels"):  # unlike "choices", which say nothing of entities
-            raise ValueError(f"it has regions of the type {kind!r}, not of text")
+    # Others such as "choices" say nothing of entities.
+    if unknown := sorted(kind for kind in kinds if kind.endswith("labels")):
+        raise ValueError(f"it has regions of the type {unknown[0]!r}, not of text")
     return {"text": text, "spans": spans}
 
 
 def _by_surface(labels: dict[str, Any]) -> Iterator[Mention]:
     for label, surfaces in labels.items():
-        if not label.strip() or not isinstance(surfaces, dict):
-            raise ValueError(f"label {label!r} has no object of surfaces")
-        for surface, spans in surfaces.items():
-            if not isinstance(spans, list):
-                raise ValueError(f"surface {surface!r} has no list of offsets")
-            for span in spans:
-                if not isinstance(span, list) or [type(offset) for offset in span] != [int, int]:
-                    raise ValueError(f"{span!r} is not a pair of offsets")
-                start, last = span
-                yield Mention(label.strip(), start, last + 1, str(span), surface)
+        try:
+            for surface, spans in surfaces.items():
+                for start, last in spans:
+                    shown = f"[{start}, {last}]"
+                    yield Mention(label.strip(), index(start), index(last) + 1, shown, surface)
+        except (AttributeError, TypeError, ValueError):
+            problem = f"{surfaces!r} is not an object of surfaces and lists of offsets"
+            raise ValueError(problem) from None
 
 
 def _of_types(entity: Any) -> list[Mention]:
     """An entity in an array or an object, once with each of its types."""
-    if isinstance(entity, list) and len(entity) == 3:
-        entity = dict(zip(("start", "end", "label"), entity, strict=True))
-    if not isinstance(entity, dict):
-        raise ValueError(f"{entity!r} is neither [start, end, type] nor an object")
-    fields = _plain(entity)
-    start, end = (fields.get(key, fields.get(f"{key}_offset")) for key in ("start", "end"))
-    labels = fields.get("labels", [fields.get("label")])
-    if type(start) is not int or type(end) is not int:
-        raise ValueError(f"start and end of {entity!r} are missing or not whole numbers")
-    if not isinstance(labels, list) or not all(isinstance(x, str) and x.strip() for x in labels):
-        raise ValueError(f"{entity!r} lacks a type, or it is not a string")
-    surface = fields.get("text") if isinstance(fields.get("text"), str) else None
-    return [Mention(label.strip(), start, end, str([start, end]), surface) for label in labels]
-
-
-def _plain(region: dict[str, Any]) -> dict[str, Any]:
-    """A region of Label Studio's HyperText like one of its Text: its start and end are XPaths."""
-    if "hypertextlabels" not in region:
-        return region
-    offsets = region.get("globalOffsets")
-    if not isinstance(offsets, dict):
-        raise ValueError(f"{region!r} has no globalOffsets")
-    places = {key: offsets.get(key) for key in ("start", "end")}
-    return {**region, **places, "labels": region["hypertextlabels"]}
+    fields = entity
+    try:
+        if isinstance(entity, list):
+            fields = dict(zip(("start", "end", "label"), entity, strict=True))
+        fields = {**fields, **fields.get("globalOffsets", {})}  # in Label Studio's HyperText
+        places: list[Any] = [fields.get(key, fields.get(f"{key}_offset")) for key in _ENDS]
+        start, end = map(index, places)
+        labels = fields.get("labels", fields.get("hypertextlabels", [fields.get("label")]))
+        surface = fields.get("text") if isinstance(fields.get("text"), str) else None
+        shown = str([start, end])
+        return [Mention(label.strip(), start, end, shown, surface) for label in labels]
+    except (AttributeError, TypeError, ValueError):
+        problem = f"{entity!r} is neither [start, end, type] nor an object with these"
+        raise ValueError(problem) from None

@@ -253,14 +253,7 @@ def parse_record(record: Any) -> list[str]:
     if not isinstance(label, str | int | float | None):
         raise ValueError("its label is neither a string nor a number")
     check_characters(left, right, str(label))
-    return [left, right, written(label)]
-
-
-def written(label: str | int | float | None) -> str:
-    """A label as text; nothing for null, and a number for true and false."""
-    if label is None:
-        return ""
-    return str(int(label)) if isinstance(label, bool) else str(label)
+    return [left, right, "" if label is None else str(label)]
 
 
 FORMATS: dict[str, CorpusFormat] = {

@@ -12,7 +12,6 @@ lines that are blank in both are skipped. A pair becomes a Doc of the text, with
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
 from pathlib import Path
@@ -27,8 +26,6 @@ from ..util.files import read_text_lines
 from .cells import require_columns, tab_lines
 from .formats import ConvertOptions, CorpusFormat, Repairs
 from .poems import make_text
-
-LENGTHS = (5, 10, 20, 40)  # words of a translation, up to which they are counted together
 
 Pairs = Iterator[tuple[int, str, str]]  # line of the file, text and translation
 
@@ -58,19 +55,19 @@ def parallel(
             warnings.warn(warning, stacklevel=2)
 
     return CorpusFormat(
-        read, example, count_length, show_pair, "translation", "pair", takes, key_of
+        read,
+        example,
+        lambda doc: {"translation": 1},
+        show_pair,
+        "translation",
+        "pair",
+        takes,
+        key_of,
     )
 
 
 def has_chinese(text: str) -> bool:
     return HAN.search(text) is not None
-
-
-def count_length(doc: Doc) -> Counter[str]:
-    """How many words the translation has: "up to 5 words" …, "more than 40 words"."""
-    n_words = len(doc._.translation.split())
-    limit = next((length for length in LENGTHS if n_words <= length), None)
-    return Counter([f"up to {limit} words" if limit else f"more than {LENGTHS[-1]} words"])
 
 
 def show_pair(doc: Doc) -> str:

@@ -158,7 +158,9 @@ def lines_of(record: Any) -> list[str]:
 
 
 FORMATS: dict[str, CorpusFormat] = {
-    "poems": poems(blank_line_poems, "白日依山尽，黄河入海流。 ⏎ 欲穷千里目，更上一层楼。 ⏎⏎ 春眠…"),
+    "poems": poems(
+        blank_line_poems, "白日依山尽，黄河入海流。 ⏎ 欲穷千里目，更上一层楼。 ⏎⏎ 春眠…"
+    ),
     "poems-jsonl": poems(record_poems, '{"lines": ["白日依山尽，黄河入海流。", "欲穷千里目，…"]}'),
     "lines": CorpusFormat(
         read_texts, "今天天气很好。 ⏎ 明天也是。", count_form, attrgetter("text"), "text", "text"

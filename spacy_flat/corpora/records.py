@@ -18,9 +18,7 @@ Line = int | str  # of a record; in an array with its number, since they may sha
 _SPACE = re.compile(r"\s*")
 
 
-def parsed_records(
-    path: Path, parse: Callable[[Any], T], layout: str
-) -> Iterator[tuple[Line, T]]:
+def parsed_records(path: Path, parse: Callable[[Any], T], layout: str) -> Iterator[tuple[Line, T]]:
     """Yield (line, parsed record) of each record.
 
     parse: raises ValueError that says what is wrong with a record.
@@ -76,8 +74,8 @@ def _array_items(path: Path, text: str) -> Iterator[tuple[Line, Any]]:
             raise ValueError(Errors.F119.format(path=path, line=where, problem=problem)) from None
         yield where, record
     if text[at + 1 :].strip():
-        problem = "the file continues after its end"
-        raise ValueError(Errors.F119.format(path=path, line=line, problem=problem))
+        words = {"line": line, "problem": "the file continues after its end"}
+        raise ValueError(Errors.F119.format(path=path, **words))
 
 
 def _skip(text: str, at: int) -> int:

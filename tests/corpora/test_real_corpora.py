@@ -8,7 +8,7 @@ import pytest
 from published import CORPORA
 
 from spacy_flat.corpora import ConvertOptions, convert_file
-from spacy_flat.corpora.convert import detect_format
+from spacy_flat.corpora.convert import find_format
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
@@ -65,18 +65,16 @@ def test_a_forgotten_option_is_an_error(tmp_path: Path, name: str, code: str, re
         convert_file(path_of(name, "dev"), tmp_path / "dev.spacy", ConvertOptions(repair=repair))
 
 
-TOLD = {
-    "ner": ("bio", "bmes", "cluener"),
-    "pairs": ("pairs-tsv", "pairs-csv"),
-    "poems": ("poems", "poems-jsonl"),
-    "parallel": ("parallel-tsv",),
-}
-
-
 @pytest.mark.parametrize("name", CORPORA)
-def test_formats_are_told(name: str) -> None:
-    source = CORPORA[name]
-    for file in source.files.values():
-        path = DATA / source.folder / file.name
-        if not source.embedded and path.stat().st_size < 4_000_000:
-            assert detect_format(path) in TOLD[source.task]
+def test_formats_are_detected_or_have_to_be_named(name: str) -> None:
+    corpus = CORPORA[name]
+    for key, file in corpus.files.items():
+        path = DATA / corpus.folder / file.name
+        if corpus.embedded or path.stat().st_size > 4_000_000:
+            continue
+        form = {**corpus.options, **corpus.others.get(key, {})}["format"]
+        if form in ("pairs-tsv", "poems", "parallel-tsv"):
+            with pytest.raises(ValueError, match="F150"):
+                find_format(path, ConvertOptions())
+        else:
+            assert find_format(path, ConvertOptions()) == form

@@ -1,0 +1,138 @@
+"""Pairs of texts: what tables and JSON become, and what is wrong with them by file and line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import spacy
+from converted import convert
+from spacy.tokens import Doc
+
+from spacy_flat.similarity.pairs import pair_of
+
+
+def texts(doc: Doc) -> tuple[str, str]:
+    left, right = doc.spans["pair"]
+    return left.text, right.text
+
+
+def test_a_pair_is_a_doc(tmp_path: Path) -> None:
+    text = "运费 怎么算\t邮费是多少\t1\n运费怎么算\t 几天到 \t0\n甲\t乙\t-\n"
+    docs, summary = convert(tmp_path, text, format="pairs-tsv")
+    assert [doc.text for doc in docs] == ["运费 怎么算\x1f邮费是多少", "运费怎么算\x1f几天到"]
+    assert [texts(doc) for doc in docs] == [("运费 怎么算", "邮费是多少"), ("运费怎么算", "几天到")]
+    assert [doc.cats for doc in docs] == [
+        {"different": 0.0, "same": 1.0},
+        {"different": 1.0, "same": 0.0},
+    ]
+    assert summary.labels == {"same": 1, "different": 1}
+    assert (summary.sentences, summary.skipped) == (2, 1)
+    assert summary.sample == ["same: 运费 怎么算 | 邮费是多少", "different: 运费怎么算 | 几天到"]
+
+
+def test_tokens_are_those_of_spacys_characters(tmp_path: Path) -> None:
+    docs, _ = convert(tmp_path, "我 用A4纸\t两  张\t1\n", format="pairs-tsv")
+    again = spacy.blank("zh")(docs[0].text)
+    assert [token.text for token in docs[0]] == [token.text for token in again]
+    assert [span.text for span in pair_of(again) or ()] == ["我 用A4纸", "两  张"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "scores", "expected"),
+    [
+        ("1", False, [{"different": 0.0, "same": 1.0}]),
+        ("021", False, [{k: float(k == n) for k in "012"} for n in "021"]),
+        ("ABA", False, [{k: float(k == n) for k in "AB"} for n in "ABA"]),
+        (["3.8", "0"], True, [{"similarity": 3.8}, {"similarity": 0.0}]),
+    ],
+)  # fmt: skip
+def test_labels(
+    tmp_path: Path, labels: Sequence[str], scores: bool, expected: list[dict[str, float]]
+) -> None:
+    """Each Doc has all labels of the file; 0 and 1 alone are classes."""
+    text = "".join(f"{number}\tx\t{label}\n" for number, label in enumerate(labels))
+    docs, summary = convert(tmp_path, text, format="pairs-tsv", scores=scores)
+    assert [doc.cats for doc in docs] == expected
+    assert sum(summary.labels.values()) == len(labels)
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("甲\t乙\t1\n", "pairs-tsv"),
+        ("\ufeff甲\t\ufeff乙\t1\r\n\r\n", "pairs-tsv"),
+        ("\ufeff7\t\ufeff甲\t乙\t1\n", "pairs-tsv"),
+        ("id\tlabel\tsentence1\tsentence2\n5\t1\t甲\t乙\n", "pairs-tsv"),
+        ("甲,乙,1\n", "pairs-csv"),
+        ("label;sentence1;sentence2\n1;甲;乙\n", "pairs-csv"),
+        ("sentence1,sentence2,label\n甲,乙,是\n", "pairs-csv"),
+        ("\ufeffsentence1,sentence2,label\n甲,乙,True\n", "pairs-csv"),
+        ('is_duplicate,"Question1",question2\n1,甲,"乙"\n', "pairs-csv"),
+        ('\n{"sentence1": "甲", "sentence2": "乙", "label": "1"}\n', "pairs-jsonl"),
+        ('{"premise": "甲", "hypothesis": "乙", "gold_label": true}\n', "pairs-jsonl"),
+        ('[{"score": 1.0, "question1": "甲", "question2": "乙"}]\n', "pairs-jsonl"),
+    ],
+)
+def test_formats(tmp_path: Path, text: str, form: str) -> None:
+    docs, _ = convert(tmp_path, text, format=form)
+    assert [texts(doc) for doc in docs] == [("甲", "乙")]
+    assert docs[0].cats == {"different": 0.0, "same": 1.0}
+
+
+def test_quotes(tmp_path: Path) -> None:
+    text = '"贷15000,每月还多少",领取""红包"",1\n"领取""饿了么""红包","两\n行",0\n怎"样,乙,0\n'
+    docs, _ = convert(tmp_path, text, format="pairs-csv")
+    assert [texts(doc) for doc in docs] == [
+        ("贷15000,每月还多少", '领取""红包""'),
+        ('领取"饿了么"红包', "两\n行"),
+        ('怎"样', "乙"),
+    ]
+    docs, _ = convert(tmp_path, '"甲"\t"乙\t1\n', format="pairs-tsv")
+    assert texts(docs[0]) == ('"甲"', '"乙')
+
+
+@pytest.mark.parametrize(
+    ("form", "line", "message"),
+    [
+        ("tsv", "丙\t丁", r"F151.*line 2: 2 columns, but expected 3 as before"),
+        ("csv", "丙,丁,戊,1", r"F151.*line 2: 4 columns"),
+        ("csv", '丙,"丁"戊,1', r"F152.*line 2: can't read the quotes"),
+        ("csv", '丙,"丁,1', r"F152.*line 2: can't read the quotes"),
+        ("tsv", "丙\t \t1", r"F153.*line 2: the right text is empty"),
+        ("csv", ",丁,1", r"F153.*line 2: the left text is empty"),
+        ("tsv", "丙\x1f\t丁\t1", r"F153.*line 2: the left text contains U\+001F"),
+        ("jsonl", '{"sentence1": "丙", "label": 1}', r"F156.*line 2: .*no two texts"),
+        ("jsonl", '{"sentence1": "丙", "sentence2": 1, "label": 1}', "F156.*not strings"),
+        ("jsonl", '{"sentence1": "丙", "sentence2": "丁", "label": []}', "F156.*its label"),
+        ("jsonl", '{"sentence1": "\\ud800", "sentence2": "丁", "label": 1}', "F156.*a surrogate"),
+        ("jsonl", "{", r"F156.*line 2: .*can't read it"),
+    ],
+)
+def test_defects(tmp_path: Path, form: str, line: str, message: str) -> None:
+    good = {
+        "tsv": "甲\t乙\t1",
+        "csv": "甲,乙,1",
+        "jsonl": '{"sentence1": "甲", "sentence2": "乙", "label": 1}',
+    }
+    with pytest.raises(ValueError, match=message):
+        convert(tmp_path, f"{good[form]}\n{line}\n{good[form]}\n", format=f"pairs-{form}")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("甲\t乙\n", {}, "F151.*line 1: 2 columns.*two texts and a label"),
+        ("甲\t乙\t丙\t1\n", {}, "F151.*line 1: 4 columns"),
+        ("甲\t乙\t0.5\n丙\t丁\tnan\n", {"scores": True}, "F151.*line 2: 'nan'"),
+        ("甲\t乙\t5\n丙\t丁\t3.8\n", {}, r"F157.*line 2: the label 3\.8 "),
+        ("erster,zweiter,gleich\n甲,乙,1\n丙,丁,0\n", {"format": "pairs-csv"}, "F155.*line 1: "),
+        ("".join(f"问{i}\t答{i}\tl{i % 11}\n" for i in range(20)), {}, "F159.*11.*20"),
+    ],
+)
+def test_labels_that_are_none(
+    tmp_path: Path, text: str, options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        convert(tmp_path, text, **{"format": "pairs-tsv", **options})

@@ -1,0 +1,89 @@
+"""Poems: what files become, and what is wrong with them by file and line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from converted import BROKEN, SPRING, TOWER, convert
+
+from spacy_flat.corpora.poems import form_name, join_lines
+from spacy_flat.generator.forms import FORMS
+
+
+def texts(folder: Path, text: str, form: str = "poems", repair: bool = False) -> list[str]:
+    return [doc.text for doc in convert(folder, text, format=form, repair=repair)[0]]
+
+
+def records(*lines: object) -> str:
+    return "\n".join(json.dumps({"title": "无题", "lines": each}) for each in lines)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_blank_lines_are_between_poems(tmp_path: Path, end: str) -> None:
+    docs, summary = convert(tmp_path, BROKEN.replace("\n", end), format="poems")
+    assert [doc.text for doc in docs] == summary.sample == [TOWER, SPRING]
+    assert (summary.doc, summary.labels) == ("poem", {"五绝": 2})
+
+
+def test_json_and_lines(tmp_path: Path) -> None:
+    assert texts(tmp_path, records([TOWER[:12], TOWER[12:]], [SPRING]), "auto") == [TOWER, SPRING]
+    array = json.dumps([{"paragraphs": [TOWER]}, {"paragraphs": [SPRING]}])
+    assert texts(tmp_path, array, "auto") == [TOWER, SPRING]
+    text = "\ufeffNew York, 3 May\n\n  两  个空格 \r\n（注）□\n"
+    assert texts(tmp_path, text, "lines") == ["New York, 3 May", "两  个空格", "（注）□"]
+
+
+def test_lines_without_punctuation_get_that_of_a_form(tmp_path: Path) -> None:
+    """It is what the generator writes, so that training has to have it, too."""
+    assert texts(tmp_path, TOWER.replace("，", "\n").replace("。", "\n")) == [TOWER]
+    assert join_lines(["一", "二", "三"]) == "一，二。三。"
+    assert join_lines(["一句"]) == "一句"
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        (["白日（一作红日）依山尽，", "黄河入海流。（同前）。"], "白日依山尽，黄河入海流。"),
+        (["（题于壁。", "时人（皆）知之：）白日依山尽。"], "白日依山尽。"),
+        (["白[日]依（衣）山尽，黄河入(一作归)海流？"], "白日依山尽，黄河入海流？"),
+    ],
+)
+def test_notes_are_left_out(lines: list[str], text: str) -> None:
+    assert join_lines(lines) == text
+
+
+def test_forms_are_told_by_their_lines() -> None:
+    for name, form in FORMS.items():
+        lines = ["山" * form.characters] * form.lines
+        assert form_name(join_lines(lines)) == name
+        assert form_name(join_lines(lines).replace("，", "？")) == name
+        assert form_name(join_lines(lines[1:])) is None
+    assert form_name("山") is None
+
+
+@pytest.mark.parametrize(("odd", "shown"), [("□", r"U\+25A1"), ("z5", "'z'"), ("{", "'{'")])
+def test_lost_characters(tmp_path: Path, odd: str, shown: str) -> None:
+    text = f"{TOWER}\n\n\n春眠不觉晓，\n处处闻{odd}鸟。\n"
+    with pytest.raises(ValueError, match=f"F170.*corpus, line 4: .*{shown}"):
+        texts(tmp_path, text)
+    with pytest.raises(ValueError, match="F116"):
+        texts(tmp_path, text, repair=True)
+    assert texts(tmp_path, f"{TOWER}\n\n" * 20 + text, repair=True) == [TOWER] * 21
+
+
+@pytest.mark.parametrize(
+    ("record", "code"),
+    [
+        (records([]), "F153"),
+        (records(["（阙）", "。"]), "F153"),
+        ('{"lines": "山"}', "F156"),
+        ('{"lines": [1]}', "F156"),
+        ('{"lines": ["\\ud800"]}', "F156"),
+        ('{"lines": [', "F156"),
+    ],
+)
+def test_records(tmp_path: Path, record: str, code: str) -> None:
+    with pytest.raises(ValueError, match=rf"\[{code}\] .*corpus, line 2: "):
+        texts(tmp_path, records([TOWER]) + "\n" + record, "poems-jsonl", repair=True)
