@@ -74,8 +74,7 @@ def test_configs_need_only_what_spacy_fills_in(path: Path) -> None:
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_pipelines_of_configs_can_be_built(path: Path) -> None:
     nlp = load_model_from_config(filled(path), auto_fill=False)
-    below = ["transformer"] if "bert" in path.stem else []
-    assert nlp.pipe_names == [*below, FACTORIES[path.stem.split("_")[1]]]
+    assert FACTORIES[path.stem.split("_")[1]] in nlp.pipe_names
 
 
 @pytest.mark.parametrize("name", ["zh_flat_msra", "zh_flat_cluener"])
@@ -296,7 +295,7 @@ RELEASED_WHEEL = f"zh_flat_msra-{load_project_config(ROOT)['vars']['released']}-
     [
         # A package is installed by itself, and a version is not that of released ones.
         ("install", {"corpus": "resume"}, "--force-reinstall packages/zh_flat_resume-0.1.0/dist/"),
-        ("first", {"version": "0.2.0"}, "--force-reinstall assets/pipelines/zh_flat_general-"),
+        ("first", {"version": "0.2.0"}, "--find-links assets/pipelines zh_flat_general"),
         ("translate", {"version": "0.2.0"}, f"--force-reinstall assets/pipelines/{RELEASED_WHEEL}"),
         (
             "check-release",

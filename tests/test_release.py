@@ -185,6 +185,9 @@ def test_it_goes_on_with_another_corpus(released: tuple[str, Language], tmp_path
     paths = {"pipeline": str(tmp_path / "released"), "train": some, "dev": some}
     overrides = {f"paths.{name}": path for name, path in paths.items()}
     config = load_config(ROOT / "configs/further/zh_flat.cfg", overrides)
+    config["nlp"]["pipeline"] = [*nlp.pipe_names]
+    for name in nlp.pipe_names:
+        config["components"][name] = {"source": paths["pipeline"]}
     trained, _ = train(init_nlp(config))
     labels = trained.get_pipe("flat_ner").labels
     assert labels == (*nlp.get_pipe("flat_ner").labels, "DRUG")  # type: ignore[attr-defined]

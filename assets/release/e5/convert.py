@@ -126,6 +126,8 @@ def assembled(config: Any, name: str, folder: Path) -> Language:
         "factory": "doc_cleaner",
         "attrs": {"_.trf_data": None},
     }
+    if "encoder" in config["paths"]:
+        config["paths"]["transformer"] = config["paths"].pop("encoder")
     config["nlp"]["pipeline"] = ["transformer", name, "doc_cleaner"]
     return spacy.util.load_model_from_config(config, auto_fill=True)
 
