@@ -175,10 +175,7 @@ class TorchShim(Shim):
         if not data:
             self._model, self.cfg = None, {}
             return self
-        config = weights.read_config(data)
-        network = self._built(config)
-        weights.load_into(network, data)
-        self.adopt(network, config)
+        self.adopt(*weights.load_network(self._built, data))
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:

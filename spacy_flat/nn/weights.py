@@ -5,7 +5,7 @@ opens it.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -40,6 +40,28 @@ def to_bytes(network: nn.Module, config: dict[str, Any]) -> bytes:
     return save(tensors, {FORMAT: json.dumps(config, ensure_ascii=False)})
 
 
+def load_network(
+    build: Callable[[dict[str, Any]], nn.Module], data: bytes
+) -> tuple[nn.Module, dict[str, Any]]:
+    """The network in a weights file, and its configuration. Sizes are checked before anything is
+    allocated.
+
+    Raises ValueError for damaged data (F200), and names or shapes other than the network's (F201).
+    """
+    config, stored = read_config(data), stored_tensors(data)
+    try:
+        with torch.device("meta"):  # shapes alone
+            skeleton = build(config)
+    except ValueError:  # a coded one, such as for options that differ
+        raise
+    except Exception as error:
+        raise ValueError(Errors.F200.format(reason=repr(error))) from error
+    check_shapes(skeleton, stored)
+    network = build(config)
+    fill(network, stored)
+    return network, config
+
+
 def read_config(data: bytes) -> dict[str, Any]:
     """The configuration in a weights file.
 
@@ -54,17 +76,17 @@ def read_config(data: bytes) -> dict[str, Any]:
     return config
 
 
-def load_into(network: nn.Module, data: bytes) -> None:
-    """Fill a network, constructed from the same configuration, with the weights of `data`.
-
-    Values are converted to the network's own types and devices.
-
-    Raises ValueError for damaged data (F200), and names or shapes other than the network's (F201).
-    """
+def stored_tensors(data: bytes) -> dict[str, Tensor]:
+    """The tensors in a weights file. Raises ValueError (F200) for damaged data."""
     try:
-        stored = merge_scales(load(data))
+        return merge_scales(load(data))
     except (SafetensorError, ValueError) as error:
         raise ValueError(Errors.F200.format(reason=error)) from error
+
+
+def check_shapes(network: nn.Module, stored: Mapping[str, Tensor]) -> None:
+    """Raises ValueError for names or shapes other than the network's (F201), and whole numbers
+    without scales (F200)."""
     expected = _distinct(network)
     for name in sorted(expected.keys() | stored.keys()):
         wanted = _shape(expected.get(name))
@@ -73,9 +95,15 @@ def load_into(network: nn.Module, data: bytes) -> None:
             raise ValueError(Errors.F201.format(name=name, wanted=wanted, found=found))
         if expected[name].is_floating_point() > stored[name].is_floating_point():
             raise ValueError(Errors.F200.format(reason=f"{name} has no scales"))
-    with torch.no_grad():
-        for name, tensor in expected.items():
-            tensor.copy_(stored[name])
+
+
+@torch.no_grad()
+def fill(network: nn.Module, stored: Mapping[str, Tensor]) -> None:
+    """Set the weights of a network, constructed from the same configuration, converted to its own
+    types and devices. Raises ValueError as `check_shapes`."""
+    check_shapes(network, stored)
+    for name, tensor in _distinct(network).items():
+        tensor.copy_(stored[name])
 
 
 def quantise(vectors: Tensor, bits: int) -> tuple[Tensor, Tensor]:

@@ -43,7 +43,7 @@ def test_half_precision_is_saved_exactly() -> None:
     half = table(True)
 
     loaded = PretrainedEmbedding(Table(6, 3, 3, float16=True))
-    weights.load_into(loaded, weights.to_bytes(half, {}))
+    weights.fill(loaded, weights.stored_tensors(weights.to_bytes(half, {})))
 
     assert torch.equal(loaded(torch.arange(7)), half(torch.arange(7)))
 
@@ -74,7 +74,7 @@ def test_scales_that_were_saved_in_half_precision_are_loaded() -> None:
     old, loaded = (PretrainedEmbedding(Table(6, 0, 3, int8=True)) for _ in "12")
     old.set_pretrained(KEYS, VECTORS)
     old.scales = old.scales.half()
-    weights.load_into(loaded, weights.to_bytes(old, {}))
+    weights.fill(loaded, weights.stored_tensors(weights.to_bytes(old, {})))
     assert torch.equal(loaded(KEYS), old(KEYS))
 
 

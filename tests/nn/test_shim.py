@@ -110,7 +110,7 @@ def test_parts_of_one_tensor_are_stored() -> None:
 def test_weights_of_another_precision_are_converted() -> None:
     module = nn.Linear(3, 3)
     half = copy.deepcopy(module).half()
-    weights.load_into(module, weights.to_bytes(half, {}))
+    weights.fill(module, weights.stored_tensors(weights.to_bytes(half, {})))
     assert module.weight.dtype == torch.float32
     assert torch.equal(module.weight, half.weight.float())
 
@@ -149,9 +149,9 @@ def test_other_files_are_refused(metadata: dict[str, str]) -> None:
 def test_weights_of_another_network_are_refused_by_name_and_shape() -> None:
     data = TorchShim(build, CONFIG).to_bytes()
     with pytest.raises(ValueError, match=r"F201.*'again.bias'.*\[4\].*\[5\]"):
-        weights.load_into(Net(7, 5), data)
+        weights.fill(Net(7, 5), weights.stored_tensors(data))
     with pytest.raises(ValueError, match=r"F201.*'again.bias'.*\[4\].*None"):
-        weights.load_into(nn.Linear(4, 4), data)
+        weights.fill(nn.Linear(4, 4), weights.stored_tensors(data))
 
 
 class Mixed(Net):
@@ -215,6 +215,21 @@ def test_damaged_scales_are_refused(change: Any) -> None:
     data = save(stored, {weights.FORMAT: json.dumps(shim.config)})
     with pytest.raises(ValueError, match="F200"):
         TorchShim(build).from_bytes(data)
+
+
+@pytest.mark.parametrize("rows", [10**12, -5, 8, "7", None, [7]])
+def test_sizes_are_checked_before_anything_is_allocated(rows: Any) -> None:
+    shim = TorchShim(build, CONFIG)
+    data = weights.to_bytes(shim.module, {**CONFIG, "rows": rows})
+    with pytest.raises(ValueError, match=r"F20[01]"):
+        TorchShim(build).from_bytes(data)
+
+
+def test_training_after_rounding_is_saved() -> None:
+    """However little it changes."""
+    shim = rounded(TorchShim(build, CONFIG), 8)
+    train(shim, SGD(1e-5))
+    assert same_weights(TorchShim(build).from_bytes(shim.to_bytes()), shim)
 
 
 def test_a_failed_load_leaves_the_shim_as_it_was() -> None:
