@@ -203,7 +203,7 @@ class ComponentCompactor(NetworkCompactor):
             Units.characters(text) if in_characters else Units.as_read(nlp.make_doc(text), "token")
             for text in texts
         ]
-        segments = split_texts(units, self.featuriser.options)
+        segments = split_texts(units, self.featuriser.options.max_length)
         for batch in self.featuriser.batches(units, segments):
             for name, counts in self.counts.items():
                 counts += np.bincount(getattr(batch, name).ravel(), minlength=len(counts))

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..text.featuriser import IndexedFeaturiser
+from ..text.featuriser import TextFeaturiser
 from ..text.hashing import hash_characters
 from ..text.padding import padding, take
 from ..text.vocabulary import TableVocab
@@ -25,7 +25,7 @@ START, END = 0x110000, 0x110001  # codes of the marks, after all of Unicode
 
 
 @dataclass(frozen=True)
-class CharFeaturiser(IndexedFeaturiser):
+class CharFeaturiser(TextFeaturiser):
     """Turns texts into batches, and keys into characters."""
 
     options: TextOptions

@@ -263,12 +263,12 @@ class CRFEntityRecognizer(LabelledPipe):
         texts, segments = featuriser.read(docs)
         gold = Gold.of(known, texts, segments)
         share = self.share_of_step(gold.n_known)
-        upstream = Tok2VecFeatures(tok2vec, featuriser.unit, docs, True, self.shim.device)
+        unit, device = featuriser.unit, self.shim.device
+        upstream = Tok2VecFeatures(tok2vec, unit, docs, True, device, texts=texts)
         with self.shim.training():
             network = network_of(self.model)
             for batch in featuriser.batches(texts, segments, is_train=True):
-                seen = batch.twice() if network.r_drop else batch
-                scores = network(seen, upstream.of(seen))
+                scores = network.training_scores(batch, upstream.of(batch.segments))
                 loss = network.loss(scores, gold.target(batch, tags))
                 self.backward(loss * share, losses)
         upstream.backprop()

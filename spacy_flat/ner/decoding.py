@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..text.padding import Batch
 from ..text.segments import Segment, divide_segments, join_segments
 from ..text.units import EntitySpan, Units
 from ..util.arrays import Ints
 from ..util.combinations import best_combinations
+from .batch import Batch
 from .constraints import Constraints
 from .tags import TagSet
 from .trellis import Trellis

@@ -13,10 +13,10 @@ from thinc.api import Model
 
 from ..nn.model import shim_of, tok2vec_of
 from ..text.featuriser import SegmentFeaturiser
-from ..text.padding import Batch
 from ..text.segments import Segment, part_in, spans_in
 from ..text.tok2vec import Tok2VecFeatures
 from ..text.units import Units
+from .batch import Batch
 from .spans import Annotation
 from .tags import TagSet, TagTarget
 
@@ -53,13 +53,14 @@ def predict(model: TaggingModel, docs: list[Doc]) -> Emissions:
     """Batches are computed one by one, so only one is in memory."""
     featuriser: SegmentFeaturiser = model.attrs["featuriser"]
     shim = shim_of(model)
-    upstream = Tok2VecFeatures(tok2vec_of(model), featuriser.unit, docs, False, shim.device)
     texts, segments = featuriser.read(docs)
+    tok2vec, unit = tok2vec_of(model), featuriser.unit
+    upstream = Tok2VecFeatures(tok2vec, unit, docs, False, shim.device, texts=texts)
 
     def batches() -> Iterator[BatchEmissions]:
         for batch in featuriser.batches(texts, segments):
             with shim.predicting() as network:
-                scores = network(batch, upstream.of(batch))
+                scores = network(batch, upstream.of(batch.segments))
             yield BatchEmissions(batch, scores)
 
     return Emissions(texts, segments, batches())

@@ -6,12 +6,14 @@ Shapes: B segments, C units, D width, K tags.
 from collections.abc import Sequence
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from ..nn.crf import CRF
 from ..nn.layers import Dropout
 from ..nn.network import EmbeddingNetwork
 from ..util.arrays import Ints
+from .batch import Batch
 from .options import NetworkOptions
 from .tags import TagSet, TagTarget
 from .trellis import Scores
@@ -35,6 +37,10 @@ class TaggingNetwork(EmbeddingNetwork):
         """[B, C, D] → [B, C, K]."""
         scores: Tensor = self.classify(self.output_dropout(hidden))
         return scores
+
+    def training_scores(self, batch: Batch, upstream: Tensor | None) -> Tensor:
+        """Emissions of a batch; with R-Drop [2B, C, K] of the batch twice, with other dropouts."""
+        return torch.cat([self(batch, upstream) for _ in range(2 if self.r_drop else 1)])
 
     def best_tags(self, scores: Tensor, lengths: Ints) -> Ints:
         """The most probable tags [B, C] for emissions [B, C, K]; 0 for padding."""

@@ -168,5 +168,7 @@ def read_texts(model: PairModel, spans: Sequence[Span], upstream: ReadOnce) -> R
     rows = featuriser.rows(texts, texts.left)
     known = upstream.token_vectors(texts.docs)
     device = shim_of(model).device
-    vectors = Tok2VecFeatures(upstream.tok2vec, featuriser.unit, texts.docs, False, device, known)
+    vectors = Tok2VecFeatures(
+        upstream.tok2vec, featuriser.unit, texts.docs, False, device, vectors=known
+    )
     return ReadTexts(texts, rows, vectors.of_texts(rows.segments))

@@ -7,7 +7,7 @@ import numpy as np
 from spacy.tokens import Doc, Span
 from thinc.types import Floats2d
 
-from ..text.featuriser import IndexedFeaturiser
+from ..text.featuriser import TextFeaturiser
 from ..text.hashing import hash_bigrams, hash_characters, hash_words
 from ..text.padding import group_by_cost
 from ..text.segments import Segment
@@ -87,7 +87,7 @@ def docs_of(pairs: Sequence[Pair]) -> list[Doc]:
 
 
 @dataclass(frozen=True)
-class PairFeaturiser(IndexedFeaturiser):
+class PairFeaturiser(TextFeaturiser):
     """Turns pairs of texts into batches.
 
     reach: units that a convolution sees on either side.

@@ -86,7 +86,7 @@ def read_pairs(
     featuriser: PairFeaturiser = model.attrs["featuriser"]
     unit, device = featuriser.unit, shim_of(model).device
     upstream = Tok2VecFeatures(
-        tok2vec_of(model), unit, pairs.docs, False, device, pairs.token_vectors
+        tok2vec_of(model), unit, pairs.docs, False, device, vectors=pairs.token_vectors
     )
     return featuriser, PairTexts.of(pairs, unit), upstream
 

@@ -1,56 +1,51 @@
 """Featurisers turn texts into padded batches of numbers."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
+import numpy as np
 import srsly
 from spacy.tokens import Doc
 from thinc.model import Model, deserialize_attr, serialize_attr
 
 from ..util.simplified import Simplifier
-from .padding import Batch
+from .hashing import hash_bigrams, hash_characters
+from .padding import Ragged
 from .segments import Segment, split_texts
 from .units import Unit, Units
 from .vocabulary import TableVocab, pack, unpack
 
 Self = TypeVar("Self", bound="TextFeaturiser")
-Indexed = TypeVar("Indexed", bound="IndexedFeaturiser")
 Compacted = TypeVar("Compacted", bound="SegmentFeaturiser")
 
 
-class TextFeaturiser(ABC):
-    """Turns texts into batches. An attribute of a thinc `Model`, saved with it."""
-
-    @abstractmethod
-    def to_bytes(self) -> bytes:
-        """Without the options, which are in the config."""
-
-    @abstractmethod
-    def from_bytes(self: Self, data: bytes) -> Self:
-        """A new featuriser with these options and that data."""
-
-
-class IndexedFeaturiser(TextFeaturiser):
-    """A dataclass of which the vocabularies and the simplifier are saved."""
+class TextFeaturiser:
+    """Turns texts into batches: a dataclass that is an attribute of a thinc `Model` and is saved
+    with it, but for its options, which are in the config."""
 
     options: Any
-    simplifier: Simplifier
 
     def to_bytes(self) -> bytes:
+        """The vocabularies and the simplifier."""
         vocabs = {name: each for name, each in vars(self).items() if isinstance(each, TableVocab)}
-        data = {**pack(vocabs, self.options), "simplified": self.simplifier.pairs}
+        data = {**pack(vocabs, self.options), "simplified": cast(Any, self).simplifier.pairs}
         return bytes(srsly.msgpack_dumps(data))
 
-    def from_bytes(self: Indexed, data: bytes) -> Indexed:
+    def from_bytes(self: Self, data: bytes) -> Self:
+        """A new featuriser with these options and that data. Raises ValueError (F307) if the
+        options differ from those of the training."""
         saved = srsly.msgpack_loads(data)
         own = {**unpack(saved, self.options), "simplifier": Simplifier(saved.get("simplified", ""))}
-        return cast(Indexed, replace(cast(Any, self), **own))
+        return cast(Self, replace(cast(Any, self), **own))
 
 
 class SegmentFeaturiser(TextFeaturiser):
     """Turns segments of texts into batches."""
+
+    chars: TableVocab
+    bigrams: TableVocab
 
     @property
     @abstractmethod
@@ -60,14 +55,22 @@ class SegmentFeaturiser(TextFeaturiser):
     def read(self, docs: Iterable[Doc]) -> tuple[list[Units], list[Segment]]:
         """The units of Docs, and the segments that they are split into."""
         texts = [Units.as_read(doc, self.unit) for doc in docs]
-        return texts, split_texts(texts, self.options)  # type: ignore[attr-defined]
+        return texts, split_texts(texts, self.options.max_length)
 
     @abstractmethod
     def batches(
         self, texts: Sequence[Units], segments: Sequence[Segment], is_train: bool = False
-    ) -> Iterator[Batch]:
+    ) -> Iterator[Any]:
         """Batches of segments of similar size, of at most `batch_size` nodes with padding, or of
         one segment."""
+
+    def characters(self, pieces: Sequence[str], simplifier: Simplifier) -> Ragged:
+        """The ids of characters and bigrams."""
+        counts = np.array([len(piece) for piece in pieces], dtype=np.int64)
+        codes = hash_characters(simplifier("".join(pieces)), self.options.normalise_numbers)
+        bigrams = hash_bigrams(codes, np.cumsum(counts)[counts > 0] - 1)
+        columns = {"chars": self.chars.look_up(codes), "bigrams": self.bigrams.look_up(bigrams)}
+        return Ragged(counts, columns)
 
     def compact(self: Compacted, vocabs: Mapping[str, TableVocab], known_words: bool) -> Compacted:
         """The same with smaller vocabularies. known_words: for a featuriser with a lexicon."""

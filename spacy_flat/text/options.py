@@ -54,9 +54,3 @@ class SegmentOptions(Options):
         "maximum length of a piece of text in one attention, in units; longer texts are split",
         least=1,
     )
-    overlap: int = option(
-        40,
-        "units that two pieces share if a text is split within a sentence; at most half of "
-        "max_length",
-        least=0,
-    )

@@ -1,34 +1,38 @@
-"""From concatenated texts to arrays with a row for each, and batches of these.
+"""From concatenated texts to padded arrays with a row for each.
 
 Shapes: B texts or segments.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from ..util.arrays import Bools, Ints
-from .segments import Segment
-
-SomeBatch = TypeVar("SomeBatch", bound="Batch")
 
 BATCH_PAIRS = 50_000  # pairs of nodes that cost as much as the overhead of a batch
 
 
 @dataclass(frozen=True)
-class Batch:
-    """Some segments as numbers."""
+class Ragged:
+    """Columns of numbers of B texts, one text after the other.
 
-    segments: tuple[Segment, ...]
-    n_units: Ints  # [B] units of each segment
+    counts: [B] numbers of each text.
+    """
 
-    def twice(self: SomeBatch) -> SomeBatch:
-        """Each segment, with its row of all arrays, a second time, after all others."""
-        arrays = {name: value for name, value in vars(self).items() if name != "segments"}
-        doubled = {name: np.concatenate([value, value]) for name, value in arrays.items()}
-        return replace(self, segments=self.segments * 2, **doubled)
+    counts: Ints
+    columns: dict[str, Ints]
+
+    @cached_property
+    def starts(self) -> Ints:
+        """[B] where each text starts in the columns."""
+        return np.cumsum(self.counts) - self.counts
+
+    def pad(self, rows: Ints) -> tuple[dict[str, Ints], Bools]:
+        """The columns of some texts as arrays [rows, longest], and false for padding."""
+        places, present = padding(self.counts[rows], self.starts[rows])
+        return {name: take(flat, places, present) for name, flat in self.columns.items()}, present
 
 
 def padding(counts: Ints, starts: Ints) -> tuple[Ints, Bools]:
@@ -37,11 +41,6 @@ def padding(counts: Ints, starts: Ints) -> tuple[Ints, Bools]:
     columns = np.arange(counts.max(initial=0))
     present = columns < counts[:, None]
     return np.where(present, starts[:, None] + columns, 0), present
-
-
-def take_each(places: Ints, present: Bools, *flats: Ints) -> list[Ints]:
-    """The values at the same places of flat arrays."""
-    return [take(flat, places, present) for flat in flats]
 
 
 def take(flat: Ints, places: Ints, present: Bools) -> Ints:

@@ -10,8 +10,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from .options import SegmentOptions
 from .units import EntitySpan, Units
+
+OVERLAP = 40  # units that two segments share if a sentence is split; at most half a segment
 
 # Of characters
 SENTENCE_END = re.compile(r"""[。！？!?；;\n][”’」』）)"']*""")
@@ -32,19 +33,19 @@ class Segment:
     end: int
 
 
-def split_texts(texts: Sequence[Units], options: SegmentOptions) -> list[Segment]:
-    """Split texts into segments, except those of white space only."""
+def split_texts(texts: Sequence[Units], max_length: int) -> list[Segment]:
+    """Split texts into segments of at most `max_length` units, except those of white space only."""
     return [
         segment
         for number, text in enumerate(texts)
-        for segment in split_units(number, text, options.max_length, options.overlap)
+        for segment in split_units(number, text, max_length)
         if not text.is_blank(segment.start, segment.end)
     ]
 
 
-def split_units(number: int, units: Units, max_length: int, overlap: int) -> list[Segment]:
-    """Split a text into segments of at most `max_length` units. overlap: at most half of that."""
-    overlap = min(overlap, max_length // 2)
+def split_units(number: int, units: Units, max_length: int) -> list[Segment]:
+    """Split a text into segments of at most `max_length` units."""
+    overlap = min(OVERLAP, max_length // 2)
     segments = []
     start, length = 0, len(units)
     sentence_ends = commas = None
@@ -68,7 +69,7 @@ def split_units(number: int, units: Units, max_length: int, overlap: int) -> lis
 def _boundaries(units: Units) -> tuple[list[int], list[int]]:
     """The units that follow sentence ends, and those that follow commas."""
     if units.unit == "char":
-        ends, commas = (mark.finditer(units.text) for mark in (SENTENCE_END, COMMA))
+        ends, commas = (mark.finditer(units.visible) for mark in (SENTENCE_END, COMMA))
         return [match.end() for match in ends], [match.end() for match in commas]
     strings = units.strings(0, len(units))
     behind_commas = [i + 1 for i, token in enumerate(strings) if COMMA_TOKENS.fullmatch(token)]

@@ -1,6 +1,6 @@
 """Features of a tok2vec for the units of texts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +11,8 @@ from thinc.types import Floats2d
 
 from ..errors import Errors
 from ..util.arrays import Ints
-from .padding import Batch
 from .segments import Segment
-from .units import Unit, token_ends
+from .units import Unit, Units, token_ends
 
 if TYPE_CHECKING:
     import torch
@@ -28,6 +27,7 @@ class Tok2VecFeatures:
     tok2vec: gives one vector per token or, if its attribute "unit" is "char", one per character of
         the tokens; None for no features.
     device: of the network that reads them.
+    texts: the units of the Docs; by default all characters or tokens.
     vectors: of each Doc, if the tok2vec has read them before; in prediction only.
 
     Raises ValueError if it gives vectors of characters, but the units are tokens (F367), if it
@@ -42,6 +42,8 @@ class Tok2VecFeatures:
         docs: list[Doc],
         is_train: bool,
         device: "torch.device",
+        *,
+        texts: Sequence[Units] | None = None,
         vectors: list[Floats2d] | None = None,
     ) -> None:
         self.tok2vec = tok2vec
@@ -63,25 +65,24 @@ class Tok2VecFeatures:
         self.vectors = xp2torch(rows, requires_grad=is_train, device=device)
         self._lengths = [len(rows) for rows in vectors]
         starts = np.cumsum([1, *self._lengths])
-        row_of_unit = self._row_of_unit(tok2vec, unit)
+        in_characters = tok2vec.attrs.get("unit") == "char"
+        if in_characters and unit == "token":
+            raise ValueError(Errors.F367)
+        row_of_unit = character_of_unit if in_characters else token_of_unit
         self._rows = [
             row_of_unit(doc, int(start), unit) for doc, start in zip(docs, starts, strict=False)
         ]
+        if texts is not None and unit == "char":
+            pairs = zip(self._rows, texts, strict=True)
+            self._rows = [rows[text.starts] for rows, text in pairs]
 
-    @staticmethod
-    def _row_of_unit(tok2vec: Tok2Vec, unit: Unit) -> Callable[[Doc, int, Unit], Ints]:
-        if tok2vec.attrs.get("unit") != "char":
-            return token_of_unit
-        if unit == "token":
-            raise ValueError(Errors.F367)
-        return character_of_unit
-
-    def of(self, batch: Batch) -> "Tensor | None":
-        """[B, C, D] features of a batch's units; None without a tok2vec."""
+    def of(self, segments: Sequence[Segment]) -> "Tensor | None":
+        """[B, C, D] features of the units of segments; None without a tok2vec."""
         if self.tok2vec is None:
             return None
-        rows = np.zeros((len(batch.segments), int(batch.n_units.max())), dtype=np.int64)
-        for place, segment in enumerate(batch.segments):
+        longest = max(segment.end - segment.start for segment in segments)
+        rows = np.zeros((len(segments), longest), dtype=np.int64)
+        for place, segment in enumerate(segments):
             piece = self._rows[segment.text][segment.start : segment.end]
             rows[place, : len(piece)] = piece
         return self.vectors[rows]

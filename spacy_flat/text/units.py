@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from ..util.arrays import Ints
 from .capitals import lower_capitals
+from .characters import ZERO_WIDTH
 
 if TYPE_CHECKING:  # networks use only the arrays
     from spacy.tokens import Doc
 
 Unit = Literal["char", "token"]
+
+_ZERO_WIDTH = re.compile(f"[{ZERO_WIDTH}]")
 
 
 class EntitySpan(NamedTuple):
@@ -36,29 +41,48 @@ class Units:
 
     @classmethod
     def of(cls, doc: Doc, unit: Unit) -> Units:
-        """The characters or the tokens of a Doc."""
-        if unit == "char":
-            return cls.characters(doc.text)
-        return cls(unit, doc.text, *token_ends(doc))
+        """All characters or tokens of a Doc."""
+        if unit == "token":
+            return cls(unit, doc.text, *token_ends(doc))
+        places = np.arange(len(doc.text) + 1)
+        return cls(unit, doc.text, places[:-1], places[1:])
 
     @classmethod
     def as_read(cls, doc: Doc, unit: Unit) -> Units:
-        """As `of`, but tokens of lines in capitals are in lower case."""
+        """As networks read a Doc: without characters of zero width, and with tokens of lines in
+        capitals in lower case."""
+        if unit == "char":
+            return cls.characters(doc.text)
         units = cls.of(doc, unit)
-        return replace(units, text=lower_capitals(units.text)) if unit == "token" else units
+        return replace(units, text=lower_capitals(units.text))
 
     @classmethod
     def characters(cls, text: str) -> Units:
-        places = np.arange(len(text) + 1)
-        return cls("char", text, places[:-1], places[1:])
+        """The characters of a text, except those of zero width."""
+        hidden = [match.start() for match in _ZERO_WIDTH.finditer(text)]
+        places = np.delete(np.arange(len(text)), hidden)
+        return cls("char", text, places, places + 1)
 
     def __len__(self) -> int:
         return len(self.starts)
 
+    @cached_property
+    def visible(self) -> str:
+        """The characters that are units, if units are characters."""
+        every = len(self) == len(self.text)
+        return self.text if every else "".join(self.text[place] for place in self.starts.tolist())
+
+    def piece(self, start: int, end: int) -> str:
+        """Units [start, end), if units are characters."""
+        return self.visible[start:end]
+
     def strings(self, start: int, end: int) -> list[str]:
-        """Units [start, end)."""
+        """Units [start, end), without characters of zero width inside."""
         places = zip(self.starts[start:end].tolist(), self.ends[start:end].tolist(), strict=True)
-        return [self.text[first:last] for first, last in places]
+        strings = [self.text[first:last] for first, last in places]
+        if _ZERO_WIDTH.search(self.text):
+            strings = [_ZERO_WIDTH.sub("", string) or string for string in strings]
+        return strings
 
     def is_blank(self, start: int, end: int) -> bool:
         """Whether units [start, end), at least one, are white space."""
@@ -69,7 +93,9 @@ class Units:
         return [
             EntitySpan(start, end, span.label)
             for span in spans
-            for start, end in [stripped(self.text, *self._outline(span))]
+            for start, end in [
+                stripped(self.text, int(self.starts[span.start]), int(self.ends[span.end - 1]))
+            ]
             if start < end
         ]
 
@@ -93,9 +119,6 @@ class Units:
             for span, start, end in zip(spans, starts.tolist(), ends.tolist(), strict=True)
             if start < end
         ]
-
-    def _outline(self, span: EntitySpan) -> tuple[int, int]:
-        return int(self.starts[span.start]), int(self.ends[span.end - 1])
 
 
 def stripped(text: str, start: int, end: int) -> tuple[int, int]:

@@ -9,11 +9,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from spacy_flat.ner.flat.batch import LatticeBatch
+from spacy_flat.ner.batch import CharBatch, LatticeBatch, WordBatch
 from spacy_flat.ner.flat.network import FLAT, FLATSizes
 from spacy_flat.ner.flat.options import FLATOptions
 from spacy_flat.ner.network import TaggingNetwork
-from spacy_flat.ner.tener.batch import CharBatch, WordBatch
 from spacy_flat.ner.tener.network import TENER, TENERSizes
 from spacy_flat.ner.tener.options import TENEROptions
 from spacy_flat.nn.network import Table

@@ -17,7 +17,7 @@ def test_without_a_network_there_is_no_lexicon() -> None:
     [
         ("network", {"word_features": ["type", "type"]}, "F305.*word_features.*repetitions"),
         ("network", {"no_such_option": 1}, "no_such_option"),
-        ("lattice", {"overlap": -1}, "F305.*flat_ner, model.lattice: overlap = -1 .*0 or more"),
+        ("lattice", {"batch_size": 0}, "F305.*flat_ner, model.lattice: batch_size = 0 .*1 or more"),
         ("", {"on_misaligned": "keep"}, "on_misaligned"),
         ("", {"constrained_decoding": "often"}, "constrained_decoding"),
     ],

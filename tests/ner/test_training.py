@@ -133,7 +133,7 @@ def test_reference_with_other_white_space() -> None:
 
 def test_long_examples_are_learnt_in_segments() -> None:
     nlp = blank()
-    lattice = {"embed_width": 16, "max_length": 12, "overlap": 4}
+    lattice = {"embed_width": 16, "max_length": 12}
     add_flat(nlp, {"model": {"network": NETWORK, "lattice": lattice}})
     text = "".join(TEXTS)
     starts = [sum(map(len, TEXTS[:number])) for number in range(len(TEXTS))]

@@ -34,7 +34,7 @@ def pipeline(kind: str) -> tuple[Language, CRFEntityRecognizer]:
     """With random weights, whose entities are many and anywhere."""
     factory, _, unit = kind.partition("-")
     flat = factory == "flat_ner"
-    rows: dict[str, Any] = {"embed_width": 8, "max_length": 7, "overlap": 3}
+    rows: dict[str, Any] = {"embed_width": 8, "max_length": 7}
     network = {k: v for k, v in NETWORK.items() if flat or k[:4] not in ("latt", "word")}
     rows |= {} if flat else {"unit": unit}
     network["scheme"] = "BIO" if unit == "token" else "BIOES"

@@ -7,6 +7,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spacy_flat.ner.tener.options import SequenceOptions
+from spacy_flat.text.hashing import hash_characters, normalise_word
 from spacy_flat.text.padding import BATCH_PAIRS, group_by_cost
 
 sizes = st.lists(
@@ -45,3 +47,12 @@ def test_batches_are_as_large_as_they_may_be_and_no_larger(
 def test_a_long_segment_does_not_make_short_ones_long() -> None:
     """There would be room for all, but computing the padding takes longer than another batch."""
     assert group([(2, 0)] * 100 + [(200, 0)], max_nodes=10**6) == [list(range(100)), [100]]
+
+
+def test_digits_are_alike() -> None:
+    """Also full-width ones; the characters beside them in Unicode are none."""
+    digits = "0123456789０１２３４５６７８９"
+    form = SequenceOptions(lower_case=False, normalise_numbers=True)
+    assert normalise_word(digits + "/:／：", form) == "0" * 20 + "/:／："
+    assert hash_characters(digits + "/:／：", True).tolist() == list(map(ord, "0" * 20 + "/:／："))
+    assert hash_characters(digits, False).tolist() == list(map(ord, digits))

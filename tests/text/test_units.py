@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
+from spacy_flat.text.capitals import lower_capitals
 from spacy_flat.text.units import EntitySpan, Units, token_ends
 
 VOCAB = Vocab()
@@ -58,25 +59,21 @@ def test_spans_of_units_come_back(doc: Doc, data: st.DataObject) -> None:
         assert part.strip() == whole.strip()
 
 
-class TestGoldThatCutsTokens:
-    """南京市|长江|大桥 and entities of its characters."""
-
+@pytest.mark.parametrize(
+    ("spans", "expected"),
+    [
+        ([(0, 2)], [(0, 1)]),
+        ([(4, 6)], [(1, 3)]),
+        ([(0, 4), (4, 7)], [(0, 2), (2, 3)]),  # the first of two has the token
+        ([(0, 1), (1, 2), (3, 5)], [(0, 1), (1, 2)]),
+    ],
+)
+def test_entities_that_cut_tokens_take_those_that_they_touch(
+    spans: list[tuple[int, int]], expected: list[tuple[int, int]]
+) -> None:
     units = Units.of(Doc(VOCAB, ["南京市", "长江", "大桥"], [False] * 3), "token")
-
-    def found(self, *spans: tuple[int, int]) -> list[tuple[int, int]]:
-        ents = [EntitySpan(start, end, "LOC") for start, end in spans]
-        return [span[:2] for span in self.units.from_characters(ents)]
-
-    def test_takes_the_tokens_that_it_touches(self) -> None:
-        assert self.found((0, 2)) == [(0, 1)]
-        assert self.found((4, 6)) == [(1, 3)]
-
-    def test_the_first_of_two_has_the_token(self) -> None:
-        assert self.found((0, 4), (4, 7)) == [(0, 2), (2, 3)]
-        assert self.found((0, 1), (1, 2), (3, 5)) == [(0, 1), (1, 2)]
-
-    def test_nothing_is_nothing(self) -> None:
-        assert self.found() == []
+    found = units.from_characters([EntitySpan(*span, "LOC") for span in spans])
+    assert [span[:2] for span in found] == expected
 
 
 @pytest.mark.parametrize(
@@ -87,3 +84,49 @@ def test_white_space_is_trimmed(start: int, end: int, expected: str | None) -> N
     units = Units.characters("中国 \nA B \n")
     found = units.to_characters([EntitySpan(start, end, "LOC")])
     assert [units.text[s.start : s.end] for s in found] == ([expected] if expected else [])
+
+
+@pytest.mark.parametrize("mark", "\u200b\u2060\ufeff\u00ad")
+def test_characters_of_zero_width_are_passed_over(mark: str) -> None:
+    text = f"{mark}在北{mark}京{mark}大学 A{mark}b"
+    units = Units.characters(text)
+    assert units.visible == "在北京大学 Ab"
+    assert units.to_characters([EntitySpan(1, 5, "ORG")]) == [EntitySpan(2, 8, "ORG")]
+    assert units.from_characters([EntitySpan(2, 8, "ORG")]) == [EntitySpan(1, 5, "ORG")]
+    tokens = Units.as_read(Doc(VOCAB, [f"A{mark}b", mark]), "token")
+    assert tokens.strings(0, 2) == ["Ab", mark]
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("FORD OPENS PLANT", "ford opens plant"),
+        ("DEAR ANNA, THE 3D PRINTER IS IN HULL!", "dear anna, the 3d printer is in hull!"),
+        ("Dear Anna,\nTHE PLANT IS OPEN\nJohn", "Dear Anna,\nthe plant is open\nJohn"),
+        ("ТАСС ПИШЕТ: ВСЁ ХОРОШО", "тасс пишет: всё хорошо"),
+        ("İZMİR IS A CITY", "İzmİr is a city"),
+        ("FORD OPENS PLANT\x1fBBC NEWS", "ford opens plant\x1fBBC NEWS"),
+        ("BBC NEWS\nITV NEWS", None),
+        ("J. R. R. T. W.", None),
+        ("Ford OPENS PLANT TODAY", None),
+        ("NBA、CBA、WTO三家", None),
+        ("1 2 3 4", None),
+    ],
+)
+def test_lines_in_capitals_are_lowered(text: str, read: str | None) -> None:
+    assert lower_capitals(text) == (text if read is None else read)
+
+
+@given(st.text(alphabet="ABÇİẞßabé中1 \n.'", max_size=60))
+def test_characters_keep_their_positions(text: str) -> None:
+    read = lower_capitals(text)
+    assert len(read) == len(text)
+    assert read.lower() == text.lower()
+    assert lower_capitals(read) == read
+
+
+def test_tokens_are_lowered_and_characters_not() -> None:
+    doc = Doc(VOCAB, ["FORD", "OPENS", "PLANT"])
+    assert Units.as_read(doc, "token").strings(0, 3) == ["ford", "opens", "plant"]
+    assert Units.of(doc, "token").strings(0, 3) == ["FORD", "OPENS", "PLANT"]
+    assert Units.as_read(doc, "char").text == doc.text == "FORD OPENS PLANT "

@@ -77,7 +77,7 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         featuriser: LatticeFeaturiser = self.featuriser
         words: dict[int, list[tuple[EntitySpan, float]]] = {}
         for text, start, end, label, trust in featuriser.trusted_words(
-            [text.text for text in texts], self.known_labels, self.trust
+            [text.visible for text in texts], self.known_labels, self.trust
         ):
             words.setdefault(text, []).append((EntitySpan(start, end, label), trust))
         return words
@@ -136,7 +136,7 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         }
         examples = self.settle_labels(get_examples, labels, **vectors)
         lexicon = jieba_lexicon() if lexicon is None else lexicon
-        texts = [example.predicted.text for example in examples]
+        texts = [Units.characters(example.predicted.text).visible for example in examples]
         self._report(lexicon, texts)
         options = self.featuriser.options
         mentions = [name for example in examples for name in names_in(example.reference)]

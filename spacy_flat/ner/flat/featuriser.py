@@ -16,13 +16,12 @@ from ...errors import Warnings
 from ...lexicon import NOT_ENTITY, Lexicon, Snapshot
 from ...lexicon.snapshot import N_BANDS
 from ...text.featuriser import SegmentFeaturiser
-from ...text.hashing import hash_bigrams, hash_characters
-from ...text.padding import group_by_cost, padding, take_each
+from ...text.padding import Ragged, group_by_cost
 from ...text.segments import Segment
 from ...text.units import Units
 from ...text.vocabulary import TableVocab, pack, unpack
 from ...util.arrays import Float32s, Ints
-from .batch import LatticeBatch
+from ..batch import LatticeBatch
 from .gazetteer import Gazetteer, WordNodes
 from .options import LatticeOptions
 
@@ -68,29 +67,55 @@ class LatticeFeaturiser(SegmentFeaturiser):
         """In training, the gazetteer adds some of its names."""
         if not segments:
             return
-        pieces = [texts[segment.text].text[segment.start : segment.end] for segment in segments]
-        flat = _FlatLattice(self, pieces, self.gazetteer if is_train else None)
-        order = np.lexsort((flat.n_words, flat.n_chars))
-        for rows in group_by_cost(order, flat.n_chars, flat.n_words, self.options.batch_size):
-            yield flat.pad(rows, tuple(segments[row] for row in rows))
+        pieces = [texts[segment.text].piece(segment.start, segment.end) for segment in segments]
+        chars = self.characters(pieces, self.lexicon.snapshot.simplifier)
+        words = self._words(pieces, self.gazetteer if is_train else None)
+        order = np.lexsort((words.counts, chars.counts))
+        for rows in group_by_cost(order, chars.counts, words.counts, self.options.batch_size):
+            columns, has_char = chars.pad(rows)
+            word_columns, has_word = words.pad(rows)
+            heads, lengths = word_columns.pop("heads"), word_columns["lengths"]
+            char_heads = np.broadcast_to(np.arange(has_char.shape[1]), has_char.shape)
+            yield LatticeBatch(
+                segments=tuple(segments[row] for row in rows),
+                n_units=chars.counts[rows],
+                **columns,
+                **word_columns,
+                heads=np.concatenate([char_heads, heads], axis=1),
+                tails=np.concatenate([char_heads, heads + np.maximum(lengths - 1, 0)], axis=1),
+                present=np.concatenate([has_char, has_word], axis=1),
+            )
+
+    def _words(self, pieces: Sequence[str], gazetteer: Gazetteer | None) -> Ragged:
+        nodes = self.words_in(pieces)
+        if gazetteer is not None:
+            nodes = gazetteer.show_some(nodes, pieces, self.options.gazetteer_rate)
+        columns = {
+            "words": nodes.ids,
+            "types": nodes.types,
+            "bands": nodes.bands,
+            "heads": nodes.starts,
+            "lengths": nodes.ends - nodes.starts,
+        }
+        return Ragged(np.bincount(nodes.texts, minlength=len(pieces)).astype(np.int64), columns)
 
     def words_in(self, texts: Sequence[str]) -> WordNodes:
         """The lexicon words in texts, with the properties that the network knows."""
         lexicon = self.lexicon.snapshot
         matches = lexicon.match(texts)
-        keys = self.words.look_up(matches.words.astype(np.uint64))
+        ids = self.words.look_up(matches.words.astype(np.uint64))
         types = lexicon.types[matches.words].astype(np.int64)
         nodes = WordNodes(
             texts=matches.texts.astype(np.int64),
             starts=matches.starts.astype(np.int64),
             ends=matches.ends.astype(np.int64),
-            keys=keys,
+            ids=ids,
             types=self._known_types(types, lexicon.type_names),
             bands=lexicon.frequency_bands[matches.words].astype(np.int64),
         )
         if not self.options.only_known_words:
             return nodes
-        return nodes.select((keys > 0) | np.isin(nodes.types, self.name_types))
+        return nodes.select((ids > 0) | np.isin(nodes.types, self.name_types))
 
     def _known_types(self, types: Ints, names: Sequence[str]) -> Ints:
         """Types [M] as the network numbers them: 0 for unknown ones, with a warning for each
@@ -197,50 +222,4 @@ class LatticeFeaturiser(SegmentFeaturiser):
             n_types=fields["n_types"],
             name_types=fields["name_types"],
             gazetteer=Gazetteer.from_data(names) if names else None,
-        )
-
-
-class _FlatLattice:
-    """All segments' characters and words one after the other, before padding."""
-
-    def __init__(
-        self, featuriser: LatticeFeaturiser, pieces: Sequence[str], gazetteer: Gazetteer | None
-    ) -> None:
-        self.n_chars = np.array([len(piece) for piece in pieces], dtype=np.int64)
-        self.char_starts = np.cumsum(self.n_chars) - self.n_chars
-        text = featuriser.lexicon.snapshot.simplifier("".join(pieces))
-        codes = hash_characters(text, featuriser.options.normalise_numbers)
-        self.chars = featuriser.chars.look_up(codes)
-        last = self.char_starts + self.n_chars - 1
-        self.bigrams = featuriser.bigrams.look_up(hash_bigrams(codes, last))
-        nodes = featuriser.words_in(pieces)
-        if gazetteer is not None:
-            nodes = gazetteer.show_some(nodes, pieces, featuriser.options.gazetteer_rate)
-        self.n_words = np.bincount(nodes.texts, minlength=len(pieces)).astype(np.int64)
-        self.word_starts = np.cumsum(self.n_words) - self.n_words
-        self.words = nodes.keys
-        self.types = nodes.types
-        self.bands = nodes.bands
-        self.heads = nodes.starts
-        self.lengths = nodes.ends - nodes.starts
-
-    def pad(self, rows: Ints, segments: tuple[Segment, ...]) -> LatticeBatch:
-        char_places, has_char = padding(self.n_chars[rows], self.char_starts[rows])
-        word_places, has_word = padding(self.n_words[rows], self.word_starts[rows])
-        chars, bigrams = take_each(char_places, has_char, self.chars, self.bigrams)
-        columns = (self.words, self.types, self.bands, self.heads, self.lengths)
-        words, types, bands, heads, lengths = take_each(word_places, has_word, *columns)
-        char_heads = np.broadcast_to(np.arange(has_char.shape[1]), has_char.shape)
-        return LatticeBatch(
-            segments=segments,
-            n_units=self.n_chars[rows],
-            chars=chars,
-            bigrams=bigrams,
-            words=words,
-            types=types,
-            lengths=lengths,
-            bands=bands,
-            heads=np.concatenate([char_heads, heads], axis=1),
-            tails=np.concatenate([char_heads, heads + np.maximum(lengths - 1, 0)], axis=1),
-            present=np.concatenate([has_char, has_word], axis=1),
         )

@@ -26,7 +26,7 @@ class WordNodes:
     texts: Ints
     starts: Ints
     ends: Ints
-    keys: Ints
+    ids: Ints
     types: Ints
     bands: Ints
 
@@ -89,7 +89,7 @@ class Gazetteer:
             texts=matches.texts[here].astype(np.int64),
             starts=matches.starts[here].astype(np.int64),
             ends=matches.ends[here].astype(np.int64),
-            keys=none,
+            ids=none,
             types=self.types[words],
             bands=none,
         )
@@ -97,7 +97,7 @@ class Gazetteer:
 
 
 def _join(known: WordNodes, names: WordNodes) -> WordNodes:
-    """All words; one that is in both keeps its key and band and takes the name's type."""
+    """All words; one that is in both keeps its id and band and takes the name's type."""
     order, name_order = known.order(), names.order()
     types = known.types.copy()
     there = np.isin(name_order, order)

@@ -15,8 +15,8 @@ from ...nn.layers import Dropout, Positions, TransformerLayer
 from ...nn.network import PretrainedEmbedding, Sizes
 from ...nn.weights import Version, version_of
 from ...util.arrays import Ints
+from ..batch import LatticeBatch
 from ..network import TaggingNetwork
-from .batch import LatticeBatch
 from .options import FLATOptions, Fusion
 
 DISTANT = 10  # the paper's FLAT_mld masks pairs farther apart than this

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from ...text.options import SegmentOptions, UnitOptions
 from ...util.options import option, surface
@@ -71,6 +71,7 @@ class LatticeOptions(SegmentOptions, UnitOptions):
     """Options of turning texts into lattices."""
 
     block: ClassVar[str] = "flat_ner, model.lattice"
+    retired: ClassVar[dict[str, Any]] = {"overlap": 40}
 
     only_known_words: bool = option(
         False,

@@ -3,20 +3,22 @@
 Shapes: B segments, C units, W distinct words, S characters of a word.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from ...text.featuriser import IndexedFeaturiser, SegmentFeaturiser
-from ...text.hashing import hash_bigrams, hash_characters, hash_words
-from ...text.padding import group_by_cost, padding, take
+from ...text.featuriser import SegmentFeaturiser
+from ...text.hashing import hash_words
+from ...text.padding import Ragged, group_by_cost
 from ...text.segments import Segment
 from ...text.units import Unit, Units
 from ...text.vocabulary import TableVocab
 from ...util.arrays import Ints
 from ...util.simplified import Simplifier
-from .batch import CharBatch, WordBatch
+from ..batch import CharBatch, WordBatch
 from .options import SequenceOptions
 
 LONGEST_SPELLING = 40  # characters of a word to read; for most URLs only the beginning
@@ -25,7 +27,7 @@ LOWER, TITLE, UPPER, MIXED, NUMBER, OTHER = range(1, 7)
 
 
 @dataclass(frozen=True)
-class SequenceFeaturiser(IndexedFeaturiser, SegmentFeaturiser):
+class SequenceFeaturiser(SegmentFeaturiser):
     """Turns texts into batches.
 
     chars: of the text, or of the spellings of words.
@@ -56,84 +58,53 @@ class SequenceFeaturiser(IndexedFeaturiser, SegmentFeaturiser):
     ) -> Iterator[CharBatch | WordBatch]:
         if not segments:
             return
-        flat = (_FlatCharacters if self.unit == "char" else _FlatWords)(self, texts, segments)
-        order = np.argsort(flat.n_units, kind="stable")
-        nothing = np.zeros_like(flat.n_units)
-        for rows in group_by_cost(order, flat.n_units, nothing, self.options.batch_size):
-            yield flat.pad(rows, tuple(segments[row] for row in rows))
+        read = self._characters if self.unit == "char" else self._words
+        units, make = read(texts, segments)
+        order, none = np.argsort(units.counts, kind="stable"), np.zeros_like(units.counts)
+        for rows in group_by_cost(order, units.counts, none, self.options.batch_size):
+            columns, present = units.pad(rows)
+            of_rows = tuple(segments[row] for row in rows)
+            yield make(segments=of_rows, n_units=units.counts[rows], present=present, **columns)
 
+    def _characters(
+        self, texts: Sequence[Units], segments: Sequence[Segment]
+    ) -> tuple[Ragged, Callable[..., CharBatch]]:
+        pieces = [texts[segment.text].piece(segment.start, segment.end) for segment in segments]
+        return self.characters(pieces, self.simplifier), CharBatch
 
-class _FlatCharacters:
-    """The characters of all segments one after the other, before padding."""
-
-    def __init__(
-        self, featuriser: SequenceFeaturiser, texts: Sequence[Units], segments: Sequence[Segment]
-    ) -> None:
-        pieces = [texts[segment.text].text[segment.start : segment.end] for segment in segments]
-        self.n_units = np.array([len(piece) for piece in pieces], dtype=np.int64)
-        self.starts = np.cumsum(self.n_units) - self.n_units
-        text = featuriser.simplifier("".join(pieces))
-        codes = hash_characters(text, featuriser.options.normalise_numbers)
-        self.chars = featuriser.chars.look_up(codes)
-        last = self.starts + self.n_units - 1
-        self.bigrams = featuriser.bigrams.look_up(hash_bigrams(codes, last))
-
-    def pad(self, rows: Ints, segments: tuple[Segment, ...]) -> CharBatch:
-        places, present = padding(self.n_units[rows], self.starts[rows])
-        return CharBatch(
-            segments=segments,
-            n_units=self.n_units[rows],
-            present=present,
-            chars=take(self.chars, places, present),
-            bigrams=take(self.bigrams, places, present),
-        )
-
-
-class _FlatWords:
-    """The words of all segments one after the other, before padding; each distinct word is looked
-    up once."""
-
-    def __init__(
-        self, featuriser: SequenceFeaturiser, texts: Sequence[Units], segments: Sequence[Segment]
-    ) -> None:
+    def _words(
+        self, texts: Sequence[Units], segments: Sequence[Segment]
+    ) -> tuple[Ragged, Callable[..., WordBatch]]:
+        """Each distinct word is looked up and spelled once."""
         numbers: dict[str, int] = {}
-        self.numbers = np.array(
-            [
-                numbers.setdefault(word, len(numbers))
-                for segment in segments
-                for word in texts[segment.text].strings(segment.start, segment.end)
-            ],
-            dtype=np.int64,
-        )
-        self.n_units = np.array([part.end - part.start for part in segments], dtype=np.int64)
-        self.starts = np.cumsum(self.n_units) - self.n_units
-        words = list(map(featuriser.simplifier, numbers))
-        self.words = featuriser.words.look_up(hash_words(words, featuriser.options))
-        self.cases = np.array([case_of(word) for word in words], dtype=np.int64)
-        spellings = [word[:LONGEST_SPELLING] for word in words]
-        codes = hash_characters("".join(spellings), featuriser.options.normalise_numbers)
-        self.chars = featuriser.chars.look_up(codes)
-        self.n_spelled = np.array([len(spelling) for spelling in spellings], dtype=np.int64)
-        self.char_starts = np.cumsum(self.n_spelled) - self.n_spelled
+        own = [
+            numbers.setdefault(word, len(numbers))
+            for part in segments
+            for word in texts[part.text].strings(part.start, part.end)
+        ]
+        words = list(map(self.simplifier, numbers))
+        counts = np.array([part.end - part.start for part in segments], dtype=np.int64)
+        spelled = self.characters([word[:LONGEST_SPELLING] for word in words], Simplifier())
+        flat = np.array(own, dtype=np.int64)
+        columns = {
+            "numbers": flat,
+            "words": self.words.look_up(hash_words(words, self.options))[flat],
+            "cases": np.array([case_of(word) for word in words], dtype=np.int64)[flat],
+        }
+        return Ragged(counts, columns), partial(_word_batch, spelled)
 
-    def pad(self, rows: Ints, segments: tuple[Segment, ...]) -> WordBatch:
-        places, present = padding(self.n_units[rows], self.starts[rows])
-        numbers = take(self.numbers, places, present)
-        distinct, within = np.unique(numbers, return_inverse=True)
-        order = np.argsort(self.n_spelled[distinct], kind="stable")
-        distinct = distinct[order]
-        n_spelled = self.n_spelled[distinct]
-        char_places, spelled = padding(n_spelled, self.char_starts[distinct])
-        return WordBatch(
-            segments=segments,
-            n_units=self.n_units[rows],
-            present=present,
-            words=np.where(present, self.words[numbers], 0),
-            cases=np.where(present, self.cases[numbers], 0),
-            numbers=np.argsort(order)[within].reshape(numbers.shape),
-            spellings=take(self.chars, char_places, spelled),
-            n_spelled=n_spelled,
-        )
+
+def _word_batch(spelled: Ragged, numbers: Ints, **columns: Any) -> WordBatch:
+    """With the spellings [W, S] of the words of a batch alone, the shortest first."""
+    distinct, within = np.unique(numbers, return_inverse=True)
+    order = np.argsort(spelled.counts[distinct], kind="stable")
+    spellings, _ = spelled.pad(distinct[order])
+    return WordBatch(
+        **columns,
+        numbers=np.argsort(order)[within].reshape(numbers.shape),
+        spellings=spellings["chars"],
+        n_spelled=spelled.counts[distinct[order]],
+    )
 
 
 def case_of(word: str) -> int:

@@ -15,10 +15,11 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from ...nn.attention import DotProductAttention, Relation, RelativeAttention
 from ...nn.layers import Dropout, Positions, TransformerLayer
 from ...nn.network import PretrainedEmbedding, Sizes
+from ..batch import CharBatch, WordBatch
 from ..network import TaggingNetwork
-from .batch import N_CASES, CharBatch, WordBatch
-from .options import TENEROptions
+from .options import CHAR_HEADS, TENEROptions
 
+N_CASES = 7  # ways to write a word, with 0 for padding
 KERNEL = 3  # characters that a "cnn" sees at once
 SPELLED_TOGETHER = (8, 16)  # maximum characters of a word
 
@@ -48,7 +49,7 @@ class TENER(TaggingNetwork):
         self.speller = self.cases = None
         if self.words is not None and options.char_encoder != "none":
             self.speller = Speller(options, sizes.n_spelling)
-        if self.words is not None and options.case_features:
+        if self.words is not None:
             self.cases = nn.Embedding(N_CASES, width)
         in_width = sum(table.width for table in tables) + sizes.upstream_width
         self.project = nn.Linear(in_width + (options.char_width if self.speller else 0), width)
@@ -177,10 +178,9 @@ class Speller(nn.Module):
         elif options.char_encoder == "lstm":
             self.encoder = BiLSTM(width, 1, 0.0)
         else:
-            heads = options.char_heads
-            own = {"encoder": "transformer", "attention": "relative", "layers": 1}
+            own = {"num_heads": CHAR_HEADS, "head_dim": width // CHAR_HEADS, "layers": 1}
             self.encoder = Transformer(
-                replace(options, **own, num_heads=heads, head_dim=width // heads)  # type: ignore[arg-type]
+                replace(options, **own, encoder="transformer", attention="relative")  # type: ignore[arg-type]
             )
 
     def forward(self, keys: Tensor, lengths: np.ndarray) -> Tensor:

@@ -1,7 +1,7 @@
 """Options of TENER: blocks of the config, registered under `@misc`."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from ...text.options import SegmentOptions, UnitOptions
 from ...text.units import Unit
@@ -11,6 +11,8 @@ from ..options import NetworkOptions
 Encoder = Literal["transformer", "bilstm", "none"]
 Attention = Literal["relative", "absolute"]
 Norm = Literal["post", "pre"]
+CHAR_HEADS = 3  # of adatrans, as in the paper
+
 CharEncoder = Literal["none", "adatrans", "cnn", "lstm"]
 
 
@@ -22,6 +24,7 @@ class TENEROptions(NetworkOptions):
     """
 
     block: ClassVar[str] = "tener_ner, model.network"
+    retired: ClassVar[dict[str, Any]] = {"case_features": True, "char_heads": 3}
 
     layers: int = option(2, "layers of attention and feed-forward", least=1, fixed=True)
     ff: int = option(2, "the feed-forward layer is this many times as wide", least=1, fixed=True)
@@ -57,14 +60,10 @@ class TENEROptions(NetworkOptions):
         fixed=True,
     )
     char_width: int = option(30, "width of the encoding of a spelling", least=1, fixed=True)
-    char_heads: int = option(3, "heads of adatrans", least=1, fixed=True)
-    case_features: bool = option(
-        True, "features of a word's shape: lower case, upper case, number and so on", fixed=True
-    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        parts = {"adatrans": self.char_heads, "lstm": 2}.get(self.char_encoder, 1)
+        parts = {"adatrans": CHAR_HEADS, "lstm": 2}.get(self.char_encoder, 1)
         self.require("char_width", self.char_width % parts == 0, f"a multiple of {parts}")
         if self.encoder == "bilstm":
             even = self.num_heads * self.head_dim % 2 == 0
@@ -80,6 +79,7 @@ class SequenceOptions(SegmentOptions, UnitOptions):
     """
 
     block: ClassVar[str] = "tener_ner, model.sequence"
+    retired: ClassVar[dict[str, Any]] = {"overlap": 40}
 
     unit: Unit = option(
         "char",

@@ -23,8 +23,9 @@ def build_vocabulary(
     vectors: of characters and bigrams, or of words.
     """
     none = TableVocab.empty()
-    simplifier = Simplifier.of([text.text for text in texts])
-    characters = [simplifier(text.text) for text in texts]
+    read = [text.visible if options.unit == "char" else text.text for text in texts]
+    simplifier = Simplifier.of(read)
+    characters = list(map(simplifier, read))
     chars = NewTable.of_characters(characters, char_vectors, options)
     if options.unit == "token":
         strings = (simplifier(word) for text in texts for word in text.strings(0, len(text)))

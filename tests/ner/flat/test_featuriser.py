@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_flat.lexicon import Entry, Lexicon
-from spacy_flat.ner.flat.batch import LatticeBatch
+from spacy_flat.ner.batch import LatticeBatch
 from spacy_flat.ner.flat.featuriser import N_BANDS, LatticeFeaturiser
 from spacy_flat.ner.flat.options import LatticeOptions
 from spacy_flat.ner.flat.vocabulary import build_vocabulary

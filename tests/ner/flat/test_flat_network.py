@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from spacy_flat.ner.flat.batch import LatticeBatch
+from spacy_flat.ner.batch import LatticeBatch
 from spacy_flat.ner.flat.network import FLAT, FLATSizes, FourDistances
 from spacy_flat.ner.flat.options import FLATOptions
 from spacy_flat.nn.layers import sinusoids

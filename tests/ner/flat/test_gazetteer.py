@@ -42,7 +42,7 @@ def words(
     return [
         (texts[text][start:end], names[type], bool(key))
         for text, start, end, key, type in zip(
-            nodes.texts, nodes.starts, nodes.ends, nodes.keys, nodes.types, strict=True
+            nodes.texts, nodes.starts, nodes.ends, nodes.ids, nodes.types, strict=True
         )
     ]
 

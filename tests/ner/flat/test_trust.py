@@ -73,7 +73,7 @@ def test_trust_of_1_is_always_obeyed(nlp: Language) -> None:
 
 
 def test_a_word_that_a_long_text_is_split_within(trained: Language, copy_of: Copy) -> None:
-    nlp = copy_of(trained, max_length=10, overlap=0)
+    nlp = copy_of(trained, max_length=10)
     lexicon_of(nlp).declare_types(["ORG"])
     lexicon_of(nlp).add(["了。今天"], type="ORG", trust=1)
     flat(nlp).confidence = True

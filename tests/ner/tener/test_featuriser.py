@@ -8,7 +8,7 @@ import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_flat.ner.tener.batch import CharBatch, WordBatch
+from spacy_flat.ner.batch import CharBatch, WordBatch
 from spacy_flat.ner.tener.featuriser import (
     LONGEST_SPELLING,
     LOWER,

@@ -150,7 +150,7 @@ def test_any_text(trained: Language, text: str) -> None:
 
 
 def test_long_texts_are_cut_at_sentence_ends() -> None:
-    nlp = make("words", max_length=9, overlap=2)
+    nlp = make("words", max_length=9)
     train(nlp)
     sentence = "Ann Lee went to New York."
     doc = nlp(" ".join([sentence] * 30))
@@ -190,7 +190,7 @@ def test_words_in_the_vectors_are_known_though_no_training_has_them() -> None:
     for row, key in enumerate(keys):
         rows[row, directions.get(key, 3)] = 1.0
     vectors = TextVectors(keys, rows)
-    network = {**NETWORK, "char_encoder": "none", "case_features": False}
+    network = {**NETWORK, "char_encoder": "none"}
     sequence = {"unit": "token", "fine_tune": False}
     nlp = spacy.blank("en")
     nlp.add_pipe(

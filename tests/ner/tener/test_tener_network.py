@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from spacy_flat.ner.batch import CharBatch, WordBatch
 from spacy_flat.ner.tags import OUTSIDE
-from spacy_flat.ner.tener.batch import N_CASES, CharBatch, WordBatch
-from spacy_flat.ner.tener.network import TENER, TENERSizes
+from spacy_flat.ner.tener.network import N_CASES, TENER, TENERSizes
 from spacy_flat.ner.tener.options import TENEROptions
 from spacy_flat.nn.attention import RelativeAttention
 from spacy_flat.nn.layers import sinusoids
@@ -174,7 +174,7 @@ ENCODERS: list[dict[str, Any]] = [
     {"attention": "absolute"},
     {"encoder": "bilstm", "layers": 2},
     {"norm": "pre"},
-    {"encoder": "bilstm", "char_width": 9, "char_heads": 3},  # 3 numbers a head, which is odd
+    {"encoder": "bilstm", "char_width": 9},  # 3 numbers a head, which is odd
 ]
 
 
@@ -258,19 +258,3 @@ def test_the_attention_knows_directions() -> None:
 def test_impossible_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         TENEROptions(**options)
-
-
-def test_a_batch_of_words_twice() -> None:
-    """Each time with rows of spellings of its own, which dropout changes apart."""
-    batch = word_batch()
-    twice, B = batch.twice(), len(batch.words)
-    assert twice.words.shape == (2 * B, batch.words.shape[1])
-    for part in (np.s_[:B], np.s_[B:]):
-        np.testing.assert_array_equal(
-            twice.spellings[twice.numbers[part]], batch.spellings[batch.numbers]
-        )
-        np.testing.assert_array_equal(
-            twice.n_spelled[twice.numbers[part]], batch.n_spelled[batch.numbers]
-        )
-    assert not set(twice.numbers[:B].ravel()) & set(twice.numbers[B:].ravel())
-    assert (np.diff(twice.n_spelled) >= 0).all()
