@@ -200,7 +200,9 @@ class ComponentCompactor(NetworkCompactor):
         """Count how often each row of the tables is read in texts; `nlp` makes their tokens."""
         in_characters = self.featuriser.unit == "char"
         units = [
-            Units.characters(text) if in_characters else Units.as_read(nlp.make_doc(text), "token")
+            Units.visible_characters(text)
+            if in_characters
+            else Units.as_read(nlp.make_doc(text), "token")
             for text in texts
         ]
         segments = split_texts(units, self.featuriser.options.max_length)

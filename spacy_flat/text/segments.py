@@ -43,9 +43,11 @@ def split_texts(texts: Sequence[Units], max_length: int) -> list[Segment]:
     ]
 
 
-def split_units(number: int, units: Units, max_length: int) -> list[Segment]:
+def split_units(
+    number: int, units: Units, max_length: int, overlap: int = OVERLAP
+) -> list[Segment]:
     """Split a text into segments of at most `max_length` units."""
-    overlap = min(OVERLAP, max_length // 2)
+    overlap = min(overlap, max_length // 2)
     segments = []
     start, length = 0, len(units)
     sentence_ends = commas = None

@@ -42,22 +42,26 @@ class Units:
     @classmethod
     def of(cls, doc: Doc, unit: Unit) -> Units:
         """All characters or tokens of a Doc."""
-        if unit == "token":
-            return cls(unit, doc.text, *token_ends(doc))
-        places = np.arange(len(doc.text) + 1)
-        return cls(unit, doc.text, places[:-1], places[1:])
+        if unit == "char":
+            return cls.characters(doc.text)
+        return cls(unit, doc.text, *token_ends(doc))
 
     @classmethod
     def as_read(cls, doc: Doc, unit: Unit) -> Units:
         """As networks read a Doc: without characters of zero width, and with tokens of lines in
         capitals in lower case."""
         if unit == "char":
-            return cls.characters(doc.text)
+            return cls.visible_characters(doc.text)
         units = cls.of(doc, unit)
         return replace(units, text=lower_capitals(units.text))
 
     @classmethod
     def characters(cls, text: str) -> Units:
+        places = np.arange(len(text) + 1)
+        return cls("char", text, places[:-1], places[1:])
+
+    @classmethod
+    def visible_characters(cls, text: str) -> Units:
         """The characters of a text, except those of zero width."""
         hidden = [match.start() for match in _ZERO_WIDTH.finditer(text)]
         places = np.delete(np.arange(len(text)), hidden)

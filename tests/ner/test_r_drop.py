@@ -50,6 +50,7 @@ def test_the_loss_is_of_both_passes_and_of_how_far_they_are_apart() -> None:
     loss = flat(nlp).update(examples)["flat_ner"]
     first, second = heard
     assert not torch.equal(first, second)
+    both = torch.cat(heard)
 
     emissions = flat(nlp).model.predict([examples[0].predicted])
     (part,) = emissions.batches
@@ -59,9 +60,9 @@ def test_the_loss_is_of_both_passes_and_of_how_far_they_are_apart() -> None:
         return flat(nlp).get_loss(examples, replace(emissions, batches=batches))[0]
 
     lengths, crf = torch.from_numpy(part.batch.n_units), network_of(nlp).crf
-    every = torch.ones((2 * len(first), *first.shape[1:]), dtype=torch.bool)
-    _, marginals = crf.likelihood_and_marginals(torch.cat(heard), every, lengths.repeat(2))
-    apart = crf.divergence(torch.cat(heard), marginals, lengths).item()
+    every = torch.ones(both.shape, dtype=torch.bool)
+    _, marginals = crf.likelihood_and_marginals(both, every, lengths.repeat(2))
+    apart = crf.divergence(both, marginals, lengths).item()
     assert apart > 0.01
     assert loss == pytest.approx((alone(first) + alone(second) + 3 * apart) / 2, rel=1e-4)
 

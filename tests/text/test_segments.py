@@ -1,14 +1,12 @@
 """Long texts are split into segments, and what is found in these is joined."""
 
 from itertools import pairwise
-from unittest.mock import patch
 
 import pytest
 import spacy
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from spacy_flat.text import segments as module
 from spacy_flat.text.segments import (
     Segment,
     join_segments,
@@ -40,8 +38,7 @@ def annotated(draw: st.DrawFn) -> tuple[str, list[EntitySpan]]:
 
 def split(text: str | Units, max_length: int, overlap: int = 0) -> list[Segment]:
     units = Units.characters(text) if isinstance(text, str) else text
-    with patch.object(module, "OVERLAP", overlap):
-        return split_units(0, units, max_length)
+    return split_units(0, units, max_length, overlap)
 
 
 def found_in(segment: Segment, spans: list[EntitySpan]) -> list[EntitySpan]:

@@ -89,7 +89,7 @@ def test_white_space_is_trimmed(start: int, end: int, expected: str | None) -> N
 @pytest.mark.parametrize("mark", "\u200b\u2060\ufeff\u00ad")
 def test_characters_of_zero_width_are_passed_over(mark: str) -> None:
     text = f"{mark}在北{mark}京{mark}大学 A{mark}b"
-    units = Units.characters(text)
+    units = Units.visible_characters(text)
     assert units.visible == "在北京大学 Ab"
     assert units.to_characters([EntitySpan(1, 5, "ORG")]) == [EntitySpan(2, 8, "ORG")]
     assert units.from_characters([EntitySpan(2, 8, "ORG")]) == [EntitySpan(1, 5, "ORG")]

@@ -136,7 +136,7 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         }
         examples = self.settle_labels(get_examples, labels, **vectors)
         lexicon = jieba_lexicon() if lexicon is None else lexicon
-        texts = [Units.characters(example.predicted.text).visible for example in examples]
+        texts = [Units.visible_characters(example.predicted.text).visible for example in examples]
         self._report(lexicon, texts)
         options = self.featuriser.options
         mentions = [name for example in examples for name in names_in(example.reference)]

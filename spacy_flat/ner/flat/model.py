@@ -5,12 +5,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from spacy.tokens import Doc
 
-<<<<<<< HEAD
 from ...text.tok2vec import Tok2Vec
-=======
-from ...text.tok2vec import Tok2Vec, ask_for
 from ..batch import LatticeBatch
->>>>>>> 3c9e8d6 (One padded batch, Ragged; characters of zero width are passed over; R-Drop computes a batch twice; overlap, case_features and char_heads are no options)
 from ..model import TaggingModel, network_of, predict
 from .featuriser import LatticeFeaturiser
 from .options import FLATOptions, LatticeOptions
