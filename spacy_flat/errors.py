@@ -434,12 +434,9 @@ F480 {path}: can't be written: {reason}. Finished shards stay: run the command a
 F481 {name}: can't be read (further): {reason}
 F482 {count} of {shards} shards are not finished, among them {names}. Run the same command again. If
   an actor dies each time, it may lack memory: try fewer --actors.
-F483 {count} failed in this run; earlier runs may have left others. See {path} for the reasons.
+F483 {count} failed. See the column `error` of {path} for the reasons.
 F484 The cluster has no GPU, or fewer than an actor needs. Lower --gpus-per-actor, or leave it out
   to use CPUs.
-F485 Two processes in a row died annotating this row. They may lack memory, or a component may be
-  faulty. See the system's log, and try this row separately.
-F486 it has changed since the run began. Choose another folder to start again.
 F487 {path}: can't import this code. Check the path, and that it runs by itself.
 F489 Ray can't start on this machine: {reason}. Free some memory and try again, or annotate in one
   process, without Ray, with --actors 1.

@@ -8,17 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import Errors
-from .addresses import Folder
-from .rows import Failure, Row, parse_attributes
+from .output import ATTEMPTS, ROWS, Folder, Writer, parse_attributes
 from .settings import Settings
-from .shards import Attempt, writing
-from .sources import File, Shard, read_rows
+from .sources import Row, Shard, read_rows
 
 if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
 MAX_ROWS = 1000  # of a batch
+MAX_ATTEMPTS = 3  # at a shard that kills processes
 
 
 @dataclass(frozen=True)
@@ -47,60 +46,62 @@ class Annotator:
     def __init__(self, settings: Settings, out: str) -> None:
         """Load the pipeline. out: address of the output folder.
 
-        Raises ValueError for an unknown attribute (F468), a GPU that can't be used (F135), and code
-        that can't be imported (F487); otherwise as `spacy.load`.
+        Raises as `load_pipeline`.
         """
         self.settings = settings
+        self.attributes = parse_attributes(settings.attributes)
         self.folder = Folder(out)
         self.nlp = load_pipeline(settings)
 
     def annotate(self, shard: Shard) -> Outcome:
         """Annotate and write a shard, in its own memory zone."""
+        before = [name for name in self.folder.names(ATTEMPTS) if name.startswith(shard.name)]
+        if len(before) >= MAX_ATTEMPTS:
+            return Outcome(shard.name, given_up=True)
+        attempt = f"{ATTEMPTS}/{shard.name}.{len(before)}"
         try:
-            attempt = Attempt.begin(self.folder, shard.name)
-            if attempt is None:
-                return Outcome(shard.name, given_up=True)
-            try:
-                with self.nlp.memory_zone():
-                    outcome = self.write(shard, attempt)
-            except (Exception, KeyboardInterrupt):
-                attempt.end()  # the process did not die of it
-                raise
-            attempt.end()
+            with self.folder.replacing(attempt):
+                pass  # it stays if the process dies
+            with (
+                self.nlp.memory_zone(),
+                self.folder.replacing(f"{ROWS}/{shard.name}.parquet") as file,
+                Writer(file, self.attributes) as writer,
+            ):
+                outcome = self.write(shard, writer)
+            self.folder.delete(attempt)
             return outcome
         except UnreadError as error:
             return Outcome(shard.name, unread=str(error))
         except OSError as error:
             return Outcome(shard.name, unwritten=str(error))
 
-    def write(self, shard: Shard, attempt: Attempt) -> Outcome:
+    def write(self, shard: Shard, writer: Writer) -> Outcome:
         """Raises UnreadError and OSError."""
-        one_by_one = attempt.number > 0
-        done = 0
-        failures: list[Failure] = []
-        with writing(self.folder, shard.name, failures, self.settings) as output:
-            rows = readable(read_rows(shard, self.settings, self.nlp.vocab))
-            known = valid(rows, failures, attempt.deadly, shard.file.name)
-            most = 1 if one_by_one else MAX_ROWS
-            for batch in cut_batches(known, self.settings.batch_size, most):
-                if one_by_one:
-                    attempt.note(str(batch[0].line))
-                for row, doc in zip(batch, annotate_batch(self.nlp, batch), strict=True):
-                    try:
-                        if isinstance(doc, Exception):
-                            raise doc
-                        output.add(row.id, doc)
-                        done += 1
-                    except Exception as error:  # components may raise anything
-                        reason = f"{type(error).__name__}: {error}"
-                        failures.append(Failure(row.id, shard.file.name, row.line, reason))
-                output.flush()
-            require_unchanged(shard.file)
-        return Outcome(shard.name, done, len(failures))
+        rows = failed = 0
+        for batch in cut_batches(
+            readable(read_rows(shard, self.settings)), self.settings.batch_size
+        ):
+            docs = iter(annotate_batch(self.nlp, [row.text for row in batch if not row.error]))
+            for row in batch:
+                try:
+                    if row.error:
+                        raise ValueError(row.error)
+                    doc = next(docs)
+                    if isinstance(doc, Exception):
+                        raise doc
+                    writer.add(row.id, doc)
+                    rows += 1
+                except Exception as error:  # components may raise anything
+                    reason = row.error or f"{type(error).__name__}: {error}"
+                    writer.add_failure(row.id, row.text, reason)
+                    failed += 1
+            writer.flush()
+        return Outcome(shard.name, rows, failed)
 
 
 def load_pipeline(settings: Settings) -> Language:
-    """Errors as in `Annotator`."""
+    """Raises ValueError for an unknown attribute (F468), a GPU that can't be used (F135), and code
+    that can't be imported (F487); otherwise as `spacy.load`."""
     from spacy.cli._util import import_code
     from spacy.tokens import Doc
     from spacy.util import raise_error
@@ -122,11 +123,12 @@ def load_pipeline(settings: Settings) -> Language:
     nlp.set_error_handler(raise_error)  # others may skip rows silently
     for attribute in parse_attributes(settings.attributes):
         if not Doc.has_extension(attribute.name):
-            raise ValueError(Errors.F468.format(name=attribute.name, pipeline=settings.pipeline))
+            words = {"name": attribute.name, "pipeline": settings.pipeline}
+            raise ValueError(Errors.F468.format(**words))
     return nlp
 
 
-def readable(rows: Iterable[Row | Failure]) -> Iterator[Row | Failure]:
+def readable(rows: Iterable[Row]) -> Iterator[Row]:
     """Raises UnreadError for any error of the formats' libraries."""
     try:
         yield from rows
@@ -134,36 +136,12 @@ def readable(rows: Iterable[Row | Failure]) -> Iterator[Row | Failure]:
         raise UnreadError(str(error)) from error
 
 
-def require_unchanged(file: File) -> None:
-    """Raises UnreadError (F486) for a file that has changed since it was cut into shards."""
-    try:
-        fs, path = file.open()
-        info = fs.get_file_info(path)
-    except OSError as error:
-        raise UnreadError(str(error)) from error
-    if (info.size, info.mtime_ns or 0) != (file.size, file.modified):
-        raise UnreadError(Errors.F486)
-
-
-def valid(
-    rows: Iterable[Row | Failure], failures: list[Failure], deadly: frozenset[str], name: str
-) -> Iterator[Row]:
-    """The rows. Unreadable rows, and those that killed processes, are added to the failures."""
-    for row in rows:
-        if isinstance(row, Failure):
-            failures.append(row)
-        elif str(row.line) in deadly:
-            failures.append(Failure(row.id, name, row.line, Errors.F485))
-        else:
-            yield row
-
-
-def cut_batches(rows: Iterable[Row], size: int, most: int = MAX_ROWS) -> Iterator[list[Row]]:
+def cut_batches(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
     """Batches with a maximum number of rows and characters, or of a single longer row."""
     batch: list[Row] = []
     characters = 0
     for row in rows:
-        if batch and (characters + len(row.text) > size or len(batch) == most):
+        if batch and (characters + len(row.text) > size or len(batch) == MAX_ROWS):
             yield batch
             batch, characters = [], 0
         batch.append(row)
@@ -172,19 +150,19 @@ def cut_batches(rows: Iterable[Row], size: int, most: int = MAX_ROWS) -> Iterato
         yield batch
 
 
-def annotate_batch(nlp: Language, rows: Sequence[Row]) -> list[Doc | Exception]:
-    """The Doc or the error of each row. The rows of a failed batch are annotated one by one."""
+def annotate_batch(nlp: Language, texts: Sequence[str]) -> list[Doc | Exception]:
+    """The Doc or the error of each text. The texts of a failed batch are annotated one by one."""
     try:
-        docs: list[Doc | Exception] = list(nlp.pipe([row.content() for row in rows]))
+        docs: list[Doc | Exception] = list(nlp.pipe(texts))
     except Exception:
         docs = []
-    if len(docs) == len(rows):  # a component may omit some
+    if len(docs) == len(texts):  # a component may omit some
         return docs
-    return [annotate_alone(nlp, row) for row in rows]
+    return [annotate_alone(nlp, text) for text in texts]
 
 
-def annotate_alone(nlp: Language, row: Row) -> Doc | Exception:
+def annotate_alone(nlp: Language, text: str) -> Doc | Exception:
     try:
-        return nlp(row.content())
+        return nlp(text)
     except Exception as error:
         return error.with_traceback(None)  # it would keep the Doc alive

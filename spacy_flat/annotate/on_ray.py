@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import re
@@ -22,7 +21,7 @@ from ray.data import ActorPoolStrategy, DataContext
 
 from ..errors import Errors
 from .actor import Annotator, Outcome
-from .addresses import Folder
+from .output import Folder
 from .settings import Settings
 from .sources import Shard
 
@@ -78,8 +77,12 @@ def started(cluster: Cluster) -> Iterator[None]:
 class ShardActor(Annotator):
     """An annotator as Ray calls it."""
 
-    def __call__(self, record: dict[str, str]) -> dict[str, str]:
-        return {"outcome": json.dumps(asdict(self.annotate(Shard.from_json(record["shard"]))))}
+    def __init__(self, settings: Settings, out: str, shards: Sequence[Shard]) -> None:
+        super().__init__(settings, out)
+        self.shards = shards
+
+    def __call__(self, row: dict[str, int]) -> dict[str, Any]:
+        return asdict(self.annotate(self.shards[row["id"]]))
 
 
 def outcomes(
@@ -91,19 +94,17 @@ def outcomes(
     pipeline.
     """
     with started(cluster):
-        records = [{"shard": shard.to_json()} for shard in shards]
-        possible = possible_actors(cluster)
-        actors = min(cluster.actors or possible, len(shards))
-        results = ray.data.from_items(records, override_num_blocks=len(shards)).map(
+        actors = min(cluster.actors or possible_actors(cluster), len(shards))
+        results = ray.data.range(len(shards), override_num_blocks=len(shards)).map(
             ShardActor,
-            fn_constructor_args=(settings, folder.absolute),
+            fn_constructor_args=(settings, folder.absolute, shards),
             compute=ActorPoolStrategy(size=actors, max_tasks_in_flight_per_actor=1),
             num_cpus=1,
             num_gpus=cluster.gpus or None,
         )
         try:
             for result in results.iter_rows():
-                yield Outcome(**json.loads(result["outcome"]))
+                yield Outcome(**result)
         except ray.exceptions.ActorDiedError as error:
             raise RuntimeError(cause_of(error)) from error
 

@@ -6,11 +6,8 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from ..errors import Errors
-
-Format = Literal["parquet", "spacy"]
 
 
 @dataclass(frozen=True)
@@ -21,7 +18,6 @@ class Settings:
     code: Python files with registered functions.
     text, id: keys or columns of the input.
     attributes: "NAME" or "NAME:TYPE" of the `doc._` attributes to write.
-    format: of the output.
     batch_size: in characters.
     gpu: run spaCy on a GPU.
     device: of the pipeline's networks; "" for their config's.
@@ -32,7 +28,6 @@ class Settings:
     text: str = "text"
     id: str = "id"
     attributes: tuple[str, ...] = ()
-    format: Format = "parquet"
     batch_size: int = 50_000
     gpu: bool = False
     device: str = ""
@@ -45,7 +40,6 @@ class Settings:
             "text": self.text,
             "id": self.id,
             "attributes": list(self.attributes),
-            "format": self.format,
         }
 
 

@@ -4,42 +4,43 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import posixpath
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from itertools import accumulate, islice
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
-from pyarrow.fs import FileSystem, FileType
+from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType, LocalFileSystem
 
 from ..errors import Errors, Warnings
 from ..util.files import BYTE_ORDER_MARK
 from ..util.plural import counted
-from ..util.srsly_registry import look_up_once
-from .addresses import open_address, walk
-from .rows import Failure, Row
 from .settings import Settings
 
-if TYPE_CHECKING:
-    from spacy.tokens import DocBin
-    from spacy.vocab import Vocab
-
-Kind = Literal["json", "text", "parquet", "docs"]
-
-KINDS: dict[str, Kind] = {
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".json": "json",
-    ".txt": "text",
-    ".parquet": "parquet",
-    ".spacy": "docs",
-}
+SUFFIXES = (".jsonl", ".ndjson", ".json", ".txt", ".parquet")
 PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}  # of files of lines only
-CHUNK = 1 << 20  # bytes that are read at once
+CHUNK = 1 << 20  # bytes to read at once
 CHUNK_ROWS = 4096  # of Parquet
+
+
+def open_address(address: str) -> tuple[FileSystem, str]:
+    """The filesystem and path of a local path or an address such as s3://bucket/folder.
+
+    Raises ValueError (F477) for an address that pyarrow doesn't know.
+    """
+    if "://" not in address:
+        # Keep links: the given name shows the format.
+        return LocalFileSystem(), Path(os.path.abspath(address)).as_posix()
+    try:
+        fs, path = FileSystem.from_uri(address)
+    except (ValueError, OSError, ImportError, NotImplementedError) as error:
+        raise ValueError(Errors.F477.format(address=address, reason=error)) from error
+    return fs, path
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Shard:
     """Rows of a file that are annotated and written together.
 
     name: of the output. offset: of the first row, in bytes of an unpacked file of lines. first:
-    number of rows before. rows: lines, records or Docs. empty: number of empty lines.
+    number of rows before. rows: lines or records.
     """
 
     name: str
@@ -73,20 +74,15 @@ class Shard:
     offset: int
     first: int
     rows: int
-    empty: int = 0
 
-    @property
-    def filled(self) -> int:
-        """Rows without empty lines."""
-        return self.rows - self.empty
 
-    def to_json(self) -> str:
-        return json.dumps(asdict(self))
+@dataclass(frozen=True)
+class Row:
+    """A row of the input. error: why it has no text, or "". id: given, or made of file and line."""
 
-    @classmethod
-    def from_json(cls, text: str) -> Shard:
-        fields = json.loads(text)
-        return cls(**{**fields, "file": File(**fields["file"])})
+    id: str
+    text: str
+    error: str = ""
 
 
 def find_files(inputs: Sequence[str]) -> list[File]:
@@ -100,139 +96,125 @@ def find_files(inputs: Sequence[str]) -> list[File]:
     unknown = []
     for address in inputs:
         fs, root = open_address(address)
-        infos = walk(fs, root)
+        infos = _walk(fs, root)
         if not infos and fs.get_file_info(root).type != FileType.Directory:
             raise FileNotFoundError(Errors.F001.format(path=address))
         for info in infos:
-            if kind_of(info.path) is None:
+            if suffix_of(info.path) not in SUFFIXES:
                 if info.path == root:
-                    raise ValueError(Errors.F462.format(path=address, suffixes=", ".join(KINDS)))
+                    words = {"path": address, "suffixes": ", ".join(SUFFIXES)}
+                    raise ValueError(Errors.F462.format(**words))
                 unknown.append(info.path)
                 continue
-            name = posixpath.relpath(
-                info.path, root if info.path != root else posixpath.dirname(root)
-            )
+            start = root if info.path != root else posixpath.dirname(root)
+            name = posixpath.relpath(info.path, start)
             file = File(address, info.path, name, info.size, info.mtime_ns or 0)
             found.setdefault((fs.type_name, info.path), file)
     if not found:
-        raise ValueError(Errors.F466.format(paths=", ".join(inputs), suffixes=", ".join(KINDS)))
+        words = {"paths": ", ".join(inputs), "suffixes": ", ".join(SUFFIXES)}
+        raise ValueError(Errors.F466.format(**words))
     if unknown:
         words = {"count": counted(len(unknown), "file"), "names": ", ".join(unknown[:3])}
         warnings.warn(Warnings.W460.format(**words), stacklevel=2)
-    return with_names_of_their_own(list(found.values()))
-
-
-def with_names_of_their_own(files: Sequence[File]) -> list[File]:
-    """Files with the same short name are named by their path."""
-    count = Counter(file.name for file in files)
+    count = Counter(file.name for file in found.values())
     return [
         file if count[file.name] == 1 else replace(file, name=file.path.lstrip("/"))
-        for file in files
+        for file in found.values()
     ]
 
 
-def kind_of(path: str) -> Kind | None:
-    """The format of a file by its name, if it is known."""
+def _walk(fs: FileSystem, path: str) -> list[FileInfo]:
+    """A file, or the files in a folder and its subfolders, except names with a leading dot or
+    underscore."""
+    info = fs.get_file_info(path)
+    if info.type != FileType.Directory:
+        return [info] if info.type == FileType.File else []
+
+    def is_hidden(name: str) -> bool:
+        return any(part.startswith((".", "_")) for part in posixpath.relpath(name, path).split("/"))
+
+    inside = fs.get_file_info(FileSelector(path, recursive=True))
+    files = (each for each in inside if each.type == FileType.File and not is_hidden(each.path))
+    return sorted(files, key=lambda each: each.path)
+
+
+def suffix_of(path: str) -> str:
+    """The suffix that tells the format; that of packed files of lines is before the packing's."""
     stem, suffix = posixpath.splitext(path.lower())
-    if suffix not in PACKED:
-        return KINDS.get(suffix)
-    kind = KINDS.get(posixpath.splitext(stem)[1])
-    return kind if kind in ("json", "text") else None
+    inner = posixpath.splitext(stem)[1]
+    return inner if suffix in PACKED and inner != ".parquet" else suffix
 
 
 def cut(file: File, number: int, rows: int, settings: Settings) -> tuple[list[Shard], str]:
-    """The shards of a file, `rows` each, and the reason if it can't be read completely."""
+    """The shards of a file, `rows` lines or a row group of Parquet each, and the reason if it can't
+    be read completely."""
     shards: list[Shard] = []
+    places = (
+        _row_groups(file, settings) if suffix_of(file.path) == ".parquet" else _lines(file, rows)
+    )
     try:
-        for place in CUTS[kind_of(file.path) or "text"](file, rows, settings):
+        for place in places:
             shards.append(Shard(f"{number:05d}-{len(shards):05d}", file, *place))
-    except Exception as error:  # of pyarrow, msgpack, zlib
+    except Exception as error:  # of pyarrow, zlib
         return shards, str(error)
     return shards, ""
 
 
-Cut = tuple[int, int, int, int]  # offset, first, rows and empty lines of a shard
-
-
-def cut_lines(file: File, rows: int, settings: Settings) -> Iterator[Cut]:
-    """Shards of lines, up to where reading fails."""
-    offset = end = first = count = empty = 0
-    failure: Exception | None = None
+def _lines(file: File, rows: int) -> Iterator[tuple[int, int, int]]:
+    """Offset, number of lines before, and lines of each shard, up to where reading fails."""
+    offset = end = first = count = 0
+    lines = read_lines(file)
     try:
-        for line in read_lines(file):
+        for line in lines:
             if count == rows:
-                yield offset, first, count, empty
-                offset, first, count, empty = end, first + count, 0, 0
+                yield offset, first, count
+                offset, first, count = end, first + count, 0
             end += len(line)
             count += 1
-            empty += is_empty(line)
-    except (OSError, ValueError) as error:
-        failure = error
-    if count:
-        yield offset, first, count, empty
-    if failure is not None:
-        raise failure
+    finally:
+        if count:
+            yield offset, first, count
 
 
-def cut_parquet(file: File, rows: int, settings: Settings) -> Iterator[Cut]:
-    """Shards of rows. Raises ValueError (F476) without a column of texts."""
-    with open_parquet(file) as table:
+def _row_groups(file: File, settings: Settings) -> Iterator[tuple[int, int, int]]:
+    """The number of each row group, of the rows before, and of its rows. Raises ValueError (F476)
+    without a column of texts."""
+    with _open_parquet(file) as table:
         columns = table.schema_arrow.names
         if settings.text not in columns:
             raise ValueError(Errors.F476.format(column=settings.text, columns=", ".join(columns)))
-        total = table.metadata.num_rows
-    for first in range(0, total, rows):
-        yield 0, first, min(rows, total - first), 0
+        first = 0
+        for group in range(table.num_row_groups):
+            rows = table.metadata.row_group(group).num_rows
+            yield group, first, rows
+            first += rows
 
 
-def cut_docs(file: File, rows: int, settings: Settings) -> Iterator[Cut]:
-    """One shard, as the file is read at once."""
-    yield 0, 0, len(open_docs(file)), 0
-
-
-CUTS: dict[Kind, Callable[[File, int, Settings], Iterator[Cut]]] = {
-    "json": cut_lines,
-    "text": cut_lines,
-    "parquet": cut_parquet,
-    "docs": cut_docs,
-}
-
-
-def read_rows(shard: Shard, settings: Settings, vocab: Vocab) -> Iterator[Row | Failure]:
-    """The rows and unreadable rows of a shard, without empty lines.
-
-    Raises OSError or ValueError if the file can't be read.
-    """
-    kind = kind_of(shard.file.path)
-    if kind == "docs":
-        yield from read_docs(shard, vocab)
-        return
-    records = read_parquet(shard, settings) if kind == "parquet" else read_raw(shard)
+def read_rows(shard: Shard, settings: Settings) -> Iterator[Row]:
+    """The rows of a shard, without empty lines. Raises any error of the formats' libraries."""
+    suffix = suffix_of(shard.file.path)
+    records = _read_parquet(shard, settings) if suffix == ".parquet" else _read_raw(shard)
     for line, record in records:
-        id = None
+        id = f"{shard.file.name}:{line}"
         try:
             if isinstance(record, bytes):
-                record = parse_line(record, kind == "json", settings)
-            id = record.get(settings.id)
-            yield row_of(record, line, shard, settings)
+                record = parse_line(record, suffix != ".txt", settings)
+            if record.get(settings.id) is not None:
+                id = str(record[settings.id])
+            yield Row(*_checked(id, record.get(settings.text), settings))
         except ValueError as error:
-            yield Failure(None if id is None else str(id), shard.file.name, line, str(error))
+            yield Row(id.encode("utf-8", "replace").decode(), "", str(error))
 
 
-def row_of(record: Mapping[str, Any], line: int, shard: Shard, settings: Settings) -> Row:
-    """A row; the default id is made of file and line.
-
-    Raises ValueError for a text that isn't a string (F474) or invalid Unicode (F475).
-    """
-    text, id = record.get(settings.text), record.get(settings.id)
+def _checked(id: str, text: object, settings: Settings) -> tuple[str, str]:
+    """Raises ValueError for a text that isn't a string (F474) or invalid Unicode (F475)."""
     if not isinstance(text, str):
         raise ValueError(Errors.F474.format(key=settings.text))
-    id = f"{shard.file.name}:{line}" if id is None else str(id)
     try:
         (text + id).encode()
     except UnicodeEncodeError as error:
         raise ValueError(Errors.F475) from error
-    return Row(id, line, text)
+    return id, text
 
 
 def parse_line(raw: bytes, is_json: bool, settings: Settings) -> Mapping[str, Any]:
@@ -253,17 +235,13 @@ def parse_line(raw: bytes, is_json: bool, settings: Settings) -> Mapping[str, An
     return record
 
 
-def read_raw(shard: Shard) -> Iterator[tuple[int, bytes]]:
+def _read_raw(shard: Shard) -> Iterator[tuple[int, bytes]]:
     """Number and content of a shard's non-empty lines."""
     lines = read_lines(shard.file, shard.offset, shard.first)
     for line, raw in enumerate(islice(lines, shard.rows), shard.first + 1):
-        if not is_empty(raw):
-            yield line, raw.removeprefix(BYTE_ORDER_MARK)
-
-
-def is_empty(line: bytes) -> bool:
-    # Concatenated files have marks within.
-    return not line.removeprefix(BYTE_ORDER_MARK).strip()
+        content = raw.removeprefix(BYTE_ORDER_MARK)  # concatenated files have marks within
+        if content.strip():
+            yield line, content
 
 
 def read_lines(file: File, offset: int = 0, first: int = 0) -> Iterator[bytes]:
@@ -279,42 +257,16 @@ def read_lines(file: File, offset: int = 0, first: int = 0) -> Iterator[bytes]:
         yield from io.BufferedReader(stream, CHUNK)
 
 
-def read_parquet(shard: Shard, settings: Settings) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Number and values of a shard's rows, reading only their row groups."""
-    end = shard.first + shard.rows
-    with open_parquet(shard.file) as table:
-        sizes = [table.metadata.row_group(i).num_rows for i in range(table.num_row_groups)]
-        starts = list(accumulate(sizes, initial=0))
-        groups = [i for i in range(len(sizes)) if starts[i] < end and starts[i + 1] > shard.first]
-        columns = set(table.schema_arrow.names) & {settings.text, settings.id}
-        number = starts[groups[0]]
-        for batch in table.iter_batches(CHUNK_ROWS, row_groups=groups, columns=sorted(columns)):
-            first = max(number, shard.first)
-            last = min(number + batch.num_rows, end)
-            if first < last:
-                records = batch.slice(first - number, last - first).to_pylist()
-                yield from enumerate(records, first + 1)
-            number += batch.num_rows
-            if number >= end:
-                return
+def _read_parquet(shard: Shard, settings: Settings) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Number and values of the rows of a row group."""
+    line = shard.first
+    with _open_parquet(shard.file) as table:
+        columns = sorted({settings.text, settings.id} & set(table.schema_arrow.names))
+        for batch in table.iter_batches(CHUNK_ROWS, row_groups=[shard.offset], columns=columns):
+            yield from enumerate(batch.to_pylist(), line + 1)
+            line += batch.num_rows
 
 
-def read_docs(shard: Shard, vocab: Vocab) -> Iterator[Row]:
-    """The Docs of a .spacy file, with ids from `doc.user_data`, where `annotate` writes them."""
-    for line, doc in enumerate(open_docs(shard.file).get_docs(vocab), 1):
-        id = doc.user_data.get("id", f"{shard.file.name}:{line}")
-        yield Row(str(id), line, doc.text, doc)
-
-
-def open_parquet(file: File) -> pq.ParquetFile:
+def _open_parquet(file: File) -> pq.ParquetFile:
     fs, path = file.open()
     return pq.ParquetFile(path, filesystem=fs)
-
-
-def open_docs(file: File) -> DocBin:
-    from spacy.tokens import DocBin
-
-    look_up_once()
-    fs, path = file.open()
-    with fs.open_input_file(path) as stream:
-        return DocBin().from_bytes(stream.read())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from enum import Enum
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,27 +21,17 @@ if TYPE_CHECKING:
     from ..annotate.run import RunSummary
 
 
-class Format(str, Enum):
-    """Format of the output."""
-
-    parquet = "parquet"
-    spacy = "spacy"
-
-
 def annotate(
     pipeline: Pipeline,
     inputs: Annotated[
         list[str],
         typer.Argument(
             metavar="INPUT...",
-            help="Files or folders of texts (.jsonl, .txt, also .gz; .parquet; .spacy), or "
+            help="Files or folders of texts (.jsonl, .txt, also .gz; .parquet), or "
             "addresses such as s3://bucket/folder",
         ),
     ],
     out: Annotated[str, typer.Option("--out", "-o", help="Folder to write to, or its address")],
-    format: Annotated[
-        Format, typer.Option("--format", "-f", help="Output format")
-    ] = Format.parquet,
     attributes: Annotated[
         list[str] | None,
         typer.Option(
@@ -81,24 +70,21 @@ def annotate(
     ] = "",
     batch_size: Annotated[int, typer.Option(help="Characters to annotate at once", min=1)] = 50_000,
     shard_rows: Annotated[
-        int,
-        typer.Option(help="Rows per output file; 0: 2000, or that of the interrupted run", min=0),
-    ] = 0,
+        int, typer.Option(help="Rows per output file, for files of lines", min=1)
+    ] = 2000,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-V", help="Show Ray's own messages and progress")
     ] = False,
 ) -> None:
     """Annotate large numbers of texts in one or several processes, or on a Ray cluster.
 
-    OUT/rows gets a file for each shard of the input: id, text, entities, cats and the requested
-    attributes. Rows that fail go to OUT/failed with the reason, and the exit code is 1. To continue
-    an interrupted run, repeat the command: it skips finished shards.
+    OUT/rows gets a file for each shard of the input: id, text, entities, cats, the requested
+    attributes, and the error of rows that fail; the exit code is 1 then. To continue an interrupted
+    run, repeat the command: it skips finished shards.
     """
     if find_spec("pyarrow") is None:
         words = {"what": "Annotating", "module": "pyarrow", "package": "pyarrow"}
         raise ImportError(Errors.F030.format(**words))
-    if attributes and format is not Format.parquet:
-        raise ValueError(Errors.F174.format(option="--attribute", kind="--format spacy"))
     from ..annotate.run import run
     from ..annotate.settings import Settings
 
@@ -110,7 +96,6 @@ def annotate(
         text=text,
         id=id,
         attributes=tuple(attributes or ()),
-        format=format.value,
         batch_size=batch_size,
         gpu=gpus_per_actor > 0,
         device=device,
@@ -157,7 +142,7 @@ def report(out: str, summary: RunSummary) -> None:
     if summary.unfinished:
         names, count = ", ".join(summary.unfinished[:3]), len(summary.unfinished)
         msg.fail(Errors.F482.format(count=count, shards=summary.shards, names=names))
-    if summary.has_failures:
-        msg.fail(Errors.F483.format(count=counted(summary.failed, "row"), path=f"{out}/failed"))
-    if summary.unread or summary.unfinished or summary.has_failures:
+    if summary.failed:
+        msg.fail(Errors.F483.format(count=counted(summary.failed, "row"), path=f"{out}/rows"))
+    if summary.unread or summary.unfinished or summary.failed:
         sys.exit(1)

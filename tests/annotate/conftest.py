@@ -14,10 +14,6 @@ from commands import said
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
-from spacy_flat.annotate import run as running
-from spacy_flat.annotate.actor import Annotator
-from spacy_flat.annotate.settings import Settings
-
 from . import slow
 
 CODE = str(Path(slow.__file__))
@@ -37,25 +33,11 @@ def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_pipeline(tmp_path_factory.mktemp("pipeline"))
 
 
-@pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch) -> list[Annotator]:
-    """The annotators of all runs in this process."""
-    made: list[Annotator] = []
-
-    def make(settings: Settings, out: str) -> Annotator:
-        assert "://" in out or Path(out).is_absolute()
-        made.append(Annotator(settings, out))
-        return made[-1]
-
-    monkeypatch.setattr(running, "Annotator", make)
-    return made
-
-
 Annotate = Callable[..., str]
 
 
 @pytest.fixture
-def annotate(here: object, pipeline: Path, tmp_path: Path, monkeypatch: Any) -> Annotate:
+def annotate(pipeline: Path, tmp_path: Path, monkeypatch: Any) -> Annotate:
     """What the command prints in one process, with the pipeline, on what is in the working
     directory."""
     monkeypatch.chdir(tmp_path)
@@ -74,19 +56,20 @@ def write_lines(path: Path, records: Sequence[object]) -> Path:
     return path
 
 
-def table(out: Path = Path("out")) -> dict[str, dict[str, Any]]:
-    """The rows of the output, of which none is there twice, by id."""
-    rows = [
-        row for path in sorted((out / "rows").iterdir()) for row in pq.read_table(path).to_pylist()
-    ]
+def rows_of(out: Path) -> dict[str, dict[str, Any]]:
+    """All rows of the output, none of which is there twice, by id."""
+    paths = sorted((out / "rows").glob("[!.]*"))
+    rows = [row for path in paths for row in pq.read_table(path).to_pylist()]
     found = {row["id"]: row for row in rows}
     assert len(found) == len(rows)
     return found
 
 
-def failed(out: Path = Path("out")) -> list[dict[str, Any]]:
-    return [
-        json.loads(line)
-        for path in sorted((out / "failed").iterdir())
-        for line in path.read_text("utf-8").splitlines()
-    ]
+def table(out: Path = Path("out")) -> dict[str, dict[str, Any]]:
+    """The annotated rows."""
+    return {id: row for id, row in rows_of(out).items() if row["error"] is None}
+
+
+def failed(out: Path = Path("out")) -> dict[str, str]:
+    """The errors of rows."""
+    return {id: row["error"] for id, row in rows_of(out).items() if row["error"] is not None}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -41,10 +42,15 @@ def nodes() -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in HEALTH.items():
             patch.setenv(name, value)
-        cluster = Nodes(initialize_head=True, head_node_args=head)
+        # Ray's exit handlers would keep the nodes alive: Python 3.13 clears the handlers in forked
+        # children, and the nodes' gRPC clients crash when they are destroyed there.
+        cluster = Nodes(initialize_head=True, head_node_args=head, shutdown_at_exit=False)
         cluster.add_node(**options)
         yield cluster
         cluster.shutdown()
+        cluster.head_node = None
+        cluster.worker_nodes.clear()
+        gc.collect()
 
 
 @pytest.fixture
@@ -111,7 +117,7 @@ def test_an_actor_and_a_node_die(nodes: Any, slow_pipeline: Path, tmp_path: Path
     cluster = Cluster(nodes.address, actors=2)
     summary = run([str(path)], str(tmp_path / "out"), settings, cluster, 20, watch)
     assert happened == ["actor", "node"]
-    assert summary == RunSummary(ROWS, 0, ROWS // 20, {}, [], False)
+    assert summary == RunSummary(ROWS, 0, ROWS // 20, {}, [])
     assert set(table(tmp_path / "out")) == {str(n) for n in range(ROWS)}
 
 
@@ -142,7 +148,7 @@ def test_a_run_that_is_killed_goes_on(nodes: Any, slow_pipeline: Path, tmp_path:
     assert 5 <= len(written) < ROWS / 10
     settings = Settings(str(slow_pipeline), code=(CODE,))
     summary = run([str(path)], str(out), settings, Cluster(nodes.address, actors=1), 10)
-    assert (summary.shards, summary.unfinished, summary.has_failures) == (ROWS / 10, [], True)
+    assert (summary.shards, summary.unfinished) == (ROWS / 10, [])
     assert {path: path.stat().st_mtime_ns for path in written} == written
     assert set(table(out)) == {str(n) for n in range(ROWS) if n != 33}
-    assert [each["id"] for each in failed(out)] == ["33"]
+    assert failed(out) == {"33": "ValueError: no 坏"}

@@ -1,0 +1,384 @@
+"""What is read and what is written, which rows fail, and how an interrupted run continues."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import shutil
+import sys
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import spacy
+from commands import failure
+
+from spacy_flat.annotate import actor
+from spacy_flat.annotate.actor import Annotator, annotate_batch, cut_batches
+from spacy_flat.annotate.output import ATTEMPTS, Folder
+from spacy_flat.annotate.settings import Settings
+from spacy_flat.annotate.sources import Row, Shard
+from spacy_flat.util.files import locked
+
+from .conftest import CODE, Annotate, failed, make_pipeline, table, write_lines
+from .slow import Death
+
+TEXTS = [f"重庆{'好' * (n % 5)}{n}" for n in range(10)]
+JSON = "".join(json.dumps({"id": f"r{n}", "text": text}) + "\n" for n, text in enumerate(TEXTS))
+LINES = "".join(f"{text}\n" for text in TEXTS)
+
+
+# Input and output
+
+
+@pytest.mark.parametrize("rows", [1, 3, 100])
+@pytest.mark.parametrize(
+    "name", ["a.jsonl", "a.ndjson.gz", "a.json.bz2", "a.txt", "a.TXT.gz", "a.parquet"]
+)
+def test_formats(annotate: Annotate, name: str, rows: int) -> None:
+    """Every row is there once, however it is packed and cut into shards."""
+    if name.endswith(".parquet"):
+        ids = [f"r{n}" for n in range(len(TEXTS))]
+        columns = pa.table({"other": [0] * len(TEXTS), "id": ids, "text": TEXTS})
+        pq.write_table(columns, name, row_group_size=rows)
+    else:
+        pack = {".gz": gzip.compress, ".bz2": bz2.compress}.get(Path(name).suffix, bytes)
+        Path(name).write_bytes(pack((JSON if "json" in name else LINES).encode()))
+    annotate(name, "--shard-rows", rows)
+    ids = [f"{name}:{n + 1}" if "txt" in name.lower() else f"r{n}" for n in range(10)]
+    assert {id: row["text"] for id, row in table().items()} == dict(zip(ids, TEXTS, strict=True))
+    assert len(list(Path("out/rows").iterdir())) == -(-10 // rows)
+
+
+def test_rows_of_later_row_groups_are_numbered(annotate: Annotate) -> None:
+    pq.write_table(pa.table({"text": TEXTS}), "a.parquet", row_group_size=4)
+    annotate("a.parquet")
+    assert {id: row["text"] for id, row in table().items()} == {
+        f"a.parquet:{n}": text for n, text in enumerate(TEXTS, 1)
+    }
+
+
+def test_columns(annotate: Annotate) -> None:
+    write_lines(
+        Path("a.jsonl"), [{"id": 7, "text": "他在重庆"}, {"id": "x", "text": "今天天气真好"}]
+    )
+    attributes = ["length:float", "length_twice:int", "parts", "nothing"]
+    annotate("a.jsonl", *(part for each in attributes for part in ("--attribute", each)))
+    expected = {
+        "id": "7",
+        "text": "他在重庆",
+        "entities": [{"start": 2, "end": 4, "label": "LOC", "text": "重庆", "confidence": None}],
+        "cats": [("long", 0.0)],
+        "length": 4.0,
+        "length_twice": 8,
+        "parts": '[["他", 1.5]]',
+        "nothing": None,
+        "error": None,
+    }
+    assert table()["7"] == expected
+    assert table()["x"]["entities"] == []
+    frame = pd.read_parquet("out/rows")  # as users read a folder
+    assert list(frame.columns) == list(expected)
+    assert list(frame.length_twice) == [8, 12]
+
+
+def test_keys_and_empty_lines(annotate: Annotate) -> None:
+    write_lines(Path("a.jsonl"), [{"key": "k", "content": "重庆"}])
+    annotate("a.jsonl", "--text", "content", "--id", "key")
+    assert table()["k"]["text"] == "重庆"
+    Path("a.txt").write_bytes("\ufeff一\r\n\n \n二".encode())
+    annotate("a.txt", "--shard-rows", 2, out="other")
+    rows = table(Path("other"))
+    assert {id: row["text"] for id, row in rows.items()} == {"a.txt:1": "一", "a.txt:4": "二"}
+
+
+def test_folders_links_and_addresses(annotate: Annotate, tmp_path: Path) -> None:
+    """A file that is named twice is read once; names are told apart; links keep their name."""
+    for name in ("in/x/a.txt", "in/y/a.txt", "in/_notes/a.txt", "in/.a.txt", "in/a.md", "b/blob"):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(f"{name}\n", "utf-8")
+    Path("b/a.txt").symlink_to("blob")
+    with pytest.warns(UserWarning, match=r"W460.* 1 file .*in/a\.md"):
+        annotate(f"file://{tmp_path}/in", "in/x/a.txt", "b/a.txt", out=f"file://{tmp_path}/out")
+    assert {id: row["text"] for id, row in table().items()} == {
+        "x/a.txt:1": "in/x/a.txt",
+        "y/a.txt:1": "in/y/a.txt",
+        "a.txt:1": "b/blob",
+    }
+    annotate("in/x", "in/y", out="in/y/out")
+    annotate("in/x", "in/y", out="in/y/out")  # not read again
+    assert {row["text"] for row in table(Path("in/y/out")).values()} == {"in/x/a.txt", "in/y/a.txt"}
+    assert all(id.endswith("/a.txt:1") for id in table(Path("in/y/out")))
+
+
+# Failures
+
+
+def test_rows_that_can_not_be_read(annotate: Annotate) -> None:
+    lines = [
+        b'{"id": "a", "text": "\xe9\x87\x8d\xe5\xba\x86"}',
+        b'{"id": "b", "text": ',
+        b'["c"]',
+        b'{"id": "d"}',
+        b'{"id": "e", "text": 5}',
+        b'{"id": "f", "text": "\xe9\x87"}',
+        b'{"id": "g", "text": "\\ud800"}',
+        b"[" * 100_000,
+        b'{"id": null, "text": "i"}',
+    ]
+    Path("a.jsonl").write_bytes(b"\n".join(lines))
+    assert "[F483] 7 rows failed" in annotate("a.jsonl", "--shard-rows", 4, code=1)
+    assert set(table()) == {"a", "a.jsonl:9"}
+    assert {id: error[1:5] for id, error in failed().items()} == {
+        "a.jsonl:2": "F473",
+        "a.jsonl:3": "F473",
+        "d": "F474",
+        "e": "F474",
+        "a.jsonl:6": "F472",
+        "g": "F475",
+        "a.jsonl:8": "F473",
+    }
+
+
+def test_rows_that_the_pipeline_can_not_annotate(annotate: Annotate) -> None:
+    """Rows of the same batch are there. Also values that can't be written."""
+    texts = ["一", "坏", "二", "长" * 1_000_001, "怪", "类", "半", "三"]
+    write_lines(Path("a.jsonl"), [{"id": str(n), "text": text} for n, text in enumerate(texts)])
+    annotate("a.jsonl", "--batch-size", "2000000", "--attribute", "odd", code=1)
+    assert set(table()) == {"0", "2", "7"}
+    assert failed()["1"] == "ValueError: no 坏"
+    assert "E088" in failed()["3"]
+    assert "[F478] The value of doc._.odd" in failed()["4"]
+    assert pd.read_parquet("out/rows").set_index("id").text["1"] == "坏"
+
+
+def test_files_that_can_not_be_read(annotate: Annotate) -> None:
+    """What comes before the damage is there; the damage is named in every run."""
+    Path("in").mkdir()
+    lines = "".join(f"重庆{sha256(b'%d' % n).hexdigest()}\n" for n in range(3_000))
+    Path("in/cut.txt.gz").write_bytes(gzip.compress(lines.encode())[:-2000])
+    Path("in/damaged.parquet").write_bytes(b"PAR1 no Parquet")
+    pq.write_table(pa.table({"other": [1]}), "in/other.parquet")
+    Path("in/whole.txt").write_text("好\n", "utf-8")
+    output = annotate("in", "--shard-rows", 500, code=1)
+    assert "[F476] No column 'text' among other" in output
+    read = [int(id.split(":")[1]) for id in table() if id.startswith("cut.txt.gz")]
+    assert 1_000 < len(read) < 3_000
+    assert sorted(read) == list(range(1, len(read) + 1))
+    assert "whole.txt:1" in table()
+    assert annotate("in", "--shard-rows", 500, code=1).count("[F481]") == 3
+
+
+def test_a_file_that_can_not_be_read_any_more(annotate: Annotate, monkeypatch: Any) -> None:
+    """Its shards are left to be done; others are."""
+    for name in ("a.txt", "b.txt"):
+        Path(name).write_text("好\n", "utf-8")
+    annotate_shard = Annotator.annotate
+
+    def lose_a_file(annotator: Annotator, shard: Shard) -> Any:
+        Path("a.txt").unlink(missing_ok=True)
+        return annotate_shard(annotator, shard)
+
+    monkeypatch.setattr(Annotator, "annotate", lose_a_file)
+    output = annotate("a.txt", "b.txt", code=1)
+    assert "[F481] a.txt" in output
+    assert "[F482] 1 of 2 shards are not finished, among them 00000-00000" in output
+    assert set(table()) == {"b.txt:1"}
+
+
+def test_output_that_can_not_be_written(annotate: Annotate, monkeypatch: Any) -> None:
+    """The run ends at once, and not shard by shard."""
+    Path("a.txt").write_text("好\n" * 3, "utf-8")
+    replacing = Folder.replacing
+
+    def full(folder: Folder, name: str) -> Any:
+        if name.startswith("rows"):
+            raise OSError("no space left")
+        return replacing(folder, name)
+
+    monkeypatch.setattr(Folder, "replacing", full)
+    assert "[F480] out: can't be written: no space left" in annotate("a.txt", code=1)
+    Path("file").touch()
+    assert "[F480]" in annotate("a.txt", out="file", code=1)
+
+
+def test_a_pipeline_that_passes_over_what_fails(
+    annotate: Annotate, pipeline: Path, tmp_path: Path
+) -> None:
+    """Its own error handler would let the row go, or write it without annotation."""
+    shutil.copytree(pipeline, tmp_path / "careless")
+    config = (pipeline / "config.cfg").read_text("utf-8")
+    careless = '[nlp.after_pipeline_creation]\n@callbacks = "careless"\n\n[components]\n'
+    config = config.replace("after_pipeline_creation = null\n", "")
+    config = config.replace("[components]\n", careless)
+    (tmp_path / "careless/config.cfg").write_text(config, "utf-8")
+    write_lines(Path("a.jsonl"), [{"id": text, "text": text} for text in ("一", "坏", "二")])
+    annotate("a.jsonl", pipeline="careless", code=1)
+    assert set(table()) == {"一", "二"}
+    assert set(failed()) == {"坏"}
+
+
+def test_a_component_that_drops_docs() -> None:
+    nlp = spacy.blank("zh")
+    nlp.add_pipe("dropping")
+    first, bad, last = annotate_batch(nlp, ["一", "坏", "二"])
+    assert [str(first), str(last)] == ["一", "二"]
+    assert isinstance(bad, ValueError)
+
+
+def test_batches() -> None:
+    rows = [Row(str(n), "好" * size) for n, size in enumerate([3, 3, 4, 30, 1, 1])]
+    batches = cut_batches(rows, 9)
+    assert [[row.id for row in batch] for batch in batches] == [
+        ["0", "1"],
+        ["2"],
+        ["3"],
+        ["4", "5"],
+    ]
+    assert [len(batch) for batch in cut_batches([Row("", "")] * 2500, 9)] == [1000, 1000, 500]
+
+
+def test_a_shard_that_kills_processes_is_given_up(
+    annotate: Annotate, pipeline: Path, tmp_path: Path
+) -> None:
+    """Ray would give it to other processes without limit."""
+    Path("a.txt").write_text("死\n", "utf-8")
+    folder = Folder(str(tmp_path / "out"))
+    folder.prepare()
+    annotator = Annotator(Settings(str(pipeline)), folder.absolute)
+    (shard,), _ = actor_shards(tmp_path)
+    for _ in range(actor.MAX_ATTEMPTS):
+        with pytest.raises(Death):
+            annotator.annotate(shard)
+    assert annotator.annotate(shard).given_up
+    assert len(folder.names(ATTEMPTS)) == actor.MAX_ATTEMPTS
+    folder.prepare()
+    assert folder.names(ATTEMPTS) == []
+
+
+def actor_shards(folder: Path) -> tuple[list[Shard], str]:
+    from spacy_flat.annotate.sources import cut, find_files
+
+    (file,) = find_files([str(folder / "a.txt")])
+    return cut(file, 0, 10, Settings(""))
+
+
+# Runs that continue
+
+
+@pytest.fixture
+def stopped(annotate: Annotate) -> dict[str, int]:
+    """A run of five shards, of which two are not finished. When the others were written."""
+    records = [{"id": f"r{n}", "text": "坏" if n in (3, 7) else "好"} for n in range(10)]
+    write_lines(Path("a.jsonl"), records)
+    annotate("a.jsonl", "--shard-rows", 2, code=1)
+    for name in ("00000-00001", "00000-00004"):
+        Path(f"out/rows/{name}.parquet").unlink()
+    Path("out/rows/.00000-00001.parquet.half").write_text("half")
+    return {path.name: path.stat().st_mtime_ns for path in Path("out/rows").glob("[!.]*")}
+
+
+def test_finished_shards_are_skipped(annotate: Annotate, stopped: dict[str, int]) -> None:
+    output = annotate("a.jsonl", "--shard-rows", 2, "--batch-size", 7, code=1)
+    assert "3 rows annotated in this run" in output
+    for name, written in stopped.items():
+        assert Path(f"out/rows/{name}").stat().st_mtime_ns == written
+    assert set(table()) == {f"r{n}" for n in range(10)} - {"r3", "r7"}
+    assert set(failed()) == {"r3", "r7"}
+    assert not list(Path("out/rows").glob(".*"))
+
+
+@pytest.mark.parametrize(
+    ("option", "name"),
+    [
+        (["--text", "id"], "text"),
+        (["--attribute", "length"], "attributes"),
+        (["--code", CODE], "code"),
+        (["--shard-rows", "3"], "shard_rows"),
+    ],
+)
+def test_other_settings(
+    annotate: Annotate, stopped: dict[str, int], option: list[str], name: str
+) -> None:
+    output = annotate("a.jsonl", "--shard-rows", 2, *option, code=1)
+    assert f"[F447] out: cannot resume: changed since the start: {name}" in output
+
+
+def test_other_files_and_pipelines(annotate: Annotate, stopped: object, tmp_path: Path) -> None:
+    make_pipeline(tmp_path / "other", seconds=0.001)
+    assert "pipeline" in annotate("a.jsonl", "--shard-rows", 2, pipeline="other", code=1)
+    with Path("a.jsonl").open("a") as file:
+        file.write("{}\n")
+    assert "a.jsonl" in annotate("a.jsonl", "--shard-rows", 2, code=1)
+    Path("folder").mkdir()
+    Path("folder/precious.txt").touch()
+    assert "[F395]" in annotate("a.jsonl", out="folder", code=1)
+
+
+def test_a_run_that_could_not_begin(annotate: Annotate) -> None:
+    """Its settings bind nobody."""
+    Path("a.txt").write_text("重庆\n", "utf-8")
+    assert "F468" in annotate("a.txt", "--attribute", "lenght:int", code=1)
+    annotate("a.txt", "--attribute", "length:int")
+    assert table()["a.txt:1"]["length"] == 2
+    with locked(Path("out")):
+        assert "[F043]" in annotate("a.txt", "--attribute", "length:int", code=1)
+
+
+def test_the_vocabulary_does_not_grow(annotate: Annotate, monkeypatch: Any) -> None:
+    """With millions of texts it would fill the memory."""
+    texts = [{"text": chr(0x3400 + n) + f"x{n}"} for n in range(1000)]
+    write_lines(Path("a.jsonl"), texts)
+    made: list[Any] = []
+    load = actor.load_pipeline
+    monkeypatch.setattr(
+        actor, "load_pipeline", lambda settings: made.append(load(settings)) or made[0]
+    )
+    annotate("a.jsonl", "--shard-rows", 100)
+    assert not any(each["text"][0] in set(made[0].vocab.strings) for each in texts)
+
+
+# The command
+
+
+@pytest.mark.parametrize("missing", ["ray", "pandas", "pyarrow"])
+def test_missing_packages(annotate: Annotate, monkeypatch: Any, missing: str) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    Path("a.txt").write_text("重庆\n", "utf-8")
+    assert "[F030]" in annotate("a.txt", "--actors", 2, code=1)
+    if missing != "pyarrow":
+        assert "[F030]" in annotate("a.txt", "--address", "auto", code=1)
+        annotate("a.txt", "--actors", 0)
+        assert table()["a.txt:1"]["entities"][0]["text"] == "重庆"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["nothing.jsonl"], "[F001] nothing.jsonl: no such file or folder"),
+        (["nowhere://a/b"], "[F477]"),
+        (["a.doc"], "[F462] a.doc: unknown file type"),
+        (["empty"], "[F466] empty: no text files found"),
+        (["a.jsonl", "--attribute", "length:number"], "[F118] There is no type 'number'"),
+        (["a.jsonl", "--attribute", "error"], "[F479] There is already a column 'error'"),
+        (["a.jsonl", *["--attribute", "length"] * 2], "[F479] There is already a column 'length'"),
+        (["a.jsonl", "--attribute", "unheard"], "[F468] There is no doc._.unheard"),
+    ],
+)
+def test_mistakes(annotate: Annotate, arguments: list[str], code: str) -> None:
+    write_lines(Path("a.jsonl"), [{"text": "好"}])
+    Path("a.doc").touch()
+    Path("empty").mkdir()
+    assert code in annotate(*arguments, code=1)
+
+
+def test_no_pipeline(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "a.jsonl", [{"text": "好"}])
+    words = ["annotate", "no_pipeline", path, "--out", tmp_path / "out"]
+    assert "[F467] 'no_pipeline' is neither an installed pipeline" in failure(*words)
+    assert not (tmp_path / "out").exists()
