@@ -202,12 +202,12 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         if not self.is_initialised:
             raise ValueError(Errors.F303.format(name=self.name))
 
-    def share_of_step(self, count: int) -> float:
+    def loss_scale(self, count: int) -> float:
         """The weight of a mean over `count` items in the loss of a step: 1, or the share of this
-        worker if several workers split the batch."""
-        from .nn.workers import total
+        worker if several workers split the batch. Each must call it in each step."""
+        from .nn.workers import all_reduce_sum
 
-        return count / max(1.0, total(count))
+        return count / max(1.0, all_reduce_sum(count))
 
     def backward(self, loss: "Tensor", losses: dict[str, float]) -> None:
         """Backpropagate the loss of a part of a batch, and add it to the component's loss."""
@@ -233,7 +233,7 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         validate_examples(examples, f"{type(self).__name__}.update")
         self.require_initialised()
         if not self._add_gradients(examples, drop, losses):
-            self.skip_step()
+            self.loss_scale(0)
         elif sgd is not None:
             self.finish_update(sgd)
         return losses
@@ -243,13 +243,6 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
     ) -> bool:
         """Backpropagate the loss of examples. Returns False if there is nothing to learn from."""
         raise NotImplementedError
-
-    def register_labels(self, examples: Iterable[Example]) -> None:
-        """Register new labels before workers split the batch."""
-
-    def skip_step(self) -> None:
-        """Skip a step without anything to learn from. Other workers may have examples."""
-        self.share_of_step(0)
 
     def from_disk(self: Self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
         """Load what `to_disk` wrote.

@@ -72,9 +72,6 @@ def train(
         int,
         typer.Option(help="Steps between additional checkpoints; 0: at evaluations only", min=0),
     ] = 0,
-    checkpoint_minutes: Annotated[
-        float, typer.Option(help="Minutes between additional checkpoints", min=0)
-    ] = 0.0,
 ) -> None:
     """Train a pipeline with checkpoints. Config, options and result are those of `spacy train`.
 
@@ -86,7 +83,7 @@ def train(
     Workers on several machines need a shared output folder.
     """
     from ..nn.workers import Workers
-    from ..training.trainer import Interval, PipelineTrainer
+    from ..training.trainer import Trainer
     from ..training.trainer import train as run_training
 
     if verbose:
@@ -112,22 +109,21 @@ def train(
         require_exists(*corpora_of(given))
         if output is not None:  # read by one worker: vectors may be large
             found = checksums_of(given) if workers.is_first else {}
-            given = {**given, "checksums": workers.gathered(found)[0]}
+            given = {**given, "checksums": workers.all_gather(found)[0]}
         if resume and is_finished(output, given):
             show.good("Already finished. Delete the folder to train again", output)
             return
         saved = saved_in(output, resume, given)
         if resume and workers.is_first:
             keep_log(config.interpolate(), 0 if saved is None else saved.progress.steps)
-        workers.gathered(None)  # no worker writes while others read
+        workers.all_gather(None)  # no worker writes while others read
         if output is not None and workers.is_first:
             (output / FINISHED).unlink(missing_ok=True)
         nlp = pipeline_of(config, saved, gpu, show)
         show.divider("Training pipeline")
-        interval = Interval(checkpoint_steps, checkpoint_minutes)
         history = [] if saved is None else saved.config.get("told", [])
         config_with_log = {**given, "told": history}
-        trainer = PipelineTrainer(nlp, output, config_with_log, saved, workers, interval)
+        trainer = Trainer(nlp, output, config_with_log, saved, workers, checkpoint_steps)
         trainer.settings["logger"] = with_history(trainer.settings["logger"], history)
         run_training(trainer, sys.stdout, sys.stderr)
         if output is not None and workers.is_first:
@@ -164,7 +160,7 @@ def is_finished(output: Path | None, config: dict[str, Any]) -> bool:
     no checkpoint left (F384).
     """
     from ..training.checkpoints import has_checkpoint
-    from ..training.loop import CHECKPOINTS
+    from ..training.trainer import CHECKPOINTS
 
     if output is None or not (output / FINISHED).is_file():
         return False
@@ -184,8 +180,7 @@ def saved_in(output: Path | None, resume: bool, config: dict[str, Any]) -> Saved
     for those of another config (F445) or other files (F447), and if all are damaged (F384).
     """
     from ..training.checkpoints import has_checkpoint
-    from ..training.loop import CHECKPOINTS
-    from ..training.trainer import load
+    from ..training.trainer import CHECKPOINTS, load
 
     if output is None:
         if resume:

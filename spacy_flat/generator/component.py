@@ -239,7 +239,7 @@ class CharGenerator(NetworkPipe):
             return False
         texts = [doc.text for doc in docs]
         n_predicted = sum(len(text) + 1 for text in texts)  # with their ends
-        share = self.share_of_step(n_predicted) / n_predicted
+        scale = self.loss_scale(n_predicted) / n_predicted
         featuriser = self.featuriser
         with self.shim.training():
             network = network_of(self.model)
@@ -247,7 +247,7 @@ class CharGenerator(NetworkPipe):
                 state = None
                 for piece in featuriser.pieces(batch):
                     scores, state = network(piece, state)
-                    self.backward(network.loss(scores, piece.targets) * share, losses)
+                    self.backward(network.loss(scores, piece.targets) * scale, losses)
         return True
 
     def get_loss(

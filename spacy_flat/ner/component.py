@@ -262,7 +262,7 @@ class CRFEntityRecognizer(LabelledPipe):
         featuriser, tags = self.featuriser, self.tags
         texts, segments = featuriser.read(docs)
         gold = Gold.of(known, texts, segments)
-        share = self.share_of_step(gold.n_known)
+        scale = self.loss_scale(gold.n_known)
         unit, device = featuriser.unit, self.shim.device
         upstream = Tok2VecFeatures(tok2vec, unit, docs, True, device, texts=texts)
         with self.shim.training():
@@ -270,7 +270,7 @@ class CRFEntityRecognizer(LabelledPipe):
             for batch in featuriser.batches(texts, segments, is_train=True):
                 scores = network.training_scores(batch, upstream.of(batch.segments))
                 loss = network.loss(scores, gold.target(batch, tags))
-                self.backward(loss * share, losses)
+                self.backward(loss * scale, losses)
         upstream.backprop()
         return True
 

@@ -82,7 +82,7 @@ class Workers:
         if dist.is_initialized():
             dist.destroy_process_group()
 
-    def gathered(self, value: T) -> list[T]:
+    def all_gather(self, value: T) -> list[T]:
         """The value of each worker, by rank."""
         if self.size == 1:
             return [value]
@@ -102,7 +102,7 @@ def together() -> Iterator[None]:
         raise ConnectionError(Errors.F444.format(reason=reason)) from error
 
 
-def total(n: float) -> float:
+def all_reduce_sum(n: float) -> float:
     """The sum over all workers. Each must call it as often as the others."""
     if not _is_shared:
         return n
@@ -119,7 +119,9 @@ def broadcast(tensors: Sequence[Tensor]) -> None:
             dist.broadcast(tensor, 0)
 
 
-def summed(gradients: Sequence[Tensor | None], like: Sequence[Tensor]) -> list[Tensor | None]:
+def all_reduce_gradients(
+    gradients: Sequence[Tensor | None], like: Sequence[Tensor]
+) -> list[Tensor | None]:
     """The sums of all workers' gradients; None for what no worker has.
 
     A gradient is dense, or sparse, with some rows of a table.
@@ -158,7 +160,7 @@ def _sum_of_rows(gradient: Tensor | None, like: Tensor) -> Tensor:
     counts = [torch.zeros(1, dtype=torch.long) for _ in range(dist.get_world_size())]
     dist.all_gather(counts, torch.tensor([len(rows)]))
     sizes = [int(count) for count in counts]
-    all_rows, all_values = _gathered(rows, sizes), _gathered(values, sizes)
+    all_rows, all_values = _all_gather_rows(rows, sizes), _all_gather_rows(values, sizes)
     return torch.sparse_coo_tensor(
         all_rows[None], all_values, like.shape, check_invariants=False
     ).coalesce()
@@ -172,7 +174,7 @@ def _rows(gradient: Tensor | None, like: Tensor) -> tuple[Tensor, Tensor]:
     return gradient.indices()[0], gradient.values()
 
 
-def _gathered(tensor: Tensor, sizes: Sequence[int]) -> Tensor:
+def _all_gather_rows(tensor: Tensor, sizes: Sequence[int]) -> Tensor:
     """The tensors of all workers, concatenated."""
     padded = tensor.new_zeros(max(1, *sizes), *tensor.shape[1:])
     padded[: len(tensor)] = tensor

@@ -410,12 +410,12 @@ class PairClassifier(LabelledPipe):
         set_dropout_rate(self.model, drop)
         featuriser, shim = self.featuriser, self.shim
         upstream = Tok2VecFeatures(tok2vec, featuriser.unit, pairs.docs, True, shim.device)
-        share = self.share_of_step(len(gold)) / len(gold)
+        scale = self.loss_scale(len(gold)) / len(gold)
         with shim.training():
             network = network_of(self.model)
             for batch in featuriser.batches(PairTexts.of(pairs, featuriser.unit)):
                 found = network(batch, upstream.of_texts(batch.texts.segments))
-                self.backward(network.loss(found, gold[batch.pairs]) * share, losses)
+                self.backward(network.loss(found, gold[batch.pairs]) * scale, losses)
         upstream.backprop()
         return True
 

@@ -1,1 +1,1 @@
-"""Training that can be interrupted and resumed."""
+"""Training of pipelines that can be interrupted and resumed, and shared by several processes."""

@@ -1,7 +1,7 @@
 """Training with several workers: each computes a part of every batch, and the gradients are summed
 before each step."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from spacy.language import Language
@@ -9,7 +9,7 @@ from spacy.training import Example
 
 from ..errors import Errors
 from ..nn.encoder_shim import EncoderShim
-from ..nn.workers import Workers, broadcast, summed
+from ..nn.workers import Workers, all_reduce_gradients, broadcast
 from ..pipe import NetworkPipe
 from .parameters import named_shims, parameters_of
 
@@ -34,27 +34,27 @@ def broadcast_weights(nlp: Language, workers: Workers) -> None:
         return
     parameters = parameters_of(nlp)
     sizes = [(parameter.name, list(parameter.weights().shape)) for parameter in parameters]
-    for rank, others in enumerate(workers.gathered(sizes)):
+    for rank, others in enumerate(workers.all_gather(sizes)):
         if others != sizes:
             raise ValueError(Errors.F443.format(rank=workers.rank, other=rank))
     broadcast([parameter.weights() for parameter in parameters])
 
 
-def register_labels(
+def add_labels(
     nlp: Language, batch: Sequence[Example], exclude: Sequence[str], workers: Workers
 ) -> None:
-    """Register new labels before splitting the batch."""
+    """Add the new labels of the whole batch before it is split, with equal weights in all."""
     if workers.size == 1:
         return
-    pipes = _training_pipes(nlp, exclude)
-    before = [getattr(pipe, "labels", ()) for pipe in pipes]
+    pipes = [pipe for pipe in _training_pipes(nlp, exclude) if hasattr(pipe, "register_labels")]
+    before = [pipe.labels for pipe in pipes]
     for pipe in pipes:
         pipe.register_labels(batch)
-    if before != [getattr(pipe, "labels", ()) for pipe in pipes]:
+    if before != [pipe.labels for pipe in pipes]:
         broadcast_weights(nlp, workers)
 
 
-def add_up_gradients(nlp: Language, workers: Workers) -> None:
+def sum_gradients(nlp: Language, workers: Workers) -> None:
     """Replace the gradients with their sums over all workers."""
     if workers.size == 1:
         return
@@ -63,18 +63,18 @@ def add_up_gradients(nlp: Language, workers: Workers) -> None:
             shim.await_nothing()  # even if no component trained on this part
     parameters = parameters_of(nlp)
     gradients = [parameter.gradient() for parameter in parameters]
-    sums = summed(gradients, [parameter.weights() for parameter in parameters])
+    sums = all_reduce_gradients(gradients, [parameter.weights() for parameter in parameters])
     for parameter, gradient in zip(parameters, sums, strict=True):
         if gradient is not None:
             parameter.set_gradient(gradient)
 
 
-def skip_steps(nlp: Language, exclude: Sequence[str]) -> None:
+def update_without_examples(nlp: Language, exclude: Sequence[str]) -> None:
     """Take part in the sums over workers without an example."""
     for pipe in _training_pipes(nlp, exclude):
-        pipe.skip_step()
+        pipe.loss_scale(0)
 
 
-def _training_pipes(nlp: Language, exclude: Sequence[str]) -> list[NetworkPipe]:
+def _training_pipes(nlp: Language, exclude: Sequence[str]) -> Iterator[Any]:
     pipes: list[tuple[str, Any]] = nlp.pipeline
-    return [pipe for name, pipe in pipes if isinstance(pipe, NetworkPipe) and name not in exclude]
+    return (pipe for name, pipe in pipes if isinstance(pipe, NetworkPipe) and name not in exclude)

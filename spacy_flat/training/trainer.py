@@ -1,11 +1,11 @@
-"""Training of pipelines: spaCy's loop, with checkpoints, and with workers that share each batch."""
+"""spaCy's training loop, with checkpoints, and with workers that share each batch."""
 
 import io
 import json
 import random
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
@@ -32,29 +32,38 @@ from wasabi.printer import Printer
 
 from ..nn.workers import Workers
 from ..util.files import remove_unfinished, replacing_folder
-from .checkpoints import read_checkpoint, save_tensors
-from .loop import CHECKPOINTS, STATE, Progress, Trainer
+from .checkpoints import read_checkpoint, save_tensors, write_checkpoint
 from .parameters import load_encoders, load_optimizer, save_encoders, save_optimizer
 from .randomness import random_state, set_random_state, with_own_randomness
-from .sharing import add_up_gradients, broadcast_weights, part_of, register_labels, skip_steps
+from .sharing import add_labels, broadcast_weights, part_of, sum_gradients, update_without_examples
 
 Batch = Sequence[Example]
 Info = tuple[dict[str, Any], bool | None]
 Silent = Printer(no_print=True)
-PIPELINE, OPTIMIZER = "pipeline", "optimizer.safetensors"
+CHECKPOINTS = "checkpoints"  # folder in that of the training
+PIPELINE, OPTIMIZER, STATE = "pipeline", "optimizer.safetensors", "state.json"  # of a checkpoint
 
 
-@dataclass(frozen=True)
-class Interval:
-    """Steps or minutes between extra checkpoints; 0 for none."""
+@dataclass
+class Progress:
+    """The progress of a training.
 
+    results: score and step of each evaluation.
+    losses: summed since the last evaluation.
+    words: seen so far.
+    seconds: spent before this process started.
+    """
+
+    seed: int
     steps: int = 0
-    minutes: float = 0.0
+    results: list[tuple[float, int]] = field(default_factory=list)
+    losses: dict[str, float] = field(default_factory=dict)
+    words: int = 0
+    seconds: float = 0.0
 
-    def is_over(self, step: int, seconds: float) -> bool:
-        """seconds: since the last checkpoint."""
-        by_steps = self.steps > 0 and step % self.steps == 0
-        return by_steps or (self.minutes > 0 and seconds >= 60 * self.minutes)
+    def best_step(self) -> int:
+        """The step of the best evaluation, the first of equals."""
+        return -max((score, -step) for score, step in self.results)[1]
 
 
 @dataclass(frozen=True)
@@ -91,12 +100,13 @@ def load(output: Path) -> Saved | None:
     )
 
 
-class PipelineTrainer(Trainer[tuple[int, Batch], Info]):
-    """Trains a pipeline. Reports are what `spacy train` passes to its logger, and whether the step
-    is the best so far (None if it was not evaluated).
+class Trainer:
+    """Trains a pipeline.
 
+    output: folder for checkpoints and pipelines; None writes none.
     config: the given one, stored in checkpoints.
     saved: the checkpoint to resume; `nlp` is then its pipeline.
+    checkpoint_steps: steps between checkpoints beside those of evaluations; 0 for none.
     """
 
     def __init__(
@@ -106,31 +116,28 @@ class PipelineTrainer(Trainer[tuple[int, Batch], Info]):
         config: dict[str, Any],
         saved: Saved | None,
         workers: Workers,
-        interval: Interval,
-        clock: Callable[[], float] = perf_counter,
+        checkpoint_steps: int = 0,
     ):
-        self.nlp, self.config, self.saved = nlp, config, saved
-        self.workers, self.interval = workers, interval
+        self.nlp, self.output, self.config, self.saved = nlp, output, config, saved
+        self.workers, self.checkpoint_steps = workers, checkpoint_steps
+        self.started = perf_counter()
         filled = nlp.config.interpolate()
-        super().__init__(
-            self._begun(filled["training"]["seed"]) if saved is None else saved.progress,
-            output,
-            clock,
-        )
+        seed = filled["training"]["seed"]
+        self.progress = self._begun(seed) if saved is None else saved.progress
         # Like spaCy: some of the functions that it resolves may draw random numbers.
         fix_random_seed(self.progress.seed)
         self.settings: dict[str, Any] = registry.resolve(
             filled["training"], schema=ConfigSchemaTraining
         )
         corpora = [self.settings["train_corpus"], self.settings["dev_corpus"]]
-        self.train_corpus, self.dev_corpus = resolve_dot_names(filled, corpora)
+        train_corpus, dev_corpus = resolve_dot_names(filled, corpora)
         self.optimizer: Optimizer = self.settings["optimizer"]
         self.frozen: list[str] = self.settings["frozen_components"]
         self.evaluation = create_evaluation_callback(
-            nlp, self.dev_corpus, self.settings["score_weights"]
+            nlp, dev_corpus, self.settings["score_weights"]
         )
         batches = create_train_batches(
-            nlp, self.train_corpus, self.settings["batcher"], self.settings["max_epochs"]
+            nlp, train_corpus, self.settings["batcher"], self.settings["max_epochs"]
         )
         # Draw past batches again, since the order of an epoch depends on the one before.
         self.batches = islice(with_own_randomness(batches), self.progress.steps, None)
@@ -138,19 +145,33 @@ class PipelineTrainer(Trainer[tuple[int, Batch], Info]):
     def _begun(self, seed: int | None) -> Progress:
         """All workers use the same seed, even if none is given."""
         chosen = random.SystemRandom().randrange(2**31) if seed is None else seed
-        return Progress(self.workers.gathered(chosen)[0])
+        return Progress(self.workers.all_gather(chosen)[0])
 
     def steps(self) -> Iterator[Info]:
-        """As `Trainer.steps`, from the saved state."""
+        """Train. Yields what `spacy train` passes to its logger after each step, and whether the
+        step is the best so far (None if it was not evaluated). A checkpoint follows."""
+        self._restore()
+        while not self._is_over() and (batch := next(self.batches, None)) is not None:
+            epoch, examples = batch
+            self._train_step(epoch, examples)
+            scores = self._evaluate()
+            yield self._report(epoch, scores)
+            if scores is not None:
+                self.progress.losses = {}
+            is_due = self.checkpoint_steps and self.progress.steps % self.checkpoint_steps == 0
+            if self.output is not None and (is_due or scores is not None):
+                self._save(self.output / CHECKPOINTS)
+
+    def _restore(self) -> None:
+        """Begin at the saved state, if there is one, with the same weights in all workers."""
         rank, random_states = self.workers.rank, []
         if self.saved is not None:
-            load_optimizer(
-                self.optimizer, self.nlp, self.saved.optimizer, self.saved.state["counts"]
-            )
-            load_encoders(self.nlp, self.saved.state["encoders"])
+            state = self.saved.state
+            load_optimizer(self.optimizer, self.nlp, self.saved.optimizer, state["counts"])
+            load_encoders(self.nlp, state["encoders"])
             for _ in range(self.progress.steps):
                 self.optimizer.step_schedules()  # type: ignore[no-untyped-call]
-            random_states = self.saved.state["random"]
+            random_states = state["random"]
         if rank:
             self.progress.losses = {}  # the first worker has the sums
         if rank < len(random_states):
@@ -158,24 +179,22 @@ class PipelineTrainer(Trainer[tuple[int, Batch], Info]):
         elif rank:
             fix_random_seed(self.progress.seed + rank)
         broadcast_weights(self.nlp, self.workers)
-        yield from super().steps()
 
-    def is_over(self) -> bool:
+    def _is_over(self) -> bool:
         last = self.progress.steps - 1
         if last < 0:
             return False
-        patience, most = self.settings["patience"], self.settings["max_steps"]
+        patience, max_steps = self.settings["patience"], self.settings["max_steps"]
         is_stuck = patience and last - self.progress.best_step() >= patience
-        return bool(is_stuck or (most and last >= most))
+        return bool(is_stuck or (max_steps and last >= max_steps))
 
-    def train_step(self, batch: tuple[int, Batch]) -> None:
-        self.epoch, examples = batch
+    def _train_step(self, epoch: int, examples: Batch) -> None:
         settings, nlp = self.settings, self.nlp
         if settings["before_update"]:
-            settings["before_update"](nlp, {"step": self.progress.steps, "epoch": self.epoch})
+            settings["before_update"](nlp, {"step": self.progress.steps, "epoch": epoch})
         for part in subdivide_batch(examples, settings["accumulate_gradient"]):  # type: ignore[no-untyped-call]
             self._add_gradients(part)
-        add_up_gradients(nlp, self.workers)
+        sum_gradients(nlp, self.workers)
         pipes: list[tuple[str, Any]] = nlp.pipeline
         for name, pipe in pipes:
             trains = getattr(pipe, "is_trainable", False) and name not in self.frozen
@@ -187,10 +206,10 @@ class PipelineTrainer(Trainer[tuple[int, Batch], Info]):
 
     def _add_gradients(self, batch: Batch) -> None:
         """Compute the gradients of this worker's part."""
-        register_labels(self.nlp, batch, self.frozen, self.workers)
+        add_labels(self.nlp, batch, self.frozen, self.workers)
         part = part_of(batch, self.workers)
         if not part:
-            skip_steps(self.nlp, self.frozen)
+            update_without_examples(self.nlp, self.frozen)
             return
         self.nlp.update(
             part,
@@ -201,65 +220,59 @@ class PipelineTrainer(Trainer[tuple[int, Batch], Info]):
             annotates=self.settings["annotating_components"],
         )
 
-    def evaluate(self) -> bool:
-        """Evaluate in the first worker."""
+    def _evaluate(self) -> dict[str, Any] | None:
+        """The scores, if an evaluation is due; those of the first worker, empty in others."""
         step = self.progress.steps - 1
-        self.scores: dict[str, Any] | None = None
         if step % self.settings["eval_frequency"]:
-            return False
-        score, self.scores = 0.0, {}
+            return None
+        scores: dict[str, Any]
+        score, scores = 0.0, {}
         if self.workers.is_first:
             with self.nlp.use_params(self.optimizer.averages or {}):
-                score, self.scores = self.evaluation()
-        self.progress.results.append((self.workers.gathered(score)[0], step))
-        self.progress.losses = added(self.workers.gathered(self.progress.losses))
-        return True
+                score, scores = self.evaluation()
+        self.progress.results.append((self.workers.all_gather(score)[0], step))
+        self.progress.losses = _sums(self.workers.all_gather(self.progress.losses))
+        return scores
 
-    def report(self, evaluated: bool) -> Info:
+    def _report(self, epoch: int, scores: dict[str, Any] | None) -> Info:
         progress = self.progress
-        score = progress.results[-1][0] if evaluated else None
+        score = None if scores is None else progress.results[-1][0]
         info = {
-            "epoch": self.epoch,
+            "epoch": epoch,
             "step": progress.steps - 1,
             "score": score,
-            "other_scores": self.scores,
+            "other_scores": scores,
             "losses": progress.losses,
             "checkpoints": progress.results,
-            "seconds": int(self.elapsed()),
+            "seconds": int(progress.seconds + perf_counter() - self.started),
             "words": progress.words,
         }
-        return info, score == max(progress.results)[0] if evaluated else None
+        return info, None if score is None else score == max(progress.results)[0]
 
-    def is_due(self, evaluated: bool) -> bool:
-        """Whether the first worker's clock says so, since all workers must agree."""
-        due = self.interval.is_over(self.progress.steps, self.clock() - self.last_saved)
-        if self.interval.minutes:
-            due = self.workers.gathered(due)[0]
-        return due or evaluated
-
-    def save(self) -> None:
-        """Raises ValueError (F442) for state of the optimizer that belongs to no component, OSError
-        (F042) for a full disk."""
-        random_states = self.workers.gathered(random_state())
-        losses = added(self.workers.gathered(self.progress.losses))
+    def _save(self, folder: Path) -> None:
+        """Write a checkpoint. Raises ValueError (F442) for state of the optimizer that belongs to
+        no component, OSError (F042) for a full disk."""
+        random_states = self.workers.all_gather(random_state())
+        losses = _sums(self.workers.all_gather(self.progress.losses))
         if not self.workers.is_first:
             return
-        progress = replace(self.progress, losses=losses, seconds=self.elapsed())
-        self.tensors, counts = save_optimizer(self.optimizer, self.nlp)
-        self.state = {
+        seconds = self.progress.seconds + perf_counter() - self.started
+        tensors, counts = save_optimizer(self.optimizer, self.nlp)
+        state = {
             "config": self.config,
-            "progress": asdict(progress),
+            "progress": asdict(replace(self.progress, losses=losses, seconds=seconds)),
             "random": random_states,
             "counts": counts,
             "encoders": save_encoders(self.nlp),
         }
-        super().save()
 
-    def write(self, folder: Path) -> None:
-        self.nlp.to_disk(folder / PIPELINE)
-        save_tensors(self.tensors, folder / OPTIMIZER)
-        text = json.dumps(self.state, default=float)  # numpy's numbers
-        (folder / STATE).write_text(text, "utf-8")
+        def write(checkpoint: Path) -> None:
+            self.nlp.to_disk(checkpoint / PIPELINE)
+            save_tensors(tensors, checkpoint / OPTIMIZER)
+            text = json.dumps(state, default=float)  # numpy's numbers
+            (checkpoint / STATE).write_text(text, "utf-8")
+
+        write_checkpoint(folder, self.progress.steps, write)
 
     def write_pipeline(self, is_best: bool) -> None:
         """Write the pipeline with averaged weights as the last and, if it is, the best."""
@@ -274,12 +287,12 @@ class PipelineTrainer(Trainer[tuple[int, Batch], Info]):
                 shutil.copytree(last, temporary)
 
 
-def train(trainer: PipelineTrainer, stdout: IO[str], stderr: IO[str]) -> None:
+def train(trainer: Trainer, stdout: IO[str], stderr: IO[str]) -> None:
     """Train and log like `spacy train`. Only the first worker logs and writes.
 
     The errors of components and corpora are raised after saving the last pipeline.
     """
-    nlp, frozen, output = trainer.nlp, trainer.frozen, trainer.output
+    nlp, frozen, output, settings = trainer.nlp, trainer.frozen, trainer.output, trainer.settings
     is_first = trainer.workers.is_first
     if output is not None and is_first:
         remove_unfinished(output)
@@ -287,20 +300,21 @@ def train(trainer: PipelineTrainer, stdout: IO[str], stderr: IO[str]) -> None:
     out.write(Silent.info(f"Pipeline: {nlp.pipe_names}") + "\n")
     for title, names in (
         ("Frozen components", frozen),
-        ("Set annotations on update for", trainer.settings["annotating_components"]),
+        ("Set annotations on update for", settings["annotating_components"]),
     ):
         if names:
             out.write(Silent.info(f"{title}: {names}") + "\n")
     out.write(Silent.info(f"Initial learn rate: {trainer.optimizer.learn_rate}") + "\n")
-    log_step, finalize = nothing, nothing
+    log_step: Callable[[Any], object] = _nothing
+    finalize: Callable[[], object] = _nothing
     if is_first:
         with nlp.select_pipes(disable=frozen):
-            log_step, finalize = trainer.settings["logger"](nlp, stdout, stderr)
+            log_step, finalize = settings["logger"](nlp, stdout, stderr)
     try:
         for info, is_best in trainer.steps():
             if is_best is not None and is_first:
                 with nlp.select_pipes(disable=frozen):
-                    update_meta(trainer.settings, nlp, info)
+                    update_meta(settings, nlp, info)
                 trainer.write_pipeline(is_best)
                 if output is not None:
                     info["output_path"] = str(output / DIR_MODEL_LAST)
@@ -318,11 +332,11 @@ def train(trainer: PipelineTrainer, stdout: IO[str], stderr: IO[str]) -> None:
         out.write(good + "\n")
 
 
-def added(losses: Sequence[dict[str, float]]) -> dict[str, float]:
+def _nothing(_: object = None) -> None:
+    """For workers that log nothing."""
+
+
+def _sums(losses: Sequence[dict[str, float]]) -> dict[str, float]:
     """The sums over all workers."""
     names = dict.fromkeys(name for each in losses for name in each)
     return {name: sum(each.get(name, 0.0) for each in losses) for name in names}
-
-
-def nothing(_: object = None) -> None:
-    """A logger that logs nothing."""

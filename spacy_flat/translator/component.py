@@ -268,12 +268,12 @@ class Seq2SeqTranslator(NetworkPipe):
         if not pairs:
             return False
         n_predicted = sum(len(pair.target) - 1 for pair in pairs)
-        share = self.share_of_step(n_predicted) / n_predicted
+        scale = self.loss_scale(n_predicted) / n_predicted
         with self.shim.training():
             network = network_of(self.model)
             for batch in batches(pairs, self.featuriser.options.batch_size):
                 scores = network(batch.twice() if network.r_drop else batch)
-                self.backward(network.loss(scores, batch.targets) * share, losses)
+                self.backward(network.loss(scores, batch.targets) * scale, losses)
         return True
 
     @property

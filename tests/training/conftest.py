@@ -10,7 +10,6 @@ import signal
 import socket
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import pytest
@@ -30,7 +29,7 @@ from wasabi.printer import Printer
 from spacy_flat.cli.train import pipeline_of
 from spacy_flat.nn.workers import Workers
 from spacy_flat.training.parameters import parameters_of
-from spacy_flat.training.trainer import Interval, PipelineTrainer, load, train
+from spacy_flat.training.trainer import Trainer, load, train
 
 KINDS = ("ner", "tener", "pairs", "poems", "translations")
 SIZES = {
@@ -57,7 +56,7 @@ FACTORIES = {
     "translations": "seq2seq_translator",
 }
 
-ALONE, AT_EVALUATIONS = Workers(), Interval()
+ALONE = Workers()
 
 
 def docs_of(kind: str) -> list[Doc]:
@@ -136,14 +135,13 @@ def run(
     resume: bool = False,
     stop_before: int | None = None,
     workers: Workers = ALONE,
-    interval: Interval = AT_EVALUATIONS,
+    checkpoint_steps: int = 0,
     told: Callable[[int], object] = lambda _: None,
-    clock: Callable[[], float] = perf_counter,
-) -> PipelineTrainer:
+) -> Trainer:
     """Train as the command does. stop_before: the step at which the process dies, as it were."""
     saved = load(output) if resume and output is not None else None
     nlp = pipeline_of(config, saved, -1, Printer(no_print=True))
-    training = PipelineTrainer(nlp, output, config.interpolate(), saved, workers, interval, clock)
+    training = Trainer(nlp, output, config.interpolate(), saved, workers, checkpoint_steps)
 
     before_update = training.settings["before_update"]
 

@@ -18,9 +18,8 @@ from spacy.util import registry
 from thinc.api import Config
 from torch import Tensor
 
-from spacy_flat.nn.workers import Workers, summed, total
+from spacy_flat.nn.workers import Workers, all_reduce_gradients, all_reduce_sum
 from spacy_flat.training.sharing import part_of
-from spacy_flat.training.trainer import Interval
 
 from .conftest import (
     ALONE,
@@ -125,9 +124,8 @@ def test_losses_of_workers_are_resumed(tmp_path: Path) -> None:
     alone = run(config, None)
 
     def cut(workers: Workers) -> dict[str, Tensor]:
-        often = Interval(steps=2)
-        run(config, tmp_path / "cut", workers=workers, stop_before=5, interval=often)
-        workers.gathered(None)
+        run(config, tmp_path / "cut", workers=workers, stop_before=5, checkpoint_steps=2)
+        workers.all_gather(None)
         resumed = run(config, tmp_path / "cut", workers=workers, resume=True)
         return {"loss": torch.tensor(resumed.progress.losses["tener_ner"])}
 
@@ -145,7 +143,7 @@ def test_workers_are_resumed(tmp_path: Path) -> None:
 
     def cut(workers: Workers) -> dict[str, Tensor]:
         run(config, tmp_path / "cut", workers=workers, stop_before=6)
-        workers.gathered(None)
+        workers.all_gather(None)
         resumed = run(config, tmp_path / "cut", workers=workers, resume=True)
         return weights(resumed.nlp)
 
@@ -164,14 +162,6 @@ def test_workers_differ_in_dropout(tmp_path: Path) -> None:
 
     first, second = with_workers(2, tmp_path, draw)
     assert not torch.equal(first["numbers"], second["numbers"])
-
-
-def test_workers_begin_alike_without_a_seed(tmp_path: Path) -> None:
-    config = plain(tmp_path, "tener", seed=None)
-    first, second = with_workers(
-        2, tmp_path, lambda workers: weights(run(config, None, workers=workers).nlp)
-    )
-    assert_same_weights(first, second, atol=0.0)
 
 
 def test_labels_that_one_worker_meets(tmp_path: Path) -> None:
@@ -193,32 +183,29 @@ def test_sums_of_gradients(tmp_path: Path) -> None:
     table = torch.zeros(5, 2)
 
     def rows(numbers: list[int], value: float) -> Tensor:
-        values = torch.full((len(numbers), 2), value)
-        return torch.sparse_coo_tensor(torch.tensor([numbers]), values, (5, 2))
+        values = torch.full((len(numbers), 2), float(value))
+        return torch.sparse_coo_tensor(torch.tensor([numbers], dtype=torch.long), values, (5, 2))
 
+    ones, none, one = torch.ones(2, 3), rows([], 0.0), torch.tensor(1.0)
     of_workers = [
-        [torch.ones(2, 3), torch.full((4,), 2.0), None, rows([1, 1, 3], 1.0), rows([2], 4.0), None],
-        [torch.ones(2, 3), None, None, rows([3, 0, 4], 2.0), None, torch.tensor(1.0)],
+        [ones, torch.full((4,), 2.0), None, rows([1, 1, 3], 1.0), rows([2], 4.0), None, none],
+        [ones, None, None, rows([3, 0, 4], 2.0), None, one, None],
     ]
-    like = [torch.zeros(2, 3), torch.zeros(4), torch.zeros(1), table, table, torch.tensor(0.0)]
+    like = [ones, torch.zeros(4), torch.zeros(1), table, table, one, table]
 
     def add(workers: Workers) -> dict[str, Tensor]:
-        sums = summed(of_workers[workers.rank], like)
-        assert [each is None or each.is_sparse for each in sums] == [0, 0, 1, 1, 1, 0]
+        sums = all_reduce_gradients(of_workers[workers.rank], like)
+        assert [each is None or each.is_sparse for each in sums] == [0, 0, 1, 1, 1, 0, 1]
         return {str(n): each.to_dense() for n, each in enumerate(sums) if each is not None}
 
     for found in with_workers(2, tmp_path, add):
-        assert sorted(found) == ["0", "1", "3", "4", "5"]
+        assert sorted(found) == ["0", "1", "3", "4", "5", "6"]
         assert found["0"].eq(2.0).all()
         assert found["1"].eq(2.0).all()
         assert found["3"][:, 0].tolist() == [2.0, 2.0, 0.0, 3.0, 2.0]
         assert found["4"][:, 1].tolist() == [0.0, 0.0, 4.0, 0.0, 0.0]
         assert found["5"].item() == 1.0
-
-
-def test_one_process_asks_nobody() -> None:
-    assert total(3) == 3
-    assert ALONE.gathered("a") == ["a"]
+        assert not found["6"].any()
 
 
 def test_parts_are_of_like_cost() -> None:
@@ -252,7 +239,7 @@ def test_lost_worker(tmp_path: Path) -> None:
     def begin(workers: Workers) -> dict[str, Tensor]:
         if workers.rank == 0:
             with pytest.raises(ConnectionError, match="F444"):
-                total(1)
+                all_reduce_sum(1)
         return {}
 
     with_workers(2, tmp_path, begin)
