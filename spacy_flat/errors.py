@@ -467,7 +467,7 @@ W301 {name}: only {share:.1%} of the characters of the training texts are in a w
 W302 The lexicon has words of types that the pipeline's network doesn't know: {types}. It ignores
   these types. Choose types among {known}, or train a new pipeline with them in its lexicon. A type
   that is a label all the same, such as one added later, needs a trust such as 0.999.
-W304 {name}: tokens have {here:.2f} characters on average, but had {learnt:.2f} in training. Use the
+W304 {name}: tokens have {here:.2f} characters on average, {instead}. Use the
   tokenizer that the component was trained with.
 W305 {name}: {setting} has labels that no entity can have: {unknown}. Correct them in
   [components.{name}]. Known labels: {known}.

@@ -12,7 +12,18 @@ from thinc.api import set_dropout_rate
 from ..errors import Errors, Warnings
 from ..initialise import initialise_network
 from ..nn.model import tok2vec_of
-from ..pipe import SWITCH, Check, LabelledPipe, Scorer, count, number, register_factory, setting
+from ..pipe import (
+    FEW_TOKENS,
+    SWITCH,
+    Check,
+    LabelledPipe,
+    Scorer,
+    count,
+    number,
+    register_factory,
+    setting,
+)
+from ..text.characters import HAN
 from ..text.tok2vec import Tok2VecFeatures, backprop_zeros
 from ..text.units import EntitySpan, Units
 from ..text.vocabulary import Vocabulary
@@ -56,6 +67,8 @@ def _is_threshold(value: object) -> bool:
     numbers = value.values() if isinstance(value, dict) else [value]
     return value is None or all(number(0, 1).accepts(each) for each in numbers)
 
+
+LONG_WORDS = 4  # mean characters of Chinese tokens that are longer than words
 
 _TAG = re.compile(r"O|[BI]-.+")
 
@@ -143,6 +156,22 @@ class CRFEntityRecognizer(LabelledPipe):
         self.check_tokens(docs)
         self._check_labels()
         return self.decode(docs, self.model.predict(docs))
+
+    def check_tokens(self, docs: Iterable[Doc]) -> None:
+        """Also warn (W304) once if tokens are longer than Chinese words, as of a tokenizer of other
+        languages: an entity is expanded to its whole tokens."""
+        if self.featuriser.unit == "token":
+            super().check_tokens(docs)
+            return
+        for doc in docs:
+            if self._tokens_seen[1] < FEW_TOKENS and HAN.search(doc.text):
+                lengths = [len(token) for token in doc if HAN.search(token.text)]
+                self._tokens_seen += sum(lengths), len(lengths)
+                characters, tokens = self._tokens_seen.tolist()
+                is_long = characters > LONG_WORDS * tokens
+                if is_long and (tokens >= FEW_TOKENS or self.vocab.lang not in ("zh", "ja")):
+                    self._warn_of_tokens(characters / tokens, "more than words in Chinese")
+                    self._tokens_seen += 0, FEW_TOKENS
 
     def decode(self, docs: Sequence[Doc], emissions: Emissions) -> list[Found]:
         """Find the entities of each Doc from the model's output for all of them."""

@@ -4,6 +4,7 @@
 import warnings
 
 import pytest
+import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 
@@ -12,6 +13,7 @@ from spacy_flat.text.units import EntitySpan
 
 from .conftest import (
     GOLD,
+    TEXTS,
     Copy,
     add_flat,
     blank,
@@ -100,3 +102,32 @@ def test_ids_of_replaced_entities_do_not_stay(trained: Language, copy_of: Copy) 
         nlp(doc)
         assert [ent.ent_id_ for ent in doc.ents] == ids
         assert doc[8].ent_id_ == ""
+
+
+@pytest.mark.parametrize("lang", ["en", "xx"])
+def test_tokens_longer_than_chinese_words_trigger_a_warning(
+    lang: str, trained: Language, copy_of: Copy
+) -> None:
+    nlp = spacy.blank(lang)
+    nlp.add_pipe("flat_ner", source=copy_of(trained))
+    with pytest.warns(UserWarning, match=r"W304.*flat_ner.*9\.00 characters"):
+        nlp("王小明昨天去了上海")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nlp("王小明昨天去了上海")
+
+
+@pytest.mark.parametrize("mark", ["\u200b", "\u2060", "\ufeff", "\u00ad"])
+def test_characters_of_zero_width_within_names(mark: str, trained: Language) -> None:
+    doc = trained(f"{mark}王小{mark}明昨{mark}天去了上{mark}海{mark}。")
+    assert [doc.text[start:end] for start, end, _ in doc._.char_ents] == [
+        f"王小{mark}明",
+        f"上{mark}海",
+    ]
+
+
+def test_trust_of_a_word_whose_type_is_no_label(trained: Language, copy_of: Copy) -> None:
+    nlp = copy_of(trained)
+    before = nlp(TEXTS[0])._.char_ents
+    flat(nlp).lexicon.add(["重庆开"], type="n", trust=0.5)  # type: ignore[attr-defined]
+    assert nlp(TEXTS[0])._.char_ents == before

@@ -13,6 +13,7 @@ from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 
 from spacy_flat.nn.optimizers import AdamW
+from spacy_flat.text.tok2vec import Tok2VecFeatures
 
 from .conftest import (
     GOLD,
@@ -164,3 +165,19 @@ def test_dropout_of_a_tok2vec() -> None:
             node.attrs["dropout_rate"] for node in upstream.walk() if "dropout_rate" in node.attrs
         }
         assert rates == {rate}
+
+
+def test_zeros_flow_back_where_no_vector_was_read() -> None:
+    """A shared tok2vec waits for all of its listeners."""
+    nlp, upstream = with_upstream("char", shared=False)
+    train(nlp, steps=1)
+    received: list[Any] = []
+    upstream._func = lambda model, docs, is_train: (
+        [model.ops.alloc2f(len(doc), 12) for doc in docs],
+        received.append,
+    )
+    features = Tok2VecFeatures(upstream, "char", [nlp.make_doc("上海")], True, torch.device("cpu"))
+    features.backprop()
+    ((gradient,),) = received
+    assert gradient.shape == (2, 12)
+    assert not gradient.any()
