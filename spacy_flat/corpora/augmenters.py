@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,6 @@ from ..errors import Errors, Warnings
 from ..lexicon import NOT_ENTITY, WordList
 from ..ner.spans import meaning
 from ..util.arguments import require
-from ..util.simplified import converter
 from .docs import read_docs
 from .edits import Edit, can_exchange, can_insert, composed, edited, is_free, respelled
 
@@ -32,22 +32,10 @@ SURNAMES = (
     "祝包宁尚符舒阮柯纪梅童凌毕单季裴霍涂成苗谷盛曲翁冉骆蓝路游辛靳管柴蒙鲍华喻祁蒲房滕屈饶解牟"
     "艾尤阳时穆农司卓古吉缪简车项连芦麦褚娄窦戚岑景党宫费卜冷晏席卫米柏宗瞿桂全佟应臧闵苟邬边卞",
 )
-COMPOUND = (
-    *("欧阳", "司马", "上官", "诸葛", "司徒", "东方", "独孤", "南宫", "夏侯", "皇甫", "尉迟"),
-    *(
-        "公孙",
-        "慕容",
-        "令狐",
-        "长孙",
-        "宇文",
-        "轩辕",
-        "端木",
-        "百里",
-        "呼延",
-        "钟离",
-        "申屠",
-        "淳于",
-    ),
+COMPOUND = re.findall(
+    "..",
+    "上官东方东郭令狐公冶公孙公羊单于南宫南郭司徒司马呼延夏侯太史宇文完颜宗政尉迟慕容拓跋欧阳淳于澹台"
+    "濮阳独孤申屠百里皇甫端木西门诸葛轩辕钟离长孙闻人",
 )
 GIVEN = (
     "伟芳娜敏静丽强磊军洋勇艳杰娟涛明超秀霞平刚桂英华玉兰红梅建国文志海永春晓雪云飞鹏宇浩轩子涵梓"
@@ -107,7 +95,6 @@ ENDINGS = (
     *(" http://t.cn/A6xk2Lp", " https://b23.tv/av170001", "（来自iPhone客户端）"),
 )
 
-QUOTES = str.maketrans("“”‘’", "「」『』")
 TO_FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
 TO_PLAIN = {full: code for code, full in TO_FULL_WIDTH.items()}
 LONGEST_LIST = 12
@@ -115,7 +102,6 @@ MOST_WORDS = 3  # at most, to write in English in a text
 
 
 def ner_augmenter(
-    traditional: float = 0.0,
     width: float = 0.0,
     exchange: float = 0.0,
     layout: float = 0.0,
@@ -130,7 +116,6 @@ def ner_augmenter(
 ) -> NerAugmenter:
     """`spacy-flat.ner_augmenter.v1`: variants of Chinese texts with entities.
 
-    traditional: share of texts to write in the characters of Taiwan or Hong Kong.
     width: share of texts to write with full-width letters, digits and punctuation, or with plain
         ones if the text has full-width letters or digits.
     exchange: share of texts in which to replace names by others with the same label.
@@ -148,12 +133,11 @@ def ner_augmenter(
         word is its English translation. Of equal words the first counts; those that are names in
         `corpora` or `names` don't.
 
-    Raises ValueError (F341) for a rate outside 0 to 1, anything but mappings and a list, or `mixed`
-    without words in English. With no names to choose from, the first text raises ValueError
-    (F149). Warns (W161) of `persons` that are labels of no name in `corpora` and `names`.
+    Raises ValueError (F341) for a rate outside 0 to 1, or `mixed` without words in English; at the
+    first text if there are no names to choose from (F149). Warns (W161) of `persons` that are
+    labels of no name in `corpora` and `names`.
     """
     rates = {
-        "traditional": traditional,
         "width": width,
         "exchange": exchange,
         "layout": layout,
@@ -164,14 +148,6 @@ def ner_augmenter(
     }
     for name, rate in rates.items():
         require(name, rate, lambda: 0 <= rate <= 1, "a number from 0 to 1")  # noqa: B023
-    require("corpora", corpora, lambda: isinstance(corpora, Mapping), "a mapping to .spacy files")
-    for name, lists_of in (("names", names), ("words", words)):
-        is_map = isinstance(lists_of, Mapping) and all(
-            isinstance(each, WordList) for each in lists_of.values()
-        )
-        require(name, lists_of, lambda: is_map, "a mapping to word lists")  # noqa: B023
-    is_list = isinstance(persons, Sequence) and not isinstance(persons, str)
-    require("persons", persons, lambda: is_list, "a list of labels")
     english: dict[str, str] = {}
     for entry in chain.from_iterable(words.values()):
         if entry.type:
@@ -207,9 +183,8 @@ class NerAugmenter:
             if self.happens(rate) and self.labels(doc)
         ]
         for new in (variant, *added):
-            for change in (traditional, width):
-                if self.happens(change.__name__):
-                    new = change(new)
+            if self.happens("width"):
+                new = width(new)
             yield example if new is doc else Example(nlp.make_doc(new.text), new)
 
     def happens(self, name: str) -> bool:
@@ -301,8 +276,8 @@ class NerAugmenter:
             if start in touched or end in touched:
                 continue  # two words would become one
             touched |= {start, end}
-            more = random.choices(self._translations, k=random.choice((0, 0, 0, 1, 2)))
-            phrase = cased(" ".join([self.ordinary[text[start:end]], *more]))
+            more = random.choices(self._ordinary_words, k=random.choice((0, 0, 0, 1, 2)))
+            phrase = cased(" ".join(self.ordinary[word] for word in (text[start:end], *more)))
             before, after = (
                 space or " " * (char.isascii() and char.isalnum())
                 for char in (text[start - 1 : start], text[end : end + 1])
@@ -345,10 +320,6 @@ class NerAugmenter:
     @cached_property
     def _longest(self) -> int:
         return max(map(len, self.ordinary), default=0)
-
-    @cached_property
-    def _translations(self) -> list[str]:
-        return [*self.ordinary.values()]
 
     def _ordinary_in(self, text: str) -> Iterator[tuple[int, int]]:
         """Ordinary words of two characters or more, at each place the longest, from left to
@@ -482,17 +453,6 @@ def social(doc: Doc) -> Doc:
     before = random.choice(TOPICS) + random.choice(HANDLES)
     length = len(doc.text)
     return edited(doc, [Edit(0, 0, before), Edit(length, length, random.choice(ENDINGS))])
-
-
-def traditional(doc: Doc) -> Doc:
-    """The text in the characters of Taiwan or Hong Kong."""
-    convert = converter(random.choice(("s2tw", "s2hk"))).convert
-    text: str = convert(doc.text)
-    if len(text) != len(doc.text):
-        text = "".join(new if len(new := convert(old)) == 1 else old for old in doc.text)
-    if random.random() < 0.5:
-        text = text.translate(QUOTES)
-    return respelled(doc, text)
 
 
 def width(doc: Doc) -> Doc:

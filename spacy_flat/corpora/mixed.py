@@ -1,6 +1,6 @@
 """Mix several training corpora."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
@@ -31,7 +31,10 @@ def mixed_corpus(
     Raises ValueError for weights of other names, or below 0 (F165).
     """
     weights = weights or {}
-    check_weights(weights, paths)
+    for name, weight in weights.items():
+        if name not in paths or not 0 <= weight < float("inf"):
+            words = {"name": name, "weight": weight, "names": ", ".join(paths)}
+            raise ValueError(Errors.F165.format(**words))
 
     def read(nlp: Language) -> Iterator[Example]:
         look_up_once()
@@ -51,10 +54,3 @@ def mixed_corpus(
         yield from mixed
 
     return read
-
-
-def check_weights(weights: Mapping[str, float], paths: Mapping[str, Path | None]) -> None:
-    for name, weight in weights.items():
-        if name not in paths or not 0 <= weight < float("inf"):
-            words = {"name": name, "weight": weight, "names": ", ".join(paths)}
-            raise ValueError(Errors.F165.format(**words))

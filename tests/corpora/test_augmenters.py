@@ -32,7 +32,7 @@ LISTS = {
 }
 ENGLISH = {"会议": "meeting", "会议室": "meeting room", "发后": "later", "头": "head"}
 WORDS = WordList([Entry(word, type=english) for word, english in ENGLISH.items()])
-OTHERS = ["width", "exchange", "layout", "social", "lists", "tables"]  # than traditional, mixed
+OTHERS = ["width", "exchange", "layout", "social", "lists", "tables"]  # than mixed
 
 Doc.set_extension("source", default="", force=True)
 Span.set_extension("note", default="", force=True)
@@ -427,27 +427,6 @@ def test_layout_and_social() -> None:
     assert any(text.startswith("#") and "😂" in text for text in texts)
 
 
-def test_traditional() -> None:
-    pieces = [("王后发", "PER"), ("在里面理发，干部“发言”", ""), ("台湾发展银行", "ORG")]
-    doc = composed(NLP.make_doc(""), pieces)
-    found = [variants(doc, "traditional")[0] for _ in range(50)]
-    assert {new.text for new in found} >= {
-        "王后發在裡面理髮，幹部「發言」臺灣發展銀行",
-        "王后發在裏面理髮，幹部“發言”台灣發展銀行",
-    }
-    for new in found:
-        assert [ent.start_char for ent in new.ents] == [ent.start_char for ent in doc.ents]
-
-
-def test_conversions_of_other_length_go_by_character(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Longer:
-        def convert(self, text: str) -> str:
-            return text.replace("软件", "軟體程式").replace("软", "軟").replace("件", "件件")
-
-    monkeypatch.setattr(augmenters, "converter", lambda config: Longer())
-    assert augmenters.traditional(NLP.make_doc("软件")).text == "軟件"
-
-
 # In a config
 
 
@@ -547,17 +526,6 @@ def test_reference_of_words() -> None:
 def test_rates_are_shares(rate: float) -> None:
     with pytest.raises(ValueError, match="F341"):
         ner_augmenter(layout=rate)
-
-
-def test_arguments_of_the_wrong_kind(corpus: Path) -> None:
-    for name, value in {
-        "corpora": str(corpus),
-        "names": {"mine": "names.txt"},
-        "words": [WORDS],
-        "persons": "PER",
-    }.items():
-        with pytest.raises(ValueError, match=f"F341.*{name} = "):
-            ner_augmenter(**{name: value})  # type: ignore[arg-type]
 
 
 def test_persons_with_a_label_that_no_name_has(corpus: Path) -> None:

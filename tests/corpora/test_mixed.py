@@ -109,6 +109,12 @@ def test_weights_repeat_and_draw(paths: dict[str, Path | None]) -> None:
     assert sum(text[0] == "b" for text in texts(paths, weights={"b": 0.4})) == 2  # of 4, rounded
 
 
+def test_a_part_of_a_corpus_is_a_random_one(paths: dict[str, Path | None]) -> None:
+    found = {tuple(sorted(texts(paths, weights={"a": 0.5, "b": 0}, seed=n))) for n in range(30)}
+    assert {text for each in found for text in each} == {f"a{i}" for i in range(6)}
+    assert len(found) > 5
+
+
 def test_each_occurrence_is_augmented_by_itself(paths: dict[str, Path | None]) -> None:
     seen: list[str] = []
 
