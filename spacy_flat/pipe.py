@@ -183,14 +183,14 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         Raises ValueError for an unknown name (F310), and if there is a network but no such device
         (F350).
         """
-        return self.shim.placement
+        return self.shim.device_name
 
     @device.setter
     def device(self, value: str) -> None:
         if not (isinstance(value, str) and _DEVICE.fullmatch(value)):
             self._reject("device", value, 'one of "auto", "cpu", "cuda", "cuda:0" ..., or "mps"')
         for shim in shims_of(self.model):
-            shim.place(value)
+            shim.to(value)
 
     @property
     def is_initialised(self) -> bool:

@@ -98,7 +98,7 @@ class Watch(TorchDispatchMode):
 def test_all_of_a_network_is_on_its_device(case: str) -> None:
     nlp, pipe = make(*CASES[case])
     docs = [nlp.make_doc(text) for text in TEXTS]
-    shim_of(pipe.model).place("meta")
+    shim_of(pipe.model).to("meta")
     with Watch() as watch:
         found = list(outputs(pipe, docs, is_train=False))
     assert found

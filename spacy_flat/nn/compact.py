@@ -24,7 +24,7 @@ def compact_network(shim: TorchShim, rows: Mapping[str, Ints], bits: int) -> Tor
         table = Table(**sizes[name])
         new = replace(table, keys=len(keys), trained=0, float16=bits == 16, int8=bits <= 8)
         sizes[name] = asdict(new)
-    compacted = TorchShim(shim.build, {**shim.config, "sizes": sizes}, shim.placement)
+    compacted = TorchShim(shim.build, {**shim.config, "sizes": sizes}, shim.device_name)
     state = compacted.module.state_dict()
     with torch.no_grad():
         for name, value in shim.module.state_dict().items():

@@ -27,7 +27,7 @@ class EncoderShim(TorchShim):
         self,
         build: Build,
         config: dict[str, Any] | None = None,
-        placement: str = AUTO,
+        device_name: str = AUTO,
         *,
         frozen_steps: int = 0,
         warmup_steps: int = 0,
@@ -37,7 +37,7 @@ class EncoderShim(TorchShim):
         self.steps = 0  # of this training
         self._awaits_gradient = False
         self._pending_optimizer: Optimizer | None = None
-        super().__init__(build, config, placement)
+        super().__init__(build, config, device_name)
 
     def adopt(self, network: nn.Module, config: dict[str, Any]) -> nn.Module:
         """As `TorchShim`; a new network starts at step 0."""

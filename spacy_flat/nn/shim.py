@@ -35,16 +35,16 @@ class TorchShim(Shim):
     averages of an earlier network are never applied to a later one. A network that `grow` makes
     larger keeps them, and the id.
 
-    placement: the device that was chosen for the network; see `find_device`.
+    device_name: the device that was chosen for the network; see `find_device`.
     copied: further attributes that copies have.
     """
 
     copied: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, build: Build, config: dict[str, Any] | None = None, placement: str = AUTO):
+    def __init__(self, build: Build, config: dict[str, Any] | None = None, device_name: str = AUTO):
         super().__init__(None)
         self.build = build
-        self.placement = placement
+        self.device_name = device_name
         self._n_changes = 0
         if config is not None:
             self.initialise(config)
@@ -77,16 +77,16 @@ class TorchShim(Shim):
     def device(self) -> torch.device:
         """Where the network is, or would be built."""
         first = next(self.module.parameters(), None) if self.is_initialised else None
-        return find_device(self.placement) if first is None else first.device
+        return find_device(self.device_name) if first is None else first.device
 
-    def place(self, placement: str) -> None:
+    def to(self, device_name: str) -> None:
         """Choose the device of the network, and of those that are built later.
 
         Raises ValueError (F350) if there is a network but no such device.
         """
         if self.is_initialised:
-            self.module.to(find_device(placement))
-        self.placement = placement
+            self.module.to(find_device(device_name))
+        self.device_name = device_name
 
     def initialise(self, config: dict[str, Any]) -> nn.Module:
         """Build a new network. Raises ValueError (F350) if its device is missing."""
@@ -159,7 +159,7 @@ class TorchShim(Shim):
     def to_device(self, device_type: str, device_id: int) -> None:
         """Move the network with thinc's layers, to "cpu", "gpu" with its number, or "mps", unless a
         device was chosen for it."""
-        if self.is_initialised and self.placement == AUTO:
+        if self.is_initialised and self.device_name == AUTO:
             self.module.to(f"cuda:{device_id}" if device_type == "gpu" else device_type)
 
     def to_bytes(self) -> bytes:
@@ -181,10 +181,10 @@ class TorchShim(Shim):
     def __reduce__(self) -> tuple[Any, ...]:
         # copy, deepcopy and pickle all come here.
         state = {name: getattr(self, name) for name in self.copied}
-        return _restore, (type(self), self.build, self.placement, self.to_bytes()), state
+        return _restore, (type(self), self.build, self.device_name, self.to_bytes()), state
 
     def _built(self, config: dict[str, Any]) -> nn.Module:
-        find_device(self.placement)  # before the work, if there is none
+        find_device(self.device_name)  # before the work, if there is none
         _compute_alone_if_forked()
         return self.build(config)
 
@@ -195,7 +195,7 @@ class TorchShim(Shim):
                 parameter.copy_(value)
 
     def _replace(self, network: nn.Module, config: dict[str, Any]) -> nn.Module:
-        self._model = network.to(find_device(self.placement))
+        self._model = network.to(find_device(self.device_name))
         self.cfg = dict(config)
         return network
 
@@ -210,5 +210,5 @@ def _compute_alone_if_forked() -> None:
         torch.set_num_threads(1)
 
 
-def _restore(shim: type[TorchShim], build: Build, placement: str, data: bytes) -> TorchShim:
-    return shim(build, placement=placement).from_bytes(data)
+def _restore(shim: type[TorchShim], build: Build, device_name: str, data: bytes) -> TorchShim:
+    return shim(build, device_name=device_name).from_bytes(data)

@@ -177,13 +177,13 @@ def test_a_new_network_waits_for_nothing() -> None:
 def test_copies_are_as_the_original(copied: Callable[[EncoderShim], EncoderShim]) -> None:
     """Also as to where it computes, and how far its training has come."""
     shim = make(frozen_steps=1, warmup_steps=5)
-    shim.place("cpu")
+    shim.to("cpu")
     for _ in range(3):
         learn(shim, SGD(1.0))
     again = copied(shim)
     assert (again.frozen_steps, again.warmup_steps, again.steps) == (1, 5, 3)
     assert again.learns
-    assert again.placement == "cpu"
+    assert again.device_name == "cpu"
     assert weight(again) == weight(shim) != [0, 0]
 
 
