@@ -9,8 +9,7 @@ import math
 import tempfile
 import warnings
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
-from copy import deepcopy
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -21,7 +20,7 @@ from spacy.language import Language
 from thinc.api import Model
 
 from ..errors import Errors, Warnings
-from ..nn.model import shim_of, tok2vec_of
+from ..nn.model import shim_of
 from ..pipe import NetworkPipe
 from ..text.featuriser import SegmentFeaturiser
 from ..text.segments import split_texts
@@ -47,17 +46,17 @@ class CompressConfig(Options):
     bits: Bits = option(
         8,
         "bits per number in a table. Up to 8, each row has a scale. Fewer than 8 only save space "
-        "on disk; in memory, a number has 8. An encoder keeps at least 6. Encoders and components "
-        "other than flat_ner and tener_ner are only smaller on disk",
+        "on disk; in memory, a number has 8. A BERT keeps at least 6. It and components other "
+        "than flat_ner and tener_ner are only smaller on disk",
     )
     min_count: int = option(0, "minimum occurrences in the counted texts of a row to keep", least=0)
     known_words: bool = option(False, "only keep lexicon words that have a row, or a label as type")
 
 
 class Compactor:
-    """Compresses a trained pipeline in place: the components of this package and their own or
-    shared encoders (`spacy-flat.Encoder.v2` or a BERT of characters). Other components stay
-    unchanged. Only `flat_ner` and `tener_ner` have rows to drop.
+    """Compresses a trained pipeline in place: the components of this package, and the transformers
+    (`spacy-flat.CharacterTransformer.v1`) that they use. Other components stay unchanged. Only
+    `flat_ner` and `tener_ner` have rows to drop.
 
     Raises ValueError if no component can be compressed (F370), and for an untrained one (F303).
     """
@@ -66,10 +65,13 @@ class Compactor:
         self.nlp = nlp
         models = networks_of(nlp)
         self.components = {
-            name: ComponentCompactor(model) for name, model in models.items() if has_rows(model)
+            name: TableCompactor(model) for name, model in models.items() if has_rows(model)
         }
         others = [model for model in models.values() if not has_rows(model)]
-        self.networks = [*map(NetworkCompactor, others), *encoders_of(nlp, models)]
+        self.networks = [
+            *map(NetworkCompactor, others),
+            *(NetworkCompactor(model, min_bits=6) for model in transformers_of(nlp)),
+        ]
 
     def count(self, texts: Iterable[str]) -> int:
         """Count how often texts read each row of the tables. Returns the sum of the counts.
@@ -84,16 +86,15 @@ class Compactor:
         return self._n_counted() - before
 
     def apply(self, config: CompressConfig, limit: float | None = None) -> CompressConfig:
-        """Compress the pipeline. Each call starts from the pipeline of the first one: what
-        it has learnt since is lost, and so are words added to its lexicon. The lexicons of its
-        components are new objects.
+        """Compress the pipeline. Each call starts from the pipeline of the first one: what it has
+        learnt since is lost, and so are words added to its lexicon, which is a new object.
 
         limit: bytes on disk; the smallest `min_count` that fits is chosen, at least that of
             `config`.
 
         Returns the config used. Warns (W370) if rows are dropped by texts that have few of them.
         Raises ValueError for rows to drop if nothing was counted (F371), for a limit that is not
-        above 0 (F341), and if nothing fits (F372), which restores the pipeline.
+        above 0 (F341), and if nothing fits (F372).
         """
         if limit is not None:
             require("limit", limit, lambda: 0 < limit < math.inf, "bytes, more than 0")
@@ -104,7 +105,7 @@ class Compactor:
             network.apply(config)
         if limit is not None:
             config = self._fitting(config, limit)
-        self._apply_to_components(config)
+        self._apply_to_tables(config)
         if self.components and config.min_count:
             self._check_texts()
         return config
@@ -127,74 +128,58 @@ class Compactor:
             words = {"found": found, "total": len(counts), "share": found / len(counts)}
             warnings.warn(Warnings.W370.format(**words), stacklevel=3)
 
-    def _apply_to_components(self, config: CompressConfig) -> None:
+    def _apply_to_tables(self, config: CompressConfig) -> None:
         for component in self.components.values():
             component.apply(config)
 
     def _fitting(self, config: CompressConfig, limit: float) -> CompressConfig:
         def size(min_count: int) -> int:
-            self._apply_to_components(replace(config, min_count=min_count))
+            self._apply_to_tables(replace(config, min_count=min_count))
             return size_on_disk(self.nlp)
 
         possible = thresholds(self.components.values())
         steps = sorted({max(step, config.min_count) for step in possible})
         place = bisect_left(steps, True, key=lambda step: size(step) <= limit)
         if place == len(steps):
-            smallest = size(steps[-1])
-            for compactor in (*self.components.values(), *self.networks):
-                compactor.undo()
-            raise ValueError(Errors.F372.format(size=smallest / 1e6, limit=limit / 1e6))
+            raise ValueError(Errors.F372.format(size=size(steps[-1]) / 1e6, limit=limit / 1e6))
         return replace(config, min_count=steps[place])
 
 
 class NetworkCompactor:
-    """Rounds the numbers of a network: that of a component's model, of a layer of it, or of a pipe
-    that it listens to.
+    """Rounds the numbers of a model's network. min_bits: that a number keeps."""
 
-    least: bits that a number keeps.
-    """
-
-    def __init__(self, model: Model[Any, Any], least: int = 4) -> None:
+    def __init__(self, model: Model[Any, Any], min_bits: int = 4) -> None:
         self.model = model
-        self.least = least
+        self.min_bits = min_bits
         self.shim = shim_of(model)
-        self.packed: bool = model.attrs.get("packed", False)
 
     def apply(self, config: CompressConfig) -> None:
         """Put a rounded copy of the first network into the model."""
         from ..nn.compact import rounded
 
-        bits = max(config.bits, self.least)
-        self.model.shims[0] = deepcopy(self.shim) if bits == 32 else rounded(self.shim, bits)
+        self.model.shims[0] = rounded(self.shim, max(config.bits, self.min_bits))
         self.model.attrs["packed"] = True  # which counts where it is the whole model of a pipe
 
-    def undo(self) -> None:
-        """Restore a copy of the first network."""
-        self.model.shims[0], self.model.attrs["packed"] = deepcopy(self.shim), self.packed
 
-
-class ComponentCompactor(NetworkCompactor):
-    """Replaces the featuriser and network of a trained component's model by smaller ones.
-
-    model: its featuriser is a `SegmentFeaturiser`.
-    """
+class TableCompactor:
+    """Replaces the featuriser and network of a model, whose featuriser is a `SegmentFeaturiser`, by
+    smaller ones."""
 
     def __init__(self, model: Model[Any, Any]) -> None:
-        super().__init__(model)
+        self.model = model
+        self.shim = shim_of(model)
         self.featuriser: Any = model.attrs["featuriser"]
-        sizes = self.shim.config["sizes"]
-        self.tables = [
-            name for name, size in sizes.items() if isinstance(size, dict) and size["width"]
-        ]
         self.counts: dict[str, Ints] = {
             name: np.zeros(len(getattr(self.featuriser, name)) + 1, np.int64)
-            for name in self.tables
+            for name in self.rows()
         }
 
     def rows(self) -> dict[str, int]:
         """How many rows each table has at present."""
-        sizes = shim_of(self.model).config["sizes"]
-        return {name: sizes[name]["keys"] for name in self.tables}
+        sizes = shim_of(self.model).config["sizes"].items()
+        return {
+            name: size["keys"] for name, size in sizes if isinstance(size, dict) and size["width"]
+        }
 
     def count(self, texts: Sequence[str], nlp: Language) -> None:
         """Count how often each row of the tables is read in texts; `nlp` makes their tokens."""
@@ -215,18 +200,13 @@ class ComponentCompactor(NetworkCompactor):
         from ..nn.compact import compact_network
 
         vocabs, rows = {}, {}
-        for name in self.tables:
+        for name, counts in self.counts.items():
             vocab: TableVocab = getattr(self.featuriser, name)
-            chosen = self.counts[name][vocab.ids] >= config.min_count
+            chosen = counts[vocab.ids] >= config.min_count
             vocabs[name], rows[name] = vocab.select(chosen), vocab.ids[chosen]
         self.model.attrs["featuriser"] = self.featuriser.compact(vocabs, config.known_words)
         self.model.attrs["packed"] = True
         self.model.shims[0] = compact_network(self.shim, rows, config.bits)
-
-    def undo(self) -> None:
-        """Restore copies of the first featuriser and network."""
-        super().undo()
-        self.model.attrs["featuriser"] = deepcopy(self.featuriser)
 
 
 def networks_of(nlp: Language) -> dict[str, Model[Any, Any]]:
@@ -247,31 +227,20 @@ def has_rows(model: Model[Any, Any]) -> bool:
     return isinstance(model.attrs["featuriser"], SegmentFeaturiser)
 
 
-def encoders_of(nlp: Language, models: Mapping[str, Model[Any, Any]]) -> list[NetworkCompactor]:
-    """The encoders of this package that components use, their own and shared ones."""
-    from ..nn.shim import TorchShim
-
-    own = [tok2vec_of(model) for model in models.values()]
-    shared = [
-        pipe.model  # type: ignore[attr-defined]
-        for _, pipe in nlp.pipeline
-        if not set(models).isdisjoint(getattr(pipe, "listening_components", ()))
-    ]
-    nodes = [node for model in (*own, *shared) if model is not None for node in model.walk()]
-    return [
-        NetworkCompactor(node, least=6)
-        for node in nodes
-        if any(isinstance(shim, TorchShim) for shim in node.shims)
-    ]
+def transformers_of(nlp: Language) -> list[Model[Any, Any]]:
+    """The transformers of this package in a pipeline, shared or a component's own."""
+    models = [getattr(pipe, "model", None) for _, pipe in nlp.pipeline]
+    nodes = [node for model in models if isinstance(model, Model) for node in model.walk()]
+    return [node for node in nodes if node.name == "character_transformer"]
 
 
-def row_counts(compactors: Iterable[ComponentCompactor]) -> Ints:
+def row_counts(compactors: Iterable[TableCompactor]) -> Ints:
     """The counts of all rows of all tables."""
     counts = [each[1:] for one in compactors for each in one.counts.values()]
     return np.concatenate([np.zeros(0, np.int64), *counts])
 
 
-def thresholds(compactors: Iterable[ComponentCompactor]) -> list[int]:
+def thresholds(compactors: Iterable[TableCompactor]) -> list[int]:
     """The values of `min_count` that differ in what they drop, ascending: the first drops no row,
     the last all, and the others one more count each. There are few, as high counts are rare."""
     return [0, *(np.unique(row_counts(compactors)) + 1).tolist()]

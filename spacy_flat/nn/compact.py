@@ -42,10 +42,12 @@ def compact_network(shim: TorchShim, rows: Mapping[str, Ints], bits: int) -> Tor
 def rounded(shim: TorchShim, bits: int = 16) -> TorchShim:
     """The same network with rounded numbers.
 
-    bits: 16 for bfloat16, of which a packed file stores no more, or 2 to 8 in matrices, with a
-        scale for each row.
+    bits: 32 for a plain copy, 16 for bfloat16, of which a packed file stores no more, or 2 to 8 in
+        matrices, with a scale for each row.
     """
     copied = copy.deepcopy(shim)
+    if bits == 32:
+        return copied
     for value in copied.module.state_dict().values():
         if bits < 16 and is_matrix(value):
             numbers, scales = quantise(value.flatten(1), bits)
