@@ -169,7 +169,7 @@ class CRFEntityRecognizer(LabelledPipe):
                 self._tokens_seen += sum(lengths), len(lengths)
                 characters, tokens = self._tokens_seen.tolist()
                 is_long = characters > LONG_WORDS * tokens
-                if is_long and (tokens >= FEW_TOKENS or self.vocab.lang not in ("zh", "ja")):
+                if is_long and (tokens >= FEW_TOKENS or doc.vocab.lang not in ("zh", "ja")):
                     self._warn_of_tokens(characters / tokens, "more than words in Chinese")
                     self._tokens_seen += 0, FEW_TOKENS
 
