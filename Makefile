@@ -5,12 +5,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test test-old-processor lint bench docs pictures
+.PHONY: help demo test test-trained test-old-processor lint bench docs pictures
 
 help:
 	@echo "make demo   try the released pipeline; then train, package, try and install one on the"
 	@echo "            demo corpus"
 	@echo "make test   run the tests"
+	@echo "make test-trained  run what is trained"
 	@echo "make test-old-processor  run what is trained as an older processor rounds"
 	@echo "make lint   check style and types"
 	@echo "make bench  measure speed and memory"
@@ -42,7 +43,7 @@ TRAINED := $(addprefix tests/,encoder generator ner similarity training/test_wor
 test-old-processor: export ATEN_CPU_CAPABILITY = default
 test-old-processor: export ONEDNN_MAX_CPU_ISA = SSE41
 test-old-processor: export MKL_ENABLE_INSTRUCTIONS = SSE4_2
-test-old-processor:
+test-trained test-old-processor:
 	$(MAKE) test TESTS="$(TRAINED)"
 
 lint: $(READY)
