@@ -22,7 +22,7 @@ from ..lexicon import NOT_ENTITY, WordList
 from ..ner.spans import meaning
 from ..util.arguments import require
 from .docs import read_docs
-from .edits import Edit, can_exchange, can_insert, composed, edited, is_free, respelled
+from .edits import Edit, can_edit, can_insert, composed, edited, is_free, respelled
 
 # Surnames, the commonest first, and characters of given names.
 SURNAMES = (
@@ -160,7 +160,8 @@ def ner_augmenter(
 
 @dataclass(eq=False)
 class NerAugmenter:
-    """See `ner_augmenter`. Yields each text or a variant, and then its lists and tables."""
+    """See `ner_augmenter`. Yields each text or a variant, and then its lists and tables; only the
+    text if it has annotation that can't be moved (`can_edit`)."""
 
     rates: Mapping[str, float]
     corpora: Sequence[Path]
@@ -170,7 +171,7 @@ class NerAugmenter:
 
     def __call__(self, nlp: Language, example: Example) -> Iterator[Example]:
         doc = example.reference
-        if doc.has_unknown_spaces or not len(doc):
+        if doc.has_unknown_spaces or not len(doc) or not can_edit(doc):
             yield example
             return
         variant = doc
@@ -242,7 +243,7 @@ class NerAugmenter:
         text = doc.text  # spaCy builds it on each access
         chosen: dict[tuple[str, str], tuple[str, str, str]] = {}
         edits = []
-        for ent in filter(can_exchange, doc.ents):
+        for ent in doc.ents:
             labels = meaning(ent.label_, doc)
             if len(ent.text) == 1 or labels not in self.pools:
                 continue
@@ -260,7 +261,7 @@ class NerAugmenter:
         """A few ordinary words in English, and about half of the names in Latin letters."""
         chosen: dict[tuple[str, str], str] = {}  # forms of names, the same all over the text
         edits = []
-        for ent in filter(can_exchange, doc.ents):
+        for ent in doc.ents:
             names = self._latin.get(meaning(ent.label_, doc))
             if names and len(ent.text) > 1:
                 new = random.choice(names) if random.random() < 0.5 else ent.text

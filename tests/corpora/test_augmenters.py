@@ -21,7 +21,7 @@ from thinc.api import fix_random_seed
 from spacy_flat.corpora import augmenters
 from spacy_flat.corpora.augmenters import NerAugmenter, layout, ner_augmenter, social, width
 from spacy_flat.corpora.docs import read_entities
-from spacy_flat.corpora.edits import Edit, can_exchange, composed, edited, is_free, respelled
+from spacy_flat.corpora.edits import Edit, can_edit, composed, edited, is_free, respelled
 from spacy_flat.lexicon import Entry, WordList
 from spacy_flat.ner.spans import gold_annotation
 
@@ -51,17 +51,8 @@ def docs(draw: st.DrawFn) -> Doc:
     free = [i for i in visible if not doc[i].ent_type]
     missing = draw(st.sets(st.sampled_from(free)))
     doc.set_ents(list(doc.ents), missing=[doc[i : i + 1] for i in missing], default="outside")
-    place = st.sampled_from(visible)
-    stretch = st.tuples(place, place, label)
-    for key in ("unknown", "nested"):
-        found = draw(st.lists(stretch, max_size=2))
-        doc.spans[key] = [Span(doc, min(i, j), max(i, j) + 1, of) for i, j, of in found]
     doc.cats = {"news": 1.0}
-    doc.user_data["key"] = "value"
     doc._.source = "here"
-    doc[draw(place)]._.mark = True
-    for span in doc.spans["nested"]:
-        span._.note = span.text
     return doc
 
 
@@ -92,11 +83,7 @@ def missing(doc: Doc) -> list[str]:
 def assert_rest(new: Doc, doc: Doc) -> None:
     """Everything but text and entities is as before."""
     assert new.cats == doc.cats
-    assert new.user_data["key"] == "value"
     assert new._.source == "here"
-    assert sum(token._.mark for token in new) == 1
-    for key, group in doc.spans.items():
-        assert [span.label_ for span in new.spans[key]] == [span.label_ for span in group]
 
 
 # Edits
@@ -113,16 +100,6 @@ def test_edits_move_the_annotation(doc: Doc, data: st.DataObject) -> None:
     assert entities(new) == entities(doc)
     assert [text for text in missing(new) if text != "×"] == missing(doc)
     assert_rest(new, doc)
-    for key, group in doc.spans.items():
-        for moved, span in zip(new.spans[key], group, strict=True):
-            assert moved.text.replace("×", "") == span.text
-            assert not moved.text.startswith("×")
-            assert not moved.text.endswith("×")
-    for token in doc:
-        if token._.mark:
-            assert [found.text for found in new if found._.mark] == [token.text]
-    for span, moved in zip(doc.spans["nested"], new.spans["nested"], strict=True):
-        assert moved._.note == span._.note
 
 
 def test_edits_beside_each_other_keep_their_order() -> None:
@@ -141,15 +118,11 @@ def test_respelling_keeps_places(doc: Doc) -> None:
     assert missing(new) == [text.replace("中", "大") for text in missing(doc)]
 
 
-def test_ids_and_blocked_tokens_stay() -> None:
+def test_blocked_tokens_stay() -> None:
     doc = NLP.make_doc("王芳在重庆")
-    doc.set_ents(
-        [Span(doc, 0, 2, "PER", kb_id="Q1", span_id="p1")], blocked=[doc[3:5]], default="outside"
-    )
+    doc.set_ents([Span(doc, 0, 2, "PER")], blocked=[doc[3:5]], default="outside")
     new = edited(doc, [Edit(0, 0, "：")])
-    assert [(ent.kb_id_, ent.id_) for ent in new.ents] == [("Q1", "p1")]
     assert [token.ent_iob_ for token in new] == ["O", "B", "I", "O", "B", "B"]
-    assert not can_exchange(new.ents[0])
 
 
 # Each augmentation
@@ -182,7 +155,7 @@ def test_exchange(doc: Doc, seed: int) -> None:
     assert [ent.label_ for ent in new.ents] == [ent.label_ for ent in doc.ents]
     chosen: dict[tuple[str, str], str] = {}
     for old, ent in zip(doc.ents, new.ents, strict=True):
-        if ent.label_ in NAMES and len(old.text) > 1 and can_exchange(old):
+        if ent.label_ in NAMES and len(old.text) > 1:
             assert ent.text in NAMES[ent.label_]
             assert chosen.setdefault((old.text, old.label_), ent.text) == ent.text
         else:
@@ -201,8 +174,9 @@ def _outside(doc: Doc) -> list[str]:
 
 
 @pytest.mark.parametrize("part", ["span", "note", "mark", "id"])
-def test_what_depends_on_a_name_keeps_it(part: str) -> None:
-    doc = composed(NLP.make_doc(""), [("北京大学", "ORG"), ("在", ""), ("北京大学", "ORG")])
+def test_texts_with_other_annotation_stay(part: str) -> None:
+    doc = composed(NLP.make_doc(""), [("北京大学", "ORG"), ("在", "")])
+    assert can_edit(doc)
     if part == "span":
         doc.spans["nested"] = [Span(doc, 0, 2, "LOC")]
     elif part == "note":
@@ -210,9 +184,8 @@ def test_what_depends_on_a_name_keeps_it(part: str) -> None:
     elif part == "mark":
         doc[1]._.mark = True
     else:
-        doc.ents = [Span(doc, 0, 4, "ORG", kb_id="Q16952"), doc.ents[1]]
-    (new,) = variants(doc, "exchange")
-    assert [ent.text for ent in new.ents] == ["北京大学", "人和药店"]
+        doc.ents = [Span(doc, 0, 4, "ORG", kb_id="Q16952")]
+    assert variants(doc, *OTHERS) == [doc]
 
 
 @settings(max_examples=30)
@@ -279,16 +252,6 @@ def test_mixed() -> None:
     assert "会议" not in augmented(augment, doc)[0].text[2:5]
 
 
-def test_ordinary_words_of_any_length_from_the_first_list_that_has_them() -> None:
-    doc = NLP.make_doc("在千里之行始于足下会议上")
-    long, short = "千里之行始于足下会议", "会议"
-    first = WordList([Entry(long, type="proverb")])
-    second = WordList([Entry(long, type="other"), Entry(short, type="meeting")])
-    augment = ner_augmenter(mixed=1.0, words={"first": first, "second": second})
-    for new in augmented(augment, doc, 20):
-        assert new.text.lower().startswith(("在proverb", "在 proverb"))
-
-
 def test_mixed_has_names_in_latin_letters() -> None:
     """The same form for one name all over the text."""
     doc = composed(
@@ -301,10 +264,9 @@ def test_mixed_has_names_in_latin_letters() -> None:
     assert {names[0] for names in found} == {("王芳", "PER"), ("Ann Lee", "PER")}
     assert {names[1] for names in found} == {("重庆", "LOC")}
     assert all(names[2] == names[0] for names in found)
-    for pieces, kb_id in (([("渝", "PER")], ""), ([("王芳", "PER")], "Q1")):
-        doc = composed(NLP.make_doc(""), pieces)
-        doc.ents = [Span(doc, 0, len(doc), "PER", kb_id=kb_id)]
-        assert {new.text for new in augmented(augment, doc, 20)} == {doc.text}
+    doc = composed(NLP.make_doc(""), [("渝", "PER")])
+    assert {new.text for new in augmented(augment, doc, 20)} == {doc.text}
+    doc = composed(NLP.make_doc(""), [("王芳", "PER")])
     doc._.coarse_labels = {"PER": ("ANY",)}
     doc.ents = [Span(doc, 0, 2, "PER")]
     assert augmented(augment, doc)[0].text == "王芳"
@@ -323,17 +285,6 @@ def test_some_persons_have_a_title() -> None:
         assert before.strip(new.ents[0].text) in {*augmenters.PREFIXES, *augmenters.TITLES}
     assert any(new.text.startswith("小") for new in titled)
     assert any("老师说" in new.text for new in titled)
-
-
-def test_some_persons_in_tables_have_a_title() -> None:
-    doc = NLP.make_doc("他来了")
-    augment = ner_augmenter(tables=1.0, persons=["PER"])
-    tables = augmented(augment, doc, 300)
-    surnames = [ent for new in tables for ent in new.ents if len(ent) == 1]
-    assert 20 < len(surnames) < sum(len(new.ents) for new in tables) / 5
-    for ent in surnames:
-        before, after = ent.doc.text[: ent.start_char], ent.doc.text[ent.end_char :]
-        assert before.endswith(augmenters.PREFIXES) != after.startswith(augmenters.TITLES)
 
 
 def test_titles_that_are_names_are_not_written_as_others() -> None:
@@ -371,7 +322,7 @@ def test_no_second_title(before: str, after: str, coarse: dict[str, Any] | None)
         assert new.text.endswith(new.ents[0].text + after)
 
 
-@pytest.mark.parametrize("part", ["ent", "missing", "span", "mark", "note", "token"])
+@pytest.mark.parametrize("part", ["ent", "missing", "token"])
 def test_what_is_free(part: str) -> None:
     doc = NLP.make_doc("他在会议上")
     doc.set_ents([], default="outside")
@@ -380,32 +331,11 @@ def test_what_is_free(part: str) -> None:
         doc.ents = [Span(doc, 3, 5, "ORG")]
     elif part == "missing":
         doc.set_ents([], missing=[doc[3:4]], default="outside")
-    elif part == "span":
-        doc.spans["nested"] = [Span(doc, 1, 3)]
-    elif part == "mark":
-        doc[3]._.mark = True
-    elif part == "note":
-        doc[0:3]._.note = "a"
+        assert is_free(doc, 0, 3)  # all of it, or none
+        assert is_free(doc, 3, 4)
     else:
         doc = Doc(NLP.vocab, ["他在", "会议上"], spaces=[False, False])
     assert not is_free(doc, 2, 4)
-    if part == "missing":  # all of it, or none
-        assert is_free(doc, 0, 3)
-        assert is_free(doc, 3, 4)
-    if part == "span":
-        assert is_free(doc, 3, 4)
-        assert is_free(doc, 0, 1)
-    if part == "mark":
-        assert not is_free(doc, 3, 5)
-        assert is_free(doc, 1, 3)
-
-
-def test_lists_have_every_separator() -> None:
-    doc = NLP.make_doc("他来了")
-    texts = [variants(doc, "lists")[1].text for _ in range(500)]
-    for separator in augmenters.SEPARATORS:
-        assert any(f"重庆{separator}呼和浩特市" in text for text in texts)
-    assert any(text.startswith("途经") for text in texts)
 
 
 def test_persons_have_two_to_four_characters() -> None:
@@ -503,10 +433,6 @@ def test_seeds(corpus: Path) -> None:
         rates = dict.fromkeys(OTHERS, 0.5)
         found.append([*read(corpus, persons=["PER"], **rates)])
     assert found[0] == found[1] != found[2]
-
-
-def test_without_rates_nothing_changes(corpus: Path) -> None:
-    assert [*read(corpus)] == ["王芳在重庆，京"] * 20
 
 
 def test_words_with_unknown_spaces_stay() -> None:

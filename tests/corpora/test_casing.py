@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
 import spacy
 from converted import entities
-from spacy.tokens import Doc, DocBin, Span
-from spacy.training import Corpus, Example
-from spacy.util import registry
+from spacy.tokens import Doc, Span
+from spacy.training import Example
 
 from spacy_flat.corpora.casing import casing_augmenter, recased
 
@@ -77,17 +75,6 @@ def test_shares() -> None:
     assert texts[gold().text] == 2000
     assert texts[gold().text.lower()] == pytest.approx(400, abs=80)
     assert texts[gold().text.upper()] == pytest.approx(200, abs=60)
-
-
-def test_in_a_corpus(tmp_path: Path) -> None:
-    DocBin(docs=[gold()], store_user_data=True).to_disk(tmp_path / "one.spacy")
-    block = {"augmenter": {"@augmenters": "spacy-flat.casing_augmenter.v1", "upper": 1.0}}
-    augmenter = registry.resolve(block)["augmenter"]
-    examples = Corpus(tmp_path / "one.spacy", augmenter=augmenter)(NLP)
-    assert [entities(each.reference) for each in examples] == [
-        [("Ann Lee", "PER"), ("Straße", "LOC")],
-        [("ANN LEE", "PER"), ("STRASSE", "LOC")],
-    ]
 
 
 @pytest.mark.parametrize("rates", [(-0.1, 0.0), (0.0, 1.1), ("much", 0.0), (0.0, None)])
