@@ -388,9 +388,9 @@ F420 {path}, line {line}: no matching line, since {shorter} is shorter. The two 
 F424 {path}: in the format parallel, translations are in a second file, line by line. Name it with
   --target.
 F425 {path}, line {line}: expected a name, a TAB and its translation, but found {found!r}. Correct
-  the line, make it a comment with #, or set skip_bad.
+  the line, or make it a comment with #.
 F426 {path}, line {line}: {name!r} is {second!r} here, but {first!r} on an earlier line. Delete one
-  of them, or set skip_bad to use the first.
+  of them.
 F431 {path}: given both as texts and as translations. Give the second file to --target.
 F432 {path}: unknown file type. Name a file that ends in .txt, .jsonl or .tsv.
 

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,6 @@ from ..pipe import (
     Check,
     NetworkPipe,
     Scorer,
-    Setting,
     count,
     mean_loss,
     number,
@@ -29,7 +28,7 @@ from ..util.arguments import require, require_count, require_string
 from ..util.log import logger
 from ..util.simplified import Simplifier
 from .corpus import is_scored_only, translated
-from .decoding import MAX_BEAM, MAX_PENALTY, MAX_RATIO, MIN_RATIO, BeamSearch
+from .decoding import BeamSearch
 from .entities import load_reader, with_found
 from .featuriser import TranslationFeaturiser
 from .model import (
@@ -40,7 +39,15 @@ from .model import (
     log_probs,
     network_of,
 )
-from .names import NameTable, Protected, common_names, is_name_list, protected, with_terms
+from .names import (
+    NameTable,
+    Protected,
+    common_names,
+    is_name_list,
+    protected,
+    stripped_names,
+    with_terms,
+)
 from .scores import score_translations
 from .training import Texts, all_texts, draw_slots, encode, joined
 from .writing import Translation, translate
@@ -60,14 +67,13 @@ DEFAULT_MODEL = """
 """
 
 
-class Entities(Setting):
-    """`entities`: a pipeline that doesn't translate, or its name or path, kept as a string."""
+def is_reader(value: object) -> bool:
+    """Whether this may be a pipeline, or its name or path."""
+    is_named = isinstance(value, str | Path) and bool(str(value).strip())
+    return value is None or isinstance(value, Language) or is_named
 
-    def __set__(self, pipe: "Seq2SeqTranslator", value: object) -> None:
-        """Raises ValueError for anything else (F310) and for a pipeline that translates (F405)."""
-        if isinstance(value, Language):
-            pipe._check_reader(value)
-        super().__set__(pipe, str(value) if isinstance(value, Path) else value)
+
+WANTED_NAMES = "a mapping of terms to their translations, strings on one line each, not blank"
 
 
 class Seq2SeqTranslator(NetworkPipe):
@@ -90,24 +96,16 @@ class Seq2SeqTranslator(NetworkPipe):
         translation join `doc._.translation_ents`. A pipeline itself isn't saved.
     """
 
-    beam: int = setting(1, count(1, MAX_BEAM))
-    length_penalty: float = setting(1.0, number(0, MAX_PENALTY))
-    max_ratio: float = setting(2.0, number(MIN_RATIO, MAX_RATIO))
+    beam: int = setting(1, count(1, 100))
+    length_penalty: float = setting(1.0, number(0, 10))
+    max_ratio: float = setting(2.0, number(0.01, 100))
     no_repeat_ngram: int = setting(5, count(0))
     carry_names: bool = setting(True, SWITCH)
     pinyin: bool = setting(True, SWITCH)
     placeholder_rate: float = setting(0.5, number(0, 1))
     join_rate: float = setting(0.0, number(0, 1))
-    entities: str | Path | Language | None = Entities(  # type: ignore[assignment]
-        None,
-        Check(
-            "a pipeline, or its name or path",
-            lambda value: (
-                value is None
-                or isinstance(value, Language)
-                or (isinstance(value, str) and bool(value.strip()))
-            ),
-        ),
+    entities: str | Path | Language | None = setting(
+        None, Check("a pipeline, or its name or path", is_reader)
     )
 
     def __init__(
@@ -128,13 +126,8 @@ class Seq2SeqTranslator(NetworkPipe):
     @names.setter
     def names(self, value: Mapping[str, str]) -> None:
         if not is_name_list(value):
-            pairs = value.items() if isinstance(value, Mapping) else ()
-            wrong = next(
-                ({name: text} for name, text in pairs if not is_name_list({name: text})), value
-            )
-            wanted = "a mapping of names to their translations, strings on one line each, not blank"
-            self._reject("names", wrong, wanted)
-        self.cfg["names"] = {name.strip(): text.strip() for name, text in value.items()}
+            self._reject("names", value, WANTED_NAMES)
+        self.cfg["names"] = stripped_names(value)
 
     # Translating
 
@@ -160,17 +153,14 @@ class Seq2SeqTranslator(NetworkPipe):
         *,
         n_best: int = 1,
         glossary: Mapping[str, str] | None = None,
-        beam: int | None = None,
-        length_penalty: float | None = None,
-        max_ratio: float | None = None,
-        no_repeat_ngram: int | None = None,
+        **search: float,
     ) -> list[list[Translation]]:
         """Translate texts, best translations first, with their scores.
 
         texts: strings, or Docs, whose entities are placed in the translation.
         n_best: maximum number of translations per text, at most `beam`.
         glossary: terms and their translations. If terms and names overlap, the longest counts.
-        beam, length_penalty, max_ratio, no_repeat_ngram: override the settings.
+        search: override the settings beam, length_penalty, max_ratio and no_repeat_ngram.
 
         Raises ValueError without a network (F303), for an argument out of range (F341), and if the
         pipeline of `entities` translates (F405); TypeError for a single string (F026) and anything
@@ -181,19 +171,13 @@ class Seq2SeqTranslator(NetworkPipe):
             raise TypeError(Errors.F026.format(value=repr(texts)[:60]))
         self.require_initialised()
         require_count("n_best", n_best, 1)
-        how = BeamSearch(
-            self.beam if beam is None else beam,
-            self.length_penalty if length_penalty is None else length_penalty,
-            self.max_ratio if max_ratio is None else max_ratio,
-            self.no_repeat_ngram if no_repeat_ngram is None else no_repeat_ngram,
-        )
+        settings = {each.name: getattr(self, each.name) for each in fields(BeamSearch)}
+        how = BeamSearch(**settings | {k: v for k, v in search.items() if v is not None})
         wanted = f"at most beam, which is {how.beam}"
         require("n_best", n_best, lambda: n_best <= how.beam, wanted)
         glossary = {} if glossary is None else glossary
-        wanted = "a mapping of terms to their translations, strings on one line each, not blank"
-        require("glossary", glossary, lambda: is_name_list(glossary), wanted)
-        own = {term.strip(): text.strip() for term, text in glossary.items()}
-        terms = NameTable(own, simplify=self.featuriser.simplifier)
+        require("glossary", glossary, lambda: is_name_list(glossary), WANTED_NAMES)
+        terms = NameTable(stripped_names(glossary), simplify=self.featuriser.simplifier)
         texts = list(texts)
         plain = [_text_of(text) for text in texts]
         names = [with_terms(self._names_of(text), _text_of(text), terms) for text in texts]
@@ -226,7 +210,9 @@ class Seq2SeqTranslator(NetworkPipe):
             if self._loaded is None or self._loaded[0] != source:
                 self._loaded = source, load_reader(source, self.name)
             reader = self._loaded[1]
-        self._check_reader(reader)
+        for component, pipe in reader.pipeline:
+            if isinstance(pipe, Seq2SeqTranslator):  # perhaps this one
+                raise ValueError(Errors.F405.format(name=self.name, component=component))
         if not entity_components(reader):
             package = f"{reader.lang}_{reader.meta['name']}"
             words = {
@@ -236,12 +222,6 @@ class Seq2SeqTranslator(NetworkPipe):
             }
             warnings.warn(Warnings.W406.format(**words), stacklevel=2)
         return reader
-
-    def _check_reader(self, reader: Language) -> None:
-        """Raises ValueError (F405) for a pipeline that translates, such as this one."""
-        for name, pipe in reader.pipeline:
-            if isinstance(pipe, Seq2SeqTranslator):
-                raise ValueError(Errors.F405.format(name=self.name, component=name))
 
     # Scoring
 
@@ -325,7 +305,8 @@ class Seq2SeqTranslator(NetworkPipe):
         )
         initialise(self.model, featuriser)
         self._check_texts(texts)
-        self._report(featuriser, texts)
+        sizes = f"source {len(featuriser.source):,}, target {len(featuriser.target):,} pieces"
+        logger.info("%s: %s pairs; %s", self.name, f"{len(texts):,}", sizes)
 
     def _check_texts(self, texts: Sequence[Texts]) -> None:
         """Warn about texts that are too long. Raises ValueError (F400) if all are."""
@@ -341,17 +322,6 @@ class Seq2SeqTranslator(NetworkPipe):
         names, rate = self._known_names(), self.placeholder_rate
         if self.carry_names and not any(draw_slots(each, names, rate > 0, 1) for each in texts):
             warnings.warn(Warnings.W401.format(name=self.name), stacklevel=2)
-
-    def _report(self, featuriser: TranslationFeaturiser, texts: Sequence[Texts]) -> None:
-        unit = "pieces" if featuriser.options.source == "bpe" else "characters"
-        logger.info(
-            "%s: %s pairs; source %s %s, target %s pieces",
-            self.name,
-            f"{len(texts):,}",
-            f"{len(featuriser.source):,}",
-            unit,
-            f"{len(featuriser.target):,}",
-        )
 
 
 make_seq2seq_translator = register_factory(

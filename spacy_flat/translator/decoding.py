@@ -14,49 +14,32 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from ..errors import Errors
-from ..util.arguments import require, require_count
 from ..util.arrays import Bools, Floats, Ints
+from ..util.options import Options, option
 from .batch import PaddedIds, similar_lengths
 from .ids import END, NAMES, START
 
 if TYPE_CHECKING:
     from .network import DecoderState, Seq2Seq
 
-MAX_BEAM = 100  # more only cost time
-MAX_PENALTY = 10.0
-MIN_RATIO, MAX_RATIO = 0.01, 100.0
 MARGIN = 10  # pieces that any translation may have beyond `max_ratio`
 
 
 @dataclass(frozen=True)
-class BeamSearch:
-    """Settings of the search.
+class BeamSearch(Options):
+    """Settings of the search. Raises ValueError (F341) for a value out of range."""
 
-    beam: hypotheses of each sentence, at most 100; 1 takes the most probable piece each time
-        ("greedy").
-    length_penalty: α of Wu et al. (2016), equation 14, from 0 to 10: divides scores by
-        ((5 + length) / 6)^α; 0 prefers short hypotheses.
-    max_ratio: maximum pieces of a translation for each character or piece of the source, plus 10;
-        from 0.01 to 100.
-    no_repeat_ngram: no sequence of this many pieces may occur twice in a sentence; 0 allows all.
-
-    Raises ValueError (F341) for a value out of range.
-    """
-
-    beam: int = 1
-    length_penalty: float = 1.0
-    max_ratio: float = 2.0
-    no_repeat_ngram: int = 5
-
-    def __post_init__(self) -> None:
-        beam, alpha, ratio = self.beam, self.length_penalty, self.max_ratio
-        require_count("beam", beam, 1)
-        require("beam", beam, lambda: beam <= MAX_BEAM, f"{MAX_BEAM} at most")
-        wanted = f"a number from 0 to {MAX_PENALTY:g}"
-        require("length_penalty", alpha, lambda: 0 <= alpha <= MAX_PENALTY, wanted)
-        wanted = f"a number from {MIN_RATIO:g} to {MAX_RATIO:g}"
-        require("max_ratio", ratio, lambda: MIN_RATIO <= ratio <= MAX_RATIO, wanted)
-        require_count("no_repeat_ngram", self.no_repeat_ngram, 0)
+    beam: int = option(1, "hypotheses of each sentence; 1 is greedy", least=1, most=100)
+    length_penalty: float = option(
+        1.0,
+        "α of Wu et al. (2016), equation 14: divides scores by ((5 + length) / 6)^α",
+        least=0,
+        most=10,
+    )
+    max_ratio: float = option(
+        2.0, "maximum pieces for each one of the source, plus MARGIN", least=0.01, most=100
+    )
+    no_repeat_ngram: int = option(5, "length of sequences that may not repeat; 0: all may", least=0)
 
     def longest(self, source: Source) -> int:
         """Maximum ids of a translation, with its end mark."""

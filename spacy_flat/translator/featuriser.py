@@ -1,7 +1,7 @@
 """Texts as ids and back.
 
-On both sides, id 0 stands for unknown characters (only a source of characters has them in texts),
-followed by the marks of start and end, the placeholders of names, and the characters or pieces.
+On both sides, id 0 stands for unknown characters of the source, followed by the marks of start and
+end, the placeholders of names, and the characters or pieces.
 
 Shapes: L ids of a text.
 """
@@ -118,7 +118,7 @@ class TranslationFeaturiser(TextFeaturiser):
     """
 
     options: TranslationOptions
-    source: CharacterSide | PieceSide
+    source: CharacterSide
     target: PieceSide
     chinese: str | None = None
 
@@ -131,18 +131,13 @@ class TranslationFeaturiser(TextFeaturiser):
         cls, options: TranslationOptions, sources: Sequence[str], targets: Sequence[str]
     ) -> TranslationFeaturiser:
         """Build the vocabularies from training texts."""
-        source: CharacterSide | PieceSide
         chinese = "".join(sorted({each for text in targets for each in "".join(HAN.findall(text))}))
-        if options.source == "bpe":
-            source = PieceSide.build(sources, options.source_pieces)
-        else:
-            source = CharacterSide.build(sources, options.char_min_freq)
+        source = CharacterSide.build(sources, options.char_min_freq)
         return cls(options, source, PieceSide.build(targets, options.target_pieces), chinese)
 
     @property
     def simplifier(self) -> Simplifier:
-        """Of the source; pieces are read as they are."""
-        return Simplifier() if isinstance(self.source, PieceSide) else self.source.simplifier
+        return self.source.simplifier
 
     @property
     def first(self) -> int:
@@ -166,8 +161,6 @@ class TranslationFeaturiser(TextFeaturiser):
     def unknown(self, text: str) -> Ints:
         """The places of unknown characters of a source, except white space."""
         places = np.flatnonzero(self.source.ids(text) == 0)
-        if isinstance(self.source, PieceSide):
-            return places[:0]
         return places[[not text[place].isspace() for place in places.tolist()]]
 
     def spell(
@@ -178,27 +171,22 @@ class TranslationFeaturiser(TextFeaturiser):
         return text.rstrip(), places
 
     def to_bytes(self) -> bytes:
-        data: dict[str, Any] = {"target": self.target.data, "options": self.options.fixed()}
+        data: dict[str, Any] = {
+            "options": self.options.fixed(),
+            "characters": pack({"index": self.source.index}, self.options),
+            "simplified": self.source.simplifier.pairs,
+            "target": self.target.data,
+        }
         if self.chinese is not None:
             data["chinese"] = self.chinese
-        if isinstance(self.source, PieceSide):
-            data["source"] = self.source.data
-        else:
-            data["characters"] = pack({"index": self.source.index}, self.options)
-            data["simplified"] = self.source.simplifier.pairs
         return bytes(srsly.msgpack_dumps(data))
 
     def from_bytes(self, data: bytes) -> TranslationFeaturiser:
         saved = srsly.msgpack_loads(data)
         self.options.check_fixed(saved["options"])
+        simplifier = Simplifier(saved.get("simplified", ""))
+        source = CharacterSide(**unpack(saved["characters"], self.options), simplifier=simplifier)
         target = PieceSide(saved["target"])
-        if "characters" in saved:
-            source: CharacterSide | PieceSide = CharacterSide(
-                **unpack(saved["characters"], self.options),
-                simplifier=Simplifier(saved.get("simplified", "")),
-            )
-        else:
-            source = PieceSide(saved["source"])
         return TranslationFeaturiser(self.options, source, target, saved.get("chinese"))
 
     def _marked(

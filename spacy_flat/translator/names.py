@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc
 from spacy.util import filter_spans
 
 from ..errors import Errors
@@ -68,35 +68,26 @@ class Protected:
 # Lists of names
 
 
-def name_list(path: Path | None, skip_bad: bool = False) -> dict[str, str]:
+def name_list(path: Path | None) -> dict[str, str]:
     """`spacy-flat.NameList.v1`: names and their translations.
 
     path: a UTF-8 file, plain, .gz or .xz, with `name[TAB]translation` on each line. Skips blank
         lines and lines that start with "#". null for no names.
-    skip_bad: skip bad lines instead of raising an error.
 
     Raises ValueError with file and line: F425 for other columns, F426 for two translations of a
     name; file errors as in `read_text_lines`.
     """
     names: dict[str, str] = {}
-    if path is None:
-        return names
-    path = Path(path)  # configs have strings
-    for number, line in read_text_lines(path):
+    for number, line in read_text_lines(Path(path)) if path is not None else ():
         if not line.strip() or line.startswith("#"):
             continue
         cells = [cell.strip() for cell in line.split("\t")]
         where = {"path": path, "line": number}
         if len(cells) != 2 or not all(cells):
-            error = Errors.F425.format(**where, found=line[:60])
-        elif names.get(cells[0], cells[1]) != cells[1]:
-            name, second = cells
-            error = Errors.F426.format(**where, name=name, first=names[name], second=second)
-        else:
-            names[cells[0]] = cells[1]
-            continue
-        if not skip_bad:
-            raise ValueError(error)
+            raise ValueError(Errors.F425.format(**where, found=line[:60]))
+        name, text = cells
+        if (first := names.setdefault(name, text)) != text:
+            raise ValueError(Errors.F426.format(**where, name=name, first=first, second=text))
     return names
 
 
@@ -107,6 +98,10 @@ def is_name_list(names: object) -> bool:
         for pair in names.items()
         for each in pair
     )
+
+
+def stripped_names(names: Mapping[str, str]) -> dict[str, str]:
+    return {name.strip(): text.strip() for name, text in names.items()}
 
 
 @cache
@@ -171,7 +166,8 @@ def protected(doc: Doc, names: NameTable, pinyin: bool = True) -> list[Protected
     found = []
     whole = doc.text  # spaCy joins it on each access
     for ent in doc.ents:
-        start, end = bare_span(ent)
+        start = ent.start_char + len(ent.text) - len(ent.text.lstrip())
+        end = start + len(ent.text.strip())
         name = _BREAK.sub("", whole[start:end])
         text = names.get(name)
         if text is None and pinyin:
@@ -192,12 +188,6 @@ def with_terms(names: Sequence[Protected], text: str, terms: NameTable) -> list[
     ]
     both: list[Any] = [*own, *names]  # spaCy only reads start and end
     return filter_spans(both)  # type: ignore[return-value]
-
-
-def bare_span(ent: Span) -> tuple[int, int]:
-    """(start, end) in characters of an entity without white space at its ends."""
-    start = ent.start_char + len(ent.text) - len(ent.text.lstrip())
-    return start, start + len(ent.text.strip())
 
 
 def in_pinyin(name: str, label: str) -> str | None:
@@ -286,7 +276,9 @@ def with_names(
     ends_with_word = after_name = False
     for each in stretches:
         is_entity = isinstance(each, int) and bool(names[each].label)
-        spelled = names[each].text if isinstance(each, int) else _one_space(each, text)
+        spelled = names[each].text if isinstance(each, int) else _SPACES.sub(" ", each)
+        if not text or text.endswith(" "):
+            spelled = spelled.lstrip(" ")
         if after_name and text.endswith("."):
             spelled = spelled.removeprefix(".")
         after_name = isinstance(each, int)
@@ -301,12 +293,6 @@ def with_names(
             places[each] = len(text) - len(spelled), len(text)
         ends_with_word = is_entity or spelled[-1].isalnum()
     return text, places
-
-
-def _one_space(text: str, before: str) -> str:
-    """A text with single spaces, also after the text before it."""
-    text = _SPACES.sub(" ", text)
-    return text.lstrip(" ") if not before or before.endswith(" ") else text
 
 
 # Names of training pairs

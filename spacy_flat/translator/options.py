@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 from ..util.options import Options, option, r_drop_option, surface
 
 Norm = Literal["pre", "post"]
-Source = Literal["char", "bpe"]
+Source = Literal["char"]
 
 
 @dataclass(frozen=True)
@@ -56,20 +56,15 @@ class TranslationOptions(Options):
     """Options of turning texts into ids, and these into texts."""
 
     block: ClassVar[str] = "seq2seq_translator, model.text"
-    retired: ClassVar[dict[str, Any]] = {"shared": False}
+    retired: ClassVar[dict[str, Any]] = {"shared": False, "source_pieces": 8000}
 
-    source: Source = option(
-        "char", "read the source as characters, or as pieces of words by BPE", fixed=True
-    )
+    source: Source = option("char", "what the source is read as", fixed=True)
     char_min_freq: int = option(
         1,
         "minimum occurrences in training of a known source character; with 2 or more, the network "
         "learns what to do with unknown ones",
         least=1,
         fixed=True,
-    )
-    source_pieces: int = option(
-        8000, 'maximum number of source pieces, for source = "bpe"', least=256, fixed=True
     )
     target_pieces: int = option(6000, "maximum number of target pieces", least=256, fixed=True)
     placeholders: int = option(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import commands
 import pytest
-from commands import printed, said
+from commands import printed
 from translator.by_heart import english
 
 run = partial(printed, "translate")
@@ -89,18 +89,6 @@ def test_show_has_the_translation(translation_pipeline: Path) -> None:
     out = printed("show", translation_pipeline, TEXT)
     assert "Wang Xiaoming lives in Shanghai." in out
     assert "no entities" not in out
-
-
-def test_evaluate_has_the_scores_and_how_they_were_computed(
-    translation_pipeline: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "zh.tsv").write_text(f"{TEXT}\tWang Xiaoming lives in Shanghai.\n", "utf-8")
-    printed("convert", tmp_path / "zh.tsv", tmp_path / "dev.spacy")
-    out = said("evaluate", translation_pipeline, tmp_path / "dev.spacy")
-    assert "BLEU on dev: 1.0000" in out
-    assert "chrF 100.00" in out
-    assert "tok:13a" in out
-    assert "1 translation" in out
 
 
 def test_what_is_not_there(

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import pickle
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import spacy
 from spacy.language import Language
 
-from spacy_flat.translator.annotations import TranslationEnt
-from spacy_flat.translator.entities import with_found
 from spacy_flat.translator.names import Protected
-from spacy_flat.translator.sentences import split
 
 from .conftest import (
     PAIRS,
     TEXTS,
     add,
     blank,
-    examples_of,
     translator,
     with_ents,
 )
@@ -37,9 +29,6 @@ def test_it_has_learnt_the_pairs(trained: Language) -> None:
         doc = trained(source)
         assert doc._.translation == target
         assert doc._.translation_sents == (((0, len(source)), (0, len(target))),)
-
-
-# Saving and copying
 
 
 # Texts of all kinds
@@ -63,36 +52,6 @@ def test_texts_without_anything_to_translate(trained: Language) -> None:
     ]
 
 
-def test_no_chinese_that_translations_of_training_do_not_have() -> None:
-    """A network that has learnt nothing may write any bytes."""
-    chinese = list(range(0x4E00, 0x4E40))
-    for target, expected in (("I like tea.", []), ("一 is one", ["一"])):
-        nlp = blank()
-        add(nlp, carry_names=False)
-        nlp.initialize(partial(examples_of, nlp, [("我喜欢茶。", target)]))
-        again = pickle.loads(pickle.dumps(nlp))
-        encoder = translator(again).model.attrs["featuriser"]
-        keys = encoder.target_ids("".join(map(chr, chinese)) + "!")[1:-1].tolist()
-        assert encoder.spell(keys, []) == ("".join([*expected, "!"]), [])
-        older = replace(encoder, chinese=None)  # of which no one knows
-        assert older.from_bytes(older.to_bytes()).spell(keys, [])[0].startswith("一丁")
-
-
-@pytest.mark.parametrize("word", ["NASA", "SNB", "NBA2", "2N0B2A6", "NéB"])
-def test_words_that_are_partly_known_are_copied_whole(trained: Language, word: str) -> None:
-    """N, B and A are known. What is Chinese is left to the network."""
-    encoder = translator(trained).model.attrs["featuriser"]
-    text = f"{word}很有名！NBA很有名！"
-    names = [name for part in split(text, (), encoder) for name in part.names]
-    assert [(name.start, name.text) for name in names] == [(0, word), (len(word) + 4, "NBA")]
-    assert trained(text)._.translation.count(word) == 1
-    # An entity within a word keeps its own place.
-    entity = Protected(1, 2, "Li", "PER")
-    names = [name for part in split(text, (entity,), encoder) for name in part.names]
-    assert all(before.end <= after.start for before, after in pairwise(names))
-    assert entity in names
-
-
 def test_sentences_one_by_one(trained: Language) -> None:
     text = " 我喜欢茶。NBA很有名！\n\n王芳喜欢北京。 "
     doc = trained(text)
@@ -102,23 +61,6 @@ def test_sentences_one_by_one(trained: Language) -> None:
         for source, target in doc._.translation_sents
     ]
     assert pairs == [PAIRS[0], PAIRS[4], PAIRS[2]]
-
-
-@pytest.mark.parametrize("unit", ["我喜欢茶", "我喜欢茶，", "😀", "N😀", "我喜欢茶。"])
-def test_long_texts(trained: Language, copy_of: Copy, unit: str) -> None:
-    """Cut where they are too long; what is unknown still comes through, each once."""
-    nlp = copy_of(trained)
-    translator(nlp).max_ratio = 0.1
-    text = unit * (20_000 // len(unit))
-    doc = nlp(text)
-    sents = doc._.translation_sents
-    for before, after in pairwise(sents):
-        assert before.source[1] <= after.source[0]
-        assert before.target[1] + 1 == after.target[0]
-    if unit not in ("😀", "N😀"):  # nothing but what is copied
-        assert all(end - start <= 100 for (start, end), _ in sents)
-    assert sum(end - start for (start, end), _ in sents) == len(text)
-    assert doc._.translation.count("😀") == text.count("😀")
 
 
 # Names
@@ -193,9 +135,6 @@ def test_terms_of_a_glossary(trained: Language) -> None:
     assert [(ent.text, ent.label) for ent in named.ents] == [("Fang Wang", "PER")]
     assert "green tea" in plain.text
     assert [each.text for (each,) in copied] == texts[2:]
-    for wrong in ({"茶": " "}, {"茶": 1}, ["茶"]):
-        with pytest.raises(ValueError, match=r"F341.*glossary"):
-            translator(trained).translate(["茶"], glossary=wrong)  # type: ignore[arg-type]
 
 
 def test_names_and_terms_in_traditional_characters(trained: Language) -> None:
@@ -209,94 +148,64 @@ def test_names_and_terms_in_traditional_characters(trained: Language) -> None:
         assert "old books" in found.text
 
 
-def test_settings_and_arguments_have_the_same_range(trained: Language, copy_of: Copy) -> None:
-    pipe = translator(copy_of(trained))
-    ranges = {"beam": (1, 100), "length_penalty": (0, 10), "max_ratio": (0.01, 100)}
-    for name, limits in ranges.items():
-        for limit in limits:
-            setattr(pipe, name, limit)
-            assert pipe.translate([""], **{name: limit})  # type: ignore[arg-type]
-
-
 # Entities of the translation
 
 
-def english() -> Language:
-    nlp = spacy.blank("en")
-    ruler = nlp.add_pipe("entity_ruler")
-    ruler.add_patterns(  # type: ignore[attr-defined]
+def test_entities_by_another_pipeline(trained: Language, copy_of: Copy, tmp_path: Path) -> None:
+    reader = spacy.blank("en")
+    reader.add_pipe("entity_ruler").add_patterns(  # type: ignore[attr-defined]
         [{"label": "GPE", "pattern": "Beijing"}, {"label": "DRINK", "pattern": "tea"}]
     )
-    return nlp
-
-
-def test_entities_by_another_pipeline(trained: Language, copy_of: Copy, tmp_path: Path) -> None:
+    reader.to_disk(tmp_path / "en")
     nlp = copy_of(trained)
     text = "王芳喜欢北京。我喜欢茶。"
     expected = [("Wang Fang", "PER", (0, 2)), ("Beijing", "GPE", None), ("tea", "DRINK", None)]
-    english().to_disk(tmp_path / "en")
-    for entities in (english(), str(tmp_path / "en"), tmp_path / "en"):
+    for entities in (reader, str(tmp_path / "en"), tmp_path / "en"):
         translator(nlp).entities = entities
         for again in (nlp, copy_of(nlp)):
             doc = translator(again)(with_ents(again, text, ("王芳", "PER")))
             ents = doc._.translation_ents
             assert [(ent.text, ent.label, ent.source) for ent in ents] == expected
-            for ent in ents:
-                assert doc._.translation[ent.start : ent.end] == ent.text
+            assert [doc._.translation[ent.start : ent.end] for ent in ents] == [
+                ent.text for ent in ents
+            ]
     # What was carried through is not found a second time.
     doc = translator(nlp)(with_ents(nlp, text, ("北京", "LOC")))
     labels = [(ent.text, ent.label, ent.source) for ent in doc._.translation_ents]
     assert labels == [("Beijing", "LOC", (4, 6)), ("tea", "DRINK", None)]
-    translator(nlp).entities = None
-    assert nlp(text)._.translation_ents == ()
 
 
-def test_entities_right_beside_what_was_carried() -> None:
-    """They overlap nothing."""
-    reader = spacy.blank("en")
-    ruler = reader.add_pipe("entity_ruler")
-    ruler.add_patterns(  # type: ignore[attr-defined]
-        [{"label": "GPE", "pattern": city} for city in ("Beijing", "Tianjin")]
-    )
-    carried = TranslationEnt("-", "SIGN", 7, 8, (2, 3))
-    (found,) = with_found(reader, ["Beijing-Tianjin"], [[carried]])
-    assert found == [
-        carried,
-        TranslationEnt("Beijing", "GPE", 0, 7),
-        TranslationEnt("Tianjin", "GPE", 8, 15),
-    ]
-
-
-def test_entities_by_a_pipeline_without_a_recogniser(
-    trained: Language, copy_of: Copy, tmp_path: Path
-) -> None:
-    reader = english()
-    reader.disable_pipe("entity_ruler")
-    reader.add_pipe("sentencizer")
-    reader.to_disk(tmp_path / "en")
+def test_entities_that_nothing_finds(trained: Language, copy_of: Copy, tmp_path: Path) -> None:
+    """A pipeline without a recogniser, one that translates and would never end, a missing one."""
     nlp = copy_of(trained)
-    for entities, shown in ((reader, "en_pipeline"), (str(tmp_path / "en"), str(tmp_path / "en"))):
-        translator(nlp).entities = entities
-        with pytest.warns(UserWarning, match=rf"W406.*'{shown}'.*components: sentencizer\)"):
-            nlp("我喜欢茶。")
-    reader.enable_pipe("entity_ruler")
-    translator(nlp).entities = reader
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    translator(nlp).entities = spacy.blank("en")
+    with pytest.warns(UserWarning, match=r"W406.*'en_pipeline'.*components: none\)"):
         nlp("我喜欢茶。")
+    translator(nlp).entities = tmp_path / "zh"  # itself, before it is saved there
+    with pytest.raises(OSError, match=r"F404.*zh"):
+        nlp("我喜欢茶。")
+    nlp.to_disk(tmp_path / "zh")
+    for reader in (nlp, spacy.load(tmp_path / "zh")):
+        translator(nlp).entities = reader
+        with pytest.raises(ValueError, match=r"F405.*'seq2seq_translator'.*would never end"):
+            nlp("我喜欢茶。")
 
 
-def test_entities_by_a_pipeline_that_translates(
-    trained: Language, copy_of: Copy, tmp_path: Path
-) -> None:
-    """It would ask itself without end."""
-    nlp = copy_of(trained)
-    match = r"F405.*'seq2seq_translator'.*would never end"
-    with pytest.raises(ValueError, match=match):
-        translator(nlp).entities = nlp
-    assert translator(nlp).entities is None
-    translator(nlp).entities = tmp_path  # itself, before it is saved there
-    nlp.to_disk(tmp_path)
-    for again in (nlp, spacy.load(tmp_path)):
-        with pytest.raises(ValueError, match=match):
-            translator(again).translate(["我喜欢茶。"])
+def test_errors(trained: Language) -> None:
+    nlp = blank()
+    new, translate = add(nlp), translator(trained).translate
+    calls: list[tuple[str, Callable[[], object]]] = [
+        ("F303", lambda: new.translate(["茶"])),
+        ("F310.*names", lambda: setattr(new, "names", {"北京": "Bei\njing"})),
+        ("F310.*entities", lambda: setattr(new, "entities", " ")),
+        ("F341.*beam", lambda: translate(["茶"], beam=101)),
+        ("F341.*max_ratio", lambda: translate(["茶"], max_ratio=0)),
+        ("F341.*n_best = 2 .* beam", lambda: translate(["茶"], n_best=2)),
+        ("F341.*glossary", lambda: translate(["茶"], glossary={"茶": " "})),
+        ("F026", lambda: translate("茶")),  # an iterable of characters
+        ("F028", lambda: translate([3])),  # type: ignore[list-item]
+        ("greedy", lambda: translate(["茶"], greedy=1)),
+    ]
+    for code, call in calls:
+        with pytest.raises((ValueError, TypeError), match=code):
+            call()

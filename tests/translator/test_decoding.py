@@ -192,41 +192,6 @@ def test_a_beam_is_what_it_is_in_plain_words(how: BeamSearch, seed: int) -> None
         assert [each.score for each in own] == pytest.approx(scores, abs=1e-4)
 
 
-@pytest.mark.parametrize("length_penalty", [0.0, 1.0])
-@pytest.mark.parametrize("n_names", [0, 1])
-def test_a_wide_beam_is_exhaustive(length_penalty: float, n_names: int) -> None:
-    """With room for all hypotheses, the best of all are found, in their order."""
-    net = network(n_pieces=3)
-    (source,) = sentences(2)
-    how = BeamSearch(100, length_penalty, max_ratio=0.01, no_repeat_ngram=0)
-    longest = 4
-    keys = [*range(FIRST, FIRST + 3), *range(NAMES, NAMES + n_names)]
-    expected = []
-    for length in range(1, longest):
-        for written in map(list, product(keys, repeat=length)):
-            if [written.count(name) for name in range(NAMES, NAMES + n_names)] != [1] * n_names:
-                continue
-            log_prob = sum(
-                float(log_prob_of_next(net, source, written[:place])[key])
-                for place, key in enumerate([*written, END])
-            )
-            penalty = ((5 + length + 1) / 6) ** length_penalty
-            expected.append(Hypothesis(written, log_prob / penalty))
-    expected.sort(key=lambda each: -each.score)
-
-    class Short(BeamSearch):
-        def longest(self, source: Source) -> int:
-            return longest
-
-    short = Short(**vars(how))
-    (found,) = search(net, [Source(source, n_names)], short, N_PLACEHOLDERS)
-    assert len(found) == len(expected)
-    assert [each.ids for each in found[:20]] == [each.ids for each in expected[:20]]
-    assert [each.score for each in found] == pytest.approx(
-        [each.score for each in expected], abs=1e-4
-    )
-
-
 @pytest.mark.parametrize("beam", [1, 4])
 def test_batches_change_nothing(beam: int) -> None:
     """Sentences of other lengths, with other names, in any order and batches."""
@@ -254,31 +219,6 @@ def test_each_placeholder_once(beam: int) -> None:
             for each in own:
                 names = sorted(key for key in each.ids if key < FIRST)
                 assert names == list(range(NAMES, NAMES + n))
-
-
-def test_length_is_bounded() -> None:
-    net = network()
-    net.bias[END] -= 100
-    sources = [Source(keys, 1) for keys in sentences(4, 20)]
-    for beam in (1, 3):
-        how = BeamSearch(beam, max_ratio=1.5)
-        for source, own in zip(sources, search(net, sources, how, 2), strict=True):
-            # With its end mark, a sentence of n has 1.5 n + 10 and its name.
-            assert len(own[0].ids) + 1 == int(1.5 * len(source.ids)) + 11
-
-
-@pytest.mark.parametrize("beam", [1, 3])
-@pytest.mark.parametrize("size", [1, 2, 3])
-def test_no_sequence_comes_twice(beam: int, size: int) -> None:
-    net = network(n_pieces=40)
-    net.bias[END] -= 100
-    source = Source(sentences(12)[0])
-    for each in search(net, [source], BeamSearch(beam, no_repeat_ngram=size), 2)[0]:
-        ngrams = [tuple(each.ids[i : i + size]) for i in range(len(each.ids) - size + 1)]
-        assert len(ngrams) == len(set(ngrams)) > 20
-    (free,) = search(net, [source], BeamSearch(beam, no_repeat_ngram=0), 2)
-    ngrams = [tuple(free[0].ids[i : i + size]) for i in range(len(free[0].ids) - size + 1)]
-    assert len(ngrams) > len(set(ngrams))
 
 
 def test_scores_that_are_not_numbers() -> None:
