@@ -272,7 +272,8 @@ F327 The texts have {left:,} and {right:,} characters, too many to align. Align 
 F328 Component {name!r} predicts a score, but only class probabilities can be calibrated.
 F329 Can't calibrate {name!r}: no example is a pair of texts whose doc.cats has one of its labels
   {labels}. Give pairs with gold classes that it was not trained on.
-F330 An index needs at least one question, and each question at least one text.
+F330 An index needs at least one question, and each question at least one text, none of them
+  blank{where}.
 F331 {path}: not an index, since {file} is missing. Save one with TextIndex.save.
 F332 {path}: can't load the index: {reason}. The file is damaged or not an index. Make the index
   again.
@@ -311,9 +312,6 @@ F350 Can't put the network on the device {device!r}: torch finds {found}. Set de
   saved with this device by spacy.load(PATH, config={{"components.NAME.device": "cpu"}}).
 F351 The index has no question {number!r}. Give numbers of questions, as in Match.number and as
   TextIndex.add returns them.
-F352 spaCy can't pickle or deep-copy a pipeline with jieba's tokenizer, so neither can its index.
-  Save the index with TextIndex.save(PATH), and load it with
-  nlp.get_pipe({name!r}).load_index(PATH).
 F353 {path}: a spreadsheet. Save it as CSV in UTF-8, and give that file.
 F354 Can't fit the search of {name!r}: no example is a pair of two different texts whose doc.cats
   has the label {label!r}.

@@ -32,7 +32,6 @@ from spacy_flat.nn.model import shim_of
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.nn.steps import OptimizerState, RowAverage
 from spacy_flat.pipe import NetworkPipe
-from spacy_flat.similarity.featuriser import SpanPairs
 from spacy_flat.translator.batch import PaddedIds
 from spacy_flat.translator.network import Seq2Seq, Seq2SeqSizes
 from spacy_flat.translator.options import Seq2SeqOptions
@@ -63,8 +62,7 @@ def outputs(pipe: NetworkPipe, docs: list[Doc], is_train: bool) -> Iterator[Tens
     """What the network gives, batch by batch."""
     factory = pipe.name
     if factory == "re2_similarity":
-        pairs = SpanPairs(docs, [(doc[:], docs[0][:]) for doc in docs])
-        found, _ = pipe.model(pairs, is_train)
+        found, _ = pipe.model(pipe.read([(doc[:], docs[0][:]) for doc in docs]), is_train)
         yield from (batch.outputs for batch in found)
     elif factory == "char_generator":
         yield from (piece.scores for piece in pipe.model(docs, is_train)[0].pieces)

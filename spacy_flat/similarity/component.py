@@ -17,23 +17,26 @@ from spacy.util import minibatch
 from thinc.api import set_dropout_rate
 
 from ..errors import Errors, Warnings
+from ..initialise import initialise_network
 from ..nn.model import tok2vec_of
 from ..pipe import SWITCH, Check, LabelledPipe, Scorer, mean_loss, number, register_factory, setting
-from ..text.tok2vec import ReadOnce, Tok2VecFeatures, backprop_zeros
+from ..text import jieba  # noqa: F401 (pickles its tokenizer)
+from ..text.tok2vec import backprop_zeros
 from ..util.arguments import require_count
 from ..util.arrays import Float32s
 from ..util.softmax import log_softmax
 from ..vectors import VectorSource, check_sources, check_unused
 from .alignment import Alignment, is_too_large, set_alignment
 from .calibration import PairCalibration, best_threshold, fit_margins, fit_temperature
-from .directions import cosines_of
+from .encoded import cosines_of
 from .equality import normal_form
-from .featuriser import PairTexts, SpanPairs, docs_of
+from .featuriser import PairTexts
 from .index import Question, TextIndex
-from .model import BatchOutputs, align, initialise, network_of
+from .model import BatchOutputs, align, network_of, read_pairs, to_numbers
 from .pairs import Pair, Text, mark_pair, pair_of, two_texts
-from .ranking import DEFAULT, FEATURES, SearchExamples, fit_ranking
+from .ranking import DEFAULT, FEATURES, fit_ranking
 from .scores import gold_of, score_pairs
+from .upstream import receiving, separate
 from .vocabulary import build_vocabulary
 
 if TYPE_CHECKING:
@@ -146,9 +149,7 @@ class PairClassifier(LabelledPipe):
         self.require_initialised()
         self.check_tokens(docs)
         pairs = [pair_of(doc) for doc in docs]
-        known = [pair for pair in pairs if pair is not None]
-        vectors = ReadOnce(tok2vec_of(self.model)).token_vectors(docs)
-        found = iter(self.compare(SpanPairs(docs, known, vectors)))
+        found = iter(self.compare([pair for pair in pairs if pair is not None]))
         return [next(found) if pair is not None else None for pair in pairs]
 
     def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Probabilities | None]) -> None:
@@ -172,7 +173,7 @@ class PairClassifier(LabelledPipe):
             return
         pairs = {doc: pair for doc in docs if (pair := pair_of(doc)) and not is_too_large(pair)}
         if pairs:
-            found = align(self.model, SpanPairs(list(pairs), list(pairs.values())))
+            found = align(self.model, self.read(list(pairs.values())))
             for doc, alignment in zip(pairs, found, strict=True):
                 set_alignment(doc, alignment)
 
@@ -182,12 +183,11 @@ class PairClassifier(LabelledPipe):
         Raises ValueError (F327) for texts that are too long.
         """
         self.require_initialised()
-        texts = two_texts(0, (left, right))
-        pairs = self._span_pairs([texts], ReadOnce(tok2vec_of(self.model)))
-        if is_too_large(pairs.pairs[0]):
-            n_left, n_right = (len(text.text) for text in pairs.pairs[0])
+        (pair,) = self._pairs_of([two_texts(0, (left, right))])
+        if is_too_large(pair):
+            n_left, n_right = (len(text.text) for text in pair)
             raise ValueError(Errors.F327.format(left=n_left, right=n_right))
-        return align(self.model, pairs)[0]
+        return align(self.model, self.read([pair]))[0]
 
     def predict_pairs(
         self, pairs: Iterable[tuple[Text, Text]], *, batch_size: int = 1000
@@ -203,9 +203,8 @@ class PairClassifier(LabelledPipe):
         self.require_initialised()
         require_count("batch_size", batch_size)
         checked = (two_texts(number, pair) for number, pair in enumerate(pairs))
-        upstream = ReadOnce(tok2vec_of(self.model))
         found = [
-            self.compare(self._span_pairs(some, upstream))
+            self.compare(self._pairs_of(some))
             for some in minibatch(checked, int(batch_size))  # type: ignore[no-untyped-call]
         ]
         return np.concatenate([np.zeros((0, len(self.labels)), dtype=np.float32), *found])
@@ -222,11 +221,16 @@ class PairClassifier(LabelledPipe):
         """[N, K] → [N] the probabilities of the positive label, or the scores."""
         return probabilities[:, self.labels.index(self.positive)]
 
-    def _span_pairs(self, pairs: Sequence[tuple[Text, Text]], upstream: ReadOnce) -> SpanPairs:
+    def _pairs_of(self, pairs: Sequence[tuple[Text, Text]]) -> list[Pair]:
         spans = self.spans_of([text for pair in pairs for text in pair])
-        known = list(zip(spans[::2], spans[1::2], strict=True))
-        docs = docs_of(known)
-        return SpanPairs(docs, known, upstream.token_vectors(docs))
+        return list(zip(spans[::2], spans[1::2], strict=True))
+
+    def read(self, pairs: Sequence[Pair]) -> PairTexts:
+        """Pairs as the model reads them: a tok2vec reads each text as a Doc of its own."""
+        if tok2vec_of(self.model) is not None:
+            spans = separate([span for pair in pairs for span in pair], self._prepared)
+            pairs = list(zip(spans[::2], spans[1::2], strict=True))
+        return read_pairs(self.model, pairs)
 
     def index(
         self, questions: Iterable[Question], answers: Iterable[str] | None = None
@@ -270,8 +274,9 @@ class PairClassifier(LabelledPipe):
             if pair is not None and gold is not None:
                 left, right = (span.text for span in pair)
                 for one, other in ((left, right), (right, left)):
-                    is_same = gold == number and one != other
-                    same.setdefault(one, set()).update([other] if is_same else [])
+                    if one.strip():
+                        is_same = gold == number and one != other and other.strip()
+                        same.setdefault(one, set()).update([other] if is_same else [])
         if not any(same.values()):
             raise ValueError(Errors.F354.format(name=self.name, label=self.positive))
         n_searched = sum(map(bool, same.values()))
@@ -279,7 +284,7 @@ class PairClassifier(LabelledPipe):
             warnings.warn(Warnings.W332.format(name=self.name, count=n_searched), stacklevel=2)
         weighed = zip(FEATURES, self.ranking, strict=True)
         features = [name for name, weight in weighed if name != "network" or weight]
-        found = SearchExamples.of(self.index(list(same)), same, queries)
+        found = self.index(list(same)).examples(same, queries)
         self.search_weights = fit_ranking([found], features)
         return self.search_weights
 
@@ -297,7 +302,7 @@ class PairClassifier(LabelledPipe):
         docs = dict(zip(strings, self.make_docs(strings), strict=True))
         spans = [_span(text, docs) for text in texts]
         self.check_tokens(span.doc for span in spans)
-        return spans
+        return separate(spans, self._prepared) if tok2vec_of(self.model) is not None else spans
 
     def make_docs(self, texts: Sequence[str]) -> list[Doc]:
         """Docs of texts. If there is a tok2vec, the components before this one process them."""
@@ -331,15 +336,18 @@ class PairClassifier(LabelledPipe):
             biases[:, self.labels.index(self.positive)] = self.bias + self.cosine * cosines
         return biases
 
-    def compare(self, pairs: SpanPairs) -> Probabilities:
+    def compare(self, pairs: Sequence[Pair]) -> Probabilities:
         """[N, K] probabilities; 0 and 1 for equal texts."""
-        needs_cosines = self.cosine > 0 and len(self.labels) == 2 and len(pairs.pairs) > 0
-        cosines = cosines_of(self.model, pairs) if needs_cosines else 0.0
-        return self._with_equals(pairs, self.probabilities(self.logits(pairs), cosines))
+        if not pairs:
+            return np.zeros((0, len(self.labels)), dtype=np.float32)
+        texts = self.read(pairs)
+        needs_cosines = self.cosine > 0 and len(self.labels) == 2
+        cosines = cosines_of(self.model, texts) if needs_cosines else 0.0
+        return self._with_equals(pairs, self.probabilities(self.logits(texts), cosines))
 
-    def _with_equals(self, pairs: SpanPairs, found: Probabilities) -> Probabilities:
+    def _with_equals(self, pairs: Sequence[Pair], found: Probabilities) -> Probabilities:
         if self.knows_equals:
-            for row, (left, right) in enumerate(pairs.pairs):
+            for row, (left, right) in enumerate(pairs):
                 if normal_form(left.text) == normal_form(right.text):
                     found[row] = np.arange(len(self.labels)) == self.labels.index(self.positive)
         return found
@@ -351,12 +359,11 @@ class PairClassifier(LabelledPipe):
         is_on = self.featuriser.options.equal
         return bool(is_on and has_positive and not self.is_regression)
 
-    def logits(self, pairs: SpanPairs) -> Float32s:
-        """[N, K] the network's outputs, before any softmax."""
-        logits = np.zeros((len(pairs.pairs), len(self.labels)), dtype=np.float32)
-        if pairs.pairs:
-            for numbers, outputs in self.model.predict(pairs):
-                logits[numbers] = outputs.cpu().numpy()
+    def logits(self, texts: PairTexts) -> Float32s:
+        """[N, K] the network's outputs, before any softmax. Raises ValueError (F240) for NaN."""
+        logits = np.zeros((len(texts.left), len(self.labels)), dtype=np.float32)
+        for numbers, outputs in self.model.predict(texts):
+            logits[numbers] = to_numbers(outputs)
         return logits
 
     def calibrate(self, examples: Iterable[Example]) -> PairCalibration:
@@ -372,24 +379,20 @@ class PairClassifier(LabelledPipe):
             raise ValueError(Errors.F328.format(name=self.name))
         examples = list(examples)
         validate_examples(examples, "PairClassifier.calibrate")
-        docs = self._prepared(example.predicted for example in examples)
-        for example, doc in zip(examples, docs, strict=True):
-            example.predicted = doc
         pairs, gold = self._gold(examples)
         if not len(gold):
             raise ValueError(Errors.F329.format(name=self.name, labels=self.labels))
         if (gold == gold[0]).all():
             label = self.labels[gold[0]]
             raise ValueError(Errors.F356.format(name=self.name, count=len(gold), label=label))
-        vectors = ReadOnce(tok2vec_of(self.model)).token_vectors(pairs.docs)
-        pairs = replace(pairs, token_vectors=vectors)
-        logits, before = self.logits(pairs), self.temperature
+        texts = self.read(pairs)
+        logits, before = self.logits(texts), self.temperature
         if len(self.labels) != 2:
             self.temperature = fit_temperature(logits, gold)
             return PairCalibration.of(logits, gold, before, self.temperature)
         number = self.labels.index(self.positive)
         margins = (logits[:, number] - logits[:, 1 - number]).astype(np.float64)
-        cosines = cosines_of(self.model, pairs)
+        cosines = cosines_of(self.model, texts)
         biases = self._biases(len(gold), cosines)
         self.temperature, self.cosine, self.bias = fit_margins(margins, cosines, gold == number)
         found = self._with_equals(pairs, self.probabilities(logits, cosines))
@@ -403,21 +406,29 @@ class PairClassifier(LabelledPipe):
     ) -> bool:
         self._is_learning = True
         pairs, gold = self._gold(examples)
-        tok2vec = tok2vec_of(self.model)
+        tok2vec, joint = tok2vec_of(self.model), [example.predicted for example in examples]
         if not len(gold):
-            backprop_zeros(tok2vec, pairs.docs)
+            backprop_zeros(tok2vec, joint)
             return False
+        if tok2vec is None:
+            self._backprop(read_pairs(self.model, pairs, is_train=True), gold, losses)
+            return True
         set_dropout_rate(self.model, drop)
-        featuriser, shim = self.featuriser, self.shim
-        upstream = Tok2VecFeatures(tok2vec, featuriser.unit, pairs.docs, True, shim.device)
-        scale = self.loss_scale(len(gold)) / len(gold)
-        with shim.training():
-            network = network_of(self.model)
-            for batch in featuriser.batches(PairTexts.of(pairs, featuriser.unit)):
-                found = network(batch, upstream.of_texts(batch.texts.segments))
-                self.backward(network.loss(found, gold[batch.pairs]) * scale, losses)
-        upstream.backprop()
+        spans = separate([span for pair in pairs for span in pair])
+        docs = list({id(span.doc): span.doc for span in spans}.values())
+        with receiving(tok2vec, self.components_before(), joint, docs):
+            pairs = list(zip(spans[::2], spans[1::2], strict=True))
+            self._backprop(read_pairs(self.model, pairs, is_train=True), gold, losses)
         return True
+
+    def _backprop(self, texts: PairTexts, gold: NDArray[Any], losses: dict[str, float]) -> None:
+        scale = self.loss_scale(len(gold)) / len(gold)
+        network = network_of(self.model)
+        with self.shim.training():
+            for batch in self.featuriser.pair_batches(texts):
+                found = network(batch, texts.upstream.of(batch.texts.segments))
+                self.backward(network.loss(found, gold[batch.pairs]) * scale, losses)
+        texts.upstream.backprop()
 
     def get_loss(
         self, examples: Iterable[Example], scores: Iterable[BatchOutputs]
@@ -432,19 +443,14 @@ class PairClassifier(LabelledPipe):
         found = [network.loss_gradient(outputs, gold[numbers]) for numbers, outputs in scores]
         return mean_loss(found, len(gold))
 
-    def _gold(self, examples: Sequence[Example]) -> tuple[SpanPairs, NDArray[Any]]:
+    def _gold(self, examples: Sequence[Example]) -> tuple[list[Pair], NDArray[Any]]:
         """The pairs with gold labels, and their numbers of classes, or their scores."""
-        docs = [example.predicted for example in examples]
-        pairs, gold = [], []
-        for example in examples:
-            pair, value = predicted_pair(example), gold_of(example, self.labels)
-            if pair is not None and value is not None:
-                pairs.append(pair)
-                gold.append(value)
-        if not gold:
+        found = [(predicted_pair(each), gold_of(each, self.labels)) for each in examples]
+        known = [(pair, value) for pair, value in found if pair is not None and value is not None]
+        if not known:
             self._warn_of_labels(examples)
         kind = np.float32 if self.is_regression else np.int64
-        return SpanPairs(docs, pairs), np.array(gold, dtype=kind)
+        return [pair for pair, _ in known], np.array([value for _, value in known], dtype=kind)
 
     def _warn_of_labels(self, examples: Iterable[Example]) -> None:
         """Warn (W320) if pairs have labels, but none of the component's."""
@@ -468,8 +474,8 @@ class PairClassifier(LabelledPipe):
 
         labels: classes, or the single label of a score; by default those of the pairs.
         char_vectors, bigram_vectors: pretrained vectors of characters and of bigrams (two
-            neighbouring characters), for inputs = "chars" or "both".
-        word_vectors: pretrained vectors of words, for inputs = "tokens" or "both".
+            neighbouring characters), for inputs = "chars".
+        word_vectors: pretrained vectors of words, for inputs = "tokens".
 
         Raises ValueError without pairs (F323), for too few or too many labels (F324) and for
         vectors that the component doesn't read (F325); TypeError for vectors of another type (F040)
@@ -491,10 +497,11 @@ class PairClassifier(LabelledPipe):
         for name in FITTED:
             setattr(self, name, self.given[name])
         vocabulary = build_vocabulary(self.featuriser, pairs, **vectors)
-        spans = SpanPairs(docs_of(pairs), pairs)
+        docs = list({id(span.doc): span.doc for pair in pairs for span in pair}.values())
         if self.featuriser.unit == "token":
-            self.learn_tokens(spans.docs)
-        initialise(self.model, spans, self.cfg["labels"], vocabulary, self.name)
+            self.learn_tokens(docs)
+        sizes = {"labels": self.cfg["labels"]}
+        initialise_network(self.model, docs, vocabulary, sizes, self.name)
 
     def add_label(self, label: str) -> int:
         """Add a class, also to a trained network. Returns 0 for a known class.
@@ -521,7 +528,7 @@ class PairClassifier(LabelledPipe):
     def _check_used(self, vectors: dict[str, VectorSource | None]) -> None:
         inputs = self.featuriser.options.inputs
         unused = {"chars": ["word_vectors"], "tokens": ["char_vectors", "bigram_vectors"]}
-        check_unused(self.name, f"inputs = {inputs!r}", vectors, unused.get(inputs, []))
+        check_unused(self.name, f"inputs = {inputs!r}", vectors, unused[inputs])
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """Call the scorer. `cats_score` is `pairs_score`. In training, `fit_threshold` sets the

@@ -2,19 +2,35 @@
 
 import re
 import unicodedata
+from functools import cache
 
+from ..text.characters import ZERO_WIDTH
 from ..util.simplified import converter
 
-_INVISIBLE = re.compile("[\u200b-\u200d\u2060\ufeff]")
+_WITHOUT_ZERO_WIDTH = str.maketrans("", "", ZERO_WIDTH)
 _FINAL = " .。?!,、;:~"  # after NFKC
 _QUOTES = "\"'“”‘’「」『』"
 _BESIDE_HAN = re.compile(r"(?<![a-z0-9]) | (?![a-z0-9])")
 
 
+def same_width(text: str) -> str:
+    """A text in NFKC, but for characters that would become a digit: 10² isn't 102, nor 5㎡ 5m2."""
+    if unicodedata.is_normalized("NFKC", text):
+        return text
+    return unicodedata.normalize("NFC", "".join(map(_same_width, text)))
+
+
+@cache
+def _same_width(character: str) -> str:
+    form = unicodedata.normalize("NFKC", character)
+    gains_digit = any(map(str.isnumeric, form)) and unicodedata.category(character) != "Nd"
+    return character if gains_digit else form
+
+
 def normal_form(text: str) -> str:
     """A text without differences of width, case, traditional characters, spaces beside
     Chinese, invisible characters, quotation marks around it, and punctuation at its end."""
-    form = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text).casefold())
+    form = same_width(text).translate(_WITHOUT_ZERO_WIDTH).casefold()
     form = _BESIDE_HAN.sub("", " ".join(form.split()))
     form = form.rstrip(_FINAL + _QUOTES).lstrip(_QUOTES) or form
     return form if form.isascii() else str(converter("t2s").convert(form))

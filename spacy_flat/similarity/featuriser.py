@@ -1,37 +1,23 @@
-"""Pairs of texts → batches of rows of numbers."""
+"""Pairs of texts → padded batches of numbers."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from spacy.tokens import Doc, Span
-from thinc.types import Floats2d
 
 from ..text.featuriser import TextFeaturiser
 from ..text.hashing import hash_bigrams, hash_characters, hash_words
-from ..text.padding import group_by_cost
+from ..text.padding import group_by_cost, padding
 from ..text.segments import Segment
-from ..text.tok2vec import token_of_unit
+from ..text.tok2vec import Tok2VecFeatures
 from ..text.units import Unit, Units
 from ..text.vocabulary import TableVocab
 from ..util.arrays import Ints
 from ..util.simplified import Simplifier
-from .batch import PairBatch, TextRows, compare, count_rows, windows
+from .batch import PairBatch, TextBatch
 from .options import PairTextOptions
 from .pairs import Pair
-
-
-@dataclass(frozen=True)
-class SpanPairs:
-    """Pairs of spans of any Docs.
-
-    docs: their Docs, and possibly others.
-    token_vectors: of a tok2vec for the tokens of each Doc, if it has read them before.
-    """
-
-    docs: list[Doc]
-    pairs: Sequence[Pair]
-    token_vectors: list[Floats2d] | None = None
 
 
 @dataclass(frozen=True)
@@ -43,25 +29,39 @@ class PairTexts:
     texts: list[Segment]  # N distinct texts
     left: Ints  # [B] numbers of texts
     right: Ints  # [B]
+    upstream: Tok2VecFeatures  # of the Docs
 
-    @classmethod
-    def of(cls, pairs: SpanPairs, unit: Unit) -> "PairTexts":
-        docs = {id(doc): number for number, doc in enumerate(pairs.docs)}
-        texts: dict[Segment, int] = {}
-        numbers = [
-            texts.setdefault(_segment(trimmed(span), docs[id(span.doc)], unit), len(texts))
-            for pair in pairs.pairs
-            for span in pair
-        ]
-        left, right = np.array(numbers, dtype=np.int64).reshape(-1, 2).T
-        return cls(
-            pairs.docs, [Units.of(doc, unit) for doc in pairs.docs], list(texts), left, right
-        )
+    @property
+    def n_units(self) -> Ints:
+        """[N] units of each text; 1 for a text without any."""
+        return np.array([max(1, text.end - text.start) for text in self.texts], dtype=np.int64)
 
     def strings(self, number: int) -> list[str]:
-        """The units of a text; [""] if it has none, as the network sees it."""
+        """The units of a text; [""] for a text without any."""
         text = self.texts[number]
         return self.units[text.text].strings(text.start, text.end) or [""]
+
+
+def number_texts(
+    pairs: Sequence[Pair], docs: Sequence[Doc], unit: Unit
+) -> tuple[list[Segment], Ints, Ints]:
+    """The distinct texts of pairs, and the numbers of the left and right ones."""
+    places = {id(doc): number for number, doc in enumerate(docs)}
+    texts: dict[Segment, int] = {}
+    numbers = [
+        texts.setdefault(_segment(trimmed(span), places[id(span.doc)], unit), len(texts))
+        for pair in pairs
+        for span in pair
+    ]
+    left, right = np.array(numbers, dtype=np.int64).reshape(-1, 2).T
+    return list(texts), left, right
+
+
+def _segment(span: Span, doc: int, unit: Unit) -> Segment:
+    if unit == "token":
+        return Segment(doc, span.start, span.end)
+    # An empty span's end_char may lie before its start_char.
+    return Segment(doc, span.start_char, span.start_char + len(span.text))
 
 
 def trimmed(span: Span) -> Span:
@@ -74,27 +74,11 @@ def trimmed(span: Span) -> Span:
     return doc[start:end] if end - start < len(span) else span
 
 
-def _segment(span: Span, doc: int, unit: Unit) -> Segment:
-    if unit == "token":
-        return Segment(doc, span.start, span.end)
-    # An empty span's end_char may lie before its start_char.
-    return Segment(doc, span.start_char, span.start_char + len(span.text))
-
-
-def docs_of(pairs: Sequence[Pair]) -> list[Doc]:
-    """The Docs of the spans, each once."""
-    return list({id(span.doc): span.doc for pair in pairs for span in pair}.values())
-
-
 @dataclass(frozen=True)
 class PairFeaturiser(TextFeaturiser):
-    """Turns pairs of texts into batches.
-
-    reach: units that a convolution sees on either side.
-    """
+    """Turns pairs of texts into batches."""
 
     options: PairTextOptions
-    reach: int
     chars: TableVocab = field(default_factory=TableVocab.empty)
     bigrams: TableVocab = field(default_factory=TableVocab.empty)
     words: TableVocab = field(default_factory=TableVocab.empty)
@@ -104,69 +88,54 @@ class PairFeaturiser(TextFeaturiser):
     def unit(self) -> Unit:
         return self.options.unit
 
-    def batches(self, texts: PairTexts) -> Iterator[PairBatch]:
+    def pair_batches(self, texts: PairTexts) -> Iterator[PairBatch]:
         """Batches of pairs of similar length, of at most `batch_size` units with padding, or of
         one pair."""
-        lengths = rows_of(texts.texts)
-        n_left, n_right = lengths[texts.left], lengths[texts.right]
-        order = np.argsort(n_left + n_right, kind="stable")
-        for pairs in group_by_cost(order, n_left, n_right, self.options.batch_size):
-            left, right = texts.left[pairs], texts.right[pairs]
-            distinct, numbers = np.unique(np.concatenate([left, right]), return_inverse=True)
-            sides = numbers[: len(pairs)], numbers[len(pairs) :]
-            comparison = compare(lengths[distinct], *sides, self.reach)
-            yield PairBatch(pairs, self.rows(texts, distinct), comparison)
+        n_units = texts.n_units
+        longest = np.maximum(n_units[texts.left], n_units[texts.right])
+        order = np.argsort(longest, kind="stable")
+        for pairs in group_by_cost(order, longest, longest, self.options.batch_size):
+            sides = np.concatenate([texts.left[pairs], texts.right[pairs]])
+            distinct, numbers = np.unique(sides, return_inverse=True)
+            left, right = np.split(numbers, 2)
+            yield PairBatch(pairs, self.text_batch(texts, distinct), left, right)
 
-    def rows(self, texts: PairTexts, numbers: Ints) -> TextRows:
-        """Some of the texts as rows."""
+    def text_batches(self, texts: PairTexts) -> Iterator[tuple[Ints, TextBatch]]:
+        """Batches of distinct texts of similar length, with their numbers."""
+        n_units = texts.n_units
+        order = np.argsort(n_units, kind="stable")
+        none = np.zeros_like(n_units)
+        for numbers in group_by_cost(order, n_units, none, self.options.batch_size):
+            yield numbers, self.text_batch(texts, numbers)
+
+    def text_batch(self, texts: PairTexts, numbers: Ints) -> TextBatch:
+        """Some of the texts."""
         segments = tuple(texts.texts[number] for number in numbers.tolist())
         lengths = np.array([part.end - part.start for part in segments], dtype=np.int64)
-        n_units = rows_of(segments)
-        n_rows = count_rows(n_units)
-        columns = np.zeros((3, n_rows), dtype=np.int64)
-        is_unit = np.repeat(lengths > 0, n_units)
-        columns[:, : len(is_unit)][:, is_unit] = self._keys(texts, segments, lengths)
-        return TextRows(segments, windows(n_units, n_rows, self.reach), *columns)
+        n_units = np.maximum(lengths, 1)
+        _, present = padding(lengths, lengths)
+        keys = np.zeros((3, len(segments), n_units.max()), dtype=np.int64)
+        keys[:, :, : present.shape[1]][:, present] = self._keys(texts, segments, lengths)
+        return TextBatch(segments, n_units, keys)
 
     def _keys(self, texts: PairTexts, segments: Sequence[Segment], lengths: Ints) -> Ints:
         """[3, units] keys of characters, bigrams and words; 0 for those not read."""
         own = self.options.hash_unknowns
         keys = np.zeros((3, int(lengths.sum())), dtype=np.int64)
-        if self.unit == "char":
-            pieces = (texts.units[part.text].text[part.start : part.end] for part in segments)
-            text = self.simplifier("".join(pieces))
-            codes = hash_characters(text, self.options.normalise_numbers)
-            keys[0] = self.chars.look_up(codes, own)
-            pairs = hash_bigrams(codes, np.cumsum(lengths)[lengths > 0] - 1)
-            keys[1] = self.bigrams.look_up(pairs, own)
-        if self.options.inputs != "chars":
-            words = map(self.simplifier, self._words(texts, segments))
-            keys[2] = self.words.look_up(hash_words(words, self.options), own)
-        return keys
-
-    def _words(self, texts: PairTexts, segments: Sequence[Segment]) -> list[str]:
-        """The word of each unit; "" for a character in none."""
+        units = [texts.units[part.text] for part in segments]
         if self.unit == "token":
-            return [
-                word
-                for part in segments
-                for word in texts.units[part.text].strings(part.start, part.end)
-            ]
-        of_characters: dict[int, list[str]] = {}
-        words: list[str] = []
-        for part in segments:
-            if part.text not in of_characters:
-                of_characters[part.text] = words_of_characters(texts.docs[part.text])
-            words += of_characters[part.text][part.start : part.end]
-        return words
-
-
-def rows_of(texts: Sequence[Segment]) -> Ints:
-    """[N] rows of texts: one for each unit, and one of a text without units."""
-    return np.array([max(1, text.end - text.start) for text in texts], dtype=np.int64)
-
-
-def words_of_characters(doc: Doc) -> list[str]:
-    """The token of each character of a text; "" for spaces between tokens."""
-    words = ["", *(token.text for token in doc)]
-    return [words[number] for number in token_of_unit(doc, 1, "char").tolist()]
+            strings = (
+                string
+                for part, own_units in zip(segments, units, strict=True)
+                for string in own_units.strings(part.start, part.end)
+            )
+            words = map(self.simplifier, strings)
+            keys[2] = self.words.look_up(hash_words(words, self.options), own)
+            return keys
+        pieces = [u.text[part.start : part.end] for u, part in zip(units, segments, strict=True)]
+        text = self.simplifier("".join(pieces))
+        codes = hash_characters(text, self.options.normalise_numbers)
+        keys[0] = self.chars.look_up(codes, own)
+        pairs = hash_bigrams(codes, np.cumsum(lengths)[lengths > 0] - 1)
+        keys[1] = self.bigrams.look_up(pairs, own)
+        return keys

@@ -7,42 +7,62 @@ import json
 import math
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import nsmallest
 from numbers import Integral
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from spacy.language import Language
+from spacy.tokens import Span
 from thinc.api import Model
 from thinc.backends import get_array_ops
 
 from ..errors import Errors
-from ..nn.model import shims_of, tok2vec_of
-from ..text.tok2vec import ReadOnce
-from ..util.arguments import require, require_count
+from ..nn.model import tok2vec_of
+from ..util.arguments import require, require_count, require_string
+from ..util.arrays import Float32s, Float64s, Ints
 from ..util.files import replacing
 from .candidates import Candidates, best_by_turns, terms_of
-from .encoded import EncodedTexts, QueryText
+from .encoded import EncodedTexts
 from .equality import normal_form
+from .model import PairModel, read_texts
 from .pairs import Text, string_of
-from .ranking import FEATURES, features_of, probabilities
+from .ranking import FEATURES, SearchExamples, features_of, probabilities
 
-if TYPE_CHECKING:
-    from .component import PairClassifier
-
-FORMAT = 5
+MAGIC = b"spacy-flat.index.v6\n"
 FILE = "index.safetensors"
-HEADER = "spacy-flat.index"  # the one metadata entry
 CHARACTERS = 8000  # of texts encoded at once
+TRIED = 20  # candidates of each query, in fitting
 
 Arrays = Mapping[str, NDArray[Any]]
 Question = Text | Sequence[Text]  # with several phrasings
 
 # safetensors is imported where it is used: every `Language()` imports the components.
+
+
+class Comparer(Protocol):
+    """What an index needs of `re2_similarity`."""
+
+    name: str
+    model: PairModel
+    nlp: Language
+
+    @property
+    def ranking(self) -> Sequence[float]: ...
+    @property
+    def is_regression(self) -> bool: ...
+    @property
+    def knows_equals(self) -> bool: ...
+    def require_initialised(self) -> None: ...
+    def spans_of(self, texts: Sequence[Text]) -> list[Span]: ...
+    def components_before(self) -> list[Any]: ...
+    def probabilities(self, logits: Float32s, cosines: Float32s) -> Float32s: ...
+    def similarities(self, probabilities: Float32s) -> Float32s: ...
 
 
 class Match(NamedTuple):
@@ -55,12 +75,18 @@ class Match(NamedTuple):
     answer: str = ""
 
 
+class Entry(NamedTuple):
+    """A question."""
+
+    phrasings: list[str]
+    answer: str = ""
+
+
 @dataclass(frozen=True)
 class Contents:
     """What an index holds at a time."""
 
-    phrasings: dict[int, list[str]]  # of each question, by its number
-    answers: dict[int, str]
+    entries: dict[int, Entry]  # by their numbers
     encoded: EncodedTexts  # of each distinct text
     candidates: Candidates  # of each distinct text
     next: int  # number of the next question
@@ -72,18 +98,15 @@ class Contents:
     def numbers(self) -> dict[str, list[int]]:
         """The questions that have each distinct text."""
         found: dict[str, list[int]] = {}
-        for number, texts in self.phrasings.items():
-            for text in texts:
+        for number, entry in self.entries.items():
+            for text in entry.phrasings:
                 found.setdefault(text, []).append(number)
         return found
 
-    def n_questions(self, texts: Sequence[str]) -> int:
-        """How many questions have one of these texts."""
-        return len({number for text in texts for number in self.numbers[text]})
-
     @cached_property
-    def texts(self) -> NDArray[np.object_]:
-        return np.array(list(self.numbers), dtype=np.object_)
+    def texts(self) -> list[str]:
+        """The distinct texts."""
+        return list(self.numbers)
 
     @cached_property
     def forms(self) -> dict[str, list[int]]:
@@ -92,6 +115,10 @@ class Contents:
         for place, text in enumerate(self.texts):
             found.setdefault(normal_form(text), []).append(place)
         return found
+
+    def n_questions(self, places: Ints) -> int:
+        """How many questions have one of the texts at these places."""
+        return len({number for at in places for number in self.numbers[self.texts[at]]})
 
 
 @dataclass(eq=False, repr=False)
@@ -103,7 +130,7 @@ class TextIndex:
     `save` also for spaCy's own layers. Several threads may search, add and remove at once.
     """
 
-    pipe: PairClassifier
+    pipe: Comparer
     weights: str  # a checksum
     versions: list[tuple[int, int]]  # of these weights
     ranking: Sequence[float]  # see `ranking.FEATURES`
@@ -112,21 +139,14 @@ class TextIndex:
 
     @classmethod
     def of(
-        cls, pipe: PairClassifier, questions: Iterable[Question], answers: Iterable[str] | None
+        cls, pipe: Comparer, questions: Iterable[Question], answers: Iterable[str] | None
     ) -> TextIndex:
         """See `PairClassifier.index`."""
         pipe.require_initialised()
-        phrasings, own_answers = read_questions(questions, answers, 0)
-        texts = {string_of(text): text for own in phrasings.values() for text in own}
+        entries, texts = read_questions(questions, answers, 0)
         if not texts:
-            raise ValueError(Errors.F330)
-        contents = Contents(
-            strings_of(phrasings),
-            own_answers,
-            encode(pipe, texts.values()),
-            candidates_of(pipe, texts),
-            len(phrasings),
-        )
+            raise ValueError(Errors.F330.format(where=""))
+        contents = contents_of(pipe, entries, encode(pipe, texts.values()), len(entries))
         return cls(pipe, weights_of(pipe), versions_of(pipe), pipe.ranking, contents)
 
     def add(self, questions: Iterable[Question], answers: Iterable[str] | None = None) -> list[int]:
@@ -134,18 +154,12 @@ class TextIndex:
         with self._changing:
             self._require_weights()
             known = self.contents
-            phrasings, own_answers = read_questions(questions, answers, known.next)
-            texts = {string_of(text): text for own in phrasings.values() for text in own}
-            new = [text for string, text in texts.items() if string not in known.numbers]
+            entries, texts = read_questions(questions, answers, known.next)
+            new = [each for text, each in texts.items() if text not in known.numbers]
             encoded = [known.encoded, encode(self.pipe, new)] if new else [known.encoded]
-            self._change(
-                {**known.phrasings, **strings_of(phrasings)},
-                {**known.answers, **own_answers},
-                [*known.numbers, *map(string_of, new)],
-                EncodedTexts.join(encoded),
-                known.next + len(phrasings),
-            )
-        return list(phrasings)
+            both, following = {**known.entries, **entries}, known.next + len(entries)
+            self.contents = contents_of(self.pipe, both, EncodedTexts.join(encoded), following)
+        return list(entries)
 
     def remove(self, numbers: Iterable[int]) -> None:
         """Remove questions; the others keep their numbers.
@@ -157,39 +171,19 @@ class TextIndex:
         chosen = list(numbers)
         with self._changing:
             known = self.contents
-            phrasings = dict(known.phrasings)
             for number in chosen:
                 is_number = isinstance(number, Integral) and not isinstance(number, bool)
-                if not is_number or number not in known.phrasings:
+                if not is_number or number not in known.entries:
                     raise KeyError(Errors.F351.format(number=number))
-                phrasings.pop(number, None)
-            if not phrasings:
-                raise ValueError(Errors.F330)
-            answers = {each: text for each, text in known.answers.items() if each in phrasings}
-            self._change(phrasings, answers, list(known.numbers), known.encoded, known.next)
-
-    def _change(
-        self,
-        phrasings: dict[int, list[str]],
-        answers: dict[int, str],
-        texts: list[str],
-        encoded: EncodedTexts,
-        following: int,
-    ) -> None:
-        """texts: those that are encoded, perhaps more than the phrasings."""
-        places = {text: place for place, text in enumerate(texts)}
-        kept = dict.fromkeys(text for own in phrasings.values() for text in own)
-        chosen = np.array([places[text] for text in kept], dtype=np.int64)
-        candidates = candidates_of(self.pipe, kept)
-        self.contents = Contents(phrasings, answers, encoded.select(chosen), candidates, following)
-
-    def __copy__(self) -> TextIndex:
-        return replace(self)
+            entries = {number: own for number, own in known.entries.items() if number not in chosen}
+            if not entries:
+                raise ValueError(Errors.F330.format(where=""))
+            places = {text: place for place, text in enumerate(known.texts)}
+            kept = dict.fromkeys(text for own in entries.values() for text in own.phrasings)
+            encoded = known.encoded.select(np.array([places[text] for text in kept]))
+            self.contents = contents_of(self.pipe, entries, encoded, known.next)
 
     def __getstate__(self) -> dict[str, Any]:
-        # spaCy's tokenizer keeps the module.
-        if getattr(self.pipe.nlp.tokenizer, "jieba_seg", None) is not None:
-            raise TypeError(Errors.F352.format(name=self.pipe.name))
         return {name: value for name, value in vars(self).items() if name != "_changing"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -197,7 +191,7 @@ class TextIndex:
         vars(self).update(state, versions=[], _changing=Lock())
 
     def __len__(self) -> int:
-        return len(self.contents.phrasings)
+        return len(self.contents.entries)
 
     def __repr__(self) -> str:
         return f"<TextIndex of {len(self)} questions>"
@@ -205,14 +199,12 @@ class TextIndex:
     @property
     def questions(self) -> list[tuple[list[str], str]]:
         """The phrasings and the answer of each question, in their order."""
-        known = self.contents
-        found = known.phrasings.items()
-        return [(list(own), known.answers.get(number, "")) for number, own in found]
+        return [(list(texts), answer) for texts, answer in self.contents.entries.values()]
 
     @property
     def texts(self) -> list[str]:
         """All phrasings, in their order."""
-        return [text for own in self.contents.phrasings.values() for text in own]
+        return [text for phrasings, _ in self.questions for text in phrasings]
 
     def search(
         self, query: Text, top_k: int = 5, candidates: int = 50, min_similarity: float | None = None
@@ -240,18 +232,38 @@ class TextIndex:
             return []
         contents = self.contents
         n = max(top_k, candidates)
-        texts, similarities = self._ranked(contents, query, n)
-        while contents.n_questions(texts) < min(top_k, len(contents.phrasings)):
+        places, similarities = self._ranked(contents, query, n)
+        while contents.n_questions(places) < min(top_k, len(contents.entries)):
             n *= 2
-            texts, similarities = self._ranked(contents, query, n)
+            places, similarities = self._ranked(contents, query, n)
         least = -np.inf if min_similarity is None else min_similarity
         best: dict[int, Match] = {}
-        for text, similarity in zip(texts, similarities.tolist(), strict=True):
+        for place, similarity in zip(places.tolist(), similarities.tolist(), strict=True):
+            text = contents.texts[place]
             for number in contents.numbers[text] if similarity >= least else ():
                 if number not in best or best[number].similarity < similarity:
-                    answer = contents.answers.get(number, "")
+                    answer = contents.entries[number].answer
                     best[number] = Match(number, text, similarity, answer)
         return nsmallest(top_k, best.values(), key=lambda match: (-match.similarity, match.number))
+
+    def examples(self, same: Mapping[str, set[str]], n: int) -> SearchExamples:
+        """The candidates that a search finds, to fit a ranking.
+
+        same: of each query, the texts of the index that are right; it is not to find itself.
+        n: queries to search for, at even distances.
+        """
+        queries = list(same)
+        rows, gold, starts, answered = [], [], [], []
+        for query in queries[:: max(1, len(queries) // n)]:
+            places, features = self._compared(self.contents, query, TRIED, True)
+            texts = [self.contents.texts[place] for place in places]
+            others = [row for row, text in enumerate(texts) if text != query]
+            rows.append(features[others])
+            gold += [texts[row] in same[query] for row in others]
+            starts += [row == 0 for row in range(len(others))]
+            answered += [bool(same[query])] * len(others)
+        flags = (np.array(each, dtype=bool) for each in (gold, starts, answered))
+        return SearchExamples(np.concatenate(rows), *flags)
 
     def _require_weights(self) -> None:
         """Raises ValueError (F349) if the network has other weights than those of the index."""
@@ -270,22 +282,16 @@ class TextIndex:
         else:
             require("min_similarity", value, lambda: 0 <= value <= 1, "a number from 0 to 1")
 
-    def _ranked(self, contents: Contents, query: Text, n: int) -> tuple[Sequence[str], Any]:
-        """Candidates, and their similarities [B]."""
+    def _ranked(self, contents: Contents, query: Text, n: int) -> tuple[Ints, Float64s]:
+        """[B] places of candidates and of texts equal to the query, and their similarities."""
         form = normal_form(string_of(query)) if self.pipe.knows_equals else None
-        places = [] if form is None else contents.forms.get(form, [])
-        ranking = self.ranking
-        asks_network = self.pipe.is_regression or ranking[FEATURES.index("network")] != 0
-        texts, features, similarities = self._compared(contents, query, n, asks_network, places)
-        if features is not None:
-            similarities = probabilities(features, ranking)
-        equal = set(contents.texts[places])
-        return texts, np.where([text in equal for text in texts], 1.0, similarities)
-
-    def features(self, query: str, n: int) -> tuple[Sequence[str], Any]:
-        """n candidates, and what their ranking depends on, [n, F]."""
-        texts, features, _ = self._compared(self.contents, query, n, asks_network=True)
-        return texts, features
+        equal = [] if form is None else contents.forms.get(form, [])
+        if self.pipe.is_regression:
+            places, features = self._compared(contents, query, n, True, equal)
+            return places, features[:, 0]
+        asks_network = self.ranking[FEATURES.index("network")] != 0
+        places, features = self._compared(contents, query, n, asks_network, equal)
+        return places, np.where(np.isin(places, equal), 1.0, probabilities(features, self.ranking))
 
     def _compared(
         self,
@@ -294,89 +300,83 @@ class TextIndex:
         n: int,
         asks_network: bool,
         also: Sequence[int] = (),
-    ) -> tuple[Sequence[str], Any, Any]:
-        """n candidates and the places `also`, their features [B, F], and their similarities by the
-        network [B], if it is asked."""
+    ) -> tuple[Ints, Float64s]:
+        """[B] places of n candidates and of the texts `also`, and their features [B, F], or the
+        scores [B, 1] of a network that predicts these."""
+        model = self.pipe.model
         terms = terms_in(self.pipe, string_of(query))
-        (span,) = self.pipe.spans_of([query])
-        read = QueryText.of(self.pipe.model, span, asks_network)
+        read = EncodedTexts.of(
+            model, read_texts(model, self.pipe.spans_of([query])), encode=asks_network
+        )
         scores, cosines = contents.candidates.scores(terms), contents.encoded.cosines(read)
-        found = np.union1d(best_by_turns(scores, cosines, n), np.array(also, dtype=np.int64))
-        similarities = np.full(len(found), 0.5, dtype=np.float32)
+        places = np.union1d(best_by_turns(scores, cosines, n), np.array(also, dtype=np.int64))
+        similarities = np.full(len(places), 0.5, dtype=np.float32)
         if asks_network:
-            outputs = contents.encoded.compare(self.pipe.model, read, found)
-            similarities = self.pipe.similarities(self.pipe.probabilities(outputs, cosines[found]))
-        texts = contents.texts[found].tolist()
+            outputs = contents.encoded.compare(model, read, places)
+            similarities = self.pipe.similarities(self.pipe.probabilities(outputs, cosines[places]))
         if self.pipe.is_regression:
-            return texts, None, similarities
-        shares = scores[found].astype(np.float64) / max(1e-9, contents.candidates.most(terms))
-        return texts, features_of(similarities, cosines[found], shares), similarities
+            return places, similarities[:, None].astype(np.float64)
+        shares = scores[places].astype(np.float64)
+        shares /= max(1e-9, contents.candidates.max_score(terms))
+        return places, features_of(similarities, cosines[places], shares)
 
     def save(self, path: str | Path) -> None:
         """Write a folder with one file, replacing an older index in one step."""
-        from safetensors.numpy import save
-
         self._compare_weights()  # also those of spaCy's layers, which have no versions
         known = self.contents
         arrays = {
             **known.encoded.arrays,
             **known.candidates.arrays,
-            "texts": to_json_bytes([list(known.phrasings.items()), list(known.answers.items())]),
-            "terms": to_json_bytes(known.candidates.terms),
+            "entries": to_json_bytes(list(known.entries.items())),
+            "terms": to_json_bytes(list(known.candidates.terms)),
             "ranking": np.array([*self.ranking, known.next], dtype=np.float64),
         }
-        checksum = checksum_of(self.weights, arrays)
-        fields = {"format": FORMAT, "weights": self.weights, "checksum": checksum}
-        with replacing(Path(path) / FILE) as temporary:
-            temporary.write_bytes(save(arrays, {HEADER: json.dumps(fields)}))
+        write_arrays(Path(path) / FILE, self.weights, arrays)
 
     @classmethod
-    def load(cls, pipe: PairClassifier, path: Path) -> TextIndex:
+    def load(cls, pipe: Comparer, path: Path) -> TextIndex:
         """See `PairClassifier.load_index`."""
         pipe.require_initialised()
         weights, arrays = read_arrays(path / FILE)
         if weights != weights_of(pipe):
             raise ValueError(Errors.F334.format(path=path, name=pipe.name))
-        phrasings, answers = map(dict, from_json_bytes(arrays["texts"]))
+        entries = {number: Entry(*own) for number, own in from_json_bytes(arrays["entries"])}
         *ranking, following = arrays["ranking"].tolist()
-        encoded = EncodedTexts.restore(arrays)
-        candidates = Candidates.restore(
-            from_json_bytes(arrays["terms"]), arrays, len(encoded.lengths)
-        )
-        contents = Contents(phrasings, answers, encoded, candidates, int(following))
+        encoded, terms = EncodedTexts.restore(arrays), from_json_bytes(arrays["terms"])
+        candidates = Candidates.restore(terms, arrays, len(encoded.lengths))
+        contents = Contents(entries, encoded, candidates, int(following))
         return cls(pipe, weights, versions_of(pipe), ranking, contents)
 
 
 def read_questions(
     questions: Iterable[Question], answers: Iterable[str] | None, first: int
-) -> tuple[dict[int, list[Text]], dict[int, str]]:
-    """The phrasings and the answers of questions, under numbers from `first`.
+) -> tuple[dict[int, Entry], dict[str, Text]]:
+    """Questions under numbers from `first`, and their distinct texts by their strings.
 
     Raises TypeError for a single text (F026), anything but texts (F311) and an answer that isn't a
-    string (F028), ValueError for a question without a text (F330) and another number of answers
-    (F335).
+    string (F028), ValueError for a question without a text or with a blank one (F330) and another
+    number of answers (F335).
     """
     require_list(questions)
-    require_list(() if answers is None else answers)
-    phrasings: dict[int, list[Text]] = {
-        number: list(own) if isinstance(own, list | tuple) else [cast(Text, own)]
-        for number, own in enumerate(questions, first)
-    }
-    if not all(phrasings.values()):
-        raise ValueError(Errors.F330)
-    for number, own in enumerate(phrasings.values()):
-        for text in own:
-            string_of(text, f" in question number {number} (from 0)")
+    asked = [list(own) if isinstance(own, list | tuple) else [cast(Text, own)] for own in questions]
+    entries: list[Entry] = []
+    texts: dict[str, Text] = {}
+    for number, own in enumerate(asked):
+        strings = [string_of(text, f" in question number {number} (from 0)") for text in own]
+        if not strings or not all(map(str.strip, strings)):
+            where = f": see question number {number} (from 0)"
+            raise ValueError(Errors.F330.format(where=where))
+        entries.append(Entry(strings))
+        texts.update(zip(strings, own, strict=True))
     if answers is None:
-        return phrasings, {}
-    own_answers = list(answers)
-    for answer in own_answers:
-        if not isinstance(answer, str):
-            raise TypeError(Errors.F028.format(value=f"{answer!r:.60}", type=type(answer).__name__))
-    if len(own_answers) != len(phrasings):
-        counts = {"questions": len(phrasings), "answers": len(own_answers)}
+        return dict(enumerate(entries, first)), texts
+    require_list(answers)
+    own_answers = list(map(require_string, answers))
+    if len(own_answers) != len(entries):
+        counts = {"questions": len(entries), "answers": len(own_answers)}
         raise ValueError(Errors.F335.format(**counts))
-    return phrasings, dict(zip(phrasings, own_answers, strict=True))
+    both = enumerate(zip(entries, own_answers, strict=True), first)
+    return {number: entry._replace(answer=own) for number, (entry, own) in both}, texts
 
 
 def require_list(value: object) -> None:
@@ -385,24 +385,26 @@ def require_list(value: object) -> None:
         raise TypeError(Errors.F026.format(value=f"{value!r:.60}"))
 
 
-def terms_in(pipe: PairClassifier, text: str) -> list[str]:
+def terms_in(pipe: Comparer, text: str) -> list[str]:
     """The terms of a text, in simplified characters if the component reads these."""
     return terms_of(pipe.model.attrs["featuriser"].simplifier(text))
 
 
-def candidates_of(pipe: PairClassifier, texts: Iterable[str]) -> Candidates:
-    return Candidates.of(terms_in(pipe, text) for text in texts)
+def contents_of(
+    pipe: Comparer, entries: dict[int, Entry], encoded: EncodedTexts, following: int
+) -> Contents:
+    texts = dict.fromkeys(text for own in entries.values() for text in own.phrasings)
+    candidates = Candidates.of(terms_in(pipe, text) for text in texts)
+    return Contents(entries, encoded, candidates, following)
 
 
-def strings_of(phrasings: Mapping[int, Sequence[Text]]) -> dict[int, list[str]]:
-    return {number: list(map(string_of, own)) for number, own in phrasings.items()}
-
-
-def encode(pipe: PairClassifier, texts: Iterable[Text]) -> EncodedTexts:
-    """Encode distinct texts."""
-    upstream = ReadOnce(tok2vec_of(pipe.model))
+def encode(pipe: Comparer, texts: Iterable[Text]) -> EncodedTexts:
+    """Encode distinct texts, at least one."""
     return EncodedTexts.join(
-        [EncodedTexts.of(pipe.model, pipe.spans_of(some), upstream) for some in batches_of(texts)]
+        [
+            EncodedTexts.of(pipe.model, read_texts(pipe.model, pipe.spans_of(some))).halved()
+            for some in batches_of(texts)
+        ]
     )
 
 
@@ -411,16 +413,16 @@ def batches_of(texts: Iterable[Text]) -> Iterator[list[Text]]:
     batch: list[Text] = []
     size = 0
     for text in texts:
-        size += len(string_of(text))
+        size += (length := len(string_of(text)))
         if batch and size > CHARACTERS:
             yield batch
-            batch, size = [], len(string_of(text))
+            batch, size = [], length
         batch.append(text)
     if batch:
         yield batch
 
 
-def weights_of(pipe: PairClassifier) -> str:
+def weights_of(pipe: Comparer) -> str:
     """A checksum of everything that an encoded text depends on."""
     found = hashlib.blake2b(digest_size=16)
     featuriser = pipe.model.attrs["featuriser"]
@@ -428,37 +430,28 @@ def weights_of(pipe: PairClassifier) -> str:
     has_tok2vec = tok2vec_of(pipe.model) is not None
     if has_tok2vec:
         found.update(to_bytes(pipe.nlp.vocab.vectors.data))
-    if featuriser.options.inputs != "chars" or has_tok2vec:
-        tokenizer = pipe.nlp.tokenizer
-        if hasattr(tokenizer, "to_bytes"):
-            found.update(tokenizer.to_bytes(exclude=["vocab"]))
-    for model in models_of(pipe):
-        for part in parameters_of(model):
-            found.update(part)
+    if (featuriser.unit == "token" or has_tok2vec) and hasattr(pipe.nlp.tokenizer, "to_bytes"):
+        found.update(pipe.nlp.tokenizer.to_bytes(exclude=["vocab"]))
+    for node in nodes_of(pipe):  # without their settings
+        for name in filter(node.has_param, node.param_names):
+            found.update(to_bytes(node.get_param(name)))
+        for shim in node.shims:
+            found.update(shim.to_bytes())  # type: ignore[no-untyped-call]
     return found.hexdigest()
 
 
-def versions_of(pipe: PairClassifier) -> list[tuple[int, int]]:
+def versions_of(pipe: Comparer) -> list[tuple[int, int]]:
     """Numbers that change with the weights of a component's networks."""
-    return [shim.version for model in models_of(pipe) for shim in shims_of(model)]
+    shims = (shim for node in nodes_of(pipe) for shim in node.shims)
+    return [shim.version for shim in shims if hasattr(shim, "version")]
 
 
-def models_of(pipe: PairClassifier) -> list[Model[Any, Any]]:
-    """A component's model and, if it has a tok2vec, those of the components before it."""
-    if tok2vec_of(pipe.model) is None:
-        return [pipe.model]
-    before = (getattr(component, "model", None) for component in pipe.components_before())
-    return [pipe.model, *(model for model in before if isinstance(model, Model))]
-
-
-def parameters_of(model: Model[Any, Any]) -> Iterator[bytes]:
-    """The weights of a model and its layers, without their settings."""
-    for node in model.walk():
-        for name in node.param_names:
-            if node.has_param(name):
-                yield to_bytes(node.get_param(name))
-        for shim in node.shims:
-            yield shim.to_bytes()  # type: ignore[no-untyped-call]
+def nodes_of(pipe: Comparer) -> Iterator[Model[Any, Any]]:
+    """The layers of a component's model and, if it has a tok2vec, of the components before it."""
+    before = pipe.components_before() if tok2vec_of(pipe.model) is not None else []
+    for component in (pipe, *before):
+        if isinstance(model := getattr(component, "model", None), Model):
+            yield from model.walk()
 
 
 def to_bytes(array: Any) -> bytes:
@@ -466,35 +459,35 @@ def to_bytes(array: Any) -> bytes:
     return bytes(get_array_ops(array).to_numpy(array).tobytes())  # type: ignore[no-untyped-call]
 
 
-def read_arrays(path: Path) -> tuple[str, Arrays]:
-    """The checksum of the weights, and the arrays, from the file of an index.
+def write_arrays(path: Path, weights: str, arrays: Arrays) -> None:
+    """Write a file with a checksum, replacing an older one in one step."""
+    from safetensors.numpy import save
 
-    Errors as in `PairClassifier.load_index`.
-    """
-    from safetensors import SafetensorError, safe_open
+    data = save(dict(arrays), {"weights": weights})
+    with replacing(path) as temporary:
+        temporary.write_bytes(MAGIC + zlib.crc32(data).to_bytes(4, "little") + data)
+
+
+def read_arrays(path: Path) -> tuple[str, Arrays]:
+    """The checksum of the weights, and the arrays. Errors as in `PairClassifier.load_index`."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
 
     if not path.is_file():
         raise FileNotFoundError(Errors.F331.format(path=path.parent, file=FILE))
-    try:
-        with safe_open(path, framework="numpy") as file:
-            fields = json.loads(file.metadata()[HEADER])
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        found, weights, checksum = fields["format"], str(fields["weights"]), fields["checksum"]
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(Errors.F332.format(path=path, reason=repr(error))) from error
-    if found != FORMAT:
-        raise ValueError(Errors.F333.format(path=path, found=found, expected=FORMAT))
-    if checksum != checksum_of(weights, arrays):
+    content, size = path.read_bytes(), len(MAGIC) + 4
+    if b"spacy-flat.index" in content[:300] and not content.startswith(MAGIC):
+        raise ValueError(Errors.F333.format(path=path, found="5", expected="6"))
+    data = content[size:]
+    if not content.startswith(MAGIC) or zlib.crc32(data) != int.from_bytes(
+        content[size - 4 : size], "little"
+    ):
         raise ValueError(Errors.F332.format(path=path, reason="its checksum differs"))
-    return weights, arrays
-
-
-def checksum_of(weights: str, arrays: Arrays) -> int:
-    checksum = zlib.crc32(weights.encode())
-    for name, array in sorted(arrays.items()):
-        checksum = zlib.crc32(f"{name}{array.dtype}{array.shape}".encode(), checksum)
-        checksum = zlib.crc32(np.ascontiguousarray(array).data, checksum)
-    return checksum
+    try:
+        size = int.from_bytes(data[:8], "little")
+        return json.loads(data[8 : 8 + size])["__metadata__"]["weights"], load(data)
+    except (SafetensorError, ValueError, KeyError) as error:
+        raise ValueError(Errors.F332.format(path=path, reason=repr(error))) from error
 
 
 def to_json_bytes(data: Any) -> NDArray[np.uint8]:

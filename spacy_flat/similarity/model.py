@@ -1,19 +1,21 @@
-"""The registered architecture `spacy-flat.RE2.v1`: pairs → rows → torch → logits."""
+"""The registered architecture `spacy-flat.RE2.v1`: pairs → padded texts → torch → logits."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from spacy.tokens import Span
 from thinc.api import Model
 
-from ..initialise import initialise_network
-from ..nn.model import shim_of, tok2vec_of
+from ..errors import Errors
+from ..nn.model import make_model, shim_of, tok2vec_of
 from ..text.tok2vec import Tok2Vec, Tok2VecFeatures
-from ..text.vocabulary import Vocabulary
-from ..util.arrays import Ints
+from ..text.units import Units
+from ..util.arrays import Float32s, Ints
 from .alignment import Alignment, BlockAlignment
-from .featuriser import PairFeaturiser, PairTexts, SpanPairs
+from .featuriser import PairFeaturiser, PairTexts, number_texts
 from .options import PairTextOptions, RE2Options
+from .pairs import Pair
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -28,44 +30,57 @@ class BatchOutputs(NamedTuple):
     outputs: "Tensor"
 
 
-PairModel = Model[SpanPairs, Iterator[BatchOutputs]]
+PairModel = Model[PairTexts, Iterator[BatchOutputs]]
 
 
 def build_re2_model(
     network: RE2Options, text: PairTextOptions, tok2vec: Tok2Vec | None = None
 ) -> PairModel:
-    """Build RE2 (Yang et al., ACL 2019). `initialise` builds the network.
+    """Build RE2 (Yang et al., ACL 2019). Its network is built later, for a vocabulary.
 
     network, text: see the options.
     tok2vec: its vector of a unit, or of the token of a character, joins the unit's embeddings.
     """
-    from ..nn.model import make_model
     from .network import RE2
 
-    featuriser = PairFeaturiser(text, max(1, max(network.kernel_sizes) // 2))
+    featuriser = PairFeaturiser(text)
     build = partial(RE2.from_config, network)
     return make_model("re2", predict, network, featuriser, build, tok2vec)
 
 
-def predict(model: PairModel, pairs: SpanPairs) -> Iterator[BatchOutputs]:
+def read_pairs(model: PairModel, pairs: Sequence[Pair], is_train: bool = False) -> PairTexts:
+    """The distinct texts of pairs, and the vectors of a tok2vec, as the model reads them."""
+    docs = list({id(span.doc): span.doc for pair in pairs for span in pair}.values())
+    unit = featuriser_of(model).unit
+    device = shim_of(model).device
+    upstream = Tok2VecFeatures(tok2vec_of(model), unit, docs, is_train, device)
+    units = [Units.of(doc, unit) for doc in docs]
+    return PairTexts(docs, units, *number_texts(pairs, docs, unit), upstream)
+
+
+def read_texts(model: PairModel, spans: Sequence[Span]) -> PairTexts:
+    """Distinct texts as pairs of each with itself."""
+    return read_pairs(model, [(span, span) for span in spans])
+
+
+def predict(model: PairModel, texts: PairTexts) -> Iterator[BatchOutputs]:
     """Compute batches lazily, so that only one is in memory."""
-    featuriser, texts, upstream = read_pairs(model, pairs)
-    shim = shim_of(model)
-    for batch in featuriser.batches(texts):
-        with shim.predicting() as network:
-            outputs = network(batch, upstream.of_texts(batch.texts.segments))
+    for batch in featuriser_of(model).pair_batches(texts):
+        with shim_of(model).predicting() as network:
+            outputs = network(batch, texts.upstream.of(batch.texts.segments))
         yield BatchOutputs(batch.pairs, outputs)
 
 
-def align(model: PairModel, pairs: SpanPairs) -> list[Alignment]:
+def align(model: PairModel, texts: PairTexts) -> list[Alignment]:
     """The alignment of each pair."""
-    featuriser, texts, upstream = read_pairs(model, pairs)
     found: dict[int, Alignment] = {}
-    for batch in featuriser.batches(texts):
+    network = network_of(model)
+    for batch in featuriser_of(model).pair_batches(texts):
         with shim_of(model).predicting():
-            network = network_of(model)
-            encoded = network.encode(batch.texts, upstream.of_texts(batch.texts.segments))
-            blocks = network.alignments(encoded, batch.comparison)
+            n_units = batch.texts.n_units
+            embedded = network.embed(batch.texts.keys, texts.upstream.of(batch.texts.segments))
+            encoded = network.encode(embedded, n_units)
+            blocks = network.alignments(encoded, n_units, batch.left, batch.right)
         arrays = [(there.cpu().numpy(), back.cpu().numpy()) for there, back in blocks]
         for row, pair in enumerate(batch.pairs.tolist()):
             left, right = (texts.strings(side[pair]) for side in (texts.left, texts.right))
@@ -79,24 +94,17 @@ def align(model: PairModel, pairs: SpanPairs) -> list[Alignment]:
     return [found[pair] for pair in range(len(found))]
 
 
-def read_pairs(
-    model: PairModel, pairs: SpanPairs
-) -> tuple[PairFeaturiser, PairTexts, Tok2VecFeatures]:
-    """The texts of pairs as the model reads them."""
-    featuriser: PairFeaturiser = model.attrs["featuriser"]
-    unit, device = featuriser.unit, shim_of(model).device
-    upstream = Tok2VecFeatures(
-        tok2vec_of(model), unit, pairs.docs, False, device, vectors=pairs.token_vectors
-    )
-    return featuriser, PairTexts.of(pairs, unit), upstream
+def to_numbers(outputs: "Tensor") -> Float32s:
+    """Outputs of the network as an array. Raises ValueError (F240) for NaN."""
+    found: Float32s = outputs.cpu().numpy()
+    if (found != found).any():
+        raise ValueError(Errors.F240.format(what="outputs of the network"))
+    return found
 
 
 def network_of(model: PairModel) -> "RE2":
     return cast("RE2", shim_of(model).module)
 
 
-def initialise(
-    model: PairModel, pairs: SpanPairs, labels: Sequence[str], vocabulary: Vocabulary, name: str
-) -> None:
-    """Build the network for these labels and vocabularies."""
-    initialise_network(model, pairs.docs, vocabulary, {"labels": list(labels)}, name)
+def featuriser_of(model: PairModel) -> PairFeaturiser:
+    return cast(PairFeaturiser, model.attrs["featuriser"])

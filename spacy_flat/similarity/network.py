@@ -1,17 +1,14 @@
 """RE2 (Yang et al., ACL 2019) as a plain torch module.
 
-Units of texts are rows, see `batch.py`: linear layers and convolutions compute all units of all
-texts at once, without padding.
-
-Shapes: T rows of texts, B pairs, R rows of pairs, L units of the longest text, S units that a
-convolution sees, D width, K classes.
+Shapes: N texts, B pairs, S = 2 × B sides of pairs (the left texts, then the right ones), L units of
+the longest text, R rows (units without padding), D width, K classes. Padding is zero everywhere.
 """
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -22,10 +19,11 @@ from torch.utils.checkpoint import checkpoint
 from ..nn.layers import Dropout, Linear, linear
 from ..nn.network import EmbeddingNetwork, PretrainedEmbedding, Sizes
 from ..util.arrays import Ints
-from .batch import Comparison, KnownRows, PairBatch, TextRows
+from .batch import PairBatch
 from .options import RE2Options
 
-MOST_WEIGHTS = 1 << 22  # attention weights computed at once
+MULTIPLE = 64  # of rows: matrix libraries prepare for each number of them
+MAX_WEIGHTS = 1 << 22  # attention weights computed at once
 
 
 class RE2(EmbeddingNetwork):
@@ -57,28 +55,13 @@ class RE2(EmbeddingNetwork):
     def forward(self, batch: PairBatch, upstream: Tensor | None = None) -> Tensor:
         """Compare pairs: [B, K] logits, or [B, 1] scores.
 
-        upstream: [units, W] other vectors of all units of the texts, such as a tok2vec's.
+        upstream: [N, L, W] other vectors of the texts' units, such as a tok2vec's.
         """
-        return self.compare(self.encode(batch.texts, upstream), batch.comparison)
+        encoded = self.encode(self.embed(batch.texts.keys, upstream), batch.texts.n_units)
+        return self.compare(encoded, batch.texts.n_units, batch.left, batch.right)
 
-    def encode(self, texts: TextRows, upstream: Tensor | None = None) -> Tensor:
-        """Encode texts independently of each other: [T, D] embeddings, and outputs of the first
-        encoder."""
-        embedded = self.embed(texts.keys, upstream)
-        return self.first.beside_encoding(embedded, self.to_tensor(texts.windows))
-
-    def compare_known(self, query: Tensor, known: KnownRows, comparison: Comparison) -> Tensor:
-        """Compare a text, [T, D] as `encode` returns, with texts encoded before: [B, K].
-
-        comparison: of the rows of the query, followed by those of the others.
-        """
-        vectors = None if known.upstream is None else self.to_tensor(known.upstream).float()
-        embedded = self.embed(known.keys, vectors)
-        encoded = torch.cat([embedded, self.to_tensor(known.encoded)], dim=1)
-        return self.compare(torch.cat([query, encoded]), comparison)
-
-    def embed(self, keys: Iterable[Ints], upstream: Tensor | None) -> Tensor:
-        """[T, D] embeddings. keys: [T] of characters, bigrams and words."""
+    def embed(self, keys: Ints, upstream: Tensor | None = None) -> Tensor:
+        """[N, L, D] embeddings. keys: [3, N, L] of characters, bigrams and words."""
         tables = (self.chars, self.bigrams, self.words)
         parts = [
             table(self.keys(own))
@@ -86,73 +69,96 @@ class RE2(EmbeddingNetwork):
             if table is not None
         ]
         if upstream is not None:
-            n_spare = len(parts[0]) - len(upstream)
-            parts.append(nn.functional.pad(upstream, (0, 0, 0, n_spare)))
+            parts.append(upstream)
         embedded: Tensor = self.embed_dropout(beside(parts))
         return embedded
 
-    def compare(self, encoded: Tensor, comparison: Comparison) -> Tensor:
-        """encoded: [T, D] as `encode` returns. Returns [B, K]."""
-        pairs = self.pairs(comparison)
-        outputs = self.read(nn.functional.embedding(pairs.sources, encoded), pairs)
-        logits: Tensor = self.predict(pairs.left.largest(outputs), pairs.right.largest(outputs))
+    def encode(self, embedded: Tensor, n_units: Ints) -> Tensor:
+        """Encode texts independently of each other: [N, L, D] embeddings and outputs of the first
+        encoder, concatenated. n_units: [N]"""
+        mask = self.mask(n_units, embedded.shape[1])
+        return self.first.beside_encoding(embedded * mask.present[:, :, None], mask)
+
+    def recall(
+        self, keys: Ints, upstream: NDArray[Any] | None, encoded: NDArray[Any], n_units: Ints
+    ) -> Tensor:
+        """What `encode` returned, from stored arrays. encoded: [N, L, hidden]"""
+        vectors = None if upstream is None else self.to_tensor(upstream).float()
+        units = beside([self.embed(keys, vectors), self.to_tensor(encoded).float()])
+        return units * self.mask(n_units, units.shape[1]).present[:, :, None]
+
+    def compare(self, encoded: Tensor, n_units: Ints, left: Ints, right: Ints) -> Tensor:
+        """[N, L, D] as `encode` returns, [B] numbers of texts → [B, K]."""
+        x, mask = self.sides(encoded, n_units, left, right)
+        outputs = self.read(x, mask)
+        largest = outputs.masked_fill(~mask.present[:, :, None], -math.inf).amax(dim=1)
+        logits: Tensor = self.predict(*largest.chunk(2))
         return logits
 
-    def alignments(self, encoded: Tensor, comparison: Comparison) -> list[tuple[Tensor, Tensor]]:
-        """The attention of each block: [B, L, L'] of the left texts' units, and [B, L', L] of the
-        right texts'."""
-        pairs = self.pairs(comparison)
+    def alignments(
+        self, encoded: Tensor, n_units: Ints, left: Ints, right: Ints
+    ) -> list[tuple[Tensor, Tensor]]:
+        """The attention [B, L, L] of each block, of the left texts' units and of the right ones'.
+        Arguments as in `compare`."""
         found: list[tuple[Tensor, Tensor]] = []
-        self.read(nn.functional.embedding(pairs.sources, encoded), pairs, found)
+        self.read(*self.sides(encoded, n_units, left, right), found)
         return found
 
+    def sides(
+        self, encoded: Tensor, n_units: Ints, left: Ints, right: Ints
+    ) -> tuple[Tensor, "Mask"]:
+        """[S, L, D], and which of it isn't padding."""
+        numbers = np.concatenate([left, right])
+        mask = self.mask(n_units[numbers], encoded.shape[1])
+        x = encoded.index_select(0, self.to_tensor(numbers))
+        return x, mask
+
+    def mask(self, n_units: Ints, L: int) -> "Mask":
+        """[N] units of texts, padded to L."""
+        present = np.arange(L) < n_units[:, None]
+        rows = np.flatnonzero(present)
+        n_spare = -len(rows) % MULTIPLE
+        sources, targets = (
+            np.pad(rows, (0, n_spare), constant_values=to) for to in (0, present.size)
+        )
+        return Mask(*map(self.to_tensor, (present, sources, targets)))
+
     def read(
-        self,
-        x: Tensor,
-        pairs: "Pairs",
-        alignments: list[tuple[Tensor, Tensor]] | None = None,
+        self, x: Tensor, mask: "Mask", alignments: list[tuple[Tensor, Tensor]] | None = None
     ) -> Tensor:
-        """Apply the blocks: [R, D] encoded rows of pairs → [R, D].
+        """Apply the blocks: [S, L, D] → [S, L, hidden].
 
         alignments: collects those of each block.
         """
-        embedded = entering = x[:, : self.embed_width]
+        embedded = entering = x[..., : self.embed_width]
         outputs: list[Tensor] = []
         for block in self.blocks:
             assert isinstance(block, Block)
             if outputs:
-                entering = self.connect(embedded, entering, outputs)
-                x = block.beside_encoding(entering, pairs.windows)
+                entering = self.connect(embedded, entering, outputs, mask)
+                x = block.beside_encoding(entering, mask)
             if alignments is not None:
-                alignments.append(block.alignment.weights(x, pairs))
-            outputs.append(block.fusion(x, block.alignment(x, pairs)))
+                there, back = block.alignment.weights(x, mask).chunk(2)
+                alignments.append((there, back))
+            outputs.append(block(x, mask))
         return outputs[-1]
 
-    def connect(self, embedded: Tensor, entered: Tensor, outputs: Sequence[Tensor]) -> Tensor:
+    def connect(
+        self, embedded: Tensor, entered: Tensor, outputs: Sequence[Tensor], mask: "Mask"
+    ) -> Tensor:
         """The input of the next block (section 2.1 of the paper).
 
-        embedded: [R, D]; entered: [R, D] the input of the last block; outputs: [R, D] of each block
-        before.
+        embedded: [S, L, D]; entered: the input of the last block; outputs: of each block before.
         """
         if self.options.connection == "none":
             return outputs[-1]
         scale = math.sqrt(0.5) if self.options.scaled_connection else 1.0
         if self.options.connection == "residual":
             if self.widen is not None and len(outputs) == 1:
-                entered = self.widen(entered)
+                entered = mask.apply(self.widen, entered)
             return (outputs[-1] + entered) * scale
         total = outputs[-1] if len(outputs) == 1 else (outputs[-1] + outputs[-2]) * scale
-        return torch.cat([embedded, total], dim=1)
-
-    def pairs(self, comparison: Comparison) -> "Pairs":
-        """A comparison on the device of the network."""
-        sides = (
-            SideTensors(self.to_tensor(side.rows), self.to_tensor(side.present))
-            for side in (comparison.left, comparison.right)
-        )
-        arrays = (comparison.sources, comparison.windows, comparison.places)
-        sources, windows, places = map(self.to_tensor, arrays)
-        return Pairs(sources, windows, places, *sides)
+        return torch.cat([embedded, total], dim=2)
 
     @property
     def first(self) -> "Block":
@@ -169,32 +175,35 @@ class RE2(EmbeddingNetwork):
         return nn.functional.cross_entropy(outputs, target, reduction="sum")
 
 
-@dataclass(frozen=True)
-class SideTensors:
-    """`SideRows` on the network's device."""
+class Mask(NamedTuple):
+    """Which units of padded texts there are.
 
-    rows: Tensor
-    present: Tensor
+    Linear layers take most of the time, so they compute rows without padding.
+    """
 
-    def pad(self, x: Tensor) -> Tensor:
-        """[R, D] → [B, L, D], a row for each text; padding repeats its first unit."""
+    present: Tensor  # [N, L] false for padding
+    rows: Tensor  # [R] their places in [N × L], and spare ones
+    targets: Tensor  # [R] the same, but N × L for spare ones
+
+    def apply(self, layer: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
+        """Apply a layer for rows [R, D] to [N, L, D] → [N, L, K], zeros for padding."""
+        return self.pad(layer(*(x.flatten(0, 1).index_select(0, self.rows) for x in inputs)))
+
+    def pad(self, rows: Tensor) -> Tensor:
+        """[R, D] → [N, L, D]"""
+        N, L = self.present.shape
+        padded = rows.new_zeros(N * L + 1, rows.shape[1])
+        return padded.index_copy(0, self.targets, rows)[:-1].view(N, L, -1)
+
+    def windows(self, x: Tensor, size: int) -> Tensor:
+        """[N, L, D] → [R, size × D] the units around each, one more after than before if the size
+        is even."""
+        L, longer = x.shape[1], x.shape[1] + size - 1
+        padded = nn.functional.pad(x, (0, 0, (size - 1) // 2, size // 2)).flatten(0, 1)
+        first = self.rows // L * longer + self.rows % L
+        places = first[:, None] + torch.arange(size, device=x.device)
         # Its backward pass is faster than that of indexing.
-        return nn.functional.embedding(self.rows, x)
-
-    def largest(self, x: Tensor) -> Tensor:
-        """[R, D] → [B, D], the maximum over the units of each text."""
-        return self.pad(x).amax(dim=1)
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """`Comparison` on the network's device: [R] sources, [R, S] windows, [R] places."""
-
-    sources: Tensor
-    windows: Tensor
-    places: Tensor
-    left: SideTensors
-    right: SideTensors
+        return nn.functional.embedding(places, padded).flatten(1)
 
 
 class Block(nn.Module):
@@ -208,9 +217,13 @@ class Block(nn.Module):
         fusion = FullFusion if options.fusion == "full" else SimpleFusion
         self.fusion = fusion(both, options.hidden, options.dropout)
 
-    def beside_encoding(self, x: Tensor, windows: Tensor) -> Tensor:
-        """[R, D] → [R, D + hidden], input and output of the encoder."""
-        return torch.cat([x, self.encoder(x, windows)], dim=1)
+    def beside_encoding(self, x: Tensor, mask: Mask) -> Tensor:
+        """[N, L, D] → [N, L, D + hidden], input and output of the encoder."""
+        return torch.cat([x, self.encoder(x, mask)], dim=2)
+
+    def forward(self, x: Tensor, mask: Mask) -> Tensor:
+        """[S, L, D], as `beside_encoding` returns → [S, L, hidden]."""
+        return mask.apply(self.fusion, x, self.alignment(x, mask))
 
 
 class ConvolutionEncoder(nn.Module):
@@ -226,29 +239,27 @@ class ConvolutionEncoder(nn.Module):
         )
         self.dropout = Dropout(options.dropout)
 
-    def forward(self, x: Tensor, windows: Tensor) -> Tensor:
-        """[R, D] → [R, hidden]. windows: [R, S] rows, R for an empty one."""
+    def forward(self, x: Tensor, mask: Mask) -> Tensor:
+        """[N, L, D] → [N, L, hidden]"""
         for number, layer in enumerate(self.layers):
             assert isinstance(layer, nn.ModuleList)
-            rows = nn.functional.pad(self.dropout(x) if number else x, (0, 0, 0, 1))
-            seen = nn.functional.embedding(windows, rows, padding_idx=len(x))  # [R, S, D]
-            x = gelu(beside([convolve(each, seen) for each in layer]))
+            x = self.dropout(x) if number else x
+            rows = torch.cat([convolve(each, x, mask) for each in layer], dim=1)
+            x = mask.pad(gelu(rows))
         out: Tensor = self.dropout(x)
         return out
 
 
 def beside(parts: list[Tensor]) -> Tensor:
-    """[R, ...] parts → [R, D]; one alone is not copied."""
-    return torch.cat(parts, dim=1) if len(parts) > 1 else parts[0]
+    """[N, L, ...] parts → [N, L, D]; one alone is not copied."""
+    return torch.cat(parts, dim=2) if len(parts) > 1 else parts[0]
 
 
-def convolve(convolution: nn.Module, seen: Tensor) -> Tensor:
-    """[R, S, D] → [R, K]. One of an even size sees one unit more after than before."""
+def convolve(convolution: nn.Module, x: Tensor, mask: Mask) -> Tensor:
+    """[N, L, D] → [R, K]"""
     assert isinstance(convolution, nn.Conv1d)
-    size = convolution.kernel_size[0]
-    first = seen.shape[1] // 2 - (size - 1) // 2
     weight = convolution.weight.transpose(1, 2).flatten(1)  # [K, size × D]
-    return linear(seen[:, first : first + size].flatten(1), weight, convolution.bias)
+    return linear(mask.windows(x, convolution.kernel_size[0]), weight, convolution.bias)
 
 
 class AlignmentLayer(nn.Module):
@@ -263,42 +274,12 @@ class AlignmentLayer(nn.Module):
                 Dropout(options.dropout), make_linear(width, options.hidden), nn.GELU()
             )
 
-    def forward(self, x: Tensor, pairs: Pairs) -> Tensor:
-        """[R, D] → [R, D] aligned vectors."""
-        left, right = pairs.left.pad(x), pairs.right.pad(x)
-        left_keys, right_keys = self._keys(x, left, right, pairs)
-        found = (
-            self._attend(left_keys, right_keys, pairs.right.present, right),
-            self._attend(right_keys, left_keys, pairs.left.present, left),
-        )
-        units = torch.cat([values.flatten(0, 1) for values in found])
-        return nn.functional.embedding(pairs.places, units)
-
-    def weights(self, x: Tensor, pairs: Pairs) -> tuple[Tensor, Tensor]:
-        """The attention [B, L, L'] of the left texts' units, and [B, L', L] of the right ones'."""
-        left, right = self._keys(x, pairs.left.pad(x), pairs.right.pad(x), pairs)
-        return (
-            self.attention(left, right, pairs.right.present),
-            self.attention(right, left, pairs.left.present),
-        )
-
-    def _keys(self, x: Tensor, left: Tensor, right: Tensor, pairs: Pairs) -> tuple[Tensor, Tensor]:
-        """[B, L, D] of both sides, to compute the scores. left, right: x [R, D], padded."""
-        if self.project is None:
-            return left, right
-        keys = self.project(x)
-        return pairs.left.pad(keys), pairs.right.pad(keys)
-
-    def attention(self, queries: Tensor, keys: Tensor, present: Tensor) -> Tensor:
-        """[B, L, D] and [B, L', D] → [B, L, L'], whose rows sum to 1. present: [B, L']."""
-        scores = queries @ keys.transpose(1, 2) * self.temperature
-        return scores.masked_fill(~present[:, None], -math.inf).softmax(dim=2)
-
-    def _attend(self, queries: Tensor, keys: Tensor, present: Tensor, values: Tensor) -> Tensor:
-        """Weighted sums [B, L, D] of values [B, L', D], with at most `MOST_WEIGHTS` weights in
-        memory (or those of one unit), in training too."""
-        L = queries.shape[1]
-        step = max(1, MOST_WEIGHTS // present.numel())
+    def forward(self, x: Tensor, mask: Mask) -> Tensor:
+        """[S, L, D] → [S, L, D] aligned vectors, with at most `MAX_WEIGHTS` weights in memory (or
+        those of one unit), in training too."""
+        queries, values, L = self._project(x, mask), swapped(x), x.shape[1]
+        keys, present = swapped(queries), swapped(mask.present)
+        step = max(1, MAX_WEIGHTS // present.numel())
         if step >= L:
             return self.attention(queries, keys, present) @ values
 
@@ -310,10 +291,29 @@ class AlignmentLayer(nn.Module):
             parts = [checkpoint(part, start, use_reentrant=False) for start in starts]
             return torch.cat(parts, dim=1)
         # Parts that stay between large temporary tensors would fragment the memory.
-        found = values.new_empty(len(values), L, values.shape[2])
+        found = torch.empty_like(values)
         for start in starts:
             found[:, start : start + step] = part(start)
         return found
+
+    def weights(self, x: Tensor, mask: Mask) -> Tensor:
+        """The attention [S, L, L] of each unit to the other text's units."""
+        queries = self._project(x, mask)
+        return self.attention(queries, swapped(queries), swapped(mask.present))
+
+    def _project(self, x: Tensor, mask: Mask) -> Tensor:
+        """[S, L, D] what the scores are computed from."""
+        return x if self.project is None else mask.apply(self.project, x)
+
+    def attention(self, queries: Tensor, keys: Tensor, present: Tensor) -> Tensor:
+        """[S, Q, D] and [S, L, D] → [S, Q, L], whose rows sum to 1. present: [S, L]."""
+        scores = queries @ keys.transpose(1, 2) * self.temperature
+        return scores.masked_fill(~present[:, None], -math.inf).softmax(dim=2)
+
+
+def swapped(x: Tensor) -> Tensor:
+    """[S, ...] → [S, ...] the other text of each pair."""
+    return x.roll(len(x) // 2, 0)
 
 
 class SimpleFusion(nn.Module):

@@ -13,7 +13,7 @@ Fusion = Literal["full", "simple"]
 Connection = Literal["aug", "residual", "none"]
 Prediction = Literal["symmetric", "full", "simple"]
 Objective = Literal["classes", "score"]
-Inputs = Literal["chars", "tokens", "both"]
+Inputs = Literal["chars", "tokens"]
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,7 @@ class PairTextOptions(UnitOptions):
     )
     inputs: Inputs = option(
         "chars",
-        "units to compare: characters, whatever the tokens are (chars), tokens, or characters with "
-        "their tokens (both)",
+        "units to compare: characters, whatever the tokens are (chars), or tokens",
         fixed=True,
     )
     lower_case: bool = option(True, "look up words in lower case", fixed=True)

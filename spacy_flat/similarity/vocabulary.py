@@ -23,15 +23,15 @@ def build_vocabulary(
     simplifier = Simplifier.of([span.text for span in spans])
     texts = [simplifier(span.text) for span in spans]
     tables: dict[str, NewTable] = {}
-    if options.inputs != "tokens":
+    if options.inputs == "chars":
         tables["chars"] = NewTable.of_characters(texts, char_vectors, options)
         if options.bigrams:
             tables["bigrams"] = NewTable.of_characters(texts, bigram_vectors, options, 2)
-    if options.inputs != "chars":
+    else:
         words = (simplifier(token.text) for span in spans for token in span)
         tables["words"] = NewTable.of_words(words, word_vectors, options)
     if options.hash_unknowns and not options.fine_tune:
         tables = {name: table.fixed for name, table in tables.items()}
     vocabs = {name: table.vocab for name, table in tables.items()}
-    read = PairFeaturiser(options, featuriser.reach, **vocabs, simplifier=simplifier)
+    read = PairFeaturiser(options, **vocabs, simplifier=simplifier)
     return Vocabulary(read, tables)

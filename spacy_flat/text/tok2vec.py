@@ -28,7 +28,6 @@ class Tok2VecFeatures:
         the tokens; None for no features.
     device: of the network that reads them.
     texts: the units of the Docs; by default all characters or tokens.
-    vectors: of each Doc, if the tok2vec has read them before; in prediction only.
 
     Raises ValueError if it gives vectors of characters, but the units are tokens (F367), if it
     listens to a tok2vec of another width than in the config (F369), and in prediction if that one
@@ -44,15 +43,13 @@ class Tok2VecFeatures:
         device: "torch.device",
         *,
         texts: Sequence[Units] | None = None,
-        vectors: list[Floats2d] | None = None,
     ) -> None:
         self.tok2vec = tok2vec
         if tok2vec is None:
             return
         if not is_train:
             require_read(tok2vec, docs)
-        if vectors is None:
-            vectors, self._backprop = tok2vec(docs, is_train)
+        vectors, self._backprop = tok2vec(docs, is_train)
         xp = tok2vec.ops.xp
         # spacy-transformers' listener gives empty Docs vectors of no width.
         width = max(each.shape[1] for each in vectors)
@@ -80,7 +77,7 @@ class Tok2VecFeatures:
         """[B, C, D] features of the units of segments; None without a tok2vec."""
         if self.tok2vec is None:
             return None
-        longest = max(segment.end - segment.start for segment in segments)
+        longest = max(1, *(segment.end - segment.start for segment in segments))
         rows = np.zeros((len(segments), longest), dtype=np.int64)
         for place, segment in enumerate(segments):
             piece = self._rows[segment.text][segment.start : segment.end]
@@ -91,20 +88,6 @@ class Tok2VecFeatures:
         """[B, C] places of units in B texts, -1 for none → [B, C, D]."""
         rows = [np.append(own, 0)[row] for own, row in zip(self._rows, places, strict=True)]
         return self.vectors[np.stack(rows)]
-
-    def of_texts(self, segments: Sequence[Segment]) -> "Tensor | None":
-        """[units, D] features of segments, concatenated; None without a tok2vec. An empty segment
-        has one vector of zeros."""
-        if self.tok2vec is None:
-            return None
-        nothing = np.zeros(1, dtype=np.int64)
-        rows = [
-            self._rows[segment.text][segment.start : segment.end]
-            if segment.end > segment.start
-            else nothing
-            for segment in segments
-        ]
-        return self.vectors[np.concatenate(rows)]
 
     def backprop(self) -> None:
         """Pass the accumulated gradients to the tok2vec, or zeros, since a shared tok2vec waits for
@@ -149,28 +132,6 @@ def require_read(tok2vec: Tok2Vec, docs: Sequence[Doc]) -> None:
 def listeners(tok2vec: Tok2Vec) -> list[Any]:
     """The nodes that listen to a shared component."""
     return [node for node in tok2vec.walk() if hasattr(node, "get_batch_id")]
-
-
-class ReadOnce:
-    """Lets a tok2vec read a Doc once if consecutive batches share it.
-
-    Keeps the vectors of the last batch. Use it for one task, such as encoding an index: it doesn't
-    notice changes of Docs or the tok2vec.
-    """
-
-    def __init__(self, tok2vec: Tok2Vec | None) -> None:
-        self.tok2vec = tok2vec
-        self._known: dict[int, tuple[Doc, Floats2d]] = {}
-
-    def token_vectors(self, docs: list[Doc]) -> list[Floats2d] | None:
-        """The vectors of each Doc's tokens; None without a tok2vec."""
-        if self.tok2vec is None:
-            return None
-        new = [doc for doc in docs if id(doc) not in self._known]
-        read = zip(new, self.tok2vec.predict(new) if new else [], strict=True)
-        known = {**self._known, **{id(doc): (doc, vectors) for doc, vectors in read}}
-        self._known = {id(doc): known[id(doc)] for doc in docs}
-        return [known[id(doc)][1] for doc in docs]
 
 
 def token_of_unit(doc: Doc, first: int, unit: Unit) -> Ints:

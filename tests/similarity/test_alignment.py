@@ -1,22 +1,16 @@
 """`pipe.align`, `doc._.alignment`, and its heat map."""
 
 import copy
-import warnings
-from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 import spacy
-from ner.conftest import LISTENER
 from spacy.language import Language
-from spacy.tokens import Doc
 
 from spacy_flat.similarity import alignment as module
 from spacy_flat.similarity.alignment import Alignment, BlockAlignment
-from spacy_flat.similarity.network import RE2
 from spacy_flat.similarity.pairs import join_pair
-from spacy_flat.viz.heat_map import MOST_UNITS
 
 from .conftest import PAIRS, add_re2, re2, train
 
@@ -64,13 +58,6 @@ def test_texts_docs_and_spans(trained_pairs: Language) -> None:
     assert_equal(pipe.align(doc[2:], trained_pairs("几天能收到快递")), found)
 
 
-def test_the_other_way_round(trained_pairs: Language) -> None:
-    pipe = re2(trained_pairs)
-    found, swapped = pipe.align("快递几天到", "多少钱"), pipe.align("多少钱", "快递几天到")
-    blocks = [BlockAlignment(*reversed(block)) for block in swapped.blocks]
-    assert_equal(found, Alignment(swapped.right, swapped.left, blocks))
-
-
 @pytest.mark.parametrize(("left", "right"), [("", ""), ("", "快递"), ("快递", ""), ("😀", "未")])
 def test_an_empty_text_has_one_empty_unit(trained_pairs: Language, left: str, right: str) -> None:
     found = re2(trained_pairs).align(left, right)
@@ -89,16 +76,6 @@ def test_tokens_and_blocks(blocks: int) -> None:
     assert_right(found, blocks)
 
 
-def test_a_listener() -> None:
-    nlp = spacy.blank("zh")
-    pipe = add_re2(nlp, tok2vec=LISTENER, keep_alignment=True)
-    train(nlp, steps=5)
-    (doc,) = nlp.pipe([TEXTS[2]])
-    left, right = doc.spans["pair"]
-    assert_equal(doc._.alignment, pipe.align(left, right))
-    assert nlp("没有第二个")._.alignment is None
-
-
 def test_texts_that_are_too_long(
     keeping: Language, trained_pairs: Language, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,11 +89,6 @@ def test_texts_that_are_too_long(
     assert short._.alignment
 
 
-def test_without_a_network() -> None:
-    with pytest.raises(ValueError, match="F303"):
-        add_re2(spacy.blank("zh")).align("a", "b")
-
-
 # doc._.alignment
 
 
@@ -125,29 +97,6 @@ def test_by_request_only(trained_pairs: Language, keeping: Language) -> None:
     assert keeping("没有第二个")._.alignment is None
     expected = re2(trained_pairs).align(*PAIRS[0][:2])
     assert_equal(keeping(TEXTS[0])._.alignment, expected)
-
-
-def test_a_batch_is_read_at_once(keeping: Language, monkeypatch: pytest.MonkeyPatch) -> None:
-    passes: list[int] = []
-    alignments = RE2.alignments
-
-    def counting(self: RE2, *args: Any) -> Any:
-        passes.append(1)
-        return alignments(self, *args)
-
-    monkeypatch.setattr(RE2, "alignments", counting)
-    assert all(doc._.alignment for doc in keeping.pipe(TEXTS))
-    assert len(passes) == 1
-
-
-def test_joined_docs_have_none(keeping: Language) -> None:
-    """spaCy says so by the name of the extension, not with all of the data."""
-    with warnings.catch_warnings(record=True) as caught:
-        joined = Doc.from_docs([keeping(TEXTS[0]), keeping(TEXTS[1])])
-    assert joined._.alignment is None
-    assert all(
-        "W101" in str(each.message) and "'alignment'" in str(each.message) for each in caught
-    )
 
 
 # The heat map
@@ -182,16 +131,6 @@ def test_cells_show_the_attention() -> None:
     panels = [text for text in texts(svg) if text.startswith("block")]
     assert len(panels) == texts(svg).count("快") == texts(svg).count("天") == 6
     assert panels[-1] == "block 3: right → left"
-
-
-@pytest.mark.parametrize(("n_left", "n_right"), [(5000, 900), (MOST_UNITS, 1)])
-def test_long_texts_are_drawn_in_part(n_left: int, n_right: int) -> None:
-    svg = alignment_of(["快"] * n_left, ["international" * 100] * n_right).to_svg()
-    assert texts(svg).count("快") == 2 * MOST_UNITS
-    notes = [text for text in texts(svg) if text.startswith("Shows")]
-    assert len(notes) == (n_left > MOST_UNITS) + (n_right > MOST_UNITS)
-    assert not notes or notes[0] == "Shows the first 40 of 5,000 units of the left text."
-    assert float(ElementTree.fromstring(svg).attrib["width"]) < 1600
 
 
 def test_any_text_and_weight_can_be_drawn(trained_pairs: Language) -> None:

@@ -1,14 +1,14 @@
 """An index of texts that stay: what is found is what comparing each pair would say."""
 
 import copy
+import math
 import os
 import pickle
 import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,35 +23,29 @@ from safetensors.numpy import save
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from spacy_flat.nn.model import shim_of
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.similarity import index as module
-from spacy_flat.similarity.candidates import best_of, terms_of
+from spacy_flat.similarity.candidates import Candidates, best_of, terms_of
 from spacy_flat.similarity.component import PairClassifier
-from spacy_flat.similarity.encoded import EncodedTexts, QueryText
+from spacy_flat.similarity.encoded import EncodedTexts
 from spacy_flat.similarity.index import (
-    CHARACTERS,
     FILE,
-    HEADER,
     Match,
     TextIndex,
-    batches_of,
-    weights_of,
 )
+from spacy_flat.similarity.model import read_texts
 from spacy_flat.similarity.network import RE2
 from spacy_flat.similarity.ranking import (
-    DEFAULT,
     FEATURES,
-    NETWORK_ONLY,
     SearchExamples,
     features_of,
     fit_ranking,
     probabilities,
 )
 
-from .conftest import PAIRS, add_re2, blank, examples_of, re2, train
+from .conftest import NETWORK_ONLY, PAIRS, add_re2, blank, examples_of, re2, train
 
-TEXTS = list(dict.fromkeys(text for pair in PAIRS for text in pair[:2]))
+TEXTS = list(dict.fromkeys(text for pair in PAIRS for text in pair[:2] if text))
 QUERIES = ["怎么退款？", "几天到", "15 price", "？", "完全无关", TEXTS[3]]
 TOLERANCE = 2e-3  # half precision
 
@@ -104,7 +98,7 @@ def assert_like_pairs(
         ("char", {}),
         ("jieba", {"text": {"inputs": "tokens"}}),
         # The order of the texts matters.
-        ("jieba", {"text": {"inputs": "both"}, "network": {"prediction": "full"}}),
+        ("jieba", {"text": {"inputs": "tokens"}, "network": {"prediction": "full"}}),
         ("char", {"network": {"connection": "residual", "kernel_sizes": [1, 4]}}),
         ("char", {"tok2vec": HASH_EMBED}),
         ("char", {"tok2vec": LISTENER}),
@@ -132,17 +126,6 @@ def test_docs_and_spans(trained: Callable[[], Language]) -> None:
     assert_like_pairs(pipe, mixed, docs[0][1:], index.search(docs[0][1:], top_k=100))
 
 
-def test_the_similarity_is_that_of_the_positive_label() -> None:
-    pipe = made(3, positive_label="different")
-    index = pipe.index(["如何退款"])
-    for temperature in (1.0, 3.0):
-        pipe.temperature = temperature
-        ((_, _, similarity, _),) = index.search("怎么退款")
-        (found,) = pipe.predict_pairs([("怎么退款", "如何退款")])
-        expected = found[pipe.labels.index("different")]
-        assert similarity == pytest.approx(expected, abs=TOLERANCE)
-
-
 def test_the_similarity_is_a_score() -> None:
     pipe = made(network={"objective": "score"})
     examples = examples_of(pipe.nlp)
@@ -163,11 +146,6 @@ def test_number_of_matches(index: TextIndex) -> None:
     assert index.search("退款", top_k=2) == index.search("退款", top_k=4)[:2]
     assert len(index.search("退款", top_k=8, candidates=1)) == 8
     assert len(index.search("退款", top_k=100, candidates=1)) == len(TEXTS)
-
-
-def test_candidates_are_what_has_most_in_common(index: TextIndex) -> None:
-    found = index.search("快递几天", top_k=2, candidates=2)
-    assert {match.text for match in found} == {"快递几天到", "几天能收到快递"}
 
 
 def test_equal_texts_are_all_found_in_order(pipe: PairClassifier) -> None:
@@ -198,33 +176,11 @@ def test_many_texts_in_several_batches(
     assert_like_pairs(pipe, texts, "怎么退款", pipe.index(texts).search("怎么退款", top_k=100))
 
 
-def test_threads_find_the_same(index: TextIndex) -> None:
-    expected = [index.search(query) for query in QUERIES]
-    with ThreadPoolExecutor(4) as pool:
-        for found in pool.map(lambda _: [index.search(query) for query in QUERIES], range(20)):
-            assert found == expected
-
-
 def test_copies_change_apart(index: TextIndex) -> None:
     before = len(index)
     for other in (copy.copy(index), copy.deepcopy(index), pickle.loads(pickle.dumps(index))):
         other.add(["另一个问题"])
         assert (len(other), len(index)) == (before + 1, before)
-
-
-def test_an_index_with_jiebas_tokenizer_is_not_pickled(tmp_path: Path) -> None:
-    nlp = blank("jieba")
-    pipe = add_re2(nlp)
-    train(nlp, steps=1)
-    index = pipe.index(TEXTS)
-    for copied in (pickle.dumps, copy.deepcopy):
-        with pytest.raises(TypeError, match=r"F352.*'re2_similarity'.*load_index"):
-            copied(index)
-    other = copy.copy(index)
-    other.add(["另一个问题"])
-    assert (len(other), len(index)) == (len(TEXTS) + 1, len(TEXTS))
-    index.save(tmp_path)
-    assert pipe.load_index(tmp_path).questions == index.questions
 
 
 def test_threads_add_and_remove() -> None:
@@ -242,7 +198,9 @@ def test_threads_add_and_remove() -> None:
     assert {text for (text, *_), _ in index.questions} == {"怎么退款", *texts}
 
 
-ODD = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=8), min_size=1)
+ODD = st.lists(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=8).filter(str.strip), min_size=1
+)
 
 
 @settings(max_examples=15)
@@ -292,7 +250,6 @@ def test_questions_come_and_go(pipe: PairClassifier, index: TextIndex, tmp_path:
     assert len(index) == n
     assert [match.number for match in index.search(TEXTS[0], top_k=1)] == [n + 1]
     index.remove([n + 1])
-    assert index.contents.answers == {}  # nor does a file keep them
     index.save(tmp_path)
     assert pipe.load_index(tmp_path).add(["怎么办卡"]) == [n + 2]  # numbers don't return
     expected = pipe.index(TEXTS[1:]).search("退款", top_k=100)
@@ -302,20 +259,6 @@ def test_questions_come_and_go(pipe: PairClassifier, index: TextIndex, tmp_path:
         index.remove([0])
     with pytest.raises(ValueError, match="F330"):
         index.remove(range(1, n))
-
-
-def test_texts_are_encoded_in_batches_of_bounded_size() -> None:
-    texts = ["甲" * n for n in (CHARACTERS // 2, CHARACTERS // 2, 1, CHARACTERS + 1, 1)]
-    assert [len(some) for some in batches_of(texts)] == [2, 1, 1, 1]
-
-
-def test_the_least_similarity(index: TextIndex) -> None:
-    found = index.search("退款", top_k=100)
-    least = found[3].similarity
-    assert index.search("退款", top_k=100, min_similarity=least) == [
-        match for match in found if match.similarity >= least
-    ]
-    assert index.search("退款", min_similarity=1.0) == []
 
 
 def test_equal_texts_come_first(pipe: PairClassifier) -> None:
@@ -329,13 +272,6 @@ def test_equal_texts_need_not_share_characters(pipe: PairClassifier) -> None:
     index = pipe.index(["發髮頭體", "开发票吗", "頭髮護理"])
     assert index.search("開發票嗎", top_k=1, candidates=1) == [Match(1, "开发票吗", 1.0)]
     assert len(index.search("開發票嗎", candidates=1)) == 3
-
-
-def test_strings_are_cut_in_simplified_characters(pipe: PairClassifier) -> None:
-    assert [doc.text for doc in pipe.make_docs(["開發票嗎", "怎么退款"])] == [
-        "开发票吗",
-        "怎么退款",
-    ]
 
 
 def test_fitted_weights_count(trained: Callable[[], Language], tmp_path: Path) -> None:
@@ -363,34 +299,6 @@ def test_fitted_weights_count(trained: Callable[[], Language], tmp_path: Path) -
     assert pipe.ranking == tuple(NETWORK_ONLY)  # as in the config
 
 
-def test_a_question_of_many_phrasings_leaves_room(pipe: PairClassifier) -> None:
-    same = [f"怎么退款{number}" for number in range(60)]
-    index = pipe.index([same, "快递几天能到", "可以开发票吗"])
-    matches = index.search("怎么退款", top_k=3, candidates=5)
-    assert {match.number for match in matches} == {0, 1, 2}
-    assert len(index.search("怎么退款", top_k=9, candidates=5)) == 3
-
-
-def test_terms_are_those_of_simplified_characters(pipe: PairClassifier) -> None:
-    index = pipe.index(["发票怎么开", "退款要几天", "修改收货地址"])
-    index.ranking = [float(name == "bm25") for name in FEATURES]
-    found, expected = (
-        [(match.number, match.similarity) for match in index.search(query)]
-        for query in ("發票開了嗎", "发票开了吗")
-    )
-    assert found == expected
-    assert found[0][0] == 0
-    index.add(["發票抬頭"])
-    assert index.search("发票抬头", top_k=1)[0].number == 3
-
-
-def test_questions_are_copies(pipe: PairClassifier) -> None:
-    index = pipe.index([["a", "b"]])
-    index.questions[0][0].append("c")
-    index.add(["d"])
-    assert index.texts == ["a", "b", "d"]
-
-
 def test_search_stays_without_the_network(trained: Callable[[], Language]) -> None:
     """If it had no part in it before."""
     pipe = re2(trained())
@@ -406,26 +314,13 @@ def test_a_network_without_weight_is_not_asked(
 ) -> None:
     pipe.search_weights = [0.0, 5.0, 5.0, -8.0]
     index = pipe.index(TEXTS)
-    features = index.features("几天到", 100)
-    expected = dict(zip(features[0], probabilities(features[1], pipe.ranking), strict=True))
+    places, features = index._compared(index.contents, "几天到", 100, True)
+    texts = [index.contents.texts[place] for place in places]
+    expected = dict(zip(texts, probabilities(features, pipe.ranking), strict=True))
     monkeypatch.setattr(EncodedTexts, "compare", None)
     monkeypatch.setattr(RE2, "encode", None)
     for match in index.search("几天到", top_k=100):
         assert match.similarity == pytest.approx(expected[match.text])
-
-
-def test_weights_fitted_to_a_calibrated_pipeline_are_saved(
-    trained: Callable[[], Language], tmp_path: Path
-) -> None:
-    """JSON changes the last bit of such numbers."""
-    nlp = trained()
-    re2(nlp).search_weights = [0.389753, 10.588108, 1.541444, -11.540254]
-    re2(nlp).write_settings(nlp.get_pipe_config("re2_similarity"))
-    nlp.to_disk(tmp_path / "calibrated")
-    nlp = spacy.load(tmp_path / "calibrated")
-    re2(nlp).search_weights = [0.0, 8.8, 4.6, -10.5]
-    nlp.to_disk(tmp_path / "fitted")
-    assert re2(spacy.load(tmp_path / "fitted")).ranking == (0.0, 8.8, 4.6, -10.5)
 
 
 def test_the_fitted_probability_is_that_of_the_first_being_right() -> None:
@@ -475,6 +370,36 @@ def test_no_feature_counts_against_a_candidate() -> None:
 # Candidates
 
 
+WORDS = st.lists(st.lists(st.sampled_from("甲乙丙丁戊"), min_size=1, max_size=9), min_size=1)
+
+
+@given(texts=WORDS, query=st.lists(st.sampled_from("甲乙丙己"), max_size=4))
+def test_bm25_as_written_out(texts: list[list[str]], query: list[str]) -> None:
+    mean = sum(map(len, texts)) / len(texts)
+    weights = {
+        term: [
+            math.log(1 + (len(texts) - n + 0.5) / (n + 0.5))
+            * own.count(term)
+            / (own.count(term) + 1.5 * (0.25 + 0.75 * len(own) / mean))
+            for own in texts
+        ]
+        for term in {term for own in texts for term in own}
+        for n in [sum(term in own for own in texts)]
+    }
+    found = Candidates.of(texts)
+    none = [0.0] * len(texts)
+    expected = [sum(weights.get(term, none)[i] for term in query) for i in range(len(texts))]
+    np.testing.assert_allclose(found.scores(query), expected, rtol=1e-5)
+    rare = max(map(max, weights.values()))  # of a term that no text has
+    best = sum(max(weights.get(term, [rare])) for term in query)
+    assert found.max_score(query) == pytest.approx(best, rel=1e-5)
+
+
+def test_of_phrasings_that_are_equally_alike_the_first_is_found(pipe: PairClassifier) -> None:
+    (match,) = pipe.index([["龘", "龘 ", "龘\n"]]).search("齉")
+    assert match.text == "龘"
+
+
 def test_terms() -> None:
     terms = terms_of("花呗ＡＢＣ 3天, Don't カ😀")
     assert terms == ["花", "呗", "abc", "3", "天", "don", "t", "カ"]
@@ -489,34 +414,11 @@ def test_of_equal_candidates_the_first_count() -> None:
     assert found.tolist() == [*range(0, 80, 2), *range(1, 40, 2)]
 
 
-def test_each_kind_of_score_chooses_half(pipe: PairClassifier) -> None:
-    index, query = pipe.index(TEXTS), "几天到"
-    direction = QueryText.of(pipe.model, pipe.spans_of([query])[0]).direction
-    candidates = index.contents.candidates
-    scores = candidates.scores(terms_of(query))
-    (first,), far = best_of(scores, 1).tolist(), int(np.flatnonzero(scores == 0)[-1])
-    directions = np.tile(-direction, (len(TEXTS), 1)).astype(np.float16)
-    directions[far] = direction
-    encoded = replace(index.contents.encoded, directions=directions)
-    index.contents = replace(index.contents, encoded=encoded)
-    assert [match.text for match in index.search(query, 1, candidates=1)] == [TEXTS[first]]
-
-    def found(feature: str) -> dict[str, float]:
-        index.ranking = [float(name == feature) for name in FEATURES]
-        return {each.text: each.similarity for each in index.search(query, 2, candidates=2)}
-
-    by_cosine = {TEXTS[far]: 1 / (1 + np.exp(-1)), TEXTS[first]: 1 / (1 + np.exp(1))}
-    assert found("cosine") == pytest.approx(by_cosine, abs=1e-3)
-    share = scores[first] / candidates.most(terms_of(query))
-    by_bm25 = {TEXTS[far]: 0.5, TEXTS[first]: 1 / (1 + np.exp(-share))}
-    assert found("bm25") == pytest.approx(by_bm25, abs=1e-6)
-
-
 def test_directions_stay_with_their_texts(pipe: PairClassifier, index: TextIndex) -> None:
     index.add(["怎么办卡"])
     index.remove([0, 2])
-    fresh = pipe.index(index.texts).contents.encoded.directions
-    assert index.contents.encoded.directions == pytest.approx(fresh, abs=1e-3)
+    fresh = pipe.index(index.texts).contents.encoded
+    assert index.contents.encoded.vectors == pytest.approx(fresh.vectors, abs=1e-3)
 
 
 @pytest.mark.parametrize("hash_unknowns", [True, False])
@@ -528,7 +430,7 @@ def test_unknown_words_count_as_their_characters(hash_unknowns: bool) -> None:
 
     def direction(*words: str) -> Any:
         doc = Doc(nlp.vocab, words=list(words))
-        return QueryText.of(pipe.model, doc[:]).direction
+        return EncodedTexts.of(pipe.model, read_texts(pipe.model, [doc[:]])).vectors[0]
 
     apart = direction("发", "票")
     assert direction("发票") == pytest.approx(apart, abs=1e-6)
@@ -540,20 +442,11 @@ def test_unknown_words_count_as_their_characters(hash_unknowns: bool) -> None:
         assert np.linalg.norm(direction("乌有")) == pytest.approx(1)  # its own vector
 
 
-def test_spelling_keeps_what_a_tok2vec_says() -> None:
-    nlp = blank()
-    pipe = add_re2(nlp, text={"inputs": "tokens"}, tok2vec=HASH_EMBED)
-    examples = examples_of(nlp, [("退 款", "退", "same"), ("退", "款", "different")])
-    nlp.initialize(lambda: examples)
-    found = QueryText.of(pipe.model, Doc(nlp.vocab, words=["退款"])[:]).direction
-    assert np.abs(found[16:]).sum() > 0  # embed_width is 16
-
-
 def test_examples_of_a_search(index: TextIndex) -> None:
-    one = SearchExamples.of(index, {TEXTS[0]: {TEXTS[1]}}, 1)
+    one = index.examples({TEXTS[0]: {TEXTS[1]}}, 1)
     assert len(one.gold) == len(TEXTS) - 1  # without itself
     assert one.gold.sum() == 1
-    other = SearchExamples.of(index, {"几天到": {TEXTS[3]}}, 1)
+    other = index.examples({"几天到": {TEXTS[3]}}, 1)
     joined = SearchExamples(*(np.concatenate(parts) for parts in zip(one, other, strict=True)))
     assert fit_ranking([one, other]) == pytest.approx(fit_ranking([joined]), abs=0.2)
     found = dict(zip(FEATURES, fit_ranking([one, other], ["cosine", "one"]), strict=True))
@@ -562,25 +455,7 @@ def test_examples_of_a_search(index: TextIndex) -> None:
     assert found["one"]
 
 
-def test_default_weights() -> None:
-    """They find more in the demo's FAQ than BM25 does, with word2vec's vectors."""
-    pipe = made(1, search_weights=None)
-    assert pipe.ranking == DEFAULT
-    same, other = probabilities(np.array([[2, 0.9, 1, 1], [-2, 0.3, 0.1, 1]]), DEFAULT)
-    assert same > 0.5 > other
-
-
 # Saving
-
-
-def test_saved_and_loaded(
-    trained: Callable[[], Language], index: TextIndex, tmp_path: Path
-) -> None:
-    index.save(tmp_path / "faq")
-    found = re2(trained()).load_index(tmp_path / "faq")
-    assert found.texts == TEXTS
-    for query in QUERIES:
-        assert found.search(query) == index.search(query)
 
 
 def test_other_weights(pipe: PairClassifier, index: TextIndex, tmp_path: Path) -> None:
@@ -615,17 +490,6 @@ def test_averages_are_other_weights(trained: Callable[[], Language]) -> None:
     assert before.search("怎么退款") == found
     with pytest.raises(ValueError, match="F349"):
         within.search("怎么退款")
-
-
-def test_weights_with_equal_numbers(index: TextIndex) -> None:
-    """Another process numbers its networks itself, so an unpickled index compares weights."""
-    again = pickle.loads(pickle.dumps(index))
-    nlp = again.pipe.nlp
-    nlp.update(examples_of(nlp), sgd=AdamW(0.01))
-    shim = shim_of(again.pipe.model)
-    shim.id, shim._n_changes = index.versions[0]
-    with pytest.raises(ValueError, match="F349"):
-        again.search("怎么退款")
 
 
 def test_weights_of_components_before() -> None:
@@ -668,77 +532,31 @@ def test_other_weights_of_the_tok2vec_below(tmp_path: Path) -> None:
         index.save(tmp_path)
 
 
-def test_checksum_of_vectors_and_vocabulary() -> None:
-    """Vectors matter where there is a tok2vec."""
-    plain, below = made(1), made(1, tok2vec=HASH_EMBED)
-    before = [weights_of(pipe) for pipe in (plain, below)]
-    for pipe in (plain, below):
-        pipe.nlp.vocab.set_vector("退款", np.ones(4))
-    assert weights_of(plain) == before[0]
-    assert weights_of(below) != before[1]
-    encoder = plain.model.attrs["featuriser"]
-    chars = replace(encoder.chars, ids=encoder.chars.ids[::-1].copy())
-    plain.model.attrs["featuriser"] = replace(encoder, chars=chars)
-    assert weights_of(plain) != before[0]
-
-
-def test_settings_may_change(pipe: PairClassifier, index: TextIndex, tmp_path: Path) -> None:
-    """They count in the search alone."""
-    index.save(tmp_path)
-    pipe.temperature = 2.0
-    assert_like_pairs(pipe, TEXTS, "退款", pipe.load_index(tmp_path).search("退款", top_k=100))
-
-
-def flipped(data: bytes, place: float) -> bytes:
-    at = int(place * len(data))
-    return data[:at] + bytes([data[at] ^ 4]) + data[at + 1 :]
-
-
-WEIGHTS = '{"format": 5, "weights": 5, "checksum": 0}'
-OTHERS = [None, {"other": "{}"}, {HEADER: "[]"}, {HEADER: "{}"}, {HEADER: "x"}, {HEADER: WEIGHTS}]
-
-
 @pytest.mark.parametrize(
     ("damage", "code"),
     [
-        *((partial(flipped, place=place), r"\[F33[234]\]") for place in (0.0, 0.05, 0.95)),
-        *((lambda data, end=end: data[:end], r"\[F332\]") for end in (0, 300, -1)),
-        (lambda data: data.replace(b'"texts"', b'"textz"'), r"\[F332\]"),
-        (lambda data: data.replace(rb"format\": 5", rb"format\": 9"), r"\[F333\].*9"),
-        *(
-            (lambda _, head=head: save({"texts": np.zeros(3)}, head), r"\[F332\]")
-            for head in OTHERS
-        ),
+        (lambda data: data[:-9] + b"x" * 9, r"\[F332\]"),
+        (lambda data: data[:300], r"\[F332\]"),
+        (lambda data: b"", r"\[F332\]"),
+        (lambda data: save({}, {"spacy-flat.index": "{}"}), r"\[F333\]"),  # as version 0.1 did
     ],
 )
-def test_damaged_files(
-    pipe: PairClassifier,
-    index: TextIndex,
-    tmp_path: Path,
-    damage: Callable[[bytes], bytes],
-    code: str,
+def test_damaged_and_old_files(
+    index: TextIndex, tmp_path: Path, damage: Callable[[bytes], bytes], code: str
 ) -> None:
     index.save(tmp_path)
     (tmp_path / FILE).write_bytes(damage((tmp_path / FILE).read_bytes()))
     with pytest.raises(ValueError, match=code):
-        pipe.load_index(tmp_path)
+        index.pipe.load_index(tmp_path)  # type: ignore[attr-defined]
 
 
-def test_a_save_that_fails_leaves_the_old_index(
-    pipe: PairClassifier, index: TextIndex, tmp_path: Path, monkeypatch: Any
-) -> None:
-    index.save(tmp_path)
-
-    def write(path: Path, data: bytes) -> None:
-        with path.open("wb") as file:
-            file.write(data[:100])
-        raise OSError("No space left on device")
-
-    monkeypatch.setattr(Path, "write_bytes", write)
-    with pytest.raises(OSError, match="No space"):
-        pipe.index(["another"]).save(tmp_path)
-    assert pipe.load_index(tmp_path).texts == TEXTS
-    assert [path.name for path in tmp_path.iterdir()] == [FILE]
+def test_an_index_with_jiebas_tokenizer_is_pickled() -> None:
+    nlp = blank("jieba")
+    add_re2(nlp)
+    train(nlp, steps=1)
+    index = re2(nlp).index(TEXTS)
+    for copied in (pickle.loads(pickle.dumps(index)), copy.deepcopy(index)):
+        assert copied.search(TEXTS[1]) == index.search(TEXTS[1])
 
 
 # Bad input
@@ -751,29 +569,21 @@ def test_errors(pipe: PairClassifier, index: TextIndex, tmp_path: Path) -> None:
         ("F330", ValueError, lambda: pipe.index([])),
         ("F330", ValueError, lambda: pipe.index(["a", []])),
         ("F330", ValueError, lambda: index.add([[]])),
+        ("F330.*number 1", ValueError, lambda: pipe.index(["a", ["b", " "]])),
         ("F028.*NoneType", TypeError, lambda: pipe.index(["a"], [None])),  # type: ignore[list-item]
-        ("F028.*Doc", TypeError, lambda: index.add(["a"], [pipe.nlp.make_doc("b")])),  # type: ignore[list-item]
         ("F351", KeyError, lambda: index.remove([True])),
-        ("F351", KeyError, lambda: index.remove([[1]])),  # type: ignore[list-item]
-        ("E978", TypeError, lambda: pipe.fit_search([pipe.nlp.make_doc("a")])),  # type: ignore[list-item]
         ("F026", TypeError, lambda: pipe.index("怎么退款")),
         ("F026", TypeError, lambda: pipe.index(pipe.nlp.make_doc("怎么退款"))),
         ("F026.*got {", TypeError, lambda: pipe.index({"怎么退款": "三天内"})),
-        ("F026.*got 3", TypeError, lambda: index.add(3)),  # type: ignore[arg-type]
-        ("F026", TypeError, lambda: index.add(["a"], 3)),  # type: ignore[arg-type]
         ("F026.*got 4", TypeError, lambda: index.remove(4)),  # type: ignore[arg-type]
         ("F311.*question number 1", TypeError, lambda: pipe.index(["a", [["b"]]])),  # type: ignore[list-item]
         ("F311", TypeError, lambda: index.search(None)),  # type: ignore[arg-type]
         ("F341", ValueError, lambda: index.search("a", top_k=0)),
         ("F341", ValueError, lambda: index.search("a", top_k=1.5)),  # type: ignore[arg-type]
-        ("F341", ValueError, lambda: index.search("a", candidates=0)),
         ("F341.*from 0 to 1", ValueError, lambda: index.search("a", min_similarity=3)),
-        ("F341", ValueError, lambda: index.search("a", min_similarity=-0.1)),
         ("F341.*nan", ValueError, lambda: index.search("a", min_similarity=float("nan"))),
-        ("F341", ValueError, lambda: index.search("a", min_similarity="1")),  # type: ignore[arg-type]
         ("F331", FileNotFoundError, lambda: pipe.load_index(tmp_path)),
         ("F303", ValueError, lambda: made().index(["a"])),
-        ("F303", ValueError, lambda: made().load_index(tmp_path)),
     ]
     for code, kind, call in calls:
         with pytest.raises(kind, match=code):

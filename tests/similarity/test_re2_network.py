@@ -18,7 +18,7 @@ from torch.nn.functional import gelu
 from spacy_flat.nn.layers import Dropout
 from spacy_flat.nn.network import Sizes, Table
 from spacy_flat.similarity import network as module
-from spacy_flat.similarity.batch import PairBatch, TextRows, compare, count_rows, windows
+from spacy_flat.similarity.batch import PairBatch, TextBatch
 from spacy_flat.similarity.network import RE2, Block, FullFusion
 from spacy_flat.similarity.options import RE2Options
 
@@ -54,18 +54,13 @@ def make(options: RE2Options) -> RE2:
     return network.eval().double()
 
 
-def batch_of(texts: Texts, pairs: list[tuple[int, int]], reach: int = 3) -> PairBatch:
+def batch_of(texts: Texts, pairs: list[tuple[int, int]]) -> PairBatch:
     n_units = np.array([len(text) for text in texts])
-    n_rows = count_rows(n_units)
-    keys = np.zeros(n_rows, dtype=np.int64)
-    keys[: n_units.sum()] = np.concatenate(texts)
-    nothing = np.zeros_like(keys)
+    keys = np.zeros((3, len(texts), n_units.max()), dtype=np.int64)
+    for row, text in enumerate(texts):
+        keys[0, row, : len(text)] = text
     left, right = np.array(pairs).T
-    return PairBatch(
-        np.arange(len(pairs)),
-        TextRows((), windows(n_units, n_rows, reach), keys, nothing, nothing),
-        compare(n_units, left, right, reach),
-    )
+    return PairBatch(np.arange(len(pairs)), TextBatch((), n_units, keys), left, right)
 
 
 # The reference
@@ -221,18 +216,12 @@ def test_symmetric_prediction_ignores_the_order(alignment: Any) -> None:
     )
 
 
-@pytest.mark.parametrize("prediction", ["full", "simple"])
-def test_other_predictions_know_the_order(prediction: Any) -> None:
-    network = make(replace(TINY, prediction=prediction))
-    swapped = [(b, a) for a, b in PAIRS]
-    difference = network(batch_of(TEXTS, PAIRS)) - network(batch_of(TEXTS, swapped))
-    assert difference[:-1].abs().amax(dim=1).min() > 1e-3
-
-
 def test_alignments_are_the_attention_of_each_block() -> None:
     network = make(replace(TINY, blocks=1))
     batch = batch_of(TEXTS, PAIRS)
-    ((left, right),) = network.alignments(network.encode(batch.texts), batch.comparison)
+    n_units = batch.texts.n_units
+    encoded = network.encode(network.embed(batch.texts.keys), n_units)
+    ((left, right),) = network.alignments(encoded, n_units, batch.left, batch.right)
     for number, (a, b) in enumerate(PAIRS):
         assert network.chars is not None
         texts = (network.chars.offsets.weight[torch.tensor(TEXTS[text])] for text in (a, b))
@@ -251,49 +240,13 @@ def test_attention_in_parts_is_the_same(monkeypatch: pytest.MonkeyPatch, is_trai
     batch = batch_of(TEXTS, PAIRS)
     whole = network(batch)
     whole_gradient = torch.autograd.grad(whole.sum(), network.first.alignment.temperature)
-    monkeypatch.setattr(module, "MOST_WEIGHTS", 60)
+    monkeypatch.setattr(module, "MAX_WEIGHTS", 60)
     with torch.set_grad_enabled(is_train):
         parts = network(batch)
     torch.testing.assert_close(parts, whole)
     if is_train:
         gradient = torch.autograd.grad(parts.sum(), network.first.alignment.temperature)
         torch.testing.assert_close(gradient, whole_gradient)
-
-
-def test_what_is_encoded_once_serves_any_comparison() -> None:
-    network = make(TINY)
-    one, other = batch_of(TEXTS, PAIRS), batch_of(TEXTS, [(1, 3)])
-    encoded = network.encode(one.texts)
-    torch.testing.assert_close(network.compare(encoded, one.comparison), network(one))
-    torch.testing.assert_close(network.compare(encoded, other.comparison), network(other))
-
-
-def test_vectors_from_upstream_are_read() -> None:
-    torch.manual_seed(0)
-    sizes = Sizes(["a", "b"], chars=Table(N_KEYS, N_KEYS, 5), upstream_width=4)
-    network = RE2(TINY, sizes).eval()
-    vectors = torch.randn(sum(map(len, TEXTS)), 4)
-    moved = vectors.clone()
-    moved[0] += 1  # of the first text's first unit
-    before, after = (network(batch_of(TEXTS, PAIRS), each) for each in (vectors, moved))
-    changed = (before - after).abs().amax(dim=1) > 1e-6
-    assert changed.tolist() == [True, False, False, False, False]
-
-
-def test_losses() -> None:
-    outputs = torch.tensor([[1.0, 2.0, 0.5], [0.0, -1.0, 3.0]], dtype=torch.float64)
-    gold = np.array([1, 0])
-    wanted = -sum(
-        math.log(outputs[i].exp()[g] / outputs[i].exp().sum()) for i, g in enumerate(gold)
-    )
-    network = make(TINY)
-    assert network.loss(outputs, gold).item() == pytest.approx(wanted)
-    loss, gradient = network.loss_gradient(outputs, gold)
-    assert loss == pytest.approx(wanted)
-    one_hot = torch.eye(3, dtype=torch.float64)[gold]
-    torch.testing.assert_close(gradient, outputs.softmax(1) - one_hot)
-    scores = make(replace(TINY, objective="score"))
-    assert scores.loss(outputs[:, :1], np.array([3.0, 1.0])).item() == pytest.approx(5.0)
 
 
 def dropouts_of(network: RE2) -> dict[str, Dropout]:
