@@ -35,12 +35,12 @@ from spacy_flat.similarity.component import PairClassifier
 from spacy_flat.similarity.pairs import SAME, pair_of
 from spacy_flat.similarity.ranking import (
     FEATURES,
-    NETWORK_ONLY,
     SearchExamples,
     fit_ranking,
 )
 from spacy_flat.vectors import read_vectors
 
+NETWORK_ONLY = [float(name == "network") for name in FEATURES]
 ROOT = Path(__file__).parents[1]
 FITTED = {
     "search, fitted to the other half": FEATURES,
@@ -137,7 +137,7 @@ def search_examples(pipe: PairClassifier, faqs: Sequence[Faq]) -> list[list[Sear
                 for place, (query, number) in enumerate(faq.queries)
                 if half_of(faq, place) == half
             }
-            examples.append(SearchExamples.of(index, same, len(same)))
+            examples.append(index.examples(same, len(same)))
     return halves
 
 

@@ -40,7 +40,7 @@ from torch.nn.functional import gelu
 from spacy_flat.corpora.docs import read_examples
 from spacy_flat.nn.network import Sizes, Table
 from spacy_flat.nn.optimizers import AdamW
-from spacy_flat.similarity.batch import PairBatch, TextRows, compare, count_rows, windows
+from spacy_flat.similarity.batch import PairBatch, TextBatch
 from spacy_flat.similarity.component import PairClassifier
 from spacy_flat.similarity.network import RE2, Block, FullFusion
 from spacy_flat.similarity.options import RE2Options
@@ -160,13 +160,11 @@ def batches_of(left: Texts, right: Texts) -> Iterator[PairBatch]:
 def batch_of(left: Texts, right: Texts, pairs: Ints) -> PairBatch:
     texts = [*left, *right]
     n_units = np.array([len(text) for text in texts])
-    n_rows = count_rows(n_units)
-    keys = np.zeros(n_rows, dtype=np.int64)
-    keys[: n_units.sum()] = np.concatenate(texts)
-    nothing = np.zeros_like(keys)
-    rows = TextRows((), windows(n_units, n_rows, 1), keys, nothing, nothing)
-    numbers = np.arange(len(texts))
-    return PairBatch(pairs, rows, compare(n_units, numbers[: len(left)], numbers[len(left) :], 1))
+    keys = np.zeros((3, len(texts), n_units.max()), dtype=np.int64)
+    for row, text in enumerate(texts):
+        keys[:, row, : len(text)] = text
+    left_rows, right_rows = np.split(np.arange(len(texts)), 2)
+    return PairBatch(pairs, TextBatch((), n_units, keys), left_rows, right_rows)
 
 
 # The direct form

@@ -47,7 +47,7 @@ def imported_by(modules: list[str], *, blocked: tuple[str, ...] = ()) -> dict[st
         (["spacy_flat.cli"], "ray pyarrow pandas"),
         (  # Entry points are imported by every `Language()`. (thinc itself may import torch.)
             [f"spacy_flat.{name}" for name in ENTRY_POINTS],
-            "daachorse safetensors jieba gensim spacy_transformers pypinyin bm25s tokenizers "
+            "daachorse safetensors jieba gensim spacy_transformers pypinyin tokenizers "
             "sacrebleu spacy_flat.nn.shim",
         ),
     ],
