@@ -52,16 +52,21 @@ from spacy.tokens import DocBin
 from spacy.training import Example
 
 from spacy_flat.corpora.poems import LINE_ENDS, form_name
-from spacy_flat.generator import measure_novelty
 from spacy_flat.generator.component import CharGenerator
 from spacy_flat.generator.featuriser import CharFeaturiser
 from spacy_flat.generator.forms import FORMS, Tones
-from spacy_flat.generator.homophones import Confusion
 from spacy_flat.generator.model import network_of
-from spacy_flat.generator.network import CANDIDATES, MARGIN
 from spacy_flat.generator.ngrams import MAX_ORDER, NGrams, count_ngrams
 from spacy_flat.generator.poems import PoemTask, judge
-from spacy_flat.generator.proofreading import Suspicious, most_suspicious, suspicious_characters
+from spacy_flat.generator.proofreading import (
+    CANDIDATES,
+    MARGIN,
+    Confusion,
+    Suspicious,
+    homophones,
+    most_suspicious,
+    suspicious_characters,
+)
 from spacy_flat.nn.optimizers import AdamW
 
 NGRAMS = f"Kneser–Ney, {MAX_ORDER}-grams"
@@ -285,7 +290,8 @@ def find_by_ngrams(
     for place, (key, log) in enumerate(zip(keys[:-1].tolist(), logs, strict=False)):
         others = characters
         if confusion == "homophones":
-            others = encoder.homophones.of(encoder.simplifier(text[place]))
+            alike = homophones(encoder.simplifier(text[place]), encoder.strings.tolist())
+            others = np.flatnonzero(alike[0])
             others = others[log[others] >= log[key] - MARGIN]
         others = others[others != key]
         others = others[np.argsort(-log[others])][:CANDIDATES]
@@ -395,7 +401,7 @@ def take_turns(*works: Any) -> tuple[float, float]:
 def measure_poems(
     arguments: argparse.Namespace, pipelines: dict[str, Language], train: list[str], dev: list[str]
 ) -> Iterable[str]:
-    header = ("", "texts", "form", "rhyme", "tones", "4-grams in training", "lines in training")
+    header = ("", "texts", "form", "rhyme", "tones")
     for name, nlp in pipelines.items():
         pipe, rows = generator_of(nlp), []
         for form in FORMS:
@@ -410,18 +416,17 @@ def measure_poems(
             real = [text for text in dev if form_name(text) == form and len(text) == length]
             for kind, texts in (("asked for", asked), ("not asked for", free), ("dev part", real)):
                 if texts:
-                    rows.append([f"{form}, {kind}", *row_of(form, texts, train)])
+                    rows.append([f"{form}, {kind}", *row_of(form, texts)])
         print(f"\n{name}")
         yield format_table(header, rows, arguments.markdown)
 
 
-def row_of(form: str, texts: Sequence[str], train: Sequence[str]) -> list[str]:
-    """How many texts there are, and which shares of them have form, rhyme, and tones, and stand in
-    the training texts."""
+def row_of(form: str, texts: Sequence[str]) -> list[str]:
+    """How many texts there are, and which shares of them have form, rhyme, and tones."""
     rhymed, toned = zip(*(meets(form, text) for text in texts), strict=True)
     has_form = [form_name(text) == form for text in texts]
     shares = [float(np.mean(found)) for found in (has_form, rhymed, toned)]
-    return [str(len(texts)), *map(percent, (*shares, *measure_novelty(texts, train)))]
+    return [str(len(texts)), *map(percent, shares)]
 
 
 def meets(form: str, text: str) -> tuple[bool, bool]:

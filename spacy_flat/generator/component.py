@@ -16,10 +16,9 @@ from ..util.arguments import require_count, require_string, require_switch
 from ..vectors import VectorSource, check_sources
 from .annotations import set_scores
 from .forms import Form, Tones, form_of
-from .homophones import Confusion
 from .model import CharPredictions, TextScore, initialise, network_of, score_texts
 from .poems import Place, Poem, PoemTask, compose, signs
-from .proofreading import suspicious_characters
+from .proofreading import Confusion, suspicious_characters
 from .sampling import Draws, Sampling, Seed, seeds_of_texts
 from .scores import score_perplexity
 from .vocabulary import build_vocabulary

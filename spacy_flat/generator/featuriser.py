@@ -17,7 +17,6 @@ from ..text.vocabulary import TableVocab
 from ..util.arrays import Ints, Strings
 from ..util.simplified import Simplifier
 from .batch import Piece, TextBatch
-from .homophones import Homophones
 from .options import TextOptions
 
 UNKNOWN = 0  # key of all unknown characters
@@ -50,10 +49,6 @@ class CharFeaturiser(TextFeaturiser):
             strings[key] = chr(code) if code < START else ""
         return strings
 
-    @cached_property
-    def homophones(self) -> Homophones:
-        return Homophones(self.strings)
-
     def keys(self, text: str) -> Ints:
         """[C] keys of the characters of a text."""
         codes = hash_characters(self.simplifier(text), normalise_numbers=False)
@@ -71,15 +66,15 @@ class CharFeaturiser(TextFeaturiser):
         starts = np.cumsum(n_units + 2) - n_units - 2
         order = np.argsort(-n_units, kind="stable")
         while len(order):
-            longest = min(int(n_units[order[0]]) + 1, self.options.piece_length)
+            longest = min(int(n_units[order[0]]) + 1, self.options.bptt_length)
             n_rows = max(1, self.options.batch_size // longest)
             rows, order = order[:n_rows], order[n_rows:]
             yield TextBatch(n_units[rows], starts[rows], keys)
 
     def pieces(self, batch: TextBatch) -> Iterator[Piece]:
-        """Pieces of at most `piece_length` characters. A text leaves when it ends, so that row b is
+        """Pieces of at most `bptt_length` characters. A text leaves when it ends, so that row b is
         always of text b."""
-        length = self.options.piece_length
+        length = self.options.bptt_length
         for start in range(0, int(batch.n_units[0]) + 1, length):
             counts = np.minimum(batch.n_units + 1 - start, length)
             counts = counts[counts > 0]

@@ -1,30 +1,22 @@
 """A character language model with recurrent layers, as a plain torch module.
 
 Shapes: B texts, C characters, D width, E width of embeddings, K keys, M characters to predict.
-Of other characters in a text: P places, N replacements, R characters read again after one.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import log
-from typing import Any, cast
+from typing import cast
 
-import numpy as np
 import torch
-from numpy.lib.stride_tricks import sliding_window_view
 from torch import Tensor, nn
 
 from ..nn.layers import Dropout, linear, packed
 from ..nn.network import EmbeddingNetwork, PretrainedEmbedding, Table
-from ..util.arrays import Bools, Float32s, Float64s, Ints
+from ..util.arrays import Ints
 from .batch import Piece
 from .ngrams import NGrams
 from .options import CharLMOptions
-
-CANDIDATES = 10  # most probable characters that are tried in a place
-MARGIN = 1.0  # nats by which homophones may be less probable there; right ones rarely are
-AT_ONCE = 128  # replacements
 
 CELLS = {"lstm": nn.LSTM, "gru": nn.GRU}
 
@@ -188,103 +180,3 @@ def run_cell(layer: nn.RNNBase, x: Tensor, before: LayerState) -> tuple[Tensor, 
     else:
         after = (torch.gru_cell(x, *states, *weights),)
     return after[0][:, None], tuple(part[None] for part in after)
-
-
-class ReadPiece:
-    """A piece of a text, read to try other characters in it.
-
-    past: the keys of the text before these.
-    keys: [C + 1] of the character before it, its own, and up to `reach` further ones.
-    reach: R, the characters after another one that judge it.
-    states: [C + 1] of the network before each of these keys.
-    log_probs: [C, K] of each key to follow the one before it.
-    """
-
-    def __init__(
-        self, network: CharLM, past: Ints, keys: Ints, state: State | None, reach: int
-    ) -> None:
-        self.network, self.keys, self.reach = network, keys, reach
-        self.ngrams = None if network.ngrams is None else network.ngrams.unpacked
-        self.weights = network.packed_weights()
-        self.states: list[Any] = [state]
-        hidden = []
-        for key in keys[:-1]:
-            after, state = network.read(np.array([[key]]), state)
-            hidden.append(after[0])
-            self.states.append(state)
-        self.log_probs = self._log_probs(torch.cat(hidden))
-        if self.ngrams is not None:
-            # [C, O − 1] the keys before each of `keys[1:]`.
-            self.contexts = self.ngrams.contexts(np.concatenate([past, keys[:-1]]))[len(past) + 1 :]
-            self.log_probs = mixed(self.log_probs, self.ngrams.all_log_probs(self.contexts))
-
-    def replacements(
-        self, n_chars: int, excluded: Sequence[int], allowed: Sequence[Ints] | None
-    ) -> tuple[Ints, Float32s]:
-        """[P] keys in place of the first P characters, and what they gain in nats; −∞ for none.
-
-        allowed: the keys to try for each of them, or None for all.
-        """
-        gold = self.network.to_tensor(self.keys[1:])
-        known = self.log_probs.gather(1, gold[:, None])[:, 0]
-        others = self.log_probs[:n_chars].clone()
-        if allowed is not None:
-            absent = _absent(allowed, others.shape[1])
-            others.masked_fill_(self.network.to_tensor(absent), -torch.inf)
-        others[:, list(excluded)] = -torch.inf
-        others.scatter_(1, gold[:n_chars, None], -torch.inf)
-        before, keys = others.topk(min(CANDIDATES, others.shape[1]), dim=1)
-        if allowed is not None:
-            before.masked_fill_(before < known[:n_chars, None] - MARGIN, -torch.inf)
-        is_tried = before > -torch.inf
-        places = is_tried.nonzero()[:, 0].cpu().numpy()
-        tried = keys[is_tried]
-        gains = before - known[:n_chars, None]
-        after = [
-            self._after(places[at : at + AT_ONCE], tried[at : at + AT_ONCE], known)
-            for at in range(0, len(places), AT_ONCE)
-        ]
-        gains[is_tried] += torch.cat([*after, known.new_zeros(0)])
-        best, which = gains.max(1)
-        return keys.gather(1, which[:, None])[:, 0].cpu().numpy(), best.cpu().numpy()
-
-    def _after(self, places: Ints, keys: Tensor, known: Tensor) -> Tensor:
-        """[N] how much more probable the next characters are after keys [N] at these places."""
-        ends = np.arange(1, self.reach + 1) + places[:, None]  # [N, R] the characters that follow
-        present = ends < len(self.keys) - 1
-        following = self.keys[np.minimum(ends, len(self.keys) - 2) + 1]
-        inputs = np.concatenate([keys.cpu().numpy()[:, None], following[:, :-1]], axis=1)
-        states = [self.states[place + 1] for place in places.tolist()]
-        state = [
-            tuple(torch.cat(parts, dim=1) for parts in zip(*layer, strict=True))
-            for layer in zip(*states, strict=True)
-        ]
-        hidden, _ = self.network.read(inputs, state)
-        counted = self.network.to_tensor(present)
-        targets = self.network.to_tensor(following[present])
-        found = self._log_probs(hidden[counted]).gather(1, targets[:, None])[:, 0]
-        if self.ngrams is not None:
-            read = np.concatenate([self.contexts[places], inputs], axis=1)  # [N, O − 1 + R]
-            windows = sliding_window_view(read[:, 1:], self.ngrams.context_length, axis=1)
-            own = self.ngrams.log_probs(windows[present], following[present])
-            found = mixed(found, own)
-        gains = hidden.new_zeros(present.shape)
-        gains[counted] = found - known[self.network.to_tensor(ends[present])]
-        return gains.sum(dim=1)
-
-    def _log_probs(self, hidden: Tensor) -> Tensor:
-        """[..., D] → [..., K]."""
-        return self.network.scores(hidden, self.weights).log_softmax(-1)
-
-
-def mixed(log_probs: Tensor, others: Float64s) -> Tensor:
-    """Log-probabilities of the mean of two probabilities."""
-    return torch.logaddexp(log_probs, torch.from_numpy(others).to(log_probs)) - log(2)
-
-
-def _absent(present: Sequence[Ints], n: int) -> Bools:
-    """[P, n] False for the numbers of each row."""
-    absent = np.ones((len(present), n), dtype=bool)
-    rows = np.repeat(np.arange(len(present)), [len(each) for each in present])
-    absent[rows, np.concatenate(present)] = False
-    return absent

@@ -59,7 +59,7 @@ class TextOptions(TableOptions):
         least=1,
         fixed=True,
     )
-    piece_length: int = option(
+    bptt_length: int = option(
         100,
         "characters of a text to read at once; longer texts continue with the state of the "
         "previous piece, but gradients don't flow back through it",

@@ -26,9 +26,9 @@ RHYMES = {
     "齐": "i er v",
     "姑": "u",
 }
-BUZZED = "支"  # the -i of zhi and zi
+APICAL_VOWEL = "支"  # the -i of zhi and zi
 CLASSES = {final: name for name, finals in RHYMES.items() for final in finals.split()}
-BUZZING = ("zh", "ch", "sh", "r", "z", "c", "s")
+APICAL_INITIALS = ("zh", "ch", "sh", "r", "z", "c", "s")
 
 
 class Reading(NamedTuple):
@@ -59,7 +59,7 @@ def _read(syllable: str) -> Reading | None:
 
     final = to_finals(syllable, strict=True, v_to_u=False)
     rhyme = CLASSES.get(final)
-    if final == "i" and to_initials(syllable) in BUZZING:
-        rhyme = BUZZED
+    if final == "i" and to_initials(syllable) in APICAL_INITIALS:
+        rhyme = APICAL_VOWEL
     tone = LEVEL if syllable[-1] in "12" else OBLIQUE
     return Reading(rhyme, tone) if rhyme is not None else None

@@ -36,7 +36,7 @@ class Continuation:
         self.network = network_of(model)
         featuriser: CharFeaturiser = model.attrs["featuriser"]
         keys = np.concatenate([[featuriser.marks[0]], featuriser.keys(prompt)])
-        length = featuriser.options.piece_length
+        length = featuriser.options.bptt_length
         with self.shim.predicting():
             self.weights = self.network.packed_weights()
         self.state = []

@@ -9,8 +9,11 @@ from typing import Any, ClassVar, Literal, TypeVar, get_args, get_origin
 
 from ..errors import Errors
 
-# One setting for several options.
-TOGETHER = {"min_freq": ("char_min_freq", "bigram_min_freq", "word_min_freq")}
+# Names in a config of one option or several.
+TOGETHER = {
+    "min_freq": ("char_min_freq", "bigram_min_freq", "word_min_freq"),
+    "piece_length": ("bptt_length",),
+}
 
 
 def option(

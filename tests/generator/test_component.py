@@ -1,21 +1,12 @@
 """`char_generator` in a pipeline: how it is made, saved, copied and run."""
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from spacy.language import Language
 
 from .conftest import add, blank, examples_of, generator
 
 # Running
-
-
-def test_threads(trained: Language) -> None:
-    poems = generator(trained).generate(n=4, seed=0)
-    with ThreadPoolExecutor(4) as pool:
-        writes = [pool.submit(generator(trained).generate, n=4, seed=0) for _ in range(8)]
-        assert all(run.result() == poems for run in writes)
 
 
 # Configs

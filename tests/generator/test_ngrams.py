@@ -2,17 +2,13 @@
 
 import math
 from collections import Counter, defaultdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spacy.util import load_model_from_config
 
-from spacy_flat.compress import Compactor, CompressConfig
 from spacy_flat.generator.ngrams import MAX_ORDER, NGrams, count_ngrams
 
 from .conftest import POEMS, TEXTS, generator, make
@@ -139,16 +135,6 @@ def test_those_with_the_largest_differences_are_kept(most: int) -> None:
     assert len(longest | (kept & perhaps)) == most
 
 
-def test_ngrams_that_help_nothing_are_not_kept() -> None:
-    kept = ngrams_of(count(TRAINING, 1000))
-    assert not any(END in ngram[:-1] for ngram in kept)  # of two texts
-    whole = sum(surprisals(count(TRAINING), text).sum() for text in TRAINING)
-    assert sum(surprisals(count(TRAINING, 1000), text).sum() for text in TRAINING) == (
-        pytest.approx(whole)
-    )
-    assert count(TRAINING, 1).sizes == [KEYS, 1]  # with the start mark
-
-
 def test_packed_ngrams_are_rounded_little() -> None:
     ngrams = count(TRAINING)
     again = packed(ngrams)
@@ -162,18 +148,6 @@ def test_packed_ngrams_are_rounded_little() -> None:
         (one.discounted == other.discounted).all()
         for one, other in zip(again.orders, twice.orders, strict=True)
     )
-
-
-@pytest.mark.parametrize(
-    ("name", "place", "value"),
-    [("n_longer", 0, -1), ("n_longer", 0, 3), ("last_keys", 0, 8), ("log_levels", 0, 0)],
-)
-def test_damaged_tables(name: str, place: int, value: int) -> None:
-    ngrams = count(TRAINING)
-    damaged = ngrams.packed()
-    damaged[name][place] = value
-    with pytest.raises(ValueError, match="F200"):
-        NGrams.unpacked(ngrams.sizes, KEYS, START, damaged)
 
 
 # Beside a network
@@ -210,21 +184,3 @@ def test_writing_and_training_are_by_the_network() -> None:
         "ngrams.n_longer",
         "ngrams.log_levels",
     }
-
-
-def test_the_number_kept_is_fixed() -> None:
-    nlp = make(NGRAMS, texts=POEMS, steps=1)
-    assert nlp(POEMS[0])._.perplexity < make(texts=POEMS, steps=1)(POEMS[0])._.perplexity - 5
-    config = nlp.config.copy()
-    config["components"]["char_generator"]["model"]["network"]["ngrams"] = 7
-    with pytest.raises(ValueError, match="F307"):
-        load_model_from_config(config).from_bytes(nlp.to_bytes())
-
-
-def test_compact_networks_keep_them(tmp_path: Path) -> None:
-    nlp = make(NGRAMS, steps=5)
-    table = generator(nlp).model.shims[0].module.ngrams.state_dict()
-    Compactor(nlp).apply(CompressConfig(bits=4))
-    nlp.to_disk(tmp_path)
-    again = generator(spacy.load(tmp_path)).model.shims[0].module.ngrams
-    assert all((again.state_dict()[name] == values).all() for name, values in table.items())

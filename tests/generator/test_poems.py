@@ -1,18 +1,16 @@
 """Poems of a form: lines, given characters, rhymes and tones."""
 
-import sys
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pypinyin import Style, pinyin
 from spacy.language import Language
 
-from spacy_flat.generator import FORMS, Form, measure_novelty
+from spacy_flat.generator import FORMS, Form
 from spacy_flat.generator.component import CharGenerator
 from spacy_flat.generator.poems import Poem
-from spacy_flat.generator.prosody import RHYMES, Reading, reading
+from spacy_flat.generator.prosody import Reading, reading
 
 from .conftest import POEMS, TEXTS, generator, make
 
@@ -93,22 +91,6 @@ def test_each_line_begins_with_its_character(pipe: CharGenerator, heads: str) ->
     assert [len(line) for line in poem.lines] == [5] * 4
 
 
-def test_unseen_heads_read_as_unknown(pipe: CharGenerator) -> None:
-    first, second = (pipe.acrostic(heads, seed=0)[0] for heads in ("龘靐齉爩", "饕餮鬻鼗"))
-    assert [line[1:] for line in first.lines] == [line[1:] for line in second.lines]
-    assert first.log_prob == second.log_prob
-
-
-def test_punctuation_between_heads_is_left_out(pipe: CharGenerator) -> None:
-    assert pipe.acrostic("春_夏，秋 冬。", seed=0) == pipe.acrostic("春夏秋冬", seed=0)
-
-
-def test_heads_are_characters_without_what_is_combined_with_them(pipe: CharGenerator) -> None:
-    """The emoji's selector, its skin colour, and an accent that is a character of its own."""
-    (poem,) = pipe.acrostic("❤\ufe0f春e\u0301👍🏽", "五绝", seed=0)
-    assert [line[0] for line in poem.lines] == ["❤", "春", "e", "👍"]
-
-
 def test_a_prompt_begins_the_poem(pipe: CharGenerator) -> None:
     (poem,) = pipe.poem("五绝", "床前明月光，疑是", seed=0)
     assert poem.text.startswith("床前明月光，疑是")
@@ -172,23 +154,6 @@ def test_readings(characters: str, rhyme: str, tone: str) -> None:
     assert {reading(character) for character in characters} == {Reading(rhyme, tone)}
 
 
-def test_what_has_no_reading() -> None:
-    assert [reading(sign) for sign in "a，😀 1\ud800"] == [None] * 6
-
-
-def test_all_finals_have_a_rhyme() -> None:
-    """Of all characters of Unicode's first block; interjections such as ng have none."""
-    finals = [final for rhyme in RHYMES.values() for final in rhyme.split()]
-    assert len(finals) == len(set(finals))
-    toned = [
-        character
-        for character in map(chr, range(0x4E00, 0x9FA6))
-        if any(each[-1] in "1234" for each in pinyin(character, Style.TONE3, heteronym=True)[0])
-    ]
-    assert len(toned) > 20_000
-    assert {character for character in toned if reading(character) is None} <= set("呒嗯呣")
-
-
 @pytest.mark.parametrize(
     ("form", "start", "lines"),
     [
@@ -218,21 +183,6 @@ def test_rhymes_and_tones(pipe: CharGenerator, name: str, tones: Any) -> None:
                 assert tone in ("中", reading(character).tone)  # type: ignore[union-attr]
 
 
-def test_rhymes_of_a_prompt_are_kept(pipe: CharGenerator) -> None:
-    """光 and 霜 are given: the second and the fourth line rhyme with 霜."""
-    for poem in pipe.poem("五绝", "床前明月光疑是地上霜", n=5, seed=0, rhyme=True):
-        assert poem.rhymes is True
-        assert reading(poem.lines[3][-1]).rhyme == "唐"  # type: ignore[union-attr]
-        assert poem.lines[3][-1] != "霜"
-
-
-def test_heads_may_break_the_tones(pipe: CharGenerator) -> None:
-    """Then the report says where. The second characters are 平 and 仄 in turn."""
-    (poem,) = pipe.poem("五绝", "春春春春春", seed=0, tones="仄起", rhyme=True)
-    assert poem.misplaced == ((0, 1), (0, 4))
-    assert not poem.meets_all
-
-
 def test_what_cannot_be_met_is_reported() -> None:
     """No two characters rhyme, or all have one tone; the form is kept."""
     pipe = generator(make(texts=["光月"]))
@@ -258,23 +208,6 @@ def test_rhyme_goes_before_tone() -> None:
     assert poem.lines[3][-1] == "望"
     assert poem.rhymes is True
     assert (3, 4) in (poem.misplaced or ())
-
-
-def test_rhyme_goes_before_tone_where_no_rhyme_is_given() -> None:
-    """望 and 上 rhyme, but level characters have no rhyme for both lines."""
-    pipe = generator(make(texts=["春望上向亮"]))
-    for poem in pipe.poem("五绝", rhyme=True, tones="仄起", seed=0, n=5):
-        assert poem.rhymes is True
-        assert {(1, 4), (3, 4)} <= set(poem.misplaced or ())
-
-
-def test_without_pypinyin(pipe: CharGenerator, monkeypatch: pytest.MonkeyPatch) -> None:
-    reading.cache_clear()
-    monkeypatch.setitem(sys.modules, "pypinyin", None)
-    for options in ({"rhyme": True}, {"tones": "平起"}):
-        with pytest.raises(ImportError, match=r"F030.*spacy-flat\[poems\]"):
-            pipe.poem(**options)
-    assert pipe.poem("五绝", seed=0)
 
 
 # Wrong arguments
@@ -316,16 +249,3 @@ def test_a_vocabulary_without_characters_for_lines() -> None:
 
 
 # Novelty
-
-
-def test_novelty() -> None:
-    training = ["床前明月光，疑是地上霜。", "举头望明月"]
-    found = measure_novelty(["床前明月光，一二三四五。", "头望明月！"], training)
-    assert found.lines == pytest.approx(1 / 3)
-    assert found.ngrams == pytest.approx((2 + 0 + 1) / (2 + 2 + 1))
-    # Not over the end of a line
-    assert measure_novelty(["月光疑是"], training).ngrams == 0
-    assert measure_novelty(["床前明月光"] * 3, training) == (1, 1)
-    assert measure_novelty(["床前"], training) == (None, 0)
-    assert measure_novelty([], training) == (None, None)
-    assert measure_novelty(["床前"], training, n=2).ngrams == 1

@@ -1,21 +1,18 @@
 """What is written to Docs and tokens, beside a slow reference that goes step by step."""
 
 import math
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
-from learning import peak_megabytes
 from numpy.typing import NDArray
 from spacy.language import Language
 from spacy.training import Example
 
 from spacy_flat.generator.scores import score_perplexity
-from spacy_flat.vectors import TextVectors
 
-from .conftest import POEMS, TEXTS, Copy, add, blank, found, generator, make, same
+from .conftest import TEXTS, Copy, blank, found, generator, make, same
 
 KINDS: dict[str, dict[str, Any]] = {
     "lstm": {},
@@ -143,13 +140,6 @@ def test_unknown_characters_are_reported(trained: Language) -> None:
     assert doc._.log_prob == pytest.approx(trained("明月饕z")._.log_prob)
 
 
-def test_a_text_that_was_learnt_is_likelier(trained: Language) -> None:
-    swapped = POEMS[0].replace("明月光", "月明光")
-    assert trained(POEMS[0])._.perplexity < trained(swapped)._.perplexity
-    surprisals = trained(swapped)._.char_surprisal
-    assert surprisals.argmax() == swapped.index("月明光")
-
-
 def test_empty_texts(trained: Language) -> None:
     assert generator(trained).predict([]) == []
     for doc in [trained(""), *list(trained.pipe(["", "春", ""]))[::2]]:
@@ -161,64 +151,7 @@ def test_empty_texts(trained: Language) -> None:
     )
 
 
-def test_not_scored(trained: Language) -> None:
-    doc = trained.make_doc("明月")
-    assert doc._.perplexity is None
-    assert doc[0]._.surprisal is None
-
-
-def test_a_piece_has_no_more_characters_than_asked_for(trained: Language) -> None:
-    """Long texts are computed side by side, too, and hardly anything for padding."""
-    encoder = generator(trained).model.attrs["featuriser"]
-    options = replace(encoder.options, piece_length=10, batch_size=30)
-    model = generator(trained).model
-    model.attrs["featuriser"] = replace(encoder, options=options)
-    long = [trained.make_doc("春" * 300)] * 3
-    texts = [*TEXTS, "春" * 300, "明" * 9] * 3
-    try:
-        pieces = list(model.predict([trained.make_doc(text) for text in texts]).pieces)
-        assert [part.piece.inputs.shape for part in model.predict(long).pieces] == [
-            *[(3, 10)] * 30,
-            (3, 1),
-        ]
-    finally:
-        model.attrs["featuriser"] = encoder
-    assert max(part.piece.inputs.size for part in pieces) == 30
-    assert max(part.piece.inputs.shape[1] for part in pieces) == 10
-    n_predicted = sum(len(text) + 1 for text in texts)
-    assert sum(len(part.scores) for part in pieces) == n_predicted
-    assert sum(part.piece.inputs.size for part in pieces) < 1.2 * n_predicted
-
-
-def test_memory_does_not_grow_with_the_text() -> None:
-    """Neither of scoring nor of training: all scores of this text are 320 MB."""
-    characters = "".join(map(chr, range(0x4E00, 0x4E00 + 4000)))
-    nlp = make(texts=[characters])
-    pipe = generator(nlp)
-    examples = [
-        Example(nlp.make_doc(text), nlp.make_doc(text)) for text in (characters, characters * 5)
-    ]
-    pipe.update(examples[:1])
-    before = peak_megabytes()
-    pipe(examples[1].predicted)
-    pipe.update(examples[1:])
-    assert peak_megabytes() - before < 120
-
-
 # What becomes of Docs
-
-
-def test_tokens_that_are_merged_have_the_surprisal_of_both(trained: Language) -> None:
-    doc = trained("明月光")
-    expected = doc[0]._.surprisal + doc[1]._.surprisal
-    with doc.retokenize() as retokenizer:
-        retokenizer.merge(doc[:2])
-    assert doc[0]._.surprisal == pytest.approx(expected)
-
-
-def test_a_part_of_a_doc_was_not_scored(trained: Language) -> None:
-    part = trained("明月光")[1:].as_doc(copy_user_data=True)
-    assert [token._.surprisal for token in part] == [None, None]
 
 
 # Scores of a corpus
@@ -242,22 +175,3 @@ def test_nothing_to_score(trained: Language) -> None:
     for examples in ([], scored(trained, [""])):
         with pytest.warns(UserWarning, match="W340"):
             assert score_perplexity(examples) == nothing
-
-
-def test_a_perplexity_beyond_all_numbers(trained: Language) -> None:
-    """A network that is sure of something else."""
-    nlp = make()
-    generator(nlp).model.shims[0].module.bias.data[0] = 5000
-    assert nlp("春")._.perplexity == math.inf
-    assert nlp("春")._.log_prob < -5000
-
-
-def test_vectors_of_other_widths_are_read_and_written() -> None:
-    nlp = blank()
-    pipe = add(nlp)
-    vectors = TextVectors(["春", "，", "。", "未"], np.eye(4, 5, dtype=np.float32))
-    pipe.initialize(lambda: scored(make(), POEMS), char_vectors=vectors)
-    expected = reference(nlp, "春月未")
-    assert nlp("春月未")._.log_prob == pytest.approx(-sum(expected), rel=1e-4)
-    # 未 is in the vectors alone.
-    assert nlp("春月未")._.oov_rate == pytest.approx(1 / 3)

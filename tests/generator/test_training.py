@@ -1,7 +1,6 @@
 """Learning: the loss, its gradient, and what a network is built for."""
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,14 +26,6 @@ def test_learns_by_heart(network: dict[str, Any], piece_length: int) -> None:
     n_keys = len(generator(nlp).model.attrs["featuriser"].chars)
     assert losses[0] == pytest.approx(math.log(n_keys), rel=0.1)
     assert losses[-1] < losses[0] / 5
-
-
-def test_the_loss_is_the_mean_of_all_characters(trained: Language) -> None:
-    """With the end of each text; the same whatever the batches."""
-    scores = trained.evaluate(examples_of(trained))
-    losses = generator(trained).update(examples_of(trained), losses={})
-    generator(trained).model.shims[0].module.zero_grad()
-    assert losses["char_generator"] == pytest.approx(-scores["char_log_prob"], rel=1e-4)
 
 
 def gradients(nlp: Language, texts: list[str] = TEXTS) -> dict[str, torch.Tensor]:
@@ -67,41 +58,6 @@ def test_gradient_is_truncated_between_pieces(copy_of: Copy) -> None:
         assert torch.allclose(found[name], parameter.grad.to_dense(), atol=1e-6), name
     uncut = gradients(copy_of(nlp), [text])
     assert not torch.allclose(uncut["layers.0.weight_hh_l0"], found["layers.0.weight_hh_l0"])
-
-
-def test_tied_embeddings_learn_from_the_output() -> None:
-    """All characters do, also those that the text doesn't contain."""
-    nlp = make()
-    embeddings = gradients(nlp, [POEMS[0]])["chars.offsets.weight"]
-    assert (embeddings.abs().sum(1) > 0).sum() > 2 * len(set(POEMS[0]))
-
-
-def test_get_loss_changes_nothing(trained: Language) -> None:
-    pipe = generator(trained)
-    examples = examples_of(trained)
-    network = pipe.model.shims[0].module
-    scores = pipe.model.predict([example.predicted for example in examples])
-    (part,) = scores.pieces
-    loss, (gradient,) = pipe.get_loss(examples, replace(scores, pieces=iter([part])))
-    assert all(parameter.grad is None for parameter in network.parameters())
-    assert loss == pytest.approx(-trained.evaluate(examples)["char_log_prob"], rel=1e-4)
-    # That of a softmax: probabilities, less 1 for what follows.
-    expected = part.scores.detach().softmax(dim=1)
-    expected[torch.arange(len(expected)), torch.from_numpy(part.piece.targets)] -= 1
-    assert torch.allclose(gradient, expected / scores.n_predicted, atol=1e-7)
-
-
-def test_texts_that_teach_nothing() -> None:
-    nlp = make()
-    before = found(nlp, TEXTS)
-    for examples in ([], examples_of(nlp, ["", ""])):
-        assert generator(nlp).update(examples, sgd=AdamW(0.1), losses={}) == {"char_generator": 0}
-    assert found(nlp, TEXTS) == before
-    first, second = (
-        generator(nlp).update(examples_of(nlp, texts), losses={})["char_generator"]
-        for texts in (["春"], ["", "春", ""])
-    )
-    assert first == pytest.approx(second)
 
 
 # Dropouts
@@ -150,14 +106,6 @@ def test_rare_characters_are_unknown() -> None:
     assert generator(nlp).generate(seed=0) == [""]
 
 
-def test_unknown_characters_are_learnt() -> None:
-    """Where many of the training are, they are likely."""
-    texts = ["明" + chr(0xAC00 + number) for number in range(50)]
-    nlp = make(None, {"char_min_freq": 2}, texts=texts, steps=40)
-    assert nlp("明힣")._.log_prob > -0.5
-    assert all(set(text) <= {"明"} for text in generator(nlp).generate(n=9, seed=0))
-
-
 @pytest.mark.parametrize("fine_tune", [True, False])
 @pytest.mark.parametrize("tied", [True, False])
 def test_pretrained_vectors(fine_tune: bool, tied: bool) -> None:
@@ -175,19 +123,3 @@ def test_pretrained_vectors(fine_tune: bool, tied: bool) -> None:
     assert torch.equal(network.chars.pretrained[keys], torch.from_numpy(data[:2]))
     assert torch.equal(network.chars(keys), torch.from_numpy(data[:2])) is not fine_tune
     assert nlp("未")._.oov_rate == 1
-
-
-def test_rare_characters_are_unknown_in_spite_of_vectors() -> None:
-    nlp = blank()
-    pipe = add(nlp, None, {"char_min_freq": 2})
-    vectors = TextVectors(["明", "雪"], np.eye(2, 8, dtype=np.float32))
-    pipe.initialize(lambda: examples_of(nlp, ["明明雪", "月月"]), char_vectors=vectors)
-    assert [nlp(character)._.oov_rate for character in "明月雪"] == [0, 0, 1]
-
-
-def test_no_text() -> None:
-    nlp = blank()
-    add(nlp)
-    for texts in ([""], ["", ""]):
-        with pytest.raises(ValueError, match=r"F340.*'char_generator'"):
-            nlp.initialize(lambda texts=texts: examples_of(nlp, texts))  # type: ignore[misc]
