@@ -14,7 +14,6 @@ from ..util.arrays import Bools, Floats, Ints
 
 Seed = np.random.SeedSequence
 
-_BLOCK = 64
 _DRAWN_AT_ONCE = 256
 _GREEDY = 1e-6  # below it, only the best has a probability, and float32 underflows
 
@@ -92,26 +91,13 @@ class Sampling:
 
 
 def _draw(probs: Floats, draws: Floats) -> Ints:
-    """[N] keys by inverse transform sampling: one random number for each text finds a block of
-    keys, and a key of it. Adding up all keys one by one would take most of the time."""
-    n, n_keys = probs.shape
-    # For one text, np.pad would take half of the time.
-    blocks = np.zeros((n, -(-n_keys // _BLOCK), _BLOCK), probs.dtype)
-    blocks.reshape(n, -1)[:, :n_keys] = probs
-    weights = blocks.sum(axis=2, dtype=np.float64)
-    chosen, points = _reach(weights, draws * weights.sum(axis=1))
-    places, _ = _reach(blocks[np.arange(n), chosen], points)
-    return chosen * _BLOCK + places
-
-
-def _reach(weights: Floats, points: Floats) -> tuple[Ints, Floats]:
-    """The first places where sums of weights [N, P] exceed points [N], and how much of the points
-    is left there. Rounding never leads to a weight of 0."""
-    reached = weights.cumsum(axis=1, dtype=np.float64)
-    points = np.clip(points, 0, np.nextafter(reached[:, -1], 0))
-    chosen: Ints = (reached <= points[:, None]).sum(axis=1)
-    rows = np.arange(len(weights))
-    return chosen, points - reached[rows, chosen] + weights[rows, chosen]
+    """[N] keys by inverse transform sampling. Rounding never leads to a probability of 0."""
+    reached = probs.cumsum(axis=1, dtype=np.float64)
+    points = np.clip(draws * reached[:, -1], 0, np.nextafter(reached[:, -1], 0))
+    found = [
+        np.searchsorted(row, point, "right") for row, point in zip(reached, points, strict=True)
+    ]
+    return np.array(found, dtype=np.int64)
 
 
 def seeds_of_texts(seed: int | None, n: int) -> list[Seed]:

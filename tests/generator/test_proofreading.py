@@ -8,10 +8,17 @@ import pytest
 import spacy
 from spacy.language import Language
 from spacy.tokens import DocBin
-from spacy_flat.generator.homophones import Confusion, syllables_of
 
-from spacy_flat.generator.network import CANDIDATES
-from spacy_flat.generator.proofreading import APART, REACH, Suspicious
+from spacy_flat.generator import proofreading
+from spacy_flat.generator.proofreading import (
+    APART,
+    CANDIDATES,
+    REACH,
+    Confusion,
+    Suspicious,
+    homophones,
+    syllables_of,
+)
 
 from .conftest import POEMS, Copy, generator, make
 from .test_scoring import KINDS
