@@ -76,7 +76,6 @@ F035 {path}, line {line}: {text!r} looks like columns separated by spaces, but m
   file do not. Separate word, frequency and type with TABs, end a word that contains spaces with a
   TAB.
 F038 {name} is {value}, but must be a string. For an unknown type, use the empty string.
-F039 Expected the path of a word list, but got {value}. To add words directly, use add.
 F040 {name} is {value}, but must be vectors: VectorFile(path), the result of read_vectors(path), or
   TextVectors(keys, data), all from spacy_flat.vectors.
 F042 {path}: can't be written: {reason}. Free disk space, or choose another folder.

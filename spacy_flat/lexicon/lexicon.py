@@ -1,6 +1,5 @@
 """The lexicon: words, their properties, and where they occur in texts."""
 
-import os
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -129,7 +128,6 @@ class Lexicon:
             _layers.set(tuple(each for each in _layers.get() if each is not layer))
 
     def __len__(self) -> int:
-        """Number of words, without removed ones."""
         return int(self.snapshot.alive.sum())
 
     def __iter__(self) -> Iterator[str]:
@@ -195,8 +193,6 @@ class Lexicon:
         Words already known get the types, frequencies and trust that are given. Otherwise warns and
         raises as `add` and `read_words`. Also warns (W004) about words that look like several.
         """
-        if not isinstance(path, str | os.PathLike):
-            raise TypeError(Errors.F039.format(value=_short(path)))
         self._check_type(type)
         trust = _checked_trust(trust)
         # A type of one letter may well be the end of a word.

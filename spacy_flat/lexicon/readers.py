@@ -1,4 +1,4 @@
-"""Lexicons and word lists for `[initialize]` of a config, registered under `@readers`."""
+"""Lexicons for `[initialize]` of a config."""
 
 import os
 import warnings
@@ -12,16 +12,7 @@ from typing import Dict  # noqa: UP035  (thinc validates configs by these)
 from .. import __version__
 from ..errors import Warnings
 from .lexicon import Lexicon
-from .word_lists import (
-    UNSET,
-    Entry,
-    JiebaWords,
-    WordList,
-    cedict_words,
-    jieba_words,
-    read_words,
-    vector_words,
-)
+from .word_lists import Entry, JiebaWords, WordList, jieba_words
 
 
 def lexicon(
@@ -37,7 +28,7 @@ def lexicon(
 
     Warns (W002) of a source that adds nothing.
     """
-    settings = full_width, min_length, ignore_case
+    settings = {"full_width": full_width, "min_length": min_length, "ignore_case": ignore_case}
 
     def make() -> Lexicon:
         entries: dict[str, Entry] = {}
@@ -48,46 +39,15 @@ def lexicon(
             if len(entries) == before:
                 message = Warnings.W002.format(origin=name, count=len(words))
                 warnings.warn(message, stacklevel=3)
-        return Lexicon(
-            entries.values(),
-            full_width=full_width,
-            min_length=min_length,
-            ignore_case=ignore_case,
-        )
+        return Lexicon(entries.values(), **settings)  # type: ignore[arg-type]
 
     only = next(iter(sources.values())) if len(sources) == 1 else None
     return cached(only.path, settings, make) if isinstance(only, JiebaWords) else make()
 
 
-def jieba() -> WordList:
-    """`spacy-flat.JiebaWords.v1`: the dictionary of the installed jieba."""
-    return jieba_words()
-
-
 def jieba_lexicon() -> Lexicon:
     """The default lexicon of a component: jieba's dictionary."""
     return lexicon({"jieba": jieba_words()})
-
-
-def words(path: Path, type: str = "", trust: float | None = None) -> WordList:
-    """`spacy-flat.Words.v1`: a word list; see `read_words`.
-
-    path: the file.
-    type: type of words that have none in the file.
-    trust: how strongly the words count, from 0 to 1; see `Lexicon.add`.
-    """
-    return read_words(path, type=type, trust=UNSET if trust is None else trust)
-
-
-def words_of_vectors(path: Path, type: str = "") -> WordList:
-    """`spacy-flat.VectorWords.v1`: the words of a file of vectors. Arguments as in `words`."""
-    return vector_words(path, type=type)
-
-
-def cedict() -> WordList:
-    """`spacy-flat.CEDICT.v1`: the ordinary words of CC-CEDICT, each with its English translation as
-    its type; see `cedict_words`."""
-    return cedict_words()
 
 
 def cached(source: Path, settings: object, make: Callable[[], Lexicon]) -> Lexicon:

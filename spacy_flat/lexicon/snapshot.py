@@ -12,16 +12,9 @@ from numpy.typing import NDArray
 
 from ..util.arrays import Bools, Float32s, Int32s, Ints
 from ..util.simplified import Simplifier
+from . import forms
 from .automaton import PIECE, Automaton, find_all
-from .forms import (
-    cuts,
-    fold_case,
-    fold_full_width,
-    has_case,
-    has_zero_width,
-    remove_zero_width,
-    visible_places,
-)
+from .forms import fold_case
 from .word_lists import UNKNOWN_FREQUENCY, UNSET, Entry
 
 # Separates the texts of one search, so no word may contain it.
@@ -120,8 +113,8 @@ class Snapshot:
 
     def normalise(self, word: str) -> str:
         """A word as it is stored."""
-        word = remove_zero_width(word).strip()
-        return fold_full_width(word).strip() if self.full_width else word
+        word = forms.remove_zero_width(word).strip()
+        return forms.fold_full_width(word).strip() if self.full_width else word
 
     def fault(self, word: str) -> str | None:
         """Why a word is omitted, if it is."""
@@ -137,11 +130,11 @@ class Snapshot:
         """See `Lexicon.match`."""
         # No word has a surrogate, which can't be searched.
         joined = _SURROGATE.sub(SEPARATOR, SEPARATOR.join(texts))
-        searched = remove_zero_width(joined)
-        searched = fold_full_width(searched) if self.full_width else searched
+        searched = forms.remove_zero_width(joined)
+        searched = forms.fold_full_width(searched) if self.full_width else searched
         starts, lengths, words = self._search(searched)
-        if has_zero_width(joined):
-            places = visible_places(joined)
+        if forms.has_zero_width(joined):
+            places = forms.visible_places(joined)
             ends = places[starts + lengths - 1] + 1
             starts = places[starts]
             lengths = (ends - starts).astype(np.int32)
@@ -207,12 +200,12 @@ class Snapshot:
     def _search(self, text: str) -> Hits:
         """The words in a text. Of several spellings of the same characters the text's own wins."""
         variants = list(dict.fromkeys((text, self.simplifier(text))))
-        cut = cuts(text)
+        cut = forms.cuts(text)
         found = self._checked(find_all(self.automata, text, self.longest), cut)
         for other in variants[1:]:
             hits = find_all(self.automata, other, self.longest)
             found = _merge(found, self._checked(hits, cut))
-        if (folded := self._folded) is not None and has_case(text):
+        if (folded := self._folded) is not None and forms.has_case(text):
             automaton, ids = folded
             for variant in variants:
                 starts, lengths, keys = find_all([automaton], fold_case(variant), self.longest)

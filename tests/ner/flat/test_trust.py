@@ -12,7 +12,7 @@ from spacy.language import Language
 from spacy.tokens import Span
 
 from spacy_flat.lexicon import Lexicon
-from spacy_flat.lexicon.readers import words
+from spacy_flat.lexicon.word_lists import words
 from spacy_flat.ner.wishes import Wishes
 from spacy_flat.text.units import EntitySpan
 
