@@ -33,7 +33,7 @@ _SPACED = re.compile(r"(\s|\S+)\s+(?:.*\s)?(\S+)")
 TAG = re.compile(r"O|[BIMES]-(?:(?!\W[BIMES]-)[^\s\x00-\x1f])+")
 # Two letters, except Thai, Lao, Tibetan, Burmese, Khmer, kana, and Chinese characters.
 _SPACED_WORD = re.compile(rf"(?:(?![\u0e00-\u109f\u1780-\u17ff{UNSPACED_RANGES}])[^\W\d_]){{2}}")
-_STOP = re.compile(r"[，。！？；]")
+_SENTENCE = re.compile(r"[^\W\d_].*[，。！？；]|[，。！？；].*[^\W\d_]")
 
 
 class TaggedUnit(NamedTuple):
@@ -191,7 +191,7 @@ def _has_tags(path: Path) -> bool:
         cells = text.rstrip().split("\t" if "\t" in text else None)
         if columns[0].isspace():
             cells = ["", *cells[-1:]]
-        if len(columns[0]) > 1 and _STOP.search(columns[0]):  # a sentence, not a unit
+        if _SENTENCE.search(columns[0]):  # not a unit
             return False
         if len(cells) > 2 and all(map(TAG.fullmatch, cells[1::2])):  # a sentence on one line
             return False

@@ -45,6 +45,7 @@ def detect(folder: Path, text: str) -> str:
         ("EU NNP I-NP B-ORG\nrejects VBZ I-VP O\n", "bio"),
         (" \tO\n  O\n王 B-PER\n", "bio"),
         ("\n\na B-X\nb M-X\nc E-X\n", "bmes"),
+        ("王0 B-PER\n。1 O\n！！0 O\n", "bio"),
         ("a S-X\n", "bioes"),
         ("id\tlabel\tsentence1\tsentence2\n5\t1\t甲\t乙\n", "pairs-tsv"),
         ("label;sentence1;sentence2\n1;甲;乙\n", "pairs-csv"),
