@@ -145,37 +145,9 @@ def test_padding(texts: list[str]) -> None:
         assert batch.tails.max() < C
 
 
-def test_batches_hold_segments_of_like_length() -> None:
-    texts = ["人" * length for length in (9, 2, 8, 3, 9, 2)]
-    encoder = make_encoder(batch_size=20)
-    lengths = [batch.n_units.tolist() for batch in batches_of(encoder, texts)]
-    assert lengths == [[2, 2, 3], [8, 9], [9]]
-
-
-def test_segments_are_parts_of_texts() -> None:
-    (batch,) = ENCODER.batches(
-        [Units.characters("人和药店在重庆")], [Segment(0, 2, 5), Segment(0, 5, 7)]
-    )
-    rows = dict(rows_of([batch]))
-    assert rows[Segment(0, 2, 5)] == slow_row(ENCODER, "药店在")
-    assert rows[Segment(0, 5, 7)] == slow_row(ENCODER, "重庆")
-
-
 def only_row(encoder: LatticeFeaturiser, text: str) -> dict[str, list[Any]]:
     ((_, row),) = rows_of(batches_of(encoder, [text]))
     return row
-
-
-def test_digits_are_alike_when_numbers_are_normalised() -> None:
-    texts = ["在2021年", "3个"]
-    for normalise, expected in ((True, True), (False, False)):
-        options = LatticeOptions(normalise_numbers=normalise)
-        encoder = build_vocabulary(options, texts, Lexicon(WORDS), labels=["LOC"]).featuriser
-        row, other = only_row(encoder, "在2021年"), only_row(encoder, "在1999年")
-        wide = only_row(encoder, "在１９９９年")
-        assert (row["chars"] == other["chars"]) is expected
-        assert (row["bigrams"] == other["bigrams"]) is expected
-        assert (row["chars"] == wide["chars"]) is expected
 
 
 def test_only_known_words() -> None:

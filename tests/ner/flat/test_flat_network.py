@@ -210,40 +210,12 @@ def test_padding_and_neighbours_change_nothing():
         torch.testing.assert_close(network(alone)[0], together[row, :n])
 
 
-def test_learnable_positions_reach_beyond_what_they_train():
-    network = make_network(learnable_positions=True).float()
-    network(make_batch([(400, [(0, 2), (390, 5)])])).sum().backward()
-    gradient = network.positions.trained.grad
-    assert gradient is not None
-    assert gradient.abs().sum() > 0
-
-
 def test_matrices_start_as_xaviers_and_biases_at_zero():
     torch.manual_seed(0)
     network = FLAT(FLATOptions(fusion="gate", attn_ff=True, absolute_positions=True), SIZES)
     check_initial_maps(network)
     for feature in network.word_features:  # what they add starts small
         assert 0.015 < feature.weight.std() < 0.025
-
-
-def test_word_features_are_heard_when_the_word_is_unknown():
-    network = make_network()
-    batch = make_batch(SENTENCES)
-    batch.words[:] = 0
-    before = network(batch)
-    batch.types[:] = 3
-    assert not torch.allclose(before, network(batch))
-
-
-def test_pretrained_vectors_of_untrained_keys_are_used():
-    network = make_network()
-    network.set_pretrained("chars", np.array([3, 28]), np.ones((2, 6)))
-    table = network.chars
-    out = table(torch.tensor([28, 30, 3, 0]))
-    assert torch.equal(out[0], torch.ones(6, dtype=torch.float64))
-    assert not out[1].any()  # known only by a vector that it does not have
-    assert torch.equal(out[2], out[0])  # fine-tuning starts from the vector itself
-    assert out[3].any()
 
 
 @pytest.mark.parametrize(

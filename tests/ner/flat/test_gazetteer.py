@@ -2,13 +2,11 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_flat.lexicon import Entry, Lexicon
-from spacy_flat.lexicon.automaton import PIECE
 from spacy_flat.ner.flat.featuriser import LatticeFeaturiser
 from spacy_flat.ner.flat.gazetteer import Gazetteer, WordNodes
 from spacy_flat.ner.flat.options import LatticeOptions
@@ -130,23 +128,6 @@ def test_an_update_shows_names_and_a_prediction_none(monkeypatch: pytest.MonkeyP
     assert "李雷" in ner.model.attrs["featuriser"].gazetteer.names  # an entity of the examples
 
 
-def test_a_rate_of_zero_leaves_the_lexicon_alone() -> None:
-    found = encoder(0.0)
-
-    assert found.gazetteer is None
-    assert found.lexicon.snapshot.type_names == ("", "n", "ns", "v")
-
-
-def test_it_is_saved() -> None:
-    """So that training goes on with it in a loaded or sourced pipeline."""
-    found = encoder(1.0)
-    loaded = found.from_bytes(found.to_bytes())
-
-    assert shown(loaded, TEXTS) == shown(found, TEXTS)
-    assert loaded.n_types == found.n_types
-    assert encoder(0.0).from_bytes(encoder(0.0).to_bytes()).gazetteer is None
-
-
 @given(
     st.lists(st.text("人和药店在重庆王😀", max_size=12), max_size=4),
     st.sets(st.text("人和药店在重庆王😀", min_size=2, max_size=4), max_size=5),
@@ -181,12 +162,3 @@ def test_joining_agrees_with_a_dictionary_of_spans(texts: list[str], names: set[
     assert [known.snapshot.type_names[type] for type in nodes.types] == [
         expected[span] for span in places
     ]
-
-
-def test_only_names_that_the_lexicon_could_hold() -> None:
-    found = encoder(1.0, [("王", "PER"), ("很" * (PIECE + 1), "ORG"), ("  ", "ORG")])
-
-    assert found.gazetteer is not None
-    assert len(found.gazetteer.names) == 0
-    assert shown(found, TEXTS) == words(found, found.words_in(TEXTS), TEXTS)
-    assert np.all(found.words_in([]).texts == [])

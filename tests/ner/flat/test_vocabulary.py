@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose
 
 from spacy_flat.lexicon import Entry, Lexicon
@@ -50,22 +49,6 @@ def test_what_occurs_in_training_is_trained() -> None:
     assert trained(encoder.words) == hash_words("重庆", "药店")
     assert len(encoder.words) == 2
     assert encoder.n_types == len(LEXICON.snapshot.type_names)
-
-
-def test_texts_are_apart() -> None:
-    """No bigram and no word goes from one text to the next."""
-    texts = ["重", "庆"]
-    encoder = build_vocabulary(LatticeOptions(), texts, LEXICON, labels=["LOC"]).featuriser
-    assert trained(encoder.bigrams) == codes("重\0", "庆\0")
-    assert trained(encoder.words) == []
-
-
-def test_minimum_frequencies() -> None:
-    minima = {"char_min_freq": 2, "bigram_min_freq": 2, "word_min_freq": 2}
-    encoder = build(minima).featuriser
-    assert trained(encoder.chars) == codes(*"重庆在")
-    assert trained(encoder.bigrams) == codes("重庆", "在\0")
-    assert trained(encoder.words) == hash_words("重庆")
 
 
 def test_pretrained_vectors_are_known_beside_what_is_trained() -> None:
@@ -123,33 +106,6 @@ def test_of_equal_vectors_the_first_counts() -> None:
     """Digits are one character when numbers are normalised."""
     vocabulary = build({"normalise_numbers": True}, char_vectors=vectors_of("重", "3", "0", "９"))
     assert vectors(vocabulary.tables["chars"].pretrained) == {ord("0"): 2.0, ord("重"): 1.0}
-
-
-def test_without_vectors_the_width_is_the_options() -> None:
-    vocabulary = build({"embed_width": 12}, char_vectors=vectors_of("重", width=3))
-    widths = {
-        name: column.pretrained.vectors.shape[1] for name, column in vocabulary.tables.items()
-    }
-    assert widths == {"chars": 3, "bigrams": 12, "words": 12}
-
-
-def test_without_bigrams() -> None:
-    vocabulary = build({"bigrams": False})
-    assert list(vocabulary.tables) == ["chars", "words"]
-
-
-def test_many_texts_are_counted_together() -> None:
-    texts = ["重庆"] * 4001
-    options = LatticeOptions(char_min_freq=4001, word_min_freq=4001)
-    encoder = build_vocabulary(options, texts, LEXICON, labels=["LOC"]).featuriser
-    assert trained(encoder.chars) == codes(*"重庆")
-    assert trained(encoder.words) == hash_words("重庆")
-
-
-@pytest.mark.parametrize("texts", [[], [""]])
-def test_no_text_at_all(texts: list[str]) -> None:
-    encoder = build_vocabulary(LatticeOptions(), texts, LEXICON, labels=["LOC"]).featuriser
-    assert len(encoder.chars) == len(encoder.bigrams) == len(encoder.words) == 0
 
 
 class _Noting(TextVectors):

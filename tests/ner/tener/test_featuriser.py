@@ -64,11 +64,6 @@ def test_case(words: tuple[str, ...], case: int) -> None:
     assert {word: case_of(word) for word in words} == dict.fromkeys(words, case)
 
 
-@given(st.text(min_size=1, max_size=8))
-def test_every_word_has_a_case(word: str) -> None:
-    assert case_of(word) in (LOWER, TITLE, UPPER, MIXED, NUMBER, OTHER)
-
-
 def test_how_words_are_looked_up() -> None:
     for asked, form in ((True, "élan-00"), (False, "Élan-1９")):
         options = SequenceOptions(lower_case=asked, normalise_numbers=asked)
@@ -106,18 +101,6 @@ def test_words_of_a_batch() -> None:
     spelled = batch.n_spelled[batch.numbers]
     assert spelled[first].tolist() == [3, 3, 3]
     assert spelled[second].tolist() == [2, 2, LONGEST_SPELLING]
-
-
-@given(st.lists(st.text("Ann 1é😀.", max_size=12), max_size=5))
-def test_padding_is_zero(texts: list[str]) -> None:
-    for unit in ("char", "token"):
-        for batch in batches_of(encoder(unit).featuriser, texts):
-            names = ("chars", "bigrams") if unit == "char" else ("words", "cases")
-            for name in names:
-                assert not getattr(batch, name)[~batch.present].any()
-            if unit == "token":
-                spelled = np.arange(batch.spellings.shape[1]) < batch.n_spelled[:, None]
-                assert not batch.spellings[~spelled].any()
 
 
 @given(st.lists(st.text("Ann 1é😀.", max_size=12), max_size=5), st.integers(1, 30))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from spacy_flat.ner.batch import CharBatch, WordBatch
 from spacy_flat.ner.tags import OUTSIDE
@@ -123,22 +123,6 @@ def test_relative_attention_is_the_papers(options: dict[str, Any]) -> None:
         torch.testing.assert_close(emissions[row, :length], expected)
 
 
-@pytest.mark.parametrize(
-    ("options", "projected"),
-    [
-        ({}, {"q_proj", "v_proj"}),
-        ({"k_proj": True}, {"q_proj", "k_proj", "v_proj"}),
-        ({"attention": "absolute"}, {"q_proj", "k_proj", "v_proj", "out"}),
-    ],
-)
-def test_what_attention_projects(options: dict[str, Any], projected: set[str]) -> None:
-    """By default queries and values, as in the paper (equations 16 and 17)."""
-    for layer in make_network(**options).encoder.layers:
-        parts = layer.attention.named_children()
-        maps = {name for name, part in parts if isinstance(part, nn.Linear)}
-        assert maps == projected
-
-
 def test_absolute_attention_is_that_of_torch() -> None:
     """The vanilla Transformer, whose layers torch has too."""
     network, batch = make_network(attention="absolute", layers=2), char_batch()
@@ -236,15 +220,6 @@ def test_matrices_start_as_xaviers_and_biases_at_zero(sizes: TENERSizes, attenti
     check_initial_maps(network)
     if network.cases is not None:  # what it adds starts small
         assert 0.015 < network.cases.weight.std() < 0.025
-
-
-def test_the_attention_knows_directions() -> None:
-    """What TENER was made for: the encodings of the same distance to the left and to the right
-    differ, while those of absolute places give dot products that do not (section 3.2)."""
-    left, right = sinusoids(torch.tensor([-3, 3]), 8)
-    assert not torch.allclose(left, right)
-    places = sinusoids(torch.arange(20), 8)
-    torch.testing.assert_close(places[10] @ places[7], places[10] @ places[13])
 
 
 @pytest.mark.parametrize(
