@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
@@ -42,18 +42,8 @@ def hash_entries(entries: Sequence[str], size: int, normalise_numbers: bool) -> 
     return (codes if size == 1 else (codes[::2] << _SHIFT) | codes[1::2]), places
 
 
-class WordForm(Protocol):
-    """How words are looked up; an options class."""
-
-    @property
-    def lower_case(self) -> bool: ...
-
-    @property
-    def normalise_numbers(self) -> bool: ...
-
-
-def hash_words(words: Iterable[str], form: WordForm) -> Hashes:
-    """[N] 64-bit hashes of words, the same on every machine."""
+def hash_words(words: Iterable[str], form: Any) -> Hashes:
+    """[N] 64-bit hashes of words, the same on every machine. form: as in `normalise_word`."""
     words = list(words)
     hashes = {}
     for word in dict.fromkeys(words):
@@ -63,7 +53,7 @@ def hash_words(words: Iterable[str], form: WordForm) -> Hashes:
     return np.fromiter((hashes[word] for word in words), np.uint64, len(words))
 
 
-def normalise_word(word: str, form: WordForm) -> str:
-    """The form in which a word is looked up: lower-cased, its digits all 0, if the options ask."""
+def normalise_word(word: str, form: Any) -> str:
+    """How a word is looked up, by the options `lower_case` and `normalise_numbers`."""
     word = word.lower() if form.lower_case else word
     return word.translate(_DIGITS) if form.normalise_numbers else word

@@ -84,11 +84,6 @@ class Tok2VecFeatures:
             rows[place, : len(piece)] = piece
         return self.vectors[rows]
 
-    def of_places(self, places: Ints) -> "Tensor":
-        """[B, C] places of units in B texts, -1 for none → [B, C, D]."""
-        rows = [np.append(own, 0)[row] for own, row in zip(self._rows, places, strict=True)]
-        return self.vectors[np.stack(rows)]
-
     def backprop(self) -> None:
         """Pass the accumulated gradients to the tok2vec, or zeros, since a shared tok2vec waits for
         all of its listeners."""

@@ -70,7 +70,9 @@ class TENER(TaggingNetwork):
         units = self.project(self.embed_dropout(torch.cat(parts, dim=2)))
         if self.cases is not None and isinstance(batch, WordBatch):
             units = units + self.cases(self.to_tensor(batch.cases))
-        return self.emissions(self.encoder(units, self.to_tensor(batch.present)))
+        if self.encoder is not None:
+            units = self.encoder(units, self.to_tensor(batch.present))
+        return self.emissions(units)
 
     def _characters(self, batch: CharBatch) -> list[Tensor]:
         """Each [B, C, …]."""
@@ -128,14 +130,6 @@ class Transformer(nn.Module):
             units = layer(units, C, *context)
         out: Tensor = self.norm(units)
         return out
-
-
-class Unmixed(nn.Module):
-    """The units as they are."""
-
-    def forward(self, units: Tensor, present: Tensor) -> Tensor:
-        """units: [B, C, D]; present: [B, C] False for padding. Returns [B, C, D]."""
-        return units
 
 
 class BiLSTM(nn.Module):
@@ -218,10 +212,10 @@ class Convolution(nn.Module):
         return found.transpose(1, 2)
 
 
-def make_encoder(options: TENEROptions) -> nn.Module:
-    """The layers that mix the units."""
+def make_encoder(options: TENEROptions) -> nn.Module | None:
+    """The layers that mix the units; None where a tok2vec does."""
     if options.encoder == "none":
-        return Unmixed()
+        return None
     if options.encoder == "bilstm":
         return BiLSTM(options.num_heads * options.head_dim, options.layers, options.ff_dropout)
     return Transformer(options)
