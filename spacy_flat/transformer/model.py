@@ -77,7 +77,7 @@ def build_character_listener(upstream: str = "*", grad_factor: float = 1.0) -> T
     upstream: the name of the transformer, or "*" for any.
     grad_factor: factor of the gradients.
 
-    Raises ImportError (F030) where spacy-transformers is not installed.
+    Raises ImportError (F030) as above.
     """
     _require_spacy_transformers()
     from spacy_transformers.layers import TransformerListener
@@ -97,8 +97,6 @@ def build_character_tok2vec(
 
     pooling: combines the vectors of each token's characters; None for one vector per character.
     The other arguments are those of the transformer and the listener.
-
-    Raises ImportError (F030) where spacy-transformers is not installed.
     """
     transformer = build_character_transformer(name, network, tokenizer_config, transformer_config)
     if pooling is None:

@@ -16,21 +16,18 @@ class CharacterTransformerOptions(Options):
 
     tokenize: Tokenize = option(
         "characters",
-        "what the tokenizer splits: single characters, one piece each; or whole texts, whose "
-        "characters get the vectors of their pieces, as for English",
+        "read single characters as one piece each, or the pieces of whole texts",
         fixed=True,
     )
     layers: Literal["last"] = option("last", "the layer whose vectors are used", fixed=True)
     window: int = option(
         510,
-        "pieces to read at once: BERT's 512 positions, minus one at either end; longer texts are "
-        "split",
+        "pieces to read at once, two fewer than the BERT's positions; longer texts are split",
         least=1,
     )
     overlap: int = option(
         128,
-        "pieces that two windows share where a text is split within a sentence; each one's vector "
-        "is from the window in which it is further from the border; at most half of window",
+        "pieces that two windows share if they split a sentence; at most half of window",
         least=0,
     )
     batch_size: int = option(4096, "pieces in a batch, with padding, in prediction", least=1)

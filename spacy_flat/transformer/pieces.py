@@ -17,12 +17,13 @@ from spacy.tokens import Doc
 from ..errors import Errors
 from ..text.capitals import lower_capitals
 from ..text.featuriser import TextFeaturiser
+from ..text.padding import group_by_cost
 from ..text.segments import split_units
 from ..text.tok2vec import token_of_unit
 from ..text.units import Units
 from ..util.arrays import Bools, Ints
 from .options import CharacterTransformerOptions
-from .windows import Spans, Window, WindowBatch, batch_windows, make_windows, strided_spans
+from .windows import Spans, Window, WindowBatch, make_windows, strided_spans
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -50,7 +51,8 @@ class PieceFeaturiser(TextFeaturiser):
     With `tokenize = "characters"`, one piece per character, whatever the tokenizer would join or
     omit: it reads each character by itself, so its lower-casing and similar settings apply. If it
     makes nothing of a character (such as a control character) or several pieces, the character is
-    the unknown piece, or left out if it is in no token, as single spaces are.
+    the unknown piece, or left out if it is in no token, as single spaces are. Characters of zero
+    width are left out, too.
 
     tokenizer: as JSON; "" before initialisation.
     """
@@ -108,9 +110,14 @@ class PieceFeaturiser(TextFeaturiser):
         )
 
     def batches(self, pieces: Pieces, max_pieces: int) -> Iterator[WindowBatch]:
-        """Padded batches of windows."""
-        special = (self.begin, self.end, self.padding)
-        return batch_windows(pieces.ids, pieces.windows, special, max_pieces)
+        """Padded batches of windows of similar length, the longest first; of at most so many pieces
+        with padding, or one window."""
+        if not pieces.windows:
+            return
+        lengths = np.array([window.end - window.start for window in pieces.windows])
+        order = np.argsort(-lengths, kind="stable")
+        for rows in group_by_cost(order, lengths, np.zeros_like(lengths), max_pieces):
+            yield self._batch(pieces.ids, [pieces.windows[row] for row in rows])
 
     def ids(self, text: str) -> Ints:
         """[characters] the piece of each."""
@@ -133,13 +140,29 @@ class PieceFeaturiser(TextFeaturiser):
         ids = [number for number, piece in pairs if piece != WORD_START]
         return ids[0] if len(ids) == 1 else self.unknown
 
+    def _batch(self, flat: Ints, windows: Sequence[Window]) -> WindowBatch:
+        lengths = np.array([window.end - window.start for window in windows])
+        width = 2 + int(lengths.max())
+        ids = np.full((len(windows), width), self.padding, dtype=np.int64)
+        ids[:, 0] = self.begin
+        places, pieces = [], []
+        for row, (window, length) in enumerate(zip(windows, lengths.tolist(), strict=True)):
+            ids[row, 1 : length + 1] = flat[window.start : window.end]
+            ids[row, length + 1] = self.end
+            pieces.append(np.arange(window.first, window.last))
+            places.append(row * width + 1 - window.start + pieces[-1])
+        mask = np.arange(width) < lengths[:, None] + 2
+        return WindowBatch(ids, mask, np.concatenate(places), np.concatenate(pieces))
+
     def _split_characters(
         self, text: str, in_token: Bools, options: CharacterTransformerOptions
     ) -> tuple[Ints, Ints, Spans]:
         """The pieces of a text, the piece of each character (-1 for none), and spans of pieces that
         are read at once."""
         ids = self.ids(text)
-        kept = in_token | (ids != self.unknown)
+        kept = np.zeros(len(text), dtype=bool)
+        kept[Units.visible_characters(text).starts] = True
+        kept &= in_token | (ids != self.unknown)
         owners = np.where(kept, np.cumsum(kept) - 1, -1)
         units = Units.characters("".join(compress(text, kept)))
         segments = split_units(0, units, options.window, options.overlap)

@@ -3,13 +3,12 @@
 Shapes: W windows, P pieces of all texts, C pieces of a window with a special piece at either end.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from ..text.padding import group_by_cost
 from ..util.arrays import Bools, Ints
 
 Spans = list[tuple[int, int]]
@@ -56,37 +55,3 @@ class WindowBatch:
     mask: Bools  # [W, C] False for padding
     places: Ints  # [n]
     pieces: Ints  # [n]
-
-
-def batch_windows(
-    ids: Ints, windows: Sequence[Window], special: tuple[int, int, int], max_pieces: int
-) -> Iterator[WindowBatch]:
-    """Windows of similar length over ids [P], the longest first; at most so many pieces with
-    padding, or one window.
-
-    special: the ids of start, end and padding.
-    """
-    if not windows:
-        return
-    lengths = np.array([window.end - window.start for window in windows])
-    order = np.argsort(-lengths, kind="stable")
-    for rows in group_by_cost(order, lengths, np.zeros_like(lengths), max_pieces):
-        yield _make_batch(ids, [windows[row] for row in rows], special)
-
-
-def _make_batch(
-    flat: Ints, windows: Sequence[Window], special: tuple[int, int, int]
-) -> WindowBatch:
-    start_id, end_id, padding = special
-    lengths = np.array([window.end - window.start for window in windows])
-    width = 2 + int(lengths.max())
-    ids = np.full((len(windows), width), padding, dtype=np.int64)
-    ids[:, 0] = start_id
-    places, pieces = [], []
-    for row, (window, length) in enumerate(zip(windows, lengths.tolist(), strict=True)):
-        ids[row, 1 : length + 1] = flat[window.start : window.end]
-        ids[row, length + 1] = end_id
-        pieces.append(np.arange(window.first, window.last))
-        places.append(row * width + 1 - window.start + pieces[-1])
-    mask = np.arange(width) < lengths[:, None] + 2
-    return WindowBatch(ids, mask, np.concatenate(places), np.concatenate(pieces))

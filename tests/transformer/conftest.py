@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +121,3 @@ def learn(nlp: Language, sgd: AdamW, steps: int) -> list[float]:
         sgd.step_schedules()
         losses.append(sum(value for name, value in found.items() if name.endswith("_ner")))
     return losses
-
-
-Make = Callable[..., Language]

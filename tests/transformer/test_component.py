@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 import spacy
 import torch
-from blocks import blocks, pipe_config
+from blocks import pipe_config
 from learning import settle
 from ner.conftest import GOLD, TEXTS, blank, check_known, examples_of, found
 from spacy.language import Language
 from spacy.training import Example
 
 from spacy_flat.nn.model import shim_of
+from spacy_flat.similarity.pairs import join_pair
 
 from .conftest import (
     LISTENER,
     STOCK,
-    WIDTH,
     add_ner,
     add_transformer,
     learn,
@@ -228,7 +228,7 @@ def test_a_text_without_tokens_among_others(tiny_bert: Path, tok2vec: Any, place
 def test_replaced_listeners(tiny_bert: Path, tmp_path: Path, tok2vec: Any) -> None:
     nlp = blank("char")
     add_transformer(nlp, tiny_bert)
-    add_ner(nlp, tok2vec=tok2vec)
+    add_ner(nlp, tok2vec={**tok2vec, "grad_factor": 0.75})
     learn(nlp, start(nlp), 25)
     check_known(nlp)
     expected = found(nlp)
@@ -238,34 +238,14 @@ def test_replaced_listeners(tiny_bert: Path, tmp_path: Path, tok2vec: Any) -> No
     nlp.to_disk(tmp_path)
     again = spacy.load(tmp_path)
     assert found(again) == expected
+    saved = again.config["components"]["flat_ner"]["model"]["tok2vec"]
+    assert saved["@architectures"] == "spacy-flat.CharacterTok2Vec.v1"
+    assert saved["grad_factor"] == 0.75
     own = again.get_pipe("flat_ner").model  # type: ignore[attr-defined]
     (node,) = [node for node in own.walk() if node.name == "character_transformer"]
     before = node.to_bytes()
     again.update(examples_of(again), sgd=again.resume_training())
     assert node.to_bytes() != before
-
-
-@pytest.mark.parametrize("tok2vec", [LISTENER, STOCK], ids=["characters", "tokens"])
-def test_replaced_listeners_keep_their_factor(
-    tiny_bert: Path, tmp_path: Path, tok2vec: Any
-) -> None:
-    nlp = blank()
-    add_transformer(nlp, tiny_bert)
-    add_ner(nlp, tok2vec={**tok2vec, "grad_factor": 0.25})
-    start(nlp)
-    nlp.replace_listeners("transformer", "flat_ner", PATH)
-    nlp.to_disk(tmp_path)
-    saved = spacy.load(tmp_path).config["components"]["flat_ner"]["model"]["tok2vec"]
-    assert saved["@architectures"] == "spacy-flat.CharacterTok2Vec.v1"
-    assert saved["grad_factor"] == 0.25
-
-
-def test_source(trained: Language, tmp_path: Path) -> None:
-    trained.to_disk(tmp_path / "nlp")
-    nlp = blank()
-    nlp.add_pipe("transformer", source=spacy.load(tmp_path / "nlp"))
-    nlp.add_pipe("flat_ner", source=spacy.load(tmp_path / "nlp"))
-    assert found(nlp) == GOLD
 
 
 # Saving and running
@@ -346,48 +326,20 @@ def test_precision_of_the_folder_does_not_matter(tiny_bert: Path, tmp_path: Path
     np.testing.assert_array_equal(vectors(loaded, TEXTS[0]), vectors(nlp, TEXTS[0]))
 
 
+def test_the_texts_of_a_pair_are_read_separately(trained: Language) -> None:
+    """Each has the vectors that it has alone."""
+    (pair,) = trained(join_pair("上海的药店", "北京"))._.trf_data.model_output.last_hidden_state
+    np.testing.assert_allclose(pair[:5], vectors(trained, "上海的药店"), atol=1e-5)
+    np.testing.assert_allclose(pair[6:], vectors(trained, "北京"), atol=1e-5)
+
+
 def test_a_kept_doc_keeps_its_own_vectors_alone(trained: Language) -> None:
     docs = list(trained.pipe(TEXTS))
     array = docs[0]._.trf_data.model_output.last_hidden_state
     assert array.base is None or array.base.size == array.size
 
 
-def test_bert_alone(tiny_bert: Path) -> None:
-    """With a linear layer, and no transitions."""
-    nlp = blank()
-    add_transformer(nlp, tiny_bert)
-    ner = add_ner(nlp, "tener_ner")
-    config = {**nlp.get_pipe_config("tener_ner")["model"]}
-    config["network"] = {**config["network"], "encoder": "none", "transitions": False}
-    config["sequence"] = {**config["sequence"], "characters": False, "bigrams": False}
-    nlp.remove_pipe("tener_ner")
-    ner = nlp.add_pipe("tener_ner", config=pipe_config("tener_ner", config))
-    sgd = start(nlp)
-    learn(nlp, sgd, 40)
-    check_known(nlp, "tener_ner")
-    assert found(nlp) == GOLD
-    network = ner.model.shims[0].module  # type: ignore[attr-defined]
-    names = {name.partition(".")[0] for name, _ in network.named_parameters()}
-    assert names == {"project", "classify", "crf"}
-    assert network.project.in_features == WIDTH
-    assert not network.crf.transitions.any()
-
-
 # What can't be
-
-
-def test_nothing_to_read() -> None:
-    nlp = blank()
-    nlp.add_pipe(
-        "tener_ner",
-        config={
-            "model": blocks(
-                "tener_ner", {"sequence": {"characters": False, "bigrams": False}, "tok2vec": None}
-            )
-        },
-    )
-    with pytest.raises(ValueError, match=r"F368.*'tener_ner'"):
-        start(nlp)
 
 
 def test_no_transformer_before_a_listener() -> None:
