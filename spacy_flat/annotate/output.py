@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import posixpath
 import uuid
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,7 @@ from pyarrow import NativeFile
 from pyarrow.fs import FileSelector, FileType, LocalFileSystem
 
 from ..errors import Errors
-from ..util.files import locked, move
+from ..util.files import locked
 from .sources import open_address
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class Folder:
             with self.fs.open_output_stream(temporary) as file:
                 yield file
             if isinstance(self.fs, LocalFileSystem):
-                move(Path(temporary), Path(path))
+                os.replace(temporary, path)
             else:
                 self.fs.move(temporary, path)
         except BaseException:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ..text.options import TableOptions
-from ..util.options import Options, option, surface
+from ..util.options import Options, option, options_factory
 
 Cell = Literal["lstm", "gru"]
 
@@ -68,7 +68,7 @@ class TextOptions(TableOptions):
     batch_size: int = option(3000, "characters in a batch, with padding", least=1)
 
 
-char_lm_options = surface(
+char_lm_options = options_factory(
     CharLMOptions,
     "cell",
     "layers",
@@ -78,4 +78,4 @@ char_lm_options = surface(
     "output_dropout",
     "ngrams",
 )
-text_options = surface(TextOptions, "embed_width", "min_freq", "piece_length", "batch_size")
+text_options = options_factory(TextOptions, "embed_width", "min_freq", "piece_length", "batch_size")

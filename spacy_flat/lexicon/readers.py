@@ -24,7 +24,9 @@ def lexicon(
     """`spacy-flat.Lexicon.v1`: the words of several sources; of equal words the first counts.
 
     sources: word lists by name.
-    full_width, min_length, ignore_case: see `Lexicon`.
+    full_width: treat full-width forms (Ａ, １) as plain ones, in words and in texts.
+    min_length: characters; omits shorter words.
+    ignore_case: find words in letters that have a case whatever their case.
 
     Warns (W002) of a source that adds nothing.
     """

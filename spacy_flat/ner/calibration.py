@@ -12,7 +12,13 @@ import numpy as np
 from ..errors import Errors
 from ..text.units import EntitySpan
 from ..util.arrays import Float64s
-from ..util.calibration import LEAST, MOST, FittedTemperature, calibration_error, reliability
+from ..util.calibration import (
+    MAX_TEMPERATURE,
+    MIN_TEMPERATURE,
+    FittedTemperature,
+    calibration_error,
+    reliability,
+)
 from .constraints import Constraints
 from .decoding import Decoding, spans_of, trellises
 from .spans import Annotation
@@ -155,7 +161,7 @@ class _Judge:
 
 def _lowest(function: Callable[[float], float]) -> float:
     """Find the minimum of a function of the logarithm of a temperature (golden-section search)."""
-    low, high = math.log(LEAST), math.log(MOST)
+    low, high = math.log(MIN_TEMPERATURE), math.log(MAX_TEMPERATURE)
     values: dict[float, float] = {}
     for _ in range(_STEPS):
         inner = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)

@@ -27,7 +27,7 @@ from ..text.characters import HAN
 from ..text.tok2vec import Tok2VecFeatures, backprop_zeros
 from ..text.units import EntitySpan, Units
 from ..text.vocabulary import Vocabulary
-from ..util.calibration import LEAST, MOST
+from ..util.calibration import MAX_TEMPERATURE, MIN_TEMPERATURE
 from ..util.plural import counted
 from ..vectors import VectorSource, check_sources
 from .calibration import EntityCalibration, fit
@@ -113,7 +113,7 @@ class CRFEntityRecognizer(LabelledPipe):
     threshold: Threshold = setting(
         None, Check("null, a number from 0 to 1, or a map of them", _is_threshold)
     )
-    temperature: float = setting(1.0, number(LEAST, MOST))
+    temperature: float = setting(1.0, number(MIN_TEMPERATURE, MAX_TEMPERATURE))
 
     def __init__(self, *args: Any, scorer: Scorer | None = score_entities, **settings: Any) -> None:
         super().__init__(*args, scorer=scorer, **settings)

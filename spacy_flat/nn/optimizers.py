@@ -278,29 +278,27 @@ def warmup(
     initial_rate: float,
     warmup_steps: int,
     total_steps: int | str = 0,
-    shape: Literal["constant", "linear", "cosine", "inverse_sqrt"] = "constant",
+    shape: Literal["constant", "linear", "inverse_sqrt"] = "constant",
 ) -> "Warmup":
     """Rates that rise linearly to `initial_rate` over `warmup_steps`, then stay or fall.
 
-    The first step already has 1/warmup_steps of the rate. "linear" and "cosine" reach 0 at
-    `total_steps` and stay there; the others have no use for it. "inverse_sqrt" falls with the
+    The first step already has 1/warmup_steps of the rate. "linear" reaches 0 at `total_steps` and
+    stays there; the others have no use for it. "inverse_sqrt" falls with the
     root of the number of steps (Vaswani et al., 2017, equation 3). In a loop that never calls
     `optimizer.step_schedules()`, SGD and AdamW keep `initial_rate` from the second update on.
 
     `nlp.resume_training` and `nlp.create_optimizer` don't interpolate the optimizer's config:
     with `total_steps` still a variable such as "${training.max_steps}", the rate never falls.
 
-    Raises ValueError (F206) for "linear" or "cosine" with total_steps not above warmup_steps, and
+    Raises ValueError (F206) for "linear" with total_steps not above warmup_steps, and
     for total_steps that are neither a number nor a variable.
     """
     if isinstance(total_steps, str) and VARIABLE_RE.fullmatch(total_steps):
         total_steps, shape = 0, "inverse_sqrt" if shape == "inverse_sqrt" else "constant"
-    falls_to_0 = shape in ("linear", "cosine")
-    if (
-        isinstance(total_steps, str)
-        or warmup_steps < 0
-        or (falls_to_0 and total_steps <= warmup_steps)
-    ):
+    falls_too_soon = (
+        shape == "linear" and isinstance(total_steps, int) and total_steps <= warmup_steps
+    )
+    if isinstance(total_steps, str) or warmup_steps < 0 or falls_too_soon:
         raise ValueError(Errors.F206.format(shape=shape, warmup=warmup_steps, total=total_steps))
     return Warmup(initial_rate, warmup_steps, total_steps, shape)
 
@@ -328,5 +326,4 @@ class Warmup(Iterator[float]):
         if self.shape == "inverse_sqrt":
             return math.sqrt(max(1, self.warmup_steps) / (self.step + 1))
         falling = self.total_steps - self.warmup_steps
-        done = min(1.0, (self.step - self.warmup_steps) / falling)
-        return 1.0 - done if self.shape == "linear" else 0.5 + 0.5 * math.cos(math.pi * done)
+        return 1.0 - min(1.0, (self.step - self.warmup_steps) / falling)

@@ -25,11 +25,11 @@ from .optimizers import EMBEDDINGS, GroupedOptimizer, Rule, rule_of
 
 # thinc counts shims and models apart: the prefix keeps their keys from meeting.
 PREFIX = "torch."
-# The name under which steps are counted that were left out, in a row.
-LEFT_OUT = " (left out)"
-MAX_LEFT_OUT = 5
+# Key suffix: consecutive skipped steps.
+SKIPPED = " (left out)"
+MAX_SKIPPED = 5
 # Of the logarithms of decays: single precision keeps their sum to 2e-6.
-MOST_DECAY = 32.0
+MAX_LOG_DECAY = 32.0
 
 
 def key(shim: int, name: str) -> KeyT:
@@ -87,7 +87,7 @@ class RowAverage:
     def advance(self, decay: float) -> None:
         """A step was made."""
         self.clock += math.log(decay)
-        if self.clock < -MOST_DECAY:
+        if self.clock < -MAX_LOG_DECAY:
             self.lag = self._decayed(self.lag, self.seen)
             self.seen.zero_()
             self.clock = 0.0
@@ -264,14 +264,14 @@ def _step(
     targets: Sequence[ParameterStep], rule: Rule, optimizer: Optimizer, counted: KeyT, where: str
 ) -> bool:
     """Change targets by their gradients; False, and nothing changes, if one is not finite."""
-    left_out = (counted[0], counted[1] + LEFT_OUT)
+    skipped = (counted[0], counted[1] + SKIPPED)
     if not _clip([target.gradient for target in targets], rule):
-        optimizer.nr_update[left_out] += 1
-        if optimizer.nr_update[left_out] >= MAX_LEFT_OUT:
-            raise ValueError(Errors.F208.format(key=where, steps=MAX_LEFT_OUT))
+        optimizer.nr_update[skipped] += 1
+        if optimizer.nr_update[skipped] >= MAX_SKIPPED:
+            raise ValueError(Errors.F208.format(key=where, steps=MAX_SKIPPED))
         warnings.warn(Warnings.W200.format(key=where), stacklevel=4)
         return False
-    optimizer.nr_update.pop(left_out, None)
+    optimizer.nr_update.pop(skipped, None)
     parts = [_part(target, _state(target, rule, optimizer)) for target in targets]
     _change(parts, rule)
     for target, part in zip(targets, parts, strict=True):

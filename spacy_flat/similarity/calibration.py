@@ -9,7 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..util.arrays import Bools, Floats, Ints
-from ..util.calibration import LEAST, MOST, FittedTemperature, calibration_error
+from ..util.calibration import (
+    MAX_TEMPERATURE,
+    MIN_TEMPERATURE,
+    FittedTemperature,
+    calibration_error,
+)
 from ..util.softmax import log_softmax
 
 HALVINGS = 50
@@ -72,7 +77,7 @@ def fit_temperature(logits: Floats, gold: Ints) -> float:
     """
     logits = logits.astype(np.float64)
     reached = float(_of_gold(logits, gold).mean())
-    low, high = math.log(LEAST), math.log(MOST)
+    low, high = math.log(MIN_TEMPERATURE), math.log(MAX_TEMPERATURE)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         probabilities = np.exp(log_softmax(logits / math.exp(middle)))
@@ -118,15 +123,19 @@ def fit_margins(margins: Floats, cosines: Floats, gold: Bools) -> tuple[float, f
     most, least = margins[~gold].max(initial=-np.inf), margins[gold].min(initial=np.inf)
     if most < least:  # all are right: the best slope is infinite
         middle = float(most + least) / 2
-        return LEAST, 0.0, round(-middle / LEAST, DIGITS) if np.isfinite(middle) else 0.0
+        return (
+            MIN_TEMPERATURE,
+            0.0,
+            round(-middle / MIN_TEMPERATURE, DIGITS) if np.isfinite(middle) else 0.0,
+        )
     mean, spread = float(cosines.mean()), max(float(cosines.std()), 1e-6)
     # Newton's method takes few steps if the columns have the same scale.
     columns = np.stack([margins, (cosines - mean) / spread, np.ones(len(margins))], axis=1)
     slope, weight, bias = fit_logistic(columns, gold, ridge=1e-3).tolist()
     if weight <= 0:
         weight, (slope, bias) = 0.0, fit_logistic(columns[:, [0, 2]], gold).tolist()
-    if not 1 / MOST <= slope <= 1 / LEAST:
-        slope = min(max(slope, 1 / MOST), 1 / LEAST)
+    if not 1 / MAX_TEMPERATURE <= slope <= 1 / MIN_TEMPERATURE:
+        slope = min(max(slope, 1 / MAX_TEMPERATURE), 1 / MIN_TEMPERATURE)
         given = slope * margins
         weight, bias = fit_logistic(columns[:, 1:], gold, ridge=1e-3, given=given).tolist()
         if weight <= 0:

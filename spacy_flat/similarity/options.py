@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from ..text.options import UnitOptions
 from ..text.units import Unit
-from ..util.options import Options, option, surface
+from ..util.options import Options, option, options_factory
 
 AlignmentKind = Literal["identity", "linear"]
 Fusion = Literal["full", "simple"]
@@ -117,7 +117,9 @@ class PairTextOptions(UnitOptions):
         return "token" if self.inputs == "tokens" else "char"
 
 
-re2_options = surface(RE2Options, "objective", "blocks", "hidden", "dropout", "embed_dropout")
-pair_text_options = surface(
+re2_options = options_factory(
+    RE2Options, "objective", "blocks", "hidden", "dropout", "embed_dropout"
+)
+pair_text_options = options_factory(
     PairTextOptions, "inputs", "lower_case", "min_freq", "fine_tune", "batch_size", "equal"
 )

@@ -15,7 +15,7 @@ from torch.utils.dlpack import from_dlpack
 from ..errors import Errors
 from ..nn.encoder_shim import EncoderShim
 from ..nn.shim import TorchShim
-from ..nn.steps import LEFT_OUT, PREFIX, OptimizerState, RowAverage, key
+from ..nn.steps import PREFIX, SKIPPED, OptimizerState, RowAverage, key
 
 TABLES = ("mom1", "mom2", "averages")
 
@@ -130,8 +130,8 @@ def _names(nlp: Language) -> dict[KeyT, str]:
     """Names by the optimizer's keys: of parameters, networks, and counts of skipped steps."""
     names = {parameter.key: parameter.name for parameter in parameters_of(nlp)}
     names |= {key(shim.id, ""): path for path, shim in named_shims(nlp)}
-    left_out = {(number, name + LEFT_OUT): n + LEFT_OUT for (number, name), n in names.items()}
-    return names | left_out
+    skipped = {(number, name + SKIPPED): n + SKIPPED for (number, name), n in names.items()}
+    return names | skipped
 
 
 def _name(names: dict[KeyT, str], known: KeyT) -> str:

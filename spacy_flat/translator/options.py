@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from ..util.options import Options, option, r_drop_option, surface
+from ..util.options import Options, option, options_factory, r_drop_option
 
 Norm = Literal["pre", "post"]
 Source = Literal["char"]
@@ -82,7 +82,7 @@ class TranslationOptions(Options):
     batch_size: int = option(1500, "characters and pieces in a batch, with padding", least=1)
 
 
-seq2seq_options = surface(
+seq2seq_options = options_factory(
     Seq2SeqOptions,
     "encoder_layers",
     "decoder_layers",
@@ -92,6 +92,6 @@ seq2seq_options = surface(
     "label_smoothing",
     "r_drop",
 )
-translation_options = surface(
+translation_options = options_factory(
     TranslationOptions, "source", "target_pieces", "min_freq", "max_length", "batch_size"
 )

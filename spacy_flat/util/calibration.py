@@ -7,7 +7,7 @@ from .arrays import Bools, Float64s
 BINS = 10  # of equal width
 
 # The best temperature for a few examples may be 0 or infinite.
-LEAST, MOST = 0.05, 20.0
+MIN_TEMPERATURE, MAX_TEMPERATURE = 0.05, 20.0
 
 
 class FittedTemperature:
@@ -18,7 +18,7 @@ class FittedTemperature:
     @property
     def is_at_limit(self) -> bool:
         """Whether the best temperature is at its limit."""
-        return not LEAST * 1.001 < self.temperature_after < MOST / 1.001
+        return not MIN_TEMPERATURE * 1.001 < self.temperature_after < MAX_TEMPERATURE / 1.001
 
 
 def reliability(confidence: Float64s, is_right: Bools) -> Float64s:

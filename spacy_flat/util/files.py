@@ -6,11 +6,10 @@ import lzma
 import os
 import platform
 import shutil
-import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -116,7 +115,7 @@ def replacing(path: Path) -> Iterator[Path]:
     with _unfinished(path) as folder:
         temporary = folder / path.name
         yield temporary
-        move(temporary, path)
+        os.replace(temporary, path)
 
 
 @contextmanager
@@ -135,11 +134,10 @@ def replacing_folder(path: Path) -> Iterator[Path]:
         new.parent.mkdir()
         old.parent.mkdir()
         yield new
-        _sync_all(new)  # slow: before `path` is missing
         try:
             if path.exists():
                 os.replace(path, old)
-            _rename(new, path)
+            os.replace(new, path)
         finally:
             _put_back(folder)
 
@@ -168,39 +166,6 @@ def _put_back(unfinished: Path, name: str | None = None) -> None:
             continue
         if not (path := unfinished.parent / old.name).exists():
             os.replace(old, path)
-
-
-def move(temporary: Path, path: Path) -> None:
-    """Rename a file or folder; syncs its content before and its name after."""
-    _sync_all(temporary)
-    _rename(temporary, path)
-
-
-def _sync_all(path: Path) -> None:
-    for each in (*path.rglob("*"), path):
-        _sync(each)
-
-
-def _rename(temporary: Path, path: Path) -> None:
-    os.replace(temporary, path)
-    _sync(path.parent)
-
-
-def _sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
-    is_folder = path.is_dir()
-    with suppress(OSError) if is_folder else nullcontext():  # not every system syncs folders
-        # Windows syncs what can be written to; elsewhere a file may be read-only.
-        number = os.open(path, os.O_RDWR if os.name == "nt" and not is_folder else os.O_RDONLY)
-        try:
-            os.fsync(number)
-            if sys.platform == "darwin":  # fsync leaves data in the drive's cache
-                import fcntl
-
-                with suppress(OSError):
-                    fcntl.fcntl(number, fcntl.F_FULLFSYNC)
-        finally:
-            os.close(number)
 
 
 def remove_unfinished(folder: Path) -> None:

@@ -93,7 +93,7 @@ class Options:
 OptionsT = TypeVar("OptionsT", bound=Options)
 
 
-def surface(options: type[OptionsT], *names: str) -> Callable[..., OptionsT]:
+def options_factory(options: type[OptionsT], *names: str) -> Callable[..., OptionsT]:
     """The function that a config calls for a block of options. `names` are its settings; `variant`,
     null by default, takes all others.
 

@@ -97,31 +97,6 @@ def test_a_rename_that_fails_leaves_a_folder(tmp_path: Path) -> None:
     assert list(tmp_path.rglob("*")) == [tmp_path / "a"]
 
 
-def test_what_is_renamed_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    done: list[Any] = []
-    rename, sync = os.replace, os.fsync
-
-    def traced_sync(number: int) -> None:
-        done.append(os.fstat(number).st_ino)
-        sync(number)
-
-    def traced_rename(old: Path, new: Path) -> None:
-        done.append("rename")
-        rename(old, new)
-
-    monkeypatch.setattr(os, "fsync", traced_sync)
-    monkeypatch.setattr(os, "replace", traced_rename)
-    with replacing(tmp_path / "file") as temporary:
-        temporary.write_text("a")
-    (tmp_path / "folder").mkdir()
-    with replacing_folder(tmp_path / "folder") as temporary:
-        (temporary / "in").mkdir(parents=True)
-        (temporary / "in/file").write_text("a")
-    names = ("file", "folder", "folder/in", "folder/in/file", "")
-    file, folder, inner, inmost, place = ((tmp_path / name).stat().st_ino for name in names)
-    assert done == [file, "rename", place, inner, inmost, folder, "rename", "rename", place]
-
-
 @pytest.mark.parametrize("write", [replacing, replacing_folder])
 @pytest.mark.parametrize("path", ["file/new", "file/folder/new", "file/a/b/new", "link/new"])
 def test_a_file_where_a_folder_should_be(write: Any, path: str, tmp_path: Path) -> None:
@@ -158,19 +133,6 @@ def test_two_whole_checkpoints_are_kept(tmp_path: Path) -> None:
     (tmp_path / "000000002/a").write_text("b")
     write(3)
     assert {path.name for path in tmp_path.iterdir()} == {"000000001", "000000003"}
-
-
-def test_a_checkpoint_that_can_not_be_read_for_now_is_kept(tmp_path: Path) -> None:
-    def write(step: int) -> None:
-        write_checkpoint(tmp_path, step, lambda folder: (folder / "a").write_text("a"))
-
-    for step in (1, 2):
-        write(step)
-    (tmp_path / "000000002/a").unlink()
-    (tmp_path / "000000002/a").symlink_to("a")  # another OSError than that of a missing file
-    for step, kept in ((3, {1, 2, 3}), (4, {3, 4})):
-        write(step)
-        assert {int(path.name) for path in tmp_path.iterdir()} == kept
 
 
 def test_only_errors_of_the_system_become_such(

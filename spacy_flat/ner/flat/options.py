@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from ...text.options import SegmentOptions, UnitOptions
-from ...util.options import option, surface
+from ...util.options import option, options_factory
 from ..options import NetworkOptions
 
 Fusion = Literal["ff", "ff_linear", "ff_two", "attn", "gate"]
@@ -87,7 +87,7 @@ class LatticeOptions(SegmentOptions, UnitOptions):
     )
 
 
-flat_options = surface(
+flat_options = options_factory(
     FLATOptions,
     "layers",
     "num_heads",
@@ -97,4 +97,6 @@ flat_options = surface(
     "output_dropout",
     "r_drop",
 )
-lattice_options = surface(LatticeOptions, "gazetteer_rate", "min_freq", "max_length", "batch_size")
+lattice_options = options_factory(
+    LatticeOptions, "gazetteer_rate", "min_freq", "max_length", "batch_size"
+)

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 
 from ...text.options import SegmentOptions, UnitOptions
 from ...text.units import Unit
-from ...util.options import option, surface
+from ...util.options import option, options_factory
 from ..options import NetworkOptions
 
 Encoder = Literal["transformer", "bilstm", "none"]
@@ -100,7 +100,7 @@ class SequenceOptions(SegmentOptions, UnitOptions):
     normalise_numbers: bool = option(True, "read every digit as 0", fixed=True)
 
 
-tener_options = surface(
+tener_options = options_factory(
     TENEROptions, "layers", "num_heads", "head_dim", "embed_dropout", "output_dropout", "r_drop"
 )
-sequence_options = surface(SequenceOptions, "unit", "min_freq", "max_length", "batch_size")
+sequence_options = options_factory(SequenceOptions, "unit", "min_freq", "max_length", "batch_size")
