@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import Errors
-from ..text.units import EntitySpan
+from ..text.segments import Segment
+from ..text.units import EntitySpan, Units
 from ..util.arrays import Float64s
 from ..util.calibration import (
     MAX_TEMPERATURE,
@@ -19,11 +20,8 @@ from ..util.calibration import (
     calibration_error,
     reliability,
 )
-from .constraints import Constraints
-from .decoding import Decoding, spans_of, trellises
+from .decoding import Decoder, Decoding
 from .spans import Annotation
-from .trellis import Trellis
-from .wishes import Wishes, shown_as
 
 if TYPE_CHECKING:
     from .model import Emissions
@@ -56,15 +54,6 @@ class EntityCalibration(FittedTemperature):
     curve: Sequence[tuple[float, float, float]]
 
 
-@dataclass(frozen=True)
-class _Group:
-    """A trellis of segments, and entities in them: (row, units of the segment, whether right)."""
-
-    trellis: Trellis
-    starts: Sequence[tuple[int, int]]  # number of the text, and where the segment starts in it
-    entities: Sequence[tuple[int, EntitySpan, bool]]
-
-
 def fit(
     emissions: Emissions,
     network: TaggingNetwork,
@@ -79,53 +68,49 @@ def fit(
 
     Raises ValueError (F348) if no entities are found that the annotation can judge.
     """
-    judge = _Judge(emissions, decoding, gold)
-    groups = []
-    constraints = Constraints(emissions.texts)
-    for batch, scores in emissions.batches:
-        asked = {row: Wishes() for row in range(len(batch.segments))}
-        for rows, trellis in trellises(asked, batch, scores, network, decoding, constraints):
-            starts = [(batch.segments[row].text, batch.segments[row].start) for row in rows]
-            best = trellis.at(1.0)  # its paths are not kept
-            local = [
-                (number, span)
-                for number in range(len(rows))
-                for span in spans_of(best.paths(number)[0][1], decoding.tags)
-            ]
-            groups.append(_Group(trellis, starts, judge(starts, local)))
-    is_right = np.array([right for group in groups for *_, right in group.entities], dtype=np.bool_)
+    batches = list(emissions.batches)
+
+    def decoder(**changed: Any) -> Decoder:
+        return Decoder(emissions, network, replace(decoding, **changed))
+
+    found = decoder(confidence=False, alternatives=0, thresholds=None)
+    judge = _Judge(emissions.texts, gold)
+    entities = [
+        (part.segment, *judged)
+        for batch in batches
+        for part in found.decode(batch)
+        for judged in judge(part.segment, part.spans)
+    ]
+    is_right = np.array([right for *_, right in entities], dtype=np.bool_)
     if not len(is_right):
         raise ValueError(Errors.F348.format(name=name))
 
     def confidence(temperature: float) -> Float64s:
-        found = []
-        for group in groups:
-            trellis = group.trellis.at(temperature)
-            found += [decoding.probability(trellis, row, span) for row, span, _ in group.entities]
-        return np.array(found)
+        each = decoder(temperature=temperature)
+        known = dict(pair for batch in batches for pair in each.probabilities(batch))
+        return np.array([known[segment].get(span, 0.0) for segment, span, _ in entities])
 
-    def loss(temperature: float) -> float:
-        shares = confidence(temperature).clip(1e-12, 1 - 1e-12)
+    def loss(shares: Float64s) -> float:
+        shares = shares.clip(1e-12, 1 - 1e-12)
         return -float(np.log(np.where(is_right, shares, 1 - shares)).mean())
 
     before = decoding.temperature
-    after = round(math.exp(_lowest(lambda each: loss(math.exp(each)))), 6)
+    after = round(math.exp(_lowest(lambda each: loss(confidence(math.exp(each))))), 6)
     first, last = confidence(before), confidence(after)
-    wide = replace(decoding, thresholds=dict.fromkeys(decoding.labels, _FLOOR))
-    ranked, judge = [], _Judge(emissions, decoding, gold)
-    for group in groups:
-        trellis = group.trellis.at(after)
-        spans = [(row, s) for row in range(len(group.starts)) for s in wide.above(trellis, row)]
-        for row, span, right in judge(group.starts, spans):
-            ranked.append((wide.probability(trellis, row, span), right))
+    wide = decoder(temperature=after, thresholds=dict.fromkeys(decoding.names, _FLOOR))
+    ranked, judge = [], _Judge(emissions.texts, gold)
+    for batch in batches:
+        for segment, shares in wide.probabilities(batch, _FLOOR):
+            chosen = wide.decoding.above_thresholds(shares)
+            ranked += [(shares[span], right) for span, right in judge(segment, chosen)]
     return EntityCalibration(
         entities=len(is_right),
         temperature_before=before,
         temperature_after=after,
         ece_before=calibration_error(first, is_right),
         ece_after=calibration_error(last, is_right),
-        nll_before=loss(before),
-        nll_after=loss(after),
+        nll_before=loss(first),
+        nll_after=loss(last),
         reliability_before=reliability(first, is_right),
         reliability_after=reliability(last, is_right),
         curve=_curve(ranked, sum(len(each.spans) for each in gold)),
@@ -135,43 +120,39 @@ def fit(
 class _Judge:
     """Decides which entities are right. An entity in two overlapping segments counts once."""
 
-    def __init__(
-        self, emissions: Emissions, decoding: Decoding, gold: Sequence[Annotation]
-    ) -> None:
-        self.texts, self.gold = emissions.texts, gold
-        self.names = shown_as(decoding.labels)
+    def __init__(self, texts: Sequence[Units], gold: Sequence[Annotation]) -> None:
+        self.texts, self.gold = texts, gold
         self.seen: set[tuple[int, EntitySpan]] = set()
 
     def __call__(
-        self, starts: Sequence[tuple[int, int]], spans: Sequence[tuple[int, EntitySpan]]
-    ) -> list[tuple[int, EntitySpan, bool]]:
-        """Those of the spans (row, units of the segment) that the annotation can judge."""
-        found = []
-        for row, span in spans:
-            number, start = starts[row]
-            text, gold = self.texts[number], self.gold[number]
-            whole = EntitySpan(span.start + start, span.end + start, self.names.get(span.label, ""))
-            is_new = whole.label and (number, whole) not in self.seen
-            self.seen.add((number, whole))
-            for place in text.to_characters([whole] if is_new else []):
-                for own in gold.judged([place], len(text.text)).values():
-                    found.append((row, span, own in gold.spans))
-        return found
+        self, segment: Segment, spans: Iterable[EntitySpan]
+    ) -> list[tuple[EntitySpan, bool]]:
+        """Those of the spans that the annotation can judge."""
+        number = segment.text
+        text, gold = self.texts[number], self.gold[number]
+        new = [span for span in spans if (number, span) not in self.seen]
+        self.seen.update((number, span) for span in new)
+        return [
+            (span, own in gold.spans)
+            for span in new
+            for own in gold.judged(text.to_characters([span]), len(text.text)).values()
+        ]
 
 
 def _lowest(function: Callable[[float], float]) -> float:
     """Find the minimum of a function of the logarithm of a temperature (golden-section search)."""
     low, high = math.log(MIN_TEMPERATURE), math.log(MAX_TEMPERATURE)
-    values: dict[float, float] = {}
+    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    of_left, of_right = function(left), function(right)
     for _ in range(_STEPS):
-        inner = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-        for each in inner:
-            near = next((known for known in values if abs(known - each) < 1e-9), None)
-            values[each] = function(each) if near is None else values[near]
-        if values[inner[0]] < values[inner[1]]:
-            high = inner[1]
+        if of_left < of_right:
+            high, right, of_right = right, left, of_left
+            left = high - _GOLDEN * (high - low)
+            of_left = function(left)
         else:
-            low = inner[0]
+            low, left, of_left = left, right, of_right
+            right = low + _GOLDEN * (high - low)
+            of_right = function(right)
     return (low + high) / 2
 
 

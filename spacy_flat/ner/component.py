@@ -31,7 +31,8 @@ from ..util.calibration import MAX_TEMPERATURE, MIN_TEMPERATURE
 from ..util.plural import counted
 from ..vectors import VectorSource, check_sources
 from .calibration import EntityCalibration, fit
-from .decoding import Decoding, Found, find_entities, span_probabilities
+from .constraints import SpanConstraints, constraints_of
+from .decoding import Decoding, EntityPrediction, find_entities, span_probabilities
 from .model import Emissions, Gold, network_of
 from .scores import score_entities
 from .spans import (
@@ -43,7 +44,6 @@ from .spans import (
     unscored_labels,
 )
 from .tags import TagSet, tag_set
-from .wishes import Wishes, wishes_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -115,6 +115,8 @@ class CRFEntityRecognizer(LabelledPipe):
     )
     temperature: float = setting(1.0, number(MIN_TEMPERATURE, MAX_TEMPERATURE))
 
+    not_entity_within: bool = True  # a setting of components with a lexicon
+
     def __init__(self, *args: Any, scorer: Scorer | None = score_entities, **settings: Any) -> None:
         super().__init__(*args, scorer=scorer, **settings)
         self._warned: dict[str, Sequence[str]] = {}  # labels of settings
@@ -147,12 +149,15 @@ class CRFEntityRecognizer(LabelledPipe):
             raise ValueError(Errors.F306.format(label=label, expected=label[2:] or "PER"))
         return super().add_label(label)
 
-    def predict(self, docs: Iterable[Doc]) -> list[Found]:
+    def predict(self, docs: Iterable[Doc]) -> list[EntityPrediction]:
         """Find the entities of each Doc, as characters of its text."""
         docs = list(docs)
         self.require_initialised()
         if not any(len(doc) for doc in docs):
-            return [Found(alternatives=[([], 1.0)] if self.alternatives else []) for _ in docs]
+            return [
+                EntityPrediction(alternatives=[([], 1.0)] if self.alternatives else [])
+                for _ in docs
+            ]
         self.check_tokens(docs)
         self._check_labels()
         return self.decode(docs, self.model.predict(docs))
@@ -173,10 +178,10 @@ class CRFEntityRecognizer(LabelledPipe):
                     self._warn_of_tokens(characters / tokens, "more than words in Chinese")
                     self._tokens_seen += 0, FEW_TOKENS
 
-    def decode(self, docs: Sequence[Doc], emissions: Emissions) -> list[Found]:
+    def decode(self, docs: Sequence[Doc], emissions: Emissions) -> list[EntityPrediction]:
         """Find the entities of each Doc from the model's output for all of them."""
-        wishes = self._wishes(docs, emissions.texts)
-        return find_entities(emissions, network_of(self.model), self._decoding(), wishes)
+        constraints = self._constraints(docs, emissions.texts)
+        return find_entities(emissions, network_of(self.model), self._decoding(), constraints)
 
     def span_probabilities(
         self, docs: Iterable[Doc], spans: Iterable[Iterable[Span]]
@@ -198,8 +203,8 @@ class CRFEntityRecognizer(LabelledPipe):
             for each in asked
         ]
         emissions = self.model.predict(docs)
-        wishes, network = self._wishes(docs, emissions.texts), network_of(self.model)
-        return span_probabilities(emissions, network, self._decoding(), wishes, places)
+        constraints, network = self._constraints(docs, emissions.texts), network_of(self.model)
+        return span_probabilities(emissions, network, self._decoding(), constraints, places)
 
     def _check_labels(self) -> None:
         """Warn (W305) once of settings for labels that no entity can have."""
@@ -254,20 +259,22 @@ class CRFEntityRecognizer(LabelledPipe):
         self.temperature = report.temperature_after
         return report
 
-    def _wishes(self, docs: Sequence[Doc], texts: Sequence[Units]) -> dict[int, Wishes]:
-        """The wishes of the Docs' annotation and of lexicon words, by the number of the Doc."""
+    def _constraints(
+        self, docs: Sequence[Doc], texts: Sequence[Units]
+    ) -> dict[int, SpanConstraints]:
+        """Those of the Docs' annotation and of lexicon words, by the number of the Doc."""
         settings = self.fine_labels, self.on_misaligned, self.overwrite
         pairs = enumerate(zip(docs, texts, strict=True))
-        found = {number: wishes_of(doc, text, *settings) for number, (doc, text) in pairs}
+        found = {number: constraints_of(doc, text, *settings) for number, (doc, text) in pairs}
         for place, words in self.trusted_words(texts).items():
-            found[place].add_words(words, self.fine_labels)
-        return {number: wishes for number, wishes in found.items() if wishes}
+            found[place].add_words(words, self.fine_labels, self.not_entity_within)
+        return {number: constraints for number, constraints in found.items() if constraints}
 
     def trusted_words(self, texts: Sequence[Units]) -> dict[int, list[tuple[EntitySpan, float]]]:
         """Lexicon words with a trust in texts, by the number of the text."""
         return {}
 
-    def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Found]) -> None:
+    def set_annotations(self, docs: Iterable[Doc], scores: Sequence[EntityPrediction]) -> None:
         """Set `doc.ents`, `doc._.char_ents`, and the requested confidence and alternatives."""
         for doc, found in zip(docs, scores, strict=True):
             set_alternatives(doc, found.alternatives, () if self.overwrite else doc.ents)
@@ -283,7 +290,7 @@ class CRFEntityRecognizer(LabelledPipe):
         docs = [example.predicted for example in examples]
         known = [gold_annotation(example, self.unannotated_labels) for example in examples]
         tok2vec = tok2vec_of(self.model)
-        if not any(a.says_something(len(doc.text)) for a, doc in zip(known, docs, strict=True)):
+        if not any(a.is_annotated(len(doc.text)) for a, doc in zip(known, docs, strict=True)):
             backprop_zeros(tok2vec, docs)
             return False
         self.register_labels(examples)

@@ -91,7 +91,7 @@ class Gold:
             whole = given._replace(spans=spans, unknown=unknown)
             annotations.update(zip(own, split_annotation(whole, own), strict=True))
         n_known = sum(
-            annotation.says_something(segment.end - segment.start)
+            annotation.is_annotated(segment.end - segment.start)
             for segment, annotation in annotations.items()
         )
         return cls(annotations, n_known)
@@ -107,7 +107,7 @@ class Gold:
         for row, segment in enumerate(batch.segments):
             length = segment.end - segment.start
             spans, unknown, coarse = annotation = self.annotations[segment]
-            known[row] = annotation.says_something(length)
+            known[row] = annotation.is_annotated(length)
             allowed[row, :length] = tags.allowed(spans, length, unknown, coarse)
         weights = (known / max(1, self.n_known)).astype(np.float32)
         return TagTarget(allowed, batch.n_units, weights)

@@ -5,7 +5,6 @@ Shapes: B segments, C units, D width, K tags.
 
 from collections.abc import Sequence
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -15,8 +14,8 @@ from ..nn.network import EmbeddingNetwork
 from ..util.arrays import Ints
 from .batch import Batch
 from .options import NetworkOptions
+from .semi_markov import Scores
 from .tags import TagSet, TagTarget
-from .trellis import Scores
 
 
 class TaggingNetwork(EmbeddingNetwork):
@@ -47,13 +46,11 @@ class TaggingNetwork(EmbeddingNetwork):
         best: Ints = self.crf.decode(scores, self.to_tensor(lengths)).cpu().numpy()
         return best
 
-    def crf_scores(self) -> Scores:
-        """The scores of the CRF, without emissions."""
+    def crf_scores(self, scores: Tensor) -> Scores:
+        """The CRF's scores and emissions [B, C, K], as arrays."""
         crf = self.crf
-        transitions, starts, ends = (
-            each.detach().cpu().double().numpy() for each in (crf.transitions, crf.starts, crf.ends)
-        )
-        return Scores(np.zeros((0, 0, 0)), transitions, starts, ends)
+        parts = scores, crf.transitions, crf.starts, crf.ends
+        return Scores(*(each.detach().cpu().double().numpy() for each in parts))
 
     def loss(self, scores: Tensor, target: TagTarget) -> Tensor:
         """Negative log-likelihood of the target, summed with its weights.

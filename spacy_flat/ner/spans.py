@@ -34,7 +34,7 @@ class Annotation(NamedTuple):
     unknown: list[EntitySpan]
     coarse: Mapping[str, Sequence[str]] = {}
 
-    def says_something(self, length: int) -> bool:
+    def is_annotated(self, length: int) -> bool:
         """Whether anything is known about a text of this length."""
         return bool(self.spans) or not self.unknown_at("", length).all()
 

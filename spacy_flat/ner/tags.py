@@ -6,7 +6,7 @@ Pure numpy, so that corpora, components and networks share it without importing 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -46,33 +46,6 @@ class TagTarget(NamedTuple):
     weights: Float32s
 
 
-class LetterStates(NamedTuple):
-    """The tags, split by whether their entity has a letter so far: S states for K tags. The
-    legal sequences of states are the legal sequences of tags in which each entity has a letter.
-
-    tags: [S], the tag of each state. at_letter: [S], whether it is of units with a letter; any
-        unit may be "O". numbers: [K, 3], the state of a tag where its entity has no letter yet, has
-        one here, or had one before; -1 for none.
-    transitions: [S, S], starts, ends: [S], as those of a `TagSet`.
-    """
-
-    tags: Ints
-    at_letter: Bools
-    numbers: Ints
-    transitions: Bools
-    starts: Bools
-    ends: Bools
-
-    def possible(self, barred: Bools, letters: Bools) -> Bools:
-        """[..., S] the states that units may have.
-
-        barred: [...], whether a unit is in no entity. letters: [...], whether it has a letter.
-        """
-        inside = ~barred[..., None] & (letters[..., None] == self.at_letter)
-        possible: Bools = inside | (self.tags == OUTSIDE)
-        return possible
-
-
 class TagSet:
     """The tags of some entity labels under a scheme, and the legal sequences of them.
 
@@ -86,6 +59,7 @@ class TagSet:
     allowed_starts, allowed_ends: bool [K], whether a sequence may start or end with a tag.
     label_of: [K] index of a tag's label; -1 for "O".
     opens, continues: bool [K], whether a tag starts or continues an entity.
+    roles: [4, labels], the tags of each label's first, inner and last units, and of single ones.
 
     Raises ValueError (F230) for empty or repeated labels.
     """
@@ -104,6 +78,9 @@ class TagSet:
         )
         self.opens: Bools = np.isin(role_of, ["B", "S"])
         self.continues: Bools = np.isin(role_of, ["I", "E"])
+        first = 1 + np.arange(len(labels)) * len(roles)
+        offsets = (0, 1, 2, 3) if scheme == "BIOES" else (0, 1, 1, 0)
+        self.roles: Ints = first + np.array(offsets)[:, None]
         may_go_on = np.isin(role_of, ["B", "I"])
         must_go_on = may_go_on & (scheme == "BIOES")
         same_label = self.label_of[:, None] == self.label_of
@@ -111,31 +88,6 @@ class TagSet:
         self.allowed_ends: Bools = ~must_go_on
         self.allowed_transitions: Bools = np.where(
             self.continues, may_go_on[:, None] & same_label, ~must_go_on[:, None]
-        )
-
-    @cached_property
-    def letter_states(self) -> LetterStates:
-        """The states to decode by where each entity needs a letter.
-
-        An inner tag has three: no letter yet, a letter here, letters only before.
-        """
-        tags, kinds = np.divmod(np.arange(3 * len(self)), 3)
-        goes_on = np.bitwise_or.reduce(self.allowed_transitions[:, self.continues], axis=1)
-        kept = np.choose(kinds, [goes_on[tags], tags != OUTSIDE, ~self.opens[tags]])
-        tags, kinds = tags[kept], kinds[kept]
-        lettered: Bools = kinds > 0
-        numbers = np.full((len(self), 3), -1)
-        numbers[tags, kinds] = np.arange(len(tags))
-        continues = self.continues[tags]
-        within = np.where(lettered[:, None], lettered, kinds < 2)
-        transitions = np.where(continues, within, lettered[:, None])
-        return LetterStates(
-            tags,
-            kinds == 1,
-            numbers,
-            transitions & self.allowed_transitions[tags][:, tags],
-            self.allowed_starts[tags],
-            lettered & self.allowed_ends[tags],
         )
 
     def __len__(self) -> int:
@@ -155,9 +107,9 @@ class TagSet:
                 raise ValueError(
                     Errors.F233.format(span=(start, end, label), labels=list(self.labels))
                 )
-            number, width = self.labels.index(label), end - start
-            tags[start:end] = self.open_tags(number, width)
-            tags[end - 1] = self.closing_tags(number, width)[-1]
+            begin, inner, last, single = (each[self.labels.index(label)] for each in self.roles)
+            tags[start:end] = inner
+            tags[start], tags[end - 1] = begin, last if end - start > 1 else single
         return tags
 
     def allowed(
@@ -204,6 +156,13 @@ class TagSet:
         found: Bools = self.label_of == number
         return found
 
+    def first_and_last(self, widths: Ints, labels: Ints) -> tuple[Ints, Ints]:
+        """[N] the first and the last tags of entities."""
+        begin, _, end, single = self.roles
+        is_single = widths == 1
+        first, last = (np.where(is_single, single[labels], own[labels]) for own in (begin, end))
+        return first, last
+
     def decode(self, tags: Ints) -> SpanArrays:
         """Entities of one legal sequence of tags [N], or of many set one after the other.
 
@@ -215,17 +174,6 @@ class TagSet:
         starts = np.flatnonzero(self.opens[tags])
         ends = np.flatnonzero((tags != OUTSIDE) & ~goes_on) + 1
         return SpanArrays(starts, ends, self.label_of[tags[starts]])
-
-    def open_tags(self, label: int, width: int) -> Ints:
-        """Tags [width] of an entity that continues after them."""
-        begin = 1 + label * len(_ROLES[self.scheme])
-        return np.where(np.arange(width) == 0, begin, begin + 1)
-
-    def closing_tags(self, label: int, width: int) -> Ints:
-        """The last tags [width] of the entities of one unit, of two, and so on."""
-        begin = 1 + label * len(_ROLES[self.scheme])
-        single, last = (3, 2) if self.scheme == "BIOES" else (0, 1)
-        return np.where(np.arange(width) == 0, begin + single, begin + last)
 
 
 @lru_cache(maxsize=16)

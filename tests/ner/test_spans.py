@@ -156,16 +156,16 @@ class TestGold:
     def test_nothing_known_is_not_nothing_there(self) -> None:
         silent = gold_annotation(Example(doc_of("上海"), doc_of("上海")))
         assert silent[:2] == ([], [(0, 2, "")])
-        assert not silent.says_something(2)
+        assert not silent.is_annotated(2)
         none = gold_annotation(self.example("上海", "上海"))
         assert none[:2] == ([], [])
-        assert none.says_something(2)
+        assert none.is_annotated(2)
         known, rest = [EntitySpan(0, 2, "LOC")], [EntitySpan(0, 9, "")]
-        assert Annotation(known, rest).says_something(9)
-        assert Annotation([], rest).says_something(10)
+        assert Annotation(known, rest).is_annotated(9)
+        assert Annotation([], rest).is_annotated(10)
 
     def test_empty_text_says_nothing(self) -> None:
-        assert not gold_annotation(self.example("", "")).says_something(0)
+        assert not gold_annotation(self.example("", "")).is_annotated(0)
 
     def test_tokens_without_annotation_are_unknown(self) -> None:
         gold = doc_of(*"在重庆和上海开会")
@@ -186,7 +186,7 @@ class TestGold:
         found = gold_annotation(Example(doc_of(*"在重庆和上海"), gold), ["ORG"])
         assert found.spans == [(1, 3, "LOC")]
         assert found.unknown == [(3, 5, ""), (0, 6, "PER"), (0, 6, "ORG")]
-        assert found.says_something(6)
+        assert found.is_annotated(6)
 
     def test_unannotated_labels_are_so_in_the_whole_of_another_text(self) -> None:
         """One that has more white space than the reference."""

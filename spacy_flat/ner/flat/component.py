@@ -12,7 +12,7 @@ from ...errors import Errors, Warnings
 from ...initialise import FEW
 from ...lexicon import Lexicon
 from ...lexicon.readers import jieba_lexicon
-from ...pipe import number, setting
+from ...pipe import SWITCH, number, setting
 from ...text.units import EntitySpan, Units
 from ...util.arguments import require
 from ...util.log import logger
@@ -20,7 +20,7 @@ from ...vectors import VectorSource
 from ...viz.lattice import MOST_DRAWN, render, render_attention
 from ...viz.page import Html
 from ..component import CRFEntityRecognizer, ner_factory
-from ..decoding import Found
+from ..decoding import EntityPrediction
 from ..spans import names_in
 from .featuriser import LatticeFeaturiser
 from .model import attention_of
@@ -44,9 +44,11 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
 
     trust: how strongly lexicon words whose type is a label count: with 0 the network decides, with
         1 they are always entities. `Lexicon.add` sets it by word.
+    not_entity_within: words of the type "not_entity" also exclude entities within them.
     """
 
     trust: float = setting(0.0, number(0, 1))
+    not_entity_within: bool = setting(True, SWITCH)
 
     @property
     def lexicon(self) -> Lexicon:
@@ -67,7 +69,7 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         """Temporarily add words with their types; see `Lexicon.with_words`."""
         return self.lexicon.with_words(words, trust)
 
-    def predict(self, docs: Iterable[Doc]) -> list[Found]:
+    def predict(self, docs: Iterable[Doc]) -> list[EntityPrediction]:
         """Find the entities of each Doc, with the lexicon as it is at the call."""
         with self.featuriser.lexicon.pinned():
             return super().predict(docs)
