@@ -183,6 +183,8 @@ def _brackets(text: str) -> tuple[Ints, dict[int, int]]:
         if stack and "\n" in text[stack[0][0] : place]:
             stack.clear()
             now = next(numbers)
+            changes.append(place)
+            values.append(now)
         opening = mark if mark in _QUOTES else _OPENING.get(mark, "")
         open_marks = [text[start].translate(_WIDTHS) for start, _ in stack]
         is_clean = True

@@ -14,9 +14,9 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 
-from spacy_flat.ner import constraints
+from spacy_flat.ner import rules
 from spacy_flat.ner.calibration import _lowest
-from spacy_flat.ner.decoding import LEAST
+from spacy_flat.ner.decoding import MIN_PROBABILITY
 from spacy_flat.util.calibration import FittedTemperature
 
 from .conftest import TEXTS, Copy, char_example, examples_of, flat, found
@@ -56,7 +56,7 @@ def test_confidence_is_the_probability_of_a_span(nlp: Language) -> None:
 
 
 def test_confidence_is_that_of_the_segment_that_decides(trained: Language, copy_of: Copy) -> None:
-    nlp = copy_of(trained, max_length=20, overlap=10)
+    nlp = copy_of(trained, max_length=20)
     flat(nlp).confidence = True
     text = "王小明昨天去了上海，" * 3
     left, right = shares(nlp(text[:20])), shares(nlp(text[10:]))
@@ -89,7 +89,7 @@ def test_labels_that_become_one_are_summed(nlp: Language) -> None:
 
 
 def test_a_span_that_a_text_is_split_within(trained: Language, copy_of: Copy) -> None:
-    nlp = copy_of(trained, max_length=10, overlap=0)
+    nlp = copy_of(trained, max_length=10)
     doc = nlp.make_doc(TEXT * 2)
     spans = [Span(doc, *place, "LOC") for place in ((7, 9), (9, 12), (17, 19))]
     ((first, cut, last),) = flat(nlp).span_probabilities([doc], [spans])
@@ -144,7 +144,7 @@ def test_an_empty_text_has_one_annotation(nlp: Language) -> None:
 
 
 def test_alternatives_of_a_long_text(trained: Language, copy_of: Copy) -> None:
-    nlp = copy_of(trained, max_length=12, overlap=0)
+    nlp = copy_of(trained, max_length=12)
     ner = flat(nlp)
     ner.alternatives, ner.confidence = 3, True
     doc = nlp("".join(UNSURE))
@@ -171,7 +171,9 @@ def test_thresholds(nlp: Language) -> None:
     for threshold in NUMBERS:
         ner.threshold = threshold
         docs = list(nlp.pipe(UNSURE))
-        assert all(share >= max(threshold, LEAST) for doc in docs for share in shares(doc))
+        assert all(
+            share >= max(threshold, MIN_PROBABILITY) for doc in docs for share in shares(doc)
+        )
         sizes.append(sum(len(doc.ents) for doc in docs))
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[0] >= sum(map(len, before)) > sizes[-1] == 0
@@ -252,14 +254,14 @@ def test_calibration_counts_what_is_found(
     trained: Language, copy_of: Copy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In segments that overlap each entity once; and none that the constraints exclude."""
-    nlp = copy_of(trained, max_length=20, overlap=10)
+    nlp = copy_of(trained, max_length=20)
     text = "王小明昨天去了上海，" * 3
     example = char_example(nlp, text, nlp(text)._.char_ents)
     report = flat(nlp).calibrate([example])
     assert report.entities == len(example.reference.ents) == 6
     assert report.curve[-1][2] == 1.0
-    monkeypatch.setattr(constraints, "BARRED", re.compile("[上海]"))
-    monkeypatch.setattr(constraints.Constraints, "_is_plain", lambda *_: False)
+    monkeypatch.setattr(rules, "BARRED", re.compile("[上海]"))
+    monkeypatch.setattr(rules.Rules, "_is_plain", lambda *_: False)
     assert flat(nlp).calibrate([example]).entities == len(nlp(text).ents) == 3
 
 

@@ -13,7 +13,7 @@ from spacy.tokens import Span
 
 from spacy_flat.lexicon import Lexicon
 from spacy_flat.lexicon.word_lists import words
-from spacy_flat.ner.wishes import Wishes
+from spacy_flat.ner.constraints import SpanConstraints
 from spacy_flat.text.units import EntitySpan
 
 from ..conftest import TEXTS, Copy, entities, flat, found
@@ -168,11 +168,35 @@ def test_a_word_that_no_entity_may_have(nlp: Language) -> None:
 
 
 def test_words_of_the_same_length_that_overlap() -> None:
-    wishes = Wishes(fixed=[EntitySpan(8, 9, "LOC")])
-    sure = [(EntitySpan(start, start + 2, "PER"), 1.0) for start in (0, 1, 5, 7)]
-    wishes.add_words([*sure, (EntitySpan(1, 2, "ORG"), 1.0)], LABELS)
-    assert wishes.fixed == [(8, 9, "LOC"), (5, 7, "PER")]
-    assert set(wishes.scores) == {(0, 2, "PER"), (1, 3, "PER")}
+    given = SpanConstraints(fixed=[EntitySpan(8, 9, "LOC")])
+    certain = [(EntitySpan(start, start + 2, "PER"), 1.0) for start in (0, 1, 5, 7)]
+    given.add_words([*certain, (EntitySpan(1, 2, "ORG"), 1.0)], LABELS, within=True)
+    assert given.fixed == [(8, 9, "LOC"), (5, 7, "PER")]
+    assert set(given.log_odds) == {(0, 2, "PER"), (1, 3, "PER")}
+
+
+def test_trust_is_not_weakened_by_the_temperature(nlp: Language) -> None:
+    """Odds × 1,000 for 0.999, whatever the temperature."""
+    lexicon_of(nlp).declare_types(["PER"])
+    doc, ner = nlp.make_doc(TEXT), flat(nlp)
+    ner.temperature = 2.0
+    odds = []
+    for trust in (0, 0.999):
+        lexicon_of(nlp).add(["新闻"], type="PER", trust=trust)
+        ((share,),) = ner.span_probabilities([doc], [[Span(doc, 4, 6, "PER")]])
+        odds.append(share / (1 - share))
+    assert odds[1] / odds[0] == pytest.approx(1000, rel=1e-2)
+
+
+def test_no_entity_within_a_word_that_is_none(nlp: Language) -> None:
+    ner: Any = flat(nlp)
+    ner.overwrite = True
+    doc = nlp.make_doc(TEXTS[2])
+    assert ("LOC", "南京") in entities(nlp(doc))
+    lexicon_of(nlp).add(["南京市"], type="not_entity")
+    assert not {"南京", "南京市", "京"} & {text for _, text in entities(nlp(doc))}
+    ner.not_entity_within = False
+    assert ("LOC", "南京") in entities(nlp(doc))
 
 
 def test_a_compact_lexicon_keeps_what_is_trusted(nlp: Language) -> None:

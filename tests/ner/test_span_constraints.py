@@ -1,6 +1,7 @@
 """What a Doc's annotation asks for binds the decoding."""
 
 import math
+import time
 import tracemalloc
 from collections.abc import Sequence
 from functools import cache
@@ -16,9 +17,9 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 from thinc.api import fix_random_seed
 
-from spacy_flat.ner import decoding
 from spacy_flat.ner.component import CRFEntityRecognizer
-from spacy_flat.ner.wishes import Wishes
+from spacy_flat.ner.constraints import SpanConstraints
+from spacy_flat.ner.decoding import Decoder
 from spacy_flat.text.segments import Segment
 from spacy_flat.text.units import EntitySpan
 
@@ -117,7 +118,7 @@ def test_every_wish_is_kept(kind: str, on_misaligned: Any, data: st.DataObject) 
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
-def test_wishes_that_the_best_tags_meet_need_no_second_decoding(data: st.DataObject) -> None:
+def test_constraints_that_the_best_tags_satisfy_need_no_lattice(data: st.DataObject) -> None:
     _, ner = pipeline("flat_ner")
     doc = Doc(ner.vocab, data.draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=12)))
     freely = ner.predict([doc])[0].entities
@@ -126,66 +127,34 @@ def test_wishes_that_the_best_tags_meet_need_no_second_decoding(data: st.DataObj
     )
     drawn = [EntitySpan(s, min(s + n, len(doc.text)), of) for s, n, of in data.draw(st.lists(some))]
     odds = st.sampled_from([-math.inf, -3.0, 0.0, 2.0, 8.0])
-    scores = {span: data.draw(odds) for span in drawn} | {
+    added = {span: data.draw(odds) for span in drawn} | {
         span: data.draw(st.sampled_from([0.0, 2.0])) for span in freely
     }
     fixed = [span for span in freely if data.draw(st.booleans())]
     places = {place for span in fixed for place in range(*span[:2])}
     outside = [s for s in drawn[:1] if places.isdisjoint(range(*s[:2]))]
-    wishes = Wishes(fixed, outside, {s: n for s, n in scores.items() if s not in fixed})
+    within = {s._replace(label=""): -2.0 for s in drawn[1:2]}
+    given = SpanConstraints(
+        fixed, outside, {s: n for s, n in added.items() if s not in fixed}, within
+    )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ner, "_wishes", lambda docs, texts: {0: wishes})
+        patch.setattr(ner, "_constraints", lambda docs, texts: {0: given})
         found = ner.predict([doc])[0].entities
-        patch.setattr(Wishes, "met_by", lambda self, entities, labels: False)
+        patch.setattr(Decoder, "_is_final", lambda *_: False)
         assert found == ner.predict([doc])[0].entities
 
 
-def test_only_segments_whose_best_tags_do_not_meet_the_wishes_are_decoded_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    _, ner = pipeline("flat_ner")
-    monkeypatch.setattr(ner, "constrained_decoding", False)
-    doc = Doc(ner.vocab, ["王", "北京", "大学", "。"] * 8, [False] * 32)
-    freely = ner.predict([doc])[0].entities
-    asked: list[int] = []
-    search = decoding.trellises
-
-    def count(rows: Any, *rest: Any) -> Any:
-        asked.append(len(rows))
-        return search(rows, *rest)
-
-    monkeypatch.setattr(decoding, "trellises", count)
-    met = Wishes(scores=dict.fromkeys(freely, 2.0))
-    for wishes, again in ((met, False), (Wishes(scores={freely[-1]: -math.inf}), True)):
-        monkeypatch.setattr(ner, "_wishes", lambda docs, texts, wishes=wishes: {0: wishes})
-        asked.clear()
-        found = ner.predict([doc])[0].entities
-        assert bool(sum(asked)) == again
-        assert (found != freely) == again
-
-
-@pytest.mark.parametrize(
-    ("wishes", "met"),
-    [
-        (Wishes(scores={PERSON: 2.0, PLACE: -2.0}), True),
-        (Wishes(scores={PERSON: -2.0}), False),
-        (Wishes(scores={PLACE: 2.0}), False),
-        (Wishes(scores={PLACE: 0.0}), True),
-        (Wishes(fixed=[PERSON]), True),
-        (Wishes(fixed=[PLACE]), False),
-        (Wishes(outside=[EntitySpan(3, 9, "")]), True),
-        (Wishes(outside=[EntitySpan(2, 3, "")]), False),
-    ],
-)
-def test_which_wishes_are_met(wishes: Wishes, met: bool) -> None:
-    labels = {"PER": ["PER"], "LOC": ["GPE", "LOC"]}
-    assert wishes.met_by([PERSON], labels) is met
-    assert Wishes(fixed=[PLACE]).met_by([PLACE], labels)
-
-
-def test_scores_of_what_a_segment_cuts_are_left_out() -> None:
-    wishes = Wishes(scores={EntitySpan(1, 3, "PER"): 2.0, EntitySpan(2, 6, "PER"): 3.0})
-    assert wishes.part(Segment(0, 1, 4)) == Wishes(scores={EntitySpan(0, 2, "PER"): 2.0})
+def test_constraints_are_split_in_linear_time() -> None:
+    """Each span is only compared with the segments that it touches."""
+    n = 4000
+    spans = [EntitySpan(10 * i + 8, 10 * i + 12, "PER") for i in range(n)]
+    segments = [Segment(0, 20 * i, 20 * i + 20) for i in range(n // 2)]
+    given = SpanConstraints(fixed=spans[::2], log_odds=dict.fromkeys(spans[1::2], 2.0))
+    start = time.perf_counter()
+    parts = dict(given.split(segments))
+    assert time.perf_counter() - start < 1  # 30 where each is compared with all
+    assert parts[segments[0]] == SpanConstraints([EntitySpan(8, 12, "PER")], [], {}, {})
+    assert len(parts) == len(segments)
 
 
 def test_the_rest_is_the_most_probable(trained: Language) -> None:
