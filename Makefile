@@ -16,11 +16,11 @@ help:
 	@echo "make lint   check style and types"
 	@echo "make bench  measure speed and memory"
 	@echo "make docs   fill the tables of docs/ that come from the code"
-	@echo "make pictures  draw those of docs/ again (after make demo, whose curve is one of them)"
+	@echo "make pictures  draw those of docs/ again"
 
 demo: $(READY)
 	$(BIN)/python -m spacy project run first .
-	$(BIN)/python -m spacy project run all . --vars.corpus demo
+	$(BIN)/python -m spacy project run all . --vars.corpus demo --vars.part test
 	$(BIN)/python -m spacy project run install . --vars.corpus demo
 	$(BIN)/python -c "import spacy; doc = spacy.load('zh_flat_demo')('新任总经理陈志远毕业于浙江大学。'); \
 	print([(ent.text, ent.label_) for ent in doc.ents])"
@@ -38,7 +38,7 @@ test: $(READY)
 
 # What is trained, with the arithmetic of a processor of 2008. Whether a training that stopped goes on
 # is the same on all.
-TRAINED := $(addprefix tests/,encoder generator ner similarity training/test_workers.py \
+TRAINED := $(addprefix tests/,generator ner similarity training/test_workers.py \
 	transformer translator test_readme.py::test_python_runs test_release.py)
 test-old-processor: export ATEN_CPU_CAPABILITY = default
 test-old-processor: export ONEDNN_MAX_CPU_ISA = SSE41
@@ -61,7 +61,6 @@ docs: $(READY)
 
 pictures: $(READY)
 	$(BIN)/python docs/pictures/draw.py
-	$(BIN)/python -m spacy flat curve training/zh_flat_demo/log.jsonl docs/pictures/demo_curve.svg
 
 # Made once, and again when what is to be installed changes.
 $(READY): pyproject.toml constraints.txt

@@ -30,7 +30,7 @@ from spacy.training import Example
 from speed import peak_mb, reset_peak, trim
 
 ASSETS = Path(__file__).parents[1] / "assets"
-PIPELINES = ("zh_flat_general", "zh_flat_msra", "zh_flat_cluener")
+PIPELINES = ("zh_flat_general", "zh_flat_msra")
 NER, BERT = OTHERS = ("spaCy's ner", "BERT, 12 layers")
 SENTENCE = "王小明和李华昨天从北京大学出发，乘车前往南京市长江大桥参加中国人民银行组织的活动。"
 BATCH = 32

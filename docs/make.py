@@ -6,17 +6,15 @@ A part stands between two comments, of which the first says what it is:
     <!-- settings: flat_ner tener_ner -->              what a factory takes from the config
     <!-- arguments: spacy-flat.SGD.v1 … -->            arguments of functions, in one table
     <!-- registered -->                                all registered names, by registry
-    <!-- reference: spacy_flat.lexicon:Lexicon … -->   functions and classes with their docstrings
+    <!-- reference: spacy_flat.lexicon:Lexicon … -->   functions and classes, in a sentence each
     <!-- end -->
 
 Things are named as they are registered, or as module:name.
 """
 
-import ast
 import inspect
 import json
 import re
-import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from functools import cached_property
@@ -28,13 +26,13 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from spacy.language import Language
 
-from spacy_flat.util.options import TOGETHER, Options, bounds_of
+from spacy_flat.util.options import TOGETHER, bounds_of
 
 PAGES = sorted(Path(__file__).parent.glob("*.md"))
 PART = re.compile(r"(<!-- (\w+)(?:: ([^>]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
 ARGUMENT = re.compile(r"(\w+(?:, \w+)*): ")  # at the start of a line of a docstring
 
-GIVEN_BY_SPACY = ("nlp", "get_examples", "self")  # not set in a config
+GIVEN_BY_SPACY = ("nlp", "get_examples", "self", "cls")  # not set in a config
 
 ENTRY_POINTS = distribution("spacy-flat").entry_points
 
@@ -254,14 +252,26 @@ class Documented:
 
 
 def make_reference(names: Sequence[str]) -> Iterator[str]:
-    """Functions and classes, with all that is public in these, as their docstrings have it."""
+    """Functions and classes, with all that is public in these, and their first sentences."""
     for name in names:
         thing = find(name)
-        yield from describe(name.partition(":")[2], thing, level=3)
-        if inspect.isclass(thing):
-            for member, value in vars(thing).items():
-                if is_public(member, value):
-                    yield from describe(f"{thing.__name__}.{member}", value, level=4)
+        short_name = name.rpartition(":")[2]
+        if not inspect.isclass(thing):
+            yield f"`{signature(short_name, thing)}`: {Documented(thing).summary}."
+            yield ""
+            continue
+        yield f"### {short_name}"
+        yield ""
+        yield f"{Documented(thing).summary}."
+        yield ""
+        members = [each for each in vars(thing).items() if is_public(*each)]
+        rows = [
+            [f"`{signature(member, value)}`", Documented(unwrapped(value)).summary]
+            for member, value in members
+        ]
+        if rows:
+            yield from table(["", ""], rows)
+            yield ""
 
 
 # What components and their parts call of each other.
@@ -274,62 +284,25 @@ INTERNAL = {
 
 
 def is_public(name: str, value: Any) -> bool:
-    function = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
+    function = value.fget if isinstance(value, property) else unwrapped(value)
     if not inspect.isfunction(function) or not function.__module__.startswith("spacy_flat."):
         return False
-    if name in INTERNAL:
-        return False
-    special = name.startswith("__") and name != "__init__"
-    return bool(function.__doc__) and (special or not name.startswith("_"))
+    return bool(function.__doc__) and not name.startswith("_") and name not in INTERNAL
 
 
-def describe(name: str, thing: Any, level: int) -> Iterator[str]:
-    """Heading, signature and docstring."""
-    documented = Documented(getattr(thing, "__func__", thing))
-    yield "#" * level + f" {name}"
-    yield ""
-    yield f"`{signature(name, documented)}`"
-    before = ""
-    for paragraph in documented.paragraphs:
-        bullet = documented.is_argument(paragraph)
-        if not (bullet and before == "- "):
-            yield ""
-        before = "- " if bullet else ""
-        names, _, meaning = paragraph.partition(": ")
-        text = f"- `{'`, `'.join(names.split(', '))}`: {meaning}" if bullet else paragraph
-        yield from textwrap.wrap(text, 100, subsequent_indent=" " * len(before)) or [""]
-    yield ""
-    if inspect.isclass(thing) and issubclass(thing, Options):
-        for each in fields(thing):
-            text = f"- `{each.name}`: {each.metadata['meaning']}."
-            yield from textwrap.wrap(text, 100, subsequent_indent="  ")
-        yield ""
+def unwrapped(value: Any) -> Any:
+    return getattr(value, "__func__", value)
 
 
-def signature(name: str, documented: Documented) -> str:
-    """Name, arguments and result as the source has them."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(documented.thing))).body[0]
-    last = name.rpartition(".")[2]
-    if isinstance(tree, ast.ClassDef):
-        made = [part for part in tree.body if getattr(part, "name", "") == "__init__"]
-        if not made or made[0].args.vararg:  # takes what its base takes, and settings
-            found = [
-                each
-                for each in tree.body
-                if isinstance(each, ast.AnnAssign) and not ast.unparse(each.target).startswith("_")
-            ]
-            for each in found:
-                if isinstance(each.value, ast.Call):  # option(DEFAULT, …) or setting(DEFAULT, …)
-                    each.value = each.value.args[0]
-            return f"{last}({', '.join(map(ast.unparse, found or tree.bases))})"
-        tree = made[0]
-    assert isinstance(tree, ast.FunctionDef)
-    tree.args.args = [each for each in tree.args.args if each.arg not in ("self", "cls")]
-    result = re.sub(r"'(\w+)'", r"\1", ast.unparse(tree.returns)) if tree.returns else ""
-    if documented.is_property:
-        return f"{last}: {result}"
-    arrow = f" -> {result}" if result and tree.name != "__init__" else ""
-    return f"{last}({ast.unparse(tree.args)}){arrow}"
+def signature(name: str, thing: Any) -> str:
+    """A name with its arguments, and the defaults of these."""
+    if isinstance(thing, property):
+        return name
+    arguments = []
+    for each in Documented(unwrapped(thing)).parameters.values():
+        default = "" if each.default is inspect.Parameter.empty else f"={each.default!r}"
+        arguments.append(each.name + default)
+    return f"{name}({', '.join(arguments)})"
 
 
 KINDS: dict[str, Callable[[Sequence[str]], Iterator[str]]] = {

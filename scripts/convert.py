@@ -1,10 +1,10 @@
 """Convert fetched corpora to a `.spacy` file of each part:
 
     python scripts/convert.py afqmc lcqmc
-    python scripts/convert.py msra --general --out corpus/general
+    python scripts/convert.py general
 
-They are read from data/<corpus> and written to corpus/<corpus>. With --general, entities have the
-labels of configs/zh_flat_general.cfg.
+They are read from data/<corpus> and written to corpus/<corpus>, those of "general" to
+corpus/general/<corpus>, with the labels of configs/zh_flat_general.cfg.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fractions import Fraction
 from math import floor
 from pathlib import Path
 
-from published import CORPORA
+from published import CORPORA, GROUPS, members
 from spacy.tokens import Doc
 
 from spacy_flat.cli.convert import report
@@ -28,20 +28,21 @@ from spacy_flat.util.files import replacing
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("corpora", nargs="+", choices=CORPORA, metavar="CORPUS")
+    parser.add_argument("corpora", nargs="+", choices=[*CORPORA, *GROUPS], metavar="CORPUS")
     parser.add_argument("--data", type=Path, default="data", help="folder of fetched corpora")
     parser.add_argument("--out", type=Path, default="corpus", help="folder to write to")
-    parser.add_argument("--general", action="store_true", help="labels of zh_flat_general")
     arguments = parser.parse_args()
-    for name in arguments.corpora:
-        try:
-            parts = convert_corpus(name, arguments.data, arguments.out / name, arguments.general)
-            for path, summary in parts:
-                report(path, summary)
-                for part, (known, total) in summary.shared.items():
-                    print(f"  {known:,} of the {total:,} texts of {part} are also here")
-        except (OSError, ValueError) as error:
-            sys.exit(str(error))
+    for corpus in arguments.corpora:
+        general = corpus == "general"
+        out = arguments.out / corpus if general else arguments.out
+        for name in members(corpus):
+            try:
+                for path, summary in convert_corpus(name, arguments.data, out / name, general):
+                    report(path, summary)
+                    for part, (known, total) in summary.shared.items():
+                        print(f"  {known:,} of the {total:,} texts of {part} are also here")
+            except (OSError, ValueError) as error:
+                sys.exit(str(error))
 
 
 class PartWriter:

@@ -22,19 +22,19 @@ from typing import IO
 from urllib.error import URLError
 
 from msra import split_archive
-from published import CORPORA, Corpus, CorpusFile
+from published import CORPORA, GROUPS, Corpus, CorpusFile, members
 
 TIMEOUT = 60  # seconds without an answer
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("corpora", nargs="+", choices=CORPORA, metavar="CORPUS")
+    parser.add_argument("corpora", nargs="+", choices=[*CORPORA, *GROUPS], metavar="CORPUS")
     parser.add_argument("--data", type=Path, default="data", help="folder to write to")
     parser.add_argument("--source", default="", help="local folder of corpora; empty: download")
     arguments = parser.parse_args()
     source = Path(arguments.source) if arguments.source else None
-    for name in arguments.corpora:
+    for name in (each for corpus in arguments.corpora for each in members(corpus)):
         try:
             for path in fetch_corpus(name, arguments.data, source):
                 print(path)

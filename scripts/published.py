@@ -78,9 +78,19 @@ class Corpus:
         return cls(files=found, archive=whole, dev_share=Fraction(dev_share), **values)
 
 
+# Corpora that are trained on together; those of "general" get the labels of zh_flat_general.
+GROUPS = {
+    "general": ("msra", "cluener", "weibo", "resume"),
+    "questions": ("afqmc", "atec", "bq", "lcqmc", "oppo"),
+}
 CORPORA = {
     name: Corpus.from_json(**values)
     for name, values in json.loads(
         Path(__file__).with_name("corpora.json").read_text("utf-8")
     ).items()
 }
+
+
+def members(name: str) -> tuple[str, ...]:
+    """The corpora of a group, or the only one."""
+    return GROUPS.get(name, (name,))

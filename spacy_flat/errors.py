@@ -123,12 +123,6 @@ F119 {path}, line {line}: can't read the rest of the JSON array that begins the 
   Correct it, or write one record per line.
 
 # F12x to F14x: fetching corpora; the command line
-F126 {model}: no component has one of the scores {scores}. Give a trained pipeline.
-F127 {path}: no {labels} to score. Check that it is the right file, and that its Docs are annotated.
-F130 {path}, line {line}: not a line of a training log ({problem}). Expected the JSON lines that
-  spacy.ConsoleLogger.v3 writes with output_file.
-F131 {path}: can't draw a curve: the log has no evaluation yet.
-F132 {folder}: no test.spacy or dev.spacy to score on. Make them with: python -m spacy flat convert
 F134 {path}: not a file of Docs ({reason}). Give a .spacy file, as written by `python -m spacy flat
   convert` and DocBin.to_disk.
 F135 Can't use GPU {gpu}: {reason}. Install CuPy for your CUDA version, for example with: pip
@@ -136,9 +130,6 @@ F135 Can't use GPU {gpu}: {reason}. Install CuPy for your CUDA version, for exam
 F136 Can't choose a {kind} in the pipeline {source!r}. Found: {components}. {advice}
 F137 No text given. Give texts after the pipeline, or a file with --file.
 F138 {path}: a file, but a folder was expected. Choose another path.
-F139 {path}: paths.{part} is empty. Set it with --paths.{part} FILE.spacy
-F140 {folder}: no train.spacy, dev.spacy or test.spacy. Name the files, or make them with: python -m
-  spacy flat convert
 F142 {path}: spaCy ignores training files whose name does not end in .spacy. Name the output
   {path}.spacy
 F143 {path}: a .spacy file is already converted. Use it with `spacy train`, or give the corpus file
@@ -163,12 +154,9 @@ F155 {path}, line {line}: the last column, {found!r}, is not a number as on the 
 F156 {path}, line {line}: expected {layout} as JSON, but {problem}. Correct the record.
 F157 {path}, line {line}: the label {found} looks like a score. Add --scores to read labels as
   numbers, or use names or whole numbers as labels.
-F158 --errors needs a component that sets entities, but the pipeline {name} only has: {components}.
-  Leave out --errors.
 F159 {path}: {labels:,} different labels in {pairs:,} pairs, so the last column does not look like
   labels. Order the columns text, text, label, name them in the first line (sentence1, sentence2,
   label), or add --scores if they are numbers.
-F160 Can't draw an empty text. Give at least one character.
 F161 The text has {length} characters, but a picture shows at most {limit}. Draw part of it.
 F162 {text!r} contains a stray byte or half of a surrogate pair, so it isn't Unicode. Use the
   terminal's encoding, usually UTF-8.
@@ -282,8 +270,8 @@ F334 {path}: the index was made by another pipeline, or before component {name!r
   further. Load it with the pipeline that made it, or make it again.
 F335 Questions and answers differ in number: {questions} and {answers}. Give an answer for each
   question, or "" for none.
-F336 {path}, line {line}: no question in column {column}. Correct the line; columns are separated by
-  {separators}.
+F336 {path}, line {line}: no question in column {column}. Correct the line, or name the column with
+  --question.
 F337 {path}, line {line}: expected a JSON object with a string as {question!r} and, if present, as
   {answer!r}, but found {text!r}. Correct the line, or name other keys with --question and --answer.
 F338 {path}: write one JSON object per line, and name the file {name}.
@@ -471,13 +459,11 @@ W305 {name}: {setting} has labels that no entity can have: {unknown}. Correct th
 W320 {name}: no pair has one of its labels {known}, but there are {found}. It can't learn from these
   pairs or score them. Rename the labels (`flat convert` calls 0 and 1 'different' and 'same'), or
   train a new component.
-W330 {path}: no {separator} in {lines}: read as questions without an answer. Separate an answer from
-  its question by a {separator}.
-W331 {path}: each line has {found}, but no {separator}: read as questions without an answer.
-  Separate columns by {separator}s.
+W330 {path}: {count} lines have no {separator}, the first is line {line}: read as questions without
+  an answer.
 W332 {name}: the search was fitted to only {count} texts. Its probabilities may be wrong on others.
-W333 {path}: none of the questions has a letter; the first is {text!r}. If the questions are in
-  another column, write a header in the first line, and name the column with --question.
+W333 {path}: the questions have no letter, or most are the same; the first is {text!r}. If they are
+  in another column, write a header in the first line, and name the column with --question.
 W340 Can't compute a perplexity: the corpus has no text to score. spaCy counts a missing score as 0,
   which no model can beat: check the dev corpus.
 W370 Only {found:,} of the {total:,} rows ({share:.1%}) occur in the counted texts, and all others

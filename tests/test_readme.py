@@ -68,7 +68,8 @@ def start(
     folder = tmp_path_factory.mktemp("start")
     shutil.copy(mini_project / "project.yml", folder)
     (folder / "configs").symlink_to(ROOT / "configs")
-    (folder / "benchmarks").symlink_to(ROOT / "benchmarks")
+    for name in ("benchmarks", "scripts"):
+        (folder / name).symlink_to(ROOT / name)
     shutil.copytree(mini_project / "corpus/demo", folder / "corpus/mine")
     trained, begun = mini_project / "training/zh_flat_demo", ("checkpoints", "finished.json")
     shutil.copytree(trained, folder / "training/mine", ignore=shutil.ignore_patterns(*begun))

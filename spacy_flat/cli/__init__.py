@@ -3,21 +3,18 @@
 spaCy imports this module with each of its commands, so heavy imports are inside functions.
 """
 
+from collections.abc import Callable
+
 import typer
 from spacy.cli._util import app as spacy_app
 
 from ._failure import exiting
-from .alignment import alignment
 from .annotate import annotate
 from .calibrate import calibrate
 from .compact import compact
 from .convert import convert
-from .curve import curve
-from .debug_data import debug_data
 from .demo import demo
-from .evaluate import evaluate
 from .generate import generate
-from .lattice import lattice
 from .search import search
 from .show import show
 from .train import train
@@ -25,19 +22,18 @@ from .translate import translate
 
 app = typer.Typer(
     name="flat",
-    help="Commands of spacy-flat: corpora, vectors, lexicons, scores, search, pictures.",
+    help="Commands of spacy-flat: corpora, training, search, poems, translations.",
     no_args_is_help=True,
 )
-OVERRIDES = {"ignore_unknown_options": True}  # of a config
-SETTINGS = {debug_data: OVERRIDES, train: {"allow_extra_args": True, **OVERRIDES}}
-for command in (
-    *(alignment, annotate, calibrate, compact, convert, curve, debug_data, demo, evaluate),
-    *(generate, lattice, search, show, train, translate),
-):
+COMMANDS: tuple[Callable[..., None], ...] = (
+    *(convert, train, calibrate, compact, annotate, show, search, translate, generate, demo),
+)
+for command in COMMANDS:
+    overrides = {"allow_extra_args": True, "ignore_unknown_options": True}  # of a config
     app.command(
-        command.__name__.replace("_", "-"),
+        command.__name__,
         no_args_is_help=True,
-        context_settings=SETTINGS.get(command),
+        context_settings=overrides if command is train else None,
     )(exiting(command))
 
 spacy_app.add_typer(app)

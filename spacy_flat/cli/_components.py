@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ..errors import Errors
 
 if TYPE_CHECKING:
     from spacy.language import Language
+
+    from ..lexicon import Lexicon
 
 T = TypeVar("T")
 
@@ -31,6 +34,15 @@ def load_component(
     return nlp, choose(found, component, source, name)
 
 
+def lexicon_of(nlp: Language, source: str) -> Lexicon:
+    """The lexicon of the pipeline's only component that has one. Raises as `choose`."""
+    from ..lexicon import Lexicon
+
+    candidates = {name: getattr(pipe, "lexicon", None) for name, pipe in nlp.pipeline}
+    lexicons = {name: found for name, found in candidates.items() if isinstance(found, Lexicon)}
+    return choose(lexicons, "", source, "component with a lexicon")
+
+
 def choose(found: Mapping[str, T], component: str, source: str, kind: str) -> T:
     """The named candidate, or the only one. Raises ValueError (F136) if there is none or no name to
     decide by."""
@@ -41,3 +53,11 @@ def choose(found: Mapping[str, T], component: str, source: str, kind: str) -> T:
         words = {"kind": kind, "source": source, "components": components, "advice": advice}
         raise ValueError(Errors.F136.format(**words))
     return found[name]
+
+
+def require_source(source: str) -> None:
+    """Raise FileNotFoundError (F145) for anything but a path or package."""
+    from spacy.util import is_package
+
+    if not Path(source).exists() and not is_package(source):
+        raise FileNotFoundError(Errors.F145.format(source=source))

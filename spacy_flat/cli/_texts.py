@@ -14,16 +14,6 @@ def lines_of(path: Path) -> Iterator[str]:
     return (line.strip() for _, line in read_text_lines(path))
 
 
-def check_text(content: str) -> None:
-    """Raise ValueError for a text to draw that is empty (F160) or not valid Unicode (F162)."""
-    if not content:
-        raise ValueError(Errors.F160)
-    try:
-        content.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise ValueError(Errors.F162.format(text=content[:60])) from error
-
-
 def check_output(path: Path, suffix: str) -> None:
     """Raise ValueError (F146) for a picture of another suffix."""
     if path.suffix != suffix:

@@ -13,8 +13,9 @@ from tqdm import tqdm
 from wasabi import msg
 
 from ..errors import Errors
+from ..util.files import require_exists
 from ..util.plural import counted
-from ._options import Device, Pipeline
+from ._options import Device, Pipeline, several, several_paths
 
 if TYPE_CHECKING:
     from ..annotate.on_ray import Cluster
@@ -37,9 +38,9 @@ def annotate(
         typer.Option(
             "--attribute",
             "-a",
-            metavar="NAME[:TYPE]",
+            metavar="NAME[:TYPE],...",
             help="doc._ attribute to write to a column of this type: text (JSON if not a "
-            "string), float, int or bool (may be repeated)",
+            "string), float, int or bool",
         ),
     ] = None,
     text: Annotated[str, typer.Option("--text", help="Key or column of the texts")] = "text",
@@ -50,7 +51,6 @@ def annotate(
             "--code",
             "-c",
             help="Python file with registered functions of the pipeline",
-            exists=True,
         ),
     ] = None,
     actors: Annotated[
@@ -90,12 +90,14 @@ def annotate(
 
     if Path(pipeline).is_dir():
         pipeline = str(Path(pipeline).resolve())
+    code_paths = several_paths(code)
+    require_exists(*code_paths)
     settings = Settings(
         pipeline=pipeline,
-        code=tuple(str(path.resolve()) for path in code or ()),
+        code=tuple(str(path.resolve()) for path in code_paths),
         text=text,
         id=id,
-        attributes=tuple(attributes or ()),
+        attributes=several(attributes),
         batch_size=batch_size,
         gpu=gpus_per_actor > 0,
         device=device,

@@ -12,20 +12,18 @@ import typer
 from wasabi import msg
 
 from ..errors import Errors
-from ..util.files import replacing, replacing_folder, require_exists
+from ..util.files import replacing_folder, require_exists
 from ..util.plural import counted
 from ._components import choose
-from ._options import Component, Device, Pipeline, check_target
+from ._options import Component, Device, Pipeline, check_target, several_paths
 from ._table import print_table
-from ._tasks import percent
-from ._texts import check_output
 
 if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.training import Example
 
 TRUSTS = (0.0, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999, 1.0)
-FEW = 100  # entities or pairs
+MIN_EXAMPLES = 100  # entities or pairs
 
 
 def calibrate(
@@ -42,16 +40,8 @@ def calibrate(
     ],
     component: Component = "",
     more: Annotated[
-        list[Path],
-        typer.Option("--also", metavar="DEV.spacy", help="Further examples (may be repeated)"),
-    ] = [],  # noqa: B006  (typer's way)
-    picture: Annotated[
-        Path | None,
-        typer.Option(
-            "--picture",
-            help="For entities: SVG with a reliability diagram, and precision and recall by "
-            "threshold",
-        ),
+        list[Path] | None,
+        typer.Option("--also", metavar="DEV.spacy,...", help="Further examples"),
     ] = None,
     words: Annotated[
         Path | None,
@@ -94,21 +84,17 @@ def calibrate(
     from ..corpora.docs import read_examples
     from ..loading import load_on_device
 
-    for path in (corpus, *more):
-        require_exists(path)  # before the pipeline is loaded
-    if picture is not None:
-        check_output(picture, ".svg")
+    paths = [corpus, *several_paths(more)]
+    require_exists(*paths)  # before the pipeline is loaded
     nlp = load_on_device(model, device)
     check_target(output, nlp.path)
     able = {name: pipe for name, pipe in nlp.pipeline if hasattr(pipe, "calibrate")}
     pipe: Any = choose(able, component, model, "component to calibrate")
-    if picture is not None:
-        require_able(pipe, "span_probabilities", "component to draw, which finds entities,", model)
     if words is not None or trust:
         require_able(pipe, "lexicon", "component with a lexicon", model)
     if search:
         require_able(pipe, "fit_search", "component to search with", model)
-    examples = [each for path in (corpus, *more) for each in read_examples(path, nlp)]
+    examples = [each for path in paths for each in read_examples(path, nlp)]
     if not hasattr(pipe, "components_before"):  # that of pairs calls them itself
         call_before(nlp, pipe.name, examples)
     if trust:
@@ -120,11 +106,6 @@ def calibrate(
     found = pipe.calibrate(examples)
     if search:
         pipe.fit_search(examples)
-    if picture is not None:
-        from ..viz.confidence import draw
-
-        with replacing(picture) as temporary:
-            temporary.write_text(draw(found), encoding="utf-8")
     pipe.write_settings(nlp.get_pipe_config(pipe.name))
     with replacing_folder(output) as temporary:
         nlp.to_disk(temporary)
@@ -155,7 +136,7 @@ def report(found: Any) -> None:
             f"The temperature is at its limit: too few examples ({size_of(found)}), only correct "
             "ones, or a pipeline that is no better than chance."
         )
-    if number_of(found) < FEW:
+    if number_of(found) < MIN_EXAMPLES:
         msg.warn(f"Only {size_of(found)}: the probabilities may be wrong on other texts")
     threshold = getattr(found, "threshold", None)
     if threshold is not None:
@@ -222,7 +203,9 @@ def fit(pipe: Any, examples: Sequence[Example], set_trust: Callable[[float], obj
         scores[trust] = pipe.score(copies)["ents_f"] or 0.0
     best = max((current, *TRUSTS), key=lambda trust: scores[trust])
     set_trust(best)
-    rows = [(trust, percent(score) + " *" * (trust == best)) for trust, score in scores.items()]
+    rows = [
+        (trust, f"{100 * score:.2f}" + " *" * (trust == best)) for trust, score in scores.items()
+    ]
     print_table(rows, header=("trust", "F1 of entities"), divider=True)
     if len({*scores.values()}) == 1:
         msg.warn(f"The examples don't show which trust is best: it is {current}, the default")

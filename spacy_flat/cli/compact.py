@@ -14,9 +14,8 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..util.files import replacing_folder, require_exists
-from ._options import Device, check_target
+from ._options import Device, check_target, several_paths
 from ._table import print_table
-from ._tasks import TASKS, decimals
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
     from ..compress.compactor import Compactor, CompressConfig
 
 PREFIXES = "KMG"  # of bytes
-MOST_LOST = 0.02  # of a score
-MOST_LEFT = 0.99  # of the size, for a pipeline that became smaller
+MAX_LOSS = 0.02  # of a score
+MAX_LEFT = 0.99  # of the size, for a pipeline that became smaller
 
 
 class Bits(str, Enum):
@@ -44,13 +43,11 @@ def compact(
     pipeline: Annotated[str, typer.Argument(help="Trained pipeline, package or folder")],
     out: Annotated[Path, typer.Argument(help="Folder for the compact pipeline", file_okay=False)],
     texts: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Option(
-            "--text",
-            "-t",
-            help="Texts to count rows in: .spacy, or plain text, .gz or .xz (may be repeated)",
+            "--text", "-t", help="Texts to count rows in: .spacy, or plain text, .gz or .xz"
         ),
-    ] = [],  # noqa: B006  (typer's way)
+    ] = None,
     min_count: Annotated[
         int,
         typer.Option(
@@ -85,13 +82,14 @@ def compact(
     from ..loading import load_on_device
 
     limit = bytes_of(max_size) if max_size else None
-    require_exists(*texts, *([dev] if dev else []))
+    paths = several_paths(texts)
+    require_exists(*paths, *([dev] if dev else []))
     nlp = load_on_device(pipeline, device)
     check_target(out, nlp.path)
     compactor = Compactor(nlp)
-    if (min_count > 0 or limit is not None) and compactor.components and not texts:
+    if (min_count > 0 or limit is not None) and compactor.components and not paths:
         raise ValueError(Errors.F371)  # before anything is scored
-    for path in texts if compactor.components else ():
+    for path in paths if compactor.components else ():
         count(path, compactor)
     size = size_of_folder(nlp.path)
     before = state_of(compactor, size, dev)
@@ -102,7 +100,7 @@ def compact(
     with replacing_folder(out) as temporary:
         nlp.to_disk(temporary)
     show(before, after, amount)
-    report(out, size, size_of_folder(out), lost_scores(before, after))
+    report(out, size, size_of_folder(out), lost_scores(main_scores(nlp), before, after))
 
 
 def bytes_of(size: str) -> float:
@@ -139,10 +137,16 @@ def state_of(compactor: Compactor, size: int, dev: Path | None) -> dict[str, str
         with nlp.memory_zone():  # so that the texts aren't added to the pipeline's vocabulary
             scores = nlp.evaluate(read_examples(dev, nlp))
         nlp.meta["performance"] = {k: v for k, v in scores.items() if k != "speed"}
-        for task in TASKS:
-            if scores.get(task.score) is not None:
-                state[task.title] = decimals(scores[task.score])
+        for name in main_scores(nlp):
+            if scores.get(name) is not None:
+                state[name] = f"{scores[name]:.4f}"
     return state
+
+
+def main_scores(nlp: Language) -> list[str]:
+    """The scores that choose the best weights in training."""
+    weights = nlp.config["training"]["score_weights"]
+    return [name for name, weight in weights.items() if weight]
 
 
 def forget_paths(nlp: Language) -> None:
@@ -163,13 +167,13 @@ def show(before: dict[str, str], after: dict[str, str], amount: CompressConfig) 
         msg.info(f"Kept rows that occur at least {amount.min_count:,} times in the texts")
 
 
-def lost_scores(before: dict[str, str], after: dict[str, str]) -> list[str]:
+def lost_scores(names: Sequence[str], before: dict[str, str], after: dict[str, str]) -> list[str]:
     """The scores that fell by much."""
     return [
-        f"{task.title} {before[task.title]} before, {after[task.title]} after"
-        for task in TASKS
-        if task.title in before.keys() & after.keys()
-        if float(before[task.title]) - float(after[task.title]) > MOST_LOST
+        f"{name} {before[name]} before, {after[name]} after"
+        for name in names
+        if name in before.keys() & after.keys()
+        if float(before[name]) - float(after[name]) > MAX_LOSS
     ]
 
 
@@ -180,7 +184,7 @@ def report(out: Path, before: int, after: int, lost: Sequence[str]) -> None:
             "Keep more rows (a larger --max-size, a lower --min-count, or more texts in --text), "
             "or more --bits.",
         )
-    elif after <= MOST_LEFT * before:
+    elif after <= MAX_LEFT * before:
         msg.good(str(out))
     else:
         sizes = f"{before / 1e6:.2f} MB before, {after / 1e6:.2f} MB after"

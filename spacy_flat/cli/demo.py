@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from ..errors import Errors
-from ._lexicon import require_source
+from ._components import require_source
 
 APP = Path(__file__).parents[1] / "demo" / "app.py"
 

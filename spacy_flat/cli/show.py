@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from wasabi import msg
 
 from ..errors import Errors
 from ..similarity.pairs import join_pair, pair_of
+from ..util.files import replacing
 from ..util.plural import counted
-from ._lexicon import lexicon_of
-from ._options import Device, Pipeline
+from ._components import PAIRS, choose, lexicon_of
+from ._options import Device, Pipeline, several
 from ._table import print_table
-from ._tasks import is_translated, percent
-from ._texts import lines_of
+from ._texts import check_output, lines_of
 
 if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
-WRITTEN = 100  # most characters of a generated text
+MAX_WRITTEN = 100  # characters of a generated text
 SURPRISING = 3  # characters to list as least expected
 
 
@@ -37,12 +37,21 @@ def show(
         typer.Option("--file", "-f", help="File with one text or pair per line (UTF-8)"),
     ] = None,
     added: Annotated[
-        list[str],
-        typer.Option("--add", "-a", help="WORD=TYPE to add to the lexicon first (may be repeated)"),
-    ] = [],  # noqa: B006  (typer's way)
+        list[str] | None,
+        typer.Option(
+            "--add", "-a", metavar="WORD=TYPE,...", help="Words to add to the lexicon first"
+        ),
+    ] = None,
     trust: Annotated[
         float | None,
         typer.Option(help="Trust of added words, from 0 (the network decides) to 1 (always)"),
+    ] = None,
+    lattice: Annotated[
+        Path | None,
+        typer.Option(help="SVG of the lattice over the first text, with its words and entities"),
+    ] = None,
+    alignment: Annotated[
+        Path | None, typer.Option(help="SVG of what a pair's texts attend to in each other")
     ] = None,
     device: Device = "",
 ) -> None:
@@ -50,11 +59,13 @@ def show(
     pairs, the probability of texts, a generated text, or translations."""
     from ..loading import load_on_device
 
+    for picture in filter(None, (lattice, alignment)):
+        check_output(picture, ".svg")
     texts = [*(texts or ()), *(filter(None, lines_of(file)) if file else ())]
     if not texts:
         raise ValueError(Errors.F137)
     nlp = load_on_device(model, device)
-    add_words(nlp, model, added, trust)
+    add_words(nlp, model, several(added), trust)
     for _, pipe in nlp.pipeline:
         if hasattr(pipe, "confidence"):
             pipe.confidence = True
@@ -62,37 +73,39 @@ def show(
     if compares:
         texts = [joined(text) for text in texts]
     for doc in nlp.pipe(texts):
-        pair = pair_of(doc)
-        if pair is not None and doc.cats:
-            msg.divider(" | ".join(text.text for text in pair))
-            show_labels(doc)
-        else:
-            msg.divider(doc.text)
-        is_scored = doc.has_extension("perplexity") and doc._.perplexity is not None
-        if is_scored:
-            show_probability(doc)
-        if is_translated(doc):
-            show_translation(doc)
-        if compares and pair is None:
-            msg.text("no pair: put one TAB between two texts")
-        elif doc.ents or not (doc.cats or is_scored or is_translated(doc)):
-            show_entities(doc)
-        for name, words in lattice_words(nlp, doc.text):
-            msg.text(
-                f"{name} found {counted(len(words), 'word')} of its lexicon:", "  ".join(words)
-            )
+        show_doc(nlp, doc, compares)
     for name, component in nlp.pipeline:
         if hasattr(component, "generate") and getattr(component, "suspicion", None) is None:
             msg.divider(f"written by {name}")
-            typer.echo(component.generate(max_length=WRITTEN, seed=0)[0])
+            typer.echo(component.generate(max_length=MAX_WRITTEN, seed=0)[0])
+    if lattice is not None:
+        write(lattice, able(nlp, model, "render_lattice").render_lattice(nlp(texts[0])))
+    if alignment is not None:
+        pair = pair_of(nlp(texts[0]))
+        left, right = pair or ("", "")
+        write(alignment, able(nlp, model, "align").align(str(left), str(right)).to_svg())
 
 
-def add_words(nlp: Language, model: str, words: list[str], trust: float | None) -> None:
-    """Add each WORD=TYPE or WORD to the pipeline's lexicon. Raises as `lexicon_of`, and ValueError
-    without a word (F176)."""
+def able(nlp: Language, model: str, method: str) -> Any:
+    """The component with a method. Raises as `choose`."""
+    found = {name: pipe for name, pipe in nlp.pipeline if hasattr(pipe, method)}
+    kind = PAIRS if method == "align" else "component with a lexicon"
+    return choose(found, "", model, kind)
+
+
+def write(path: Path, picture: str) -> None:
+    with replacing(path) as temporary:
+        temporary.write_text(picture, encoding="utf-8")
+    msg.good(str(path))
+
+
+def add_words(nlp: Language, model: str, words: tuple[str, ...], trust: float | None) -> None:
+    """Add each WORD=TYPE or WORD to the pipeline's lexicon.
+
+    Raises as `lexicon_of` and `Lexicon.add`, and ValueError without a word (F176)."""
     for entry in words:
-        word, _, type_ = entry.partition("=")
-        if not word.strip():
+        word, _, type_ = map(str.strip, entry.partition("="))
+        if not word:
             raise ValueError(Errors.F176.format(value=entry))
         lexicon_of(nlp, model).add([word], type=type_, trust=trust)
 
@@ -101,6 +114,27 @@ def joined(text: str) -> str:
     """Join two texts separated by a TAB to a pair; other texts stay unchanged."""
     left, *right = (part.strip() for part in text.split("\t"))
     return join_pair(left, right[0]) if left and len(right) == 1 and right[0] else text
+
+
+def show_doc(nlp: Language, doc: Doc, compares: bool) -> None:
+    pair = pair_of(doc)
+    if pair is not None and doc.cats:
+        msg.divider(" | ".join(text.text for text in pair))
+        show_labels(doc)
+    else:
+        msg.divider(doc.text)
+    is_scored = doc.has_extension("perplexity") and doc._.perplexity is not None
+    is_translated = doc.has_extension("translation") and doc._.translation is not None
+    if is_scored:
+        show_probability(doc)
+    if is_translated:
+        show_translation(doc)
+    if compares and pair is None:
+        msg.text("no pair: put one TAB between two texts")
+    elif doc.ents or not (doc.cats or is_scored or is_translated):
+        show_entities(doc)
+    for name, words in lattice_words(nlp, doc.text):
+        msg.text(f"{name} found {counted(len(words), 'word')} of its lexicon:", "  ".join(words))
 
 
 def show_entities(doc: Doc) -> None:
@@ -115,8 +149,7 @@ def show_entities(doc: Doc) -> None:
     ]
     if any(shares):
         header.append("confidence")
-    rows = [row[: len(header)] for row in rows]
-    print_table(rows, header=header, divider=True)
+    print_table([row[: len(header)] for row in rows], header=header, divider=True)
 
 
 def show_labels(doc: Doc) -> None:
@@ -130,11 +163,10 @@ def show_probability(doc: Doc) -> None:
     wrong."""
     surprisals = doc._.char_surprisal.tolist()
     order = sorted(range(len(surprisals)), key=lambda place: -surprisals[place])[:SURPRISING]
-    odd = ", ".join(f"{doc.text[place]} ({place})" for place in sorted(order))
     rows = [
         ("perplexity", f"{doc._.perplexity:,.2f}"),
-        ("unknown characters, per cent", percent(doc._.oov_rate)),
-        ("least expected", odd),
+        ("unknown characters, per cent", f"{100 * doc._.oov_rate:.2f}"),
+        ("least expected", ", ".join(f"{doc.text[place]} ({place})" for place in sorted(order))),
     ]
     if doc._.suspicious is not None:
         errors = [f"{each.found} ({each.start}) → {each.expected}" for each in doc._.suspicious]
@@ -145,9 +177,8 @@ def show_probability(doc: Doc) -> None:
 def show_translation(doc: Doc) -> None:
     """Print a translation, and a table of its entities with their source."""
     typer.echo(doc._.translation)
-    text = doc.text
     rows = [
-        (f"{ent.start}–{ent.end}", ent.label, ent.text, text[slice(*ent.source or (0, 0))])
+        (f"{ent.start}–{ent.end}", ent.label, ent.text, doc.text[slice(*ent.source or (0, 0))])
         for ent in doc._.translation_ents
     ]
     if rows:

@@ -9,7 +9,6 @@ from typing import Any
 
 import spacy
 import streamlit as st
-from spacy import displacy
 from spacy.language import Language
 
 from ..errors import Errors, is_coded
@@ -20,9 +19,10 @@ from ..ner.flat.component import FlatEntityRecognizer
 from ..similarity.component import PairClassifier
 from ..similarity.index import TextIndex
 from ..translator.component import Seq2SeqTranslator
-from ..viz.lattice import MOST_DRAWN
+from ..viz.lattice import MAX_DRAWN
+from ..viz.page import entities_html
 
-MOST = 5000  # characters of a text
+MAX_LENGTH = 5000  # characters of a text
 TEXT = "人和药店在重庆开业，陈志远从浙江大学赶来。"
 PAIR = ("怎么修改登录密码", "如何更改密码")
 TRUSTS = (0, 0.9, 0.99, 0.999, 0.9999, 1)
@@ -68,7 +68,7 @@ def load(source: str) -> Language:
 
 
 def show_entities(nlp: Language, pipe: CRFEntityRecognizer) -> None:
-    text = st.text_area("Text", TEXT, max_chars=MOST)
+    text = st.text_area("Text", TEXT, max_chars=MAX_LENGTH)
     added: AbstractContextManager[None] = nullcontext()
     if isinstance(pipe, FlatEntityRecognizer):
         help_ = "Types: " + ", ".join(pipe.labels)
@@ -76,8 +76,7 @@ def show_entities(nlp: Language, pipe: CRFEntityRecognizer) -> None:
         added = pipe.with_words(words, st.select_slider("Trust in these words", TRUSTS))
     with added, with_confidence(pipe):
         doc = nlp(text)
-        html = displacy.render(doc, style="ent", jupyter=False)
-        st.html(str(html))
+        st.html(entities_html(doc))
         if doc.ents:
             st.dataframe(
                 [
@@ -87,11 +86,11 @@ def show_entities(nlp: Language, pipe: CRFEntityRecognizer) -> None:
                 ],
                 hide_index=True,
             )
-        if isinstance(pipe, FlatEntityRecognizer) and 0 < len(text) <= MOST_DRAWN:
+        if isinstance(pipe, FlatEntityRecognizer) and 0 < len(text) <= MAX_DRAWN:
             st.subheader("Lattice", help="Underlined: the words of the lexicon, and entities")
             label = "Place of a character whose attention to show; -1 for the entities"
-            place = int(st.number_input(label, -1, MOST_DRAWN, -1))
-            st.html(pipe.render_lattice(doc, place if 0 <= place < len(text) else None))
+            place = int(st.number_input(label, -1, MAX_DRAWN, -1))
+            st.image(pipe.render_lattice(doc, place if 0 <= place < len(text) else None))
 
 
 def words_of(lines: str) -> list[tuple[str, str]]:
@@ -116,7 +115,7 @@ def with_confidence(pipe: CRFEntityRecognizer) -> Iterator[None]:
 def compare(nlp: Language, pipe: PairClassifier) -> None:
     columns = st.columns(2)
     left, right = (
-        column.text_area(name, text, max_chars=MOST)
+        column.text_area(name, text, max_chars=MAX_LENGTH)
         for column, name, text in zip(columns, ("Left text", "Right text"), PAIR, strict=True)
     )
     st.metric("Similarity", f"{pipe.similarity(left, right):.3f}")
@@ -125,7 +124,7 @@ def compare(nlp: Language, pipe: PairClassifier) -> None:
 
 def search(nlp: Language, pipe: PairClassifier) -> None:
     questions = st.text_area("Questions, one a line", QUESTIONS, height=200)
-    query = st.text_input("Query", PAIR[1], max_chars=MOST)
+    query = st.text_input("Query", PAIR[1], max_chars=MAX_LENGTH)
     texts = tuple(filter(None, map(str.strip, questions.splitlines())))
     if query and texts:
         matches = index_of(pipe, texts).search(query)
@@ -144,7 +143,7 @@ def index_of(pipe: PairClassifier, texts: tuple[str, ...]) -> TextIndex:
 
 
 def score_text(nlp: Language, pipe: CharGenerator) -> None:
-    doc = nlp(st.text_area("Text", "床前明月光，疑是地上霜。", max_chars=MOST))
+    doc = nlp(st.text_area("Text", "床前明月光，疑是地上霜。", max_chars=MAX_LENGTH))
     st.metric("Perplexity", f"{doc._.perplexity:,.2f}")
     surprisal = doc._.char_surprisal.tolist()
     rows = [
@@ -177,7 +176,7 @@ def compose(nlp: Language, pipe: CharGenerator) -> None:
 
 
 def translate(nlp: Language, pipe: Seq2SeqTranslator) -> None:
-    doc = nlp(st.text_area("Text", "王小明住在上海。", max_chars=MOST))
+    doc = nlp(st.text_area("Text", "王小明住在上海。", max_chars=MAX_LENGTH))
     st.text(doc._.translation)
     if ents := doc._.translation_ents:
         sources = [doc.text[slice(*ent.source)] if ent.source else "" for ent in ents]

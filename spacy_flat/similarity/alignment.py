@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 from spacy.tokens import Doc
 
 from ..util.arrays import Float32s
-from ..viz.heat_map import draw
+from ..viz.alignment import draw
+from ..viz.svg import Svg
 from .pairs import Pair
 
 MOST_WEIGHTS = 1 << 22  # of one direction of a block, if every character is a unit
@@ -34,10 +35,11 @@ class Alignment:
     right: list[str]
     blocks: list[BlockAlignment]
 
-    def to_svg(self) -> str:
-        """Draw a heat map as an SVG, of the first 40 units of each text, with the left text from
-        top to bottom."""
-        return draw(self.left, self.right, self.blocks)
+    def to_svg(self) -> Svg:
+        """Draw the first 40 units of each text, with a line between two that attend to each other,
+        for each block."""
+        weights = [(block.left_to_right + block.right_to_left.T) / 2 for block in self.blocks]
+        return draw(self.left, self.right, weights)
 
     _repr_svg_ = to_svg  # for notebooks
 

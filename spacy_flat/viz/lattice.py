@@ -1,60 +1,81 @@
-"""The lattice over a text, drawn with displaCy's spans."""
+"""The lattice over a text as SVG: the text in lines, and below its characters a bar for each
+word and entity."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from html import escape
-
-from spacy import displacy
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from ..text.units import EntitySpan
-from .page import html_page
-from .svg import visible
+from .svg import Svg, box, picture, text, visible
 
-MOST_DRAWN = 500  # characters
-WORD_COLOUR = "#b6d7f5"
-FAINT = 0.01  # smaller shares of attention are left out
-STYLE = ".spans > span { min-width: 1.6em; text-align: center }\n"
-
-
-def draw(text: str, words: Iterable[tuple[int, int]], entities: Iterable[EntitySpan] = ()) -> str:
-    """An HTML page of what `render` draws."""
-    body = render(text, words, entities)
-    return html_page(f"Lattice over {visible(text[:40])}", body, STYLE)
+MAX_DRAWN = 500  # characters of a text
+LINE = 24  # characters
+COLUMN, ROW, MARGIN = 32, 22, 16  # pixels
+MIN_SHARE = 0.01  # smaller shares of attention are left out
 
 
-def render(text: str, words: Iterable[tuple[int, int]], entities: Iterable[EntitySpan] = ()) -> str:
-    """HTML of the text: each word underlined, with the places of its first and last character
-    (head and tail in FLAT's figure 1), and each entity with its label."""
-    spans = [(start, end, f"{start}–{end - 1}") for start, end in words]
-    colours = {label: WORD_COLOUR for _, _, label in spans}
-    spans += [(start, end, escape(visible(label))) for start, end, label in entities]
-    return _spans(text, spans, colours)
+class Bar(NamedTuple):
+    """A span to draw: its label, colour and opacity."""
+
+    start: int
+    end: int
+    label: str
+    colour: str
+    opacity: float
 
 
-def render_attention(text: str, weights: Mapping[tuple[int, int], float]) -> str:
-    """HTML of the text: each character and word that gets attention underlined, with its share in
-    per cent, the darker the larger.
+def draw(
+    content: str, words: Iterable[tuple[int, int]], entities: Iterable[EntitySpan] = ()
+) -> Svg:
+    """Each word has the places of its first and last character (head and tail in FLAT's figure 1),
+    each entity its label."""
+    bars = [Bar(start, end, f"{start}–{end - 1}", "blue", 0.2) for start, end in words]
+    bars += [Bar(start, end, label, "orange", 0.35) for start, end, label in entities]
+    return draw_bars(content, bars)
 
-    weights: the share of [start, end).
+
+def draw_attention(content: str, weights: Mapping[tuple[int, int], float]) -> Svg:
+    """Each character and word that gets attention, with its share in per cent, the darker the
+    larger.
+
+    weights: the share of characters [start, end).
     """
     largest = max(weights.values(), default=0) or 1
-    spans, colours = [], {}
-    for (start, end), weight in weights.items():
-        if weight >= FAINT:
-            label = f"{100 * weight:.0f} %"
-            spans.append((start, end, label))
-            colours[label] = f"rgba(31, 119, 180, {max(0.1, weight / largest):.2f})"
-    return _spans(text, spans, colours)
+    bars = [
+        Bar(start, end, f"{100 * weight:.0f}%", "blue", max(0.1, 0.8 * weight / largest))
+        for (start, end), weight in weights.items()
+        if weight >= MIN_SHARE
+    ]
+    return draw_bars(content, bars)
 
 
-def _spans(text: str, spans: Sequence[tuple[int, int, str]], colours: Mapping[str, str]) -> str:
-    parsed = {
-        "title": None,
-        "tokens": list(map(visible, text)),
-        "spans": [
-            {"start_token": start, "end_token": end, "label": label} for start, end, label in spans
-        ],
-    }
-    options = {"colors": dict(colours)}
-    return str(displacy.render(parsed, style="span", manual=True, options=options, jupyter=False))
+def draw_bars(content: str, bars: Iterable[Bar]) -> Svg:
+    ordered = sorted(bars)
+    parts: list[str] = []
+    y = float(MARGIN)
+    for start in range(0, max(1, len(content)), LINE):
+        line = content[start : start + LINE]
+        for place, char in enumerate(line):
+            x = MARGIN + COLUMN * (place + 0.5)
+            parts.append(text(x, y + 10, str(start + place), "muted", size=10))
+            parts.append(text(x, y + 34, visible(char), size=20))
+        y += 44
+        lanes: list[int] = []  # where the last bar of each ends
+        for bar in ordered:
+            left, right = max(bar.start, start), min(bar.end, start + len(line))
+            if left >= right:
+                continue
+            lane = next((n for n, end in enumerate(lanes) if end <= left), len(lanes))
+            lanes[lane : lane + 1] = [right]
+            parts += draw_bar(bar, MARGIN + COLUMN * (left - start), y + ROW * lane, right - left)
+        y += ROW * len(lanes) + MARGIN
+    width = 2 * MARGIN + COLUMN * max(1, min(LINE, len(content)))
+    return picture(width, y, f"Lattice over {visible(content[:40])}", parts)
+
+
+def draw_bar(bar: Bar, x: float, y: float, length: int) -> Iterable[str]:
+    width = COLUMN * length - 4
+    yield box(x + 2, y, width, ROW - 4, bar.colour, opacity=bar.opacity)
+    label = visible(bar.label)
+    yield text(x + 2 + width / 2, y + 13, label, size=11, room=width - 2)

@@ -1,38 +1,18 @@
-"""HTML pages that commands write."""
+"""Entities of a text as HTML, by displaCy."""
 
 from __future__ import annotations
 
 from html import escape
 
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>{title}</title>
-<style>
-body {{ background: #fff; color: #222; font: 16px sans-serif; margin: 2rem auto; max-width: 80rem }}
-section {{ border-top: 1px solid #ddd; display: grid; gap: 2rem; grid-template-columns: 1fr 1fr }}
-{style}</style>
-</head>
-<body>
-<h1>{title}</h1>
-{body}
-</body>
-</html>
-"""
+from spacy import displacy
+from spacy.tokens import Doc
 
 
-def html_page(title: str, body: str, style: str = "") -> str:
-    """A page.
-
-    body: HTML; the two parts of a <section> stand side by side.
-    style: more lines of CSS.
-    """
-    return _PAGE.format(title=escape(title), body=body, style=style)
-
-
-class Html(str):
-    """HTML that notebooks show."""
-
-    def _repr_html_(self) -> str:
-        return str(self)
+def entities_html(doc: Doc) -> str:
+    """HTML of a text with its entities. displaCy doesn't escape labels, which may be anything."""
+    ents = [
+        {"start": ent.start_char, "end": ent.end_char, "label": escape(ent.label_)}
+        for ent in doc.ents
+    ]
+    parsed = {"text": doc.text, "ents": ents, "title": None}
+    return str(displacy.render(parsed, style="ent", manual=True, jupyter=False))

@@ -1,4 +1,4 @@
-"""Elements of pictures, as strings of SVG.
+"""Elements of pictures, as strings of SVG. What they show is escaped here.
 
 A colour is a name in `COLOURS`, with one value for light pages and one for dark ones.
 """
@@ -18,13 +18,10 @@ COLOURS = {
     "page": ("#ffffff", "#0d1117"),
     "ink": ("#1f2328", "#e6edf3"),
     "muted": ("#59636e", "#9198a1"),
-    "grid": ("#d1d9e0", "#3d444d"),
     "soft": ("#eef1f4", "#212830"),
     "blue": ("#0969da", "#4493f8"),
     "orange": ("#bc4c00", "#f0883e"),
     "green": ("#1a7f37", "#3fb950"),
-    "purple": ("#8250df", "#ab7df8"),
-    "red": ("#cf222e", "#ff7b72"),
 }
 FONTS = (
     "'Helvetica Neue',Arial,'PingFang SC','Hiragino Sans GB','Microsoft YaHei',"
@@ -33,37 +30,31 @@ FONTS = (
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def picture(width: float, height: float, title: str, elements: Iterable[str]) -> str:
+class Svg(str):
+    """A picture that notebooks show."""
+
+    def _repr_svg_(self) -> str:
+        return str(self)
+
+
+def picture(width: float, height: float, title: str, elements: Iterable[str]) -> Svg:
     """A whole SVG of this size in pixels. The title is for screen readers."""
     light, dark = (
         "".join(f".{name}{{color:{values[page]}}}" for name, values in COLOURS.items())
         for page in (0, 1)
     )
-    w, h = _number(width), _number(height)
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {w} {h}" width="{w}" '
-            f'height="{h}" role="img">',
-            f"<title>{_content(title)}</title>",
-            f"<style>svg{{font-family:{FONTS};fill:currentColor}}"
-            f".line{{fill:none;stroke:currentColor}}{light}",
-            f"@media (prefers-color-scheme:dark){{{dark}}}</style>",
-            f'<rect class="page" x="0" y="0" width="{w}" height="{h}" rx="6"/>',
-            *elements,
-            "</svg>\n",
-        ]
-    )
-
-
-def _element(name: str, colour: str, content: str = "", **attributes: float | str | None) -> str:
-    """An element without the attributes that are None."""
-    values = " ".join(
-        f'{key.replace("_", "-")}="{value if isinstance(value, str) else _number(value)}"'
-        for key, value in attributes.items()
-        if value is not None
-    )
-    end = f">{_content(content)}</{name}>" if content else "/>"
-    return f'<{name} class="{colour}" {values}{end}'
+    size = f'viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}"'
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">',
+        f"<title>{_content(title)}</title>",
+        f"<style>svg{{font-family:{FONTS};fill:currentColor}}"
+        f".line{{fill:none;stroke:currentColor}}{light}",
+        f"@media (prefers-color-scheme:dark){{{dark}}}</style>",
+        box(0, 0, width, height, "page"),
+        *elements,
+        "</svg>\n",
+    ]
+    return Svg("\n".join(lines))
 
 
 def text(
@@ -75,12 +66,10 @@ def text(
     size: float = 12,
     anchor: Anchor = "middle",
     bold: bool = False,
-    turned: bool = False,
     room: float | None = None,
 ) -> str:
     """A line of text with its base line at `y`.
 
-    turned: reads upwards, for a y axis.
     room: maximum width in pixels; longer texts are shrunk.
     """
     if room is not None:
@@ -94,7 +83,6 @@ def text(
         font_size=size,
         text_anchor=None if anchor == "start" else anchor,
         font_weight="bold" if bold else None,
-        transform=f"rotate(-90 {_number(x)} {_number(y)})" if turned else None,
     )
 
 
@@ -103,32 +91,41 @@ def text_width(content: str, size: float) -> float:
     return size * sum(1.0 if east_asian_width(char) in "WF" else 0.6 for char in content)
 
 
-def polyline(points: Iterable[tuple[float, float]], colour: str, *, width: float = 1) -> str:
-    """A line through points. A line of one point is a dot."""
-    places = [f"{_number(x)},{_number(y)}" for x, y in points]
-    is_dot = len(places) == 1
-    return _element(
-        "polyline",
-        f"line {colour}",
-        points=" ".join(2 * places if is_dot else places),
-        stroke_width=width,
-        stroke_linecap="round" if is_dot else None,
-    )
+def polyline(points: Iterable[tuple[float, float]], colour: str, *, opacity: float = 1) -> str:
+    places = " ".join(f"{_number(x)},{_number(y)}" for x, y in points)
+    shade = None if opacity == 1 else f"{opacity:.2f}"
+    return _element("polyline", f"line {colour}", points=places, opacity=shade)
+
+
+def box(x: float, y: float, width: float, height: float, colour: str, *, opacity: float = 1) -> str:
+    """A rectangle, filled with the colour, or an outline if its name begins with "line "."""
+    shade = None if opacity == 1 else f"{opacity:.2f}"
+    return _element("rect", colour, x=x, y=y, width=width, height=height, rx=5, opacity=shade)
 
 
 def visible(content: str) -> str:
     """A text with invisible characters made visible: space as ␣, control characters as ␀, ␊ …, and
     others without a glyph as □."""
-    return "".join(
-        chr(0x2400 + ord(char))
-        if ord(char) < 0x20
-        else "␣"
-        if char.isspace()
-        else char
-        if char.isprintable()
-        else "□"
-        for char in content
+    return "".join(map(_glyph, content))
+
+
+def _glyph(char: str) -> str:
+    if ord(char) < 0x20:
+        return chr(0x2400 + ord(char))
+    if char.isspace():
+        return "␣"
+    return char if char.isprintable() else "□"
+
+
+def _element(name: str, colour: str, content: str = "", **attributes: float | str | None) -> str:
+    """An element without the attributes that are None."""
+    values = " ".join(
+        f'{key.replace("_", "-")}="{value if isinstance(value, str) else _number(value)}"'
+        for key, value in attributes.items()
+        if value is not None
     )
+    end = f">{_content(content)}</{name}>" if content else "/>"
+    return f'<{name} class="{colour}" {values}{end}'
 
 
 def _content(content: str) -> str:

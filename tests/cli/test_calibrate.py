@@ -111,7 +111,6 @@ def test_what_cannot_be_calibrated(pairs_pipeline: Path, dev: Path, tmp_path: Pa
     spacy.blank("zh").to_disk(tmp_path / "blank")
     assert "[F136]" in failure(tmp_path / "blank", dev, output)
     assert "[F375]" in failure(pairs_pipeline, dev, pairs_pipeline)
-    assert "[F136]" in failure(pairs_pipeline, dev, output, "--picture", tmp_path / "a.svg")
     assert "[F001]" in failure(pairs_pipeline, tmp_path / "none.spacy", output)
     DocBin(docs=[spacy.blank("zh")("没有第二个")]).to_disk(dev)
     assert "[F329]" in failure(pairs_pipeline, dev, output)

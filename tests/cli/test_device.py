@@ -17,7 +17,6 @@ from spacy.tokens import DocBin
 from spacy_flat.loading import load_on_device
 
 MODEL = "training/zh_flat_demo/model-best"
-DEV = "corpus/demo/dev.spacy"
 
 Saved = Callable[[str | Path], Path]
 
@@ -54,7 +53,6 @@ def needs_the_option(*words: object) -> None:
 def test_of_entities(mini_project: Path, on_a_gpu: Saved) -> None:
     pipeline = on_a_gpu(mini_project / MODEL)
     needs_the_option("show", pipeline, "重庆的药店")
-    needs_the_option("evaluate", pipeline, mini_project / DEV)
     needs_the_option("compact", pipeline, "compact")
     assert spacy.load("compact").config["components"]["flat_ner"]["device"] == "cpu"
 
@@ -64,7 +62,6 @@ def test_of_pairs(pairs_pipeline: Path, on_a_gpu: Saved) -> None:
     Path("faq.txt").write_text("怎么退款？\t…\n", "utf-8")
     DocBin(docs=[each.reference for each in examples_of(spacy.blank("zh"))]).to_disk("dev.spacy")
     needs_the_option("search", pipeline, "faq.txt", "如何退款")
-    needs_the_option("alignment", pipeline, "怎么退款？", "如何退款", "out.svg")
     needs_the_option("calibrate", pipeline, "dev.spacy", "calibrated")
 
 
@@ -92,13 +89,6 @@ def test_annotation(mini_project: Path, on_a_gpu: Saved) -> None:
     with pytest.raises(ValueError, match="F350"):
         load_pipeline(Settings(pipeline))
     assert load_pipeline(Settings(pipeline, device="cpu"))("重庆的药店")
-
-
-def test_a_lexicon_needs_no_device(mini_project: Path, on_a_gpu: Saved) -> None:
-    pipeline = on_a_gpu(mini_project / MODEL)
-    run("lexicon", pipeline)
-    run("lattice", pipeline, "重庆的药店", "out.html")
-    run("debug-data", mini_project / DEV, "--lexicon", pipeline)
 
 
 @pytest.mark.usefixtures("zh_flat_demo")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 import spacy
 from commands import printed as run
-from spacy.tokens import DocBin
 
-from spacy_flat.corpora.poems import form_name, make_text
+from spacy_flat.corpora.poems import form_name
 
 POEM = "床前明月光，疑是地上霜。举头望明月，低头思故乡。"
 
@@ -113,7 +111,7 @@ def test_what_is_wrong_is_said(poems_pipeline: Path, options: list[object], code
     assert f"[{code}]" in run("generate", poems_pipeline, *options, code=1)
 
 
-# show and evaluate
+# show
 
 
 def test_show_has_the_perplexity_and_a_text(poems_pipeline: Path) -> None:
@@ -134,16 +132,3 @@ def test_show_has_what_may_be_wrong(poems_pipeline: Path, tmp_path: Path) -> Non
     assert "may be wrong 双 (10) → 霜" in output
     assert "may be wrong none" in output
     assert "may be wrong" not in run("show", poems_pipeline, POEM)
-
-
-def test_evaluate_speaks_of_characters(poems_pipeline: Path, tmp_path: Path) -> None:
-    vocab = spacy.blank("zh").vocab
-    DocBin(docs=[make_text(vocab, POEM), make_text(vocab, "龘")]).to_disk(tmp_path / "test.spacy")
-    output = words(run("evaluate", poems_pipeline, tmp_path, "--output", tmp_path / "metrics.json"))
-    assert "test.spacy: 2 texts, 25 characters" in output
-    assert "unknown characters, per cent 4.00" in output
-    metrics = json.loads((tmp_path / "metrics.json").read_text("utf-8"))
-    assert (metrics["texts"], metrics["characters"]) == (2, 25)
-    assert f"log-probability of a character on test: {metrics['char_log_prob']:.4f}" in output
-    assert f"perplexity {metrics['perplexity']:,.2f} " in output
-    assert "Only 25 characters scored" in output

@@ -83,10 +83,8 @@ TABLE = "编号,问题,说明,答案\n1,怎么退款,x,在订单里\n2,快递几
         ("faq.csv", '怎么退款,"先看\n订单"\n快递几天到,三天\n', [], ["先看 订单", "三天"]),
         # As Excel saves them where commas are decimal signs.
         ("faq.csv", "怎么退款;a, b\n快递几天到;c, d\n", [], ["a, b", "c, d"]),
-        ("faq.csv", '怎么退款;"a; b"\n快递几天到;\n', [], ["a; b"]),
         ("faq.csv", TABLE.replace(",", ";"), [], None),
-        ("faq.csv", "怎么退款,a; b\n快递几天到,c; d\n", [], ["a; b", "c; d"]),
-        ("faq.csv", '"怎么退款","a;\nb"\n快递几天到\n', [], ["a; b"]),
+        ("faq.csv", "类别,标题,内容\n售后,怎么退款,在订单里\n售后,快递几天到,三天\n", [], None),
         # With one: usual names are known, in any order and case.
         ("faq.csv", "question,answer\n怎么退款,在订单里\n快递几天到,三天\n", [], None),
         ("faq.tsv", "\ufeffAnswer\tQuestion\n在订单里\t怎么退款\n三天\t快递几天到\n", [], None),
@@ -136,50 +134,21 @@ def test_a_question_is_not_taken_for_a_header(pipeline: Path, tmp_path: Path, fi
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "warning", "message"),
+    ("name", "content", "message"),
     [
-        (
-            "faq.tsv",
-            "怎么退款\t在订单里\n快递几天到  三天\n可以开发票吗,能\n",
-            "W330",
-            "no TAB in lines 2, 3:",
-        ),
-        (
-            "faq.tsv",
-            "question\tanswer\n" + "怎么退款  在订单里\n" * 6,
-            "W330",
-            "in lines 2, 3, 4, 5, 6 …:",
-        ),
-        ("faq.csv", "怎么退款,在订单里\n快递几天到，三天\n", "W330", "no comma in line 2:"),
-        ("faq.csv", "怎么退款;在订单里\n快递几天到\n可以;能\n", "W330", "no semicolon in line 2:"),
-        ("faq.tsv", "怎么退款,在订单里\n快递几天到,三天\n", "W331", "a comma, but no TAB"),
-        ("faq.txt", "怎么退款|在订单里\n快递,几天到|三天\n", "W331", "a |, but no TAB"),
-        ("faq.csv", "怎么退款\t在订单里\n快递几天到\t三天\n", "W331", "a TAB, but no comma"),
-        (
-            "faq.tsv",
-            "退款,退货\t在订单里\n快递,自取\n发票,收据\n",
-            "W330",
-            "no TAB in lines 2, 3:",
-        ),
-        ("faq.csv", '"怎么退款,急"\n"快递,几天到"\n', "", ""),
-        ("faq.csv", '"怎么退款;急|"\n"快递;几天到|"\n', "W331", "a |, but no semicolon"),
-        ("faq.csv", "怎么退款，在订单里\n快递，三天\n", "W331", "a full-width comma, but no comma"),
-        ("faq.tsv", "怎么退款，在订单里\n快递，三天\n", "", ""),
-        ("faq.tsv", "怎么退款,在订单里\n快递几天到\n", "", ""),
-        ("faq.tsv", "怎么退款,在订单里\n", "", ""),
-        ("faq.tsv", "1\t怎么退款\t在订单里\n2\t快递\t三天\n", "W333", "the first is '2'"),
-        ("faq.tsv", "编号\t标准提问\n1\t怎么退款\n2\t快递\n", "W333", "the first is '1'"),
-        ("faq.tsv", "1\t怎么退款\n快递\t三天\n", "", ""),
-        ("faq.jsonl", '{"question": ["110", "报警"], "answer": "a"}\n', "", ""),
+        ("faq.tsv", "怎么退款\t在订单里\n快递几天到  三天\n", "W330.*1 lines.*no TAB.*line 2"),
+        ("faq.csv", "怎么退款,在订单里\n快递几天到，三天\n", "W330.*no comma or semicolon.*line 2"),
+        ("faq.tsv", "编号\t标准提问\n1\t怎么退款\n2\t快递\n", "W333.*the first is '1'"),
+        ("faq.tsv", "售后\t怎么退款\n" * 4, "W333.*the first is '售后'"),
     ],
 )
-def test_lines_without_an_answer(
-    pipeline: Path, tmp_path: Path, name: str, content: str, warning: str, message: str
+def test_a_table_that_may_be_another(
+    pipeline: Path, tmp_path: Path, name: str, content: str, message: str
 ) -> None:
     (tmp_path / name).write_text(content, "utf-8")
     output = said("search", pipeline, tmp_path / name, "怎么退款")
-    assert message in output
-    assert re.findall("W33[013]", output) == ([warning] if warning else [])
+    assert re.search(message, output)
+    assert output.count("[W") == 1
 
 
 # The index
@@ -195,15 +164,6 @@ def test_an_index_is_kept(pipeline: Path, faq: Path, tmp_path: Path) -> None:
     assert "index of" not in second
     assert rows(first) == rows(second)
     assert (folder / FILE).stat().st_mtime_ns == saved.st_mtime_ns
-
-
-def test_a_kept_answer_has_its_lines(pipeline: Path, tmp_path: Path) -> None:
-    (tmp_path / "faq.csv").write_text('怎么退款,"先看\n订单"\n', "utf-8")
-
-    run(pipeline, tmp_path / "faq.csv", "怎么退款", "--index", tmp_path / "index")
-
-    pipe = spacy.load(pipeline).get_pipe("re2_similarity")
-    assert pipe.load_index(tmp_path / "index").questions[0][1] == "先看\n订单"
 
 
 def test_a_kept_index_ranks_by_the_pipelines_weights(
@@ -263,17 +223,13 @@ def test_an_index_goes_into_no_other_folder(pipeline: Path, faq: Path) -> None:
         ("faq.jsonl", '{"question": "a"}\n{"frage": "b"}\n', [], r"F337\].*faq\.jsonl, line 2"),
         ("faq.jsonl", '{"question": 3}\n', [], r"F337\].*line 1"),
         ("faq.jsonl", '{"question": "a", "answer": 3}\n', [], r"F337\].*line 1"),
-        ("faq.jsonl", '{"question": "a", "answer": 0}\n', [], r"F337\].*line 1"),
         ("faq.jsonl", '["a"]\n', [], r"F337\].*line 1"),
         ("faq.json", '[{"question": "a"}]\n', [], r"F338\].*faq\.jsonl\."),
-        ("FAQ.JSON.gz", "[]", [], r"F338\].*FAQ\.jsonl\."),
         ("faq.xlsx", "", [], r"F353\].*faq\.xlsx: .*CSV"),
-        ("FAQ.XLS", "", [], r"F353\]"),
-        ("faq.json.jsonl", "a\n", [], r"F337\].*line 1"),
         ("faq.jsonl", "\n怎么退款\n", [], r"F337\].*line 2"),
         ("faq.tsv", "\n \n", [], r"F010\].*faq\.tsv"),
         ("faq.csv", "question,answer\n", [], r"F010\].*faq\.csv"),
-        ("faq.csv", "answer,question\na,b\nc\n", [], r"F336\].*line 3.*column 2.*commas"),
+        ("faq.csv", "answer,question\na,b\nc\n", [], r"F336\].*line 3.*column 2.*--question"),
         ("faq.csv", 'a,b\n"c,d\n', [], r"F152\].*faq\.csv, line 2"),
         ("faq.csv", "q,a\nb,c\n", ["--question", "f"], r"F390.*'f', but found 'q', 'a'\..*--q"),
         ("faq.csv", "q,a\nb,c\n", ["--question", "q", "--answer", "w"], r"F390.*'w'.*--answer"),

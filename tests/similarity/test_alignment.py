@@ -11,6 +11,7 @@ from spacy.language import Language
 from spacy_flat.similarity import alignment as module
 from spacy_flat.similarity.alignment import Alignment, BlockAlignment
 from spacy_flat.similarity.pairs import join_pair
+from spacy_flat.viz.alignment import MAX_UNITS
 
 from .conftest import PAIRS, add_re2, re2, train
 
@@ -112,38 +113,39 @@ def alignment_of(left: list[str], right: list[str], n_blocks: int = 1) -> Alignm
     return Alignment(left, right, [BlockAlignment(there, back)] * n_blocks)
 
 
-def titles(svg: str) -> list[str]:
-    """The tooltip of each cell."""
-    rects = ElementTree.fromstring(svg).iter(f"{SVG}rect")
-    return [title for rect in rects if (title := rect.findtext(f"{SVG}title"))]
-
-
 def texts(svg: str) -> list[str]:
     return [element.text or "" for element in ElementTree.fromstring(svg).iter(f"{SVG}text")]
 
 
-def test_cells_show_the_attention() -> None:
+def lines(svg: str) -> int:
+    return len(list(ElementTree.fromstring(svg).iter(f"{SVG}polyline")))
+
+
+def test_lines_show_the_attention() -> None:
     svg = alignment_of(["快", "递"], ["几", "天", "到"], n_blocks=3).to_svg()
-    there = ["快 → 到: 1.00", "递 → 几: 0.33", "递 → 天: 0.33", "递 → 到: 0.33"]
-    # On the same axes: rows are those of the left text.
-    back = ["天 → 快: 0.50", "到 → 快: 0.50", "几 → 递: 1.00", "天 → 递: 0.50", "到 → 递: 0.50"]
-    assert titles(svg) == 3 * (there + back)
-    panels = [text for text in texts(svg) if text.startswith("block")]
-    assert len(panels) == texts(svg).count("快") == texts(svg).count("天") == 6
-    assert panels[-1] == "block 3: right → left"
+    assert lines(svg) == 3 * 6 - 3  # the first of both texts attend to the last alone
+    assert [text for text in texts(svg) if "block" in text] == ["block 1", "block 2", "block 3"]
+    assert texts(svg).count("快") == texts(svg).count("天") == 3
+
+
+def test_long_texts_are_drawn_in_part() -> None:
+    svg = alignment_of(["快"] * 5000, ["international" * 100] * 900).to_svg()
+    assert texts(svg).count("快") == MAX_UNITS
+    assert "internationa…" not in svg
+    assert texts(svg).count("international"[:13] + "…") == MAX_UNITS
 
 
 def test_any_text_and_weight_can_be_drawn(trained_pairs: Language) -> None:
     assert {"(empty)", "快", "␀", "<"} <= set(
         texts(re2(trained_pairs).align("", "快\x00<").to_svg())
     )
-    svg = alignment_of(["\ud800", "\uffff"], ["&\n", "\U000e0001"])._repr_svg_()
-    assert len(titles(svg)) == 6
+    svg = alignment_of(["\ud800", "\uffff"], ["&\n", "\U000e0001"]).to_svg()._repr_svg_()
     svg.encode("utf-8")
+    assert lines(svg) == 3
     alignment = alignment_of(["快"], ["几", "天"])
     for weights in alignment.blocks[0]:
         weights[:] = np.nan
-    assert titles(alignment.to_svg()) == []
+    assert lines(alignment.to_svg()) == 0
     assert "nan" not in alignment.to_svg()
 
 

@@ -17,8 +17,8 @@ from ...text.units import EntitySpan, Units
 from ...util.arguments import require
 from ...util.log import logger
 from ...vectors import VectorSource
-from ...viz.lattice import MOST_DRAWN, render, render_attention
-from ...viz.page import Html
+from ...viz.lattice import MAX_DRAWN, draw, draw_attention
+from ...viz.svg import Svg
 from ..component import CRFEntityRecognizer, ner_factory
 from ..decoding import EntityPrediction
 from ..spans import names_in
@@ -84,9 +84,9 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
             words.setdefault(text, []).append((EntitySpan(start, end, label), trust))
         return words
 
-    def render_lattice(self, doc: Doc, character: int | None = None) -> Html:
-        """Draw the lattice over a Doc: its characters, the lexicon words below them, and the
-        entities, with their confidence if it is set. Notebooks show the result.
+    def render_lattice(self, doc: Doc, character: int | None = None) -> Svg:
+        """Draw the lattice over a Doc as SVG: its characters, the lexicon words below them, and
+        the entities, with their confidence if it is set. Notebooks show the result.
 
         character: the position of a character. Shades then show how much it attends to each
             character and word in the last layer (mean of all heads), instead of the entities.
@@ -95,12 +95,12 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         (F341) for a position outside the text.
         """
         text, lexicon = doc.text, self.lexicon
-        if len(text) > MOST_DRAWN:
-            raise ValueError(Errors.F161.format(length=len(text), limit=MOST_DRAWN))
+        if len(text) > MAX_DRAWN:
+            raise ValueError(Errors.F161.format(length=len(text), limit=MAX_DRAWN))
         if character is not None:
             wanted = f"a place from 0 to {len(text) - 1}"
             require("character", character, lambda: 0 <= character < len(text), wanted)
-            return Html(render_attention(text, attention_of(self.model, doc, character)))
+            return draw_attention(text, attention_of(self.model, doc, character))
         matches = lexicon.match([text])
         spans = zip(matches.starts.tolist(), matches.ends.tolist(), strict=True)
         shown = [EntitySpan(*ent) for ent in doc._.char_ents]
@@ -108,7 +108,7 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         for i, ent in enumerate(shown):
             if (confidence := sure.get(ent[:2])) is not None:
                 shown[i] = ent._replace(label=f"{ent.label}:{confidence:.2f}")
-        return Html(render(text, spans, shown))
+        return draw(text, spans, shown)
 
     def initialize(
         self,

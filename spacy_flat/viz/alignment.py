@@ -1,0 +1,60 @@
+"""The attention between two texts as SVG: the units of the left text above, those of the right
+text below, and a line between two units, the darker the more they attend to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..util.arrays import Float32s
+from .svg import Svg, picture, polyline, text, text_width, visible
+
+MAX_UNITS = 40  # drawn of each text
+MAX_CHARS = 14  # of a unit
+MIN_SHARE = 0.05  # of the largest weight, for a line
+
+MARGIN, GAP, SPACE, SIZE = 16, 110, 12, 17  # pixels
+
+
+def draw(left: Sequence[str], right: Sequence[str], blocks: Sequence[Float32s]) -> Svg:
+    """A panel for each block.
+
+    blocks: weights [L, L'] of the pairs of units.
+    """
+    rows = [[label(unit) for unit in units[:MAX_UNITS]] for units in (left, right)]
+    middles = [centres(row) for row in rows]
+    width = max(
+        row[-1] + text_width(labels[-1], SIZE) for row, labels in zip(middles, rows, strict=True)
+    )
+    parts: list[str] = []
+    y = float(MARGIN)
+    for number, block in enumerate(blocks, 1):
+        parts.append(text(MARGIN, y + 12, f"block {number}", "muted", anchor="start"))
+        above, below = y + 40, y + 40 + GAP
+        block = np.nan_to_num(block)
+        shares = block[: len(rows[0]), : len(rows[1])] / max(float(block.max()), 1e-9)
+        for i, j in zip(*(shares >= MIN_SHARE).nonzero(), strict=True):
+            ends = [(middles[0][i], above + 6), (middles[1][j], below - SIZE)]
+            parts.append(polyline(ends, "blue", opacity=float(shares[i, j])))
+        for labels, places, base in zip(rows, middles, (above, below), strict=True):
+            pairs = zip(labels, places, strict=True)
+            parts += [text(x, base, unit, size=SIZE) for unit, x in pairs]
+        y = below + 2 * MARGIN
+    return picture(max(width + MARGIN, 240), y, "Alignment of two texts", parts)
+
+
+def centres(labels: Sequence[str]) -> list[float]:
+    """The middles of units that stand side by side."""
+    found, x = [], float(MARGIN)
+    for unit in labels:
+        width = text_width(unit, SIZE)
+        found.append(x + width / 2)
+        x += width + SPACE
+    return found
+
+
+def label(unit: str) -> str:
+    if not unit:
+        return "(empty)"
+    return visible(unit if len(unit) <= MAX_CHARS else f"{unit[: MAX_CHARS - 1]}…")
