@@ -23,7 +23,8 @@ class Dropout(nn.Module):
     """Zero elements with probability `rate`, scale the others so that the expectation stays.
 
     On a CPU most of dropout's cost is random numbers. 16 bits an element keep the rate to within
-    1 / 65536, so a draw of 64 bits serves four elements.
+    1 / 65536, so a draw of 64 bits serves four elements. torch's own dropout makes a training step
+    of FLAT with ten sentences of 40 characters an eighth slower.
     """
 
     def __init__(self, rate: float) -> None:

@@ -64,6 +64,8 @@ class Units:
     def visible_characters(cls, text: str) -> Units:
         """The characters of a text, except those of zero width."""
         hidden = [match.start() for match in _ZERO_WIDTH.finditer(text)]
+        if not hidden:
+            return cls.characters(text)
         places = np.delete(np.arange(len(text)), hidden)
         return cls("char", text, places, places + 1)
 
