@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -18,6 +18,7 @@ from thinc.api import fix_random_seed
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.translator.component import Seq2SeqTranslator
 
+from . import by_heart
 from .by_heart import check_known
 
 PAIRS = [
@@ -63,13 +64,8 @@ def translator(nlp: Language, name: str = "seq2seq_translator") -> Seq2SeqTransl
     return pipe
 
 
-def examples_of(nlp: Language, pairs: list[tuple[str, str]] = PAIRS) -> list[Example]:
-    examples = []
-    for source, target in pairs:
-        reference = nlp.make_doc(source)
-        reference._.translation = target
-        examples.append(Example(nlp.make_doc(source), reference))
-    return examples
+def examples_of(nlp: Language, pairs: Sequence[tuple[str, str]] = PAIRS) -> list[Example]:
+    return by_heart.examples_of(nlp, pairs)
 
 
 def train(nlp: Language, steps: int, pairs: list[tuple[str, str]] = PAIRS) -> list[float]:
@@ -87,13 +83,6 @@ def make(*args: Any, steps: int = 0, **kwargs: Any) -> Language:
     nlp = blank()
     add(nlp, *args, **kwargs)
     train(nlp, steps)
-    return nlp
-
-
-def settled(*args: Any, steps: int = 100, **kwargs: Any) -> Language:
-    """A pipeline that knows the pairs."""
-    nlp = make(*args, **kwargs)
-    settle(nlp, examples_of(nlp), AdamW(0.01, weight_decay=0), steps)
     return nlp
 
 
@@ -119,7 +108,8 @@ def found(nlp: Language, texts: list[str], **options: Any) -> list[tuple[Any, ..
 @pytest.fixture(scope="session")
 def trained() -> Language:
     """Knows the pairs. Not to be changed: take `copy_of`."""
-    nlp = settled(steps=260)
+    nlp = make()
+    settle(nlp, examples_of(nlp), AdamW(0.01, weight_decay=0), 260)
     carried = with_ents(nlp, "李小明喜欢北京。", ("李小明", "PER"), ("北京", "LOC"))
     check_known(nlp, [*PAIRS, (carried, "Li Xiaoming likes Beijing.")])
     return nlp

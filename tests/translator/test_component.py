@@ -66,21 +66,6 @@ def test_sentences_one_by_one(trained: Language) -> None:
 # Names
 
 
-def test_names_are_carried(trained: Language) -> None:
-    """Of a list, and in pinyin; also such as were never seen."""
-    doc = with_ents(trained, "李小明喜欢北京。", ("李小明", "PER"), ("北京", "LOC"))
-    doc = trained.get_pipe("seq2seq_translator")(doc)
-    ents = doc._.translation_ents
-    assert sorted((ent.text, ent.label, ent.source) for ent in ents) == [
-        ("Beijing", "LOC", (5, 7)),
-        ("Li Xiaoming", "PER", (0, 3)),
-    ]
-    for ent in ents:
-        assert doc._.translation[ent.start : ent.end] == ent.text
-        assert doc._.translation.count(ent.text) == 1
-    assert doc._.translation == "Li Xiaoming likes Beijing."
-
-
 def test_without_a_recogniser_before_it(trained: Language, copy_of: Copy) -> None:
     """It makes up names: a warning says once what to put before it."""
     nlp = copy_of(trained)
@@ -135,17 +120,6 @@ def test_terms_of_a_glossary(trained: Language) -> None:
     assert [(ent.text, ent.label) for ent in named.ents] == [("Fang Wang", "PER")]
     assert "green tea" in plain.text
     assert [each.text for (each,) in copied] == texts[2:]
-
-
-def test_names_and_terms_in_traditional_characters(trained: Language) -> None:
-    """Are known as those in simplified ones, which the network reads them as."""
-    doc = with_ents(trained, "他住在臺北。", ("臺北", "LOC"))
-    translate = translator(trained).translate
-    ((named,),) = translate([doc])
-    assert [(ent.text, ent.source) for ent in named.ents] == [("Taipei", (3, 5))]
-    for text, term in (("我喜歡書。", "书"), ("我喜欢书。", "書")):
-        ((found,),) = translate([text], glossary={term: "old books"})
-        assert "old books" in found.text
 
 
 # Entities of the translation

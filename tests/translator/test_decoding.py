@@ -1,7 +1,6 @@
 """Decoding by networks that are not trained, against slow references that compute all anew."""
 
 import math
-from itertools import product
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from spacy_flat.nn.layers import sinusoids
 from spacy_flat.translator.batch import PaddedIds, TranslationBatch
 from spacy_flat.translator.decoding import BeamSearch, Hypothesis, Source, decode, search
 from spacy_flat.translator.ids import END, NAMES, START
-from spacy_flat.translator.network import DecoderState, Seq2Seq, Seq2SeqSizes
+from spacy_flat.translator.network import Seq2Seq, Seq2SeqSizes
 from spacy_flat.translator.options import Seq2SeqOptions
 from spacy_flat.util.arrays import Ints
 
@@ -162,16 +161,6 @@ def test_cached_is_uncached(norm: str) -> None:
     assert torch.allclose(found, net(batch), atol=1e-5)
 
 
-@pytest.mark.parametrize("norm", NORMS)
-def test_padding_changes_nothing(norm: str) -> None:
-    net = network(norm=norm)
-    sources = sentences(2, 30)
-    targets = [np.array([START, 6, 7, END]), np.array([START, *[8] * 40, END])]
-    both = net(TranslationBatch.of(np.array([0, 1]), sources, targets))
-    alone = net(TranslationBatch.of(np.array([0]), sources, targets))
-    assert torch.allclose(both[: len(alone)], alone, atol=1e-5)
-
-
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
     "how",
@@ -208,39 +197,8 @@ def test_batches_change_nothing(beam: int) -> None:
     assert list(decode(net, [], how, N_PLACEHOLDERS, 100)) == []
 
 
-@pytest.mark.parametrize("beam", [1, 5])
-def test_each_placeholder_once(beam: int) -> None:
-    """Whatever the network would like, and however little room there is."""
-    for seed, ratio in product(range(4), (0.01, 2.0)):
-        net = network(seed=seed)
-        net.bias[NAMES] += 20 * (-1) ** seed  # very likely, or very unlikely
-        sources = [Source(keys, n) for n, keys in enumerate(sentences(4, 4, 4))]
-        for n, own in enumerate(search(net, sources, BeamSearch(beam, 1.0, ratio), 2)):
-            for each in own:
-                names = sorted(key for key in each.ids if key < FIRST)
-                assert names == list(range(NAMES, NAMES + n))
-
-
 def test_scores_that_are_not_numbers() -> None:
     net = network()
     net.bias[:] = math.nan
     with pytest.raises(ValueError, match=r"F240.*NaN"):
         search(net, [Source(sentences(3)[0])], BeamSearch(), 2)
-
-
-def test_memory_is_bounded_whatever_the_beam(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A beam of W makes W rows of each sentence: so many fewer sentences are computed at once."""
-    net = network()
-    begin = net.begin
-    n_computed = []
-
-    def count(source: PaddedIds, beam: int) -> DecoderState:
-        n_computed.append(source.ids.size * beam)
-        return begin(source, beam)
-
-    monkeypatch.setattr(net, "begin", count)
-    sources = [Source(keys) for keys in sentences(*[7] * 40)]
-    for beam in (1, 4, 10):
-        n_computed.clear()
-        assert len(list(decode(net, sources, BeamSearch(beam), N_PLACEHOLDERS, 160))) == 40
-        assert max(n_computed) == 160

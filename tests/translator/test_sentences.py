@@ -63,30 +63,6 @@ def test_long_sentences_are_cut_behind_the_last_comma_that_is_near_enough() -> N
     assert cut("我们，喜欢茶书他说王芳", [name], max_length=8) == ["我们，喜欢茶书他", "说王芳"]
 
 
-def test_names_are_not_cut() -> None:
-    text = "我们喜欢雅虎公司茶书"
-    assert cut(text, [Protected(4, 8, "Yahoo", "ORG")], max_length=6) == [
-        "我们喜欢",
-        "雅虎公司茶书",
-    ]
-    assert cut(text, [Protected(4, 8, "Yahoo", "ORG")], max_length=8) == [
-        "我们喜欢雅虎公司",
-        "茶书",
-    ]
-    assert cut(text, [Protected(0, 8, "Yahoo", "ORG")], max_length=6) == [
-        "我们喜欢雅虎公司",
-        "茶书",
-    ]
-
-
-def test_as_many_names_as_there_are_placeholders() -> None:
-    text = "王芳，雅虎，公司"
-    names = [Protected(start, start + 2, "X", "ORG") for start in (0, 3, 6)]
-    assert cut(text, names, placeholders=3) == [text]
-    assert cut(text, names, placeholders=2) == ["王芳，雅虎，", "公司"]
-    assert cut(text, names, placeholders=1) == ["王芳，", "雅虎，", "公司"]
-
-
 def test_words_in_latin_letters_and_numbers_are_copied() -> None:
     """Numbers as English writes them, except parts of what couldn't be read."""
     made = TranslationFeaturiser.build(
