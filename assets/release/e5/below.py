@@ -14,7 +14,7 @@ import torch
 
 from spacy_flat.ner.flat.component import FlatEntityRecognizer
 from spacy_flat.nn.model import shim_of, tok2vec_of
-from spacy_flat.text.vocabulary import KeyIndex
+from spacy_flat.text.vocabulary import TableVocab
 
 MODEL = {
     "@architectures": "spacy-flat.FLAT.v1",
@@ -70,7 +70,7 @@ def put_below(pipe: FlatEntityRecognizer, trained: FlatEntityRecognizer) -> None
     listener, attrs = tok2vec_of(pipe.model), pipe.model.attrs
     listener.initialize()
     attrs["featuriser"] = replace(
-        trained.featuriser, options=attrs["featuriser"].options, bigrams=KeyIndex.empty()
+        trained.featuriser, options=attrs["featuriser"].options, bigrams=TableVocab.empty()
     )
     pipe.cfg["labels"] = [*trained.known_labels]
     old = shim_of(trained.model)
