@@ -17,6 +17,7 @@ from ner.conftest import LISTENER
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
+from thinc.api import fix_random_seed
 
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.similarity.component import PairClassifier
@@ -169,6 +170,7 @@ CONTEXTUAL = {
 @pytest.mark.parametrize("frozen", [False, True])
 def test_a_tok2vec_reads_each_text_alone(is_shared: bool, frozen: bool) -> None:
     """Also if it sees far, in training as in prediction, as part of a pair or as a string."""
+    fix_random_seed(0)
     nlp = blank()
     if is_shared:
         nlp.add_pipe("tok2vec", config={"model": CONTEXTUAL})
