@@ -5,7 +5,6 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-import spacy
 from spacy.language import Language
 
 from spacy_flat.similarity import alignment as module
@@ -13,7 +12,7 @@ from spacy_flat.similarity.alignment import Alignment, BlockAlignment
 from spacy_flat.similarity.pairs import join_pair
 from spacy_flat.viz.alignment import MAX_UNITS
 
-from .conftest import PAIRS, add_re2, re2, train
+from .conftest import PAIRS, re2
 
 SVG = "{http://www.w3.org/2000/svg}"
 TEXTS = [join_pair(left, right) for left, right, _ in PAIRS]
@@ -64,17 +63,6 @@ def test_an_empty_text_has_one_empty_unit(trained_pairs: Language, left: str, ri
     found = re2(trained_pairs).align(left, right)
     assert (found.left, found.right) == (list(left) or [""], list(right) or [""])
     assert_right(found)
-
-
-@pytest.mark.parametrize("blocks", [1, 3])
-def test_tokens_and_blocks(blocks: int) -> None:
-    nlp = spacy.blank("en")
-    pipe = add_re2(nlp, network={"blocks": blocks}, text={"inputs": "tokens"})
-    train(nlp, steps=1)
-    found = pipe.align("How do I pay?", "pay by card")
-    assert found.left == ["How", "do", "I", "pay", "?"]
-    assert found.right == ["pay", "by", "card"]
-    assert_right(found, blocks)
 
 
 def test_texts_that_are_too_long(

@@ -9,10 +9,7 @@ import numpy as np
 import pytest
 import spacy
 from numpy.typing import NDArray
-from spacy.cli.find_threshold import find_threshold
 from spacy.language import Language
-from spacy.tokens import DocBin
-from spacy.training import Example
 
 from spacy_flat.similarity.calibration import (
     LEAST,
@@ -76,11 +73,6 @@ def test_no_other_temperature_is_better() -> None:
     assert report.nll_before == pytest.approx(mean_nll(logits, gold, 1.0))
     assert report.nll_after == pytest.approx(best)
     assert not report.is_at_limit
-
-
-def test_pairs_that_are_all_right() -> None:
-    found = fit_margins(np.array([-1.0, 2.0]), np.zeros(2), np.array([False, True]))
-    assert repr(found) == "(0.05, 0.0, -10.0)"
 
 
 @pytest.mark.parametrize("scale", [-1.0, 0.02, 1.0, 90.0])
@@ -167,21 +159,6 @@ def scores(nlp: Language) -> dict[str, Any]:
     return nlp.evaluate(examples_of(nlp, UNSURE))
 
 
-def test_the_report_has_the_scores_before_and_after(trained_pairs: Language) -> None:
-    nlp = copy.deepcopy(trained_pairs)
-    pipe = re2(nlp)
-    before = scores(nlp)
-    report = pipe.calibrate(examples_of(nlp, UNSURE))
-    after = scores(nlp)
-    assert report.pairs == len(UNSURE)
-    assert (report.temperature_before, report.temperature_after) == (1.0, pipe.temperature)
-    assert pipe.temperature > 1.5
-    assert report.ece_before == pytest.approx(before["pairs_ece"], abs=1e-6)
-    assert report.ece_after == pytest.approx(after["pairs_ece"], abs=1e-6)
-    assert report.nll_after < report.nll_before
-    assert after["pairs_acc"] == before["pairs_acc"] == pytest.approx(10 / 12)
-
-
 def test_it_counts_from_then_on_and_is_saved(trained_pairs: Language, tmp_path: Path) -> None:
     nlp = copy.deepcopy(trained_pairs)
     pipe, pair = re2(nlp), PAIRS[0][:2]
@@ -209,50 +186,4 @@ def test_it_counts_from_then_on_and_is_saved(trained_pairs: Language, tmp_path: 
     assert re2(other).temperature == 3.0
 
 
-def test_examples_that_say_nothing_are_left_out(trained_pairs: Language) -> None:
-    nlp = copy.deepcopy(trained_pairs)
-    nothing = [Example(nlp.make_doc(text), nlp.make_doc(text)) for text in ("好", "a\x1fb")]
-    report = re2(nlp).calibrate([*nothing, *examples_of(nlp, UNSURE)])
-    assert report.pairs == len(UNSURE)
-    with pytest.raises(ValueError, match=r"\[F329\].*'same'"):
-        re2(nlp).calibrate(nothing)
-    with pytest.raises(ValueError, match="F329"):
-        re2(nlp).calibrate([])
-    alike = [pair for pair in UNSURE if pair[2] == "same"]
-    with pytest.raises(ValueError, match=rf"F356.* all {len(alike)} pairs are 'same'"):
-        re2(nlp).calibrate(examples_of(nlp, alike))
-    assert re2(nlp).temperature == report.temperature_after
-
-
 # The threshold
-
-
-@pytest.fixture
-def saved(trained_pairs: Language, tmp_path: Path) -> tuple[Path, Path]:
-    """A pipeline that is calibrated, so that its probabilities differ, and pairs."""
-    nlp = copy.deepcopy(trained_pairs)
-    re2(nlp).calibrate(examples_of(nlp, UNSURE))
-    nlp.to_disk(tmp_path / "pipeline")
-    gold = [example.reference for example in examples_of(nlp, UNSURE)]
-    DocBin(docs=gold).to_disk(tmp_path / "dev.spacy")
-    return tmp_path / "pipeline", tmp_path / "dev.spacy"
-
-
-def scores_by_threshold(folder: Path, n_trials: int) -> dict[float, float]:
-    nlp = spacy.load(folder)
-    found = {}
-    for threshold in np.linspace(0, 1, n_trials).tolist():
-        re2(nlp).threshold = threshold
-        found[threshold] = scores(nlp)["pairs_f"]
-    return found
-
-
-def test_find_threshold(saved: tuple[Path, Path]) -> None:
-    folder, dev = saved
-    best, score, found = find_threshold(
-        str(folder), dev, "re2_similarity", "threshold", "pairs_f", n_trials=3
-    )
-    expected = scores_by_threshold(folder, 3)
-    assert found == pytest.approx(expected)
-    assert len(set(found.values())) > 1
-    assert found[best] == score == max(found.values())

@@ -22,7 +22,7 @@ from thinc.api import fix_random_seed
 from spacy_flat.nn.optimizers import AdamW
 from spacy_flat.similarity.component import PairClassifier
 from spacy_flat.similarity.options import RE2Options
-from spacy_flat.similarity.pairs import PAIR, join_pair, pair_of
+from spacy_flat.similarity.pairs import PAIR, join_pair
 from spacy_flat.vectors import TextVectors
 
 from .conftest import (
@@ -108,21 +108,6 @@ def test_a_score_is_learnt_by_regression() -> None:
     assert pipe.predict_pairs(TEXTS[:4])[:, 0] == pytest.approx(wanted, abs=0.3)
     assert pipe.similarity(*TEXTS[0]) == pytest.approx(4, abs=0.3)
     assert nlp.evaluate(examples)["pairs_spearman"] == 1.0
-
-
-def test_examples_that_teach_nothing_change_nothing() -> None:
-    nlp = blank()
-    pipe = add_re2(nlp)
-    optimizer = nlp.initialize(lambda: examples_of(nlp), sgd=AdamW(0.01))
-    before = pipe.model.to_bytes()
-    no_pair = Example(nlp.make_doc("一个文本"), nlp.make_doc("一个文本"))
-    unknown = example(nlp, "退款", "付款", {"topic": 1.0})
-    with pytest.warns(UserWarning, match="W320"):
-        losses = nlp.update([no_pair, unknown], sgd=optimizer, losses={})
-    assert losses == {"re2_similarity": 0.0}
-    assert pipe.model.to_bytes() == before
-    beside = [nlp.update([*examples_of(nlp), no_pair, unknown], losses={})["re2_similarity"]]
-    assert beside[0] > 0
 
 
 def test_pairs_of_other_labels_trigger_a_warning(trained_pairs: Language) -> None:
@@ -257,25 +242,6 @@ def test_errors(trained_pairs: Language) -> None:
             call()
 
 
-def test_pretrained_vectors() -> None:
-    """Frozen, or with trained offsets; those of characters that occur in no training text, too."""
-    characters = list("怎么退款如何付钱币")
-    vectors = TextVectors(characters, np.random.default_rng(0).normal(size=(9, 6)).astype("f"))
-    for fine_tune in (True, False):
-        nlp = blank()
-        pipe = add_re2(nlp, text={"fine_tune": fine_tune, "bigrams": False})
-        pipe.initialize(lambda nlp=nlp: examples_of(nlp), char_vectors=vectors)  # type: ignore[misc]
-        chars = pipe.model.shims[0].module.chars  # type: ignore[attr-defined]
-        before = pipe.predict_pairs([("币", "钱")])
-        assert not close(before, pipe.predict_pairs([("币", "𠮷")]))
-        key = int(pipe.model.attrs["featuriser"].chars.look_up(np.array([ord("退")], np.uint64))[0])
-        start = chars(torch.tensor([key])).detach().clone()
-        for _ in range(3):
-            nlp.update(examples_of(nlp), sgd=AdamW(0.01))
-        moved = chars(torch.tensor([key])).detach()
-        assert torch.equal(start, moved) is not fine_tune
-
-
 # Prediction
 
 
@@ -283,16 +249,6 @@ def test_all_kinds_of_texts(trained_pairs: Language) -> None:
     cats = cats_of(trained_pairs, MIXED)
     assert close(cats.sum(1), 1)
     assert close(re2(trained_pairs).predict_pairs(MIXED), cats)
-
-
-@pytest.mark.parametrize("kernel_sizes", [[5], [4, 1], [7, 3]])
-def test_convolutions_see_one_text(kernel_sizes: list[int]) -> None:
-    """However far they see, the texts beside it in the batch are not among it."""
-    nlp = blank()
-    pipe = add_re2(nlp, network={"kernel_sizes": kernel_sizes})
-    train(nlp, steps=3)
-    alone = np.concatenate([pipe.predict_pairs([pair]) for pair in TEXTS])
-    assert close(pipe.predict_pairs(TEXTS), alone)
 
 
 def test_texts_docs_and_spans_are_the_same(trained_pairs: Language) -> None:
@@ -305,19 +261,6 @@ def test_texts_docs_and_spans_are_the_same(trained_pairs: Language) -> None:
     assert close(pipe.predict_pairs(spans), wanted)
     assert pipe.predict_pairs([]).shape == (0, 2)
     assert pipe.predict_pairs(iter(TEXTS)).shape == (len(TEXTS), 2)
-
-
-def test_components_behind_and_disabled_ones_do_not_run() -> None:
-    nlp = blank("jieba")
-    nlp.add_pipe("sentencizer", name="disabled")
-    add_re2(nlp, tok2vec=LISTENER)
-    nlp.add_pipe("sentencizer", name="behind")
-    train(nlp, steps=1)
-    nlp.disable_pipe("disabled")
-    assert re2(nlp).components_before() == [nlp.get_pipe("tok2vec")]
-    pipe = re2(nlp)
-    nlp.disable_pipe("re2_similarity")
-    assert pipe.components_before() == [nlp.get_pipe("tok2vec")]
 
 
 def test_a_sourced_component_reads_by_the_pipeline_that_it_is_told() -> None:
@@ -348,14 +291,6 @@ def test_similarity_hooks(trained_pairs: Language) -> None:
     nlp = copy.deepcopy(trained_pairs)
     re2(nlp).similarity_hooks = False
     assert "similarity" not in nlp("退款").user_hooks
-
-
-@pytest.mark.parametrize("text", ["退 \x1f 付 款", "a b\x1f c ", "\x1f", " \x1f", "a\x1f", "\x1fa"])
-@pytest.mark.parametrize("segmenter", ["char", "jieba"])
-def test_both_sides_of_the_separator(text: str, segmenter: str) -> None:
-    pair = pair_of(blank(segmenter).make_doc(text))
-    assert pair is not None
-    assert [span.text.strip() for span in pair] == [side.strip() for side in text.split("\x1f")]
 
 
 def test_scores_of_a_pipeline(trained_pairs: Language) -> None:

@@ -68,3 +68,16 @@ def test_unknown_units_have_vectors_of_their_own() -> None:
     loaded.from_bytes(pipe.nlp.to_bytes())
     pair = [("龘可以退吗", "龘能退吗"), PAIRS[0][:2]]
     np.testing.assert_array_equal(again.predict_pairs(pair), pipe.predict_pairs(pair))
+
+
+def test_training_keeps_the_best_threshold() -> None:
+    nlp = blank()
+    pipe = add_re2(nlp, fit_threshold=True)
+    train(nlp, steps=2)
+    scores = nlp.evaluate(examples_of(nlp))
+    best = pipe.threshold
+    nlp.evaluate(examples_of(nlp)[:1])
+    assert pipe.threshold == best  # which evaluations after the training leave
+    pipe.fit_threshold = False
+    for pipe.threshold in (0.25, 0.5, 0.75):
+        assert nlp.evaluate(examples_of(nlp))["pairs_acc"] <= scores["pairs_acc"]

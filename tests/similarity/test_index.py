@@ -148,24 +148,6 @@ def test_number_of_matches(index: TextIndex) -> None:
     assert len(index.search("退款", top_k=100, candidates=1)) == len(TEXTS)
 
 
-def test_equal_texts_are_all_found_in_order(pipe: PairClassifier) -> None:
-    index = pipe.index(["如何退款", "快递多少钱", "如何退款", "怎么退款", "如何退款"])
-    assert index.texts == ["如何退款", "快递多少钱", "如何退款", "怎么退款", "如何退款"]
-    found = index.search("如何退款", top_k=5, candidates=1)
-    assert [match.number for match in found if match.text == "如何退款"] == [0, 2, 4]
-    assert len({match.similarity for match in found if match.text == "如何退款"}) == 1
-    assert [match.number for match in index.search("如何退款", top_k=1)] == [
-        index.search("如何退款", top_k=5)[0].number
-    ]
-
-
-def test_of_texts_that_are_equally_alike_the_first_stands_first(pipe: PairClassifier) -> None:
-    """White space at the end makes no difference to the network."""
-    found = pipe.index(["龘", "龘 ", "龘"]).search("齉")
-    assert len({match.similarity for match in found}) == 1
-    assert [match.number for match in found] == [0, 1, 2]
-
-
 def test_many_texts_in_several_batches(
     trained: Callable[[], Language], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -268,12 +250,6 @@ def test_equal_texts_come_first(pipe: PairClassifier) -> None:
         assert pipe.similarity(query, "如何退款") == 1.0
 
 
-def test_equal_texts_need_not_share_characters(pipe: PairClassifier) -> None:
-    index = pipe.index(["發髮頭體", "开发票吗", "頭髮護理"])
-    assert index.search("開發票嗎", top_k=1, candidates=1) == [Match(1, "开发票吗", 1.0)]
-    assert len(index.search("開發票嗎", candidates=1)) == 3
-
-
 def test_fitted_weights_count(trained: Callable[[], Language], tmp_path: Path) -> None:
     nlp = trained()
     pipe = re2(nlp)
@@ -297,16 +273,6 @@ def test_fitted_weights_count(trained: Callable[[], Language], tmp_path: Path) -
         pipe.fit_search(examples_of(nlp), queries=0)
     nlp.initialize(lambda: examples_of(nlp))
     assert pipe.ranking == tuple(NETWORK_ONLY)  # as in the config
-
-
-def test_search_stays_without_the_network(trained: Callable[[], Language]) -> None:
-    """If it had no part in it before."""
-    pipe = re2(trained())
-    pipe.search_weights = [0.0, 5.0, 5.0, -8.0]
-    pipe.fit_search(examples_of(pipe.nlp))
-    assert pipe.ranking[0] == 0
-    pipe.search_weights = None
-    assert pipe.fit_search(examples_of(pipe.nlp))[0] > 0
 
 
 def test_a_network_without_weight_is_not_asked(
@@ -338,22 +304,6 @@ def test_the_fitted_probability_is_that_of_the_first_being_right() -> None:
     assert found[0] > 0.9
     assert found[1] == pytest.approx(0.5, abs=0.05)
     assert found[2] < 0.1
-
-
-def test_queries_with_an_answer_count_half() -> None:
-    """However many there are, and each FAQ as much as another."""
-
-    def examples(n_right: int, n_wrong: int) -> SearchExamples:
-        """All look the same."""
-        answered = np.array([True] * n_right + [False] * n_wrong)
-        n = len(answered)
-        features = features_of(np.full(n, 0.5), np.full(n, 0.5), np.zeros(n))
-        return SearchExamples(features, answered, np.ones(n, dtype=bool), answered)
-
-    for few in ([examples(9, 3)], [examples(2, 30)], [examples(9, 3), examples(2, 30)]):
-        weights = fit_ranking(few)
-        assert probabilities(few[0].features, weights)[0] == pytest.approx(0.5, abs=0.01)
-    assert examples(3, 0).shares.sum() == pytest.approx(1)
 
 
 def test_no_feature_counts_against_a_candidate() -> None:
@@ -414,13 +364,6 @@ def test_of_equal_candidates_the_first_count() -> None:
     assert found.tolist() == [*range(0, 80, 2), *range(1, 40, 2)]
 
 
-def test_directions_stay_with_their_texts(pipe: PairClassifier, index: TextIndex) -> None:
-    index.add(["怎么办卡"])
-    index.remove([0, 2])
-    fresh = pipe.index(index.texts).contents.encoded
-    assert index.contents.encoded.vectors == pytest.approx(fresh.vectors, abs=1e-3)
-
-
 @pytest.mark.parametrize("hash_unknowns", [True, False])
 def test_unknown_words_count_as_their_characters(hash_unknowns: bool) -> None:
     nlp = blank()
@@ -440,19 +383,6 @@ def test_unknown_words_count_as_their_characters(hash_unknowns: bool) -> None:
     assert not direction("？，").any()
     if hash_unknowns:
         assert np.linalg.norm(direction("乌有")) == pytest.approx(1)  # its own vector
-
-
-def test_examples_of_a_search(index: TextIndex) -> None:
-    one = index.examples({TEXTS[0]: {TEXTS[1]}}, 1)
-    assert len(one.gold) == len(TEXTS) - 1  # without itself
-    assert one.gold.sum() == 1
-    other = index.examples({"几天到": {TEXTS[3]}}, 1)
-    joined = SearchExamples(*(np.concatenate(parts) for parts in zip(one, other, strict=True)))
-    assert fit_ranking([one, other]) == pytest.approx(fit_ranking([joined]), abs=0.2)
-    found = dict(zip(FEATURES, fit_ranking([one, other], ["cosine", "one"]), strict=True))
-    assert found["network"] == found["bm25"] == 0
-    assert found["cosine"]
-    assert found["one"]
 
 
 # Saving
@@ -490,17 +420,6 @@ def test_averages_are_other_weights(trained: Callable[[], Language]) -> None:
     assert before.search("怎么退款") == found
     with pytest.raises(ValueError, match="F349"):
         within.search("怎么退款")
-
-
-def test_weights_of_components_before() -> None:
-    nlp = blank()
-    before = add_re2(nlp, "before")
-    add_re2(nlp, tok2vec=LISTENER)
-    train(nlp, steps=1)
-    index = re2(nlp).index(TEXTS)
-    before.update(examples_of(nlp), sgd=AdamW(0.01))
-    with pytest.raises(ValueError, match="F349"):
-        index.search("怎么退款")
 
 
 def test_weights_that_only_moved(
@@ -588,11 +507,6 @@ def test_errors(pipe: PairClassifier, index: TextIndex, tmp_path: Path) -> None:
     for code, kind, call in calls:
         with pytest.raises(kind, match=code):
             call()
-
-
-def test_an_empty_query_finds_nothing(pipe: PairClassifier, index: TextIndex) -> None:
-    for query in ("", " \n", "\u3000", Doc(pipe.vocab)):
-        assert index.search(query) == []
 
 
 def test_encodings_out_of_bounds_stay_numbers(pipe: PairClassifier) -> None:
