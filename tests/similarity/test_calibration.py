@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from spacy.language import Language
 
 from spacy_flat.similarity.calibration import (
-    LEAST,
-    MOST,
+    MAX_TEMPERATURE,
+    MIN_TEMPERATURE,
     PairCalibration,
     best_threshold,
     fit_margins,
@@ -65,7 +65,7 @@ def test_no_other_temperature_is_better() -> None:
     found = fit_temperature(logits, gold)
     assert found == fit_temperature(logits.astype(np.float64), gold)
     best = mean_nll(logits, gold, found)
-    grid = np.geomspace(LEAST, MOST, 400).tolist()
+    grid = np.geomspace(MIN_TEMPERATURE, MAX_TEMPERATURE, 400).tolist()
     assert best <= min(mean_nll(logits, gold, each) for each in grid) + 1e-9
     for near in (0.99 * found, 1.01 * found):
         assert best < mean_nll(logits, gold, near)
@@ -87,9 +87,9 @@ def test_no_other_temperature_and_bias_are_better(scale: float) -> None:
 
     temperature, weight, bias = fit_margins(margins / scale, np.zeros(len(gold)), gold)
     assert weight == 0
-    assert LEAST <= temperature <= MOST
+    assert MIN_TEMPERATURE <= temperature <= MAX_TEMPERATURE
     best = nll(temperature, bias)
-    grid = np.geomspace(LEAST, MOST, 60).tolist()
+    grid = np.geomspace(MIN_TEMPERATURE, MAX_TEMPERATURE, 60).tolist()
     assert best <= min(nll(t, b) for t in grid for b in np.linspace(-3, 3, 61)) + 1e-6
 
 
@@ -117,7 +117,7 @@ def test_the_cosine_counts_where_it_helps() -> None:
     assert (temperature, weight, bias) == fit_margins(margins, 0 * cosines, gold)
     gold = 3 * cosines > drawn
     temperature, weight, bias = fit_margins(0 * margins, cosines, gold)
-    assert temperature == MOST  # and the rest is fitted to it
+    assert temperature == MAX_TEMPERATURE  # and the rest is fitted to it
     assert (weight, bias) == pytest.approx((3, 0), abs=0.2)
 
 
@@ -184,6 +184,3 @@ def test_it_counts_from_then_on_and_is_saved(trained_pairs: Language, tmp_path: 
     # The config may say something else.
     other = spacy.load(tmp_path, config={"components.re2_similarity.temperature": 3.0})
     assert re2(other).temperature == 3.0
-
-
-# The threshold
