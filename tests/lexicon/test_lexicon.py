@@ -127,20 +127,6 @@ def test_match_after_any_changes_equals_the_search_of_all_substrings(
     assert len(lexicon) == len(expected)
 
 
-def test_no_match_spans_two_texts():
-    lexicon = lexicon_of("北京", "北\n京", "北 京")
-    assert found(lexicon, ["北", "京", "", "北京", "北"]) == [(3, 0, 2, "北京")]
-
-
-def test_astral_characters_count_as_one():
-    lexicon = lexicon_of("𠀀京", "😀😀")
-    assert found(lexicon, ["😀😀😀𠀀京"]) == [
-        (0, 0, 2, "😀😀"),
-        (0, 1, 3, "😀😀"),
-        (0, 3, 5, "𠀀京"),
-    ]
-
-
 @pytest.mark.parametrize("shift", range(-9, 3))
 def test_words_across_the_pieces_of_a_long_text_are_found_once(shift):
     word = "一二三四五六七八"
@@ -153,19 +139,6 @@ def test_words_across_the_pieces_of_a_long_text_are_found_once(shift):
         (1, 0, 8, word),
         (1, 6, 8, "七八"),
     ]
-
-
-@pytest.mark.parametrize("length", [17, PIECE])
-def test_added_words_may_be_longer_than_any_before(length: int, tmp_path: Path):
-    one, other = "长" * length, "大" * length
-    lexicon = lexicon_of("重庆")
-    path = tmp_path / "mine.txt"
-    path.write_text(other, "utf-8")
-    assert lexicon.add([one]) == lexicon.update(path) == 1
-    for word in (one, other):
-        for offset in (0, PIECE - 1):
-            assert found(lexicon, ["。" * offset + word]) == [(0, offset, offset + length, word)]
-    assert found(Lexicon.from_bytes(lexicon.to_bytes()), ["。" * PIECE + one])
 
 
 def test_nothing_matches_a_surrogate():
@@ -195,19 +168,6 @@ def test_of_equal_entries_the_first_counts_and_unusable_ones_are_left_out():
             Lexicon(min_length=n)
     with pytest.raises(TypeError, match="F029"):
         Lexicon(["重庆"])
-
-
-def test_full_width_words_and_texts_are_one_with_plain_ones():
-    lexicon = lexicon_of("Ｔ恤衫", "T恤衫", full_width=True)
-    assert list(lexicon) == ["T恤衫"]
-    assert "Ｔ恤衫" in lexicon
-    assert found(lexicon, ["买Ｔ恤衫"]) == found(lexicon, ["买T恤衫"]) == [(0, 1, 4, "T恤衫")]
-    assert found(lexicon_of("T恤衫"), ["买Ｔ恤衫"]) == []
-
-
-@pytest.mark.parametrize("word", ["", "店", "药\0店", "\ud800店", "很" * 1000])
-def test_what_cannot_be_a_word_is_not_in_the_lexicon(word):
-    assert word not in lexicon_of("药店")
 
 
 def test_frequency_bands():

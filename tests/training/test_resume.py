@@ -6,7 +6,6 @@ import json
 import random
 import shutil
 import time
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 import pytest
 import spacy
 from commands import failure
-from damage import damage, full_disk
+from damage import damage
 from spacy.tokens import DocBin
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train as spacy_train
@@ -26,13 +25,11 @@ from wasabi.printer import Printer
 from spacy_flat.cli import app
 from spacy_flat.cli.train import pipeline_of, saved_in
 from spacy_flat.training import checkpoints
-from spacy_flat.training.checkpoints import read_checkpoint, write_checkpoint
+from spacy_flat.training.checkpoints import write_checkpoint
 from spacy_flat.training.randomness import with_own_randomness
-from spacy_flat.training.trainer import CHECKPOINTS, OPTIMIZER, STATE, Trainer, load
-from spacy_flat.util.files import locked
+from spacy_flat.training.trainer import CHECKPOINTS, OPTIMIZER, STATE, load
 
 from .conftest import (
-    ALONE,
     KINDS,
     assert_same_weights,
     config_of,
@@ -174,19 +171,6 @@ def test_damaged_checkpoint_falls_back(name: str, how: str, tmp_path: Path) -> N
     assert_same_weights(weights(resumed.nlp), weights(whole.nlp))
 
 
-@pytest.mark.parametrize("place", [0, 1 << 20, -1])
-def test_damage_anywhere_in_a_large_file_is_noticed(place: int, tmp_path: Path) -> None:
-    data = bytearray(b"a" * (5 << 19))
-    write_checkpoint(tmp_path, 1, lambda folder: (folder / "some").write_bytes(data))
-    data[place] ^= 1
-    next(tmp_path.rglob("some")).write_bytes(data)
-    with (
-        pytest.warns(UserWarning, match=r"\[W380\].*some"),
-        pytest.raises(ValueError, match=r"\[F384\]"),
-    ):
-        read_checkpoint(tmp_path, lambda folder: folder)
-
-
 def test_a_checkpoint_that_can_not_be_read_for_now_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,15 +194,6 @@ def test_a_checkpoint_that_can_not_be_read_for_now_is_kept(
     assert write(4) == ["000000002", "000000004"]
 
 
-def test_checkpoint_has_no_pickle(tmp_path: Path) -> None:
-    run(make_config(tmp_path, "ner"), tmp_path / "out")
-    folder = tmp_path / "out" / CHECKPOINTS / "000000007"
-    for path in folder.rglob("*"):
-        if path.is_file():
-            assert not path.read_bytes().startswith((b"\x80\x04", b"\x80\x05", b"PK"))
-    assert json.loads((folder / STATE).read_text("utf-8"))["progress"]["steps"] == 7
-
-
 @pytest.mark.parametrize(("max_steps", "left"), [(8, [7, 8]), (6, [])])
 def test_finished_training_only_repeats_what_follows_its_last_checkpoint(
     max_steps: int, left: list[int], tmp_path: Path
@@ -232,16 +207,6 @@ def test_finished_training_only_repeats_what_follows_its_last_checkpoint(
     assert run(longer, tmp_path / "out", resume=True).progress.steps == 11
 
 
-def test_patience_goes_on(tmp_path: Path) -> None:
-    """The rate is 0, so that the first evaluation stays the best."""
-    still = {"@optimizers": "spacy-flat.SGD.v1", "learn_rate": 0.0}
-    config = make_config(tmp_path, "tener", patience=9, max_steps=0, optimizer=still)
-    run(config, tmp_path / "out", stop_before=8)
-    steps: list[int] = []
-    run(config, tmp_path / "out", resume=True, told=steps.append)
-    assert steps == [7, 8, 9]
-
-
 def test_checkpoints_between_evaluations(tmp_path: Path) -> None:
     config = make_config(tmp_path, "tener", eval_frequency=100)
     whole = run(config, None)
@@ -251,14 +216,6 @@ def test_checkpoints_between_evaluations(tmp_path: Path) -> None:
     resumed = run(config, tmp_path / "out", resume=True)
     assert_same_weights(weights(resumed.nlp), weights(whole.nlp))
     assert resumed.progress.losses == whole.progress.losses
-
-
-def test_state_of_no_component(tmp_path: Path) -> None:
-    config = make_config(tmp_path, "tener")
-    training = Trainer(init_nlp(config), tmp_path / "out", config, None, ALONE)
-    training.optimizer.nr_update[(10**9, "W")] = 1
-    with pytest.raises(ValueError, match=r"F442.*1000000000"):
-        list(training.steps())
 
 
 def test_randomness_of_its_own() -> None:
@@ -303,16 +260,6 @@ def test_training_is_not_begun_anew_by_mistake(finished: Path, tmp_path: Path) -
     checked = {**config, "checksums": {"paths.train": 1}}
     assert saved_in(finished / "out", True, checked) is not None
     assert saved_in(tmp_path / "new", True, config) is None
-
-
-def test_what_can_not_be_loaded_is_not_called_damaged(finished: Path) -> None:
-    """Such as a component whose code was not imported."""
-
-    def missing(folder: Path) -> None:
-        raise ValueError("[E002] Can't find factory")
-
-    with pytest.raises(ValueError, match="E002"):
-        read_checkpoint(finished / "out" / CHECKPOINTS, missing)
 
 
 @pytest.mark.parametrize(
@@ -364,26 +311,12 @@ def test_config_keeps_its_variables_and_defaults(tmp_path: Path) -> None:
     assert found.read_text("utf-8").count("path = ${paths.train}") == 2
 
 
-def test_a_folder_of_another_process(tmp_path: Path) -> None:
-    make_config(tmp_path, "tener").to_disk(tmp_path / "config.cfg")
-    with locked(tmp_path / "out"):
-        assert "[F043]" in failure("train", tmp_path / "config.cfg", "--output", tmp_path / "out")
-
-
 def test_a_corpus_that_is_missing(tmp_path: Path) -> None:
     """spaCy would train on, with a score of 0."""
     config = make_config(tmp_path, "tener")
     config["corpora"]["dev"]["path"] = str(tmp_path / "gone.spacy")
     config.to_disk(tmp_path / "config.cfg")
     assert "[F001]" in failure("train", tmp_path / "config.cfg")
-
-
-def test_a_full_disk(tmp_path: Path) -> None:
-    """It is told, and the training goes on where there is room again."""
-    config = make_config(tmp_path, "tener", max_steps=3)
-    with full_disk(), pytest.raises(OSError, match=r"F042.*out"):
-        run(config, tmp_path / "out")
-    assert run(config, tmp_path / "out", resume=True).progress.steps == 4
 
 
 def flat_train(config: Config, output: Path, *overrides: str) -> str:
@@ -443,17 +376,3 @@ def test_a_finished_training_stays(tmp_path: Path) -> None:
     train.write_bytes(content)
     assert "F384" in flat_train(config, output, "--training.max_steps", "9")
     assert contents() == {path: found for path, found in before.items() if path.exists()}
-
-
-def test_scores_of_numpy_are_saved(tmp_path: Path) -> None:
-    config = make_config(tmp_path, "tener", eval_frequency=100)
-
-    def add_loss(step: int) -> None:
-        training.progress.losses["other"] = np.float32(0.5)  # type: ignore[assignment]
-
-    training = Trainer(init_nlp(config), tmp_path / "out", config, None, ALONE, checkpoint_steps=1)
-    training.settings["before_update"] = lambda nlp, info: add_loss(info["step"])
-    list(islice(training.steps(), 3))
-    saved = load(tmp_path / "out")
-    assert saved is not None
-    assert saved.progress.losses["other"] == 0.5

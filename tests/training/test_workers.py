@@ -153,17 +153,6 @@ def test_workers_are_resumed(tmp_path: Path) -> None:
         assert_same_weights(found, expected)
 
 
-def test_workers_differ_in_dropout(tmp_path: Path) -> None:
-    def draw(workers: Workers) -> dict[str, Tensor]:
-        drawn: list[Tensor] = []
-        config = make_config(tmp_path / str(workers.rank), "tener", max_steps=1)
-        run(config, None, workers=workers, told=lambda _: drawn.append(torch.rand(3)))
-        return {"numbers": drawn[0]}  # before the first step
-
-    first, second = with_workers(2, tmp_path, draw)
-    assert not torch.equal(first["numbers"], second["numbers"])
-
-
 def test_labels_that_one_worker_meets(tmp_path: Path) -> None:
     config = plain(tmp_path, "tener")
     config["initialize"]["components"]["tener_ner"] = {"labels": ["LOC"]}
@@ -216,23 +205,6 @@ def test_parts_are_of_like_cost() -> None:
     assert [sum(map(len, part)) for part in parts] == [17, 17]
     assert sorted(len(each) for part in parts for each in part) == [1, 2, 3, 4, 7, 8, 9]
     assert [len(each) for each in part_of(batch, ALONE)] == [9, 1, 4, 3, 8, 2, 7]
-
-
-def test_other_networks(tmp_path: Path) -> None:
-    def begin(workers: Workers) -> dict[str, Tensor]:
-        config = plain(tmp_path / str(workers.rank), "tener")
-        config["components"]["tener_ner"]["model"]["network"]["head_dim"] = 4 + 4 * workers.rank
-        with pytest.raises(ValueError, match="F443"):
-            run(config, None, workers=workers)
-        return {}
-
-    with_workers(2, tmp_path, begin)
-
-
-def test_a_rank_without_a_world_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RANK", "1")
-    with pytest.raises(ValueError, match=r"F446.*RANK=1"):
-        Workers.from_environment()
 
 
 def test_lost_worker(tmp_path: Path) -> None:

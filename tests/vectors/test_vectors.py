@@ -3,7 +3,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
@@ -47,12 +46,6 @@ def test_whatever_is_written_is_read(
     path = tmp_path_factory.mktemp("vectors") / "some.vec"
     path.write_bytes("\n".join(lines).encode())
     check(read_vectors(path), keys, rows.tolist())
-
-
-def test_words_of_digits_spaces_and_odd_characters(path: Path):
-    keys = ["词\r0", "20", "New York", "\u3000", "\xa0", "\u2028", "a\tb", " "]
-    path.write_text("".join(f"{key} 1 2\n" for key in keys), "utf-8")
-    check(read_vectors(path), keys, [[1, 2]] * len(keys))
 
 
 def test_only_the_words_wanted(path: Path):
@@ -133,11 +126,3 @@ def test_no_vectors(path: Path, content: str, code: str):
         read_vectors(path)
     with pytest.raises(ValueError, match="F019"):
         read_vectors(path.parent)
-
-
-@pytest.mark.parametrize("component", ["flat_ner", "tener_ner"])
-@pytest.mark.parametrize("value", ["x.vec", np.zeros((2, 3))])
-def test_a_component_takes_no_other_vectors(component: str, value: object):
-    ner = spacy.blank("zh").add_pipe(component)
-    with pytest.raises(TypeError, match="F040"):
-        ner.initialize(list, word_vectors=value)
