@@ -84,8 +84,8 @@ class CRFEntityRecognizer(LabelledPipe):
         entities, and other labels stay. null for the network's labels.
     overwrite: replace entities that the Doc already has; otherwise they stay, and new entities that
         share a token with them are dropped.
-    constrained_decoding: exclude entities that contain a line break, TAB, "|", a zero-width
-        space or a markup tag such as `</p>`, or have no letters or digits.
+    constrained_decoding: exclude entities that contain a line break, TAB, "|" or a markup tag
+        such as `</p>`, or have no letters or digits.
     confidence: compute the probability of each predicted entity, for `span._.confidence`.
     alternatives: number of most probable annotations of a text to find, for
         `doc._.ent_alternatives(k)`.

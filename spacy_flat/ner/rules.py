@@ -14,12 +14,12 @@ from ..text.units import EntitySpan, Units
 from ..util.arrays import Bools, Ints
 from .semi_markov import Spans
 
-# Line breaks, TAB, "|", zero-width spaces, and tags of markup: closing ones, those with
+# Line breaks, TAB, "|", and tags of markup: closing ones, those with
 # attributes, and others in lower case, so that names in angle brackets, such as <NBA>, stay
 # possible. In "a<b, 王五=3>c" nothing is an attribute.
 _ATTRIBUTE = r"""\s+[A-Za-z][A-Za-z0-9:._-]*=(?:"[^"<>]*"|'[^'<>]*'|[^\s<>"']+)"""
 BARRED = re.compile(
-    "[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029|｜\u200b\u2060\ufeff]"
+    "[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029|｜]"
     rf"|</[A-Za-z][^<>]*>|<[A-Za-z][\w:.-]*(?:{_ATTRIBUTE})+\s*/?>|<[a-z][\w:.-]*\s*/?>"
 )
 

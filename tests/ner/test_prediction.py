@@ -13,7 +13,7 @@ def test_learns_ten_sentences_by_heart(trained: Language) -> None:
 
 def test_long_texts_are_cut_and_put_together(trained: Language, copy_of: Copy) -> None:
     """No two of the sentences fit into a segment: their entities are found as one by one."""
-    nlp = copy_of(trained, max_length=12, overlap=6)
+    nlp = copy_of(trained, max_length=12)
     sentences = [text for text in TEXTS if text[-1] in "。！"] * 20
     doc = nlp("".join(sentences))
     assert entities(doc) == [entity for text in sentences for entity in marked(text)]

@@ -16,7 +16,7 @@ from spacy_flat.ner.decoding import Decoding, find_entities
 from spacy_flat.ner.model import BatchEmissions, Emissions
 from spacy_flat.ner.network import TaggingNetwork
 from spacy_flat.ner.options import NetworkOptions
-from spacy_flat.ner.rules import BARRED, Rules
+from spacy_flat.ner.rules import Rules
 from spacy_flat.ner.tags import OUTSIDE, Scheme, TagSet, tag_set
 from spacy_flat.text.segments import Segment
 from spacy_flat.text.units import EntitySpan, Unit, Units
@@ -152,8 +152,3 @@ def test_the_constraints_are_of_decoding_alone(copy_of: Copy) -> None:
     ]
     assert {"重庆", "王"} <= set(entities)
     assert not any(set(entity) & set("|</>") for entity in entities)
-
-
-def test_zero_width_spaces() -> None:
-    texts = ["王芳\u200b去了", "\ufeff王芳", "王\u2060芳", "😀王芳"]
-    assert [BARRED.sub("", text) for text in texts] == ["王芳去了", "王芳", "王芳", "😀王芳"]
