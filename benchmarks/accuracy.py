@@ -41,9 +41,10 @@ from spacy.training import Corpus
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.util import load_config, load_config_from_str, registry
+from spacy.vocab import Vocab
 from thinc.api import Config
 
-from spacy_flat.corpora.docs import read_entity_texts
+from spacy_flat.corpora.docs import read_docs
 from spacy_flat.ner.scores import SeenScorer
 
 ROOT = Path(__file__).parent.parent
@@ -123,7 +124,8 @@ def run(
         training = train_pipeline(config, Path(folder))
         nlp = spacy.load(Path(folder) / "model-best")
     parts = {part: corpus / f"{part}.spacy" for part in ("dev", "test")}
-    known = read_entity_texts(corpus / "train.spacy")
+    gold = read_docs(corpus / "train.spacy", Vocab())
+    known = {ent.text for doc in gold for ent in doc.ents}
     scores = {part: evaluate(nlp, path, known) for part, path in parts.items() if path.exists()}
     return {
         "system": system,

@@ -7,10 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
-from spacy.attrs import ENT_IOB, ENT_TYPE, ORTH  # type: ignore[import-not-found]
 from spacy.language import Language
-from spacy.strings import StringStore
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 from spacy.vocab import Vocab
@@ -48,40 +45,6 @@ def read_texts(path: Path) -> Iterator[str]:
         yield from (doc.text for doc in read_docs(path, Vocab()))
     else:
         yield from (text for _, text in read_text_lines(path))
-
-
-def read_entity_texts(path: Path) -> set[str]:
-    """The texts of all entities in a DocBin. Raises as `read_entities`."""
-    return {text for text, _ in read_entities(path)}
-
-
-def read_entities(path: Path) -> set[tuple[str, str]]:
-    """The texts and labels of all entities in a DocBin.
-
-    Reads them from its arrays, since making Docs takes ten times as long. Raises as
-    `read_docs`, but for a DocBin without Docs.
-    """
-    found = set()
-    with _reading(path):
-        docs = DocBin().from_disk(path)
-        strings = StringStore(docs.strings)
-        orth, iob, label = (docs.attrs.index(attr) for attr in (ORTH, ENT_IOB, ENT_TYPE))
-        for tokens, spaces, flags in zip(docs.tokens, docs.spaces, docs.flags, strict=True):
-            # As in `Doc.ents`: 3 begins an entity, or blocks a token, which has no label; 1 goes
-            # on with it.
-            inside = (tokens[:, label] != 0) & (tokens[:, iob] != 2)
-            begins = inside & (tokens[:, iob] == 3)
-            spaced = spaces.ravel() | flags["has_unknown_spaces"]
-            for start in np.flatnonzero(begins).tolist():
-                end = start + 1
-                while end < len(tokens) and inside[end] and not begins[end]:
-                    end += 1
-                words = (strings[key] for key in tokens[start:end, orth])
-                pieces = zip(words, spaced[start:end], strict=True)
-                text = "".join(word + " " * bool(space) for word, space in pieces)
-                text = text[: len(text) - bool(spaced[end - 1])]
-                found.add((text, strings[tokens[start, label]]))
-    return found
 
 
 @contextmanager
