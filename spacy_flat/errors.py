@@ -350,6 +350,9 @@ F377 {name}: the vectors of this encoder have width {width}, but the pipeline wa
 
 # F38x, F39x: files
 F384 {path}: all checkpoints are damaged or missing. Delete the folder to start again.
+F385 The Doc has no alternatives. Set `alternatives` of the entity recogniser to at least 1, as in
+  nlp.get_pipe("flat_ner").alternatives = 2, and process the text again.
+F386 {label!r} can't be a label of entities: it marks words and spans that are none.
 F390 {path}, line {line}: expected a column {name!r}, but found {columns}. Choose one of these with
   {option}.
 F395 {path}: contains other files: {names}. They might be overwritten. Choose an empty or new

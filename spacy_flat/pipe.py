@@ -251,10 +251,12 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         differs from that of the training (F307).
         """
         try:
+            if "cfg" not in exclude and not (Path(path) / "cfg").exists():
+                raise FileNotFoundError("cfg is missing.")
             super().from_disk(path, exclude=exclude)
-        except (ValueError, KeyError, TypeError, OSError) as error:
+            self._apply_settings()
+        except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
             raise ValueError(Errors.F309.format(path=path, reason=error)) from error
-        self._apply_settings()
         return self
 
     def from_bytes(self: Self, data: bytes, *, exclude: Iterable[str] = ()) -> Self:

@@ -11,6 +11,7 @@ from thinc.api import set_dropout_rate
 
 from ..errors import Errors, Warnings
 from ..initialise import initialise_network
+from ..lexicon import NOT_ENTITY
 from ..nn.model import tok2vec_of
 from ..pipe import (
     FEW_TOKENS,
@@ -60,7 +61,7 @@ def _is_label_map(value: object) -> bool:
     if not isinstance(value, dict):
         return value is None
     names = [*value, *value.values()]
-    return _is_labels(names) and all(name == name.strip() for name in names)
+    return _is_labels(names) and all(name == name.strip() != NOT_ENTITY for name in names)
 
 
 def _is_threshold(value: object) -> bool:
@@ -149,6 +150,12 @@ class CRFEntityRecognizer(LabelledPipe):
             raise ValueError(Errors.F306.format(label=label, expected=label[2:] or "PER"))
         return super().add_label(label)
 
+    def _checked(self, label: str) -> str:
+        """Raises ValueError (F386) for the type of words that are no entities."""
+        if label == NOT_ENTITY:
+            raise ValueError(Errors.F386.format(label=label))
+        return super()._checked(label)
+
     def predict(self, docs: Iterable[Doc]) -> list[EntityPrediction]:
         """Find the entities of each Doc, as characters of its text."""
         docs = list(docs)
@@ -213,10 +220,7 @@ class CRFEntityRecognizer(LabelledPipe):
         self._warn_of("threshold", [label for label in given if label not in known], known)
         mapped = self.label_map or {}
         known = self.known_labels if mapped else ()
-        # Labels of gold alone are right there, but hardly if only their case differs.
-        cases = {label.casefold() for label in known}
-        near = [label for label in mapped if label not in known and label.casefold() in cases]
-        self._warn_of("label_map", near, known)
+        self._warn_of("label_map", [label for label in mapped if label not in known], known)
 
     def _warn_of(self, setting: str, unknown: Sequence[str], known: Sequence[str]) -> None:
         if unknown and unknown != self._warned.get(setting):

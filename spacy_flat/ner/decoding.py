@@ -298,6 +298,8 @@ def _lattice_of(
     kept = odds > -np.inf
     spans = _concatenated(spans.select(kept), required)
     odds = np.concatenate([odds[kept], scores.of(required)])
+    by_row = np.argsort(spans.rows, kind="stable")
+    spans, odds = spans.select(by_row), odds[by_row]
     return Lattice(
         *(decoding.tags, scores.joins, scores.lengths, spans, odds, required, decoding.numbers)
     )

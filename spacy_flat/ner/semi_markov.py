@@ -172,8 +172,8 @@ class Lattice:
     """The entities that some segments may have, and the stretches outside, as arcs between nodes.
 
     joins: see `SpanScores`. lengths: [B].
-    spans, odds: the entities and their log-odds. fixed: those of `spans` that must be; others may
-        not cross them.
+    spans, odds: the entities, sorted by rows, and their log-odds.
+    fixed: those of `spans` that must be; others may not cross them.
     names: for each label of the network the number of that of Docs, or -1 for none. Entities with
         the same label of Docs are one.
     """
@@ -279,11 +279,15 @@ class Lattice:
 
     def above(self, row: int, least: float = 0.0) -> dict[Labelled, float]:
         """The entities of a segment with at least this probability."""
-        chosen = np.flatnonzero((self.probabilities >= least) & (self.span_names >= 0))
-        chosen = chosen[self.spans.rows[chosen] == row]
+        here = self._of_row(row)
+        chosen = (self.probabilities[here] >= least) & (self.span_names[here] >= 0)
+        chosen = here.start + np.flatnonzero(chosen)
         columns = self.spans.starts, self.spans.ends, self.span_names
         keys = zip(*(each[chosen].tolist() for each in columns), strict=True)
         return dict(zip(keys, self.probabilities[chosen].tolist(), strict=True))
+
+    def _of_row(self, row: int) -> slice:
+        return slice(*np.searchsorted(self.spans.rows, [row, row + 1]))
 
     # The best
 
@@ -297,9 +301,10 @@ class Lattice:
         found: list[tuple[float, list[Labelled]]] = []
         if not k:
             return found
-        here = self.spans.rows == row
+        here = self._of_row(row)
         for least in (1e-2, 1e-5, 0.0):
-            own = here & ((self.probabilities >= least) | (self.span_names < 0))
+            own = (self.probabilities[here] >= least) | (self.span_names[here] < 0)
+            own = here.start + np.flatnonzero(own)
             among = Lattice(
                 *(self.tags, self.joins, self.lengths[[row]]),
                 *(self.spans.select(own).of_row(0), self.odds[own]),

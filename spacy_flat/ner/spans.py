@@ -204,10 +204,12 @@ def get_alternatives(doc: Doc, k: int | None = None) -> list[tuple[list[EntitySp
     entities in characters and their joint probability. There are as many as the component's
     setting `alternatives`, or fewer; k: only the first.
 
-    Raises ValueError (F341) for a k below 1."""
+    Raises ValueError (F341) for a k below 1, and (F385) where none were asked for."""
     if k is not None:
         require_count("k", k)
-    found = doc._.get(_ALTERNATIVES) or []
+    found = doc._.get(_ALTERNATIVES)
+    if found is None:
+        raise ValueError(Errors.F385)
     return [([EntitySpan(*span) for span in spans], share) for spans, share in found[:k]]
 
 

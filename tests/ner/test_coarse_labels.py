@@ -246,7 +246,7 @@ def test_a_map_is_saved_and_configured(mapped: Language, tmp_path: Path) -> None
     assert meta["labels"]["flat_ner"] == ["NAME"]
 
 
-@pytest.mark.parametrize("value", ["LOC", ["LOC"], {"GPE": 1}])
+@pytest.mark.parametrize("value", ["LOC", ["LOC"], {"GPE": 1}, {"LOC": "not_entity"}])
 def test_wrong_maps_are_refused(trained: Language, copy_of: Copy, value: Any) -> None:
     with pytest.raises(ValueError, match=r"F310.*label_map"):
         flat(copy_of(trained)).label_map = value

@@ -38,7 +38,8 @@ def shares(doc: Doc) -> list[float]:
 def test_off_by_default(trained: Language) -> None:
     doc = trained(TEXT)
     assert shares(doc) == [None, None]
-    assert doc._.ent_alternatives() == []
+    with pytest.raises(ValueError, match=r"F385.*alternatives"):
+        doc._.ent_alternatives(3)
 
 
 def test_confidence_is_the_probability_of_a_span(nlp: Language) -> None:
@@ -143,6 +144,18 @@ def test_an_empty_text_has_one_annotation(nlp: Language) -> None:
         assert next(nlp.pipe(texts))._.ent_alternatives() == [([], 1.0)]
 
 
+def test_alternatives_have_the_labels_of_docs(nlp: Language) -> None:
+    """Labels are merged before the best are chosen: more alternatives don't change the first."""
+    ner = flat(nlp)
+    ner.label_map, ner.temperature = {"ORG": "LOC", "PER": ""}, 3.0
+    found = []
+    for ner.alternatives in (1, 60):
+        docs = nlp.pipe(text for text in UNSURE if " " not in text)
+        found.append([doc._.ent_alternatives()[0] for doc in docs])
+    for (spans, share), (same, likely) in zip(*found, strict=True):
+        assert (spans, share) == (same, pytest.approx(likely))
+
+
 def test_alternatives_of_a_long_text(trained: Language, copy_of: Copy) -> None:
     nlp = copy_of(trained, max_length=12)
     ner = flat(nlp)
@@ -153,7 +166,7 @@ def test_alternatives_of_a_long_text(trained: Language, copy_of: Copy) -> None:
     assert len(shares(doc)) > 10
 
 
-def test_wishes_are_in_every_alternative(nlp: Language) -> None:
+def test_constraints_are_in_every_alternative(nlp: Language) -> None:
     flat(nlp).alternatives = 5
     doc = nlp.make_doc(TEXT)
     doc.ents = [Span(doc, 3, 5, "DATE")]  # type: ignore[assignment]
@@ -196,8 +209,8 @@ def test_thresholds_of_unknown_labels(nlp: Language) -> None:
     with pytest.warns(UserWarning, match=r"W305.* have: PER\."):
         nlp(TEXT)
     ner.threshold = None
-    ner.label_map = {"ORG": "COMPANY", "per": "", "GPE": "LOC"}  # GPE in gold
-    with pytest.warns(UserWarning, match=r"W305.*label_map.* have: per\.") as warned:
+    ner.label_map = {"ORG": "COMPANY", "per": "", "GPE": "LOC"}
+    with pytest.warns(UserWarning, match=r"W305.*label_map.* have: per, GPE\.") as warned:
         list(nlp.pipe(UNSURE, batch_size=1))
     assert len(warned) == 1
     ner.add_label("NEW")
