@@ -124,6 +124,6 @@ def test_search(page: Any) -> None:
 
 def test_translations(page: Any) -> None:
     choose(page, "Translation")
-    expect(page.locator("section").filter(has_text="王小明").last).to_be_visible()
+    expect(page.get_by_test_id("stText").filter(has_text="Wang Xiaoming")).to_be_visible()
     fill(page, "Text", "陈志远毕业于浙江大学。")
-    expect(page.locator("section").filter(has_text="陈志远").last).to_be_visible()
+    expect(page.get_by_test_id("stText").filter(has_text="Chen Zhiyuan")).to_be_visible()
