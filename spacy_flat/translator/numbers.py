@@ -12,6 +12,7 @@ from .names import Protected
 FULL_WIDTH = str.maketrans("０１２３４５６７８９．％－−", "0123456789.%--")
 DIGITS = dict(zip("零一二三四五六七八九〇两", [*range(10), 0, 2], strict=True))
 UNITS = {"亿": 10**8, "万": 10**4, "千": 1000, "百": 100, "十": 10}
+MAX_LENGTH = 24  # of a numeral with Chinese characters
 LARGE = {10**12: "trillion", 10**9: "billion", 10**6: "million"}
 _MONTHS = "January February March April May June July August September October November December"
 MONTHS = dict(enumerate(_MONTHS.split(), start=1))
@@ -25,7 +26,7 @@ MEASURES = "个位名人岁年天日周小分秒米公英斤吨克里度倍次�
 
 _HAN = "零〇一二两三四五六七八九"
 _ANY = rf"[{_HAN}十百千万亿\d]"
-_NUMBER = rf"({_ANY}(?:{_ANY}|点(?={_ANY})|[.,](?=\d))*)"  # as long as possible
+_NUMBER = rf"({_ANY}(?:{_ANY}|点(?={_ANY})|[.,](?=\d)){{0,24}})"  # as long as possible
 _SMALL = rf"(\d{{1,2}}|[{_HAN}十]{{1,3}})"  # such as a day
 _YEAR = rf"(\d{{4}}|[{_HAN}]{{4}})年"
 _NOON = "(上午|早上|清晨|凌晨|中午|下午|傍晚|晚上)"
@@ -58,6 +59,8 @@ def value(numeral: str) -> Decimal | None:
     """1.5万 → 15000, 三百五 → 350; None if it isn't one number."""
     if re.fullmatch(r"\d[\d,]*(\.\d+)?", numeral):
         return Decimal(numeral.replace(",", ""))
+    if len(numeral) > MAX_LENGTH:
+        return None
     if numeral in DIGITS:
         return Decimal(DIGITS[numeral])
     if parts := re.fullmatch(rf"(.+)点([{_HAN}\d]+)([百千万亿]*)", numeral):
