@@ -9,7 +9,7 @@ characters are picked out at the end.
 from typing import Any
 
 import torch
-from spacy_flat.ner.flat.batch import LatticeBatch
+from spacy_flat.ner.batch import LatticeBatch
 from torch import Tensor, nn
 
 from spacy_flat.ner.flat.network import FLAT

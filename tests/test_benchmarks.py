@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from spacy.cli._util import parse_config_overrides
-from spacy.util import load_config
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 
@@ -69,20 +67,6 @@ def test_of_dev_alone_each_half_is_scored_by_the_other(monkeypatch: pytest.Monke
     )
     assert found["f"] == pytest.approx(measured(joined, 0.5)[1])
     assert found["ece"] < found["ece_before"] / 3
-
-
-@pytest.mark.parametrize(
-    ("mode", "fine_tune", "rate"), [("frozen", False, 0.1), ("tuned", True, 0.3)]
-)
-def test_an_encoder_is_put_beneath(mode: str, fine_tune: bool, rate: float) -> None:
-    """By overrides of settings that the config has."""
-    benchmark = runpy.run_path(str(BENCHMARKS / "encoder.py"))
-    options = benchmark["overrides_for"](mode, Path("encoders/lm"), 0.3)
-    overrides = parse_config_overrides(options)
-    config = load_config(benchmark["WITH"], overrides, interpolate=True)
-    tok2vec = config["components"]["flat_ner"]["model"]["tok2vec"]
-    assert (tok2vec["path"], tok2vec["fine_tune"]) == ("encoders/lm", fine_tune)
-    assert config["training"]["optimizer"]["multipliers"] == pytest.approx({"upstream": rate})
 
 
 @pytest.mark.parametrize("path", sorted(BENCHMARKS.glob("*.py")), ids=lambda path: path.stem)
