@@ -9,9 +9,9 @@ characters are picked out at the end.
 from typing import Any
 
 import torch
-from spacy_flat.ner.batch import LatticeBatch
 from torch import Tensor, nn
 
+from spacy_flat.ner.batch import LatticeBatch
 from spacy_flat.ner.flat.network import FLAT
 
 FOUR = [(0, 0), (0, 1), (1, 0), (1, 1)]  # hh, ht, th, tt: 0 is the head, 1 the tail
