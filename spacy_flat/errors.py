@@ -459,6 +459,8 @@ W304 {name}: tokens have {here:.2f} characters on average, {instead}. Use the
   tokenizer that the component was trained with.
 W305 {name}: {setting} has labels that no entity can have: {unknown}. Correct them in
   [components.{name}]. Known labels: {known}.
+W306 {name}: there are no training examples, so the component stays as it is, untrained unless it
+  already was trained. To put a trained one into a pipeline, set source in [components.{name}].
 W320 {name}: no pair has one of its labels {known}, but there are {found}. It can't learn from these
   pairs or score them. Rename the labels (`flat convert` calls 0 and 1 'different' and 'same'), or
   train a new component.

@@ -202,6 +202,15 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
         if not self.is_initialised:
             raise ValueError(Errors.F303.format(name=self.name))
 
+    def lacks_examples(self, get_examples: Callable[[], Iterable[Example]]) -> bool:
+        """Whether `nlp.initialize()` was called without examples, as by `spacy assemble`, so that
+        it made up one to infer shapes from. Warns (W306) if so."""
+        made_up = f"{Language.initialize.__qualname__}.<locals>.get_examples"
+        if getattr(get_examples, "__qualname__", "") != made_up:
+            return False
+        warnings.warn(Warnings.W306.format(name=self.name), stacklevel=3)
+        return True
+
     def loss_scale(self, count: int) -> float:
         """The weight of a mean over `count` items in the loss of a step: 1, or the share of this
         worker if several workers split the batch. Each must call it in each step."""

@@ -236,6 +236,19 @@ def test_not_initialised(kind: Kind, tmp_path: Path) -> None:
     assert kind.found(kind.make(again), kind.texts[:1])
 
 
+def test_initialised_without_examples(kind: Kind, tmp_path: Path) -> None:
+    """As by `spacy assemble` with the config of a trained pipeline."""
+    kind.make().to_disk(tmp_path / "trained")
+    with pytest.warns(UserWarning, match=rf"W306.*{kind.factory}"):
+        spacy_command("assemble", tmp_path / "trained" / "config.cfg", tmp_path / "assembled")
+    nlp = spacy.load(tmp_path / "assembled")
+    with pytest.raises(ValueError, match=rf"F303.*{kind.factory}"):
+        nlp(kind.texts[0])
+    if kind.factory != "char_generator":  # which only reads the text
+        with pytest.raises(ValueError, match=r"F301|F323|F403"):
+            nlp.initialize(lambda: [Example.from_dict(nlp.make_doc("x y z"), {})])
+
+
 def test_labels_are_given_or_found(kind: Kind) -> None:
     if not kind.labels:
         pytest.skip("has no labels")

@@ -272,6 +272,8 @@ class CharGenerator(NetworkPipe):
         Raises ValueError (F340) without texts, TypeError (F040) for vectors of another type.
         """
         check_sources(char_vectors=char_vectors)
+        if self.lacks_examples(get_examples):
+            return
         validate_get_examples(get_examples, "CharGenerator.initialize")
         docs = [example.predicted for example in get_examples() if len(example.predicted)]
         if not docs:

@@ -488,6 +488,8 @@ class PairClassifier(LabelledPipe):
         }
         check_sources(**vectors)
         self._check_used(vectors)
+        if self.lacks_examples(get_examples):
+            return
         validate_get_examples(get_examples, "PairClassifier.initialize")
         examples = list(get_examples())
         pairs = [pair for pair in map(predicted_pair, examples) if pair is not None]

@@ -293,6 +293,8 @@ class Seq2SeqTranslator(NetworkPipe):
         Raises ValueError without pairs (F403), if all are too long (F400), and for names that
         aren't a mapping of strings (F310).
         """
+        if self.lacks_examples(get_examples):
+            return
         validate_get_examples(get_examples, "Seq2SeqTranslator.initialize")
         texts = all_texts(get_examples())
         if not texts:

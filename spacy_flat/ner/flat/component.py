@@ -136,6 +136,8 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
             "bigram_vectors": bigram_vectors,
             "word_vectors": word_vectors,
         }
+        if not (labels or self.known_labels) and self.lacks_examples(get_examples):
+            return
         examples = self.settle_labels(get_examples, labels, **vectors)
         lexicon = jieba_lexicon() if lexicon is None else lexicon
         texts = [Units.visible_characters(example.predicted.text).visible for example in examples]

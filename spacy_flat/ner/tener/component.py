@@ -53,6 +53,8 @@ class TenerEntityRecognizer(CRFEntityRecognizer):
             "bigram_vectors": bigram_vectors,
             "word_vectors": word_vectors,
         }
+        if not (labels or self.known_labels) and self.lacks_examples(get_examples):
+            return
         examples = self.settle_labels(get_examples, labels, **vectors)
         options, unit = self.featuriser.options, self.featuriser.unit
         unused = ["word_vectors"] if unit == "char" else ["char_vectors", "bigram_vectors"]
