@@ -145,7 +145,7 @@ def test_lexicons_of_configs_are_read(block: str) -> None:
     lexicon["sources"].pop("jieba", None)  # takes seconds
     found = registry.resolve({"lexicon": lexicon})["lexicon"]
     assert list(found) == ["人和药店"]
-    assert found.type_names == ("", "drug")
+    assert found.snapshot.type_names == ("", "drug")
 
 
 @pytest.mark.parametrize("place", CFG)

@@ -4,8 +4,8 @@ import re
 
 import numpy as np
 
-from ..text.characters import ZERO_WIDTH
 from ..util.arrays import Bools, Ints
+from ..util.characters import ZERO_WIDTH
 
 _FULL_WIDTH = re.compile("[\u3000\uff01-\uff5e]")
 # Letters, also full-width ones, and combining accents.

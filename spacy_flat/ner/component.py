@@ -24,11 +24,11 @@ from ..pipe import (
     register_factory,
     setting,
 )
-from ..text.characters import HAN
 from ..text.tok2vec import Tok2VecFeatures, backprop_zeros
 from ..text.units import EntitySpan, Units
 from ..text.vocabulary import Vocabulary
 from ..util.calibration import MAX_TEMPERATURE, MIN_TEMPERATURE
+from ..util.characters import HAN
 from ..util.plural import counted
 from ..vectors import VectorSource, check_sources
 from .calibration import EntityCalibration, fit

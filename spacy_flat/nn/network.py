@@ -12,8 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ..text.hashing import OOV_BITS
-from ..util.arrays import Float32s, Ints
+from ..util.arrays import OOV_BITS, Float32s, Ints
 from ..util.options import Options
 from .layers import linears
 from .weights import quantise

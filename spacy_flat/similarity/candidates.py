@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..text.characters import UNSPACED_RANGES
 from ..util.arrays import Float32s, Ints
+from ..util.characters import UNSPACED_RANGES
 from .equality import same_width
 
 _TERM = re.compile(rf"[{UNSPACED_RANGES}]|\d+|(?:(?![{UNSPACED_RANGES}])[^\W\d_])+")

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from functools import cache
 
-from ..text.characters import ZERO_WIDTH
+from ..util.characters import ZERO_WIDTH
 from ..util.simplified import converter
 
 _WITHOUT_ZERO_WIDTH = str.maketrans("", "", ZERO_WIDTH)

@@ -8,8 +8,6 @@ import numpy as np
 
 from ..util.arrays import Hashes, Ints
 
-OOV_BITS = 14  # of the numbers of unknown entries that have vectors of their own
-
 _SHIFT = np.uint64(21)  # a code point has 21 bits
 _DIGITS = str.maketrans("123456789１２３４５６７８９０", "0" * 19)
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from ..util.arrays import Ints
+from ..util.characters import ZERO_WIDTH
 from .capitals import lower_capitals
-from .characters import ZERO_WIDTH
 
 if TYPE_CHECKING:  # networks use only the arrays
     from spacy.tokens import Doc

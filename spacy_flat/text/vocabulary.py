@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..util.arrays import Bools, Float32s, Hashes, Ints
+from ..util.arrays import OOV_BITS, Bools, Float32s, Hashes, Ints
 from ..util.options import Options
 from ..vectors import TextVectors, VectorSource
 from .hashing import (
-    OOV_BITS,
     hash_bigrams,
     hash_characters,
     hash_entries,

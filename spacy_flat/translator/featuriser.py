@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import srsly
 
-from ..text.characters import HAN
 from ..text.featuriser import TextFeaturiser
 from ..text.hashing import hash_characters
 from ..text.vocabulary import TableVocab, count_characters, pack, unpack
 from ..util.arrays import Ints
+from ..util.characters import HAN
 from ..util.simplified import Simplifier
 from .ids import END, NAMES, START, UNKNOWN
 from .names import Protected, with_names

@@ -14,7 +14,7 @@ from spacy.tokens import Doc
 from spacy.util import filter_spans
 
 from ..errors import Errors
-from ..text.characters import HAN
+from ..util.characters import HAN
 from ..util.files import read_text_lines
 from ..util.simplified import Simplifier
 from .readings import read, read_place, read_surname

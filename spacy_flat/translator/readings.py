@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
-from ..text.characters import HAN
 from ..util.arguments import needed
+from ..util.characters import HAN
 
 # Compound surnames that CC-CEDICT lacks
 _COMPOUND = (

@@ -7,8 +7,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ..text.characters import HAN
 from ..text.units import stripped
+from ..util.characters import HAN
 from .featuriser import Slot, TranslationFeaturiser
 from .names import LATIN, Protected
 from .numbers import half_width, numbers

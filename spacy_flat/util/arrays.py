@@ -1,4 +1,4 @@
-"""Types of numpy arrays."""
+"""Types of numpy arrays, and of the ids in them."""
 
 from typing import Any
 
@@ -13,3 +13,5 @@ Float32s = NDArray[np.float32]
 Float64s = NDArray[np.float64]
 Hashes = NDArray[np.uint64]
 Strings = NDArray[np.object_]
+
+OOV_BITS = 14  # of the negative ids of unknown entries, which have fixed vectors

@@ -6,8 +6,8 @@ import spacy
 from learning import settle
 from spacy.util import fix_random_seed
 
-from spacy_flat.text.characters import HAN
 from spacy_flat.translator.component import Seq2SeqTranslator
+from spacy_flat.util.characters import HAN
 
 from .by_heart import DEMO, by_heart, check_known, examples_of
 
