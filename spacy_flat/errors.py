@@ -83,8 +83,8 @@ F043 {path}: {process} is writing to this folder. Wait for it, or choose another
 F044 The pipeline doesn't know the type {type!r}. Choose one of: {known}.
 F045 {path}, line {line}: {text!r} looks like columns separated by commas. Separate word, frequency
   (it may be empty) and type with TABs, end a word that contains a comma with a TAB.
-F047 Each word has a type of its own, but type = {type!r} is given as well. Leave it out.
 F046 Words without the type of a label can't have a trust above 0: {words}. Give them a type.
+F047 Each word has a type of its own, but type = {type!r} is given as well. Leave it out.
 
 # F10x to F11x: converting corpora of entities
 F102 {path}, line {line}: expected a unit and a tag in two columns, but found {text!r}. Add the

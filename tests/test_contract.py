@@ -682,12 +682,6 @@ def test_commands_of_spacy(kind: Kind, trained: Language, tmp_path: Path) -> Non
 # Errors
 
 
-def test_each_code_is_raised_by_a_test() -> None:
-    tests = "".join(path.read_text("utf-8") for path in Path(__file__).parent.rglob("test_*.py"))
-    codes = Errors.texts.keys() | Warnings.texts.keys()
-    assert codes - set(re.findall(r"\b[FW]\d{3}\b", tests)) == set()
-
-
 def test_each_code_of_the_package_has_one_text_and_each_text_is_used() -> None:
     folder = Path(spacy_flat.errors.__file__).parent
     package = "".join(path.read_text("utf-8") for path in folder.rglob("*.py"))
