@@ -52,6 +52,7 @@ def test_configs_are_complete(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     nlp = spacy.blank("zh")
     for name in ("flat_ner", "seq2seq_translator"):
         nlp.add_pipe(name)
+    nlp.add_pipe("doc_cleaner")
     nlp.add_pipe("sentencizer", name="transformer")  # any component that can be sourced
     nlp.to_disk(tmp_path)
     names = ("train", "dev", "pipeline", "recogniser", "translator")
