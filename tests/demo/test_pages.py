@@ -18,6 +18,7 @@ from streamlit.testing.v1 import AppTest
 from spacy_flat.cli import app
 from spacy_flat.cli.demo import APP
 from spacy_flat.similarity.pairs import join_pair
+from spacy_flat.viz.page import entities_html
 
 TEXT = "人和药店在重庆开业"
 
@@ -119,3 +120,11 @@ def test_a_port_in_use(released: str) -> None:
         result = CliRunner().invoke(app, ["demo", released, "--port", str(port)])
     assert result.exit_code == 1
     assert f"[F167] Can't use port {port}" in result.output
+
+
+def test_labels_are_escaped() -> None:
+    nlp = spacy.blank("zh")
+    doc = nlp.make_doc("王芳来了。")
+    doc.set_ents([doc.char_span(0, 2, label="<img src=x onerror=alert(1)>")])
+    assert "王芳" in entities_html(doc)
+    assert "<img" not in entities_html(doc).lower()
