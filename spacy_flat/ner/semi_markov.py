@@ -25,7 +25,7 @@ from ..util.arrays import Bools, Float64s, Ints
 from .tags import OUTSIDE, TagSet
 
 HUGE = 1e6  # bound of emissions: their sums keep enough digits
-NEGLIGIBLE = -18.0  # ln of the highest probability of entities that are left out
+NEGLIGIBLE = -22.0  # ln of the highest probability of entities that are left out
 _CHUNK = 1 << 22  # numbers in an array
 
 Labelled = tuple[int, int, int]
