@@ -111,8 +111,8 @@ def _placed(
 
 
 def _by_kind(text: str, mentions: Sequence[Mention]) -> tuple[str, Sequence[Mention]]:
-    """How the offsets of a record are meant, if all of them fit in one other way: what to say of
-    it, and the mentions with offsets in characters."""
+    """Recognise offsets of another kind, if all of a record fit it. Returns its description and the
+    mentions with offsets in characters."""
     in_utf16 = list(accumulate((1 + (char > "\uffff") for char in text), initial=0))
     places = {unit: at for at, unit in enumerate(in_utf16)}
     has_surfaces = all(mention.surface for mention in mentions)

@@ -151,7 +151,7 @@ class CRFEntityRecognizer(LabelledPipe):
         return super().add_label(label)
 
     def _checked(self, label: str) -> str:
-        """Raises ValueError (F386) for the type of words that are no entities."""
+        """Raises ValueError (F386) if a label is "not_entity"."""
         if label == NOT_ENTITY:
             raise ValueError(Errors.F386.format(label=label))
         return super()._checked(label)

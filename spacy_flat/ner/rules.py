@@ -46,7 +46,7 @@ _OPENING = {
 _QUOTES = "\"'`"  # which open and close
 _LATIN = "A-Za-z\u00c0-\u024f"
 _APOSTROPHES = "'＇’"
-# An apostrophe within a word in Latin letters, as in O'Brien, is no quote.
+# Apostrophes within Latin words, as in O'Brien, aren't quotes.
 BRACKET = re.compile(
     rf"[{re.escape(''.join(_PAIRS).replace('’', ''))}\"＂`]"
     rf"|(?<![0-9{_LATIN}])[{_APOSTROPHES}]|[{_APOSTROPHES}](?![{_LATIN}])"
