@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar, cast
 
 import numpy as np
 from spacy.language import Language
@@ -19,6 +19,7 @@ from thinc.api import Config, Model, Optimizer
 from .errors import Errors, Warnings
 from .initialise import extend_labels
 from .nn.model import shims_of
+from .util.options import Check, check_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -35,39 +36,6 @@ LATIN = 3.0  # characters of a token, where most are words in Latin letters
 _DEVICE = re.compile(r"auto|cpu|cuda(:[0-9]+)?|mps")
 
 
-class Check(NamedTuple):
-    """Whether a value suits a setting, and the allowed values in words."""
-
-    wanted: str
-    accepts: Callable[[object], bool]
-
-
-def is_bool(value: object) -> bool:
-    """For a switch; 0 and 1 are not accepted."""
-    return isinstance(value, bool)
-
-
-def number(least: float, most: float) -> Check:
-    """For a number within bounds; true and false are not accepted."""
-
-    def accepts(value: object) -> bool:
-        return isinstance(value, int | float) and not is_bool(value) and least <= value <= most
-
-    return Check(f"{least:g} to {most:g}", accepts)
-
-
-def count(least: int, most: float = math.inf) -> Check:
-    """Like `number`, for a whole number."""
-    accepts = number(least, most).accepts
-    bounds = f"from {least} to {most}" if math.isfinite(most) else f"{least} or more"
-    return Check(
-        f"a whole number, {bounds}", lambda value: isinstance(value, int) and accepts(value)
-    )
-
-
-SWITCH = Check("true or false", is_bool)
-
-
 def mean_loss(
     found: Sequence[tuple[float, "Tensor"]], n_predicted: int
 ) -> tuple[float, list["Tensor"]]:
@@ -82,13 +50,13 @@ class Setting:
     """A setting of a component: an attribute that is checked and saved. Without `__get__`, Python
     reads it from the component's `__dict__`."""
 
-    def __init__(self, default: Any, check: Check) -> None:
-        self.default = default
-        self.check = check
+    def __init__(self, default: Any, check: Check | None, bounds: dict[str, float | None]) -> None:
+        self.default, self._check, self._bounds = default, check, bounds
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
         self.type = owner.__annotations__[name]
+        self.check = self._check or check_of(self.type, **self._bounds)
 
     def __set__(self, pipe: "NetworkPipe", value: Any) -> None:
         """Raises ValueError (F310) for an invalid value."""
@@ -102,9 +70,16 @@ class Setting:
         pipe.cfg["changed"][self.name] = [_plain(pipe.given[self.name]), _plain(value)]
 
 
-def setting(default: object, check: Check) -> Any:
-    """A `Setting` under the type of its values."""
-    return Setting(default, check)
+def setting(
+    default: object,
+    check: Check | None = None,
+    *,
+    min: float | None = None,
+    max: float | None = None,
+) -> Any:
+    """A `Setting` under the type of its values. Without a check, it has that of its type, within
+    bounds."""
+    return Setting(default, check, {"min": min, "max": max})
 
 
 class NetworkPipe(TrainablePipe):  # type: ignore[misc]

@@ -49,7 +49,7 @@ class CompressConfig(Options):
         "on disk; in memory, a number has 8. A BERT keeps at least 6. It and components other "
         "than flat_ner and tener_ner are only smaller on disk",
     )
-    min_count: int = option(0, "minimum occurrences in the counted texts of a row to keep", least=0)
+    min_count: int = option(0, "minimum occurrences in the counted texts of a row to keep", min=0)
     known_words: bool = option(False, "only keep lexicon words that have a row, or a label as type")
 
 

@@ -1,17 +1,16 @@
 """`char_generator`: a spaCy component that scores and writes texts."""
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example, validate_get_examples
 
 from ..errors import Errors
-from ..pipe import SWITCH, Check, NetworkPipe, Scorer, mean_loss, number, register_factory, setting
+from ..pipe import NetworkPipe, Scorer, mean_loss, register_factory, setting
 from ..util.arguments import require_count, require_string, require_switch
 from ..vectors import VectorSource, check_sources
 from .annotations import set_scores
@@ -51,18 +50,9 @@ class CharGenerator(NetworkPipe):
         in texts typed in pinyin (needs pypinyin).
     """
 
-    count_end: bool = setting(True, SWITCH)
-    suspicion: float | None = setting(
-        None,
-        Check(
-            "null or a number from 0",
-            lambda value: value is None or number(0, sys.float_info.max).accepts(value),
-        ),
-    )
-
-    confusion: Confusion = setting(
-        "any", Check("one of any, homophones", lambda value: value in get_args(Confusion))
-    )
+    count_end: bool = setting(True)
+    suspicion: float | None = setting(None, min=0)
+    confusion: Confusion = setting("any")
 
     def __init__(
         self, *args: Any, scorer: Scorer | None = score_perplexity, **settings: Any

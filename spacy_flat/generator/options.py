@@ -16,8 +16,8 @@ class CharLMOptions(Options):
     block: ClassVar[str] = "char_generator, model.network"
 
     cell: Cell = option("lstm", "cells of the recurrent layers", fixed=True)
-    layers: int = option(1, "recurrent layers", least=1, fixed=True)
-    width: int = option(256, "width of the recurrent layers", least=1, fixed=True)
+    layers: int = option(1, "recurrent layers", min=1, fixed=True)
+    width: int = option(256, "width of the recurrent layers", min=1, fixed=True)
     tied: bool = option(
         True,
         "use the embeddings as the weights of the output layer (Press & Wolf, 2017); if width and "
@@ -27,18 +27,18 @@ class CharLMOptions(Options):
     variational: bool = option(
         True, "use the same dropout masks for all characters of a piece (Gal & Ghahramani, 2016)"
     )
-    embed_dropout: float = option(0.2, "dropout of the embeddings", least=0, below=1)
-    hidden_dropout: float = option(0.2, "dropout between recurrent layers", least=0, below=1)
-    output_dropout: float = option(0.3, "dropout before the output layer", least=0, below=1)
+    embed_dropout: float = option(0.2, "dropout of the embeddings", min=0, below=1)
+    hidden_dropout: float = option(0.2, "dropout between recurrent layers", min=0, below=1)
+    output_dropout: float = option(0.3, "dropout before the output layer", min=0, below=1)
     key_dropout: float = option(
-        0.01, "share of characters read as unknown in training", least=0, below=1
+        0.01, "share of characters read as unknown in training", min=0, below=1
     )
     ngrams: int = option(
         0,
         "number of n-grams (up to 5 characters) to keep from the training texts, the most useful "
         "ones and their contexts. Scores and suspicious characters use the mean of the network's "
         "and the n-grams' probabilities (Mikolov et al., 2011), writing uses the network alone",
-        least=0,
+        min=0,
         fixed=True,
     )
 
@@ -49,23 +49,21 @@ class TextOptions(TableOptions):
 
     block: ClassVar[str] = "char_generator, model.text"
 
-    embed_width: int = option(
-        128, "width of the vectors if none are pretrained", least=1, fixed=True
-    )
+    embed_width: int = option(128, "width of the vectors if none are pretrained", min=1, fixed=True)
     char_min_freq: int = option(
         2,
         "minimum occurrences in training of a known character; all others are read as the same "
         "unknown character",
-        least=1,
+        min=1,
         fixed=True,
     )
     bptt_length: int = option(
         100,
         "characters of a text to read at once; longer texts continue with the state of the "
         "previous piece, but gradients don't flow back through it",
-        least=1,
+        min=1,
     )
-    batch_size: int = option(3000, "characters in a batch, with padding", least=1)
+    batch_size: int = option(3000, "characters in a batch, with padding", min=1)
 
 
 char_lm_options = options_factory(

@@ -3,7 +3,7 @@
 import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from spacy.tokens import Doc, Span
 from spacy.training import Example, validate_examples, validate_get_examples
@@ -15,12 +15,8 @@ from ..lexicon import NOT_ENTITY
 from ..nn.model import tok2vec_of
 from ..pipe import (
     FEW_TOKENS,
-    SWITCH,
-    Check,
     LabelledPipe,
     Scorer,
-    count,
-    number,
     register_factory,
     setting,
 )
@@ -29,6 +25,7 @@ from ..text.units import EntitySpan, Units
 from ..text.vocabulary import Vocabulary
 from ..util.calibration import MAX_TEMPERATURE, MIN_TEMPERATURE
 from ..util.characters import HAN
+from ..util.options import Check, check_of
 from ..util.plural import counted
 from ..vectors import VectorSource, check_sources
 from .calibration import EntityCalibration, fit
@@ -53,20 +50,17 @@ if TYPE_CHECKING:
 Threshold: TypeAlias = float | dict[str, float] | None
 
 
-def _is_labels(value: object) -> bool:
-    return isinstance(value, (list, tuple)) and all(isinstance(label, str) for label in value)
-
-
 def _is_label_map(value: object) -> bool:
     if not isinstance(value, dict):
         return value is None
     names = [*value, *value.values()]
-    return _is_labels(names) and all(name == name.strip() != NOT_ENTITY for name in names)
+    is_text = all(isinstance(name, str) for name in names)
+    return is_text and all(name == name.strip() != NOT_ENTITY for name in names)
 
 
 def _is_threshold(value: object) -> bool:
     numbers = value.values() if isinstance(value, dict) else [value]
-    return value is None or all(number(0, 1).accepts(each) for each in numbers)
+    return value is None or all(map(check_of(float, 0, 1).accepts, numbers))
 
 
 LONG_WORDS = 4  # mean characters of Chinese tokens that are longer than words
@@ -96,25 +90,22 @@ class CRFEntityRecognizer(LabelledPipe):
     temperature: divides the scores of tags before probabilities are computed; see `calibrate`.
     """
 
-    on_misaligned: OnMisaligned = setting(
-        "expand",
-        Check("one of expand, contract, drop", lambda value: value in get_args(OnMisaligned)),
-    )
-    overwrite: bool = setting(False, SWITCH)
-    constrained_decoding: bool = setting(True, SWITCH)
-    unannotated_labels: Sequence[str] = setting((), Check("a list of labels", _is_labels))
+    on_misaligned: OnMisaligned = setting("expand")
+    overwrite: bool = setting(False)
+    constrained_decoding: bool = setting(True)
+    unannotated_labels: Sequence[str] = setting(())
     label_map: dict[str, str] | None = setting(
         None,
         Check(
             "null or a map from labels to labels, without white space around them", _is_label_map
         ),
     )
-    confidence: bool = setting(False, SWITCH)
-    alternatives: int = setting(0, count(0))
+    confidence: bool = setting(False)
+    alternatives: int = setting(0, min=0)
     threshold: Threshold = setting(
         None, Check("null, a number from 0 to 1, or a map of them", _is_threshold)
     )
-    temperature: float = setting(1.0, number(MIN_TEMPERATURE, MAX_TEMPERATURE))
+    temperature: float = setting(1.0, min=MIN_TEMPERATURE, max=MAX_TEMPERATURE)
 
     not_entity_within: bool = True  # a setting of components with a lexicon
 

@@ -21,22 +21,22 @@ class NetworkOptions(Options):
         "the scores of single tags",
         fixed=True,
     )
-    layers: int = option(1, "layers of attention and feed-forward", least=1, fixed=True)
+    layers: int = option(1, "layers of attention and feed-forward", min=1, fixed=True)
     num_heads: int = option(
-        8, "attention heads; the width is num_heads × head_dim", least=1, fixed=True
+        8, "attention heads; the width is num_heads × head_dim", min=1, fixed=True
     )
-    head_dim: int = option(16, "width of a head", least=1, fixed=True)
-    ff: int = option(3, "the feed-forward layer is this many times as wide", least=1, fixed=True)
+    head_dim: int = option(16, "width of a head", min=1, fixed=True)
+    ff: int = option(3, "the feed-forward layer is this many times as wide", min=1, fixed=True)
     ff_activate: Activation = option("relu", "activation of the feed-forward layer", fixed=True)
     k_proj: bool = option(False, "project the keys of the attention", fixed=True)
     scaled: bool = option(False, "divide attention scores by √head_dim", fixed=True)
     embed_dropout: float = option(
-        0.5, "dropout of the embeddings of characters and words", least=0, below=1
+        0.5, "dropout of the embeddings of characters and words", min=0, below=1
     )
-    output_dropout: float = option(0.3, "dropout before the last layer", least=0, below=1)
-    ff_dropout: float = option(0.15, "dropout in the feed-forward layers", least=0, below=1)
-    attention_dropout: float = option(0.0, "dropout of attention weights", least=0, below=1)
+    output_dropout: float = option(0.3, "dropout before the last layer", min=0, below=1)
+    ff_dropout: float = option(0.15, "dropout in the feed-forward layers", min=0, below=1)
+    attention_dropout: float = option(0.0, "dropout of attention weights", min=0, below=1)
     key_dropout: float = option(
-        0.01, "share of characters, bigrams and words read as unknown in training", least=0, below=1
+        0.01, "share of characters, bigrams and words read as unknown in training", min=0, below=1
     )
     r_drop: float = r_drop_option()

@@ -1,6 +1,5 @@
 """`re2_similarity`: a spaCy component that compares two texts."""
 
-import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -19,11 +18,12 @@ from thinc.api import set_dropout_rate
 from ..errors import Errors, Warnings
 from ..initialise import initialise_network
 from ..nn.model import tok2vec_of
-from ..pipe import SWITCH, Check, LabelledPipe, Scorer, mean_loss, number, register_factory, setting
+from ..pipe import LabelledPipe, Scorer, mean_loss, register_factory, setting
 from ..text import jieba  # noqa: F401 (pickles its tokenizer)
 from ..text.tok2vec import backprop_zeros
 from ..util.arguments import require_count
 from ..util.arrays import Float32s
+from ..util.options import Check, check_of
 from ..util.softmax import log_softmax
 from ..vectors import VectorSource, check_sources, check_unused
 from .alignment import Alignment, is_too_large, set_alignment
@@ -97,26 +97,18 @@ class PairClassifier(LabelledPipe):
     keep_alignment: set `doc._.alignment` of pairs (see `align`), at the cost of a second pass.
     """
 
-    positive_label: str | None = setting(
-        None,
-        Check(
-            "a label or null",
-            lambda value: value is None or (isinstance(value, str) and value != ""),
-        ),
-    )
-    threshold: float = setting(0.5, number(0, 1))
-    temperature: float = setting(
-        1.0, Check("a number from 0.000001", number(1e-6, sys.float_info.max).accepts)
-    )
-    cosine: float = setting(0.0, number(0, 1000))
-    bias: float = setting(0.0, number(-1000, 1000))
-    fit_threshold: bool = setting(False, SWITCH)
+    positive_label: str | None = setting(None)
+    threshold: float = setting(0.5, min=0, max=1)
+    temperature: float = setting(1.0, min=1e-6)
+    cosine: float = setting(0.0, min=0, max=1000)
+    bias: float = setting(0.0, min=-1000, max=1000)
+    fit_threshold: bool = setting(False)
     search_weights: Sequence[float] | None = setting(
         None,
         Check(f"null or {len(FEATURES)} numbers", lambda value: value is None or is_weights(value)),
     )
-    similarity_hooks: bool = setting(True, SWITCH)
-    keep_alignment: bool = setting(False, SWITCH)
+    similarity_hooks: bool = setting(True)
+    keep_alignment: bool = setting(False)
 
     def __init__(
         self, *args: Any, nlp: Language, scorer: Scorer | None = score_pairs, **settings: Any
@@ -585,7 +577,7 @@ make_re2_similarity = register_factory(
 def is_weights(value: object) -> bool:
     """For `search_weights`."""
     is_list = isinstance(value, list | tuple) and len(value) == len(FEATURES)
-    return is_list and all(map(number(-1e6, 1e6).accepts, cast(Sequence[object], value)))
+    return is_list and all(map(check_of(float, -1e6, 1e6).accepts, cast(Sequence[object], value)))
 
 
 def predicted_pair(example: Example) -> Pair | None:

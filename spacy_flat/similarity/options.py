@@ -31,9 +31,9 @@ class RE2Options(Options):
         "what to predict for a pair: one of two or more classes, or a score, by regression",
         fixed=True,
     )
-    blocks: int = option(2, "blocks of encoder, alignment and fusion", least=1, fixed=True)
-    hidden: int = option(150, "width of encoders, fusions and prediction", least=1, fixed=True)
-    encoder_layers: int = option(2, "convolutions in an encoder", least=1, fixed=True)
+    blocks: int = option(2, "blocks of encoder, alignment and fusion", min=1, fixed=True)
+    hidden: int = option(150, "width of encoders, fusions and prediction", min=1, fixed=True)
+    encoder_layers: int = option(2, "convolutions in an encoder", min=1, fixed=True)
     kernel_sizes: Sequence[int] = option(
         (3,), "widths of the convolutions in units; they share the hidden width", fixed=True
     )
@@ -64,10 +64,10 @@ class RE2Options(Options):
         "(simple)",
         fixed=True,
     )
-    dropout: float = option(0.2, "dropout before convolutions and linear layers", least=0, below=1)
-    embed_dropout: float = option(0.2, "dropout of the embeddings", least=0, below=1)
+    dropout: float = option(0.2, "dropout before convolutions and linear layers", min=0, below=1)
+    embed_dropout: float = option(0.2, "dropout of the embeddings", min=0, below=1)
     key_dropout: float = option(
-        0.01, "share of characters, bigrams and words read as unknown in training", least=0, below=1
+        0.01, "share of characters, bigrams and words read as unknown in training", min=0, below=1
     )
 
     def __post_init__(self) -> None:
@@ -109,7 +109,7 @@ class PairTextOptions(UnitOptions):
     )
     lower_case: bool = option(True, "look up words in lower case", fixed=True)
     normalise_numbers: bool = option(False, "read every digit as 0", fixed=True)
-    batch_size: int = option(4000, "units of both texts in a batch, with padding", least=1)
+    batch_size: int = option(4000, "units of both texts in a batch, with padding", min=1)
 
     @property
     def unit(self) -> Unit:

@@ -9,9 +9,7 @@ from ..util.options import Options, option
 class TableOptions(Options):
     """Options of all tables of embeddings."""
 
-    embed_width: int = option(
-        50, "width of the vectors if none are pretrained", least=1, fixed=True
-    )
+    embed_width: int = option(50, "width of the vectors if none are pretrained", min=1, fixed=True)
     normalise_embeddings: bool = option(True, "scale pretrained vectors to unit length", fixed=True)
     float16_vectors: bool = option(
         False,
@@ -29,7 +27,7 @@ class UnitOptions(TableOptions):
     char_min_freq: int = option(
         1,
         "minimum occurrences in training of a character with a trained vector",
-        least=1,
+        min=1,
         fixed=True,
     )
     normalise_numbers: bool = option(False, "read every digit as 0", fixed=True)
@@ -37,12 +35,12 @@ class UnitOptions(TableOptions):
         True, "use the bigram of a character and its right neighbour", fixed=True
     )
     bigram_min_freq: int = option(
-        1, "minimum occurrences in training of a bigram with a trained vector", least=1, fixed=True
+        1, "minimum occurrences in training of a bigram with a trained vector", min=1, fixed=True
     )
     word_min_freq: int = option(
-        1, "minimum occurrences in training of a word with a trained vector", least=1, fixed=True
+        1, "minimum occurrences in training of a word with a trained vector", min=1, fixed=True
     )
-    batch_size: int = option(3000, "nodes of the attention in a batch, with padding", least=1)
+    batch_size: int = option(3000, "nodes of the attention in a batch, with padding", min=1)
 
 
 @dataclass(frozen=True)
@@ -52,5 +50,5 @@ class SegmentOptions(Options):
     max_length: int = option(
         200,
         "maximum length of a piece of text in one attention, in units; longer texts are split",
-        least=1,
+        min=1,
     )

@@ -23,18 +23,18 @@ class CharacterTransformerOptions(Options):
     window: int = option(
         510,
         "pieces to read at once, two fewer than the BERT's positions; longer texts are split",
-        least=1,
+        min=1,
     )
     overlap: int = option(
         128,
         "pieces that two windows share if they split a sentence; at most half of window",
-        least=0,
+        min=0,
     )
-    batch_size: int = option(4096, "pieces in a batch, with padding, in prediction", least=1)
+    batch_size: int = option(4096, "pieces in a batch, with padding, in prediction", min=1)
     fine_tune: bool = option(True, "train the transformer with its listeners; false freezes it")
     frozen_steps: int = option(
-        0, "steps at the start of training in which the transformer stays frozen", least=0
+        0, "steps at the start of training in which the transformer stays frozen", min=0
     )
     warmup_steps: int = option(
-        0, "steps after that in which its learning rate rises to the full rate", least=0
+        0, "steps after that in which its learning rate rises to the full rate", min=0
     )

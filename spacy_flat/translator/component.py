@@ -13,19 +13,10 @@ from spacy.training import Example, validate_get_examples
 
 from ..errors import Errors, Warnings
 from ..loading import entity_components
-from ..pipe import (
-    SWITCH,
-    Check,
-    NetworkPipe,
-    Scorer,
-    count,
-    mean_loss,
-    number,
-    register_factory,
-    setting,
-)
+from ..pipe import NetworkPipe, Scorer, mean_loss, register_factory, setting
 from ..util.arguments import require, require_count, require_string
 from ..util.log import logger
+from ..util.options import Check
 from ..util.simplified import Simplifier
 from .corpus import is_scored_only, translated
 from .decoding import BeamSearch
@@ -96,14 +87,14 @@ class Seq2SeqTranslator(NetworkPipe):
         translation join `doc._.translation_ents`. A pipeline itself isn't saved.
     """
 
-    beam: int = setting(1, count(1, 100))
-    length_penalty: float = setting(1.0, number(0, 10))
-    max_ratio: float = setting(2.0, number(0.01, 100))
-    no_repeat_ngram: int = setting(5, count(0))
-    carry_names: bool = setting(True, SWITCH)
-    pinyin: bool = setting(True, SWITCH)
-    placeholder_rate: float = setting(0.5, number(0, 1))
-    join_rate: float = setting(0.0, number(0, 1))
+    beam: int = setting(1, min=1, max=100)
+    length_penalty: float = setting(1.0, min=0, max=10)
+    max_ratio: float = setting(2.0, min=0.01, max=100)
+    no_repeat_ngram: int = setting(5, min=0)
+    carry_names: bool = setting(True)
+    pinyin: bool = setting(True)
+    placeholder_rate: float = setting(0.5, min=0, max=1)
+    join_rate: float = setting(0.0, min=0, max=1)
     entities: str | Path | Language | None = setting(
         None, Check("a pipeline, or its name or path", is_reader)
     )

@@ -29,17 +29,17 @@ MARGIN = 10  # pieces that any translation may have beyond `max_ratio`
 class BeamSearch(Options):
     """Settings of the search. Raises ValueError (F341) for a value out of range."""
 
-    beam: int = option(1, "hypotheses of each sentence; 1 is greedy", least=1, most=100)
+    beam: int = option(1, "hypotheses of each sentence; 1 is greedy", min=1, max=100)
     length_penalty: float = option(
         1.0,
         "α of Wu et al. (2016), equation 14: divides scores by ((5 + length) / 6)^α",
-        least=0,
-        most=10,
+        min=0,
+        max=10,
     )
     max_ratio: float = option(
-        2.0, "maximum pieces for each one of the source, plus MARGIN", least=0.01, most=100
+        2.0, "maximum pieces for each one of the source, plus MARGIN", min=0.01, max=100
     )
-    no_repeat_ngram: int = option(5, "length of sequences that may not repeat; 0: all may", least=0)
+    no_repeat_ngram: int = option(5, "length of sequences that may not repeat; 0: all may", min=0)
 
     def longest(self, source: Source) -> int:
         """Maximum ids of a translation, with its end mark."""

@@ -17,11 +17,11 @@ class Seq2SeqOptions(Options):
     block: ClassVar[str] = "seq2seq_translator, model.network"
     retired: ClassVar[dict[str, Any]] = {"positions": "sinusoidal", "tied": True}
 
-    encoder_layers: int = option(4, "layers of the encoder", least=1, fixed=True)
-    decoder_layers: int = option(2, "layers of the decoder", least=1, fixed=True)
-    width: int = option(256, "width of the network; a multiple of num_heads", least=1, fixed=True)
-    num_heads: int = option(4, "heads of each attention", least=1, fixed=True)
-    ff_width: int = option(1024, "width of the feed-forward layers", least=1, fixed=True)
+    encoder_layers: int = option(4, "layers of the encoder", min=1, fixed=True)
+    decoder_layers: int = option(2, "layers of the decoder", min=1, fixed=True)
+    width: int = option(256, "width of the network; a multiple of num_heads", min=1, fixed=True)
+    num_heads: int = option(4, "heads of each attention", min=1, fixed=True)
+    ff_width: int = option(1024, "width of the feed-forward layers", min=1, fixed=True)
     norm: Norm = option(
         "pre",
         "normalise before each sublayer (pre), which is stable at high learning rates, or after it "
@@ -32,15 +32,15 @@ class Seq2SeqOptions(Options):
         0.0,
         "dropout of embeddings and of the output of each sublayer; thousands of pairs need 0.1 to "
         "0.3",
-        least=0,
+        min=0,
         below=1,
     )
     attention_dropout: float = option(
-        0.0, "dropout of attention weights; 0 allows torch's fast CPU kernel", least=0, below=1
+        0.0, "dropout of attention weights; 0 allows torch's fast CPU kernel", min=0, below=1
     )
-    ff_dropout: float = option(0.1, "dropout within feed-forward layers", least=0, below=1)
+    ff_dropout: float = option(0.1, "dropout within feed-forward layers", min=0, below=1)
     label_smoothing: float = option(
-        0.1, "share of the target's probability to spread over all pieces", least=0, below=1
+        0.1, "share of the target's probability to spread over all pieces", min=0, below=1
     )
     r_drop: float = r_drop_option()
 
@@ -63,23 +63,23 @@ class TranslationOptions(Options):
         1,
         "minimum occurrences in training of a known source character; with 2 or more, the network "
         "learns what to do with unknown ones",
-        least=1,
+        min=1,
         fixed=True,
     )
-    target_pieces: int = option(6000, "maximum number of target pieces", least=256, fixed=True)
+    target_pieces: int = option(6000, "maximum number of target pieces", min=256, fixed=True)
     placeholders: int = option(
         8,
         "maximum number of names in a sentence; a sentence with more is split",
-        least=1,
+        min=1,
         fixed=True,
     )
     max_length: int = option(
-        100, "maximum length of a sentence, in characters; longer ones are split", least=1
+        100, "maximum length of a sentence, in characters; longer ones are split", min=1
     )
     longest_pair: int = option(
-        200, "leave out training pairs with a longer side, in characters or pieces", least=1
+        200, "leave out training pairs with a longer side, in characters or pieces", min=1
     )
-    batch_size: int = option(1500, "characters and pieces in a batch, with padding", least=1)
+    batch_size: int = option(1500, "characters and pieces in a batch, with padding", min=1)
 
 
 seq2seq_options = options_factory(

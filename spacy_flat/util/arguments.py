@@ -18,13 +18,13 @@ def require(name: str, value: object, right: Callable[[], bool], wanted: str) ->
         raise ValueError(Errors.F341.format(name=name, value=value, wanted=wanted))
 
 
-def require_count(name: str, value: object, least: int = 1) -> None:
-    """Raises ValueError (F341) unless the value is a whole number of at least `least`."""
+def require_count(name: str, value: object, min: int = 1) -> None:
+    """Raises ValueError (F341) unless the value is a whole number of at least `min`."""
 
     def right() -> bool:  # for numpy's integers, too
-        return isinstance(value, SupportsIndex) and operator.index(value) >= least
+        return isinstance(value, SupportsIndex) and operator.index(value) >= min
 
-    require(name, value, right, f"a whole number, {least} or more")
+    require(name, value, right, f"a whole number, {min} or more")
 
 
 def require_string(value: object) -> str:

@@ -3,9 +3,10 @@ checked as a whole."""
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from inspect import Parameter, Signature, signature
-from typing import Any, ClassVar, Literal, TypeVar, get_args, get_origin
+from types import NoneType
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 from ..errors import Errors
 
@@ -16,22 +17,51 @@ TOGETHER = {
 }
 
 
+class Check(NamedTuple):
+    """Whether a value is allowed, and the allowed values in words."""
+
+    wanted: str
+    accepts: Callable[[Any], bool]
+
+
+def check_of(
+    kind: Any, min: float | None = None, max: float | None = None, below: float | None = None
+) -> Check:
+    """Of a type, as annotated, and bounds of its numbers: from `min` to `max`, or below another."""
+    if below is not None:
+        bounds = f", at least {min} and below {below}"
+    elif max is not None:
+        bounds = f", from {min} to {max}"
+    else:
+        bounds = "" if min is None else f", {min} or more"
+
+    def accepts(value: Any) -> bool:
+        if not _is_a(value, kind):
+            return False
+        return value is None or (
+            (min is None or value >= min)
+            and (max is None or value <= max)
+            and (below is None or value < below)
+        )
+
+    return Check(_in_words(kind) + bounds, accepts)
+
+
 def option(
     default: Any,
     meaning: str,
     *,
-    least: float | None = None,
-    most: float | None = None,
+    min: float | None = None,
+    max: float | None = None,
     below: float | None = None,
     fixed: bool = False,
 ) -> Any:
-    """A field of a block of options: its default, meaning and bounds.
+    """A field of a block of options: its default, meaning and bounds, as in `check_of`.
 
-    least, most, below: bounds of a number; `below` itself is excluded.
     fixed: it can't be changed after training, since the network relies on it.
     """
-    bounds = {"least": least, "most": most, "below": below}
-    return field(default=default, metadata={"meaning": meaning, "fixed": fixed, **bounds})
+    bounds = {"min": min, "max": max, "below": below}
+    return field(default=default, metadata={"meaning": meaning, "fixed": fixed, "bounds": bounds})
 
 
 def r_drop_option() -> Any:
@@ -40,7 +70,7 @@ def r_drop_option() -> Any:
         0.0,
         "weight of R-Drop (α of Liang et al., 2021): above 0, compute each training batch twice "
         "with different dropouts, and add their divergence to the loss",
-        least=0,
+        min=0,
     )
 
 
@@ -60,10 +90,8 @@ class Options:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            value = getattr(self, each.name)
-            is_right = is_a(value, each.type) and _within(value, each)
-            wanted = ", ".join(filter(None, (kind_of(each.type), bounds_of(each))))
-            self.require(each.name, is_right, wanted)
+            check = check_of(each.type, **each.metadata["bounds"])
+            self.require(each.name, check.accepts(getattr(self, each.name)), check.wanted)
 
     def require(self, name: str, right: bool, wanted: str) -> None:
         """Raises ValueError as the class where an option is not right."""
@@ -128,46 +156,35 @@ def options_factory(options: type[OptionsT], *names: str) -> Callable[..., Optio
     return build
 
 
-def kind_of(kind: Any) -> str:
-    """What values a field has, in words."""
+def _in_words(kind: Any) -> str:
+    """The values of a type."""
+    kinds = get_args(kind)
     if get_origin(kind) is Literal:
-        return "one of " + ", ".join(map(repr, get_args(kind)))
-    if get_args(kind):
-        return f"a list, each {kind_of(get_args(kind)[0])}"
-    return {bool: "true or false", int: "a whole number"}.get(kind, "a number")
+        return "one of " + ", ".join(map(repr, kinds))
+    if NoneType in kinds:
+        return f"null or {_in_words(kinds[0])}"
+    if kinds:
+        return f"a list, each {_in_words(kinds[0])}"
+    names = {bool: "true or false", int: "a whole number", str: "a string that is not empty"}
+    return names.get(kind, "a number")
 
 
-def bounds_of(each: "Field[Any]") -> str:
-    """The bounds of a field in words; "" where it has none."""
-    least, most, below = (each.metadata[name] for name in ("least", "most", "below"))
-    if below is not None:
-        return f"at least {least} and below {below}"
-    if most is not None:
-        return f"from {least} to {most}"
-    return "" if least is None else f"{least} or more"
-
-
-def is_a(value: Any, kind: Any) -> bool:
-    """Whether a value is of a field's kind: one of Python's own, as JSON and configs have them."""
+def _is_a(value: Any, kind: Any) -> bool:
+    """Whether a value has a type: one of Python's own, as JSON and configs have them."""
+    kinds = get_args(kind)
     if get_origin(kind) is Literal:
-        return any(type(value) is type(each) and value == each for each in get_args(kind))
-    if get_args(kind):
-        is_list = isinstance(value, list | tuple)
-        return is_list and all(is_a(each, get_args(kind)[0]) for each in value)
+        return any(type(value) is type(each) and value == each for each in kinds)
+    if NoneType in kinds:
+        return value is None or _is_a(value, kinds[0])
+    if kinds:
+        return isinstance(value, list | tuple) and all(_is_a(each, kinds[0]) for each in value)
     if kind is bool or isinstance(value, bool):
         return kind is bool and isinstance(value, bool)
+    if kind is str:
+        return isinstance(value, str) and value != ""
     if kind is int:
         return isinstance(value, int)
     return isinstance(value, int | float) and abs(value) <= sys.float_info.max
-
-
-def _within(value: Any, each: "Field[Any]") -> bool:
-    least, most, below = (each.metadata[name] for name in ("least", "most", "below"))
-    return (
-        (least is None or value >= least)
-        and (most is None or value <= most)
-        and (below is None or value < below)
-    )
 
 
 def _plain(value: Any) -> Any:

@@ -12,7 +12,7 @@ from ...errors import Errors, Warnings
 from ...initialise import FEW
 from ...lexicon import Lexicon
 from ...lexicon.readers import jieba_lexicon
-from ...pipe import SWITCH, number, setting
+from ...pipe import setting
 from ...text.units import EntitySpan, Units
 from ...util.arguments import require
 from ...util.log import logger
@@ -47,8 +47,8 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
     not_entity_within: words of the type "not_entity" also exclude entities within them.
     """
 
-    trust: float = setting(0.0, number(0, 1))
-    not_entity_within: bool = setting(True, SWITCH)
+    trust: float = setting(0.0, min=0, max=1)
+    not_entity_within: bool = setting(True)
 
     @property
     def lexicon(self) -> Lexicon:

@@ -55,10 +55,8 @@ class FLATOptions(NetworkOptions):
     word_features: Sequence[WordFeature] = option(
         ("type", "length", "frequency"), "features of a word, besides its vector", fixed=True
     )
-    lattice_dropout: float = option(0.5, "dropout of the embeddings of words", least=0, below=1)
-    word_dropout: float = option(
-        0.01, "share of words read as unknown in training", least=0, below=1
-    )
+    lattice_dropout: float = option(0.5, "dropout of the embeddings of words", min=0, below=1)
+    word_dropout: float = option(0.01, "share of words read as unknown in training", min=0, below=1)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -82,8 +80,8 @@ class LatticeOptions(SegmentOptions, UnitOptions):
         0.3,
         "share of the training entities to add to the lattice during training, as words with their "
         "labels as types, so that the network learns to use typed words added to the lexicon later",
-        least=0,
-        most=1,
+        min=0,
+        max=1,
     )
 
 

@@ -26,8 +26,8 @@ class TENEROptions(NetworkOptions):
     block: ClassVar[str] = "tener_ner, model.network"
     retired: ClassVar[dict[str, Any]] = {"case_features": True, "char_heads": 3}
 
-    layers: int = option(2, "layers of attention and feed-forward", least=1, fixed=True)
-    ff: int = option(2, "the feed-forward layer is this many times as wide", least=1, fixed=True)
+    layers: int = option(2, "layers of attention and feed-forward", min=1, fixed=True)
+    ff: int = option(2, "the feed-forward layer is this many times as wide", min=1, fixed=True)
     encoder: Encoder = option(
         "transformer",
         "the encoder: a transformer, a bidirectional LSTM of the same width (bilstm), or none, if "
@@ -59,7 +59,7 @@ class TENEROptions(NetworkOptions):
         "(adatrans), a convolution (cnn), an LSTM (lstm) or nothing (none)",
         fixed=True,
     )
-    char_width: int = option(30, "width of the encoding of a spelling", least=1, fixed=True)
+    char_width: int = option(30, "width of the encoding of a spelling", min=1, fixed=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
