@@ -345,8 +345,6 @@ F375 {path} is or contains the pipeline to read, {source}, and would be replaced
   folder.
 F376 {path} has none of the pipeline's characters and words, so it can't tell which rows matter.
   Check that it is the right file. Only flat_ner and tener_ner have rows to drop.
-F377 {name}: the vectors of this encoder have width {width}, but the pipeline was made for {wanted}.
-  Make a new pipeline for another encoder.
 
 # F38x, F39x: files
 F384 {path}: all checkpoints are damaged or missing. Delete the folder to start again.

@@ -44,18 +44,11 @@ class EncoderShim(TorchShim):
         self.steps, self._awaits_gradient, self._pending_optimizer = 0, False, None
         return super().adopt(network, config)
 
-    @property
-    def learns(self) -> bool:
-        """Whether the next step changes the weights."""
-        return self.steps >= self.frozen_steps
-
     def compute(
         self, read: Callable[[Any], Tensor], *, is_train: bool, fine_tune: bool
     ) -> tuple[Tensor, Callable[[Any], None]]:
         """Compute an output from the network; returns it with its backprop callback."""
-        if is_train:
-            self.flush_pending_step()
-        learns = is_train and fine_tune and self.learns
+        learns = is_train and fine_tune and self.steps >= self.frozen_steps
         with self.training() if learns else self.predicting() as network:
             output = read(network)
         has_gradient = output.requires_grad  # false if all texts are empty
@@ -72,15 +65,6 @@ class EncoderShim(TorchShim):
 
         return output.detach(), backprop
 
-    def flush_pending_step(self) -> None:
-        """Make the pending step if the last listener passed no gradient back, but earlier ones did.
-        Call it before the next output."""
-        if self._pending_optimizer is None:
-            return
-        if any(parameter.grad is not None for parameter in self.module.parameters()):
-            self._awaits_gradient = False
-            self.finish_update(self._pending_optimizer)
-
     def await_nothing(self) -> None:
         """No gradient will come back."""
         self._awaits_gradient = False
@@ -96,12 +80,8 @@ class EncoderShim(TorchShim):
             return
         if self.is_initialised:
             self._n_changes += 1
-            scale = self._rate_scale()
+            warmed_up = (self.steps - self.frozen_steps + 1) / max(1, self.warmup_steps)
+            scale = min(1.0, warmed_up) if self.warmup_steps else 1.0
             update_network(self.module, self.id, optimizer, group=UPSTREAM, scale=scale)
         self.steps += 1
         self._pending_optimizer = None
-
-    def _rate_scale(self) -> float:
-        """The factor of the learning rate in this step."""
-        done = self.steps - self.frozen_steps
-        return min(1.0, (done + 1) / self.warmup_steps) if self.warmup_steps else 1.0

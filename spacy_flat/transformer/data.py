@@ -13,6 +13,7 @@ from thinc.api import get_array_module, xp2torch
 from thinc.types import Ragged
 from transformers.utils.generic import ModelOutput
 
+from ..errors import Errors
 from ..util.arrays import Ints
 
 
@@ -48,6 +49,14 @@ def character_batch(docs: Sequence[Doc], vectors: Any) -> CharacterOutput:
         align=_align(np.concatenate(lengths)),
         cached_doc_data=datas,
     )
+
+
+def vectors_of(doc: Doc, data: TransformerData) -> Any:
+    """[n, D] of a Doc's characters. Raises ValueError (F366) if it has others."""
+    hidden = data.model_output.get("last_hidden_state")
+    if hidden is None or hidden.shape[:2] != (1, doc.to_array("LENGTH").sum()):
+        raise ValueError(Errors.F366.format(text=doc.text[:40]))
+    return hidden[0]
 
 
 def data_of_gradient(gradient: Any, data: TransformerData) -> TransformerData:

@@ -16,12 +16,12 @@ from .options import CharacterTransformerOptions
 from .pieces import PieceFeaturiser
 
 if TYPE_CHECKING:
-    from spacy_transformers import FullTransformerBatch, TransformerData
+    from spacy_transformers import FullTransformerBatch
 
     from ..nn.encoder_shim import EncoderShim
 
 TransformerModel = Model[list[Doc], "FullTransformerBatch"]
-DataModel = Model[list[Doc], "list[TransformerData]"]
+DataModel = Model[list[Doc], list[Any]]  # of TransformerData
 Settings = dict[str, Any]
 
 TOK2VEC = "spacy-flat.CharacterTok2Vec.v1"
@@ -122,8 +122,8 @@ def replaced_config(transformer: Settings, listener: Settings) -> Settings:
 def load_transformer(model: TransformerModel, X: object = None, Y: object = None) -> None:
     """Load weights and tokenizer.
 
-    Raises OSError (F364) if they can't be loaded, ValueError for an unsupported tokenizer (F362),
-    windows that are too long for the transformer (F363), or another width than before (F377).
+    Raises OSError (F364) if they can't be loaded, ValueError for an unsupported tokenizer (F362)
+    and for windows that are too long for the transformer (F363).
     """
     from transformers import AutoConfig, AutoModel, AutoTokenizer
 
@@ -137,28 +137,15 @@ def load_transformer(model: TransformerModel, X: object = None, Y: object = None
         encoder = AutoModel.from_pretrained(name, config=config).float()
     except Exception as error:
         raise OSError(Errors.F364.format(name=name, reason=error)) from error
-    longest = min(max_pieces(encoder), tokenizer.model_max_length)
+    longest = min(config.max_position_embeddings, tokenizer.model_max_length)
     if options.window + 2 > longest:
         raise ValueError(Errors.F363.format(name=name, places=longest, window=options.window))
-    width = config.hidden_size
-    if model.has_dim("nO") and width != model.get_dim("nO"):
-        words = {"name": name, "width": width, "wanted": model.get_dim("nO")}
-        raise ValueError(Errors.F377.format(**words))
+    model.set_dim("nO", config.hidden_size)
     model.attrs["featuriser"] = PieceFeaturiser.of(tokenizer, name)
     model.attrs["packed"] = False
     plain = {**config.to_dict(), "_name_or_path": "", "torch_dtype": "float32"}
-    _shim(model).adopt(
-        CharacterTransformer(encoder), {"encoder": plain, "options": options.fixed()}
-    )
-    model.set_dim("nO", width)
-
-
-def max_pieces(encoder: Any) -> int:
-    """How many pieces an encoder reads. RoBERTa doesn't use the positions up to its padding's."""
-    tables = [m for name, m in encoder.named_modules() if name.endswith("position_embeddings")]
-    paddings = [table.padding_idx for table in tables]
-    unused = max([int(padding) + 1 for padding in paddings if padding is not None], default=0)
-    return int(encoder.config.max_position_embeddings) - unused
+    sizes = {"encoder": plain, "options": options.fixed()}
+    _shim(model).adopt(CharacterTransformer(encoder), sizes)
 
 
 def forward(
@@ -215,30 +202,20 @@ def take_vectors(
     model: Tok2Vec, docs: list[Doc], is_train: bool
 ) -> tuple[list[Floats2d], Callable[[list[Floats2d]], Any]]:
     """Raises ValueError (F366) for a Doc without vectors of characters."""
-    from .data import data_of_gradient
+    from .data import data_of_gradient, vectors_of
 
     source, factor = model.layers[0], model.attrs["grad_factor"]
     if not is_train:
         require_read(source, docs)
     datas, backprop = source(docs, is_train)
-    vectors = [_vectors_of(model, doc, data) for doc, data in zip(docs, datas, strict=True)]
+    pairs = zip(docs, datas, strict=True)
+    vectors = [vectors_of(*pair) if len(pair[0]) else model.ops.alloc2f(0, 0) for pair in pairs]
 
     def backward(gradients: list[Floats2d]) -> Any:
         pairs = zip(gradients, datas, strict=True)
         return backprop([data_of_gradient(g * factor, data) for g, data in pairs if len(g)])
 
     return vectors, backward
-
-
-def _vectors_of(model: Tok2Vec, doc: Doc, data: "TransformerData") -> Floats2d:
-    if not len(doc):
-        return model.ops.alloc2f(0, model.get_dim("nO"))
-    hidden = data.model_output.get("last_hidden_state")
-    count = int(doc.to_array("LENGTH").sum())
-    if hidden is None or hidden.shape[:2] != (1, count):
-        raise ValueError(Errors.F366.format(text=doc.text[:40]))
-    vectors: Floats2d = hidden[0]
-    return vectors
 
 
 def _require_spacy_transformers() -> None:

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from .options import CharacterTransformerOptions
 
-if TYPE_CHECKING:  # networks import no thinc
-    from .windows import WindowBatch
+if TYPE_CHECKING:  # networks import no spaCy
+    from .pieces import WindowBatch
 
 
 class CharacterTransformer(nn.Module):
@@ -41,13 +41,10 @@ class CharacterTransformer(nn.Module):
         width: int = self.encoder.config.hidden_size  # type: ignore[assignment, union-attr]
         rows, n_read = np.zeros(n_pieces + 1, dtype=np.int64), 1
         vectors = [torch.zeros(1, width, device=device)]
-        for batch in batches:
-            ids, mask, places = (
-                torch.from_numpy(array).to(device)
-                for array in (batch.ids, batch.mask, batch.places)
-            )
+        for *arrays, pieces in batches:
+            ids, mask, places = (torch.from_numpy(array).to(device) for array in arrays)
             hidden = self.encoder(input_ids=ids, attention_mask=mask.long()).last_hidden_state
             vectors.append(hidden.flatten(0, 1)[places])
-            rows[batch.pieces] = n_read + np.arange(len(places))
-            n_read += len(places)
+            rows[pieces] = n_read + np.arange(len(pieces))
+            n_read += len(pieces)
         return torch.cat(vectors)[torch.from_numpy(rows).to(device)]

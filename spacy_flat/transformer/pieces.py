@@ -1,10 +1,11 @@
-"""Docs as pieces of a transformer's vocabulary.
+"""Docs as pieces of a transformer's vocabulary, in windows that it reads at once.
 
-Shapes: P pieces of all Docs, N characters of all tokens.
+Shapes: P pieces of all Docs, N characters of all tokens; W windows of a batch, C pieces of a window
+with a special piece at either end.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import compress
@@ -23,13 +24,32 @@ from ..text.tok2vec import token_of_unit
 from ..text.units import Units
 from ..util.arrays import Bools, Ints
 from .options import CharacterTransformerOptions
-from .windows import Spans, Window, WindowBatch, make_windows, strided_spans
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 WORD_START = "▁"  # SentencePiece's piece for the start of a word
 TEXT = re.compile("[^\x1f]+")  # the two texts of a pair are read separately
+
+Spans = list[tuple[int, int]]
+
+
+class Window(NamedTuple):
+    """Pieces [start, end) of all texts are read; the vectors of [first, last) are kept."""
+
+    start: int
+    end: int
+    first: int
+    last: int
+
+
+class WindowBatch(NamedTuple):
+    """Padded windows; where the n kept vectors are in W × C, and which of the P pieces they are."""
+
+    ids: Ints  # [W, C]
+    mask: Bools  # [W, C] False for padding
+    places: Ints  # [n]
+    pieces: Ints  # [n]
 
 
 class Pieces(NamedTuple):
@@ -85,29 +105,24 @@ class PieceFeaturiser(TextFeaturiser):
 
     def read(self, docs: Sequence[Doc], options: CharacterTransformerOptions) -> Pieces:
         """Split Docs into pieces, and these into windows."""
-        ids, spans, of_characters, n_pieces = [], [], [], 0
+        split = self._split_text if options.tokenize == "text" else self._split_characters
+        ids, of_characters = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        spans: Spans = []
+        n_pieces = 0
         for doc in docs:
             in_token = token_of_unit(doc, 1, "char") > 0
-            of_doc = np.full(len(doc.text), -1)
+            owners = np.full(len(doc.text), -1)
             for match in TEXT.finditer(doc.text):
                 start, end = match.span()
-                if options.tokenize == "text":
-                    found, owners, parts = self._split_text(match[0], options)
-                else:
-                    inside = in_token[start:end]
-                    found, owners, parts = self._split_characters(match[0], inside, options)
-                of_doc[start:end] = np.where(owners < 0, -1, n_pieces + owners)
+                found, own, parts = split(match[0], in_token[start:end], options)
+                owners[start:end] = np.where(own < 0, -1, n_pieces + own)
                 spans += [(n_pieces + first, n_pieces + last) for first, last in parts]
                 ids.append(found)
                 n_pieces += len(found)
-            of_characters.append(of_doc[in_token])
-        nothing = np.zeros(0, dtype=np.int64)
-        owners = np.concatenate([nothing, *of_characters])
-        return Pieces(
-            np.concatenate([nothing, *ids]),
-            make_windows(spans),
-            np.where(owners < 0, n_pieces, owners),
-        )
+            of_characters.append(owners[in_token])
+        of_all = np.concatenate(of_characters)
+        of_all[of_all < 0] = n_pieces
+        return Pieces(np.concatenate(ids), make_windows(spans), of_all)
 
     def batches(self, pieces: Pieces, max_pieces: int) -> Iterator[WindowBatch]:
         """Padded batches of windows of similar length, the longest first; of at most so many pieces
@@ -117,7 +132,7 @@ class PieceFeaturiser(TextFeaturiser):
         lengths = np.array([window.end - window.start for window in pieces.windows])
         order = np.argsort(-lengths, kind="stable")
         for rows in group_by_cost(order, lengths, np.zeros_like(lengths), max_pieces):
-            yield self._batch(pieces.ids, [pieces.windows[row] for row in rows])
+            yield self._batch(pieces.ids, [pieces.windows[row] for row in rows], lengths[rows])
 
     def ids(self, text: str) -> Ints:
         """[characters] the piece of each."""
@@ -140,20 +155,6 @@ class PieceFeaturiser(TextFeaturiser):
         ids = [number for number, piece in pairs if piece != WORD_START]
         return ids[0] if len(ids) == 1 else self.unknown
 
-    def _batch(self, flat: Ints, windows: Sequence[Window]) -> WindowBatch:
-        lengths = np.array([window.end - window.start for window in windows])
-        width = 2 + int(lengths.max())
-        ids = np.full((len(windows), width), self.padding, dtype=np.int64)
-        ids[:, 0] = self.begin
-        places, pieces = [], []
-        for row, (window, length) in enumerate(zip(windows, lengths.tolist(), strict=True)):
-            ids[row, 1 : length + 1] = flat[window.start : window.end]
-            ids[row, length + 1] = self.end
-            pieces.append(np.arange(window.first, window.last))
-            places.append(row * width + 1 - window.start + pieces[-1])
-        mask = np.arange(width) < lengths[:, None] + 2
-        return WindowBatch(ids, mask, np.concatenate(places), np.concatenate(pieces))
-
     def _split_characters(
         self, text: str, in_token: Bools, options: CharacterTransformerOptions
     ) -> tuple[Ints, Ints, Spans]:
@@ -169,7 +170,7 @@ class PieceFeaturiser(TextFeaturiser):
         return ids[kept], owners, [(each.start, each.end) for each in segments]
 
     def _split_text(
-        self, text: str, options: CharacterTransformerOptions
+        self, text: str, in_token: Bools, options: CharacterTransformerOptions
     ) -> tuple[Ints, Ints, Spans]:
         """As `_split_characters`. Lines in capitals are read in lower case."""
         # Alone: threads of `encode_batch` don't survive the forks of `n_process`.
@@ -179,3 +180,37 @@ class PieceFeaturiser(TextFeaturiser):
             owners[start:end] = number
         spans = strided_spans(len(found), options.window, options.overlap)
         return np.array(found.ids, dtype=np.int64), owners, spans
+
+    def _batch(self, flat: Ints, windows: Sequence[Window], lengths: Ints) -> WindowBatch:
+        width = 2 + int(lengths.max())
+        ids = np.full((len(windows), width), self.padding, dtype=np.int64)
+        ids[:, 0] = self.begin
+        places, pieces = [], []
+        for row, (window, length) in enumerate(zip(windows, lengths.tolist(), strict=True)):
+            ids[row, 1 : length + 1] = flat[window.start : window.end]
+            ids[row, length + 1] = self.end
+            pieces.append(np.arange(window.first, window.last))
+            places.append(row * width + 1 - window.start + pieces[-1])
+        mask = np.arange(width) < lengths[:, None] + 2
+        return WindowBatch(ids, mask, np.concatenate(places), np.concatenate(pieces))
+
+
+def make_windows(spans: Iterable[tuple[int, int]]) -> list[Window]:
+    """Windows over sorted spans. Each keeps the half of an overlap that is farther from its
+    border."""
+    windows: list[Window] = []
+    for start, end in spans:
+        first = start
+        if windows and windows[-1].end > start:
+            first = (start + windows[-1].end) // 2
+            windows[-1] = windows[-1]._replace(last=first)
+        windows.append(Window(start, end, first, end))
+    return windows
+
+
+def strided_spans(length: int, width: int, overlap: int) -> Spans:
+    """Spans of at most `width`, evenly spread over a text."""
+    overlap = min(overlap, width // 2)
+    count = max(1, -(-(length - overlap) // (width - overlap))) if length else 0
+    starts = np.linspace(0, max(0, length - width), count).round().astype(np.int64)
+    return [(start, min(start + width, length)) for start in starts.tolist()]

@@ -130,22 +130,6 @@ def test_steps_with_and_without_gold(make: Make) -> None:
         assert np.isfinite(losses["tagger"])
 
 
-def test_batches_without_tokens(make: Make) -> None:
-    """Nothing is learnt of empty texts, and nothing fails."""
-    nlp = make(*COMPONENTS)
-    before = weights(nlp)
-    nlp.update([Example(nlp.make_doc(""), nlp.make_doc("")) for _ in range(2)], sgd=AdamW(0.01))
-    assert weights(nlp) == before
-
-
-def test_nothing_waits_for_zeros(make: Make) -> None:
-    """An encoder that is excluded need not have read the texts."""
-    nlp = make(*COMPONENTS)
-    before = weights(nlp)
-    nlp.update(with_tags(nlp), sgd=AdamW(0.01), exclude=[nlp.pipe_names[0], "tagger"])
-    assert weights(nlp) == before
-
-
 @pytest.mark.parametrize("name", COMPONENTS)
 def test_an_encoder_of_its_own_does_not_read_in_vain(
     name: str, monkeypatch: pytest.MonkeyPatch
