@@ -30,7 +30,7 @@ from spacy_flat.nn.crf import has_float64
 from spacy_flat.nn.devices import find_device
 from spacy_flat.nn.model import shim_of
 from spacy_flat.nn.optimizers import AdamW
-from spacy_flat.nn.steps import OptimizerState, RowAverage
+from spacy_flat.nn.steps import Average, OptimizerState
 from spacy_flat.pipe import NetworkPipe
 from spacy_flat.translator.batch import PaddedIds
 from spacy_flat.translator.network import Seq2Seq, Seq2SeqSizes
@@ -249,7 +249,7 @@ def test_steps_need_no_float64() -> None:
     for _ in range(3):
         nlp.update(KINDS["tener_ner"].examples(nlp), sgd=optimizer)
     states = [state for state in optimizer.mom1.values() if isinstance(state, OptimizerState)]
-    averages = [a for a in optimizer.averages.values() if isinstance(a, RowAverage)]
+    averages = [a for a in optimizer.averages.values() if isinstance(a, Average)]
     counts = [state.steps for state in states if isinstance(state.steps, Tensor)]
     assert counts
     assert averages

@@ -6,15 +6,16 @@ module doesn't import torch, so configs can be validated without it.
 """
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any, Dict, Literal  # noqa: UP035  (thinc validates configs by these)
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Dict, Literal, NamedTuple  # noqa: UP035  (thinc validates by these)
 
-from thinc.config import VARIABLE_RE, registry
+from thinc.config import registry
 from thinc.optimizers import FloatOrSeq, KeyT, Optimizer
 from thinc.types import FloatsXd
 
 from ..errors import Errors
+from ..util.options import check_of
 
 # The decay of thinc's own weight averages.
 STOCK_AVERAGE_DECAY = 0.9999
@@ -24,8 +25,7 @@ EMBEDDINGS = "embeddings"
 UPSTREAM = "upstream"
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(NamedTuple):
     """The hyper-parameters of one step, with the schedules' current values.
 
     Adam if `beta2` is above 0, otherwise SGD. `weight_decay` is added to the gradient (L2), or
@@ -40,11 +40,11 @@ class Rule:
     beta2: float
     eps: float
     clip_norm: float
-    clip_each: bool = True
-    clip_value: float = 0.0
-    momentum: float = 0.0
-    average_decay: float = STOCK_AVERAGE_DECAY
-    multipliers: dict[str, float] = field(default_factory=dict)
+    clip_each: bool
+    clip_value: float
+    momentum: float
+    average_decay: float
+    multipliers: Mapping[str, float]
 
 
 def rule_of(optimizer: Optimizer) -> Rule:
@@ -61,7 +61,8 @@ def rule_of(optimizer: Optimizer) -> Rule:
         raise TypeError(Errors.F204.format(found=type(optimizer).__name__))
     if optimizer.use_radam:
         raise ValueError(Errors.F207)
-    rule = Rule(
+    ours = optimizer if isinstance(optimizer, GroupedOptimizer) else None
+    return Rule(
         learn_rate=optimizer.learn_rate,
         weight_decay=optimizer.L2,
         decoupled=optimizer.L2_is_weight_decay,
@@ -69,16 +70,11 @@ def rule_of(optimizer: Optimizer) -> Rule:
         beta2=optimizer.b2,
         eps=optimizer.eps,
         clip_norm=optimizer.grad_clip,
-    )
-    if not isinstance(optimizer, GroupedOptimizer):
-        return rule
-    return replace(
-        rule,
-        clip_each=False,
-        clip_value=optimizer.clip_value,
-        momentum=optimizer.momentum,
-        average_decay=optimizer.average_decay,
-        multipliers=optimizer.multipliers,
+        clip_each=ours is None,
+        clip_value=ours.clip_value if ours else 0.0,
+        momentum=ours.momentum if ours else 0.0,
+        average_decay=ours.average_decay if ours else STOCK_AVERAGE_DECAY,
+        multipliers=ours.multipliers if ours else {},
     )
 
 
@@ -105,18 +101,15 @@ class GroupedOptimizer(Optimizer):
         self.clip_value = clip_value
         self.average_decay = average_decay
         self.multipliers = dict(multipliers or {})
-        self._groups: dict[int, set[str]] = {}
-        self._warmup = learn_rate if isinstance(learn_rate, Warmup) else None
+        self._groups: set[str] = {EMBEDDINGS, UPSTREAM}
         self._updated: set[KeyT] = set()
+        self._warmup = learn_rate if isinstance(learn_rate, Warmup) else None
+        self._check(0, clip_norm=clip_norm, weight_decay=weight_decay, clip_value=clip_value)
+        self._check(0, **{f"multipliers.{group}": x for group, x in self.multipliers.items()})
+        self._check(0, below=1, momentum=momentum)
+        self._check(1e-6, below=1, average_decay=average_decay)
         if isinstance(learn_rate, (int, float)):
-            self._check("learn_rate", learn_rate)
-        self._check("weight_decay", weight_decay)
-        self._check("clip_norm", clip_norm)
-        self._check("clip_value", clip_value)
-        for group, multiplier in self.multipliers.items():
-            self._check(f"multipliers.{group}", multiplier)
-        if not 0.0 < average_decay < 1.0:
-            self._reject("average_decay", average_decay, "above 0 and below 1")
+            self._check(0, learn_rate=learn_rate)
 
     def __call__(
         self, key: KeyT, weights: FloatsXd, gradient: FloatsXd, *, lr_scale: float = 1.0
@@ -124,10 +117,9 @@ class GroupedOptimizer(Optimizer):
         """Update an array of a thinc layer in place, and set its gradient to zero."""
         from . import steps
 
-        self.begin_step(key)
-        rule = rule_of(self)
-        rate = rule.learn_rate * lr_scale * rule.multipliers.get(UPSTREAM, 1.0)
-        steps.update_array(self, key, weights, gradient, replace(rule, learn_rate=rate))
+        self.begin_step(key, set())
+        rate = self.learn_rate * lr_scale * self.multipliers.get(UPSTREAM, 1.0)
+        steps.update_array(self, key, weights, gradient, rate)
         return weights, gradient
 
     def step_schedules(self) -> None:
@@ -135,43 +127,32 @@ class GroupedOptimizer(Optimizer):
         self._warmup = None
         super().step_schedules()  # type: ignore[no-untyped-call]
 
-    def begin_step(self, key: KeyT) -> None:
-        """End the warm-up if the training loop doesn't step the schedules.
+    def begin_step(self, key: KeyT, groups: set[str]) -> None:
+        """Register the parameter groups of a network or array. When one is updated a second time,
+        all are registered.
 
-        `spacy train` steps the schedules after each update. Loops that only call `nlp.update`, as
-        in spaCy's docs, don't, so the rate would stay at its first value. In this case, a key is
-        updated a second time before the first `step_schedules`.
-        """
-        if self._warmup is None:
-            return
-        if key in self._updated:
-            self.learn_rate = self._warmup.full_rate
-            self._warmup = None
-        self._updated.add(key)
-
-    def check_groups(self, shim: int, groups: set[str]) -> None:
-        """Register a network's parameter groups.
-
-        When a network is updated a second time, all networks have been updated once, so all groups
-        are known.
+        Then, the warm-up ends if the training loop doesn't step the schedules: `spacy train` does
+        after each update, but loops that only call `nlp.update`, as in spaCy's docs, don't, so the
+        rate would stay at its first value.
 
         Raises ValueError (F205) for a multiplier of a group that no network has.
         """
-        if shim not in self._groups:
-            self._groups[shim] = groups
+        self._groups |= groups
+        if key not in self._updated:
+            self._updated.add(key)
             return
-        known = {EMBEDDINGS, UPSTREAM}.union(*self._groups.values())
-        unknown = sorted(self.multipliers.keys() - known)
-        if unknown:
-            raise ValueError(Errors.F205.format(unknown=unknown, known=sorted(known)))
+        if unknown := sorted(self.multipliers.keys() - self._groups):
+            raise ValueError(Errors.F205.format(unknown=unknown, known=sorted(self._groups)))
+        if self._warmup is not None:
+            self.learn_rate = self._warmup.full_rate
+            self._warmup = None
 
-    def _check(self, name: str, value: float) -> None:
-        if not (math.isfinite(value) and value >= 0.0):
-            self._reject(name, value, "0 or more")
-
-    def _reject(self, name: str, value: float, wanted: str) -> None:
-        words = {"block": type(self).__name__, "name": name, "value": value, "wanted": wanted}
-        raise ValueError(Errors.F305.format(**words))
+    def _check(self, min: float, below: float | None = None, **settings: float) -> None:
+        check = check_of(float, min, below=below)
+        for name, value in settings.items():
+            if not check.accepts(value):
+                words = {"name": name, "value": value, "wanted": check.wanted}
+                raise ValueError(Errors.F305.format(block=type(self).__name__, **words))
 
 
 @registry.optimizers("spacy-flat.SGD.v1")
@@ -224,8 +205,6 @@ class SGD(GroupedOptimizer):
             use_averages=use_averages,
             average_decay=average_decay,
         )
-        if not 0.0 <= momentum < 1.0:
-            self._reject("momentum", momentum, "at least 0 and below 1")
 
 
 @registry.optimizers("spacy-flat.AdamW.v1")
@@ -266,11 +245,9 @@ class AdamW(GroupedOptimizer):
             use_averages=use_averages,
             average_decay=average_decay,
         )
-        for name, value in (("beta1", beta1), ("beta2", beta2)):
-            if not 0.0 < value < 1.0:
-                self._reject(name, value, "above 0 and below 1")
-        if not eps > 0.0:
-            self._reject("eps", eps, "above 0")
+        self._check(0, below=1, beta1=beta1)
+        self._check(1e-6, below=1, beta2=beta2)
+        self._check(1e-12, eps=eps)
 
 
 @registry.schedules("spacy-flat.warmup.v1")
@@ -290,28 +267,24 @@ def warmup(
     `nlp.resume_training` and `nlp.create_optimizer` don't interpolate the optimizer's config:
     with `total_steps` still a variable such as "${training.max_steps}", the rate never falls.
 
-    Raises ValueError (F206) for "linear" with total_steps not above warmup_steps, and
-    for total_steps that are neither a number nor a variable.
+    Raises ValueError (F206) for "linear" with total_steps not above warmup_steps.
     """
-    if isinstance(total_steps, str) and VARIABLE_RE.fullmatch(total_steps):
+    if isinstance(total_steps, str):
         total_steps, shape = 0, "inverse_sqrt" if shape == "inverse_sqrt" else "constant"
-    falls_too_soon = (
-        shape == "linear" and isinstance(total_steps, int) and total_steps <= warmup_steps
-    )
-    if isinstance(total_steps, str) or warmup_steps < 0 or falls_too_soon:
+    if warmup_steps < 0 or (shape == "linear" and total_steps <= warmup_steps):
         raise ValueError(Errors.F206.format(shape=shape, warmup=warmup_steps, total=total_steps))
     return Warmup(initial_rate, warmup_steps, total_steps, shape)
 
 
+@dataclass
 class Warmup(Iterator[float]):
     """The rates of `warmup`."""
 
-    def __init__(self, full_rate: float, warmup_steps: int, total_steps: int, shape: str):
-        self.full_rate = full_rate
-        self.warmup_steps = warmup_steps
-        self.total_steps = total_steps
-        self.shape = shape
-        self.step = 0
+    full_rate: float
+    warmup_steps: int
+    total_steps: int
+    shape: str
+    step: int = 0
 
     def __next__(self) -> float:
         rate = self.full_rate * self._share()

@@ -406,10 +406,7 @@ class TestWarmup:
             optimizer.step_schedules()
         assert rates == [0.5, 1.0, 1.0, 1.0, 1.0]
 
-    @pytest.mark.parametrize(
-        "arguments",
-        [(-1,), (5, 5, "linear"), (5, 0, "linear"), (5, "many"), (5, "x ${steps}", "linear")],
-    )
+    @pytest.mark.parametrize("arguments", [(-1,), (5, 5, "linear"), (5, 0, "linear")])
     def test_refuses_what_cannot_be(self, arguments: Any) -> None:
         with pytest.raises(ValueError, match="F206"):
             warmup(1.0, *arguments)

@@ -34,13 +34,11 @@ from .conftest import (
     with_workers,
 )
 
-# Linear in the gradients: where Adam would make much of a rounding error. Without momentum, which
-# moves rows of tables that are read (by padding, too) and get no gradient.
+# Linear in the gradients: where Adam would make much of a rounding error.
 SGD = {
     "@optimizers": "spacy-flat.SGD.v1",
     "learn_rate": 0.002,
     "clip_value": 0.0,
-    "momentum": 0.0,
     "use_averages": True,
 }
 
