@@ -35,8 +35,7 @@ import spacy
 import torch
 from report import environment, format_table, write_json
 
-from spacy_flat.annotate.on_ray import Cluster
-from spacy_flat.annotate.run import run
+from spacy_flat.annotate.run import Cluster, run
 from spacy_flat.annotate.settings import Settings
 
 SENTENCES = Path(__file__).parents[1] / "assets/release/msra.jsonl"
@@ -54,10 +53,10 @@ class Clock:
     """
 
     begin: float = field(default_factory=time.perf_counter)
-    times: list[tuple[int, float, float]] = field(default_factory=list)
-    memory: list[tuple[int, int, int]] = field(default_factory=list)
+    times: list[tuple[float, float, float]] = field(default_factory=list)
+    memory: list[tuple[float, int, int]] = field(default_factory=list)
 
-    def watch(self, done: int, total: int) -> None:
+    def watch(self, done: float, total: float) -> None:
         if not done or (self.times and done * 10 < len(self.times) * total):
             return
         family = processes()
@@ -184,7 +183,8 @@ def annotated(folder: Path, path: Path, rows: int, actors: int | None, shard_row
     clock = Clock()
     out = str(folder / f"{number}.out")
     cluster = None if actors is None else Cluster(actors=actors)
-    run([str(file)], out, Settings(str(path)), cluster, shard_rows, clock.watch)
+    settings = Settings(str(path), shard_rows=shard_rows)
+    run([str(file)], out, settings, cluster, lambda done, all: clock.watch(rows * done / all, rows))
     return clock
 
 
@@ -206,7 +206,7 @@ def show(figures: dict[str, Any], arguments: argparse.Namespace) -> None:
     print(f"\nLoad of the machine: {figures['load'][0]:.1f} to {figures['load after'][0]:.1f}\n")
     print(format_table(header, rows, arguments.markdown))
     memory = figures["tokenizer"]["1 actor"]["memory"]
-    cells = [[f"{rows:,}", str(driver), str(actor)] for rows, driver, actor in memory]
+    cells = [[f"{rows:,.0f}", str(driver), str(actor)] for rows, driver, actor in memory]
     print(f"\n{format_table(['rows', 'driver, MB', 'actor, MB'], cells, arguments.markdown)}")
     alone, actor = (figures["tokenizer"][name]["rate_of_cpu"] for name in ("nlp.pipe", "1 actor"))
     print(f"\nCPU time of reading, writing and Ray, a row: {1e6 * (1 / actor - 1 / alone):,.0f} µs")

@@ -404,14 +404,13 @@ F462 {path}: unknown file type. Rename it: text files end in one of {suffixes}, 
 F466 {paths}: no text files found. Their names must end in one of {suffixes}.
 F467 {name!r} is neither an installed pipeline nor a folder. Check the name, or install it.
 F468 There is no doc._.{name} in the pipeline {pipeline}. Check the name of the attribute.
-F470 Can't join the Ray cluster at {address}: {reason}. Check its address, and that it has the same
-  versions of Ray and Python.
+F470 Can't start Ray or join its cluster ({address}): {reason}. Check the address, and that the
+  cluster has the same versions of Ray and Python; or annotate in one process with --actors 1.
 F471 No actor could load the pipeline: {reason}
-F472 Byte {offset} of the line is not UTF-8. Convert the file first, for example with iconv.
-F473 The line is not a JSON object: {reason}
-F474 {key!r} has no text. Name the key or column of the texts with --text.
+F473 The line can't be read as UTF-8 or as a JSON object: {reason}
+F474 Under {key!r} is {found}. Name the key or column of the texts with --text.
 F475 The text or the id contains half of a surrogate pair, so it isn't Unicode.
-F476 No column {column!r} among {columns}. Name the column of the texts with --text.
+F476 No column of text {column!r} among {columns}. Name the column of the texts with --text.
 F477 {address}: can't open this address: {reason}
 F478 The value of doc._.{name} can't be written as {type}: {reason}. Choose another type with
   --attribute {name}:TYPE, or leave it out.
@@ -423,9 +422,6 @@ F482 {count} of {shards} shards are not finished, among them {names}. Run the sa
 F483 {count} failed. See the column `error` of {path} for the reasons.
 F484 The cluster has no GPU, or fewer than an actor needs. Lower --gpus-per-actor, or leave it out
   to use CPUs.
-F487 {path}: can't import this code. Check the path, and that it runs by itself.
-F489 Ray can't start on this machine: {reason}. Free some memory and try again, or annotate in one
-  process, without Ray, with --actors 1.
 """)
 
 

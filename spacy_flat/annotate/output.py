@@ -1,4 +1,5 @@
-"""The output folder: a Parquet file per shard, and the settings of the run."""
+"""The output: a folder with a Parquet file for each shard and the identity of the run, and how Docs
+become rows."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ from .sources import open_address
 if TYPE_CHECKING:
     from spacy.tokens import Doc
 
-MANIFEST, ROWS, ATTEMPTS = "manifest.json", "rows", "attempts"
+MANIFEST, ROWS = "manifest.json", "rows"
 TYPES = {"text": pa.string(), "float": pa.float64(), "int": pa.int64(), "bool": pa.bool_()}
 ENTITY = pa.struct(
     [
@@ -43,57 +44,24 @@ class Folder:
     def __init__(self, address: str) -> None:
         self.address = address
         self.fs, self.path = open_address(address)
+        self.is_local = isinstance(self.fs, LocalFileSystem)
 
-    @property
-    def absolute(self) -> str:
-        """The address for other processes."""
-        return self.address if "://" in self.address else self.path
+    def locked(self) -> AbstractContextManager[None]:
+        """As `files.locked`. Remote folders can't be locked."""
+        return locked(Path(self.path)) if self.is_local else nullcontext()
 
     def names(self, within: str = "") -> list[str]:
         """The names in the folder or a subfolder; none if it is missing."""
         selector = FileSelector(posixpath.join(self.path, within), allow_not_found=True)
-        return sorted(info.base_name for info in self.fs.get_file_info(selector))
+        return [info.base_name for info in self.fs.get_file_info(selector)]
 
-    def prepare(self) -> set[str]:
-        """Make the subfolders, without unfinished files of killed processes. Returns the names of
-        finished shards."""
-        for within in (ROWS, ATTEMPTS):
-            self.fs.create_dir(posixpath.join(self.path, within), recursive=True)
-            for name in self.names(within):
-                if name.startswith(".") or within == ATTEMPTS:
-                    self.delete(posixpath.join(within, name))
-        return {name.removesuffix(".parquet") for name in self.names(ROWS)}
-
-    def delete(self, name: str) -> None:
-        self.fs.delete_file(posixpath.join(self.path, name))
-
-    def read(self, name: str) -> bytes:
-        with self.fs.open_input_file(posixpath.join(self.path, name)) as file:
-            return bytes(file.read())
-
-    def locked(self) -> AbstractContextManager[None]:
-        """As `files.locked`. Remote folders can't be locked."""
-        is_local = isinstance(self.fs, LocalFileSystem)
-        return locked(Path(self.path)) if is_local else nullcontext()
-
-    @contextmanager
-    def replacing(self, name: str) -> Iterator[NativeFile]:
-        """A file to write to, renamed to its name unless something is raised. The temporary name
-        starts with a dot and is unique: Ray may write a shard twice at once."""
-        folder, base = posixpath.split(name)
-        path = posixpath.join(self.path, name)
-        temporary = posixpath.join(self.path, folder, f".{base}.{uuid.uuid4().hex}")
-        try:
-            with self.fs.open_output_stream(temporary) as file:
-                yield file
-            if isinstance(self.fs, LocalFileSystem):
-                os.replace(temporary, path)
-            else:
-                self.fs.move(temporary, path)
-        except BaseException:
-            if self.fs.get_file_info(temporary).type != FileType.NotFound:
-                self.fs.delete_file(temporary)
-            raise
+    def finished(self) -> frozenset[str]:
+        """The names of finished shards. Deletes the unfinished files of killed processes."""
+        names = self.names(ROWS)
+        for name in names:
+            if name.startswith("."):
+                self.fs.delete_file(posixpath.join(self.path, ROWS, name))
+        return frozenset(name.removesuffix(".parquet") for name in names if name[0] != ".")
 
     def check(self, identity: dict[str, Any]) -> None:
         """Compare what the output depends on with that of an earlier run, or write it.
@@ -101,26 +69,40 @@ class Folder:
         Raises ValueError for a folder with other files (F395), or if anything has changed (F447).
         """
         names = [name for name in self.names() if not name.startswith(".")]
-        if MANIFEST not in names:
-            if names:
-                raise ValueError(Errors.F395.format(path=self.address, names=listed(names)))
-            self.fs.create_dir(self.path, recursive=True)
-        elif self.names(ROWS):
-            try:
-                before = dict(json.loads(self.read(MANIFEST)))
-            except (ValueError, TypeError) as error:
-                words = {"path": self.address, "names": MANIFEST}
-                raise ValueError(Errors.F395.format(**words)) from error
+        if names and MANIFEST not in names:
+            listed = ", ".join(sorted(names)[:3])
+            raise ValueError(Errors.F395.format(path=self.address, names=listed))
+        if self.names(ROWS):
+            with self.fs.open_input_file(posixpath.join(self.path, MANIFEST)) as file:
+                before = json.loads(file.read())
             changed = [name for name, value in identity.items() if before.get(name) != value]
             if changed:
-                raise ValueError(Errors.F447.format(path=self.address, name=listed(changed)))
+                listed = ", ".join(changed[:3]) + " …" * (len(changed) > 3)
+                raise ValueError(Errors.F447.format(path=self.address, name=listed))
+        self.fs.create_dir(posixpath.join(self.path, ROWS), recursive=True)
         with self.replacing(MANIFEST) as file:
             file.write(json.dumps(identity, ensure_ascii=False).encode())
 
+    def write(self, shard: str, table: pa.Table) -> None:
+        with self.replacing(f"{ROWS}/{shard}.parquet") as file:
+            pq.write_table(table, file)
 
-def listed(names: Sequence[str]) -> str:
-    """The first three of some names."""
-    return ", ".join(names[:3]) + " …" * (len(names) > 3)
+    @contextmanager
+    def replacing(self, name: str) -> Iterator[NativeFile]:
+        """A file to write to, renamed to its name unless something is raised. The temporary name
+        starts with a dot and is unique: Ray may write a shard twice at once."""
+        folder, base = posixpath.split(posixpath.join(self.path, name))
+        temporary = posixpath.join(folder, f".{base}.{uuid.uuid4().hex}")
+        try:
+            with self.fs.open_output_stream(temporary) as file:
+                yield file
+            # pyarrow's own `move` doesn't replace files everywhere.
+            move = os.replace if self.is_local else self.fs.move
+            move(temporary, posixpath.join(folder, base))
+        except BaseException:
+            if self.fs.get_file_info(temporary).type != FileType.NotFound:
+                self.fs.delete_file(temporary)
+            raise
 
 
 @dataclass(frozen=True)
@@ -165,54 +147,35 @@ def parse_attributes(texts: Sequence[str]) -> list[Attribute]:
     return list(attributes.values())
 
 
-class Writer:
-    """Writes rows to the Parquet file of a shard."""
-
-    def __init__(self, file: NativeFile, attributes: Sequence[Attribute]) -> None:
-        self.attributes = attributes
-        columns = [(attribute.name, TYPES[attribute.type]) for attribute in attributes]
-        self.schema = pa.schema(
-            [
-                ("id", pa.string()),
-                ("text", pa.string()),
-                ("entities", pa.list_(ENTITY)),
-                ("cats", pa.map_(pa.string(), pa.float64())),
-                *columns,
-                ("error", pa.string()),
-            ]
-        )
-        self.parquet = pq.ParquetWriter(file, self.schema)
-        self.records: list[dict[str, Any]] = []
-
-    def __enter__(self) -> Writer:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.parquet.close()
-
-    def add(self, id: str, doc: Doc) -> None:
-        """Add an annotated row, with character offsets. Raises ValueError (F478), and pyarrow's
-        errors for bad categories."""
-        entities = [
-            {
-                "start": ent.start_char,
-                "end": ent.end_char,
-                "label": ent.label_,
-                "text": ent.text,
-                "confidence": ent._.confidence if ent.has_extension("confidence") else None,
-            }
-            for ent in doc.ents
+def schema_of(attributes: Sequence[Attribute]) -> pa.Schema:
+    return pa.schema(
+        [
+            ("id", pa.string()),
+            ("text", pa.string()),
+            ("entities", pa.list_(ENTITY)),
+            ("cats", pa.map_(pa.string(), pa.float64())),
+            *((attribute.name, TYPES[attribute.type]) for attribute in attributes),
+            ("error", pa.string()),
         ]
-        record = {"id": id, "text": doc.text, "entities": entities, "cats": list(doc.cats.items())}
-        record |= {attribute.name: attribute.value(doc) for attribute in self.attributes}
-        pa.array([record], pa.struct(list(self.schema)))  # raises errors of this row
-        self.records.append(record)
+    )
 
-    def add_failure(self, id: str, text: str, error: str) -> None:
-        self.records.append({"id": id, "text": text or None, "error": error})
 
-    def flush(self) -> None:
-        """Write the added rows as a row group."""
-        if self.records:
-            self.parquet.write_table(pa.Table.from_pylist(self.records, self.schema))
-            self.records.clear()
+def record_of(
+    id: str, doc: Doc, attributes: Sequence[Attribute], schema: pa.Schema
+) -> dict[str, Any]:
+    """The row of a Doc, with character offsets. Raises ValueError (F478), and pyarrow's errors for
+    bad categories."""
+    entities = [
+        {
+            "start": ent.start_char,
+            "end": ent.end_char,
+            "label": ent.label_,
+            "text": ent.text,
+            "confidence": ent._.confidence if ent.has_extension("confidence") else None,
+        }
+        for ent in doc.ents
+    ]
+    record = {"id": id, "text": doc.text, "entities": entities, "cats": list(doc.cats.items())}
+    record |= {attribute.name: attribute.value(doc) for attribute in attributes}
+    pa.array([record], pa.struct(list(schema)))  # raises the errors of this row
+    return record

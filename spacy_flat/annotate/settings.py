@@ -12,12 +12,13 @@ from ..errors import Errors
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of actors.
+    """What every process of a run needs to know.
 
     pipeline: name of a package, or absolute path of a folder.
     code: Python files with registered functions.
     text, id: keys or columns of the input.
     attributes: "NAME" or "NAME:TYPE" of the `doc._` attributes to write.
+    shard_rows: rows of an output file.
     batch_size: in characters.
     gpu: run spaCy on a GPU.
     device: of the pipeline's networks; "" for their config's.
@@ -28,6 +29,7 @@ class Settings:
     text: str = "text"
     id: str = "id"
     attributes: tuple[str, ...] = ()
+    shard_rows: int = 2000
     batch_size: int = 50_000
     gpu: bool = False
     device: str = ""
@@ -40,6 +42,7 @@ class Settings:
             "text": self.text,
             "id": self.id,
             "attributes": list(self.attributes),
+            "shard_rows": self.shard_rows,
         }
 
 

@@ -1,4 +1,4 @@
-"""Input files, their shards, and their rows."""
+"""Input files, and their rows in shards."""
 
 from __future__ import annotations
 
@@ -6,23 +6,22 @@ import io
 import json
 import os
 import posixpath
+import re
 import warnings
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
+import pyarrow as pa
 import pyarrow.parquet as pq
-from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType, LocalFileSystem
+from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 
 from ..errors import Errors, Warnings
 from ..util.files import BYTE_ORDER_MARK
 from ..util.plural import counted
 from .settings import Settings
 
-SUFFIXES = (".jsonl", ".ndjson", ".json", ".txt", ".parquet")
+FORMATS = (".jsonl", ".ndjson", ".json", ".txt", ".parquet")
 PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}  # of files of lines only
 CHUNK = 1 << 20  # bytes to read at once
 CHUNK_ROWS = 4096  # of Parquet
@@ -33,14 +32,11 @@ def open_address(address: str) -> tuple[FileSystem, str]:
 
     Raises ValueError (F477) for an address that pyarrow doesn't know.
     """
-    if "://" not in address:
-        # Keep links: the given name shows the format.
-        return LocalFileSystem(), Path(os.path.abspath(address)).as_posix()
     try:
-        fs, path = FileSystem.from_uri(address)
+        fs, path = FileSystem.from_uri(address if "://" in address else os.path.abspath(address))
+        return fs, path
     except (ValueError, OSError, ImportError, NotImplementedError) as error:
         raise ValueError(Errors.F477.format(address=address, reason=error)) from error
-    return fs, path
 
 
 @dataclass(frozen=True)
@@ -57,32 +53,33 @@ class File:
     size: int
     modified: int
 
-    def open(self) -> tuple[FileSystem, str]:
-        return open_address(self.address)[0], self.path
+
+class Row(NamedTuple):
+    """A row of the input.
+
+    id: given, or made of file and line. error: why it has no text, or "". read: the share of the
+    file up to here.
+    """
+
+    id: str
+    text: str
+    error: str
+    read: float
 
 
 @dataclass(frozen=True)
 class Shard:
-    """Rows of a file that are annotated and written together.
+    """Rows of a file that are annotated and written together; none if that is done already.
 
-    name: of the output. offset: of the first row, in bytes of an unpacked file of lines. first:
-    number of rows before. rows: lines or records.
+    name: of the output. size: bytes of the file that were read for it. The last one of a file has
+    no rows, but the names of the others, and the reason if the file can't be read further.
     """
 
     name: str
-    file: File
-    offset: int
-    first: int
-    rows: int
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row of the input. error: why it has no text, or "". id: given, or made of file and line."""
-
-    id: str
-    text: str
-    error: str = ""
+    rows: Sequence[Row]
+    size: float
+    names: Sequence[str] = ()
+    unread: str = ""
 
 
 def find_files(inputs: Sequence[str]) -> list[File]:
@@ -92,181 +89,143 @@ def find_files(inputs: Sequence[str]) -> list[File]:
     Raises FileNotFoundError (F001) for a missing address, and ValueError for a file of unknown
     format (F462), an unknown address (F477), and without any file (F466).
     """
-    found: dict[tuple[str, str], File] = {}
-    unknown = []
+    found: dict[str, tuple[str, FileInfo]] = {}
     for address in inputs:
         fs, root = open_address(address)
-        infos = _walk(fs, root)
-        if not infos and fs.get_file_info(root).type != FileType.Directory:
+        given = fs.get_file_info(root)
+        if given.type == FileType.NotFound:
             raise FileNotFoundError(Errors.F001.format(path=address))
-        for info in infos:
-            if suffix_of(info.path) not in SUFFIXES:
-                if info.path == root:
-                    words = {"path": address, "suffixes": ", ".join(SUFFIXES)}
-                    raise ValueError(Errors.F462.format(**words))
-                unknown.append(info.path)
-                continue
-            start = root if info.path != root else posixpath.dirname(root)
-            name = posixpath.relpath(info.path, start)
-            file = File(address, info.path, name, info.size, info.mtime_ns or 0)
-            found.setdefault((fs.type_name, info.path), file)
-    if not found:
-        words = {"paths": ", ".join(inputs), "suffixes": ", ".join(SUFFIXES)}
+        if given.is_file and not format_of(root):
+            raise ValueError(Errors.F462.format(path=address, suffixes=", ".join(FORMATS)))
+        for info in [given] if given.is_file else files_within(fs, root):
+            found.setdefault(info.path, (address, info))
+    unknown = [path for path in found if not format_of(path)]
+    if len(unknown) == len(found):
+        words = {"paths": ", ".join(inputs), "suffixes": ", ".join(FORMATS)}
         raise ValueError(Errors.F466.format(**words))
     if unknown:
         words = {"count": counted(len(unknown), "file"), "names": ", ".join(unknown[:3])}
         warnings.warn(Warnings.W460.format(**words), stacklevel=2)
-    count = Counter(file.name for file in found.values())
+    common = posixpath.commonpath([posixpath.dirname(path.lstrip("/")) for path in found])
     return [
-        file if count[file.name] == 1 else replace(file, name=file.path.lstrip("/"))
-        for file in found.values()
+        File(address, path, posixpath.relpath(path.lstrip("/"), common), info.size, info.mtime_ns)
+        for path, (address, info) in found.items()
+        if format_of(path)
     ]
 
 
-def _walk(fs: FileSystem, path: str) -> list[FileInfo]:
-    """A file, or the files in a folder and its subfolders, except names with a leading dot or
+def files_within(fs: FileSystem, root: str) -> list[FileInfo]:
+    """The sorted files in a folder and its subfolders, except names with a leading dot or
     underscore."""
-    info = fs.get_file_info(path)
-    if info.type != FileType.Directory:
-        return [info] if info.type == FileType.File else []
-
-    def is_hidden(name: str) -> bool:
-        return any(part.startswith((".", "_")) for part in posixpath.relpath(name, path).split("/"))
-
-    inside = fs.get_file_info(FileSelector(path, recursive=True))
-    files = (each for each in inside if each.type == FileType.File and not is_hidden(each.path))
-    return sorted(files, key=lambda each: each.path)
+    infos = fs.get_file_info(FileSelector(root, recursive=True))
+    files = {posixpath.relpath(each.path, root): each for each in infos if each.is_file}
+    return [files[name] for name in sorted(files) if not re.search(r"(^|/)[._]", name)]
 
 
-def suffix_of(path: str) -> str:
-    """The suffix that tells the format; that of packed files of lines is before the packing's."""
+def format_of(path: str) -> str:
+    """The suffix, that of a packed file of lines without the packing's; "" if unknown."""
     stem, suffix = posixpath.splitext(path.lower())
-    inner = posixpath.splitext(stem)[1]
-    return inner if suffix in PACKED and inner != ".parquet" else suffix
+    if suffix in PACKED:
+        suffix = posixpath.splitext(stem)[1].replace(".parquet", "")
+    return suffix if suffix in FORMATS else ""
 
 
-def cut(file: File, number: int, rows: int, settings: Settings) -> tuple[list[Shard], str]:
-    """The shards of a file, `rows` lines or a row group of Parquet each, and the reason if it can't
-    be read completely."""
-    shards: list[Shard] = []
-    places = (
-        _row_groups(file, settings) if suffix_of(file.path) == ".parquet" else _lines(file, rows)
-    )
+def shards_of(
+    file: File, number: int, finished: frozenset[str], settings: Settings
+) -> Iterator[Shard]:
+    """The shards of a file, up to where reading fails.
+
+    number: of the file. finished: names of shards that need no rows.
+    """
+    names: list[str] = []
+    read, unread = 0.0, ""
+
+    def shard_of(rows: list[Row]) -> Shard:
+        nonlocal read
+        names.append(f"{number:05d}-{len(names):05d}")
+        size, read = file.size * (rows[-1].read - read), rows[-1].read
+        return Shard(names[-1], [] if names[-1] in finished else rows, size)
+
+    rows: list[Row] = []
     try:
-        for place in places:
-            shards.append(Shard(f"{number:05d}-{len(shards):05d}", file, *place))
+        for row in read_rows(file, settings):
+            rows.append(row)
+            if len(rows) == settings.shard_rows:
+                yield shard_of(rows)
+                rows = []
     except Exception as error:  # of pyarrow, zlib
-        return shards, str(error)
-    return shards, ""
+        unread = Errors.F481.format(name=file.name, reason=error)
+    if rows:
+        yield shard_of(rows)
+    yield Shard("", [], file.size * (1 - read), names, unread)
 
 
-def _lines(file: File, rows: int) -> Iterator[tuple[int, int, int]]:
-    """Offset, number of lines before, and lines of each shard, up to where reading fails."""
-    offset = end = first = count = 0
-    lines = read_lines(file)
-    try:
-        for line in lines:
-            if count == rows:
-                yield offset, first, count
-                offset, first, count = end, first + count, 0
-            end += len(line)
-            count += 1
-    finally:
-        if count:
-            yield offset, first, count
-
-
-def _row_groups(file: File, settings: Settings) -> Iterator[tuple[int, int, int]]:
-    """The number of each row group, of the rows before, and of its rows. Raises ValueError (F476)
-    without a column of texts."""
-    with _open_parquet(file) as table:
-        columns = table.schema_arrow.names
-        if settings.text not in columns:
-            raise ValueError(Errors.F476.format(column=settings.text, columns=", ".join(columns)))
-        first = 0
-        for group in range(table.num_row_groups):
-            rows = table.metadata.row_group(group).num_rows
-            yield group, first, rows
-            first += rows
-
-
-def read_rows(shard: Shard, settings: Settings) -> Iterator[Row]:
-    """The rows of a shard, without empty lines. Raises any error of the formats' libraries."""
-    suffix = suffix_of(shard.file.path)
-    records = _read_parquet(shard, settings) if suffix == ".parquet" else _read_raw(shard)
-    for line, record in records:
-        id = f"{shard.file.name}:{line}"
+def read_rows(file: File, settings: Settings) -> Iterator[Row]:
+    """The rows of a file, without empty lines. Raises any error of the formats' libraries, and
+    ValueError (F476) for a Parquet file without a column of texts."""
+    format = format_of(file.path)
+    records = read_parquet(file, settings) if format == ".parquet" else read_lines(file)
+    for number, record, read in records:
+        id = f"{file.name}:{number}"
         try:
             if isinstance(record, bytes):
-                record = parse_line(record, suffix != ".txt", settings)
+                record = parse_line(record, format, settings)
             if record.get(settings.id) is not None:
                 id = str(record[settings.id])
-            yield Row(*_checked(id, record.get(settings.text), settings))
+            yield Row(id, checked(id, record.get(settings.text), settings), "", read)
         except ValueError as error:
-            yield Row(id.encode("utf-8", "replace").decode(), "", str(error))
+            yield Row(id.encode("utf-8", "replace").decode(), "", str(error), read)
 
 
-def _checked(id: str, text: object, settings: Settings) -> tuple[str, str]:
-    """Raises ValueError for a text that isn't a string (F474) or invalid Unicode (F475)."""
+def read_lines(file: File) -> Iterator[tuple[int, bytes, float]]:
+    """Number and content of each non-empty line, and the share of the file that is read."""
+    fs, path = open_address(file.address)[0], file.path
+    packing = PACKED.get(posixpath.splitext(path.lower())[1])
+    with fs.open_input_file(path) as source:
+        # What is packed is read in small pieces: where one is damaged, all of it is lost.
+        stream = pa.CompressedInputStream(source, packing) if packing else source
+        lines = io.BufferedReader(stream, io.DEFAULT_BUFFER_SIZE if packing else CHUNK)
+        for number, line in enumerate(lines, 1):
+            line = line.removeprefix(BYTE_ORDER_MARK)  # concatenated files have marks within
+            if line.strip():
+                yield number, line, source.tell() / file.size
+
+
+def read_parquet(file: File, settings: Settings) -> Iterator[tuple[int, Mapping[str, Any], float]]:
+    """Number and values of each row, and the share of the file that is read."""
+    with pq.ParquetFile(file.path, filesystem=open_address(file.address)[0]) as table:
+        types = {field.name: str(field.type) for field in table.schema_arrow}
+        if "string" not in types.get(settings.text, ""):
+            listed = ", ".join(f"{name} ({type})" for name, type in types.items())
+            raise ValueError(Errors.F476.format(column=settings.text, columns=listed))
+        columns = [name for name in types if name in (settings.text, settings.id)]
+        batches = table.iter_batches(CHUNK_ROWS, columns=columns)
+        records = (record for batch in batches for record in batch.to_pylist())
+        for number, record in enumerate(records, 1):
+            yield number, record, number / table.metadata.num_rows
+
+
+def parse_line(raw: bytes, format: str, settings: Settings) -> Mapping[str, Any]:
+    """The record of a line. Raises ValueError (F473) unless it is UTF-8 and, in other formats than
+    .txt, a JSON object."""
+    try:
+        text = raw.decode("utf-8")
+        record = {settings.text: text.rstrip("\r\n")} if format == ".txt" else json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(Errors.F473.format(reason=error)) from error
+    if not isinstance(record, dict):
+        raise ValueError(Errors.F473.format(reason=f"it is a {type(record).__name__} in JSON"))
+    return record
+
+
+def checked(id: str, text: object, settings: Settings) -> str:
+    """The text. Raises ValueError if it isn't a string (F474), or if text or id aren't Unicode
+    (F475)."""
     if not isinstance(text, str):
-        raise ValueError(Errors.F474.format(key=settings.text))
+        found = "nothing" if text is None else f"no text but {text!r:.40} ({type(text).__name__})"
+        raise ValueError(Errors.F474.format(key=settings.text, found=found))
     try:
         (text + id).encode()
     except UnicodeEncodeError as error:
         raise ValueError(Errors.F475) from error
-    return id, text
-
-
-def parse_line(raw: bytes, is_json: bool, settings: Settings) -> Mapping[str, Any]:
-    """The record of a line. Raises ValueError unless it is UTF-8 (F472) and, if `is_json`, a JSON
-    object (F473)."""
-    try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(Errors.F472.format(offset=error.start)) from error
-    if not is_json:
-        return {settings.text: text.rstrip("\r\n")}
-    try:
-        record = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(Errors.F473.format(reason=error)) from error
-    if not isinstance(record, dict):
-        raise ValueError(Errors.F473.format(reason=type(record).__name__))
-    return record
-
-
-def _read_raw(shard: Shard) -> Iterator[tuple[int, bytes]]:
-    """Number and content of a shard's non-empty lines."""
-    lines = read_lines(shard.file, shard.offset, shard.first)
-    for line, raw in enumerate(islice(lines, shard.rows), shard.first + 1):
-        content = raw.removeprefix(BYTE_ORDER_MARK)  # concatenated files have marks within
-        if content.strip():
-            yield line, content
-
-
-def read_lines(file: File, offset: int = 0, first: int = 0) -> Iterator[bytes]:
-    """The lines of a file from an offset on, or, if it is packed, after the first so many."""
-    fs, path = file.open()
-    packing = PACKED.get(posixpath.splitext(path.lower())[1])
-    if packing is not None:
-        with fs.open_input_stream(path, compression=packing) as stream:
-            yield from islice(io.BufferedReader(stream), first, None)
-        return
-    with fs.open_input_file(path) as stream:
-        stream.seek(offset)
-        yield from io.BufferedReader(stream, CHUNK)
-
-
-def _read_parquet(shard: Shard, settings: Settings) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Number and values of the rows of a row group."""
-    line = shard.first
-    with _open_parquet(shard.file) as table:
-        columns = sorted({settings.text, settings.id} & set(table.schema_arrow.names))
-        for batch in table.iter_batches(CHUNK_ROWS, row_groups=[shard.offset], columns=columns):
-            yield from enumerate(batch.to_pylist(), line + 1)
-            line += batch.num_rows
-
-
-def _open_parquet(file: File) -> pq.ParquetFile:
-    fs, path = file.open()
-    return pq.ParquetFile(path, filesystem=fs)
+    return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -47,6 +48,12 @@ def several_paths(values: Iterable[Path] | None) -> list[Path]:
     """The same for paths. One that exists may have commas in its name."""
     paths = ([p] if p.exists() else map(Path, several([str(p)])) for p in values or ())
     return [path for found in paths for path in found]
+
+
+def require_installed(module: str, what: str, package: str) -> None:
+    """Raise ImportError (F030) if a module that an extra installs is missing."""
+    if find_spec(module) is None:
+        raise ImportError(Errors.F030.format(what=what, module=module, package=package))
 
 
 def check_target(out: Path, source: Path) -> None:

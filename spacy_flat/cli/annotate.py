@@ -15,10 +15,9 @@ from wasabi import msg
 from ..errors import Errors
 from ..util.files import require_exists
 from ..util.plural import counted
-from ._options import Device, Pipeline, several, several_paths
+from ._options import Device, Pipeline, require_installed, several, several_paths
 
 if TYPE_CHECKING:
-    from ..annotate.on_ray import Cluster
     from ..annotate.run import RunSummary
 
 
@@ -82,69 +81,54 @@ def annotate(
     attributes, and the error of rows that fail; the exit code is 1 then. To continue an interrupted
     run, repeat the command: it skips finished shards.
     """
-    if find_spec("pyarrow") is None:
-        words = {"what": "Annotating", "module": "pyarrow", "package": "pyarrow"}
-        raise ImportError(Errors.F030.format(**words))
-    from ..annotate.run import run
+    require_installed("pyarrow", "Annotating", "pyarrow")
+    from ..annotate.run import Cluster, run
     from ..annotate.settings import Settings
 
-    if Path(pipeline).is_dir():
-        pipeline = str(Path(pipeline).resolve())
+    cluster = None
+    if actors > 1 or address:
+        for module in ("ray", "pandas"):
+            require_installed(module, "Annotating in several processes", "spacy-flat[distributed]")
+    if actors != 1 or address:
+        if find_spec("ray") and find_spec("pandas"):
+            cluster = Cluster(address, actors, gpus_per_actor, verbose)
+        else:
+            msg.info("Without Ray and pandas: annotating in one process")
     code_paths = several_paths(code)
     require_exists(*code_paths)
     settings = Settings(
-        pipeline=pipeline,
+        pipeline=str(Path(pipeline).resolve()) if Path(pipeline).is_dir() else pipeline,
         code=tuple(str(path.resolve()) for path in code_paths),
         text=text,
         id=id,
         attributes=several(attributes),
+        shard_rows=shard_rows,
         batch_size=batch_size,
         gpu=gpus_per_actor > 0,
         device=device,
     )
-    cluster = cluster_of(address, actors, gpus_per_actor, verbose)
-    with tqdm(unit=" rows", disable=verbose) as bar:
-        summary = run(inputs, out, settings, cluster, shard_rows, partial(show, bar))
+    with tqdm(unit="B", unit_scale=True, disable=verbose) as bar:
+        summary = run(inputs, out, settings, cluster, partial(show, bar))
     report(out, summary)
 
 
-def cluster_of(address: str, actors: int, gpus: float, verbose: bool) -> Cluster | None:
-    """Where to annotate; None for this process, if a single one is requested or Ray is missing.
-
-    Raises ImportError (F030) if several processes or a cluster are requested without Ray.
-    """
-    if actors == 1 and not address:
-        return None
-    missing = [module for module in ("ray", "pandas") if find_spec(module) is None]
-    if missing and (actors or address):
-        what = "Annotating in several processes"
-        words = {"what": what, "module": missing[0], "package": "spacy-flat[distributed]"}
-        raise ImportError(Errors.F030.format(**words))
-    if missing:
-        msg.info(f"{missing[0]} is not installed: annotating in one process")
-        return None
-    from ..annotate.on_ray import Cluster
-
-    return Cluster(address, actors, gpus, verbose)
-
-
-def show(bar: tqdm, done: int, total: int) -> None:
-    """Show how many rows are done. Rows of an earlier run don't count for the speed."""
-    if bar.total is None:
-        bar.total, bar.initial, bar.n = total, done, done
-    bar.update(done - bar.n)
-    bar.refresh()
+def show(bar: tqdm, done: float, total: float) -> None:
+    """Show how much of the input is done."""
+    bar.total = total
+    bar.update(round(done) - bar.n)
 
 
 def report(out: str, summary: RunSummary) -> None:
     """Print the result of a run, and exit with 1 if rows failed or are left."""
     msg.good(f"{out}: {counted(summary.rows, 'row')} annotated in this run")
-    for name, reason in summary.unread.items():
-        msg.fail(Errors.F481.format(name=name, reason=reason))
+    problems = [*summary.unread]
     if summary.unfinished:
         names, count = ", ".join(summary.unfinished[:3]), len(summary.unfinished)
-        msg.fail(Errors.F482.format(count=count, shards=summary.shards, names=names))
+        problems.append(Errors.F482.format(count=count, shards=summary.shards, names=names))
     if summary.failed:
-        msg.fail(Errors.F483.format(count=counted(summary.failed, "row"), path=f"{out}/rows"))
-    if summary.unread or summary.unfinished or summary.failed:
+        failed = counted(summary.failed, "row")
+        problems.append(Errors.F483.format(count=failed, path=f"{out}/rows"))
+    for problem in problems:
+        msg.fail(problem)
+    if problems:
         sys.exit(1)

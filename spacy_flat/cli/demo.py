@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +12,7 @@ import typer
 
 from ..errors import Errors
 from ._components import require_source
+from ._options import require_installed
 
 APP = Path(__file__).parents[1] / "demo" / "app.py"
 
@@ -28,9 +28,7 @@ def demo(
     The page is at http://127.0.0.1:8501, for this machine only, until you press Ctrl+C. Nothing is
     written: words and questions are gone afterwards.
     """
-    if find_spec("streamlit") is None:
-        words = {"module": "streamlit", "package": "spacy-flat[demo]"}
-        raise ModuleNotFoundError(Errors.F030.format(what="The demo page", **words))
+    require_installed("streamlit", "The demo page", "spacy-flat[demo]")
     for source in pipelines:
         require_source(source)
     try:

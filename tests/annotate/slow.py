@@ -18,6 +18,9 @@ Doc.set_extension("odd", default=None, force=True)
 Doc.set_extension("nothing", default=None, force=True)
 
 
+DEADLY = "死"  # a text with this kills
+
+
 class Death(BaseException):
     """Stands for the death of the process: nothing in it may catch this."""
 
@@ -35,7 +38,9 @@ class Troublesome:
             (Path(self.notes) / str(os.getpid())).touch()
         if "坏" in doc.text:
             raise ValueError(f"no {doc.text}")
-        if "死" in doc.text:
+        if DEADLY and DEADLY in doc.text:
+            if self.notes:
+                os._exit(1)
             raise Death
         if "类" in doc.text:
             doc.cats = {"a": 10**400}  # type: ignore[dict-item]
@@ -47,21 +52,9 @@ class Troublesome:
         doc.cats = {**doc.cats, "long": float(len(doc.text) > 6)}
         return doc
 
-
-@Language.factory("dropping")
-class Dropping:
-    """Leaves out what it can't annotate, where it gets several Docs."""
-
-    def __init__(self, nlp: Language, name: str) -> None:
-        pass
-
-    def __call__(self, doc: Doc) -> Doc:
-        if "坏" in doc.text:
-            raise ValueError("bad")
-        return doc
-
     def pipe(self, docs: Iterable[Doc], batch_size: int) -> Iterator[Doc]:
-        return (doc for doc in docs if "坏" not in doc.text)
+        """Leaves some out."""
+        return (self(doc) for doc in docs if "漏" not in doc.text)
 
 
 @registry.callbacks("careless")

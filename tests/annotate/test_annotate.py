@@ -15,18 +15,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import spacy
 from commands import failure
 
-from spacy_flat.annotate import actor
-from spacy_flat.annotate.actor import Annotator, annotate_batch, cut_batches
-from spacy_flat.annotate.output import ATTEMPTS, Folder
-from spacy_flat.annotate.settings import Settings
-from spacy_flat.annotate.sources import Row, Shard
+from spacy_flat.annotate import run
+from spacy_flat.annotate.run import cut_batches
+from spacy_flat.annotate.sources import Row
 from spacy_flat.util.files import locked
 
+from . import slow
 from .conftest import CODE, Annotate, failed, make_pipeline, table, write_lines
-from .slow import Death
 
 TEXTS = [f"重庆{'好' * (n % 5)}{n}" for n in range(10)]
 JSON = "".join(json.dumps({"id": f"r{n}", "text": text}) + "\n" for n, text in enumerate(TEXTS))
@@ -43,21 +40,23 @@ LINES = "".join(f"{text}\n" for text in TEXTS)
 def test_formats(annotate: Annotate, name: str, rows: int) -> None:
     """Every row is there once, however it is packed and cut into shards."""
     if name.endswith(".parquet"):
-        ids = [f"r{n}" for n in range(len(TEXTS))]
-        columns = pa.table({"other": [0] * len(TEXTS), "id": ids, "text": TEXTS})
-        pq.write_table(columns, name, row_group_size=rows)
+        columns = pa.table({"other": [0] * 10, "id": [*range(10)], "text": TEXTS})
+        pq.write_table(columns, name, row_group_size=4)
     else:
         pack = {".gz": gzip.compress, ".bz2": bz2.compress}.get(Path(name).suffix, bytes)
         Path(name).write_bytes(pack((JSON if "json" in name else LINES).encode()))
     annotate(name, "--shard-rows", rows)
-    ids = [f"{name}:{n + 1}" if "txt" in name.lower() else f"r{n}" for n in range(10)]
-    assert {id: row["text"] for id, row in table().items()} == dict(zip(ids, TEXTS, strict=True))
+    ids = {"json": "r{n}", "txt": f"{name}:{{line}}", "parquet": "{n}"}
+    id = next(id for key, id in ids.items() if key in name.lower())
+    assert {id: row["text"] for id, row in table().items()} == {
+        id.format(n=n, line=n + 1): text for n, text in enumerate(TEXTS)
+    }
     assert len(list(Path("out/rows").iterdir())) == -(-10 // rows)
 
 
-def test_rows_of_later_row_groups_are_numbered(annotate: Annotate) -> None:
+def test_rows_of_parquet_are_numbered(annotate: Annotate) -> None:
     pq.write_table(pa.table({"text": TEXTS}), "a.parquet", row_group_size=4)
-    annotate("a.parquet")
+    annotate("a.parquet", "--shard-rows", 3)
     assert {id: row["text"] for id, row in table().items()} == {
         f"a.parquet:{n}": text for n, text in enumerate(TEXTS, 1)
     }
@@ -67,8 +66,7 @@ def test_columns(annotate: Annotate) -> None:
     write_lines(
         Path("a.jsonl"), [{"id": 7, "text": "他在重庆"}, {"id": "x", "text": "今天天气真好"}]
     )
-    attributes = ["length:float", "length_twice:int", "parts", "nothing"]
-    annotate("a.jsonl", *(part for each in attributes for part in ("--attribute", each)))
+    annotate("a.jsonl", "--attribute", "length:float,length_twice:int,parts,nothing")
     expected = {
         "id": "7",
         "text": "他在重庆",
@@ -92,7 +90,7 @@ def test_keys_and_empty_lines(annotate: Annotate) -> None:
     annotate("a.jsonl", "--text", "content", "--id", "key")
     assert table()["k"]["text"] == "重庆"
     Path("a.txt").write_bytes("\ufeff一\r\n\n \n二".encode())
-    annotate("a.txt", "--shard-rows", 2, out="other")
+    annotate("a.txt", "--shard-rows", 1, out="other")
     rows = table(Path("other"))
     assert {id: row["text"] for id, row in rows.items()} == {"a.txt:1": "一", "a.txt:4": "二"}
 
@@ -106,14 +104,14 @@ def test_folders_links_and_addresses(annotate: Annotate, tmp_path: Path) -> None
     with pytest.warns(UserWarning, match=r"W460.* 1 file .*in/a\.md"):
         annotate(f"file://{tmp_path}/in", "in/x/a.txt", "b/a.txt", out=f"file://{tmp_path}/out")
     assert {id: row["text"] for id, row in table().items()} == {
-        "x/a.txt:1": "in/x/a.txt",
-        "y/a.txt:1": "in/y/a.txt",
-        "a.txt:1": "b/blob",
+        "in/x/a.txt:1": "in/x/a.txt",
+        "in/y/a.txt:1": "in/y/a.txt",
+        "b/a.txt:1": "b/blob",
     }
-    annotate("in/x", "in/y", out="in/y/out")
-    annotate("in/x", "in/y", out="in/y/out")  # not read again
-    assert {row["text"] for row in table(Path("in/y/out")).values()} == {"in/x/a.txt", "in/y/a.txt"}
-    assert all(id.endswith("/a.txt:1") for id in table(Path("in/y/out")))
+    Path("in/x/重 %庆.txt").write_text("好\n", "utf-8")
+    for _ in range(2):  # what it has written isn't read
+        annotate("in/x", "in/y", out="in/y/out")
+    assert set(table(Path("in/y/out"))) == {"x/a.txt:1", "x/重 %庆.txt:1", "y/a.txt:1"}
 
 
 # Failures
@@ -139,18 +137,20 @@ def test_rows_that_can_not_be_read(annotate: Annotate) -> None:
         "a.jsonl:3": "F473",
         "d": "F474",
         "e": "F474",
-        "a.jsonl:6": "F472",
+        "a.jsonl:6": "F473",
         "g": "F475",
         "a.jsonl:8": "F473",
     }
+    assert "Under 'text' is nothing." in failed()["d"]
+    assert "Under 'text' is no text but 5 (int)." in failed()["e"]
 
 
 def test_rows_that_the_pipeline_can_not_annotate(annotate: Annotate) -> None:
     """Rows of the same batch are there. Also values that can't be written."""
-    texts = ["一", "坏", "二", "长" * 1_000_001, "怪", "类", "半", "三"]
+    texts = ["一", "坏", "二", "长" * 1_000_001, "怪", "类", "半", "漏", "三"]
     write_lines(Path("a.jsonl"), [{"id": str(n), "text": text} for n, text in enumerate(texts)])
     annotate("a.jsonl", "--batch-size", "2000000", "--attribute", "odd", code=1)
-    assert set(table()) == {"0", "2", "7"}
+    assert set(table()) == {"0", "2", "7", "8"}
     assert failed()["1"] == "ValueError: no 坏"
     assert "E088" in failed()["3"]
     assert "[F478] The value of doc._.odd" in failed()["4"]
@@ -163,10 +163,10 @@ def test_files_that_can_not_be_read(annotate: Annotate) -> None:
     lines = "".join(f"重庆{sha256(b'%d' % n).hexdigest()}\n" for n in range(3_000))
     Path("in/cut.txt.gz").write_bytes(gzip.compress(lines.encode())[:-2000])
     Path("in/damaged.parquet").write_bytes(b"PAR1 no Parquet")
-    pq.write_table(pa.table({"other": [1]}), "in/other.parquet")
+    pq.write_table(pa.table({"other": ["a"], "text": [1]}), "in/numbers.parquet")
     Path("in/whole.txt").write_text("好\n", "utf-8")
     output = annotate("in", "--shard-rows", 500, code=1)
-    assert "[F476] No column 'text' among other" in output
+    assert "[F476] No column of text 'text' among other (string), text (int64)." in output
     read = [int(id.split(":")[1]) for id in table() if id.startswith("cut.txt.gz")]
     assert 1_000 < len(read) < 3_000
     assert sorted(read) == list(range(1, len(read) + 1))
@@ -174,35 +174,21 @@ def test_files_that_can_not_be_read(annotate: Annotate) -> None:
     assert annotate("in", "--shard-rows", 500, code=1).count("[F481]") == 3
 
 
-def test_a_file_that_can_not_be_read_any_more(annotate: Annotate, monkeypatch: Any) -> None:
-    """Its shards are left to be done; others are."""
-    for name in ("a.txt", "b.txt"):
-        Path(name).write_text("好\n", "utf-8")
-    annotate_shard = Annotator.annotate
-
-    def lose_a_file(annotator: Annotator, shard: Shard) -> Any:
-        Path("a.txt").unlink(missing_ok=True)
-        return annotate_shard(annotator, shard)
-
-    monkeypatch.setattr(Annotator, "annotate", lose_a_file)
-    output = annotate("a.txt", "b.txt", code=1)
-    assert "[F481] a.txt" in output
-    assert "[F482] 1 of 2 shards are not finished, among them 00000-00000" in output
-    assert set(table()) == {"b.txt:1"}
-
-
 def test_output_that_can_not_be_written(annotate: Annotate, monkeypatch: Any) -> None:
-    """The run ends at once, and not shard by shard."""
+    """The run ends at once, and nothing is half-written."""
     Path("a.txt").write_text("好\n" * 3, "utf-8")
-    replacing = Folder.replacing
+    calls = []
 
-    def full(folder: Folder, name: str) -> Any:
-        if name.startswith("rows"):
-            raise OSError("no space left")
-        return replacing(folder, name)
+    def full(table: object, file: Any) -> None:
+        file.write(b"half")
+        calls.append(table)
+        raise OSError("no space left")
 
-    monkeypatch.setattr(Folder, "replacing", full)
-    assert "[F480] out: can't be written: no space left" in annotate("a.txt", code=1)
+    monkeypatch.setattr(pq, "write_table", full)
+    output = annotate("a.txt", "--shard-rows", 1, code=1)
+    assert "no space left. Finished shards stay" in output
+    assert len(calls) == 1
+    assert not list(Path("out/rows").iterdir())
     Path("file").touch()
     assert "[F480]" in annotate("a.txt", out="file", code=1)
 
@@ -223,49 +209,11 @@ def test_a_pipeline_that_passes_over_what_fails(
     assert set(failed()) == {"坏"}
 
 
-def test_a_component_that_drops_docs() -> None:
-    nlp = spacy.blank("zh")
-    nlp.add_pipe("dropping")
-    first, bad, last = annotate_batch(nlp, ["一", "坏", "二"])
-    assert [str(first), str(last)] == ["一", "二"]
-    assert isinstance(bad, ValueError)
-
-
 def test_batches() -> None:
-    rows = [Row(str(n), "好" * size) for n, size in enumerate([3, 3, 4, 30, 1, 1])]
-    batches = cut_batches(rows, 9)
-    assert [[row.id for row in batch] for batch in batches] == [
-        ["0", "1"],
-        ["2"],
-        ["3"],
-        ["4", "5"],
-    ]
-    assert [len(batch) for batch in cut_batches([Row("", "")] * 2500, 9)] == [1000, 1000, 500]
-
-
-def test_a_shard_that_kills_processes_is_given_up(
-    annotate: Annotate, pipeline: Path, tmp_path: Path
-) -> None:
-    """Ray would give it to other processes without limit."""
-    Path("a.txt").write_text("死\n", "utf-8")
-    folder = Folder(str(tmp_path / "out"))
-    folder.prepare()
-    annotator = Annotator(Settings(str(pipeline)), folder.absolute)
-    (shard,), _ = actor_shards(tmp_path)
-    for _ in range(actor.MAX_ATTEMPTS):
-        with pytest.raises(Death):
-            annotator.annotate(shard)
-    assert annotator.annotate(shard).given_up
-    assert len(folder.names(ATTEMPTS)) == actor.MAX_ATTEMPTS
-    folder.prepare()
-    assert folder.names(ATTEMPTS) == []
-
-
-def actor_shards(folder: Path) -> tuple[list[Shard], str]:
-    from spacy_flat.annotate.sources import cut, find_files
-
-    (file,) = find_files([str(folder / "a.txt")])
-    return cut(file, 0, 10, Settings(""))
+    rows = [Row(str(n), "好" * size, "", 0) for n, size in enumerate([3, 3, 4, 30, 1, 1])]
+    batches = [[row.id for row in batch] for batch in cut_batches(rows, 9)]
+    assert batches == [["0", "1"], ["2"], ["3"], ["4", "5"]]
+    assert [len(batch) for batch in cut_batches(rows[:1] * 2500, 9000)] == [1000, 1000, 500]
 
 
 # Runs that continue
@@ -293,6 +241,19 @@ def test_finished_shards_are_skipped(annotate: Annotate, stopped: dict[str, int]
     assert not list(Path("out/rows").glob(".*"))
 
 
+def test_a_process_that_dies(annotate: Annotate, monkeypatch: Any) -> None:
+    """It leaves whole shards only, and the next run does the rest."""
+    texts = ["好", "好", "死", "好"]
+    write_lines(Path("a.jsonl"), [{"id": str(n), "text": text} for n, text in enumerate(texts)])
+    with pytest.raises(slow.Death):
+        annotate("a.jsonl", "--shard-rows", 1)
+    assert set(table()) == {"0", "1"}
+    assert len(list(Path("out/rows").iterdir())) == 2
+    monkeypatch.setattr(slow, "DEADLY", "")
+    assert "2 rows annotated" in annotate("a.jsonl", "--shard-rows", 1)
+    assert set(table()) == {"0", "1", "2", "3"}
+
+
 @pytest.mark.parametrize(
     ("option", "name"),
     [
@@ -306,7 +267,7 @@ def test_other_settings(
     annotate: Annotate, stopped: dict[str, int], option: list[str], name: str
 ) -> None:
     output = annotate("a.jsonl", "--shard-rows", 2, *option, code=1)
-    assert f"[F447] out: cannot resume: changed since the start: {name}" in output
+    assert f"out: cannot resume: changed since the start: {name}" in output
 
 
 def test_other_files_and_pipelines(annotate: Annotate, stopped: object, tmp_path: Path) -> None:
@@ -324,6 +285,7 @@ def test_a_run_that_could_not_begin(annotate: Annotate) -> None:
     """Its settings bind nobody."""
     Path("a.txt").write_text("重庆\n", "utf-8")
     assert "F468" in annotate("a.txt", "--attribute", "lenght:int", code=1)
+    assert not list(Path("out/rows").iterdir())
     annotate("a.txt", "--attribute", "length:int")
     assert table()["a.txt:1"]["length"] == 2
     with locked(Path("out")):
@@ -335,9 +297,9 @@ def test_the_vocabulary_does_not_grow(annotate: Annotate, monkeypatch: Any) -> N
     texts = [{"text": chr(0x3400 + n) + f"x{n}"} for n in range(1000)]
     write_lines(Path("a.jsonl"), texts)
     made: list[Any] = []
-    load = actor.load_pipeline
+    load = run.load_pipeline
     monkeypatch.setattr(
-        actor, "load_pipeline", lambda settings: made.append(load(settings)) or made[0]
+        run, "load_pipeline", lambda settings: made.append(load(settings)) or made[0]
     )
     annotate("a.jsonl", "--shard-rows", 100)
     assert not any(each["text"][0] in set(made[0].vocab.strings) for each in texts)
@@ -366,8 +328,7 @@ def test_missing_packages(annotate: Annotate, monkeypatch: Any, missing: str) ->
         (["empty"], "[F466] empty: no text files found"),
         (["a.jsonl", "--attribute", "length:number"], "[F118] There is no type 'number'"),
         (["a.jsonl", "--attribute", "error"], "[F479] There is already a column 'error'"),
-        (["a.jsonl", *["--attribute", "length"] * 2], "[F479] There is already a column 'length'"),
-        (["a.jsonl", "--attribute", "unheard"], "[F468] There is no doc._.unheard"),
+        (["a.jsonl", "--attribute", "length,length"], "[F479] There is already a column 'length'"),
     ],
 )
 def test_mistakes(annotate: Annotate, arguments: list[str], code: str) -> None:

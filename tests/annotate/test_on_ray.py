@@ -16,8 +16,7 @@ import pytest
 
 pytest.importorskip("ray", reason="ray is not installed")
 
-from spacy_flat.annotate.on_ray import Cluster, cause_of, possible_actors
-from spacy_flat.annotate.run import RunSummary, run
+from spacy_flat.annotate.run import Cluster, RunSummary, cause_of, possible_actors, run
 from spacy_flat.annotate.settings import Settings
 
 from .conftest import CODE, Annotate, failed, make_pipeline, table, write_lines
@@ -60,31 +59,24 @@ def slow_pipeline(tmp_path: Path) -> Path:
     return make_pipeline(tmp_path / "slow", notes=str(tmp_path / "notes"), seconds=0.02)
 
 
-def processes(folder: Path) -> list[int]:
-    return [int(path.name) for path in (folder / "notes").iterdir()]
-
-
-def test_actors_of_a_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ray.cluster_resources", lambda: {"CPU": 3.0, "GPU": 1.0})
-    assert possible_actors(Cluster()) == 3
-    assert possible_actors(Cluster(gpus=0.25)) == 4
+def test_actors_of_a_cluster() -> None:
+    resources = {"CPU": 3.0, "GPU": 1.0}
+    assert possible_actors(resources, 0) == 3
+    assert possible_actors(resources, 0.25) == 4
     with pytest.raises(ValueError, match="F484"):
-        possible_actors(Cluster(gpus=2.0))
+        possible_actors(resources, 2)
 
 
 def test_a_ray_that_does_not_start(annotate: Annotate, monkeypatch: Any) -> None:
-    """Its address is named where one was given."""
-
     def fail(*arguments: object, **options: object) -> None:
         raise RuntimeError("no memory")
 
     monkeypatch.setattr("ray.init", fail)
     Path("a.txt").write_text("重庆\n", "utf-8")
-    output = annotate("a.txt", "--actors", "2", code=1)
-    assert "[F489] Ray can't start on this machine: no memory." in output
-    assert "address" not in output
-    output = annotate("a.txt", "--address", "10.0.0.1:6379", code=1)
-    assert "[F470] Can't join the Ray cluster at 10.0.0.1:6379: no memory." in output
+    for options, place in (("--actors 2", "this machine"), ("--address 10.0.0.1:6379", "10.0.0.1")):
+        output = annotate("a.txt", *options.split(), code=1)
+        assert f"[F470] Can't start Ray or join its cluster ({place}" in output
+        assert "no memory." in output
 
 
 @pytest.mark.parametrize(
@@ -101,28 +93,30 @@ def test_what_is_told_of_an_actor_that_is_not_made(raised: str, told: str) -> No
 
 
 def test_an_actor_and_a_node_die(nodes: Any, slow_pipeline: Path, tmp_path: Path) -> None:
-    records = [{"id": str(n), "text": f"重庆{n}"} for n in range(ROWS)]
+    """Their shards are repeated; one that kills its process each time is left, and named."""
+    texts = [f"死{n}" if n == 277 else f"重庆{n}" for n in range(ROWS)]
+    records = [{"id": str(n), "text": text} for n, text in enumerate(texts)]
     path = write_lines(tmp_path / "a.jsonl", records)
     events = iter([kill_an_actor, remove_a_node])
+    happened: list[str] = []
 
-    def watch(done: int, total: int) -> None:
+    def watch(done: float, total: float) -> None:
         """Something happens after 40 rows, and something else after 40 more."""
-        if done >= 40 * (1 + len(happened)):
+        if done / total >= 40 / ROWS * (1 + len(happened)):
             event = next(events, None)
             if event is not None:
                 happened.append(event(nodes, tmp_path))
 
-    happened: list[str] = []
-    settings = Settings(str(slow_pipeline), code=(CODE,))
+    settings = Settings(str(slow_pipeline), code=(CODE,), shard_rows=20)
     cluster = Cluster(nodes.address, actors=2)
-    summary = run([str(path)], str(tmp_path / "out"), settings, cluster, 20, watch)
+    summary = run([str(path)], str(tmp_path / "out"), settings, cluster, watch)
     assert happened == ["actor", "node"]
-    assert summary == RunSummary(ROWS, 0, ROWS // 20, {}, [])
-    assert set(table(tmp_path / "out")) == {str(n) for n in range(ROWS)}
+    assert summary == RunSummary(ROWS - 20, 0, ROWS // 20, [], ["00000-00013"])
+    assert set(table(tmp_path / "out")) == {str(n) for n in range(ROWS) if n // 20 != 13}
 
 
 def kill_an_actor(nodes: Any, folder: Path) -> str:
-    os.kill(processes(folder)[0], signal.SIGKILL)
+    os.kill(int(next((folder / "notes").iterdir()).name), signal.SIGKILL)
     return "actor"
 
 
@@ -146,8 +140,8 @@ def test_a_run_that_is_killed_goes_on(nodes: Any, slow_pipeline: Path, tmp_path:
     killed.wait()
     written = {path: path.stat().st_mtime_ns for path in out.glob("rows/*.parquet")}
     assert 5 <= len(written) < ROWS / 10
-    settings = Settings(str(slow_pipeline), code=(CODE,))
-    summary = run([str(path)], str(out), settings, Cluster(nodes.address, actors=1), 10)
+    settings = Settings(str(slow_pipeline), code=(CODE,), shard_rows=10)
+    summary = run([str(path)], str(out), settings, Cluster(nodes.address, actors=1))
     assert (summary.shards, summary.unfinished) == (ROWS / 10, [])
     assert {path: path.stat().st_mtime_ns for path in written} == written
     assert set(table(out)) == {str(n) for n in range(ROWS) if n != 33}

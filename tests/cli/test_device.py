@@ -82,7 +82,7 @@ def test_of_entities_in_translations(
 
 def test_annotation(mini_project: Path, on_a_gpu: Saved) -> None:
     pytest.importorskip("pyarrow")
-    from spacy_flat.annotate.actor import load_pipeline
+    from spacy_flat.annotate.run import load_pipeline
     from spacy_flat.annotate.settings import Settings
 
     pipeline = str(on_a_gpu(mini_project / MODEL))
