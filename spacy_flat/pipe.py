@@ -3,7 +3,8 @@
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar, cast
@@ -231,23 +232,30 @@ class NetworkPipe(TrainablePipe):  # type: ignore[misc]
     def from_disk(self: Self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
         """Load what `to_disk` wrote.
 
-        Raises ValueError with the folder (F309) for damaged files (F200) and for a config that
-        differs from that of the training (F307).
+        Raises ValueError (F309) for damaged files (F200) and for a config that differs from that of
+        the training (F307).
         """
-        try:
-            if "cfg" not in exclude and not (Path(path) / "cfg").exists():
-                raise FileNotFoundError("cfg is missing.")
+        with self._loading(str(path), exclude):
             super().from_disk(path, exclude=exclude)
-            self._apply_settings()
-        except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
-            raise ValueError(Errors.F309.format(path=path, reason=error)) from error
         return self
 
     def from_bytes(self: Self, data: bytes, *, exclude: Iterable[str] = ()) -> Self:
-        """Load what `to_bytes` gave."""
-        super().from_bytes(data, exclude=exclude)
-        self._apply_settings()
+        """Load what `to_bytes` gave; errors as in `from_disk`."""
+        with self._loading(self.name, exclude):
+            super().from_bytes(data, exclude=exclude)
         return self
+
+    @contextmanager
+    def _loading(self, source: str, exclude: Iterable[str]) -> Iterator[None]:
+        if "cfg" not in exclude:
+            self.cfg["changed"] = None  # until it is read
+        try:
+            yield
+            if not isinstance(self.cfg["changed"], dict):
+                raise ValueError("cfg is missing or damaged.")
+            self._apply_settings()
+        except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+            raise ValueError(Errors.F309.format(path=source, reason=error)) from error
 
 
 def register_factory(

@@ -387,9 +387,29 @@ def test_damaged_models(kind: Kind, trained: Language, tmp_path: Path, share: fl
         with pytest.raises(ValueError, match=rf"F309.*{kind.factory}.*F200"):
             spacy.load(tmp_path)
     model.write_bytes(whole)
-    model.with_name("cfg").write_text("")
-    with pytest.raises(ValueError, match=rf"F309.*{kind.factory}"):
-        spacy.load(tmp_path)
+    setting = trained.get_pipe(kind.factory).settings()[0].name  # type: ignore[attr-defined]
+    for cfg in ("", "{}", '{"changed": []}', f'{{"changed": {{"{setting}": [3]}}}}', None):
+        path = model.with_name("cfg")
+        path.write_text(cfg) if cfg is not None else path.unlink()
+        with pytest.raises(ValueError, match=rf"F309.*{kind.factory}"):
+            spacy.load(tmp_path)
+    pipe: Any = deepcopy(trained).get_pipe(kind.factory)
+    parts = srsly.msgpack_loads(pipe.to_bytes())
+    for cfg in ('{"changed": []}', "[]", None):
+        data = srsly.msgpack_dumps({**parts, "cfg": cfg} if cfg else {"model": parts["model"]})
+        with pytest.raises(ValueError, match=rf"F309.*{kind.factory}"):
+            pipe.from_bytes(data)
+
+
+def test_weights_that_are_not_numbers(kind: Kind, trained: Language) -> None:
+    """Also where there were predictions before."""
+    nlp = deepcopy(trained)
+    nlp(kind.texts[0])
+    weights = next(nlp.get_pipe(kind.factory).shim.module.parameters())  # type: ignore[attr-defined]
+    with torch.no_grad():
+        weights.view(-1)[0] = float("nan")
+    with pytest.raises(ValueError, match="F240"):
+        nlp(kind.texts[0])
 
 
 @pytest.mark.parametrize("bits", [4, 8, 16])

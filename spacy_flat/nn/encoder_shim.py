@@ -79,7 +79,6 @@ class EncoderShim(TorchShim):
             self._pending_optimizer = optimizer
             return
         if self.is_initialised:
-            self._n_changes += 1
             warmed_up = (self.steps - self.frozen_steps + 1) / max(1, self.warmup_steps)
             scale = min(1.0, warmed_up) if self.warmup_steps else 1.0
             update_network(self.module, self.id, optimizer, group=UPSTREAM, scale=scale)

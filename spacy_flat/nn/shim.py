@@ -45,7 +45,7 @@ class TorchShim(Shim):
         super().__init__(None)
         self.build = build
         self.device_name = device_name
-        self._n_changes = 0
+        self._checked: object = None  # the version that has no NaN
         if config is not None:
             self.initialise(config)
 
@@ -64,9 +64,10 @@ class TorchShim(Shim):
         return self._model is not None
 
     @property
-    def version(self) -> tuple[int, int]:
-        """Changes whenever the weights do: after a step, `grow`, `use_params` or a new network."""
-        return self.id, self._n_changes
+    def version(self) -> tuple[int, weights.Version]:
+        """Changes whenever the weights do, also while there is no network."""
+        parameters = self._model.parameters() if self.is_initialised else ()
+        return self.id, weights.version_of(parameters)
 
     @property
     def config(self) -> dict[str, Any]:
@@ -111,7 +112,6 @@ class TorchShim(Shim):
         new = network.state_dict()
         for name, value in old.items():
             steps.copy_block(value, new[name])
-        self._n_changes += 1
         return self._replace(network, config)
 
     @contextlib.contextmanager
@@ -131,16 +131,21 @@ class TorchShim(Shim):
         """Disable dropout and gradients.
 
         Not torch.inference_mode: what a network caches in it could not be used in training.
+
+        Raises ValueError (F240) for weights that are not finite numbers.
         """
         if self.module.training:
             self.module.eval()
+        if self._checked != (version := self.version):
+            if not _is_finite(self.module):
+                raise ValueError(Errors.F240.format(what="weights"))
+            self._checked = version
         with torch.no_grad():
             yield self.module
 
     def finish_update(self, optimizer: Optimizer) -> None:
         """Update the weights with the accumulated gradients; see `update_network`."""
         if self.is_initialised:
-            self._n_changes += 1
             steps.update_network(self.module, self.id, optimizer)
 
     @contextlib.contextmanager
@@ -189,7 +194,6 @@ class TorchShim(Shim):
         return self.build(config)
 
     def _assign(self, pairs: list[tuple[nn.Parameter, torch.Tensor]]) -> None:
-        self._n_changes += 1
         with torch.no_grad():
             for parameter, value in pairs:
                 parameter.copy_(value)
@@ -198,6 +202,12 @@ class TorchShim(Shim):
         self._model = network.to(find_device(self.device_name))
         self.cfg = dict(config)
         return network
+
+
+def _is_finite(network: nn.Module) -> bool:
+    parameters = [each for each in network.parameters() if not each.is_meta]
+    finite = [each.isfinite().all() for each in parameters]
+    return not finite or bool(torch.stack(finite).all())
 
 
 def _compute_alone_if_forked() -> None:
