@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from math import floor
@@ -21,8 +21,9 @@ from published import CORPORA, GROUPS, members
 from spacy.tokens import Doc
 
 from spacy_flat.cli.convert import report
-from spacy_flat.corpora.convert import FORMATS, Summary, find_format, new_docs, read_file
-from spacy_flat.corpora.formats import ConvertOptions, CorpusFormat
+from spacy_flat.corpora.convert import FORMATS, find_format, read_file
+from spacy_flat.corpora.docs import new_docs
+from spacy_flat.corpora.formats import ConvertOptions, CorpusFormat, Summary
 from spacy_flat.util.files import replacing
 
 
@@ -37,39 +38,34 @@ def main() -> None:
         out = arguments.out / corpus if general else arguments.out
         for name in members(corpus):
             try:
-                for path, summary in convert_corpus(name, arguments.data, out / name, general):
-                    report(path, summary)
-                    for part, (known, total) in summary.shared.items():
-                        print(f"  {known:,} of the {total:,} texts of {part} are also here")
+                for part in convert_corpus(name, arguments.data, out / name, general):
+                    report(part.path, part.summary, part.left_out)
             except (OSError, ValueError) as error:
                 sys.exit(str(error))
 
 
-class PartWriter:
-    """A part of a corpus to write."""
+class Part:
+    """A part of a corpus to write. `left_out` are Docs that stand in another part, or twice."""
 
-    def __init__(self, form: CorpusFormat, path: Path):
-        self.form = form
+    def __init__(self, path: Path, form: CorpusFormat):
         self.path = path
         self.docs = new_docs()
-        self.summary = Summary(form.label, doc=form.doc)
+        self.summary = Summary(form)
+        self.left_out = 0
 
     def add(self, doc: Doc) -> None:
-        """Add a Doc and count it."""
         self.docs.add(doc)
-        self.summary.add(doc, self.form)
+        self.summary.add(doc)
 
-    def write(self) -> tuple[Path, Summary]:
+    def write(self) -> Part:
         with replacing(self.path) as temporary:
             self.docs.to_disk(temporary)
-        return self.path, self.summary
+        return self
 
 
-def convert_corpus(
-    name: str, data: Path, out: Path, general: bool = False
-) -> Iterator[tuple[Path, Summary]]:
-    """Convert a fetched corpus, and yield the path and the summary of each part. The training part
-    comes last, since what the others hold may be left out of it.
+def convert_corpus(name: str, data: Path, out: Path, general: bool = False) -> Iterator[Part]:
+    """Convert a fetched corpus, and yield each part. The training part comes last, since what the
+    others hold may be left out of it. Pairs that share a text stay together.
 
     Raises ValueError if a file is missing or has a defect.
     """
@@ -85,29 +81,31 @@ def convert_corpus(
         if not path.is_file():
             raise ValueError(f"{path} does not exist. Run: python scripts/fetch.py {name}")
     form = FORMATS[find_format(*next(iter(files.values())))]
-    known: set[Hashable] = set()  # Docs that the training part must not have
-    texts: dict[str, set[str]] = {}  # of each part, if Docs have several
     parts = dict(corpus.made_of) or {part: (part,) for part in files}
-    parts_of_training = parts.pop("train")
-    for doc in read_files(files[key] for key in corpus.left_out):
-        known.add(form.key(doc))
+    keys_of_training = parts.pop("train")
+    left_out = read_files(files[key] for key in corpus.left_out)
+    known = set(map(key_of, left_out))  # Docs that the training part must not have
+    texts: set[str] = set()  # of the other parts
     for kind, keys in parts.items():
-        part = PartWriter(form, out / f"{kind}.spacy")
+        part = Part(out / f"{kind}.spacy", form)
         for doc in read_files((files[key] for key in keys), part.summary):
             part.add(doc)
-            known.add(form.key(doc))
-            if form.texts:
-                texts.setdefault(kind, set()).update(form.texts(doc))
+            known.add(key_of(doc))
+            texts.update(texts_of(doc))
         yield part.write()
-    train, dev = (PartWriter(form, out / f"{name}.spacy") for name in ("train", "dev"))
-    docs = read_files((files[key] for key in parts_of_training), train.summary)
+    train, dev = (Part(out / f"{name}.spacy", form) for name in ("train", "dev"))
+    docs = read_files((files[key] for key in keys_of_training), train.summary)
     if corpus.distinct:
         docs = without(docs, known, train)
-    if form.texts:
-        split_groups(docs, form.texts, train, dev, texts, corpus.dev_share, corpus.distinct)
-    else:
-        for number, doc in enumerate(docs):
-            (dev if is_held_out(number, corpus.dev_share) else train).add(doc)
+    number = 0
+    for group in grouped(docs):
+        if corpus.distinct and any(texts.intersection(texts_of(doc)) for doc in group):
+            train.left_out += len(group)
+            continue
+        part = dev if is_held_out(number, corpus.dev_share) else train
+        for doc in group:
+            part.add(doc)
+        number += 1
     if corpus.dev_share:
         yield dev.write()
     yield train.write()
@@ -119,58 +117,37 @@ def read_files(
     """Yield the Docs of files, and add their repairs to `total`."""
     for path, options in files:
         name = find_format(path, options)
-        summary = Summary(FORMATS[name].label)
+        summary = Summary(FORMATS[name], options.repair)
         yield from read_file(path, name, options, summary)
         if total is not None:
             total.repairs += summary.repairs
 
 
-def without(docs: Iterable[Doc], known: set[Hashable], part: PartWriter) -> Iterator[Doc]:
+def texts_of(doc: Doc) -> list[str]:
+    """The texts of a pair, in any order; none of other Docs."""
+    return [span.text for span in doc.spans.get("pair", ())]
+
+
+def key_of(doc: Doc) -> tuple[object, ...]:
+    """Equal for two Docs that are the same example, whatever their labels. One text may have
+    several translations."""
+    return frozenset(texts_of(doc) or [doc.text]), doc._.translation
+
+
+def without(docs: Iterable[Doc], known: set[tuple[object, ...]], part: Part) -> Iterator[Doc]:
     """Yield the Docs that are not known, each once, and count the others in the part."""
     for doc in docs:
-        key = part.form.key(doc)
+        key = key_of(doc)
         if key in known:
-            part.summary.left_out += 1
+            part.left_out += 1
         else:
             known.add(key)
             yield doc
 
 
-def split_groups(
-    docs: Iterable[Doc],
-    texts_of: Callable[[Doc], Sequence[str]],
-    train: PartWriter,
-    dev: PartWriter,
-    texts: dict[str, set[str]],
-    share: Fraction,
-    distinct: bool,
-) -> None:
-    """Split Docs so that those with a text in common stay together, and, if they are to be
-    distinct, without those that share one with another part.
-
-    texts: those of the other parts.
-    """
-    elsewhere: set[str] = set().union(*texts.values())
-    in_training: set[str] = set()
-    number = 0
-    for group in grouped(docs, texts_of):
-        found = {text for doc in group for text in texts_of(doc)}
-        if distinct and found & elsewhere:
-            train.summary.left_out += len(group)
-            continue
-        is_dev = is_held_out(number, share)
-        number += 1
-        (texts.setdefault("dev", set()) if is_dev else in_training).update(found)
-        for doc in group:
-            (dev if is_dev else train).add(doc)
-    train.summary.shared = {
-        name: (len(found & in_training), len(found)) for name, found in texts.items()
-    }
-
-
-def grouped(docs: Iterable[Doc], texts_of: Callable[[Doc], Sequence[str]]) -> list[list[Doc]]:
-    """The connected components of Docs that share a text, in the order of their first Docs."""
-    docs = list(docs)
+def grouped(docs: Iterable[Doc]) -> Iterable[list[Doc]]:
+    """The connected components of pairs that share a text, in the order of their first ones; each
+    of other Docs by itself."""
     parents: dict[str, str] = {}
 
     def root(text: str) -> str:
@@ -178,18 +155,21 @@ def grouped(docs: Iterable[Doc], texts_of: Callable[[Doc], Sequence[str]]) -> li
             parents[text] = text = parents[parent]
         return text
 
+    pairs = []
     for doc in docs:
-        first, *others = texts_of(doc)
-        for text in others:
-            parents[root(text)] = root(first)
+        if not (texts := texts_of(doc)):
+            yield [doc]
+            continue
+        pairs.append(doc)
+        parents[root(texts[1])] = root(texts[0])
     groups: dict[str, list[Doc]] = {}
-    for doc in docs:
+    for doc in pairs:
         groups.setdefault(root(texts_of(doc)[0]), []).append(doc)
-    return list(groups.values())
+    yield from groups.values()
 
 
 def is_held_out(number: int, share: Fraction) -> bool:
-    """Whether the Doc of this number, from 0, is one of a share at even distances."""
+    """Whether the group of this number, from 0, is one of a share at even distances."""
     return floor((number + 1) * share) > floor(number * share)
 
 

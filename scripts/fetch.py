@@ -13,8 +13,6 @@ import hashlib
 import shutil
 import sys
 import urllib.request
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from http.client import HTTPException
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -52,32 +50,23 @@ def fetch_corpus(name: str, data: Path, local: Path | None = None) -> list[Path]
     if corpus.embedded:
         local = Path()
     paths = {data / name / file.name: file for file in corpus.files.values()}
-    missing = {path: file for path, file in paths.items() if not is_right(path, file)}
-    with ExitStack() as stack:
-        if missing and corpus.archive and not has_parts(corpus, local):
-            parts = Path(stack.enter_context(TemporaryDirectory()))
-            write_parts(corpus, corpus.archive, parts, local)
-            local = parts
+    missing = {
+        path: file
+        for path, file in paths.items()
+        if not (file.sha256 and path.is_file() and checksum(path) == file.sha256)
+    }
+    folder = None if local is None else local / corpus.folder
+    has_parts = folder and any((folder / file.name).is_file() for file in corpus.files.values())
+    with TemporaryDirectory() as temporary:
+        if missing and corpus.archive and not has_parts:
+            archive = Path(temporary) / corpus.folder / corpus.archive.name
+            fetch_file(corpus, corpus.archive, archive, local)
+            for part, content in split_archive(archive).items():
+                archive.with_name(corpus.files[part].name).write_bytes(content)
+            local = Path(temporary)
         for path, file in missing.items():
             fetch_file(corpus, file, path, local)
     return list(paths)
-
-
-def is_right(path: Path, file: CorpusFile) -> bool:
-    return bool(file.sha256) and path.is_file() and checksum(path) == file.sha256
-
-
-def has_parts(corpus: Corpus, local: Path | None) -> bool:
-    files = corpus.files.values()
-    return local is not None and any((local / corpus.folder / f.name).is_file() for f in files)
-
-
-def write_parts(corpus: Corpus, archive: CorpusFile, out: Path, local: Path | None) -> None:
-    """Cut the parts of a corpus out of its archive, into a folder laid out as a local one."""
-    path = out / corpus.folder / archive.name
-    fetch_file(corpus, archive, path, local)
-    for part, data in split_archive(path).items():
-        path.with_name(corpus.files[part].name).write_bytes(data)
 
 
 def fetch_file(corpus: Corpus, file: CorpusFile, target: Path, local: Path | None) -> None:
@@ -97,19 +86,16 @@ def fetch_file(corpus: Corpus, file: CorpusFile, target: Path, local: Path | Non
         partial.unlink(missing_ok=True)
 
 
-@contextmanager
-def opened(corpus: Corpus, file: CorpusFile, local: Path | None) -> Iterator[IO[bytes]]:
+def opened(corpus: Corpus, file: CorpusFile, local: Path | None) -> IO[bytes]:
     """A file of a local folder, or of its address."""
     if local is not None:
         path = local / corpus.folder / file.name
-        if not path.is_file():
-            advice = f"Get it from {corpus.homepage}, or correct --source."
-            if corpus.embedded:
-                advice = "It comes with the project: run this in the project's folder."
-            raise ValueError(f"{path} does not exist. {advice}")
-        with path.open("rb") as stream:
-            yield stream
-        return
+        if path.is_file():
+            return path.open("rb")
+        advice = f"Get it from {corpus.homepage}, or correct --source."
+        if corpus.embedded:
+            advice = "It comes with the project: run this in the project's folder."
+        raise ValueError(f"{path} does not exist. {advice}")
     advice = (
         f"Get it from {corpus.homepage}, put it into DIR as DIR/{corpus.folder}/{file.name}, and "
         "use --source DIR."
@@ -117,18 +103,15 @@ def opened(corpus: Corpus, file: CorpusFile, local: Path | None) -> Iterator[IO[
     if not file.url:
         raise ValueError(f"{file.name} can't be downloaded: {corpus.no_download} {advice}")
     try:
-        with urllib.request.urlopen(file.url, timeout=TIMEOUT) as stream:
-            yield stream
+        stream: IO[bytes] = urllib.request.urlopen(file.url, timeout=TIMEOUT)
     except (URLError, HTTPException, ConnectionError, TimeoutError) as error:
         raise ValueError(f"Can't download {file.url}: {error}. {advice}") from None
+    return stream
 
 
 def checksum(path: Path) -> str:
-    digest = hashlib.sha256()
     with path.open("rb") as stream:
-        while chunk := stream.read(1 << 20):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.sha256(stream.read()).hexdigest()
 
 
 if __name__ == "__main__":

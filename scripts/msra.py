@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
@@ -23,8 +23,7 @@ PAUSES = ("，", "、")
 ENDS = tuple("。！？；：”…）』》!?;")
 CLOSING = tuple("』”）」》，、。；！？")
 
-Row = tuple[str, str]  # a character and its tag
-Rows = list[Row]
+Rows = list[tuple[str, str]]  # characters and their tags
 
 
 def split_archive(path: Path) -> dict[str, bytes]:
@@ -43,12 +42,12 @@ def split_archive(path: Path) -> dict[str, bytes]:
 
 
 def read_text(path: Path) -> str:
-    """The only text of an archive, of limited size: 1.5 MB of it can unpack to gigabytes."""
+    """The text of an archive, of limited size: 1.5 MB of it can unpack to gigabytes."""
     with ZipFile(path) as archive:
-        names = [name for name in archive.namelist() if name.endswith(".txt")]
-        if len(names) != 1:
-            raise ValueError(f"it has {len(names)} texts, not one")
-        with archive.open(names[0]) as stream:
+        name = next((name for name in archive.namelist() if name.endswith(".txt")), None)
+        if name is None:
+            raise ValueError("it has no text")
+        with archive.open(name) as stream:
             data = stream.read(MAX_SIZE + 1)
     if len(data) > MAX_SIZE:
         raise ValueError(f"its text has more than {MAX_SIZE:,} bytes")
@@ -57,14 +56,9 @@ def read_text(path: Path) -> str:
 
 def read_chunks(lines: Sequence[str]) -> Iterator[Rows]:
     """Chunks are separated by blank lines, with a character and its tag per line."""
-    chunk: Rows = []
-    for line in [*lines, ""]:
-        if line.strip():
-            character, tag = line.split()
-            chunk.append((character, tag))
-        elif chunk:
-            yield chunk
-            chunk = []
+    for is_text, rows in groupby(lines, lambda line: bool(line.strip())):
+        if is_text:
+            yield [(character, tag) for character, tag in map(str.split, rows)]
 
 
 def join_chunks(chunks: Iterator[Rows]) -> Iterator[Rows]:
@@ -83,17 +77,14 @@ def join_chunks(chunks: Iterator[Rows]) -> Iterator[Rows]:
 def belongs_to(sentence: Rows, last: Rows, chunk: Rows) -> bool:
     """Whether a chunk continues the sentence, whose last chunk is `last`."""
     end, (begin, tag) = last[-1][0], chunk[0]
+    is_bracket = len(chunk) <= LONGEST_BRACKET and (begin, chunk[-1][0]) == ("（", "）")
     return (
         (end in PAUSES and len(sentence) + len(chunk) >= LONGEST_CHUNK)
         or (len(last) >= LONGEST_CHUNK - 1 and end not in ENDS)
         or begin in CLOSING
         or tag.startswith("I-")
-        or (end == "。" and is_bracket(chunk))
+        or (end == "。" and is_bracket)
     )
-
-
-def is_bracket(chunk: Rows) -> bool:
-    return len(chunk) <= LONGEST_BRACKET and (chunk[0][0], chunk[-1][0]) == ("（", "）")
 
 
 def split_sentences(sentences: Sequence[Rows]) -> dict[str, list[Rows]]:

@@ -59,23 +59,18 @@ class Corpus:
     dev_share: Fraction = Fraction(0)
     note: str = ""
 
-    @classmethod
-    def from_json(
-        cls,
-        *,
-        files: dict[str, list[str]],
-        url: str = "",
-        archive: str = "",
-        dev_share: str = "0",
-        **values: Any,
-    ) -> Corpus:
-        """url: of all files, without their names."""
-        found = {
-            key: CorpusFile(name, "".join(checksum), url and url + name)
-            for key, (name, *checksum) in files.items()
-        }
-        whole = CorpusFile(Path(archive).name, url=archive) if archive else None
-        return cls(files=found, archive=whole, dev_share=Fraction(dev_share), **values)
+
+def corpus_of(entry: dict[str, Any]) -> Corpus:
+    """A corpus from its entry in corpora.json, whose url is that of all files, without their
+    names."""
+    url, archive = entry.pop("url", ""), entry.pop("archive", "")
+    entry["files"] = {
+        key: CorpusFile(name, "".join(checksum), url and url + name)
+        for key, (name, *checksum) in entry["files"].items()
+    }
+    entry["archive"] = CorpusFile(Path(archive).name, url=archive) if archive else None
+    entry["dev_share"] = Fraction(entry.get("dev_share", 0))
+    return Corpus(**entry)
 
 
 # Corpora that are trained on together; those of "general" get the labels of zh_flat_general.
@@ -83,12 +78,8 @@ GROUPS = {
     "general": ("msra", "cluener", "weibo", "resume"),
     "questions": ("afqmc", "atec", "bq", "lcqmc", "oppo"),
 }
-CORPORA = {
-    name: Corpus.from_json(**values)
-    for name, values in json.loads(
-        Path(__file__).with_name("corpora.json").read_text("utf-8")
-    ).items()
-}
+_ENTRIES = json.loads(Path(__file__).with_name("corpora.json").read_text("utf-8"))
+CORPORA = {name: corpus_of(entry) for name, entry in _ENTRIES.items()}
 
 
 def members(name: str) -> tuple[str, ...]:

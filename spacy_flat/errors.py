@@ -107,10 +107,6 @@ F110 {path}, sentence at line {line}: the {label} entity {surface!r} starts or e
   which spaCy does not allow. Correct it, or trim it with --repair.
 F111 {path}, line {line}: unit {unit!r} does not have what {option} strips. Correct it, or drop the
   option.
-F112 {target} is the input file, {source}, and would be overwritten. Name another output, such as
-  train.spacy.
-F113 {path}: the lines end with carriage returns only, as on old Macs. Convert the file first: tr
-  '\r' '\n' < IN > OUT
 F114 {path}: each unit ends with its position in a word ({units} …), which would become text. Add
   --strip-position, as for Weibo.
 F115 {path}: the units look like words of a language that is written with spaces ({units} …). Add
@@ -154,9 +150,6 @@ F155 {path}, line {line}: the last column, {found!r}, is not a number as on the 
 F156 {path}, line {line}: expected {layout} as JSON, but {problem}. Correct the record.
 F157 {path}, line {line}: the label {found} looks like a score. Add --scores to read labels as
   numbers, or use names or whole numbers as labels.
-F159 {path}: {labels:,} different labels in {pairs:,} pairs, so the last column does not look like
-  labels. Order the columns text, text, label, name them in the first line (sentence1, sentence2,
-  label), or add --scores if they are numbers.
 F161 The text has {length} characters, but a picture shows at most {limit}. Draw part of it.
 F162 {text!r} contains a stray byte or half of a surrogate pair, so it isn't Unicode. Use the
   terminal's encoding, usually UTF-8.
@@ -377,7 +370,6 @@ F425 {path}, line {line}: expected a name, a TAB and its translation, but found 
   the line, or make it a comment with #.
 F426 {path}, line {line}: {name!r} is {second!r} here, but {first!r} on an earlier line. Delete one
   of them.
-F431 {path}: given both as texts and as translations. Give the second file to --target.
 F432 {path}: unknown file type. Name a file that ends in .txt, .jsonl or .tsv.
 
 # F44x: training in several processes

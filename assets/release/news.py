@@ -16,8 +16,7 @@ from pathlib import Path
 
 from spacy.vocab import Vocab
 
-from spacy_flat.corpora.convert import new_docs
-from spacy_flat.corpora.poems import make_text
+from spacy_flat.corpora.docs import make_doc, new_docs
 from spacy_flat.util.files import read_text_lines, replacing
 
 RUN = 500  # paragraphs
@@ -83,7 +82,7 @@ def write(path: Path, texts: list[str]) -> None:
     vocab = Vocab()
     docs = new_docs()
     for text in texts:
-        docs.add(make_text(vocab, text))
+        docs.add(make_doc(vocab, text))
     with replacing(path) as temporary:
         docs.to_disk(temporary)
     print(f"{path}: {len(texts)} texts, {sum(map(len, texts))} characters")

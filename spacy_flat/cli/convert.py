@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 from wasabi import msg
 
-from ..corpora.convert import FORMATS, Summary, convert_file
-from ..corpora.formats import ConvertOptions
+from ..corpora.convert import FORMATS, convert_file
+from ..corpora.formats import ConvertOptions, Summary
 from ..util.plural import counted
 from ._options import entries, several
 
@@ -96,19 +96,24 @@ def convert(
         msg.warn(f"--unannotated has {labels}, but the file has such entities. Check the labels.")
 
 
-def report(path: Path, summary: Summary) -> None:
-    """Print the counts of a converted file, and its beginning after repairs."""
-    sizes = counted(summary.sentences, summary.doc), counted(summary.characters, "character")
+def report(path: Path, summary: Summary, left_out: int = 0) -> None:
+    """Print the counts of a converted file, and its beginning after repairs.
+
+    left_out: Docs that stand in another part of the corpus, or twice.
+    """
+    sizes = counted(summary.docs, summary.form.noun), counted(summary.characters, "character")
     msg.good(f"{path}: {', '.join(sizes)}")
-    msg.info(counted(sum(summary.labels.values()), summary.label) + listed(summary.labels))
-    if summary.left_out:
-        left_out = counted(summary.left_out, summary.doc)
-        msg.info(f"{left_out} left out: in another part or corpus, or repeated")
+    if summary.form.label:
+        labelled = counted(summary.labels.total(), summary.form.label)
+        msg.info(labelled + listed(summary.labels))
+    if left_out:
+        what = counted(left_out, summary.form.noun)
+        msg.info(f"{what} left out: in another part or corpus, or repeated")
     if summary.skipped:
         skipped = counted(summary.skipped, "record")
         msg.info(f"{skipped} skipped: without text, not annotated, or rejected by the annotator")
     if summary.repairs:
-        msg.warn(counted(sum(summary.repairs.values()), "repair") + listed(summary.repairs))
+        msg.warn(counted(summary.repairs.total(), "repair") + listed(summary.repairs))
         msg.text("The file starts with:")
         for line in summary.sample:
             msg.text(f"  {line}")

@@ -1,11 +1,11 @@
 """Corpora in other formats become spaCy's DocBin; readers and augmenters for training.
 
 Entities come from column files with tags (`columns`) and from JSON with character offsets
-(`offsets`), made into Docs in `ner`; there are `pairs` of texts, `poems`, and texts with
-translations (`parallel`). `convert` has all formats, `detect` tells them by the content.
+(`offsets`), made into Docs in `entities`; there are `pairs` of texts, `poems`, and texts with
+translations (`parallel`). `convert` has all formats, and tells them by the content.
 """
 
-from .convert import Summary, convert_file
-from .formats import ConvertOptions
+from .convert import convert_file
+from .formats import ConvertOptions, Summary
 
 __all__ = ["ConvertOptions", "Summary", "convert_file"]

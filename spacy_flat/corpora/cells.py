@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -27,23 +27,20 @@ def tab_lines(path: Path) -> Rows:
             yield line, text.split("\t")
 
 
-def csv_separator(texts: Iterable[str]) -> str:
-    """The separator of the lines of a .csv file: ";" if most have a semicolon before any comma, as
-    Excel writes it in countries with a decimal comma; otherwise ","."""
-    lines = [text for text in texts if text.strip()]
-    first = [mark[0] for text in lines if (mark := _COMMA_OR_SEMICOLON.search(text))]
-    return ";" if first.count(";") > len(lines) / 2 else ","
-
-
 def csv_lines(path: Path) -> Rows:
     """Yield (line, cells) of the lines that are not blank. Quoted texts may span several lines.
+
+    The separator is ";" if most of the first lines have a semicolon before any comma, as Excel
+    writes it in countries with a decimal comma; otherwise ",".
 
     Raises ValueError (F152) for wrong quotes.
     """
     csv.field_size_limit(MAX_CELL)
-    sample = islice(read_text_lines(path), SAMPLE)
+    sample = [text for _, text in islice(read_text_lines(path), SAMPLE) if text.strip()]
+    marks = [mark[0] for mark in map(_COMMA_OR_SEMICOLON.search, sample) if mark]
+    separator = ";" if marks.count(";") > len(sample) / 2 else ","
     lines = (f"{text}\n" for _, text in read_text_lines(path))
-    rows = csv.reader(lines, strict=True, delimiter=csv_separator(text for _, text in sample))
+    rows = csv.reader(lines, strict=True, delimiter=separator)
     number = 1
     try:
         for cells in rows:

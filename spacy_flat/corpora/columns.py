@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -19,7 +19,7 @@ from ..text.units import EntitySpan
 from ..util.characters import UNSPACED_RANGES
 from ..util.files import read_text_lines
 from .cells import SAMPLE
-from .formats import ConvertOptions, Repairs
+from .formats import ConvertOptions, Summary
 
 Scheme = Literal["bio", "bmes", "bioes"]
 
@@ -57,7 +57,7 @@ class Sentence(NamedTuple):
 
 
 def read_columns(
-    path: Path, scheme: Scheme, options: ConvertOptions, repairs: Repairs
+    path: Path, scheme: Scheme, options: ConvertOptions, summary: Summary
 ) -> Iterator[Sentence]:
     """Yield the sentences of a column file.
 
@@ -67,11 +67,14 @@ def read_columns(
     Raises ValueError (F102 to F105, F111, F114, F115).
     """
     check_units(path, options)
-    for rows in _sentences(path):
-        units = [_unit(path, row, options) for row in rows]
-        tags = [_split_tag(path, row, scheme, repairs) for row in rows]
-        unknown = [index for index, (prefix, _) in enumerate(tags) if prefix == "?"]
-        yield Sentence(units, _entities(path, scheme, rows, tags, repairs), rows[0].line, unknown)
+    for is_text, lines in groupby(column_lines(path), lambda line: bool(line[1])):
+        if is_text:
+            rows = [_row(path, number, text) for number, text in lines]
+            units = [_unit(path, row, options) for row in rows]
+            tags = [_split_tag(path, row, scheme, summary) for row in rows]
+            unknown = [index for index, (prefix, _) in enumerate(tags) if prefix == "?"]
+            entities = _entities(path, scheme, rows, tags, summary)
+            yield Sentence(units, entities, rows[0].line, unknown)
 
 
 def column_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -89,19 +92,11 @@ def split_columns(text: str) -> tuple[str, str] | None:
     return None if match is None else (match[1], match[2])
 
 
-def _sentences(path: Path) -> Iterator[list[TaggedUnit]]:
-    rows: list[TaggedUnit] = []
-    for number, text in column_lines(path):
-        if text:
-            columns = split_columns(text)
-            if columns is None:
-                raise ValueError(Errors.F102.format(path=path, line=number, text=text))
-            rows.append(TaggedUnit(number, *columns))
-        elif rows:
-            yield rows
-            rows = []
-    if rows:
-        yield rows
+def _row(path: Path, number: int, text: str) -> TaggedUnit:
+    columns = split_columns(text)
+    if columns is None:
+        raise ValueError(Errors.F102.format(path=path, line=number, text=text))
+    return TaggedUnit(number, *columns)
 
 
 def _unit(path: Path, row: TaggedUnit, options: ConvertOptions) -> str:
@@ -118,7 +113,7 @@ def _unit(path: Path, row: TaggedUnit, options: ConvertOptions) -> str:
     return unit if unit.isspace() else unit.strip()
 
 
-def _split_tag(path: Path, row: TaggedUnit, scheme: Scheme, repairs: Repairs) -> tuple[str, str]:
+def _split_tag(path: Path, row: TaggedUnit, scheme: Scheme, summary: Summary) -> tuple[str, str]:
     """The prefix and the type of a tag; "?" for an unknown tag."""
     prefix, _, label = row.tag.partition("-")
     if row.tag == "O" or (prefix in PREFIXES[scheme] and TAG.fullmatch(row.tag)):
@@ -126,7 +121,7 @@ def _split_tag(path: Path, row: TaggedUnit, scheme: Scheme, repairs: Repairs) ->
     expected = ", ".join(["O", *(f"{prefix}-TYPE" for prefix in PREFIXES[scheme])])
     words = {"scheme": scheme.upper(), "expected": expected}
     error = Errors.F103.format(path=path, line=row.line, tag=row.tag, **words)
-    repairs.count("unknown tag: not annotated", error)
+    summary.count_repair("unknown tag: not annotated", error)
     return "?", ""
 
 
@@ -135,7 +130,7 @@ def _entities(
     scheme: Scheme,
     rows: list[TaggedUnit],
     tags: list[tuple[str, str]],
-    repairs: Repairs,
+    summary: Summary,
 ) -> list[EntitySpan]:
     entities: list[EntitySpan] = []
     start: int | None = None
@@ -152,7 +147,7 @@ def _entities(
             if scheme != "bio":
                 words = {"label": label, "tag": f"E-{label}"}
                 error = Errors.F105.format(path=path, line=rows[index - 1].line, **words)
-                repairs.count("unclosed entity closed", error)
+                summary.count_repair("unclosed entity closed", error)
             entities.append(EntitySpan(start, index, label))
             start = None
         if prefix in "O?":
@@ -160,7 +155,7 @@ def _entities(
         if continues:
             row = rows[index]
             error = Errors.F104.format(path=path, line=row.line, tag=row.tag)
-            repairs.count("illegal start made a start", error)
+            summary.count_repair("illegal start made a start", error)
         if prefix in "SE":
             entities.append(EntitySpan(index, index + 1, tag_label))
         else:
@@ -168,35 +163,29 @@ def _entities(
     return entities
 
 
-# Detecting formats
+# What the first lines show
 
 
 def detect_scheme(path: Path) -> Scheme | None:
-    """The scheme of a file, or None if it isn't a column file. The tags must fit on each of the
-    first lines; only BMES has M, and BIO has neither E nor S."""
-    if not _has_tags(path):
-        return None
-    columns = (split_columns(text) for _, text in column_lines(path))
-    prefixes = {row[1][:1] for row in columns if row}
-    return "bmes" if "M" in prefixes else "bioes" if prefixes & {"E", "S"} else "bio"
-
-
-def _has_tags(path: Path) -> bool:
-    """Whether each of the first lines is a unit and a tag, with the same columns between them."""
+    """The scheme of a file, or None if it isn't a column file: the first lines have a unit and a
+    tag each, with the same number of columns. Only BMES has M, and BIO has neither E nor S."""
     sizes: set[int] = set()
+    prefixes: set[str] = set()
     for text in islice((text for _, text in column_lines(path) if text), SAMPLE):
-        columns = split_columns(text)
-        if columns is None or not TAG.fullmatch(columns[1]):
-            return False
+        unit, tag = split_columns(text) or ("", "")
         cells = text.rstrip().split("\t" if "\t" in text else None)
-        if columns[0].isspace():
+        if unit.isspace():
             cells = ["", *cells[-1:]]
-        if _SENTENCE.search(columns[0]):  # not a unit
-            return False
-        if len(cells) > 2 and all(map(TAG.fullmatch, cells[1::2])):  # a sentence on one line
-            return False
+        is_sentence = _SENTENCE.search(unit) or (
+            len(cells) > 2 and all(map(TAG.fullmatch, cells[1::2]))
+        )
+        if is_sentence or not TAG.fullmatch(tag):
+            return None
         sizes.add(len(cells))
-    return len(sizes) == 1
+        prefixes.add(tag[0])
+    if len(sizes) != 1:
+        return None
+    return "bmes" if "M" in prefixes else "bioes" if prefixes & {"E", "S"} else "bio"
 
 
 def check_units(path: Path, options: ConvertOptions) -> None:
@@ -205,15 +194,12 @@ def check_units(path: Path, options: ConvertOptions) -> None:
     columns = (split_columns(text) for _, text in column_lines(path))
     units = [row[0].removeprefix(options.strip_prefix) for row in islice(columns, SAMPLE) if row]
     example = " ".join(units[:4])
-    if not options.strip_position and _have_positions(units):
+    # Nearly all end in a digit, and most are more than digits ("科0").
+    positions = sum(len(unit) > 1 and unit[-1] in string.digits for unit in units)
+    numbers = sum(unit.isdecimal() for unit in units)
+    has_positions = positions > 0.9 * len(units) and numbers < 0.5 * len(units)
+    if has_positions and not options.strip_position:
         raise ValueError(Errors.F114.format(path=path, units=example))
     spaced = sum(bool(_SPACED_WORD.search(unit)) for unit in units)
     if not options.words and spaced > 0.5 * len(units):
         raise ValueError(Errors.F115.format(path=path, units=example))
-
-
-def _have_positions(units: Sequence[str]) -> bool:
-    """Whether nearly all units end in a digit, and most are more than digits ("科0")."""
-    ending = sum(len(unit) > 1 and unit[-1] in string.digits for unit in units)
-    numbers = sum(unit.isdecimal() for unit in units)
-    return ending > 0.9 * len(units) and numbers < 0.5 * len(units)

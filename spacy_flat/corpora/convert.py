@@ -2,74 +2,46 @@
 
 from __future__ import annotations
 
-import os
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from contextlib import suppress
+from dataclasses import fields
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
-from spacy.tokens import Doc, DocBin
-from spacy.vocab import Vocab
+from spacy.tokens import Doc
 
 from ..errors import Errors
 from ..util.files import read_text_lines, replacing
 from ..util.plural import counted
-from ..util.srsly_registry import look_up_once
-from . import ner, pairs, parallel, poems
-from .detect import detect_format
-from .formats import ConvertOptions, CorpusFormat, Repairs
+from . import entities, pairs, parallel, poems
+from .cells import SAMPLE
+from .columns import detect_scheme
+from .docs import new_docs
+from .formats import ConvertOptions, CorpusFormat, Summary
+from .offsets import layout_of
+from .records import has_records, read_records
 
-FORMATS: dict[str, CorpusFormat] = ner.FORMATS | pairs.FORMATS | poems.FORMATS | parallel.FORMATS
+FORMATS: dict[str, CorpusFormat] = (
+    entities.FORMATS | pairs.FORMATS | poems.FORMATS | parallel.FORMATS
+)
 
 MAX_REPAIRS = 0.05  # share of the Docs or of the labels, whichever are more
-SHOWN = 3  # Docs of a sample
-SHOWN_CHARACTERS = 60  # of each
-
-
-@dataclass
-class Summary:
-    """What a converted file holds. `characters` are those of the texts.
-
-    label: what `labels` counts, in the singular ("entity").
-    sample: the first Docs on a line each.
-    doc: what a Doc is, in the singular.
-    left_out: Docs that stand in another part of the corpus, or twice.
-    skipped: records without text or label, and those that annotators skipped or rejected.
-    shared: of the texts of each other part, how many this one has, and of how many.
-    """
-
-    label: str
-    sentences: int = 0
-    characters: int = 0
-    labels: Counter[str] = field(default_factory=Counter)
-    repairs: Counter[str] = field(default_factory=Counter)
-    sample: list[str] = field(default_factory=list)
-    doc: str = "sentence"
-    left_out: int = 0
-    skipped: int = 0
-    shared: dict[str, tuple[int, int]] = field(default_factory=dict)
-
-    def add(self, doc: Doc, form: CorpusFormat) -> None:
-        """Count a Doc of a format."""
-        self.sentences += 1
-        self.characters += len(doc.text)
-        self.labels.update(form.count(doc))
-        if len(self.sample) < SHOWN:
-            line = form.show(doc)
-            is_long = len(line) > SHOWN_CHARACTERS
-            self.sample.append(f"{line[:SHOWN_CHARACTERS]}…" if is_long else line)
 
 
 def convert_file(source: Path, target: Path, options: ConvertOptions) -> Summary:
     """Convert a corpus file to a `.spacy` file, whose folder is made where it is missing.
 
-    Raises ValueError with the file and line of a defect, IsADirectoryError (F002) where `target` is
-    a folder; `target` is then left as it was.
+    Raises ValueError with the file and line of a defect, for a source that is converted already
+    (F143), and if spaCy would ignore `target` because of its name (F142); `target` is then left as
+    it was.
     """
-    for path in filter(None, (source, options.target)):
-        check_paths(path, target)
+    if source.suffix == ".spacy":
+        raise ValueError(Errors.F143.format(path=source))
+    if target.suffix != ".spacy":
+        raise ValueError(Errors.F142.format(path=target))
     name = find_format(source, options)
-    summary = Summary(FORMATS[name].label, doc=FORMATS[name].doc)
+    summary = Summary(FORMATS[name], options.repair)
     docs = new_docs()
     for doc in read_file(source, name, options, summary):
         docs.add(doc)
@@ -78,65 +50,75 @@ def convert_file(source: Path, target: Path, options: ConvertOptions) -> Summary
     return summary
 
 
-def new_docs() -> DocBin:
-    look_up_once()
-    return DocBin(attrs=["ENT_IOB", "ENT_TYPE"], store_user_data=True)
-
-
 def read_file(path: Path, name: str, options: ConvertOptions, summary: Summary) -> Iterator[Doc]:
     """Yield the Docs of a file of the format `name`, and count them in `summary`.
 
     Raises ValueError as `convert_file`, at the end where there was no Doc (F010) or more was
     repaired than `MAX_REPAIRS` (F116): the file probably has another format.
     """
-    form, repairs = FORMATS[name], Repairs(options.repair)
-    for doc in form.read(path, options, repairs, Vocab()):
-        summary.add(doc, form)
+    for doc in FORMATS[name].read(path, options, summary):
+        summary.add(doc)
         yield doc
-    summary.repairs, summary.skipped = repairs.counts, repairs.n_skipped
-    n, n_labels = repairs.counts.total(), summary.labels.total()
-    total, noun = max((summary.sentences, form.doc), (n_labels, form.label))
+    if not summary.docs:
+        raise ValueError(Errors.F010.format(path=path, what="sentence"))
+    n, n_labels = summary.repairs.total(), summary.labels.total()
+    total, noun = max((summary.docs, summary.form.noun), (n_labels, summary.form.label))
     if n > MAX_REPAIRS * total:
-        done = ", ".join(f"{kind} {count:,}" for kind, count in repairs.counts.most_common())
+        done = ", ".join(f"{kind} {count:,}" for kind, count in summary.repairs.most_common())
         words = {"n": n, "total": counted(total, noun), "done": done, "most": MAX_REPAIRS}
         sample = " / ".join(summary.sample)
         raise ValueError(Errors.F116.format(path=path, format=name, sample=sample, **words))
-    if not summary.sentences:
-        raise ValueError(Errors.F010.format(path=path, what="sentence"))
-
-
-def check_paths(source: Path, target: Path) -> None:
-    """Raises ValueError where `source` is converted already (F143), where both are one file, by
-    links, too (F112), and if spaCy would ignore `target` because of its name (F142);
-    IsADirectoryError if `target` is a folder (F002)."""
-    if source.suffix == ".spacy":
-        raise ValueError(Errors.F143.format(path=source))
-    if target.is_dir():
-        raise IsADirectoryError(Errors.F002.format(path=target))
-    if target.exists() and source.exists() and os.path.samefile(source, target):
-        raise ValueError(Errors.F112.format(source=source, target=target))
-    if target.suffix != ".spacy":
-        raise ValueError(Errors.F142.format(path=target))
 
 
 def find_format(path: Path, options: ConvertOptions) -> str:
     """The name of the format of a file: the one asked for, or the detected one.
 
     Raises ValueError for an unknown name (F118), for options that the format does not take (F174),
-    for a file without line feeds (F113), and as `detect_format`.
+    and as `detect_format`.
     """
     name = options.format
-    if name not in ("auto", *FORMATS):
-        words = {"what": "format", "name": name, "names": f"auto, {', '.join(FORMATS)}"}
-        raise ValueError(Errors.F118.format(**words))
-    _, first = next(read_text_lines(path), (1, ""))
-    if "\r" in first.strip():  # the whole file is one line
-        raise ValueError(Errors.F113.format(path=path))
     if name == "auto":
-        name = "parallel" if options.target else detect_format(path, FORMATS)
+        name = "parallel" if options.target else detect_format(path)
+    elif name not in FORMATS:
+        names = f"auto, {', '.join(FORMATS)}"
+        raise ValueError(Errors.F118.format(what="format", name=name, names=names))
     takes = {"format", "repair", *FORMATS[name].takes}
     for option in fields(options):
         if getattr(options, option.name) != option.default and option.name not in takes:
             flag = "--" + option.name.replace("_", "-")
             raise ValueError(Errors.F174.format(option=flag, kind=f"the format {name}"))
     return name
+
+
+def detect_format(path: Path) -> str:
+    """The format of a file by the keys of JSON, by tags in columns, or by the header of a table of
+    pairs, where only one fits every line read. Others have to be named.
+
+    Raises ValueError for a file without text (F010), for broken JSON (F119, F156), and unless
+    exactly one format fits all of the first lines (F150).
+    """
+    if not any(text.strip() for _, text in read_text_lines(path)):
+        raise ValueError(Errors.F010.format(path=path, what="sentence"))
+    fitting = {name for name in (detect_scheme(path), pairs.detect_table(path)) if name}
+    if not fitting and has_records(path):
+        found = [formats_of(record) for _, record in islice(read_records(path), SAMPLE)]
+        fitting = set.intersection(*found)
+    if len(fitting) != 1:
+        words = {
+            "found": " and ".join(sorted(fitting)) or "no format",
+            "formats": "".join(f"\n{name:>13}: {form.example}" for name, form in FORMATS.items()),
+        }
+        raise ValueError(Errors.F150.format(path=path, **words))
+    return fitting.pop()
+
+
+def formats_of(record: Any) -> set[str]:
+    """The formats that a JSON record fits."""
+    fitting = set()
+    with suppress(ValueError):
+        fitting.add(layout_of(record))
+    for name, parse in (("pairs-jsonl", pairs.parse_record), ("poems-jsonl", poems.lines_of)):
+        with suppress(ValueError):
+            parse(record)
+            fitting.add(name)
+    return fitting

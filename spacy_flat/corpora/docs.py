@@ -1,15 +1,14 @@
-"""Docs of a `.spacy` file, with errors that describe the defect."""
+"""Docs of `.spacy` files, and Docs whose tokens are given."""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
-from spacy.training import Example
+from spacy.training import Corpus, Example
 from spacy.vocab import Vocab
 
 from ..errors import Errors
@@ -23,19 +22,25 @@ def read_docs(path: Path, vocab: Vocab) -> list[Doc]:
     Raises FileNotFoundError (F001), IsADirectoryError (F002), and ValueError if the file is not a
     DocBin (F134) or is empty (F010).
     """
-    with _reading(path):
+    if path.is_dir():
+        raise IsADirectoryError(Errors.F002.format(path=path))
+    require_exists(path)
+    look_up_once()
+    try:
         docs = list(DocBin().from_disk(path).get_docs(vocab))
+    except (zlib.error, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        # spaCy's message (E1014) has advice that doesn't apply here; its cause is clearer.
+        cause = error.__context__ or error
+        reason = str(cause) or type(cause).__name__
+        raise ValueError(Errors.F134.format(path=path, reason=reason)) from error
     if not docs:
         raise ValueError(Errors.F010.format(path=path, what="Doc"))
     return docs
 
 
 def read_examples(path: Path, nlp: Language) -> list[Example]:
-    """The Docs of a DocBin beside those that the pipeline's tokenizer makes of their texts, as
-    `spacy.Corpus.v1` does; empty ones are left out. Raises as `read_docs`."""
-    return [
-        Example(_tokenized(doc, nlp), doc) for doc in read_docs(path, nlp.vocab) if len(doc) > 0
-    ]
+    """The Docs of a DocBin as examples, as `spacy.Corpus.v1` makes them. Raises as `read_docs`."""
+    return list(Corpus(path).make_examples(nlp, read_docs(path, nlp.vocab)))
 
 
 def read_texts(path: Path) -> Iterator[str]:
@@ -47,24 +52,37 @@ def read_texts(path: Path) -> Iterator[str]:
         yield from (text for _, text in read_text_lines(path))
 
 
-@contextmanager
-def _reading(path: Path) -> Iterator[None]:
-    """Raise as `read_docs` for a file that is missing or not a DocBin."""
-    if path.is_dir():
-        raise IsADirectoryError(Errors.F002.format(path=path))
-    require_exists(path)
+def new_docs() -> DocBin:
     look_up_once()
-    try:
-        yield
-    except (zlib.error, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
-        # spaCy's message (E1014) has advice that doesn't apply here; its cause is clearer.
-        cause = error.__context__ or error
-        reason = str(cause) or type(cause).__name__
-        raise ValueError(Errors.F134.format(path=path, reason=reason)) from error
+    return DocBin(attrs=["ENT_IOB", "ENT_TYPE"], store_user_data=True)
 
 
-def _tokenized(doc: Doc, nlp: Language) -> Doc:
-    if not doc.has_unknown_spaces:
-        return nlp.make_doc(doc.text)
-    words = [token.text for token in doc]
-    return Doc(nlp.vocab, words=words, spaces=[bool(token.whitespace_) for token in doc])
+def make_doc(vocab: Vocab, units: Sequence[str], separator: str = "") -> Doc:
+    """A Doc whose text is exactly the units (the characters of a text) with `separator` between
+    them.
+
+    A unit is a token, whatever its length. White space is tokenised as by spaCy's own tokenizers:
+    a single space belongs to the token before it, more than that is a token.
+    """
+    words, spaces = split_off_spaces(units, separator)
+    return Doc(vocab, words=words, spaces=spaces)
+
+
+def split_off_spaces(units: Sequence[str], separator: str) -> tuple[list[str], list[bool]]:
+    """The tokens of units, and whether a space follows each: the same as
+    `spacy.util.get_words_and_spaces`, but in linear time, since a file without blank lines is one
+    long sentence."""
+    words: list[str] = []
+    spaces: list[bool] = []
+    pieces = [piece for unit in units for piece in (separator, unit)][1:] if separator else units
+    for piece in pieces:
+        after_word = bool(words) and not words[-1].isspace()
+        if piece.startswith(" ") and after_word and not spaces[-1]:
+            spaces[-1] = True
+            piece = piece[1:]
+        if piece.isspace() and words and words[-1].isspace():
+            words[-1] += piece
+        elif piece:
+            words.append(piece)
+            spaces.append(False)
+    return words, spaces

@@ -1,14 +1,16 @@
-"""What all formats of corpus files share: their description, options, and defects."""
+"""What all formats of corpus files share: their description, options, and counts."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from spacy.tokens import Doc
-from spacy.vocab import Vocab
+
+SHOWN = 3  # Docs of a sample
+SHOWN_CHARACTERS = 60  # of each
 
 
 @dataclass(frozen=True)
@@ -39,44 +41,62 @@ class ConvertOptions:
     unannotated: Sequence[str] = ()
 
 
-@dataclass
-class Repairs:
-    """Counts of repaired defects by kind, and of skipped records, which nobody annotated."""
-
-    enabled: bool = False
-    counts: Counter[str] = field(default_factory=Counter)
-    n_skipped: int = 0
-
-    def count(self, kind: str, error: str) -> None:
-        """Count a defect that the caller then repairs.
-
-        Raises ValueError with the text `error` unless repairs are enabled.
-        """
-        if not self.enabled:
-            raise ValueError(error)
-        self.counts[kind] += 1
-
-
 @dataclass(frozen=True)
 class CorpusFormat:
     """A format of corpus files.
 
     read: yields the Docs of a file.
     example: the beginning of a file, for errors.
-    count: how often a Doc has each label.
+    noun: what a Doc is, in the singular.
+    label: what has a label, in the singular.
+    labels: those of a Doc.
     show: a Doc with its annotation on one line.
-    label, doc: what to count and what a Doc is, in the singular.
-    takes: options for this format, besides `repair`.
-    key: equal for two Docs that are the same example, whatever their annotation.
-    texts: of a Doc with several; those that share one stay in one part of a corpus.
+    takes: options for this format, besides `format` and `repair`.
     """
 
-    read: Callable[[Path, ConvertOptions, Repairs, Vocab], Iterator[Doc]]
+    read: Callable[[Path, ConvertOptions, Summary], Iterator[Doc]]
     example: str
-    count: Callable[[Doc], Mapping[str, int]]
-    show: Callable[[Doc], str]
-    label: str
-    doc: str = "sentence"
+    noun: str = "text"
+    label: str = ""
+    labels: Callable[[Doc], Iterable[str]] = lambda doc: ()
+    show: Callable[[Doc], str] = lambda doc: doc.text
     takes: tuple[str, ...] = ()
-    key: Callable[[Doc], Hashable] = lambda doc: doc.text
-    texts: Callable[[Doc], Sequence[str]] | None = None
+
+
+@dataclass
+class Summary:
+    """Counts of what is read.
+
+    characters: of the texts.
+    skipped: records without text or label, and those that annotators skipped or rejected.
+    repairs: by kind.
+    sample: the first Docs on a line each.
+    """
+
+    form: CorpusFormat
+    repair: bool = False
+    docs: int = 0
+    characters: int = 0
+    skipped: int = 0
+    labels: Counter[str] = field(default_factory=Counter)
+    repairs: Counter[str] = field(default_factory=Counter)
+    sample: list[str] = field(default_factory=list)
+
+    def add(self, doc: Doc) -> None:
+        """Count a Doc."""
+        self.docs += 1
+        self.characters += len(doc.text)
+        self.labels.update(self.form.labels(doc))
+        if len(self.sample) < SHOWN:
+            line = self.form.show(doc)
+            is_long = len(line) > SHOWN_CHARACTERS
+            self.sample.append(f"{line[:SHOWN_CHARACTERS]}…" if is_long else line)
+
+    def count_repair(self, kind: str, error: str) -> None:
+        """Count a defect that the caller then repairs.
+
+        Raises ValueError with the text `error` unless repairs are enabled.
+        """
+        if not self.repair:
+            raise ValueError(error)
+        self.repairs[kind] += 1

@@ -9,16 +9,19 @@ the entities of each annotator in "annotations"; spaCy's `Example.from_dict` tak
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from operator import index
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from spacy.util import filter_spans
+
 from ..errors import Errors
 from ..text.units import EntitySpan
 from .columns import Sentence
-from .formats import Repairs
+from .formats import Summary
 from .records import Line, check_characters, parsed_records
 
 # The layouts of records, each with an example.
@@ -36,7 +39,6 @@ LAYOUT = (
     '[text, {"entities": [[start, end, TYPE]]}])'
 )
 TYPES = {"labels", "hypertextlabels"}  # of a text region in Label Studio
-_ENDS = ("start", "end")
 ENTITIES = ("label", "labels", "entities", "spans", "ents")  # their name, by tool and version
 
 
@@ -61,26 +63,29 @@ class Mention(NamedTuple):
         return self.surface in (None, found) or _folded(self.surface or "") == _folded(found)
 
 
-def read_offsets(path: Path, repairs: Repairs) -> Iterator[Sentence]:
+def read_offsets(path: Path, summary: Summary) -> Iterator[Sentence]:
     """Yield the sentences of records of any layout. Units are the characters of the text.
 
     Raises ValueError (F107 to F109, F119, F156).
     """
     for line, (text, mentions) in parsed_records(path, parse, LAYOUT):
         if not text:
-            repairs.n_skipped += 1
+            summary.skipped += 1
             continue
-        places, unknown = _placed(path, line, text, mentions, repairs)
-        entities, overlapping = _without_overlap(path, line, text, places, repairs)
-        yield Sentence(list(text), entities, line, [*unknown, *overlapping])
+        where = {"path": path, "line": line}
+        found, unknown = _placed(text, mentions, where, summary)
+        entities = _longest(text, found, where, summary)
+        for dropped in {*found}.difference(entities):
+            unknown += range(dropped.start, dropped.end)
+        yield Sentence(list(text), entities, line, unknown)
 
 
 def _placed(
-    path: Path, line: Line, text: str, mentions: Sequence[Mention], repairs: Repairs
+    text: str, mentions: Sequence[Mention], where: dict[str, Path | Line], summary: Summary
 ) -> tuple[list[EntitySpan], list[int]]:
     """The entities, and unknown characters: where an entity may be that can't be placed.
 
-    Repairs look for the surface first. Raises ValueError (F107, F108) unless they are enabled.
+    Repairs look for the surface. Raises ValueError (F107, F108) unless they are enabled.
     """
     kind = ""
     if not all(mention.fits(text) for mention in mentions):
@@ -91,59 +96,50 @@ def _placed(
         label, start, end, shown, surface = mention
         fits = mention.fits(text)
         if kind or not fits:
-            words = {"path": path, "line": line, "label": label, "offsets": shown}
+            words = {**where, "label": label, "offsets": shown}
             if surface is None or not (kind or 0 <= start < end <= len(text)):
                 error = Errors.F107.format(**words, length=len(text), kind=kind)
             else:
                 problem = kind or f" The text there is {text[start:end]!r}."
                 error = Errors.F108.format(**words, surface=surface, problem=problem)
-            repairs.count("entity moved" if fits else "entity looked for", error)
-        if fits:
-            entities.append(EntitySpan(start, end, label))
-            continue
-        found = _occurrences(text, surface) if surface else []
-        if len(found) == 1:
-            entities.append(EntitySpan(*found[0], label))
+            summary.count_repair("entity moved" if fits else "entity looked for", error)
+        places = [(start, end)] if fits else _occurrences(text, surface or "")
+        if len(places) == 1:
+            entities.append(EntitySpan(*places[0], label))
         else:
-            for first, last in found or [(0, len(text))]:
-                unknown += range(first, last)
+            unknown += (i for place in places or [(0, len(text))] for i in range(*place))
     return entities, unknown
 
 
 def _by_kind(text: str, mentions: Sequence[Mention]) -> tuple[str, Sequence[Mention]]:
-    """Recognise offsets of another kind, if all of a record fit it. Returns its description and the
+    """Recognise offsets of another kind, if all of a record fit it: its description, and the
     mentions with offsets in characters."""
     in_utf16 = list(accumulate((1 + (char > "\uffff") for char in text), initial=0))
     places = {unit: at for at, unit in enumerate(in_utf16)}
-    has_surfaces = all(mention.surface for mention in mentions)
-
-    def shifted(by_start: int, by_end: int) -> Callable[[Mention], tuple[int, int]]:
-        return lambda mention: (mention.start + by_start, mention.end + by_end)
-
-    kinds = {
-        " The offsets count UTF-16 code units, as in JavaScript.": (
-            lambda mention: (places.get(mention.start, -1), places.get(mention.end, -1))
-        ),
-        " All offsets of the record are one too high.": shifted(-1, -1),
-        " All offsets of the record are one too low.": shifted(1, 1),
-        " All ends of the record are one too low.": shifted(0, 1),
-        " All ends of the record are one too high.": shifted(0, -1),
-    }
-    for number, (kind, convert) in enumerate(kinds.items()):
-        if has_surfaces or (number == 0 and len(places) <= in_utf16[-1]):
-            moved = [
-                mention._replace(start=start, end=end)
-                for mention in mentions
-                for start, end in [convert(mention)]
-            ]
-            if all(mention.fits(text) for mention in moved):
-                return kind, moved
+    kinds: dict[str, Callable[[int, int], tuple[int, int]]] = {}
+    if len(places) <= in_utf16[-1]:
+        kind = " The offsets count UTF-16 code units, as in JavaScript."
+        kinds[kind] = lambda start, end: (places.get(start, -1), places.get(end, -1))
+    if all(mention.surface for mention in mentions):
+        kinds |= {
+            " All offsets of the record are one too high.": lambda start, end: (start - 1, end - 1),
+            " All offsets of the record are one too low.": lambda start, end: (start + 1, end + 1),
+            " All ends of the record are one too low.": lambda start, end: (start, end + 1),
+            " All ends of the record are one too high.": lambda start, end: (start, end - 1),
+        }
+    for kind, convert in kinds.items():
+        moved = []
+        for mention in mentions:
+            start, end = convert(mention.start, mention.end)
+            moved.append(mention._replace(start=start, end=end))
+        if all(mention.fits(text) for mention in moved):
+            return kind, moved
     return "", mentions
 
 
 def _occurrences(text: str, surface: str) -> list[tuple[int, int]]:
     found = []
-    at = text.find(surface)
+    at = text.find(surface) if surface else -1
     while at >= 0:
         found.append((at, at + len(surface)))
         at = text.find(surface, at + 1)
@@ -155,33 +151,23 @@ def _folded(text: str) -> str:
     return "".join(unicodedata.normalize("NFKC", text.replace("\\n", "")).split())
 
 
-def _without_overlap(
-    path: Path, line: Line, text: str, entities: list[EntitySpan], repairs: Repairs
-) -> tuple[list[EntitySpan], list[int]]:
-    """The longer of two overlapping entities, the first of two equally long ones; and the
-    characters of the others. Raises ValueError (F109) unless repairs are enabled."""
-    kept: list[EntitySpan] = []
-    unknown: list[int] = []
-    taken: dict[int, EntitySpan] = {}
-    for entity in sorted(entities, key=lambda each: (each.start - each.end, each.start)):
-        places = range(entity.start, entity.end)
-        # No kept one is shorter, so that each overlapping one has one of the ends.
-        other = taken.get(entity.start) or taken.get(entity.end - 1)
-        if other is None:
-            kept.append(entity)
-            taken.update(dict.fromkeys(places, entity))
-            continue
+def _longest(
+    text: str, entities: list[EntitySpan], where: dict[str, Path | Line], summary: Summary
+) -> list[EntitySpan]:
+    """The longer of two overlapping entities, the first of two equally long ones. Raises ValueError
+    (F109) unless repairs are enabled."""
+    kept: list[EntitySpan] = filter_spans(entities)  # type: ignore[arg-type, assignment]
+    for start, end, label in (Counter(entities) - Counter(kept)).elements():
+        other = next(each for each in kept if each.start < end and start < each.end)
         error = Errors.F109.format(
-            path=path,
-            line=line,
-            label=entity.label,
-            surface=text[entity.start : entity.end],
+            **where,
+            label=label,
+            surface=text[start:end],
             other_label=other.label,
             other_surface=text[other.start : other.end],
         )
-        repairs.count("overlapping entity dropped", error)
-        unknown += places
-    return sorted(kept), unknown
+        summary.count_repair("overlapping entity dropped", error)
+    return kept
 
 
 # Records of a file
@@ -192,7 +178,7 @@ def layout_of(record: Any) -> str:
     parse(record)
     if isinstance(record, list):
         return "spacy"
-    if {"data", "annotations"} <= record.keys() or "annotator" in record:
+    if {"data", "annotations"} <= record.keys():
         return "label-studio"
     if isinstance(record.get("label"), dict):
         return "cluener"
@@ -217,16 +203,9 @@ def parse(record: Any) -> tuple[str, list[Mention]]:
     if record.get("answer") in ("reject", "ignore"):
         return "", []
     found = [record[key] for key in ENTITIES if isinstance(record.get(key), list | dict)]
-    if "annotation_id" in record:
-        # Label Studio's JSON-MIN names a list as its tag is named, and leaves out an empty one.
-        lists = [value for value in record.values() if isinstance(value, list)]
-        named = [x for each in lists for x in each if isinstance(x, dict) and x.keys() & TYPES]
-        found.insert(0, named)
-    elif "annotator" in record and not any(key in record for key in ENTITIES):
-        return "", []  # a task that nobody has annotated yet
-    entities: Any = next(filter(None, found), [] if found or not text else None)
-    if entities is None:
+    if text and not found:
         raise ValueError("it has no list or object of entities")
+    entities: Any = next(filter(None, found), [])
     if isinstance(entities, dict):
         mentions = list(_by_surface(entities))
     else:
@@ -271,17 +250,17 @@ def _by_surface(labels: dict[str, Any]) -> Iterator[Mention]:
 
 def _of_types(entity: Any) -> list[Mention]:
     """An entity in an array or an object, once with each of its types."""
-    fields = entity
     try:
         if isinstance(entity, list):
-            fields = dict(zip(("start", "end", "label"), entity, strict=True))
-        fields = {**fields, **fields.get("globalOffsets", {})}  # in Label Studio's HyperText
-        places: list[Any] = [fields.get(key, fields.get(f"{key}_offset")) for key in _ENDS]
+            entity = dict(zip(("start", "end", "label"), entity, strict=True))
+        fields: dict[str, Any] = {**entity, **entity.get("globalOffsets", {})}  # of HyperText
+        places: list[Any] = [fields.get(at, fields.get(f"{at}_offset")) for at in ("start", "end")]
         start, end = map(index, places)
         labels = fields.get("labels", fields.get("hypertextlabels", [fields.get("label")]))
         surface = fields.get("text") if isinstance(fields.get("text"), str) else None
-        shown = str([start, end])
-        return [Mention(label.strip(), start, end, shown, surface) for label in labels]
+        return [
+            Mention(label.strip(), start, end, f"[{start}, {end}]", surface) for label in labels
+        ]
     except (AttributeError, TypeError, ValueError):
         problem = f"{entity!r} is neither [start, end, type] nor an object with these"
         raise ValueError(problem) from None

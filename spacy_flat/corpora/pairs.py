@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,9 +27,9 @@ from ..errors import Errors
 from ..similarity.pairs import DIFFERENT, SAME, SEPARATOR, SIMILARITY, join_pair, mark_pair, pair_of
 from ..util.files import read_text_lines
 from .cells import SAMPLE, Rows, csv_lines, require_columns, tab_lines
-from .formats import ConvertOptions, CorpusFormat, Repairs
+from .docs import make_doc
+from .formats import ConvertOptions, CorpusFormat, Summary
 from .records import Line, check_characters, parsed_records
-from .tokens import split_off_spaces
 
 # Names of the two texts and the label, in any case.
 TEXTS = (
@@ -46,10 +47,8 @@ CLASSES = {
     **dict.fromkeys(("0", "0.0", "否", "错", "no", "false"), DIFFERENT),
     **dict.fromkeys(("1", "1.0", "是", "对", "yes", "true"), SAME),
 }
-
-MANY = 20  # minimum pairs for which labels must repeat
-
 LAYOUT = '{"sentence1": "…", "sentence2": "…", "label": …}'
+
 Name = str | int  # of a column: in JSON its key, in a table its number
 Cells = Iterator[tuple[Line, Sequence[str]]]  # line, and two texts and a label
 
@@ -63,25 +62,27 @@ class RawPair(NamedTuple):
     label: str
 
 
-def pairs(cut: Callable[[Path], Cells], example: str) -> CorpusFormat:
-    """The format of files that `cut` splits into texts and labels."""
+def read_pairs(
+    path: Path, options: ConvertOptions, summary: Summary, cut: Callable[[Path], Cells]
+) -> Iterator[Doc]:
+    """Yield the Docs of a file that `cut` splits into texts and labels. Raises ValueError as
+    `raw_pairs` and `categories`."""
+    rows = list(raw_pairs(path, cut(path)))
+    labelled = [row for row in rows if row.label not in UNLABELLED]
+    summary.skipped += len(rows) - len(labelled)
+    cats = categories(path, labelled, options.scores)
+    vocab = Vocab()
+    for row in labelled:
+        doc = make_doc(vocab, join_pair(row.left, row.right))
+        pair = pair_of(doc)
+        assert pair is not None  # the separator is between them
+        mark_pair(doc, pair)
+        doc.cats = cats[row.label]
+        yield doc
 
-    def read(path: Path, options: ConvertOptions, repairs: Repairs, vocab: Vocab) -> Iterator[Doc]:
-        cats_of = categories(path, raw_pairs(path, cut(path), options.scores), options.scores)
-        for row in raw_pairs(path, cut(path), options.scores):
-            if row.label in UNLABELLED:
-                repairs.n_skipped += 1
-            else:
-                yield make_pair(vocab, row.left, row.right, cats_of(row.label))
 
-    return CorpusFormat(
-        read, example, count_labels, show_pair, "pair", "pair", ("scores",), key_of, texts_of
-    )
-
-
-def raw_pairs(path: Path, cells: Cells, scores: bool) -> Iterator[RawPair]:
-    """The pairs of cells. Raises ValueError for an empty text or one with U+001F (F153), and a
-    score that isn't a number (F151)."""
+def raw_pairs(path: Path, cells: Cells) -> Iterator[RawPair]:
+    """The pairs of cells. Raises ValueError (F153) for an empty text or one with U+001F."""
     for line, found in cells:
         texts = [text.replace("\ufeff", "") for text in found]
         for side, text in zip(("left text", "right text"), texts, strict=False):
@@ -91,72 +92,36 @@ def raw_pairs(path: Path, cells: Cells, scores: bool) -> Iterator[RawPair]:
             if problem:
                 error = Errors.F153.format(path=path, line=line, side=side, problem=problem)
                 raise ValueError(error)
-        row = RawPair(line, *map(str.strip, texts))
-        if scores and row.label not in UNLABELLED and not is_number(row.label):
-            words = {"found": repr(row.label), "wanted": "a number"}
-            raise ValueError(Errors.F151.format(path=path, line=line, **words))
-        yield row
+        yield RawPair(line, *map(str.strip, texts))
 
 
-def categories(
-    path: Path, rows: Iterator[RawPair], scores: bool
-) -> Callable[[str], dict[str, float]]:
-    """The `doc.cats` of a label, from all labels of the file. Raises ValueError (F155, F157, F159)
-    for labels that look like something else."""
+def categories(path: Path, rows: list[RawPair], scores: bool) -> dict[str, dict[str, float]]:
+    """The `doc.cats` of each label of a file. Raises ValueError for labels that look like something
+    else (F155, F157), and scores that aren't numbers (F151)."""
+    lines = {row.label: row.line for row in reversed(rows)}  # the first of each
+    counts = Counter(row.label for row in rows)
+    numbers = {label for label in lines if is_number(label)}
+    others = [label for label in lines if label not in numbers]
     if scores:
-        return lambda label: {SIMILARITY: float(label)}
-    counts: Counter[str] = Counter()
-    lines: dict[str, Line] = {}  # of the first pair of each label
-    for row in rows:
-        if row.label not in UNLABELLED:
-            counts[row.label] += 1
-            lines.setdefault(row.label, row.line)
-    check_labels(path, counts, lines)
-    names = {label: CLASSES.get(label.casefold(), "") for label in counts}
-    labels = [DIFFERENT, SAME]
-    if not all(names.values()):
-        labels = sorted(counts)
-        names = {label: label for label in labels}
-    return lambda label: {each: float(each == names[label]) for each in labels}
-
-
-def check_labels(path: Path, counts: Counter[str], lines: Mapping[str, Line]) -> None:
-    first, *others = counts or [""]
-    if others and not is_number(first) and counts[first] == 1 and all(map(is_number, others)):
-        raise ValueError(Errors.F155.format(path=path, line=lines[first], found=first))
-    if counts.total() >= MANY and len(counts) > counts.total() / 2:
-        raise ValueError(Errors.F159.format(path=path, labels=len(counts), pairs=counts.total()))
-    for label in counts if all(map(is_number, counts)) else ():
+        for label in others:
+            words = {"found": repr(label), "wanted": "a number"}
+            raise ValueError(Errors.F151.format(path=path, line=lines[label], **words))
+        return {label: {SIMILARITY: float(label)} for label in lines}
+    if numbers and len(others) == 1 and counts[others[0]] == 1 and others[0] == rows[0].label:
+        raise ValueError(Errors.F155.format(path=path, line=rows[0].line, found=others[0]))
+    for label in () if others else numbers:
         if not float(label).is_integer():
             raise ValueError(Errors.F157.format(path=path, line=lines[label], found=label))
-
-
-def make_pair(vocab: Vocab, left: str, right: str, cats: Mapping[str, float]) -> Doc:
-    words, spaces = split_off_spaces(list(join_pair(left, right)), "")
-    doc = Doc(vocab, words=words, spaces=spaces)
-    pair = pair_of(doc)
-    assert pair is not None  # the separator is between them
-    mark_pair(doc, pair)
-    doc.cats = dict(cats)
-    return doc
-
-
-def texts_of(doc: Doc) -> tuple[str, str]:
-    left, _, right = doc.text.partition(SEPARATOR)
-    return left, right
-
-
-def key_of(doc: Doc) -> frozenset[str]:
-    """The texts in either order."""
-    return frozenset(texts_of(doc))
-
-
-def count_labels(doc: Doc) -> Counter[str]:
-    """The label that holds, or "similarity" for a score."""
-    return Counter([label_of(doc)])
+    names = {label: CLASSES.get(label.casefold(), "") for label in lines}
+    classes = [DIFFERENT, SAME]
+    if not all(names.values()):
+        classes = sorted(lines)
+        names = {label: label for label in classes}
+    return {label: {each: float(each == names[label]) for each in classes} for label in lines}
 
 
 def label_of(doc: Doc) -> str:
+    """The label that holds, or "similarity" for a score."""
     return max(doc.cats, key=lambda label: doc.cats[label])
 
 
@@ -164,7 +129,7 @@ def show_pair(doc: Doc) -> str:
     """The label or the score, and the two texts."""
     label = label_of(doc)
     shown = f"{doc.cats[label]:g}" if label == SIMILARITY else label
-    return " ".join(f"{shown}: {' | '.join(texts_of(doc))}".split())
+    return " ".join(f"{shown}: {doc.text.replace(SEPARATOR, ' | ')}".split())
 
 
 def is_number(text: str) -> bool:
@@ -177,23 +142,19 @@ def is_number(text: str) -> bool:
 # Tables
 
 
-def table_cells(lines_of: Callable[[Path], Rows]) -> Callable[[Path], Cells]:
-    """Texts and label of each line, in the columns named in the first line. They raise ValueError
+def table_cells(path: Path, lines_of: Callable[[Path], Rows]) -> Cells:
+    """Texts and label of each line, in the columns named in the first line. Raises ValueError
     (F151, F152)."""
-
-    def cut(path: Path) -> Cells:
-        columns: Sequence[Name] | None = None
-        size = 0
-        for line, cells in lines_of(path):
-            if columns is None:
-                columns, size = find_columns(cells), len(cells)
-                require_columns(path, line, cells, columns is not None, "two texts and a label")
-                if is_header(cells):
-                    continue
-            require_columns(path, line, cells, len(cells) == size, f"{size} as before")
-            yield line, [cells[int(name)] for name in columns or ()]
-
-    return cut
+    columns: Sequence[Name] | None = None
+    size = 0
+    for line, cells in lines_of(path):
+        if columns is None:
+            columns, size = find_columns(cells), len(cells)
+            require_columns(path, line, cells, columns is not None, "two texts and a label")
+            if has_names(cells):
+                continue
+        require_columns(path, line, cells, len(cells) == size, f"{size} as before")
+        yield line, [cells[int(name)] for name in columns or ()]
 
 
 def find_columns(cells: Sequence[str]) -> Sequence[Name] | None:
@@ -207,7 +168,8 @@ def find_columns(cells: Sequence[str]) -> Sequence[Name] | None:
     return None
 
 
-def is_header(cells: Sequence[str]) -> bool:
+def has_names(cells: Sequence[str]) -> bool:
+    """Whether a line is a header."""
     return named_columns(dict.fromkeys(cells, "")) is not None
 
 
@@ -229,7 +191,7 @@ def detect_table(path: Path) -> str | None:
         rows = [cells for _, cells in islice(lines_of(path), SAMPLE)]
     except ValueError:
         return None
-    fits = rows and is_header(rows[0]) and len({len(cells) for cells in rows}) == 1
+    fits = rows and has_names(rows[0]) and len({len(cells) for cells in rows}) == 1
     return name if fits else None
 
 
@@ -256,10 +218,20 @@ def parse_record(record: Any) -> list[str]:
     return [left, right, "" if label is None else str(label)]
 
 
+_of_pairs = partial(
+    CorpusFormat,
+    noun="pair",
+    label="pair",
+    labels=lambda doc: [label_of(doc)],
+    show=show_pair,
+    takes=("scores",),
+)
+_tsv, _csv = (partial(table_cells, lines_of=lines_of) for lines_of in (tab_lines, csv_lines))
 FORMATS: dict[str, CorpusFormat] = {
-    "pairs-tsv": pairs(table_cells(tab_lines), "运费怎么算⇥邮费是多少⇥1"),
-    "pairs-csv": pairs(table_cells(csv_lines), "运费怎么算,邮费是多少,1"),
-    "pairs-jsonl": pairs(
-        record_cells, '{"sentence1": "运费怎么算", "sentence2": "邮费是多少", "label": 1}'
+    "pairs-tsv": _of_pairs(partial(read_pairs, cut=_tsv), "运费怎么算⇥邮费是多少⇥1"),
+    "pairs-csv": _of_pairs(partial(read_pairs, cut=_csv), "运费怎么算,邮费是多少,1"),
+    "pairs-jsonl": _of_pairs(
+        partial(read_pairs, cut=record_cells),
+        '{"sentence1": "运费怎么算", "sentence2": "邮费是多少", "label": 1}',
     ),
 }

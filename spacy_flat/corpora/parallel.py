@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 
@@ -24,79 +25,53 @@ from ..translator import annotations as extensions  # noqa: F401  (doc._.transla
 from ..util.characters import HAN
 from ..util.files import read_text_lines
 from .cells import require_columns, tab_lines
-from .formats import ConvertOptions, CorpusFormat, Repairs
-from .poems import make_text
+from .docs import make_doc
+from .formats import ConvertOptions, CorpusFormat, Summary
 
 Pairs = Iterator[tuple[int, str, str]]  # line of the file, text and translation
 
 
-def parallel(
-    cut: Callable[[Path, ConvertOptions], Pairs], example: str, *takes: str
-) -> CorpusFormat:
-    """The format of files that `cut` splits into pairs. Warns (W405) if texts and translations seem
-    to be swapped."""
-
-    def read(path: Path, options: ConvertOptions, repairs: Repairs, vocab: Vocab) -> Iterator[Doc]:
-        files = {"source": path, "translation": options.target or path}
-        n_pairs = n_swapped = 0
-        for line, *texts in cut(path, options):
-            source, translation = (text.replace("\ufeff", "").strip() for text in texts)
-            for side, text in zip(files, (source, translation), strict=True):
-                if not text:
-                    words = {"side": side, "problem": "is empty"}
-                    raise ValueError(Errors.F153.format(path=files[side], line=line, **words))
-            n_pairs += 1
-            n_swapped += has_chinese(translation) and not has_chinese(source)
-            doc = make_text(vocab, source)
-            doc._.translation = translation
-            yield doc
-        if n_swapped > 0.5 * n_pairs:
-            warning = Warnings.W405.format(path=path, n=n_pairs, swapped=n_swapped)
-            warnings.warn(warning, stacklevel=2)
-
-    return CorpusFormat(
-        read,
-        example,
-        lambda doc: {"translation": 1},
-        show_pair,
-        "translation",
-        "pair",
-        takes,
-        key_of,
-    )
+def read_pairs(
+    path: Path,
+    options: ConvertOptions,
+    summary: Summary,
+    cut: Callable[[Path, Path | None], Pairs],
+) -> Iterator[Doc]:
+    """Yield the Docs of files that `cut` splits into pairs. Raises ValueError (F153) for a pair
+    with one text, and as `cut`. Warns (W405) if texts and translations seem to be swapped."""
+    vocab = Vocab()
+    files = {"source": path, "translation": options.target or path}
+    n_swapped = 0
+    for line, *texts in cut(path, options.target):
+        source, translation = (text.replace("\ufeff", "").strip() for text in texts)
+        for side, text in zip(files, (source, translation), strict=True):
+            if not text:
+                words = {"side": side, "problem": "is empty"}
+                raise ValueError(Errors.F153.format(path=files[side], line=line, **words))
+        n_swapped += bool(HAN.search(translation) and not HAN.search(source))
+        doc = make_doc(vocab, source)
+        doc._.translation = translation
+        yield doc
+    if n_swapped > 0.5 * summary.docs:
+        warning = Warnings.W405.format(path=path, n=summary.docs, swapped=n_swapped)
+        warnings.warn(warning, stacklevel=2)
 
 
-def has_chinese(text: str) -> bool:
-    return HAN.search(text) is not None
-
-
-def show_pair(doc: Doc) -> str:
-    return f"{doc.text} | {doc._.translation}"
-
-
-def key_of(doc: Doc) -> tuple[str, str]:
-    """Both texts: one text may have several translations."""
-    return doc.text, doc._.translation
-
-
-def tab_pairs(path: Path, options: ConvertOptions) -> Pairs:
+def tab_pairs(path: Path, target: Path | None) -> Pairs:
     """Split lines at their TAB. Raises ValueError (F151)."""
     for line, cells in tab_lines(path):
         require_columns(path, line, cells, len(cells) == 2, "a text, a TAB and its translation")
         yield line, cells[0], cells[1]
 
 
-def aligned_pairs(path: Path, options: ConvertOptions) -> Pairs:
+def aligned_pairs(path: Path, target: Path | None) -> Pairs:
     """The lines of two files side by side.
 
-    Raises ValueError (F424 without a second file, F431 where it is the first one; F420 where one
-    has more lines, since it isn't known which of them belong together).
+    Raises ValueError (F424 without a second file; F420 where one has more lines, since it isn't
+    known which of them belong together).
     """
-    target = options.target
     if target is None:
         raise ValueError(Errors.F424.format(path=path))
-    if target.exists() and path.samefile(target):
-        raise ValueError(Errors.F431.format(path=path))
     for left, right in zip_longest(read_text_lines(path), read_text_lines(target)):
         line, _ = left or right
         source, translation = (numbered[1] if numbered else "" for numbered in (left, right))
@@ -108,7 +83,12 @@ def aligned_pairs(path: Path, options: ConvertOptions) -> Pairs:
         yield line, source, translation
 
 
+_of_pairs = partial(CorpusFormat, noun="pair", show=lambda doc: f"{doc.text} | {doc._.translation}")
 FORMATS: dict[str, CorpusFormat] = {
-    "parallel-tsv": parallel(tab_pairs, "他来了。⇥He came."),
-    "parallel": parallel(aligned_pairs, "他来了。 (in a second file --target: He came.)", "target"),
+    "parallel-tsv": _of_pairs(partial(read_pairs, cut=tab_pairs), "他来了。⇥He came."),
+    "parallel": _of_pairs(
+        partial(read_pairs, cut=aligned_pairs),
+        "他来了。 (in a second file --target: He came.)",
+        takes=("target",),
+    ),
 }

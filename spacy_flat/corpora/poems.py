@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import groupby
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +21,9 @@ from spacy.vocab import Vocab
 from ..errors import Errors
 from ..generator.forms import FORMS, Form
 from ..util.files import read_text_lines
-from .formats import ConvertOptions, CorpusFormat, Repairs
+from .docs import make_doc
+from .formats import ConvertOptions, CorpusFormat, Summary
 from .records import Line, check_characters, parsed_records
-from .tokens import split_off_spaces
 
 KEYS = ("lines", "paragraphs")  # of the list of lines
 LAYOUT = '{"lines": ["…，…。", …]}'
@@ -40,42 +39,29 @@ _DOUBLED = re.compile(f"(^|[{LINE_ENDS}])[{LINE_ENDS}]+")
 Poems = Iterator[tuple[Line, Sequence[str]]]  # line of the file, and the lines of a poem
 
 
-# Formats
-
-
-def poems(cut: Callable[[Path], Poems], example: str) -> CorpusFormat:
-    """The format of files that `cut` splits into lines of poems."""
-
-    def read(path: Path, options: ConvertOptions, repairs: Repairs, vocab: Vocab) -> Iterator[Doc]:
-        for line, lines in cut(path):
-            text = join_lines(lines)
-            if is_whole(path, line, text, repairs):
-                yield make_text(vocab, text)
-
-    return CorpusFormat(read, example, count_form, attrgetter("text"), "poem", "poem")
-
-
-def read_texts(
-    path: Path, options: ConvertOptions, repairs: Repairs, vocab: Vocab
+def read_poems(
+    path: Path, options: ConvertOptions, summary: Summary, cut: Callable[[Path], Poems]
 ) -> Iterator[Doc]:
+    """Yield the Docs of a file that `cut` splits into lines of poems. Raises ValueError as
+    `is_whole` and `cut`."""
+    vocab = Vocab()
+    for line, lines in cut(path):
+        text = join_lines(lines)
+        if is_whole(path, line, text, summary):
+            yield make_doc(vocab, text)
+
+
+def read_texts(path: Path, options: ConvertOptions, summary: Summary) -> Iterator[Doc]:
     """Yield a Doc of each line that is not blank."""
+    vocab = Vocab()
     for _, line in read_text_lines(path):
         if text := line.replace("\ufeff", "").strip():
-            yield make_text(vocab, text)
-
-
-def make_text(vocab: Vocab, text: str) -> Doc:
-    words, spaces = split_off_spaces(list(text), "")
-    return Doc(vocab, words=words, spaces=spaces)
-
-
-def count_form(doc: Doc) -> Counter[str]:
-    """The form: "五绝", "七绝", "五律", "七律" or "other"."""
-    return Counter([form_name(doc.text) or "other"])
+            yield make_doc(vocab, text)
 
 
 def form_name(text: str) -> str | None:
-    """The name of the form that a text has, whatever marks end its lines; None for no known one."""
+    """The name of the form that a text has ("五绝", "七绝", "五律", "七律"), whatever marks end its
+    lines; None for no known one."""
     lengths = [len(line) for line in _LINE_END.split(text)[:-1]]
     for name, form in FORMS.items():
         if lengths == [form.characters] * form.lines:
@@ -110,7 +96,7 @@ def without_notes(text: str) -> str:
     return _DOUBLED.sub(r"\1", _SUPPLIED.sub(r"\1", text))
 
 
-def is_whole(path: Path, line: Line, text: str, repairs: Repairs) -> bool:
+def is_whole(path: Path, line: Line, text: str, summary: Summary) -> bool:
     """Whether all characters are of a script without upper and lower case, or punctuation. Others
     stand for lost ones: repairs drop such poems.
 
@@ -119,19 +105,14 @@ def is_whole(path: Path, line: Line, text: str, repairs: Repairs) -> bool:
     if not _LINE_END.sub("", text):
         words = {"side": "poem", "problem": "is empty"}
         raise ValueError(Errors.F153.format(path=path, line=line, **words))
-    odd = odd_character(text)
-    if odd is None:
-        return True
-    at = text.index(odd)
-    words = {"found": odd, "code": f"U+{ord(odd):04X}", "shown": text[max(0, at - 5) : at + 6]}
-    error = Errors.F170.format(path=path, line=line, **words)
-    repairs.count("poem with a lost character dropped", error)
-    return False
-
-
-def odd_character(text: str) -> str | None:
-    """The first character that can't be part of a poem."""
-    return next((c for c in text if unicodedata.category(c) != "Lo" and c not in PUNCTUATION), None)
+    for at, char in enumerate(text):
+        if unicodedata.category(char) != "Lo" and char not in PUNCTUATION:
+            shown = text[max(0, at - 5) : at + 6]
+            words = {"found": char, "code": f"U+{ord(char):04X}", "shown": shown}
+            error = Errors.F170.format(path=path, line=line, **words)
+            summary.count_repair("poem with a lost character dropped", error)
+            return False
+    return True
 
 
 def blank_line_poems(path: Path) -> Poems:
@@ -157,12 +138,20 @@ def lines_of(record: Any) -> list[str]:
     return lines
 
 
+_of_poems = partial(
+    CorpusFormat,
+    noun="poem",
+    label="poem",
+    labels=lambda doc: [form_name(doc.text) or "another form"],
+)
 FORMATS: dict[str, CorpusFormat] = {
-    "poems": poems(
-        blank_line_poems, "白日依山尽，黄河入海流。 ⏎ 欲穷千里目，更上一层楼。 ⏎⏎ 春眠…"
+    "poems": _of_poems(
+        partial(read_poems, cut=blank_line_poems),
+        "白日依山尽，黄河入海流。 ⏎ 欲穷千里目，更上一层楼。 ⏎⏎ 春眠…",
     ),
-    "poems-jsonl": poems(record_poems, '{"lines": ["白日依山尽，黄河入海流。", "欲穷千里目，…"]}'),
-    "lines": CorpusFormat(
-        read_texts, "今天天气很好。 ⏎ 明天也是。", count_form, attrgetter("text"), "text", "text"
+    "poems-jsonl": _of_poems(
+        partial(read_poems, cut=record_poems),
+        '{"lines": ["白日依山尽，黄河入海流。", "欲穷千里目，…"]}',
     ),
+    "lines": CorpusFormat(read_texts, "今天天气很好。 ⏎ 明天也是。"),
 }

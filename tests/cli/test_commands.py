@@ -74,8 +74,7 @@ def test_options_with_several_values(project: Path) -> None:
     ("arguments", "message"),
     [
         ("convert assets out.spacy", "assets"),
-        ("convert corpus.txt ./corpus.txt", "[F112]"),
-        ("convert corpus.txt assets", "[F002]"),
+        ("convert corpus.txt assets", "[F142]"),
         ("convert corpus.txt out.spacy --format conll", "[F118]"),
         ("convert corpus.txt file/out.spacy", "[F138] file: "),
         ("show none 好", "E050"),

@@ -10,8 +10,9 @@ from converted import convert, entities
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from spacy_flat.corpora.columns import Scheme, Sentence, detect_scheme, read_columns, split_columns
-from spacy_flat.corpora.formats import ConvertOptions, Repairs
+from spacy_flat.corpora.columns import Scheme, Sentence, read_columns, split_columns
+from spacy_flat.corpora.convert import FORMATS
+from spacy_flat.corpora.formats import ConvertOptions, Summary
 from spacy_flat.text.units import EntitySpan
 
 # Tags of an entity of one, two and four units.
@@ -25,8 +26,8 @@ TAGS: dict[Scheme, dict[int, str]] = {
 def read(path: Path, scheme: Scheme = "bio", repair: bool = False, text: str | None = None):
     if text is not None:
         path.write_bytes(text.encode("utf-8"))
-    repairs, options = Repairs(repair), ConvertOptions(words=True)
-    return list(read_columns(path, scheme, options, repairs)), dict(repairs.counts)
+    summary, options = Summary(FORMATS[scheme], repair), ConvertOptions(words=True)
+    return list(read_columns(path, scheme, options, summary)), dict(summary.repairs)
 
 
 def encode(length: int, spans: list[EntitySpan], scheme: Scheme) -> list[str]:
@@ -66,13 +67,6 @@ def test_entities_survive_every_scheme(
         blocks.append("".join(f"{u}{separator}{t}\n" for u, t in zip(units, tags, strict=True)))
     found, _ = read(tmp_path / "corpus", scheme, text="\n".join(blocks))
     assert [sentence._replace(line=1) for sentence in found] == corpus
-
-
-@pytest.mark.parametrize("scheme", TAGS)
-def test_the_scheme_is_detected_by_the_tags(tmp_path: Path, scheme: Scheme) -> None:
-    text = "".join(f"山 {prefix}-LOC\n" for length in (1, 4) for prefix in TAGS[scheme][length])
-    (tmp_path / "c").write_text(text, "utf-8")
-    assert detect_scheme(tmp_path / "c") == scheme
 
 
 def test_neighbouring_entities_of_one_type_stay_two(tmp_path: Path) -> None:
@@ -155,12 +149,9 @@ def test_an_unknown_tag_is_missing_annotation(tmp_path: Path) -> None:
     assert [token.ent_iob_ for token in docs[0]] == ["", "O"]
 
 
-def test_a_line_without_a_tag_is_never_repaired(tmp_path: Path) -> None:
+def test_what_is_never_repaired(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"F102.*c, line 2: .*'b'"):
         read(tmp_path / "c", repair=True, text="a O\nb\n")
-
-
-def test_another_encoding_is_named_with_byte_and_line(tmp_path: Path) -> None:
     (tmp_path / "c").write_bytes(b"a O\n" + "科 O\n".encode("gb18030"))
     with pytest.raises(ValueError, match=r"F004.* line 2: byte 0xbf at offset 0 .*GB18030"):
         read(tmp_path / "c", repair=True)
@@ -174,7 +165,7 @@ def test_characters_and_words(tmp_path: Path) -> None:
     assert [doc.text for doc in docs] == ["重庆开", "好"]
     assert [entities(doc) for doc in docs] == [[("重庆", "LOC")], []]
     assert [token.ent_iob_ for token in docs[1]] == ["O"]
-    assert (summary.sentences, summary.characters, summary.labels) == (2, 4, {"LOC": 1})
+    assert (summary.docs, summary.characters, summary.labels) == (2, 4, {"LOC": 1})
     assert summary.sample == ["[重庆](LOC)开", "好"]
     docs, _ = convert(tmp_path, "in O\nNew B-LOC\nYork I-LOC\n. O\n", words=True)
     assert (docs[0].text, len(docs[0])) == ("in New York .", 4)

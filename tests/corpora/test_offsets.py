@@ -14,8 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spacy_flat.corpora.columns import Sentence
-from spacy_flat.corpora.formats import Repairs
-from spacy_flat.corpora.offsets import _without_overlap, layout_of, read_offsets
+from spacy_flat.corpora.convert import FORMATS
+from spacy_flat.corpora.formats import Summary
+from spacy_flat.corpora.offsets import layout_of, read_offsets
 from spacy_flat.text.units import EntitySpan
 
 TEXT, LOC = "重庆开业", [EntitySpan(0, 2, "LOC")]
@@ -29,7 +30,7 @@ RESULT = [{"type": "labels", "value": VALUE}, {"type": "relation", "from_id": "a
 def read(path: Path, *records: object, repair: bool = False) -> list[Sentence]:
     path = path / "c.json"
     path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
-    return list(read_offsets(path, Repairs(repair)))
+    return list(read_offsets(path, Summary(FORMATS["doccano"], repair)))
 
 
 def task(*annotations: dict[str, object], text: str = TEXT) -> dict[str, object]:
@@ -65,10 +66,6 @@ def test_entities_survive(tmp_path: Path, text: str, data: st.DataObject) -> Non
         ({"text": TEXT, "ents": [SPAN], "tokens": []}, "doccano", LOC),  # spaCy's Doc.to_json
         ({"text": TEXT, "spans": [{"token_start": 0, **SPAN}]}, "prodigy", LOC),
         ({"text": TEXT, "spans": [SPAN], "answer": "reject"}, "prodigy", None),
-        ({"text": TEXT, "label": [VALUE], "annotator": 1, "annotation_id": 7}, "label-studio", LOC),
-        ({"text": TEXT, "ner": [HYPER], "annotator": 1, "annotation_id": 7}, "label-studio", LOC),
-        ({"text": TEXT, "annotator": 1, "annotation_id": 7}, "label-studio", []),
-        ({"text": TEXT, "id": 7, "annotator": 1}, "label-studio", None),
         (task({"result": RESULT}), "label-studio", LOC),
         (task({"result": []}), "label-studio", []),
         (task(), "label-studio", None),
@@ -117,7 +114,7 @@ def test_malformed_records_are_never_repaired(tmp_path: Path, raw: str, problem:
     path = tmp_path / "c.json"
     path.write_text('{"text": "好", "label": {}}\n' + raw + "\n", "utf-8")
     with pytest.raises(ValueError, match=r"F156.*c\.json, line 2: ") as error:
-        list(read_offsets(path, Repairs(enabled=True)))
+        list(read_offsets(path, Summary(FORMATS["doccano"], repair=True)))
     assert problem in str(error.value)
 
 
@@ -204,19 +201,23 @@ def test_what_can_not_be_placed_is_unknown(
         assert summary.repairs.total() == 1
 
 
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 18), st.integers(1, 9), st.sampled_from("ab"))))
-def test_the_longest_of_overlapping_entities_are_kept(spans: list[tuple[int, int, str]]) -> None:
+def test_the_longest_of_overlapping_entities_are_kept(
+    tmp_path: Path, spans: list[tuple[int, int, str]]
+) -> None:
     found = [EntitySpan(start, start + size, label) for start, size, label in spans]
     kept: list[EntitySpan] = []
     for entity in sorted(found, key=lambda e: (e.start - e.end, e.start)):
         if all(entity.end <= other.start or other.end <= entity.start for other in kept):
             kept.append(entity)
-    repairs = Repairs(enabled=True)
-    assert _without_overlap(Path("c"), 1, "好" * 27, found, repairs)[0] == sorted(kept)
-    assert repairs.counts.total() == len(found) - len(kept)
+    (sentence,) = read(tmp_path, {"text": "好" * 27, "label": found}, repair=True)
+    assert sentence.entities == sorted(kept)
+    dropped = {i for each in {*found} - {*kept} for i in range(each.start, each.end)}
+    assert {*sentence.unknown} == dropped
 
 
-def test_a_long_text_with_many_entities_is_read_in_linear_time(tmp_path: Path) -> None:
+def test_many_entities_are_read_in_linear_time(tmp_path: Path) -> None:
     spans = [[2 * i, 2 * i + 1, "X"] for i in range(20_000)]
     start = process_time()
     (sentence,) = read(tmp_path, ["好" * 40_000, {"entities": spans}])

@@ -46,7 +46,7 @@ REPAIRS = {
 def test_counts(tmp_path: Path, name: str, part: str) -> None:
     options = ConvertOptions(**{**CORPORA[name].options, "repair": True})
     summary = convert_file(path_of(name, part), tmp_path / "corpus.spacy", options)
-    assert (summary.sentences, sum(summary.labels.values())) == COUNTS[name, part]
+    assert (summary.docs, sum(summary.labels.values())) == COUNTS[name, part]
     assert summary.repairs == REPAIRS.get((name, part), {})
 
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from convert import convert_corpus
+from convert import Part, convert_corpus
 from converted import load
 from fetch import fetch_corpus
 from published import CORPORA, Corpus, CorpusFile
@@ -37,6 +37,10 @@ def corpus_of(
         (folder / "toy" / name).write_text(text, "utf-8")
 
 
+def parts_of(folder: Path, name: str = "toy") -> dict[str, Part]:
+    return {part.path.stem: part for part in convert_corpus(name, folder, folder / "out")}
+
+
 def test_a_part_of_several_files_without_the_pairs_of_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -48,14 +52,13 @@ def test_a_part_of_several_files_without_the_pairs_of_others(
     }
     made_of = {"train": ("a", "b"), "test": ("c",)}
     corpus_of(tmp_path, monkeypatch, files, made_of=made_of, left_out=("d",), distinct=True)
-    made = dict(convert_corpus("toy", tmp_path, tmp_path / "out"))
-    train, test = (tmp_path / f"out/{part}.spacy" for part in ("train", "test"))
-    assert [texts(doc) for doc in load(train)] == [("甲", "乙"), ("戊", "己")]
-    assert [texts(doc) for doc in load(test)] == [("丁", "丙")] * 2  # as published
-    assert (made[train].left_out, made[test].left_out) == (4, 0)
+    made = parts_of(tmp_path)
+    assert [texts(doc) for doc in load(made["train"].path)] == [("甲", "乙"), ("戊", "己")]
+    assert [texts(doc) for doc in load(made["test"].path)] == [("丁", "丙")] * 2  # as published
+    assert (made["train"].left_out, made["test"].left_out) == (4, 0)
     (tmp_path / "toy/d").unlink()
     with pytest.raises(ValueError, match=r"does not exist\. Run: python scripts/fetch.py toy"):
-        list(convert_corpus("toy", tmp_path, tmp_path / "out"))
+        parts_of(tmp_path)
 
 
 def test_a_share_is_held_out_at_even_distances(
@@ -64,9 +67,9 @@ def test_a_share_is_held_out_at_even_distances(
     lines = [f"甲{number}\t乙{number}\t{number % 2}\n" for number in range(44)]
     share = CORPORA["lcqmc"].dev_share * 3
     corpus_of(tmp_path, monkeypatch, {"train": "".join(lines)}, dev_share=share)
-    made = dict(convert_corpus("toy", tmp_path, tmp_path / "out"))
-    assert [summary.sentences for summary in made.values()] == [15, 29]
-    numbers = [int(texts(doc)[0][1:]) for doc in load(tmp_path / "out/dev.spacy")]
+    made = parts_of(tmp_path)
+    assert [part.summary.docs for part in made.values()] == [15, 29]
+    numbers = [int(texts(doc)[0][1:]) for doc in load(made["dev"].path)]
     assert {b - a for a, b in pairwise(numbers)} == {2, 3}
 
 
@@ -77,16 +80,15 @@ def test_pairs_with_a_text_in_common_stay_together(
     files = {"train": "".join(f"{a}\t{b}\t1\n" for a, b in pairs), "test": "癸\t寅\t1\n"}
     share = CORPORA["oppo"].dev_share * 4
     corpus_of(tmp_path, monkeypatch, files, distinct=True, dev_share=share)
-    made = dict(convert_corpus("toy", tmp_path, tmp_path / "out"))
-    parts = {path.stem: ["".join(texts(doc)) for doc in load(path)] for path in made}
+    made = parts_of(tmp_path)
+    parts = {name: ["".join(texts(doc)) for doc in load(part.path)] for name, part in made.items()}
     # 庚辛癸 has a text of the test part; of the other groups every other is held out.
     assert parts == {
         "test": ["癸寅"],
         "dev": ["戊己", "己壬"],
         "train": ["甲乙", "丙丁", "乙丙", "子丑"],
     }
-    summary = made[tmp_path / "out/train.spacy"]
-    assert (summary.left_out, summary.shared) == (2, {"test": (0, 2), "dev": (0, 3)})
+    assert made["train"].left_out == 2
 
 
 def test_embedded_corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,8 +96,8 @@ def test_embedded_corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     sizes = {}
     for name in (name for name, corpus in CORPORA.items() if corpus.embedded):
         fetch_corpus(name, tmp_path / "data")
-        parts = convert_corpus(name, tmp_path / "data", tmp_path)
-        sizes[name] = {path.stem: summary.sentences for path, summary in parts}
+        parts = parts_of(tmp_path / "data", name)
+        sizes[name] = {part: made.summary.docs for part, made in parts.items()}
     assert sizes["demo_parallel"] == {"train": 167, "dev": 30, "test": 30}
     assert len(sizes) == 5
     assert all({"train", "dev"} <= {*parts} and all(parts.values()) for parts in sizes.values())
@@ -131,19 +133,16 @@ def test_published_corpora(tmp_path: Path, name: str) -> None:
         if name not in ("tatoeba", "3am") or path.stem == "train":
             lines = path.read_bytes().splitlines(keepends=True)
             path.write_bytes(b"".join(lines[: FIRST.get(name)]))
-    found = {path.stem: summary for path, summary in convert_corpus(name, tmp_path, tmp_path)}
+    found = parts_of(tmp_path, name)
     if name in PARTS:
         assert PARTS[name] == {
-            part: (summary.labels["different"], summary.labels["same"], summary.left_out)
-            for part, summary in found.items()
+            name: (part.summary.labels["different"], part.summary.labels["same"], part.left_out)
+            for name, part in found.items()
         }
     if name == "tang_small":
-        assert {part: summary.sentences for part, summary in found.items()} == {
-            "train": 143,
-            "dev": 15,
-        }
+        assert (found["train"].summary.docs, found["dev"].summary.docs) == (143, 15)
     dev, train = (
-        [texts(doc) if name in PARTS else doc.text for doc in load(tmp_path / f"{part}.spacy")]
+        [texts(doc) if name in PARTS else doc.text for doc in load(found[part].path)]
         for part in ("dev", "train")
     )
     assert not {*dev} & {*train}

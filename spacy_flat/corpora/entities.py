@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 
@@ -16,36 +16,24 @@ from ..errors import Errors, Warnings
 from ..ner import spans as _extensions  # noqa: F401
 from ..text.units import EntitySpan
 from .columns import Scheme, Sentence, read_columns
-from .formats import ConvertOptions, CorpusFormat, Repairs
+from .docs import make_doc
+from .formats import ConvertOptions, CorpusFormat, Summary
 from .offsets import EXAMPLES, read_offsets
-from .tokens import split_off_spaces
 
-_DECLARATION = re.compile(r"\s*([^=\s][^=]*)=(.*)")
-
-
-def columns(scheme: Scheme, example: str) -> CorpusFormat:
-    """The format of column files with these tags."""
-
-    def read(path: Path, options: ConvertOptions, repairs: Repairs, vocab: Vocab) -> Iterator[Doc]:
-        separator = " " if options.words else ""
-        sentences = read_columns(path, scheme, options, repairs)
-        return make_docs(vocab, path, sentences, options, repairs, separator)
-
-    takes = ("words", "strip_prefix", "strip_position", *DECLARED)
-    return CorpusFormat(read, example, count_entities, show_entities, "entity", takes=takes)
+DECLARED = ("coarse", "longest", "unannotated")
 
 
-def offsets(example: str) -> CorpusFormat:
-    """The format of JSON with character offsets. The reader tells the layouts by their keys."""
+def read_tagged(
+    path: Path, options: ConvertOptions, summary: Summary, scheme: Scheme
+) -> Iterator[Doc]:
+    """Yield the Docs of a column file. Raises ValueError as `read_columns` and `make_docs`."""
+    sentences = read_columns(path, scheme, options, summary)
+    return make_docs(path, sentences, options, summary, " " if options.words else "")
 
-    def read(path: Path, options: ConvertOptions, repairs: Repairs, vocab: Vocab) -> Iterator[Doc]:
-        return make_docs(vocab, path, read_offsets(path, repairs), options, repairs)
 
-    return CorpusFormat(read, example, count_entities, show_entities, "entity", takes=DECLARED)
-
-
-def count_entities(doc: Doc) -> Counter[str]:
-    return Counter(ent.label_ for ent in doc.ents)
+def read_records(path: Path, options: ConvertOptions, summary: Summary) -> Iterator[Doc]:
+    """Yield the Docs of JSON with offsets. Raises ValueError as `read_offsets` and `make_docs`."""
+    return make_docs(path, read_offsets(path, summary), options, summary)
 
 
 def show_entities(doc: Doc) -> str:
@@ -59,12 +47,23 @@ def show_entities(doc: Doc) -> str:
     return " ".join("".join([*pieces, text[end:]]).split())
 
 
-DECLARED = ("coarse", "longest", "unannotated")
+_of_entities = partial(
+    CorpusFormat,
+    noun="sentence",
+    label="entity",
+    labels=lambda doc: [ent.label_ for ent in doc.ents],
+    show=show_entities,
+)
+_tagged = partial(_of_entities, takes=("words", "strip_prefix", "strip_position", *DECLARED))
 FORMATS: dict[str, CorpusFormat] = {
-    "bio": columns("bio", "王⇥B-PER ⏎ 芳⇥I-PER ⏎ 去⇥O"),
-    "bmes": columns("bmes", "王⇥B-PER ⏎ 小⇥M-PER ⏎ 芳⇥E-PER"),
-    "bioes": columns("bioes", "王⇥B-PER ⏎ 小⇥I-PER ⏎ 芳⇥E-PER"),
-    **{name: offsets(example) for name, example in EXAMPLES.items()},
+    "bio": _tagged(partial(read_tagged, scheme="bio"), "王⇥B-PER ⏎ 芳⇥I-PER ⏎ 去⇥O"),
+    "bmes": _tagged(partial(read_tagged, scheme="bmes"), "王⇥B-PER ⏎ 小⇥M-PER ⏎ 芳⇥E-PER"),
+    "bioes": _tagged(partial(read_tagged, scheme="bioes"), "王⇥B-PER ⏎ 小⇥I-PER ⏎ 芳⇥E-PER"),
+    **{
+        # One reader tells the layouts by their keys.
+        name: _of_entities(read_records, example, takes=DECLARED)
+        for name, example in EXAMPLES.items()
+    },
 }
 
 
@@ -72,20 +71,20 @@ FORMATS: dict[str, CorpusFormat] = {
 
 
 def make_docs(
-    vocab: Vocab,
     path: Path,
     sentences: Iterable[Sentence],
     options: ConvertOptions,
-    repairs: Repairs,
+    summary: Summary,
     separator: str = "",
 ) -> Iterator[Doc]:
     """Yield the Doc of each sentence, with the declarations of the options. Raises as `declared`
     and `trim_entities`."""
-    trimmed = (trim_entities(each, path, repairs) for each in sentences)
-    return declared((make_doc(vocab, each, separator) for each in trimmed), options, path)
+    vocab = Vocab()
+    trimmed = (trim_entities(each, path, summary) for each in sentences)
+    return declared((annotated(vocab, each, separator) for each in trimmed), options, path)
 
 
-def trim_entities(sentence: Sentence, path: Path, repairs: Repairs) -> Sentence:
+def trim_entities(sentence: Sentence, path: Path, summary: Summary) -> Sentence:
     """Strip white space from the ends of entities, since spaCy doesn't allow it.
 
     Raises ValueError (F110) unless repairs are enabled.
@@ -97,20 +96,15 @@ def trim_entities(sentence: Sentence, path: Path, repairs: Repairs) -> Sentence:
         if [start, end - 1] != [*filled[:1], *filled[-1:]]:
             words = {"label": label, "surface": "".join(units)}
             error = Errors.F110.format(path=path, line=sentence.line, **words)
-            repairs.count("white space trimmed off an entity", error)
+            summary.count_repair("white space trimmed off an entity", error)
         if filled:
             entities.append(EntitySpan(filled[0], filled[-1] + 1, label))
     return sentence._replace(entities=entities)
 
 
-def make_doc(vocab: Vocab, sentence: Sentence, separator: str = "") -> Doc:
-    """Make a Doc whose text is exactly the units with `separator` between them.
-
-    A unit is a token, whatever its length. White space is tokenised as by spaCy's own tokenizers:
-    a single space belongs to the token before it, more than that is a token.
-    """
-    words, spaces = split_off_spaces(sentence.units, separator)
-    doc = Doc(vocab, words=words, spaces=spaces)
+def annotated(vocab: Vocab, sentence: Sentence, separator: str = "") -> Doc:
+    """The Doc of a sentence, with its entities."""
+    doc = make_doc(vocab, sentence.units, separator)
     starts = list(accumulate((len(unit) + len(separator) for unit in sentence.units), initial=0))
     spans = []
     for start, end, label in sentence.entities:
@@ -136,9 +130,10 @@ def declared(docs: Iterable[Doc], options: ConvertOptions, path: Path) -> Iterat
     """
     coarse = {
         label: [fine for fine in map(str.strip, labels.split(",")) if fine]
-        for label, labels in declarations(options.coarse, Errors.F163)
+        for label, labels in declarations(options.coarse, ".*", Errors.F163).items()
     }
-    longest = {label: length(most) for label, most in declarations(options.longest, Errors.F168)}
+    lengths = declarations(options.longest, r"\s*[0-9]+\s*", Errors.F168)
+    longest = {label: int(length) for label, length in lengths.items()}
     coarse_labels = {label: fine for label, fine in coarse.items() if fine not in ([], [label])}
     found: set[str] = set()
     for doc in docs:
@@ -159,20 +154,13 @@ def declared(docs: Iterable[Doc], options: ConvertOptions, path: Path) -> Iterat
         warnings.warn(Warnings.W160.format(path=path, **words), stacklevel=2)
 
 
-def declarations(values: Sequence[str], error: str) -> Iterator[tuple[str, str]]:
-    """Yield the label and the rest of each "LABEL=REST". Raises ValueError with the text `error`
-    for another form, or the second one of a label."""
-    known = set()
+def declarations(values: Sequence[str], rest: str, error: str) -> dict[str, str]:
+    """The rest of each "LABEL=REST" by its label. Raises ValueError with the text `error` for
+    another form, or the second one of a label."""
+    found: dict[str, str] = {}
     for value in values:
-        match = _DECLARATION.fullmatch(value)
-        if match is None or (label := match[1].strip()) in known:
+        match = re.fullmatch(rf"\s*([^=\s][^=]*)=({rest})", value)
+        if match is None or (label := match[1].strip()) in found:
             raise ValueError(error.format(value=value))
-        known.add(label)
-        yield label, match[2]
-
-
-def length(text: str) -> int:
-    """A number of characters. Raises ValueError (F168)."""
-    if not re.fullmatch(r"\s*\d+\s*", text, re.ASCII):
-        raise ValueError(Errors.F168.format(value=text))
-    return int(text)
+        found[label] = match[2]
+    return found
