@@ -213,8 +213,6 @@ F303 Component {name!r} has no network yet. Load a trained pipeline, or call nlp
 F304 An example's reference and predicted Doc may differ in whitespace and case only, but the
   reference begins {reference!r} and the predicted one {predicted!r}. Make both from the same text.
 F305 {block}: {name} = {value!r} is invalid: it must be {wanted}.
-F306 {label!r} is a tag, not a label: the component makes the tags of each label itself. Give the
-  type of the entities, such as {expected!r}.
 F307 {block}: the config says {name} = {value!r}, but the component was trained with {saved!r},
   which can't be changed. Correct the config, or train again.
 F308 Component {name!r} has no lexicon before nlp.initialize(). Add words after it, or set
@@ -445,8 +443,8 @@ W304 {name}: tokens have {here:.2f} characters on average, {instead}. Use the
   tokenizer that the component was trained with.
 W305 {name}: {setting} has labels that no entity can have: {unknown}. Correct them in
   [components.{name}]. Known labels: {known}.
-W306 {name}: there are no training examples, so the component stays as it is, untrained unless it
-  already was trained. To put a trained one into a pipeline, set source in [components.{name}].
+W306 {name}: there are no training examples, so the component is not trained. To put a trained one
+  into a pipeline, set source in [components.{name}].
 W320 {name}: no pair has one of its labels {known}, but there are {found}. It can't learn from these
   pairs or score them. Rename the labels (`flat convert` calls 0 and 1 'different' and 'same'), or
   train a new component.

@@ -44,7 +44,6 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "flat gate": ("flat_ner", {"network": {**SMALL, "fusion": "gate", "mask": "distant"}}),
     "flat with a tok2vec": ("flat_ner", {"network": SMALL, "tok2vec": HASH_EMBED}),
     "tener of tokens": ("tener_ner", {"network": SMALL, **TOKENS, "tok2vec": HASH_EMBED}),
-    "tener with absolute positions": ("tener_ner", {"network": {**SMALL, "attention": "absolute"}}),
     "re2 with a tok2vec": ("re2_similarity", {"network": {"hidden": 16}, "tok2vec": HASH_EMBED}),
 }
 KINDS = {kind.factory: kind for kind in test_contract.KINDS}

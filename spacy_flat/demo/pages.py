@@ -88,9 +88,7 @@ def show_entities(nlp: Language, pipe: CRFEntityRecognizer) -> None:
             )
         if isinstance(pipe, FlatEntityRecognizer) and 0 < len(text) <= MAX_DRAWN:
             st.subheader("Lattice", help="Underlined: the words of the lexicon, and entities")
-            label = "Place of a character whose attention to show; -1 for the entities"
-            place = int(st.number_input(label, -1, MAX_DRAWN, -1))
-            st.image(pipe.render_lattice(doc, place if 0 <= place < len(text) else None))
+            st.image(pipe.render_lattice(doc))
 
 
 def words_of(lines: str) -> list[tuple[str, str]]:

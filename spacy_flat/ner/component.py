@@ -1,8 +1,7 @@
 """The component that `flat_ner` and `tener_ner` share."""
 
-import re
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from spacy.tokens import Doc, Span
@@ -13,13 +12,7 @@ from ..errors import Errors, Warnings
 from ..initialise import initialise_network
 from ..lexicon import NOT_ENTITY
 from ..nn.model import tok2vec_of
-from ..pipe import (
-    FEW_TOKENS,
-    LabelledPipe,
-    Scorer,
-    register_factory,
-    setting,
-)
+from ..pipe import FEW_TOKENS, LabelledPipe, Scorer, register_factory, setting
 from ..text.tok2vec import Tok2VecFeatures, backprop_zeros
 from ..text.units import EntitySpan, Units
 from ..text.vocabulary import Vocabulary
@@ -34,6 +27,7 @@ from .decoding import Decoding, EntityPrediction, find_entities, span_probabilit
 from .model import Emissions, Gold, network_of
 from .scores import score_entities
 from .spans import (
+    Annotation,
     OnMisaligned,
     gold_annotation,
     meaning,
@@ -64,8 +58,6 @@ def _is_threshold(value: object) -> bool:
 
 
 LONG_WORDS = 4  # mean characters of Chinese tokens that are longer than words
-
-_TAG = re.compile(r"O|[BI]-.+")
 
 
 class CRFEntityRecognizer(LabelledPipe):
@@ -107,8 +99,6 @@ class CRFEntityRecognizer(LabelledPipe):
     )
     temperature: float = setting(1.0, min=MIN_TEMPERATURE, max=MAX_TEMPERATURE)
 
-    not_entity_within: bool = True  # a setting of components with a lexicon
-
     def __init__(self, *args: Any, scorer: Scorer | None = score_entities, **settings: Any) -> None:
         super().__init__(*args, scorer=scorer, **settings)
         self._warned: dict[str, Sequence[str]] = {}  # labels of settings
@@ -132,15 +122,6 @@ class CRFEntityRecognizer(LabelledPipe):
         """The tags of a unit."""
         return tag_set(self.known_labels, self.model.attrs["options"].scheme)
 
-    def add_label(self, label: str) -> int:
-        """Add a label, also to a trained network. Returns 0 if the component already has it.
-
-        Raises ValueError for an invalid label (F302) and for a tag (F306).
-        """
-        if isinstance(label, str) and _TAG.fullmatch(label):
-            raise ValueError(Errors.F306.format(label=label, expected=label[2:] or "PER"))
-        return super().add_label(label)
-
     def _checked(self, label: str) -> str:
         """Raises ValueError (F386) if a label is "not_entity"."""
         if label == NOT_ENTITY:
@@ -158,28 +139,23 @@ class CRFEntityRecognizer(LabelledPipe):
             ]
         self.check_tokens(docs)
         self._check_labels()
-        return self.decode(docs, self.model.predict(docs))
+        emissions = self.model.predict(docs)
+        constraints = self._constraints(docs, emissions.texts)
+        return find_entities(emissions, network_of(self.model), self._decoding(), constraints)
 
     def check_tokens(self, docs: Iterable[Doc]) -> None:
         """Also warn (W304) once if tokens are longer than Chinese words, as of a tokenizer of other
         languages: an entity is expanded to its whole tokens."""
         if self.featuriser.unit == "token":
             super().check_tokens(docs)
-            return
-        for doc in docs:
-            if self._tokens_seen[1] < FEW_TOKENS and HAN.search(doc.text):
-                lengths = [len(token) for token in doc if HAN.search(token.text)]
-                self._tokens_seen += sum(lengths), len(lengths)
-                characters, tokens = self._tokens_seen.tolist()
-                is_long = characters > LONG_WORDS * tokens
-                if is_long and (tokens >= FEW_TOKENS or doc.vocab.lang not in ("zh", "ja")):
-                    self._warn_of_tokens(characters / tokens, "more than words in Chinese")
-                    self._tokens_seen += 0, FEW_TOKENS
-
-    def decode(self, docs: Sequence[Doc], emissions: Emissions) -> list[EntityPrediction]:
-        """Find the entities of each Doc from the model's output for all of them."""
-        constraints = self._constraints(docs, emissions.texts)
-        return find_entities(emissions, network_of(self.model), self._decoding(), constraints)
+        elif self._tokens_seen[1] < FEW_TOKENS:
+            foreign = (doc for doc in docs if doc.vocab.lang not in ("zh", "ja"))
+            lengths = [len(token) for doc in foreign for token in doc if HAN.search(token.text)]
+            self._tokens_seen += sum(lengths), len(lengths)
+            characters, tokens = self._tokens_seen.tolist()
+            if characters > LONG_WORDS * tokens:
+                self._warn_of_tokens(characters / tokens, "more than words in Chinese")
+                self._tokens_seen += 0, FEW_TOKENS
 
     def span_probabilities(
         self, docs: Iterable[Doc], spans: Iterable[Iterable[Span]]
@@ -206,19 +182,15 @@ class CRFEntityRecognizer(LabelledPipe):
 
     def _check_labels(self) -> None:
         """Warn (W305) once of settings for labels that no entity can have."""
-        given = self.threshold if isinstance(self.threshold, dict) else {}
-        known = self.labels if given else ()
-        self._warn_of("threshold", [label for label in given if label not in known], known)
-        mapped = self.label_map or {}
-        known = self.known_labels if mapped else ()
-        self._warn_of("label_map", [label for label in mapped if label not in known], known)
-
-    def _warn_of(self, setting: str, unknown: Sequence[str], known: Sequence[str]) -> None:
-        if unknown and unknown != self._warned.get(setting):
-            words = {"unknown": ", ".join(unknown), "known": ", ".join(known)}
-            message = Warnings.W305.format(name=self.name, setting=setting, **words)
-            warnings.warn(message, stacklevel=2)
-        self._warned[setting] = unknown
+        for name, known in (("threshold", self.labels), ("label_map", self.known_labels)):
+            given = getattr(self, name)
+            labels = given if isinstance(given, dict) else ()
+            unknown = [label for label in labels if label not in known]
+            if unknown and unknown != self._warned.get(name):
+                words = {"unknown": ", ".join(unknown), "known": ", ".join(known)}
+                message = Warnings.W305.format(name=self.name, setting=name, **words)
+                warnings.warn(message, stacklevel=2)
+            self._warned[name] = unknown
 
     def _decoding(self) -> Decoding:
         threshold = self.threshold
@@ -244,13 +216,9 @@ class CRFEntityRecognizer(LabelledPipe):
         self.require_initialised()
         examples = list(examples)
         validate_examples(examples, f"{type(self).__name__}.calibrate")
-        docs = [example.predicted for example in examples]
-        gold = [
-            gold_annotation(each, self.unannotated_labels).mapped(self.label_map)
-            for each in examples
-        ]
-        emissions, network = self.model.predict(docs), network_of(self.model)
-        report = fit(emissions, network, self._decoding(), gold, self.name)
+        gold = [each.mapped(self.label_map) for each in self._gold(examples)]
+        emissions = self.model.predict([example.predicted for example in examples])
+        report = fit(emissions, network_of(self.model), self._decoding(), gold, self.name)
         self.temperature = report.temperature_after
         return report
 
@@ -262,7 +230,7 @@ class CRFEntityRecognizer(LabelledPipe):
         pairs = enumerate(zip(docs, texts, strict=True))
         found = {number: constraints_of(doc, text, *settings) for number, (doc, text) in pairs}
         for place, words in self.trusted_words(texts).items():
-            found[place].add_words(words, self.fine_labels, self.not_entity_within)
+            found[place].add_words(words, self.fine_labels, within=True)
         return {number: constraints for number, constraints in found.items() if constraints}
 
     def trusted_words(self, texts: Sequence[Units]) -> dict[int, list[tuple[EntitySpan, float]]]:
@@ -283,7 +251,7 @@ class CRFEntityRecognizer(LabelledPipe):
         """Adds new labels, like spaCy's `ner`."""
         self._check_unannotated(self.known_labels)
         docs = [example.predicted for example in examples]
-        known = [gold_annotation(example, self.unannotated_labels) for example in examples]
+        known = self._gold(examples)
         tok2vec = tok2vec_of(self.model)
         if not any(a.is_annotated(len(doc.text)) for a, doc in zip(known, docs, strict=True)):
             backprop_zeros(tok2vec, docs)
@@ -317,35 +285,39 @@ class CRFEntityRecognizer(LabelledPipe):
 
         Raises ValueError (F233) for a label that the component doesn't have.
         """
-        known = [gold_annotation(example, self.unannotated_labels) for example in examples]
-        gold, network = Gold.of(known, scores.texts, scores.segments), network_of(self.model)
+        gold = Gold.of(self._gold(list(examples)), scores.texts, scores.segments)
+        network = network_of(self.model)
         found = [
             network.loss_gradient(part.scores, gold.target(part.batch, self.tags))
             for part in scores.batches
         ]
         return sum(loss for loss, _ in found), [gradient for _, gradient in found]
 
+    def _gold(self, examples: Iterable[Example]) -> list[Annotation]:
+        return [gold_annotation(example, self.unannotated_labels) for example in examples]
+
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """Call the scorer. Unannotated labels count if the examples have entities of them."""
         examples = list(examples)
-        unscored = unscored_labels(self.unannotated_labels, examples)
-        given = {"unannotated_labels": unscored, "label_map": self.label_map}
-        scores: dict[str, Any] = super().score(examples, **given, **kwargs)
+        kwargs["unannotated_labels"] = unscored_labels(self.unannotated_labels, examples)
+        scores: dict[str, Any] = super().score(examples, label_map=self.label_map, **kwargs)
         return scores
 
-    def settle_labels(
+    def training_examples(
         self,
         get_examples: Callable[[], Iterable[Example]],
         labels: Sequence[str] | None,
-        **vectors: VectorSource | None,
+        vectors: Mapping[str, VectorSource | None],
     ) -> list[Example]:
-        """Set the labels (by default, those of the examples) and keep those added before. Check
-        the vectors. Returns the examples.
+        """The examples to initialise with; none if there are none and no labels either. Sets the
+        labels (by default, those of the examples) and keeps those added before.
 
         Raises ValueError without labels (F301), for an invalid label (F302) and for an unknown
         unannotated label (F242); TypeError for labels in a single string (F026) and for vectors
         of another type (F040).
         """
+        if self.lacks_examples(get_examples) and not (labels or self.known_labels):
+            return []
         check_sources(**vectors)
         validate_get_examples(get_examples, f"{type(self).__name__}.initialize")
         examples = list(get_examples())

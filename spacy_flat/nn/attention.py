@@ -1,4 +1,4 @@
-"""Multi-head attention: with relative positions, as FLAT and TENER use it, and without.
+"""Multi-head attention with relative positions, as FLAT and TENER use it.
 
 Shapes: B sequences, Q queries, L keys, H heads, d width of a head, D = H·d; P queries of a
 relation.
@@ -136,53 +136,6 @@ class RelativeAttention(nn.Module):
         mixed = self.dropout(scores.softmax(dim=-1)) @ v
         out: Tensor = self.out(mixed.permute(1, 2, 0, 3).reshape(B, n_queries, D))
         return out
-
-
-class DotProductAttention(nn.Module):
-    """Multi-head attention without positions (Vaswani et al., 2017, section 3.2)."""
-
-    def __init__(self, num_heads: int, head_dim: int, *, dropout: float = 0.0) -> None:
-        super().__init__()
-        width = num_heads * head_dim
-        self.num_heads = num_heads
-        self.dropout = dropout
-        self.q_proj, self.k_proj, self.v_proj, self.out = (
-            nn.Linear(width, width) for _ in range(4)
-        )
-
-    def forward(self, nodes: Tensor, n_queries: int, visible: Tensor) -> Tensor:
-        """Let the first Q nodes of every sequence look at all L of them.
-
-        nodes: [B, L, D]. visible: [B or 1, Q or 1, L] bool: may this query see this key; each
-        query sees one.
-        Returns [B, Q, D].
-        """
-        mixed = dot_product_attention(
-            *(self.q_proj(nodes[:, :n_queries]), self.k_proj(nodes), self.v_proj(nodes), visible),
-            num_heads=self.num_heads,
-            dropout=self.dropout if self.training else 0.0,
-        )
-        out: Tensor = self.out(mixed)
-        return out
-
-
-def dot_product_attention(
-    queries: Tensor,
-    keys: Tensor,
-    values: Tensor,
-    visible: Tensor | None,
-    *,
-    num_heads: int,
-    dropout: float = 0.0,
-) -> Tensor:
-    """Projected queries [B, Q, D], keys and values [B, L, D] → [B, Q, D].
-
-    visible: [B or 1, Q or 1, L] bool: may this query see this key; None if it sees all.
-    """
-    q, k, v = (x.view(*x.shape[:2], num_heads, -1).transpose(1, 2) for x in (queries, keys, values))
-    mask = None if visible is None else visible[:, None]
-    mixed = nn.functional.scaled_dot_product_attention(q, k, v, mask, dropout)
-    return mixed.transpose(1, 2).flatten(2)
 
 
 def split_heads(x: Tensor, num_heads: int) -> Tensor:

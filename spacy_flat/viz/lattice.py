@@ -3,7 +3,7 @@ word and entity."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from ..text.units import EntitySpan
@@ -12,7 +12,6 @@ from .svg import Svg, box, picture, text, visible
 MAX_DRAWN = 500  # characters of a text
 LINE = 24  # characters
 COLUMN, ROW, MARGIN = 32, 22, 16  # pixels
-MIN_SHARE = 0.01  # smaller shares of attention are left out
 
 
 class Bar(NamedTuple):
@@ -32,21 +31,6 @@ def draw(
     each entity its label."""
     bars = [Bar(start, end, f"{start}–{end - 1}", "blue", 0.2) for start, end in words]
     bars += [Bar(start, end, label, "orange", 0.35) for start, end, label in entities]
-    return draw_bars(content, bars)
-
-
-def draw_attention(content: str, weights: Mapping[tuple[int, int], float]) -> Svg:
-    """Each character and word that gets attention, with its share in per cent, the darker the
-    larger.
-
-    weights: the share of characters [start, end).
-    """
-    largest = max(weights.values(), default=0) or 1
-    bars = [
-        Bar(start, end, f"{100 * weight:.0f}%", "blue", max(0.1, 0.8 * weight / largest))
-        for (start, end), weight in weights.items()
-        if weight >= MIN_SHARE
-    ]
     return draw_bars(content, bars)
 
 

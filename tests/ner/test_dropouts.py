@@ -183,19 +183,6 @@ def test_each_dropout_acts_in_training_and_none_in_prediction(
     assert not varies(network.eval(), batch)
 
 
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        ("attention", {"attention": "absolute"}),
-        ("ff", {"encoder": "bilstm", "layers": 2, "head_dim": 8, "num_heads": 2}),
-    ],
-)
-def test_dropouts_of_other_encoders(name: str, options: dict[str, Any]) -> None:
-    network, batch = make_tener(**only(name, 0.2), **options)
-    assert varies(network.train(), batch)
-    assert not varies(network.eval(), batch)
-
-
 # Keys
 
 

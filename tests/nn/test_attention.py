@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from itertools import product
 
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from spacy_flat.nn import attention as attention_module
 from spacy_flat.nn.attention import (
-    DotProductAttention,
     Relation,
     RelativeAttention,
     relative_scores,
@@ -97,29 +95,6 @@ def test_relation_of_positions(C: int) -> None:
     check_equal(relative_scores(queries, [Relation.of_positions(table)]), expected, [queries])
 
 
-@pytest.mark.parametrize("masked", [False, True])
-def test_dot_product_attention_equals_a_loop_over_pairs(masked: bool) -> None:
-    L, Q = 5, 3
-    attention = DotProductAttention(H, d).double()
-    for number, parameter in enumerate(attention.parameters()):
-        parameter.data = normal(*parameter.shape, seed=number) / 2
-    nodes = normal(B, L, H * d, seed=20).requires_grad_()
-    visible = (normal(B, Q, L, seed=21) > 0) | torch.eye(L, dtype=torch.bool)[:Q]
-    if not masked:
-        visible = torch.ones(1, 1, L, dtype=torch.bool)
-    rows = []
-    for b, i, h in product(range(B), range(Q), range(H)):
-        part = slice(h * d, (h + 1) * d)
-        q, k, v = (
-            project(nodes[b])[:, part]
-            for project in (attention.q_proj, attention.k_proj, attention.v_proj)
-        )
-        seen = visible.expand(B, Q, L)[b, i]
-        rows.append((k[seen] @ q[i] / math.sqrt(d)).softmax(0) @ v[seen])
-    expected = attention.out(torch.stack(rows).view(B, Q, H * d))
-    check_equal(attention(nodes, Q, visible), expected, [nodes, *attention.parameters()])
-
-
 def test_a_query_that_sees_nothing_stays_finite() -> None:
     attention = RelativeAttention(H, d)
     nodes = normal(B, 3, H * d).float().requires_grad_()
@@ -130,29 +105,20 @@ def test_a_query_that_sees_nothing_stays_finite() -> None:
     assert gradient.isfinite().all()
 
 
-def weights_of(kind: str, rate: float, training: bool) -> Tensor:
-    """The attention weights [L, L] as the values meet them: nodes and values are unit vectors."""
-    L = 64
-    torch.manual_seed(0)
+def test_dropout_drops_weights_in_training_and_scales_the_others() -> None:
+    """Nodes and values are unit vectors, so that the weights [L, L] come out."""
+    L, found = 64, []
+    relation = Relation.of_positions(torch.zeros(2 * L - 1, L))
     nodes, visible = torch.eye(L)[None], torch.ones(1, 1, L, dtype=torch.bool)
-    attention: nn.Module
-    if kind == "relative":
-        attention = RelativeAttention(1, L, v_proj=False, dropout=rate).train(training)
-        relation = Relation.of_positions(torch.zeros(2 * L - 1, L))
-        out: Tensor = attention(nodes, L, [relation], visible)
-    else:
-        attention = DotProductAttention(1, L, dropout=rate).train(training)
-        for projection in (attention.v_proj, attention.out):
-            projection.weight.data = torch.eye(L)
-            projection.bias.data.zero_()
-        out = attention(nodes, L, visible)
-    return out[0].detach()
-
-
-@pytest.mark.parametrize("kind", ["relative", "dot_product"])
-def test_dropout_drops_weights_in_training_and_scales_the_others(kind: str) -> None:
-    whole, dropped = weights_of(kind, 0.0, training=True), weights_of(kind, 0.25, training=True)
+    for rate in (0.0, 0.25):
+        torch.manual_seed(0)
+        attention = RelativeAttention(1, L, v_proj=False, dropout=rate)
+        torch.nn.init.eye_(attention.q_proj.weight)
+        torch.nn.init.zeros_(attention.q_proj.bias)
+        inputs = nodes, L, [relation], visible
+        found.append((attention.train()(*inputs), attention.eval()(*inputs)))
+    (whole, _), (dropped, predicted) = found
     kept = dropped != 0
     torch.testing.assert_close(dropped[kept], whole[kept] / 0.75)
     assert 0.72 < kept.float().mean() < 0.78  # 4096 draws: 4 standard deviations
-    assert torch.equal(weights_of(kind, 0.25, training=False), whole)
+    assert torch.equal(predicted, whole)

@@ -56,7 +56,7 @@ def test_few_settings() -> None:
     config = shown.config["components"]["flat_ner"]
     blocks = [config, config["model"]["network"], config["model"]["lattice"]]
     rest = {"factory", "model", "scorer", "@misc", "variant", "constrained_decoding", "label_map"}
-    assert sum(len(block.keys() - rest) for block in blocks) <= 21
+    assert sum(len(block.keys() - rest) for block in blocks) <= 20
 
 
 def test_options_of_earlier_versions() -> None:

@@ -14,17 +14,14 @@ from ...lexicon import Lexicon
 from ...lexicon.readers import jieba_lexicon
 from ...pipe import setting
 from ...text.units import EntitySpan, Units
-from ...util.arguments import require
 from ...util.log import logger
 from ...vectors import VectorSource
-from ...viz.lattice import MAX_DRAWN, draw, draw_attention
+from ...viz.lattice import MAX_DRAWN, draw
 from ...viz.svg import Svg
 from ..component import CRFEntityRecognizer, ner_factory
 from ..decoding import EntityPrediction
 from ..spans import names_in
-from .featuriser import LatticeFeaturiser
-from .model import attention_of
-from .vocabulary import build_vocabulary
+from .featuriser import LatticeFeaturiser, build_vocabulary
 
 DEFAULT_MODEL = """
 [model]
@@ -44,11 +41,9 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
 
     trust: how strongly lexicon words whose type is a label count: with 0 the network decides, with
         1 they are always entities. `Lexicon.add` sets it by word.
-    not_entity_within: words of the type "not_entity" also exclude entities within them.
     """
 
     trust: float = setting(0.0, min=0, max=1)
-    not_entity_within: bool = setting(True)
 
     @property
     def lexicon(self) -> Lexicon:
@@ -78,37 +73,28 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         """Words in texts with a trust above 0 or the type "not_entity", with their trust."""
         featuriser: LatticeFeaturiser = self.featuriser
         words: dict[int, list[tuple[EntitySpan, float]]] = {}
-        for text, start, end, label, trust in featuriser.trusted_words(
-            [text.visible for text in texts], self.known_labels, self.trust
-        ):
-            words.setdefault(text, []).append((EntitySpan(start, end, label), trust))
+        visible = [text.visible for text in texts]
+        for text, span, trust in featuriser.trusted_words(visible, self.known_labels, self.trust):
+            words.setdefault(text, []).append((span, trust))
         return words
 
-    def render_lattice(self, doc: Doc, character: int | None = None) -> Svg:
+    def render_lattice(self, doc: Doc) -> Svg:
         """Draw the lattice over a Doc as SVG: its characters, the lexicon words below them, and
         the entities, with their confidence if it is set. Notebooks show the result.
 
-        character: the position of a character. Shades then show how much it attends to each
-            character and word in the last layer (mean of all heads), instead of the entities.
-
-        Raises ValueError (F308) before `initialize`, (F161) for more than 500 characters and
-        (F341) for a position outside the text.
+        Raises ValueError (F308) before `initialize` and (F161) for more than 500 characters.
         """
         text, lexicon = doc.text, self.lexicon
         if len(text) > MAX_DRAWN:
             raise ValueError(Errors.F161.format(length=len(text), limit=MAX_DRAWN))
-        if character is not None:
-            wanted = f"a place from 0 to {len(text) - 1}"
-            require("character", character, lambda: 0 <= character < len(text), wanted)
-            return draw_attention(text, attention_of(self.model, doc, character))
         matches = lexicon.match([text])
-        spans = zip(matches.starts.tolist(), matches.ends.tolist(), strict=True)
-        shown = [EntitySpan(*ent) for ent in doc._.char_ents]
-        sure = {(ent.start_char, ent.end_char): ent._.confidence for ent in doc.ents}
-        for i, ent in enumerate(shown):
-            if (confidence := sure.get(ent[:2])) is not None:
-                shown[i] = ent._replace(label=f"{ent.label}:{confidence:.2f}")
-        return draw(text, spans, shown)
+        words = zip(matches.starts.tolist(), matches.ends.tolist(), strict=True)
+        shares = [ent._.confidence for ent in doc.ents]
+        entities = [
+            EntitySpan(start, end, label if share is None else f"{label}:{share:.2f}")
+            for (start, end, label), share in zip(doc._.char_ents, shares, strict=True)
+        ]
+        return draw(text, words, entities)
 
     def initialize(
         self,
@@ -129,35 +115,35 @@ class FlatEntityRecognizer(CRFEntityRecognizer):
         char_vectors, bigram_vectors, word_vectors: pretrained vectors of characters, bigrams (two
             neighbouring characters) and words.
 
-        Raises TypeError for vectors (F040) of another type; otherwise as `settle_labels`.
+        Raises TypeError for vectors (F040) of another type; otherwise as `training_examples`.
         """
         vectors = {
             "char_vectors": char_vectors,
             "bigram_vectors": bigram_vectors,
             "word_vectors": word_vectors,
         }
-        if not (labels or self.known_labels) and self.lacks_examples(get_examples):
+        examples = self.training_examples(get_examples, labels, vectors)
+        if not examples:
             return
-        examples = self.settle_labels(get_examples, labels, **vectors)
         lexicon = jieba_lexicon() if lexicon is None else lexicon
         texts = [Units.visible_characters(example.predicted.text).visible for example in examples]
-        self._report(lexicon, texts)
-        options = self.featuriser.options
+        self._report_coverage(lexicon, texts)
         mentions = [name for example in examples for name in names_in(example.reference)]
         vocabulary = build_vocabulary(
-            options, texts, lexicon, labels=self.cfg["labels"], mentions=mentions, **vectors
+            self.featuriser.options,
+            texts,
+            lexicon,
+            labels=self.cfg["labels"],
+            mentions=mentions,
+            **vectors,
         )
         self.build_network(examples, vocabulary)
 
-    def _report(self, lexicon: Lexicon, texts: Sequence[str]) -> None:
+    def _report_coverage(self, lexicon: Lexicon, texts: Sequence[str]) -> None:
         """Log how much of the texts is in the lexicon; warn (W301) if it is almost nothing."""
         share = lexicon.snapshot.coverage(texts)
-        logger.info(
-            "%s: %s words; %.1f %% of the texts' characters are in one",
-            self.name,
-            f"{len(lexicon):,}",
-            100 * share,
-        )
+        report = "%s: %s words; %.1f %% of the texts' characters are in one"
+        logger.info(report, self.name, f"{len(lexicon):,}", 100 * share)
         if share < FEW:
             warnings.warn(Warnings.W301.format(name=self.name, share=share), stacklevel=2)
 

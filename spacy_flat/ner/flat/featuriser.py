@@ -4,6 +4,7 @@ Shapes: B segments, C characters, M words, L = C + M nodes, characters first.
 """
 
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -18,11 +19,22 @@ from ...lexicon.snapshot import N_BANDS
 from ...text.featuriser import SegmentFeaturiser
 from ...text.padding import Ragged, group_by_cost
 from ...text.segments import Segment
-from ...text.units import Units
-from ...text.vocabulary import TableVocab, pack, unpack
+from ...text.units import EntitySpan, Units
+from ...text.vocabulary import (
+    NewTable,
+    TableVocab,
+    Vocabulary,
+    add_counts,
+    batches_of_texts,
+    pack,
+    select_vectors,
+    unpack,
+)
 from ...util.arrays import Float32s, Ints
+from ...util.simplified import Simplifier
+from ...vectors import VectorSource
 from ..batch import LatticeBatch
-from .gazetteer import Gazetteer, WordNodes
+from .gazetteer import Gazetteer, WordColumns
 from .options import LatticeOptions
 
 N_LENGTHS = 10  # words of this many characters less one, and longer, are one class
@@ -69,7 +81,10 @@ class LatticeFeaturiser(SegmentFeaturiser):
             return
         pieces = [texts[segment.text].piece(segment.start, segment.end) for segment in segments]
         chars = self.characters(pieces, self.lexicon.snapshot.simplifier)
-        words = self._words(pieces, self.gazetteer if is_train else None)
+        found = self.words_in(pieces)
+        if is_train and self.gazetteer is not None:
+            found = self.gazetteer.show_some(found, pieces, self.options.gazetteer_rate)
+        words = Ragged(np.bincount(found.pop("texts"), minlength=len(pieces)), found)
         order = np.lexsort((words.counts, chars.counts))
         for rows in group_by_cost(order, chars.counts, words.counts, self.options.batch_size):
             columns, has_char = chars.pad(rows)
@@ -86,60 +101,41 @@ class LatticeFeaturiser(SegmentFeaturiser):
                 present=np.concatenate([has_char, has_word], axis=1),
             )
 
-    def _words(self, pieces: Sequence[str], gazetteer: Gazetteer | None) -> Ragged:
-        nodes = self.words_in(pieces)
-        if gazetteer is not None:
-            nodes = gazetteer.show_some(nodes, pieces, self.options.gazetteer_rate)
-        columns = {
-            "words": nodes.ids,
-            "types": nodes.types,
-            "bands": nodes.bands,
-            "heads": nodes.starts,
-            "lengths": nodes.ends - nodes.starts,
-        }
-        return Ragged(np.bincount(nodes.texts, minlength=len(pieces)).astype(np.int64), columns)
-
-    def words_in(self, texts: Sequence[str]) -> WordNodes:
+    def words_in(self, texts: Sequence[str]) -> WordColumns:
         """The lexicon words in texts, with the properties that the network knows."""
         lexicon = self.lexicon.snapshot
         matches = lexicon.match(texts)
-        ids = self.words.look_up(matches.words.astype(np.uint64))
+        starts = matches.starts.astype(np.int64)
         types = lexicon.types[matches.words].astype(np.int64)
-        nodes = WordNodes(
-            texts=matches.texts.astype(np.int64),
-            starts=matches.starts.astype(np.int64),
-            ends=matches.ends.astype(np.int64),
-            ids=ids,
-            types=self._known_types(types, lexicon.type_names),
-            bands=lexicon.frequency_bands[matches.words].astype(np.int64),
-        )
+        found = {
+            "texts": matches.texts.astype(np.int64),
+            "heads": starts,
+            "lengths": matches.ends - starts,
+            "words": self.words.look_up(matches.words.astype(np.uint64)),
+            "types": self._known_types(types, lexicon.type_names),
+            "bands": lexicon.frequency_bands[matches.words].astype(np.int64),
+        }
         if not self.options.only_known_words:
-            return nodes
-        return nodes.select((ids > 0) | np.isin(nodes.types, self.name_types))
+            return found
+        kept = (found["words"] > 0) | np.isin(found["types"], self.name_types)
+        return {name: column[kept] for name, column in found.items()}
 
     def _known_types(self, types: Ints, names: Sequence[str]) -> Ints:
         """Types [M] as the network numbers them: 0 for unknown ones, with a warning for each
         (W302)."""
-        if not len(types) or int(types.max()) < self.n_types:
-            return types
         unknown = {names[type] for type in set(types[types >= self.n_types].tolist())}
-        new = unknown - self._warned - {NOT_ENTITY}
-        if new:
+        if new := unknown - self._warned - {NOT_ENTITY}:
             self._warned |= new
-            warnings.warn(
-                Warnings.W302.format(
-                    types=", ".join(map(repr, sorted(new))),
-                    known=", ".join(map(repr, self.advised_types())) or "none",
-                ),
-                stacklevel=2,
-            )
+            known = ", ".join(map(repr, self.advised_types())) or "none"
+            message = Warnings.W302.format(types=", ".join(map(repr, sorted(new))), known=known)
+            warnings.warn(message, stacklevel=2)
         return np.where(types < self.n_types, types, 0)
 
     def trusted_words(
         self, texts: Sequence[str], labels: Sequence[str], trust: float
-    ) -> Iterator[tuple[int, int, int, str, float]]:
-        """(text, start, end, type, trust) of the words in texts that have a trust above 0 and the
-        type of a label or "not_entity".
+    ) -> Iterator[tuple[int, EntitySpan, float]]:
+        """The words in texts that have a trust above 0 and the type of a label or "not_entity": the
+        number of the text, the word with its type, and its trust.
 
         trust: default trust of words with the type of a label.
         """
@@ -147,14 +143,12 @@ class LatticeFeaturiser(SegmentFeaturiser):
         trusts = self._trusts(lexicon, labels, trust)
         if trusts is None:
             return
-        names, found = lexicon.type_names, lexicon.match(texts)
-        own, types = trusts[found.words].astype(np.float64), lexicon.types[found.words]
+        found = lexicon.match(texts)
+        types, own = lexicon.types[found.words], trusts[found.words].astype(np.float64)
         columns = found.texts, found.starts, found.ends, types, own
-        chosen = np.flatnonzero(own > 0)
-        for place, start, end, type, each in zip(
-            *(column[chosen].tolist() for column in columns), strict=True
-        ):
-            yield place, start, end, names[type], each
+        chosen = (column[own > 0].tolist() for column in columns)
+        for text, start, end, type, each in zip(*chosen, strict=True):
+            yield text, EntitySpan(start, end, lexicon.type_names[type]), each
 
     def _trusts(self, lexicon: Snapshot, labels: Sequence[str], trust: float) -> Float32s | None:
         """[N] of all words, 0 for those of other types; None if the network always decides."""
@@ -223,3 +217,55 @@ class LatticeFeaturiser(SegmentFeaturiser):
             name_types=fields["name_types"],
             gazetteer=Gazetteer.from_data(names) if names else None,
         )
+
+
+def build_vocabulary(
+    options: LatticeOptions,
+    texts: Sequence[str],
+    lexicon: Lexicon,
+    *,
+    labels: Sequence[str] = (),
+    mentions: Sequence[tuple[str, str]] = (),
+    char_vectors: VectorSource | None = None,
+    bigram_vectors: VectorSource | None = None,
+    word_vectors: VectorSource | None = None,
+) -> Vocabulary:
+    """Build the featuriser and its tables from training texts.
+
+    labels, mentions: entity types, and text and label of each entity of the training corpus.
+    vectors: their keys are characters, bigrams and words of the lexicon.
+    """
+    gazetteer = None
+    name_types: Sequence[int] = ()
+    if options.gazetteer_rate > 0:
+        gazetteer = Gazetteer.build(mentions, lexicon)
+        name_types = lexicon.declare_types(labels)
+    simplifier = Simplifier.of(texts)
+    texts = list(map(simplifier, texts))
+    tables = {
+        "chars": NewTable.of_characters(texts, char_vectors, options),
+        "bigrams": NewTable.of_characters(texts, bigram_vectors, options, 2),
+        "words": _table_of_words(texts, lexicon, word_vectors, options),
+    }
+    lexicon.simplify(simplifier)  # from now on: vectors are those of words as they are spelled
+    vocabs = {name: table.vocab for name, table in tables.items()}
+    n_types = len(lexicon.snapshot.type_names)
+    featuriser = LatticeFeaturiser(
+        options, lexicon, **vocabs, n_types=n_types, name_types=name_types, gazetteer=gazetteer
+    )
+    if not options.bigrams:
+        del tables["bigrams"]
+    return Vocabulary(featuriser, tables)
+
+
+def _table_of_words(
+    texts: Sequence[str], lexicon: Lexicon, source: VectorSource | None, options: LatticeOptions
+) -> NewTable:
+    """Of the lexicon's words, by their ids."""
+    counts: Counter[int] = Counter()
+    for some in batches_of_texts(texts):
+        add_counts(counts, lexicon.match(some).words)
+    found = source.read(lexicon.__contains__) if source is not None else None
+    ids = np.array([lexicon.index(key) for key in found.keys] if found else [], dtype=np.uint64)
+    pretrained = select_vectors(found, ids, np.arange(len(ids)), options)
+    return NewTable.build(counts, options.word_min_freq, pretrained, options)

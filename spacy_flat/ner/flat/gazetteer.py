@@ -14,29 +14,11 @@ from typing import Any
 import numpy as np
 
 from ...lexicon import Entry, Lexicon
-from ...util.arrays import Bools, Ints
+from ...util.arrays import Ints
 
-_SHIFT = 31  # bits of a place in a text
-
-
-@dataclass(frozen=True)
-class WordNodes:
-    """Lexicon words in texts, ordered by (text, start, end), each field [M]."""
-
-    texts: Ints
-    starts: Ints
-    ends: Ints
-    ids: Ints
-    types: Ints
-    bands: Ints
-
-    def select(self, chosen: Bools) -> "WordNodes":
-        """Some of the words."""
-        return WordNodes(*(column[chosen] for column in vars(self).values()))
-
-    def order(self) -> Ints:
-        """[M] numbers in the order of (text, start, end). Words are below 2¹⁶ characters long."""
-        return (self.texts << (_SHIFT + 16)) | (self.starts << 16) | (self.ends - self.starts)
+WordColumns = dict[str, Ints]
+"""Lexicon words in texts, sorted by text, head and length: the number of the text, and the columns
+of a `LatticeBatch`."""
 
 
 @dataclass(frozen=True)
@@ -77,34 +59,31 @@ class Gazetteer:
         """Load what `to_data` gave."""
         return cls(Lexicon.from_bytes(data["names"]), np.array(data["types"], dtype=np.int64))
 
-    def show_some(self, known: WordNodes, pieces: Sequence[str], rate: float) -> WordNodes:
-        """The words and some of the names that occur in the pieces: at each call, another random
-        share of all names."""
+    def show_some(self, known: WordColumns, texts: Sequence[str], rate: float) -> WordColumns:
+        """The words and some of the names that occur in the texts: at each call, another random
+        share of all names. A word that is both keeps its id and band and takes the name's type."""
         shown = np.random.random(len(self.types)) < rate
-        matches = self.names.match(pieces)
+        matches = self.names.match(texts)
         here = shown[matches.words]
-        words = matches.words[here]
-        none = np.zeros(len(words), dtype=np.int64)
-        names = WordNodes(
-            texts=matches.texts[here].astype(np.int64),
-            starts=matches.starts[here].astype(np.int64),
-            ends=matches.ends[here].astype(np.int64),
-            ids=none,
-            types=self.types[words],
-            bands=none,
-        )
-        return _join(known, names)
+        words, starts = matches.words[here], matches.starts[here].astype(np.int64)
+        names = dict.fromkeys(known, np.zeros(len(words), dtype=np.int64)) | {
+            "texts": matches.texts[here].astype(np.int64),
+            "heads": starts,
+            "lengths": matches.ends[here] - starts,
+            "types": self.types[words],
+        }
+        order, name_order = _order(known), _order(names)
+        is_known = np.isin(name_order, order)
+        types = known["types"].copy()
+        types[np.searchsorted(order, name_order[is_known])] = names["types"][is_known]
+        merged = np.argsort(np.concatenate([order, name_order[~is_known]]), kind="stable")
+        return {
+            name: np.concatenate([column, names[name][~is_known]])[merged]
+            for name, column in (known | {"types": types}).items()
+        }
 
 
-def _join(known: WordNodes, names: WordNodes) -> WordNodes:
-    """All words; one that is in both keeps its id and band and takes the name's type."""
-    order, name_order = known.order(), names.order()
-    types = known.types.copy()
-    there = np.isin(name_order, order)
-    types[np.searchsorted(order, name_order[there])] = names.types[there]
-    merged = np.argsort(np.concatenate([order, name_order[~there]]), kind="stable")
-    columns = (
-        np.concatenate([types if name == "types" else getattr(known, name), column[~there]])
-        for name, column in vars(names).items()
-    )
-    return WordNodes(*(column[merged] for column in columns))
+def _order(words: WordColumns) -> Ints:
+    """[M] numbers in the order of text, head and length; words are below 2¹⁶ characters long."""
+    order: Ints = (words["texts"] << 47) | (words["heads"] << 16) | words["lengths"]
+    return order

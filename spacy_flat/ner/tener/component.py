@@ -10,7 +10,7 @@ from ...nn.model import tok2vec_of
 from ...text.units import Units
 from ...vectors import VectorSource, check_unused
 from ..component import CRFEntityRecognizer, ner_factory
-from .vocabulary import build_vocabulary
+from .featuriser import build_vocabulary
 
 DEFAULT_MODEL = """
 [model]
@@ -46,16 +46,16 @@ class TenerEntityRecognizer(CRFEntityRecognizer):
         word_vectors: pretrained vectors of words, for unit = "token".
 
         Raises TypeError (F040) for vectors of another type, ValueError (F325) for vectors that the
-        component doesn't use; otherwise as `settle_labels`.
+        component doesn't use; otherwise as `training_examples`.
         """
         vectors = {
             "char_vectors": char_vectors,
             "bigram_vectors": bigram_vectors,
             "word_vectors": word_vectors,
         }
-        if not (labels or self.known_labels) and self.lacks_examples(get_examples):
+        examples = self.training_examples(get_examples, labels, vectors)
+        if not examples:
             return
-        examples = self.settle_labels(get_examples, labels, **vectors)
         options, unit = self.featuriser.options, self.featuriser.unit
         unused = ["word_vectors"] if unit == "char" else ["char_vectors", "bigram_vectors"]
         check_unused(self.name, f"unit = {unit!r}", vectors, unused)

@@ -15,9 +15,10 @@ from ...text.hashing import hash_words
 from ...text.padding import Ragged, group_by_cost
 from ...text.segments import Segment
 from ...text.units import Unit, Units
-from ...text.vocabulary import TableVocab
+from ...text.vocabulary import NewTable, TableVocab, Vocabulary
 from ...util.arrays import Ints
 from ...util.simplified import Simplifier
+from ...vectors import VectorSource
 from ..batch import CharBatch, WordBatch
 from .options import SequenceOptions
 
@@ -58,24 +59,21 @@ class SequenceFeaturiser(SegmentFeaturiser):
     ) -> Iterator[CharBatch | WordBatch]:
         if not segments:
             return
-        read = self._characters if self.unit == "char" else self._words
-        units, make = read(texts, segments)
+        if self.unit == "char":
+            parts = [texts[segment.text].piece(segment.start, segment.end) for segment in segments]
+            units = self.characters(parts, self.simplifier)
+            make: Callable[..., CharBatch | WordBatch] = CharBatch
+        else:
+            units, spelled = self._words(texts, segments)
+            make = partial(_word_batch, spelled)
         order, none = np.argsort(units.counts, kind="stable"), np.zeros_like(units.counts)
         for rows in group_by_cost(order, units.counts, none, self.options.batch_size):
             columns, present = units.pad(rows)
             of_rows = tuple(segments[row] for row in rows)
             yield make(segments=of_rows, n_units=units.counts[rows], present=present, **columns)
 
-    def _characters(
-        self, texts: Sequence[Units], segments: Sequence[Segment]
-    ) -> tuple[Ragged, Callable[..., CharBatch]]:
-        pieces = [texts[segment.text].piece(segment.start, segment.end) for segment in segments]
-        return self.characters(pieces, self.simplifier), CharBatch
-
-    def _words(
-        self, texts: Sequence[Units], segments: Sequence[Segment]
-    ) -> tuple[Ragged, Callable[..., WordBatch]]:
-        """Each distinct word is looked up and spelled once."""
+    def _words(self, texts: Sequence[Units], segments: Sequence[Segment]) -> tuple[Ragged, Ragged]:
+        """The words, and the spellings of the distinct ones."""
         numbers: dict[str, int] = {}
         own = [
             numbers.setdefault(word, len(numbers))
@@ -83,15 +81,15 @@ class SequenceFeaturiser(SegmentFeaturiser):
             for word in texts[part.text].strings(part.start, part.end)
         ]
         words = list(map(self.simplifier, numbers))
-        counts = np.array([part.end - part.start for part in segments], dtype=np.int64)
-        spelled = self.characters([word[:LONGEST_SPELLING] for word in words], Simplifier())
         flat = np.array(own, dtype=np.int64)
         columns = {
             "numbers": flat,
             "words": self.words.look_up(hash_words(words, self.options))[flat],
             "cases": np.array([case_of(word) for word in words], dtype=np.int64)[flat],
         }
-        return Ragged(counts, columns), partial(_word_batch, spelled)
+        counts = np.array([part.end - part.start for part in segments], dtype=np.int64)
+        spelled = self.characters([word[:LONGEST_SPELLING] for word in words], Simplifier())
+        return Ragged(counts, columns), spelled
 
 
 def _word_batch(spelled: Ragged, numbers: Ints, **columns: Any) -> WordBatch:
@@ -105,6 +103,35 @@ def _word_batch(spelled: Ragged, numbers: Ints, **columns: Any) -> WordBatch:
         spellings=spellings["chars"],
         n_spelled=spelled.counts[distinct[order]],
     )
+
+
+def build_vocabulary(
+    options: SequenceOptions,
+    texts: Sequence[Units],
+    *,
+    char_vectors: VectorSource | None = None,
+    bigram_vectors: VectorSource | None = None,
+    word_vectors: VectorSource | None = None,
+) -> Vocabulary:
+    """Build the vocabulary from training texts.
+
+    vectors: of characters and bigrams, or of words.
+    """
+    none = TableVocab.empty()
+    read = [text.visible if options.unit == "char" else text.text for text in texts]
+    simplifier = Simplifier.of(read)
+    characters = list(map(simplifier, read))
+    chars = NewTable.of_characters(characters, char_vectors, options)
+    if options.unit == "token":
+        strings = (simplifier(word) for text in texts for word in text.strings(0, len(text)))
+        words = NewTable.of_words(strings, word_vectors, options)
+        featuriser = SequenceFeaturiser(options, chars.vocab, none, words.vocab, simplifier)
+        return Vocabulary(featuriser, {"words": words})
+    bigrams = NewTable.of_characters(characters, bigram_vectors, options, 2)
+    featuriser = SequenceFeaturiser(options, chars.vocab, bigrams.vocab, none, simplifier)
+    used = {"chars": options.characters, "bigrams": options.bigrams}
+    tables = {"chars": chars, "bigrams": bigrams}
+    return Vocabulary(featuriser, {name: tables[name] for name in tables if used[name]})
 
 
 def case_of(word: str) -> int:

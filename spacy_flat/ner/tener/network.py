@@ -1,18 +1,17 @@
-"""TENER (Yan et al., 2019) and what it is compared with, as a plain torch module.
+"""TENER (Yan et al., 2019), as a plain torch module.
 
 Shapes: B segments, C units, H heads, D = H·d width, K tags; W distinct words, S characters.
 """
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from ...nn.attention import DotProductAttention, Relation, RelativeAttention
+from ...nn.attention import Relation, RelativeAttention
 from ...nn.layers import Dropout, Positions, TransformerLayer
 from ...nn.network import PretrainedEmbedding, Sizes
 from ..batch import CharBatch, WordBatch
@@ -53,7 +52,7 @@ class TENER(TaggingNetwork):
             self.cases = nn.Embedding(N_CASES, width)
         in_width = sum(table.width for table in tables) + sizes.upstream_width
         self.project = nn.Linear(in_width + (options.char_width if self.speller else 0), width)
-        self.encoder = make_encoder(options)
+        self.encoder = Transformer(options) if options.encoder == "transformer" else None
         self.initialise_linears()
         if self.cases is not None:
             # The features of the case start small compared with the vector.
@@ -94,18 +93,22 @@ class TENER(TaggingNetwork):
 
 
 class Transformer(nn.Module):
-    """Layers that mix the units of a sequence, with relative attention (section 3.2 of the paper)
-    or the vanilla one."""
+    """Layers that mix the units of a sequence with relative attention (section 3.2)."""
 
     def __init__(self, options: TENEROptions) -> None:
         super().__init__()
         width = options.num_heads * options.head_dim
-        self.relative = options.attention == "relative"
-        # The relative encodings are of a head's width, the same for all heads.
-        self.positions = Positions(options.head_dim if self.relative else width)
+        self.positions = Positions(options.head_dim)  # the same for all heads
         self.layers = nn.ModuleList(
             TransformerLayer(
-                make_attention(options),
+                RelativeAttention(
+                    options.num_heads,
+                    options.head_dim,
+                    k_proj=options.k_proj,
+                    scaled=options.scaled,
+                    key_positions=options.key_positions,
+                    dropout=options.attention_dropout,
+                ),
                 width,
                 ff=options.ff,
                 activation=options.ff_activate,
@@ -119,32 +122,19 @@ class Transformer(nn.Module):
     def forward(self, units: Tensor, present: Tensor) -> Tensor:
         """units: [B, C, D]; present: [B, C] False for padding. Returns [B, C, D]."""
         C = units.shape[1]
-        table = self.positions(C - 1)
-        visible = present[:, None]
-        context: tuple[Any, ...] = (visible,)
-        if self.relative:
-            context = ([Relation.of_positions(table)], visible)
-        else:
-            units = units + table[C - 1 :]
+        relations = [Relation.of_positions(self.positions(C - 1))]
         for layer in self.layers:
-            units = layer(units, C, *context)
+            units = layer(units, C, relations, present[:, None])
         out: Tensor = self.norm(units)
         return out
 
 
 class BiLSTM(nn.Module):
-    """A bidirectional LSTM, the paper's first baseline."""
+    """A bidirectional LSTM."""
 
-    def __init__(self, width: int, layers: int, dropout: float) -> None:
+    def __init__(self, width: int) -> None:
         super().__init__()
-        self.lstm = nn.LSTM(
-            width,
-            width // 2,
-            layers,
-            batch_first=True,
-            bidirectional=True,
-            dropout=dropout if layers > 1 else 0.0,
-        )
+        self.lstm = nn.LSTM(width, width // 2, batch_first=True, bidirectional=True)
 
     def forward(self, units: Tensor, present: Tensor) -> Tensor:
         """units: [B, C, D]; present: [B, C] False for padding. Returns [B, C, D]."""
@@ -170,12 +160,10 @@ class Speller(nn.Module):
         if options.char_encoder == "cnn":
             self.encoder = Convolution(width)
         elif options.char_encoder == "lstm":
-            self.encoder = BiLSTM(width, 1, 0.0)
+            self.encoder = BiLSTM(width)
         else:
-            own = {"num_heads": CHAR_HEADS, "head_dim": width // CHAR_HEADS, "layers": 1}
-            self.encoder = Transformer(
-                replace(options, **own, encoder="transformer", attention="relative")  # type: ignore[arg-type]
-            )
+            heads = {"num_heads": CHAR_HEADS, "head_dim": width // CHAR_HEADS}
+            self.encoder = Transformer(replace(options, **heads, layers=1))  # type: ignore[arg-type]
 
     def forward(self, keys: Tensor, lengths: np.ndarray) -> Tensor:
         """keys: [W, S] of characters, 0 unknown or padding; lengths: [W], ascending.
@@ -210,28 +198,3 @@ class Convolution(nn.Module):
         # Padding must be zero, however long the longest word of the batch is.
         found: Tensor = self.conv((units * present[:, :, None]).transpose(1, 2))
         return found.transpose(1, 2)
-
-
-def make_encoder(options: TENEROptions) -> nn.Module | None:
-    """The layers that mix the units; None where a tok2vec does."""
-    if options.encoder == "none":
-        return None
-    if options.encoder == "bilstm":
-        return BiLSTM(options.num_heads * options.head_dim, options.layers, options.ff_dropout)
-    return Transformer(options)
-
-
-def make_attention(options: TENEROptions) -> nn.Module:
-    """The attention of one layer, as the options have it."""
-    if options.attention == "absolute":
-        return DotProductAttention(
-            options.num_heads, options.head_dim, dropout=options.attention_dropout
-        )
-    return RelativeAttention(
-        options.num_heads,
-        options.head_dim,
-        k_proj=options.k_proj,
-        scaled=options.scaled,
-        key_positions=options.key_positions,
-        dropout=options.attention_dropout,
-    )

@@ -8,8 +8,7 @@ from ...text.units import Unit
 from ...util.options import option, options_factory
 from ..options import NetworkOptions
 
-Encoder = Literal["transformer", "bilstm", "none"]
-Attention = Literal["relative", "absolute"]
+Encoder = Literal["transformer", "none"]
 Norm = Literal["post", "pre"]
 CHAR_HEADS = 3  # of adatrans, as in the paper
 
@@ -20,25 +19,21 @@ CharEncoder = Literal["none", "adatrans", "cnn", "lstm"]
 class TENEROptions(NetworkOptions):
     """Options of the TENER network, in the terms of Yan et al. (2019).
 
-    Also raises ValueError (F305) for widths that the encoders can't divide.
+    Also raises ValueError (F305) for a char_width that the encoder can't divide.
     """
 
     block: ClassVar[str] = "tener_ner, model.network"
-    retired: ClassVar[dict[str, Any]] = {"case_features": True, "char_heads": 3}
+    retired: ClassVar[dict[str, Any]] = {
+        "attention": "relative",
+        "case_features": True,
+        "char_heads": 3,
+    }
 
     layers: int = option(2, "layers of attention and feed-forward", min=1, fixed=True)
     ff: int = option(2, "the feed-forward layer is this many times as wide", min=1, fixed=True)
     encoder: Encoder = option(
         "transformer",
-        "the encoder: a transformer, a bidirectional LSTM of the same width (bilstm), or none, if "
-        "a tok2vec such as a BERT does the encoding",
-        fixed=True,
-    )
-    attention: Attention = option(
-        "relative",
-        "relative: TENER's attention, which uses directions and distances, optionally with k_proj "
-        "and scaled (the paper has neither); absolute: that of the vanilla Transformer, with "
-        "position encodings added to its input, projected keys and scaled scores",
+        "the encoder: TENER's transformer, or none, if a tok2vec such as a BERT does the encoding",
         fixed=True,
     )
     key_positions: bool = option(
@@ -65,9 +60,6 @@ class TENEROptions(NetworkOptions):
         super().__post_init__()
         parts = {"adatrans": CHAR_HEADS, "lstm": 2}.get(self.char_encoder, 1)
         self.require("char_width", self.char_width % parts == 0, f"a multiple of {parts}")
-        if self.encoder == "bilstm":
-            even = self.num_heads * self.head_dim % 2 == 0
-            self.require("head_dim", even, "even, or num_heads must be")
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_flat.lexicon import Entry, Lexicon
-from spacy_flat.ner.flat.featuriser import LatticeFeaturiser
-from spacy_flat.ner.flat.gazetteer import Gazetteer, WordNodes
+from spacy_flat.ner.flat.featuriser import LatticeFeaturiser, build_vocabulary
+from spacy_flat.ner.flat.gazetteer import Gazetteer, WordColumns
 from spacy_flat.ner.flat.options import LatticeOptions
-from spacy_flat.ner.flat.vocabulary import build_vocabulary
 from spacy_flat.text.segments import Segment
 from spacy_flat.text.units import Units
 
@@ -33,14 +32,14 @@ def encoder(
 
 
 def words(
-    found: LatticeFeaturiser, nodes: WordNodes, texts: list[str]
+    found: LatticeFeaturiser, nodes: WordColumns, texts: list[str]
 ) -> list[tuple[str, str, bool]]:
     """Of each word its text, its type and whether it has a vector."""
     names = found.lexicon.snapshot.type_names
     return [
-        (texts[text][start:end], names[type], bool(key))
-        for text, start, end, key, type in zip(
-            nodes.texts, nodes.starts, nodes.ends, nodes.ids, nodes.types, strict=True
+        (texts[text][start : start + length], names[type], bool(key))
+        for text, start, length, key, type in zip(
+            *(nodes[name] for name in ("texts", "heads", "lengths", "words", "types")), strict=True
         )
     ]
 
@@ -116,7 +115,7 @@ def test_an_update_shows_names_and_a_prediction_none(monkeypatch: pytest.MonkeyP
     rates: list[float] = []
     show_some = Gazetteer.show_some
 
-    def spy(own: Gazetteer, known: WordNodes, pieces: Sequence[str], rate: float) -> WordNodes:
+    def spy(own: Gazetteer, known: WordColumns, pieces: Sequence[str], rate: float) -> WordColumns:
         rates.append(rate)
         return show_some(own, known, pieces, rate)
 
@@ -154,11 +153,10 @@ def test_joining_agrees_with_a_dictionary_of_spans(texts: list[str], names: set[
     assert found.gazetteer is not None
     expected = spans(known) | spans(found.gazetteer.names)
     nodes = found.gazetteer.show_some(found.words_in(texts), texts, 1.0)
-    places = list(
-        zip(nodes.texts.tolist(), nodes.starts.tolist(), nodes.ends.tolist(), strict=True)
-    )
+    columns = nodes["texts"], nodes["heads"], nodes["heads"] + nodes["lengths"]
+    places = list(zip(*(column.tolist() for column in columns), strict=True))
 
     assert places == sorted(expected)
-    assert [known.snapshot.type_names[type] for type in nodes.types] == [
+    assert [known.snapshot.type_names[type] for type in nodes["types"]] == [
         expected[span] for span in places
     ]

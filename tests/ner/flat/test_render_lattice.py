@@ -1,4 +1,4 @@
-"""`render_lattice`: what it shows, and that attention is the network's."""
+"""`render_lattice`: what it shows."""
 
 import re
 from html import unescape
@@ -9,8 +9,6 @@ from spacy.training import Example
 
 from spacy_flat.lexicon import Entry, Lexicon
 from spacy_flat.ner.flat.component import FlatEntityRecognizer
-from spacy_flat.ner.flat.model import attention_of
-from spacy_flat.ner.model import network_of
 
 BRIDGE = "南京市长江大桥"
 
@@ -40,24 +38,7 @@ def test_words_and_entities_with_their_confidence(nlp: spacy.Language) -> None:
     assert "LOC:0.73" in shown(pipe.render_lattice(doc))
 
 
-@pytest.mark.parametrize("place", [0, 3, 45])
-def test_attention(nlp: spacy.Language, place: int) -> None:
-    """Shares of all nodes of the segment that the character is in; none is left behind."""
-    pipe: FlatEntityRecognizer = nlp.get_pipe("flat_ner")  # type: ignore[assignment]
-    doc = nlp.make_doc(BRIDGE * 8)
-    weights = attention_of(pipe.model, doc, place)
-    assert sum(weights.values()) == pytest.approx(1)
-    assert (place, place + 1) in weights
-    start = place // 7 * 7
-    assert {(start, start + 3), (start + 3, start + 7)} <= weights.keys()
-    assert not network_of(pipe.model).layers[-1].attention.dropout._forward_hooks  # type: ignore
-    assert any(text.endswith("%") for text in shown(pipe.render_lattice(doc, place)))
-
-
 def test_what_cannot_be_drawn(nlp: spacy.Language) -> None:
     pipe: FlatEntityRecognizer = nlp.get_pipe("flat_ner")  # type: ignore[assignment]
     with pytest.raises(ValueError, match="F161"):
         pipe.render_lattice(nlp.make_doc("京" * 501))
-    for place in (-1, 7):
-        with pytest.raises(ValueError, match="F341"):
-            pipe.render_lattice(nlp.make_doc(BRIDGE), place)

@@ -195,8 +195,6 @@ def test_no_entity_within_a_word_that_is_none(nlp: Language) -> None:
     assert ("LOC", "南京") in entities(nlp(doc))
     lexicon_of(nlp).add(["南京市"], type="not_entity")
     assert not {"南京", "南京市", "京"} & {text for _, text in entities(nlp(doc))}
-    ner.not_entity_within = False
-    assert ("LOC", "南京") in entities(nlp(doc))
 
 
 def test_a_compact_lexicon_keeps_what_is_trusted(nlp: Language) -> None:

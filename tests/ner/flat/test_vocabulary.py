@@ -6,9 +6,9 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from spacy_flat.lexicon import Entry, Lexicon
+from spacy_flat.ner.flat.featuriser import build_vocabulary
 from spacy_flat.ner.flat.options import LatticeOptions
-from spacy_flat.ner.flat.vocabulary import Vocabulary, build_vocabulary
-from spacy_flat.text.vocabulary import Pretrained, TableVocab
+from spacy_flat.text.vocabulary import Pretrained, TableVocab, Vocabulary
 from spacy_flat.vectors import TextVectors
 from spacy_flat.vectors.table import Keep
 

@@ -123,42 +123,9 @@ def test_relative_attention_is_the_papers(options: dict[str, Any]) -> None:
         torch.testing.assert_close(emissions[row, :length], expected)
 
 
-def test_absolute_attention_is_that_of_torch() -> None:
-    """The vanilla Transformer, whose layers torch has too."""
-    network, batch = make_network(attention="absolute", layers=2), char_batch()
-    assert network.chars is not None
-    assert network.bigrams is not None
-    keys = [torch.from_numpy(keys) for keys in (batch.chars, batch.bigrams)]
-    x = network.project(torch.cat([network.chars(keys[0]), network.bigrams(keys[1])], dim=2))
-    x = x + sinusoids(torch.arange(x.shape[1]), 12).double()
-    for ours in network.encoder.layers:
-        layer = torch.nn.TransformerEncoderLayer(12, 2, 24, 0.0, batch_first=True).double().eval()
-        attention = ours.attention
-        projections = [attention.q_proj, attention.k_proj, attention.v_proj]
-        with torch.no_grad():
-            layer.self_attn.in_proj_weight.copy_(torch.cat([part.weight for part in projections]))
-            layer.self_attn.in_proj_bias.copy_(torch.cat([part.bias for part in projections]))
-        for name, part in (
-            ("self_attn.out_proj", attention.out),
-            ("linear1", ours.ff[0]),
-            ("linear2", ours.ff[3]),
-            ("norm1", ours.attention_norm),
-            ("norm2", ours.ff_norm),
-        ):
-            layer.get_submodule(name).load_state_dict(part.state_dict())
-        x = layer(x, src_key_padding_mask=~torch.from_numpy(batch.present))
-    expected = network.classify(x)
-    emissions = network(batch)
-    for row, length in enumerate(LENGTHS):
-        torch.testing.assert_close(emissions[row, :length], expected[row, :length])
-
-
 ENCODERS: list[dict[str, Any]] = [
     {},
-    {"attention": "absolute"},
-    {"encoder": "bilstm", "layers": 2},
-    {"norm": "pre"},
-    {"encoder": "bilstm", "char_width": 9},  # 3 numbers a head, which is odd
+    {"norm": "pre", "char_width": 9},  # 3 numbers a head, which is odd
 ]
 
 
@@ -212,11 +179,10 @@ def test_every_parameter_learns(options: dict[str, Any], sizes: TENERSizes) -> N
     assert not [name for name, value in network.named_parameters() if value.grad is None]
 
 
-@pytest.mark.parametrize("attention", ["relative", "absolute"])
 @pytest.mark.parametrize("sizes", [CHARS, WORDS])
-def test_matrices_start_as_xaviers_and_biases_at_zero(sizes: TENERSizes, attention: str) -> None:
+def test_matrices_start_as_xaviers_and_biases_at_zero(sizes: TENERSizes) -> None:
     torch.manual_seed(0)
-    network = TENER(TENEROptions(attention=attention), sizes)  # type: ignore[arg-type]
+    network = TENER(TENEROptions(), sizes)
     check_initial_maps(network)
     if network.cases is not None:  # what it adds starts small
         assert 0.015 < network.cases.weight.std() < 0.025
@@ -227,7 +193,6 @@ def test_matrices_start_as_xaviers_and_biases_at_zero(sizes: TENERSizes, attenti
     [
         ({"char_width": 31}, "F305.*char_width = 31 .*a multiple of 3"),
         ({"char_width": 31, "char_encoder": "lstm"}, "F305.*a multiple of 2"),
-        ({"num_heads": 3, "head_dim": 5, "encoder": "bilstm"}, "F305.*head_dim = 5 .*even"),
     ],
 )
 def test_impossible_options(options: dict[str, Any], message: str) -> None:
