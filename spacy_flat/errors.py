@@ -261,11 +261,8 @@ F334 {path}: the index was made by another pipeline, or before component {name!r
   further. Load it with the pipeline that made it, or make it again.
 F335 Questions and answers differ in number: {questions} and {answers}. Give an answer for each
   question, or "" for none.
-F336 {path}, line {line}: no question in column {column}. Correct the line, or name the column with
-  --question.
-F337 {path}, line {line}: expected a JSON object with a string as {question!r} and, if present, as
-  {answer!r}, but found {text!r}. Correct the line, or name other keys with --question and --answer.
-F338 {path}: write one JSON object per line, and name the file {name}.
+F336 {path}, line {line}: expected texts in the column or under the key {question!r} and, if
+  present, {answer!r}. Correct the line, or name others with --question and --answer.
 
 # F34x: arguments of functions; the character generator
 F340 Can't initialise {name!r}: the training examples have no text. Check the corpus.
@@ -290,7 +287,7 @@ F350 Can't put the network on the device {device!r}: torch finds {found}. Set de
   saved with this device by spacy.load(PATH, config={{"components.NAME.device": "cpu"}}).
 F351 The index has no question {number!r}. Give numbers of questions, as in Match.number and as
   TextIndex.add returns them.
-F353 {path}: a spreadsheet. Save it as CSV in UTF-8, and give that file.
+F353 {path}: can't be read. Save it as {wanted}, and give that file.
 F354 Can't fit the search of {name!r}: no example is a pair of two different texts whose doc.cats
   has the label {label!r}.
 F355 span_probabilities needs a list of spans for each Doc, but got {docs} and {lists}.
@@ -342,7 +339,7 @@ F384 {path}: all checkpoints are damaged or missing. Delete the folder to start 
 F385 The Doc has no alternatives. Set `alternatives` of the entity recogniser to at least 1, as in
   nlp.get_pipe("flat_ner").alternatives = 2, and process the text again.
 F386 {label!r} can't be a label of entities: it marks words and spans that are none.
-F390 {path}, line {line}: expected a column {name!r}, but found {columns}. Choose one of these with
+F390 {path}: expected a column {name!r}, but found {columns}. Choose one of these with
   {option}.
 F395 {path}: contains other files: {names}. They might be overwritten. Choose an empty or new
   folder.
@@ -448,8 +445,6 @@ W306 {name}: there are no training examples, so the component is not trained. To
 W320 {name}: no pair has one of its labels {known}, but there are {found}. It can't learn from these
   pairs or score them. Rename the labels (`flat convert` calls 0 and 1 'different' and 'same'), or
   train a new component.
-W330 {path}: {count} lines have no {separator}, the first is line {line}: read as questions without
-  an answer.
 W332 {name}: the search was fitted to only {count} texts. Its probabilities may be wrong on others.
 W333 {path}: the questions have no letter, or most are the same; the first is {text!r}. If they are
   in another column, write a header in the first line, and name the column with --question.

@@ -11,8 +11,6 @@ from ..errors import Errors
 if TYPE_CHECKING:
     from spacy.language import Language
 
-    from ..lexicon import Lexicon
-
 T = TypeVar("T")
 
 PAIRS = "component for pairs"
@@ -32,15 +30,6 @@ def load_component(
     nlp = load_on_device(source, device)
     found = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, kind)}
     return nlp, choose(found, component, source, name)
-
-
-def lexicon_of(nlp: Language, source: str) -> Lexicon:
-    """The lexicon of the pipeline's only component that has one. Raises as `choose`."""
-    from ..lexicon import Lexicon
-
-    candidates = {name: getattr(pipe, "lexicon", None) for name, pipe in nlp.pipeline}
-    lexicons = {name: found for name, found in candidates.items() if isinstance(found, Lexicon)}
-    return choose(lexicons, "", source, "component with a lexicon")
 
 
 def choose(found: Mapping[str, T], component: str, source: str, kind: str) -> T:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -10,10 +10,15 @@ from typing import Annotated
 import typer
 
 from ..errors import Errors
+from ..util.files import read_text_lines
 
 Pipeline = Annotated[str, typer.Argument(metavar="PIPELINE", help="Pipeline package or folder")]
 Component = Annotated[
     str, typer.Option("--component", "-c", help="Component to use, if the pipeline has several")
+]
+TextFile = Annotated[
+    Path | None,
+    typer.Option("--file", "-f", help="File with one text (or pair of texts) per line (UTF-8)"),
 ]
 GpuId = Annotated[int, typer.Option("--gpu-id", "-g", help="GPU, or -1 for the CPU")]
 Device = Annotated[
@@ -54,6 +59,11 @@ def require_installed(module: str, what: str, package: str) -> None:
     """Raise ImportError (F030) if a module that an extra installs is missing."""
     if find_spec(module) is None:
         raise ImportError(Errors.F030.format(what=what, module=module, package=package))
+
+
+def lines_of(path: Path | None) -> Iterator[str]:
+    """The lines of a file without white space at their ends; none without a file."""
+    return (line.strip() for _, line in read_text_lines(path)) if path else iter(())
 
 
 def check_target(out: Path, source: Path) -> None:

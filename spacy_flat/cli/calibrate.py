@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from wasabi import msg
 
-from ..errors import Errors
 from ..util.files import replacing_folder, require_exists
 from ..util.plural import counted
 from ._components import choose
@@ -85,41 +84,46 @@ def calibrate(
     from ..loading import load_on_device
 
     paths = [corpus, *several_paths(more)]
-    require_exists(*paths)  # before the pipeline is loaded
+    require_exists(*paths, *([words] if words else []))  # before the pipeline is loaded
     nlp = load_on_device(model, device)
     check_target(output, nlp.path)
-    able = {name: pipe for name, pipe in nlp.pipeline if hasattr(pipe, "calibrate")}
-    pipe: Any = choose(able, component, model, "component to calibrate")
-    if words is not None or trust:
-        require_able(pipe, "lexicon", "component with a lexicon", model)
-    if search:
-        require_able(pipe, "fit_search", "component to search with", model)
+    needed = {
+        "calibrate": "component to calibrate",
+        **({"lexicon": "component with a lexicon"} if words or trust else {}),
+        **({"fit_search": "component to search with"} if search else {}),
+    }
+    able = {n: pipe for n, pipe in nlp.pipeline if all(hasattr(pipe, each) for each in needed)}
+    pipe: Any = choose(able, component, model, list(needed.values())[-1])
     examples = [each for path in paths for each in read_examples(path, nlp)]
     if not hasattr(pipe, "components_before"):  # that of pairs calls them itself
         call_before(nlp, pipe.name, examples)
     if trust:
         msg.divider("Words added without a trust")
-        fit_trust(pipe, examples)
+        with pipe.with_words(names_of(pipe, examples)):
+            fit_trust(pipe, examples, partial(setattr, pipe, "trust"))
     if words is not None:
         msg.divider(f"Words of {words.name}")
-        fit(pipe, examples, lambda trust: pipe.lexicon.update(words, trust=trust))
+        fit_trust(pipe, examples, lambda trust: pipe.lexicon.update(words, trust=trust))
     found = pipe.calibrate(examples)
     if search:
         pipe.fit_search(examples)
     pipe.write_settings(nlp.get_pipe_config(pipe.name))
     with replacing_folder(output) as temporary:
         nlp.to_disk(temporary)
-    report(found)
+    size = report(found)
     if not search and ranks_by_network(pipe):
         msg.info(
             "The ranking weights of `search` were fitted to the probabilities before this "
             "calibration. Fit them again with --search."
         )
-    msg.good(f"{output}: calibrated on {size_of(found)}")
+    msg.good(f"{output}: calibrated on {size}")
 
 
-def report(found: Any) -> None:
-    """Print what a calibration changed, and warn if it had too few examples."""
+def report(found: Any) -> str:
+    """Print what a calibration changed, and warn if it had too few examples. Returns how many."""
+    is_of_entities = hasattr(found, "entities")
+    number = found.entities if is_of_entities else found.pairs
+    size = counted(number, "entity" if is_of_entities else "pair")
     rows = [
         ("temperature", found.temperature_before, found.temperature_after),
         ("expected calibration error", found.ece_before, found.ece_after),
@@ -133,30 +137,15 @@ def report(found: Any) -> None:
     )
     if found.is_at_limit:
         msg.warn(
-            f"The temperature is at its limit: too few examples ({size_of(found)}), only correct "
-            "ones, or a pipeline that is no better than chance."
+            f"The temperature is at its limit: too few examples ({size}), only correct ones, or a "
+            "pipeline that is no better than chance."
         )
-    if number_of(found) < MIN_EXAMPLES:
-        msg.warn(f"Only {size_of(found)}: the probabilities may be wrong on other texts")
-    threshold = getattr(found, "threshold", None)
-    if threshold is not None:
+    if number < MIN_EXAMPLES:
+        msg.warn(f"Only {size}: the probabilities may be wrong on other texts")
+    if not is_of_entities and found.threshold is not None:
         weights = f"Weight of the cosine {found.cosine:.4f}, bias {found.bias:.4f}"
-        msg.info(f"{weights}, threshold {threshold:.4f}")
-
-
-def number_of(found: Any) -> int:
-    return int(found.entities if hasattr(found, "entities") else found.pairs)
-
-
-def size_of(found: Any) -> str:
-    return counted(number_of(found), "entity" if hasattr(found, "entities") else "pair")
-
-
-def require_able(pipe: Any, attribute: str, kind: str, source: str | Path) -> None:
-    """Raise ValueError (F136) if a component lacks an attribute."""
-    if not hasattr(pipe, attribute):
-        words = {"kind": kind, "source": source, "components": pipe.name}
-        raise ValueError(Errors.F136.format(**words, advice="Name another one with --component."))
+        msg.info(f"{weights}, threshold {found.threshold:.4f}")
+    return size
 
 
 def ranks_by_network(pipe: Any) -> bool:
@@ -167,16 +156,6 @@ def ranks_by_network(pipe: Any) -> bool:
     return bool(weights and weights[FEATURES.index("network")])
 
 
-def fit_trust(pipe: Any, examples: Sequence[Example]) -> None:
-    """Fit the default trust, with the names of the examples in the lexicon."""
-    from ..ner.spans import names_in
-
-    names = dict.fromkeys(name for each in examples for name in names_in(each.reference))
-    known = [(text, label) for text, label in names if len(text) > 1 and label in pipe.known_labels]
-    with pipe.with_words(known):
-        fit(pipe, examples, partial(setattr, pipe, "trust"))
-
-
 def call_before(nlp: Language, name: str, examples: Sequence[Example]) -> None:
     """Call the components before this one, which may need their vectors."""
     with nlp.select_pipes(enable=nlp.pipe_names[: nlp.pipe_names.index(name)]):
@@ -185,7 +164,15 @@ def call_before(nlp: Language, name: str, examples: Sequence[Example]) -> None:
             example.predicted = doc
 
 
-def fit(pipe: Any, examples: Sequence[Example], set_trust: Callable[[float], object]) -> None:
+def names_of(pipe: Any, examples: Sequence[Example]) -> list[tuple[str, str]]:
+    """The names in the examples, with their labels, that can be added as words."""
+    from ..ner.spans import names_in
+
+    names = dict.fromkeys(name for each in examples for name in names_in(each.reference))
+    return [(text, label) for text, label in names if len(text) > 1 and label in pipe.known_labels]
+
+
+def fit_trust(pipe: Any, examples: Sequence[Example], set_trust: Callable[[float], object]) -> None:
     """Set the trust with the best F1 of entities, and print the F1 of each. Of equally good ones,
     set the current default if it is among them, or else the lowest. Components after this one don't
     count."""

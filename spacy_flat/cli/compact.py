@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,33 +12,21 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..util.files import replacing_folder, require_exists
-from ._options import Device, check_target, several_paths
+from ._options import Device, Pipeline, check_target, several_paths
 from ._table import print_table
 
 if TYPE_CHECKING:
     from spacy.language import Language
 
-    from ..compress.compactor import Compactor, CompressConfig
+    from ..compress.compactor import Compactor
 
 PREFIXES = "KMG"  # of bytes
 MAX_LOSS = 0.02  # of a score
 MAX_LEFT = 0.99  # of the size, for a pipeline that became smaller
 
 
-class Bits(str, Enum):
-    """Bits per number."""
-
-    four = "4"
-    five = "5"
-    six = "6"
-    seven = "7"
-    eight = "8"
-    sixteen = "16"
-    thirty_two = "32"
-
-
 def compact(
-    pipeline: Annotated[str, typer.Argument(help="Trained pipeline, package or folder")],
+    pipeline: Pipeline,
     out: Annotated[Path, typer.Argument(help="Folder for the compact pipeline", file_okay=False)],
     texts: Annotated[
         list[Path] | None,
@@ -57,7 +43,9 @@ def compact(
     max_size: Annotated[
         str, typer.Option("--max-size", "-s", help="Drop rows to reach this size, such as 15MB")
     ] = "",
-    bits: Annotated[Bits, typer.Option("--bits", "-b", help="Bits per number")] = Bits.eight,
+    bits: Annotated[
+        int, typer.Option("--bits", "-b", help="Bits per number: 4 to 8, 16 or 32")
+    ] = 8,
     known_words: Annotated[
         bool,
         typer.Option(
@@ -81,6 +69,7 @@ def compact(
     from ..compress.compactor import Compactor, CompressConfig, size_of_folder, size_on_disk
     from ..loading import load_on_device
 
+    wanted = CompressConfig(bits, min_count, known_words)  # type: ignore[arg-type]
     limit = bytes_of(max_size) if max_size else None
     paths = several_paths(texts)
     require_exists(*paths, *([dev] if dev else []))
@@ -93,14 +82,16 @@ def compact(
         count(path, compactor)
     size = size_of_folder(nlp.path)
     before = state_of(compactor, size, dev)
-    wanted = CompressConfig(int(bits.value), min_count, known_words)  # type: ignore[arg-type]
     amount = compactor.apply(wanted, limit)
     after = state_of(compactor, size_on_disk(nlp), dev)
     forget_paths(nlp)
     with replacing_folder(out) as temporary:
         nlp.to_disk(temporary)
-    show(before, after, amount)
-    report(out, size, size_of_folder(out), lost_scores(main_scores(nlp), before, after))
+    rows = [(name, value, after.get(name, "")) for name, value in before.items()]
+    print_table(rows, header=("", "before", "after"), divider=True, aligns=("l", "r", "r"))
+    if amount.min_count:
+        msg.info(f"Kept rows that occur at least {amount.min_count:,} times in the texts")
+    report(out, nlp, before, after, size_of_folder(out) / size)
 
 
 def bytes_of(size: str) -> float:
@@ -129,10 +120,9 @@ def state_of(compactor: Compactor, size: int, dev: Path | None) -> dict[str, str
     nlp = compactor.nlp
     state = {table: f"{rows:,}" for table, rows in compactor.rows().items()}
     for name, pipe in nlp.pipeline:
-        lexicon = getattr(pipe, "lexicon", None)
-        if lexicon is not None:
+        if (lexicon := getattr(pipe, "lexicon", None)) is not None:
             state[f"{name}: words of the lexicon"] = f"{len(lexicon):,}"
-    state["MB"] = f"{size / 1e6:.1f}"
+    state["MB"] = f"{size / 1e6:.2f}"
     if dev is not None:
         with nlp.memory_zone():  # so that the texts aren't added to the pipeline's vocabulary
             scores = nlp.evaluate(read_examples(dev, nlp))
@@ -159,36 +149,29 @@ def forget_paths(nlp: Language) -> None:
     paths.update(dict.fromkeys(unused))
 
 
-def show(before: dict[str, str], after: dict[str, str], amount: CompressConfig) -> None:
-    rows = [(name, value, after.get(name, "")) for name, value in before.items()]
-    header = ("", "before", "after")
-    print_table(rows, header=header, divider=True, aligns=("l", "r", "r"))
-    if amount.min_count:
-        msg.info(f"Kept rows that occur at least {amount.min_count:,} times in the texts")
+def report(
+    out: Path, nlp: Language, before: dict[str, str], after: dict[str, str], left: float
+) -> None:
+    """Say that it is done, and warn of scores that fell and of a pipeline that is hardly smaller.
 
-
-def lost_scores(names: Sequence[str], before: dict[str, str], after: dict[str, str]) -> list[str]:
-    """The scores that fell by much."""
-    return [
+    left: the share of its size that is left.
+    """
+    lost = [
         f"{name} {before[name]} before, {after[name]} after"
-        for name in names
+        for name in main_scores(nlp)
         if name in before.keys() & after.keys()
         if float(before[name]) - float(after[name]) > MAX_LOSS
     ]
-
-
-def report(out: Path, before: int, after: int, lost: Sequence[str]) -> None:
     if lost:
         msg.warn(
             f"{out}: written, but less accurate: {', '.join(lost)}.",
             "Keep more rows (a larger --max-size, a lower --min-count, or more texts in --text), "
             "or more --bits.",
         )
-    elif after <= MAX_LEFT * before:
-        msg.good(str(out))
-    else:
-        sizes = f"{before / 1e6:.2f} MB before, {after / 1e6:.2f} MB after"
+    elif left > MAX_LEFT:
         msg.warn(
-            f"{out}: written, but hardly smaller: {sizes}.",
+            f"{out}: written, but hardly smaller.",
             "It may be compact already. Lower --bits, or drop rows with --text and --min-count.",
         )
+    else:
+        msg.good(str(out))

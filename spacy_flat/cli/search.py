@@ -65,15 +65,14 @@ def search(
     columns = 3 if any(entry.answer for entry in entries) else 2
     for query in queries:
         msg.divider(query)
-        matches = found.search(query, top_k, candidates, min_similarity)
-        if not matches:
-            msg.text("Nothing is similar.")
-            continue
         rows = [
             (f"{match.similarity:.3f}", match.text, " ".join(match.answer.splitlines()))[:columns]
-            for match in matches
+            for match in found.search(query, top_k, candidates, min_similarity)
         ]
-        print_table(rows, header=header[:columns], divider=True)
+        if rows:
+            print_table(rows, header=header[:columns], divider=True)
+        else:
+            msg.text("Nothing is similar.")
 
 
 def check_folder(path: Path) -> None:
@@ -87,30 +86,21 @@ def check_folder(path: Path) -> None:
 def index_of(pipe: PairClassifier, entries: Sequence[FaqEntry], folder: Path | None) -> TextIndex:
     """The folder's index, if it fits these questions and this pipeline; otherwise a new one, saved
     there."""
-    found = saved_index(pipe, entries, folder) if folder else None
-    if found is not None:
-        return found
     asked = [[entry.question, *entry.others] for entry in entries]
-    found = pipe.index(asked, [entry.answer for entry in entries])
-    if folder:
-        found.save(folder)
-        msg.good(f"{folder}: index of {counted(len(entries), 'question')}")
-    return found
-
-
-def saved_index(
-    pipe: PairClassifier, entries: Sequence[FaqEntry], folder: Path
-) -> TextIndex | None:
-    """The folder's index, or None, with a warning if it can't be used."""
+    answers = [entry.answer for entry in entries]
+    if folder is None:
+        return pipe.index(asked, answers)
     try:
         found = pipe.load_index(folder)
+        if found.questions == list(zip(asked, answers, strict=True)):
+            found.ranking = pipe.ranking  # may have been fitted since
+            return found
+        msg.warn(f"{folder}: the index is of other questions. It is made again now.")
     except FileNotFoundError:
-        return None
+        pass
     except ValueError as error:
         msg.warn(str(error), "It is made again now.")
-        return None
-    if found.questions != [([each.question, *each.others], each.answer) for each in entries]:
-        msg.warn(f"{folder}: the index is of other questions. It is made again now.")
-        return None
-    found.ranking = pipe.ranking  # may have been fitted since
+    found = pipe.index(asked, answers)
+    found.save(folder)
+    msg.good(f"{folder}: index of {counted(len(entries), 'question')}")
     return found

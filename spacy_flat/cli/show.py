@@ -13,15 +13,15 @@ from ..errors import Errors
 from ..similarity.pairs import join_pair, pair_of
 from ..util.files import replacing
 from ..util.plural import counted
-from ._components import PAIRS, choose, lexicon_of
-from ._options import Device, Pipeline, several
+from ._components import PAIRS, choose
+from ._options import Device, Pipeline, TextFile, lines_of, several
 from ._table import print_table
-from ._texts import check_output, lines_of
 
 if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
+LEXICON = "component with a lexicon"
 MAX_WRITTEN = 100  # characters of a generated text
 SURPRISING = 3  # characters to list as least expected
 
@@ -32,10 +32,7 @@ def show(
         list[str] | None,
         typer.Argument(metavar="[TEXT]...", help="Texts, or pairs of texts separated by a TAB"),
     ] = None,
-    file: Annotated[
-        Path | None,
-        typer.Option("--file", "-f", help="File with one text or pair per line (UTF-8)"),
-    ] = None,
+    file: TextFile = None,
     added: Annotated[
         list[str] | None,
         typer.Option(
@@ -60,8 +57,9 @@ def show(
     from ..loading import load_on_device
 
     for picture in filter(None, (lattice, alignment)):
-        check_output(picture, ".svg")
-    texts = [*(texts or ()), *(filter(None, lines_of(file)) if file else ())]
+        if picture.suffix != ".svg":
+            raise ValueError(Errors.F146.format(path=picture, suffix=".svg"))
+    texts = [*(texts or ()), *filter(None, lines_of(file))]
     if not texts:
         raise ValueError(Errors.F137)
     nlp = load_on_device(model, device)
@@ -79,17 +77,16 @@ def show(
             msg.divider(f"written by {name}")
             typer.echo(component.generate(max_length=MAX_WRITTEN, seed=0)[0])
     if lattice is not None:
-        write(lattice, able(nlp, model, "render_lattice").render_lattice(nlp(texts[0])))
+        pipe = able(nlp, model, "render_lattice", LEXICON)
+        write(lattice, pipe.render_lattice(nlp(texts[0])))
     if alignment is not None:
-        pair = pair_of(nlp(texts[0]))
-        left, right = pair or ("", "")
-        write(alignment, able(nlp, model, "align").align(str(left), str(right)).to_svg())
+        left, right = map(str, pair_of(nlp(texts[0])) or ("", ""))
+        write(alignment, able(nlp, model, "align", PAIRS).align(left, right).to_svg())
 
 
-def able(nlp: Language, model: str, method: str) -> Any:
-    """The component with a method. Raises as `choose`."""
-    found = {name: pipe for name, pipe in nlp.pipeline if hasattr(pipe, method)}
-    kind = PAIRS if method == "align" else "component with a lexicon"
+def able(nlp: Language, model: str, attribute: str, kind: str) -> Any:
+    """The component with an attribute. Raises as `choose`."""
+    found = {name: pipe for name, pipe in nlp.pipeline if hasattr(pipe, attribute)}
     return choose(found, "", model, kind)
 
 
@@ -102,12 +99,12 @@ def write(path: Path, picture: str) -> None:
 def add_words(nlp: Language, model: str, words: tuple[str, ...], trust: float | None) -> None:
     """Add each WORD=TYPE or WORD to the pipeline's lexicon.
 
-    Raises as `lexicon_of` and `Lexicon.add`, and ValueError without a word (F176)."""
+    Raises as `able` and `Lexicon.add`, and ValueError without a word (F176)."""
     for entry in words:
         word, _, type_ = map(str.strip, entry.partition("="))
         if not word:
             raise ValueError(Errors.F176.format(value=entry))
-        lexicon_of(nlp, model).add([word], type=type_, trust=trust)
+        able(nlp, model, "lexicon", LEXICON).lexicon.add([word], type=type_, trust=trust)
 
 
 def joined(text: str) -> str:

@@ -17,9 +17,8 @@ from wasabi import msg
 from ..errors import Errors, Warnings
 from ..util.files import replacing
 from ._components import load_component
-from ._options import Component, Device, GpuId, Pipeline, use_gpu
+from ._options import Component, Device, GpuId, Pipeline, TextFile, lines_of, use_gpu
 from ._table import print_table
-from ._texts import lines_of
 from .show import show_translation
 
 if TYPE_CHECKING:
@@ -37,9 +36,7 @@ def translate(
     texts: Annotated[
         list[str] | None, typer.Argument(metavar="[TEXT]...", help="Texts to translate")
     ] = None,
-    file: Annotated[
-        Path | None, typer.Option("--file", "-f", help="File with one text per line (UTF-8)")
-    ] = None,
+    file: TextFile = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -87,7 +84,7 @@ def translate(
     total = None
     if file and file.is_file():
         total = len(texts or ()) + sum(1 for _ in lines_of(file))
-    lines = chain(texts or (), lines_of(file) if file else ())
+    lines = chain(texts or (), lines_of(file))
     wanted = filter(str.strip, lines) if output is None else lines
     first = next(wanted, None)
     if first is None:

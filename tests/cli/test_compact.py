@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from functools import partial
 from pathlib import Path
@@ -15,8 +14,8 @@ from commands import printed
 from spacy.training import Example
 from spacy.util import load_config
 
-from spacy_flat.cli.compact import bytes_of, lost_scores, report, show
-from spacy_flat.compress.compactor import CompressConfig, size_of_folder
+from spacy_flat.cli.compact import bytes_of, report
+from spacy_flat.compress.compactor import size_of_folder
 
 run = partial(printed, "compact")
 failure = partial(commands.failure, "compact")
@@ -54,17 +53,16 @@ def test_as_many_rows_as_fit(mini_project: Path, tmp_path: Path) -> None:
     assert sizes[0] > sizes[1]
 
 
-def test_a_score_that_falls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_score_that_falls(
+    mini_project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A tick would hide it."""
-    before, after = ({"MB": "9", "ents_f": score} for score in ("0.8500", "0.0270"))
-    assert lost_scores(["ents_f"], before, {**before, "MB": "1", "ents_f": "0.8400"}) == []
-    nothing = {"MB": "9"}  # of texts without entities, when none are found any more
-    show(before, nothing, CompressConfig())
-    assert lost_scores(["ents_f"], before, nothing) == []
-    report(tmp_path, 9_000_000, 1_000_000, lost_scores(["ents_f"], before, after))
-    output = " ".join(capsys.readouterr().out.split())
-    assert "less accurate: ents_f 0.8500 before, 0.0270 after." in output
-    assert "✔" not in output
+    nlp = spacy.load(mini_project / MODEL)
+    for after, is_told in (({"ents_f": "0.8400"}, False), ({}, False), ({"ents_f": "0.03"}, True)):
+        report(tmp_path, nlp, {"ents_f": "0.8500"}, after, 0.1)
+        output = " ".join(capsys.readouterr().out.split())
+        assert ("less accurate: ents_f 0.8500 before, 0.03 after." in output) == is_told
+        assert ("✔" in output) != is_told
 
 
 def test_beside_a_component_that_is_not_trained(mini_project: Path, tmp_path: Path) -> None:
@@ -90,10 +88,9 @@ def test_nothing_is_left_to_make_compact(mini_project: Path, tmp_path: Path) -> 
     output = run(mini_project / MODEL, tmp_path / "once")
     assert "✔" in output
     assert "hardly" not in output
-    output = " ".join(run(tmp_path / "once", tmp_path / "twice").split())
+    output = run(tmp_path / "once", tmp_path / "twice")
     assert "✔" not in output
-    (sizes,) = re.findall(r"hardly smaller: (\S+) MB before, (\S+) MB after", output)
-    assert sizes[0] == sizes[1]
+    assert "hardly smaller" in output
     assert (tmp_path / "twice/meta.json").is_file()
 
 
