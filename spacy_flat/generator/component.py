@@ -1,9 +1,8 @@
 """`char_generator`: a spaCy component that scores and writes texts."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -13,15 +12,14 @@ from ..errors import Errors
 from ..pipe import NetworkPipe, Scorer, mean_loss, register_factory, setting
 from ..util.arguments import require_count, require_string, require_switch
 from ..vectors import VectorSource, check_sources
-from .annotations import set_scores
 from .forms import Form, Tones, form_of
-from .model import CharPredictions, TextScore, initialise, network_of, score_texts
+from .model import Predictions, initialise, network_of
 from .poems import Place, Poem, PoemTask, compose, signs
 from .proofreading import Confusion, suspicious_characters
-from .sampling import Draws, Sampling, Seed, seeds_of_texts
-from .scores import score_perplexity
+from .sampling import Sampling, Seeds, seeds_of_texts
+from .scores import TextScore, score_perplexity, score_texts, set_scores
 from .vocabulary import build_vocabulary
-from .writing import draws_at_once, write
+from .writing import write
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -72,7 +70,7 @@ class CharGenerator(NetworkPipe):
             suspicious_characters, self.model, least=self.suspicion, confusion=self.confusion
         )
         return [
-            replace(score, suspicious=find(doc.text))
+            score._replace(suspicious=find(doc.text, score.surprisals))
             for doc, score in zip(docs, scores, strict=True)
         ]
 
@@ -95,26 +93,23 @@ class CharGenerator(NetworkPipe):
         max_length: int = 200,
         n: int = 1,
         seed: int | None = None,
-        temperature: float = 1.0,
-        top_k: int = 0,
-        top_p: float = 1.0,
-        repetition_penalty: float = 1.0,
+        **sampling: float,
     ) -> list[str]:
         """Write n texts that start with the prompt. They end when the network ends them, or after
         `max_length` further characters.
 
         seed: the same seed gives the same texts on the same machine, and a higher n only adds more;
             None for different texts every time.
-        temperature, top_k, top_p, repetition_penalty: see `Sampling`.
+        sampling: temperature, top_k, top_p, repetition_penalty; see `Sampling`.
 
         Raises ValueError (F303) without a network, (F341) for an argument out of range, TypeError
         (F028) for a prompt that isn't a string.
         """
-        sampling = Sampling(temperature, top_k, top_p, repetition_penalty)
+        how = Sampling(**cast(Any, sampling))
         texts: list[str] = []
-        for draws in draws_at_once(self._seeds(prompt, n, max_length, seed)):
-            steps = list(write(self.model, prompt, max_length, sampling, draws))
-            texts += [prompt + "".join(step[i] for step in steps) for i in range(len(draws))]
+        for seeds in self._seeds(prompt, n, max_length, seed):
+            steps = list(write(self.model, prompt, max_length, how, seeds))
+            texts += [prompt + "".join(step[i] for step in steps) for i in range(len(seeds))]
         return texts
 
     def stream(
@@ -123,16 +118,13 @@ class CharGenerator(NetworkPipe):
         *,
         max_length: int = 200,
         seed: int | None = None,
-        temperature: float = 1.0,
-        top_k: int = 0,
-        top_p: float = 1.0,
-        repetition_penalty: float = 1.0,
+        **sampling: float,
     ) -> Iterator[str]:
         """Yield the characters after the prompt one by one, as in `generate`, with the same
         arguments and errors."""
-        sampling = Sampling(temperature, top_k, top_p, repetition_penalty)
-        draws = Draws(self._seeds(prompt, 1, max_length, seed))
-        return (str(step[0]) for step in write(self.model, prompt, max_length, sampling, draws))
+        how, (seeds,) = Sampling(**cast(Any, sampling)), self._seeds(prompt, 1, max_length, seed)
+        steps = write(self.model, prompt, max_length, how, seeds)
+        return (str(step[0]) for step in steps)
 
     def poem(
         self,
@@ -192,7 +184,7 @@ class CharGenerator(NetworkPipe):
         places = {(line, 0): character for line, character in enumerate(given)}
         return self._compose(form, places, n, rhyme, tones, candidates, seed, sampling)
 
-    def _seeds(self, prompt: str, n: int, max_length: int, seed: int | None) -> list[Seed]:
+    def _seeds(self, prompt: str, n: int, max_length: int, seed: int | None) -> list[Seeds]:
         """Check the arguments, and return the seeds of n texts."""
         self.require_initialised()
         require_string(prompt)
@@ -223,30 +215,29 @@ class CharGenerator(NetworkPipe):
     def _add_gradients(
         self, examples: list[Example], drop: float, losses: dict[str, float]
     ) -> bool:
-        docs = [example.predicted for example in examples if len(example.predicted)]
-        if not docs:
+        texts = [example.predicted.text for example in examples if len(example.predicted)]
+        if not texts:
             return False
-        texts = [doc.text for doc in docs]
         n_predicted = sum(len(text) + 1 for text in texts)  # with their ends
         scale = self.loss_scale(n_predicted) / n_predicted
-        featuriser = self.featuriser
+        state = None
         with self.shim.training():
             network = network_of(self.model)
-            for batch in featuriser.batches(texts):
-                state = None
-                for piece in featuriser.pieces(batch):
-                    scores, state = network(piece, state)
-                    self.backward(network.loss(scores, piece.targets) * scale, losses)
+            for piece in self.featuriser.pieces(texts):
+                scores, state = network(piece, state)
+                self.backward(network.loss(scores, piece.targets) * scale, losses)
         return True
 
     def get_loss(
-        self, examples: Iterable[Example], scores: CharPredictions
+        self, examples: Iterable[Example], scores: Predictions
     ) -> tuple[float, list["Tensor"]]:
         """The mean negative log-likelihood of the texts' characters and ends, and its gradient for
         the scores of each piece. Doesn't change the component."""
-        network = network_of(self.model)
-        found = [network.loss_gradient(part.scores, part.piece.targets) for part in scores.pieces]
-        return mean_loss(found, scores.n_predicted)
+        network, found, n_predicted = network_of(self.model), [], 0
+        for piece, logits in scores:
+            found.append(network.loss_gradient(logits, piece.targets))
+            n_predicted += len(piece.targets)
+        return mean_loss(found, n_predicted)
 
     def initialize(
         self,

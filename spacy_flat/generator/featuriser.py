@@ -1,7 +1,7 @@
 """Characters as numbers and back.
 
 Key 0 stands for all unknown characters. The marks before and after a text have their own keys.
-Padding has none: it is never predicted, and nothing that is predicted comes after it.
+Padding needs none: nothing that is predicted comes after it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,11 +12,11 @@ import numpy as np
 
 from ..text.featuriser import TextFeaturiser
 from ..text.hashing import hash_characters
-from ..text.padding import padding, take
+from ..text.padding import padding
 from ..text.vocabulary import TableVocab
 from ..util.arrays import Ints, Strings
 from ..util.simplified import Simplifier
-from .batch import Piece, TextBatch
+from .batch import Piece
 from .options import TextOptions
 
 UNKNOWN = 0  # key of all unknown characters
@@ -25,7 +25,7 @@ START, END = 0x110000, 0x110001  # codes of the marks, after all of Unicode
 
 @dataclass(frozen=True)
 class CharFeaturiser(TextFeaturiser):
-    """Turns texts into batches, and keys into characters."""
+    """Turns texts into pieces, and keys into characters."""
 
     options: TextOptions
     chars: TableVocab
@@ -54,32 +54,28 @@ class CharFeaturiser(TextFeaturiser):
         codes = hash_characters(self.simplifier(text), normalise_numbers=False)
         return self.chars.look_up(codes)
 
-    def batches(self, texts: Sequence[str]) -> Iterator[TextBatch]:
-        """Batches of whole texts, longest first. A piece of a batch has at most `batch_size`
-        characters with padding, or is of one text."""
+    def marked(self, text: str, n_starts: int = 1) -> Ints:
+        """[n_starts + C + 1] keys of a text between start marks and an end mark."""
+        start, end = self.marks
+        return np.concatenate([[start] * n_starts, self.keys(text), [end]])
+
+    def pieces(self, texts: Sequence[str]) -> Iterator[Piece]:
+        """Pieces of at most `bptt_length` characters, of some texts at a time, longest first. With
+        padding they have at most `batch_size` characters, or are of one text."""
         if not texts:
             return
-        start, end = self.marks
-        parts = [self.keys(text) for text in texts]
-        keys = np.concatenate([each for part in parts for each in ([start], part, [end])])
-        n_units = np.array([len(part) for part in parts], dtype=np.int64)
-        starts = np.cumsum(n_units + 2) - n_units - 2
-        order = np.argsort(-n_units, kind="stable")
+        bptt_length = self.options.bptt_length
+        keys = np.concatenate([self.marked(text) for text in texts])
+        lengths = np.array([len(text) + 1 for text in texts])  # what is predicted
+        starts = np.cumsum(lengths + 1) - lengths - 1
+        order = np.argsort(-lengths, kind="stable")
         while len(order):
-            longest = min(int(n_units[order[0]]) + 1, self.options.bptt_length)
-            n_rows = max(1, self.options.batch_size // longest)
+            longest = int(lengths[order[0]])
+            n_rows = max(1, self.options.batch_size // min(longest, bptt_length))
             rows, order = order[:n_rows], order[n_rows:]
-            yield TextBatch(n_units[rows], starts[rows], keys)
-
-    def pieces(self, batch: TextBatch) -> Iterator[Piece]:
-        """Pieces of at most `bptt_length` characters. A text leaves when it ends, so that row b is
-        always of text b."""
-        length = self.options.bptt_length
-        for start in range(0, int(batch.n_units[0]) + 1, length):
-            counts = np.minimum(batch.n_units + 1 - start, length)
-            counts = counts[counts > 0]
-            places, present = padding(counts, batch.starts[: len(counts)] + start)
-            following = places[present] + 1
-            yield Piece(
-                take(batch.keys, places, present), present, batch.keys[following], following
-            )
+            for begin in range(0, longest, bptt_length):
+                rows = rows[lengths[rows] > begin]
+                counts = np.minimum(lengths[rows] - begin, bptt_length)
+                places, present = padding(counts, starts[rows] + begin)
+                following = places[present] + 1
+                yield Piece(keys[places], present, keys[following], following, begin == 0)

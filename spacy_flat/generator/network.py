@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ..nn.layers import Dropout, linear, packed
 from ..nn.network import EmbeddingNetwork, PretrainedEmbedding, Table
-from ..util.arrays import Ints
+from ..util.arrays import Bools, Floats, Ints
 from .batch import Piece
 from .ngrams import NGrams
 from .options import CharLMOptions
@@ -47,9 +48,9 @@ class NGramTable(nn.Module):
     n_longer: Tensor
     log_levels: Tensor
 
-    def __init__(self, sizes: Sequence[int], n_keys: int, start: int) -> None:
+    def __init__(self, sizes: Sequence[int], n_keys: int) -> None:
         super().__init__()
-        self.sizes, self.n_keys, self.start = sizes, n_keys, start
+        self.sizes, self.n_keys = sizes, n_keys
         n, n_contexts = sum(sizes), 1 + sum(sizes[:-1])
         self.register_buffer("last_keys", torch.zeros(n, dtype=torch.int32))
         self.register_buffer("n_longer", torch.zeros(n_contexts, dtype=torch.int32))
@@ -63,7 +64,7 @@ class NGramTable(nn.Module):
     @cached_property
     def unpacked(self) -> NGrams:
         packed = {name: values.cpu().numpy() for name, values in self.state_dict().items()}
-        return NGrams.unpacked(self.sizes, self.n_keys, self.start, packed)
+        return NGrams.unpacked(self.sizes, self.n_keys, packed)
 
 
 class CharLM(EmbeddingNetwork):
@@ -98,14 +99,14 @@ class CharLM(EmbeddingNetwork):
         never = torch.zeros(n_keys)
         never[sizes.start] = -torch.inf
         self.register_buffer("never", never, persistent=False)
-        self.ngrams = NGramTable(sizes.ngrams, n_keys, sizes.start) if sizes.ngrams else None
+        self.ngrams = NGramTable(sizes.ngrams, n_keys) if sizes.ngrams else None
 
     def forward(self, piece: Piece, state: State | None = None) -> tuple[Tensor, State]:
         """Scores [M, K] of each key to come next, and the state after the piece.
 
-        state: after the previous piece, which may have had more texts.
+        state: after the previous piece.
         """
-        hidden, state = self.read(piece.inputs, state)
+        hidden, state = self.read(piece.inputs, None if piece.is_first else state)
         return self.scores(hidden[self.to_tensor(piece.present)]), state
 
     def read(self, keys: Ints, state: State | None = None) -> tuple[Tensor, State]:
@@ -124,6 +125,18 @@ class CharLM(EmbeddingNetwork):
             x, left = run_layer(cast("nn.RNNBase", layer), x, before)
             after.append(left)
         return self._dropped(x, self.output_dropout), after
+
+    def read_each(self, keys: Ints, state: State | None) -> tuple[Tensor, State]:
+        """[C] keys of one text → [C, D], and the states after each, as those of C texts."""
+        hidden: list[Tensor] = []
+        states: list[State] = []
+        for key in keys:
+            after, state = self.read(np.array([[key]]), state)
+            hidden.append(after[0])
+            states.append(state)
+        layers = zip(*states, strict=True)
+        joined = [tuple(torch.cat(p, dim=1) for p in zip(*layer, strict=True)) for layer in layers]
+        return torch.cat(hidden), joined
 
     def scores(self, hidden: Tensor, weights: Tensor | None = None) -> Tensor:
         """[..., D] → [..., K] logits. weights: `packed_weights`, if at hand."""
@@ -148,6 +161,16 @@ class CharLM(EmbeddingNetwork):
     def loss(self, scores: Tensor, targets: Ints) -> Tensor:
         """The summed surprisals."""
         return self.surprisals(scores, targets).sum()
+
+    def averaged(self, log_probs: Floats, keys: Ints) -> Floats:
+        """The network's log-probabilities [..., C], averaged with those of n-grams if there are
+        any. keys: as in `NGrams.log_probs`."""
+        return log_probs if self.ngrams is None else self.ngrams.unpacked.averaged(log_probs, keys)
+
+    @staticmethod
+    def select(state: State, rows: Ints | Bools) -> State:
+        """The state of some of the texts, which may repeat."""
+        return [tuple(part[:, rows] for part in layer) for layer in state]
 
     def _dropped(self, x: Tensor, dropout: Dropout) -> Tensor:
         """[B, C, ·] after dropout; if variational, with one mask [B, 1, ·] for a text."""

@@ -3,125 +3,64 @@
 "Modified" as by Chen & Goodman (1999): three discounts an order, estimated from the counts of
 counts. N-grams at the start of a text, which nothing precedes, keep their plain counts.
 
-Shapes: C keys of all texts with marks, U distinct n-grams of one order, P places, K keys, O the
-highest order.
+Shapes: C keys, U distinct n-grams of one order, K keys in all.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from math import log
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from ..errors import Errors
-from ..util.arrays import Bools, Float64s, Ints
+from ..util.arrays import Bools, Float64s, Floats, Ints
 
 MAX_ORDER = 5
+N_BEFORE = MAX_ORDER - 1  # start marks before a text
 LEVELS = 18.0  # of discounted probabilities per nat, down to 1e-6
 TINY = 1e-9
 
 
-@dataclass(frozen=True)
-class Order:
-    """The n-grams of one length.
+class Order(NamedTuple):
+    """The n-grams of one length, and their contexts: the n-grams without their last key.
 
-    n_keys: K
-    codes: [U] sorted: the number of the n-gram without its last key, its context, times K, plus
-        that key. Its place here is its own number.
+    codes: [U] sorted: the id of the context times K, plus the last key. The place of an n-gram in
+        `codes` is its own id.
     discounted: [U] discounted probabilities
-    backoff: the back-off weight of each context, by its number: the probability left to shorter
-        n-grams
+    backoff: of each context, by its id: the probability left to shorter n-grams
     """
 
-    n_keys: int
     codes: Ints
     discounted: Float64s
     backoff: Float64s
 
-    @cached_property
-    def begins(self) -> Ints:
-        """Where the n-grams of each context begin in `codes`, and the end of the last."""
-        return np.searchsorted(self.codes, np.arange(len(self.backoff) + 1) * self.n_keys)
-
-    def find(self, contexts: Ints, keys: Ints) -> Ints:
-        """The numbers of n-grams; −1 for unknown ones, and after a context of −1."""
-        codes = contexts * self.n_keys + keys
-        places = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
-        return np.where((contexts >= 0) & (self.codes[places] == codes), places, -1)
-
-    def backoff_after(self, contexts: Ints) -> Float64s:
-        """The back-off weights of contexts, 1 of unknown ones."""
-        return np.where(contexts >= 0, self.backoff[contexts], 1.0)
-
 
 class NGrams:
-    """P(key | the O − 1 keys before it), over K keys without the start mark."""
+    """P(key | the keys before it), over K keys without the start mark."""
 
-    def __init__(self, orders: Sequence[Order], start: int) -> None:
+    def __init__(self, orders: Sequence[Order], n_keys: int) -> None:
         self.orders = orders
-        self.start = start
-        self.n_keys = orders[0].n_keys
-        self.context_length = len(orders) - 1
+        self.n_keys = n_keys
 
-    @property
-    def sizes(self) -> list[int]:
-        """The n-grams of each length."""
-        return [len(order.codes) for order in self.orders]
+    def log_probs(self, keys: Ints) -> Float64s:
+        """[..., N_BEFORE + C] → [..., C] ln P of each key after those before it."""
+        n = keys.shape[-1] - N_BEFORE
+        probs = np.full((*keys.shape[:-1], n), 1 / (self.n_keys - 1))
+        contexts = np.zeros_like(keys)
+        for codes, discounted, backoff in self.orders:
+            wanted = contexts * self.n_keys + keys
+            places = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
+            ids = np.where(codes[places] == wanted, places, -1)  # -1: unknown
+            probs *= _values(backoff, contexts[..., -n:], 1.0)
+            probs += _values(discounted, ids[..., -n:], 0.0)
+            contexts, keys = ids[..., :-1], keys[..., 1:]
+        return np.log(np.maximum(probs, TINY))
 
-    def surprisals(self, keys: Ints) -> Float64s:
-        """[C] −ln P of each key of a text, which may end with the end mark."""
-        return -self.log_probs(self.contexts(keys[:-1]), keys)
-
-    def contexts(self, keys: Ints) -> Ints:
-        """[C + 1, O − 1] the keys before each key of a text, and after its last one. Before the
-        text stand start marks."""
-        keys = np.concatenate([np.full(self.context_length, self.start), keys])
-        return sliding_window_view(keys, self.context_length)
-
-    def log_probs(self, contexts: Ints, keys: Ints) -> Float64s:
-        """[P] ln P of keys [P] after contexts [P, O − 1]."""
-        found = np.full(len(keys), 1 / (self.n_keys - 1))
-        for order, numbers in self._context_ids(contexts):
-            ngrams = order.find(numbers, keys)
-            found *= order.backoff_after(numbers)
-            found += np.where(ngrams >= 0, order.discounted[ngrams], 0.0)
-        return _log(found)
-
-    def all_log_probs(self, contexts: Ints) -> Float64s:
-        """[P, K] ln P of each key after contexts [P, O − 1]; −∞ for the start mark."""
-        found = np.full((len(contexts), self.n_keys), 1 / (self.n_keys - 1))
-        found[:, self.start] = 0
-        for order, numbers in self._context_ids(contexts):
-            found *= order.backoff_after(numbers)[:, None]
-            begins = np.where(numbers >= 0, order.begins[numbers], 0)
-            counts = np.where(numbers >= 0, order.begins[numbers + 1] - begins, 0)
-            rows = np.repeat(np.arange(len(contexts)), counts)
-            ngrams = np.arange(len(rows)) + np.repeat(begins - counts.cumsum() + counts, counts)
-            found[rows, order.codes[ngrams] % self.n_keys] += order.discounted[ngrams]
-        return _log(found)
-
-    def pruned(self, keep: Sequence[Bools]) -> "NGrams":
-        """Only some of the n-grams. The probability of the others goes to the back-off weights of
-        their contexts.
-
-        keep: of each order [U], True also for the contexts of what is kept.
-        """
-        orders = []
-        numbers = np.zeros(1, dtype=np.int64)  # of the contexts in their new order
-        renumbered = numbers
-        for order, kept in zip(self.orders, keep, strict=True):
-            if not kept.any():
-                break
-            contexts, keys = np.divmod(order.codes, self.n_keys)
-            lost = np.bincount(contexts[~kept], order.discounted[~kept], len(order.backoff))
-            codes = renumbered[contexts[kept]] * self.n_keys + keys[kept]
-            backoff = (order.backoff + lost)[numbers]
-            orders.append(Order(self.n_keys, codes, order.discounted[kept], backoff))
-            numbers, renumbered = np.flatnonzero(kept), kept.cumsum() - 1
-        return NGrams(orders, self.start)
+    def averaged(self, log_probs: Floats, keys: Ints) -> Float64s:
+        """The mean of two probabilities [..., C] of keys: a network's and these (Mikolov et al.,
+        2011). keys: as in `log_probs`. All are logarithms."""
+        mean: Float64s = np.logaddexp(log_probs, self.log_probs(keys)) - log(2)
+        return mean
 
     def packed(self) -> dict[str, NDArray[Any]]:
         """The n-grams of all orders as small numbers, with probabilities rounded down.
@@ -132,153 +71,112 @@ class NGrams:
         log_levels: −`LEVELS` · ln of the discounted probability of each n-gram.
         """
         logs = np.log(np.concatenate([order.discounted for order in self.orders]) + TINY)
+        contexts = [(order.codes // self.n_keys, len(order.backoff)) for order in self.orders]
         return {
-            "last_keys": np.concatenate([each.codes % self.n_keys for each in self.orders]),
-            "n_longer": np.concatenate([np.diff(each.begins) for each in self.orders]),
+            "last_keys": np.concatenate([order.codes % self.n_keys for order in self.orders]),
+            "n_longer": np.concatenate([np.bincount(own, minlength=n) for own, n in contexts]),
             "log_levels": np.ceil((-LEVELS * logs).clip(0, 255)).astype(np.uint8),
         }
 
     @classmethod
     def unpacked(
-        cls, sizes: Sequence[int], n_keys: int, start: int, packed: Mapping[str, NDArray[Any]]
+        cls, sizes: Sequence[int], n_keys: int, packed: Mapping[str, NDArray[Any]]
     ) -> "NGrams":
-        """From `sizes` and `packed`. The back-off weight of a context is 1 minus the sum of its
-        n-grams' discounted probabilities.
-
-        Raises ValueError (F200) for arrays that don't fit together.
-        """
-        contexts_of = np.split(packed["n_longer"], np.cumsum([1, *sizes[:-1]])[:-1])
-        keys_of, levels_of = (
+        """From `packed`. The back-off weight of a context is 1 minus the sum of its n-grams'
+        discounted probabilities. sizes: the n-grams of each order."""
+        n_longer = np.split(packed["n_longer"], np.cumsum([1, *sizes[:-1]])[:-1])
+        keys, levels = (
             np.split(packed[name], np.cumsum(sizes[:-1])) for name in ("last_keys", "log_levels")
         )
         orders = []
-        for n_longer, keys, levels in zip(contexts_of, keys_of, levels_of, strict=True):
-            if (n_longer < 0).any() or n_longer.sum() != len(keys):
-                raise ValueError(Errors.F200.format(reason="n-grams without their contexts"))
-            contexts = np.repeat(np.arange(len(n_longer)), n_longer)
-            codes = contexts * n_keys + keys
-            discounted = np.where(levels < 255, np.exp(levels / -LEVELS), 0)
-            backoff = 1 - np.bincount(contexts, discounted, len(n_longer))
-            if (np.diff(codes) <= 0).any() or backoff.min() < -TINY:
-                raise ValueError(Errors.F200.format(reason="n-grams out of order"))
-            orders.append(Order(n_keys, codes, discounted, backoff.clip(0)))
-        return cls(orders, start)
-
-    def _context_ids(self, contexts: Ints) -> Iterator[tuple[Order, Ints]]:
-        """Yield each order, and the numbers [P] of the n-grams that are its contexts."""
-        numbers = np.zeros((len(contexts), self.context_length + 1), dtype=np.int64)
-        for n, order in enumerate(self.orders):
-            yield order, numbers[:, -1]
-            numbers = order.find(numbers[:, :-1], contexts[:, n:])
+        for counts, own, level in zip(n_longer, keys, levels, strict=True):
+            contexts = np.repeat(np.arange(len(counts)), counts)
+            discounted = np.where(level < 255, np.exp(level / -LEVELS), 0)
+            backoff = 1 - np.bincount(contexts, discounted, len(counts))
+            orders.append(Order(contexts * n_keys + own, discounted, backoff.clip(0)))
+        return cls(orders, n_keys)
 
 
-def _log(probabilities: Float64s) -> Float64s:
-    with np.errstate(divide="ignore"):
-        logs: Float64s = np.log(probabilities)
-    return logs
+def _values(array: Float64s, ids: Ints, unknown: float) -> Float64s:
+    return np.where(ids >= 0, array[ids], unknown)
 
 
-def count_ngrams(
-    texts: Sequence[Ints], n_keys: int, marks: tuple[int, int], most: int | None = None
-) -> NGrams:
+def count_ngrams(texts: Sequence[Ints], n_keys: int, marks: tuple[int, int], n_kept: int) -> NGrams:
     """Count the n-grams of training texts.
 
     marks: the start and the end mark.
-    most: number of n-grams of two or more keys to keep, besides their contexts: those with the
+    n_kept: number of n-grams of two or more keys to keep, besides their contexts: those with the
         largest weighted difference (Seymore & Rosenfeld, 1996), occurrences · (ln P − ln P by
         backing off).
     """
-    counts = Counts(texts, n_keys, marks)
-    ends = counts.ends
-    orders = []
-    differences = []
-    below = np.full(len(counts.keys), 1 / (n_keys - 1))  # P of each key by shorter n-grams
-    for n, codes in enumerate(counts.codes, 1):
-        numbers = counts.numbers[n]
-        order = _discounted(
-            codes, counts.continuation_counts(n), n_keys, int(counts.numbers[n - 1].max()) + 1
-        )
-        shorter = order.backoff[codes // n_keys][numbers] * below
-        below = order.discounted[numbers] + shorter
-        difference = np.zeros(len(codes))
-        difference[numbers[ends]] = np.log(below[ends]) - _log(shorter[ends])
+    start, end = marks
+    starts = [start] * N_BEFORE
+    keys = np.concatenate([part for text in texts for part in (starts, text, [end])])
+    ends = np.flatnonzero(keys != start)
+    ids, codes = [np.zeros_like(keys)], []  # of the n-gram that ends at each key
+    for _ in range(MAX_ORDER):
+        contexts = np.concatenate([[0], ids[-1][:-1]])
+        found = np.unique(contexts * n_keys + keys, return_inverse=True)
+        codes.append(found[0])
+        ids.append(found[1])
+    below = np.full(len(keys), 1 / (n_keys - 1))  # P of each key by shorter n-grams
+    orders, differences = [], []
+    for n, (own_codes, own) in enumerate(zip(codes, ids[1:], strict=True), 1):
+        counts = occurrences = np.bincount(own[ends], minlength=len(own_codes))
+        if n < MAX_ORDER:
+            # The number of different keys before each n-gram
+            _, first = np.unique(ids[n + 1][ends], return_index=True)
+            counts = np.bincount(own[ends[first]], minlength=len(own_codes))
+            at_start = own[ends[keys[ends - n + 1] == start]]
+            counts[at_start] = occurrences[at_start]
+        order = _discounted(own_codes, counts, n_keys, int(ids[n - 1].max()) + 1)
+        shorter = order.backoff[own_codes // n_keys][own] * below
+        below = order.discounted[own] + shorter
+        difference = np.zeros(len(own_codes))
+        difference[own[ends]] = np.log(below[ends]) - np.log(np.maximum(shorter[ends], TINY))
         orders.append(order)
-        differences.append(difference * counts.occurrences(n))
-    ngrams = NGrams(orders, marks[0])
-    return ngrams if most is None else ngrams.pruned(_best(ngrams, differences, most))
-
-
-class Counts:
-    """The n-grams of texts.
-
-    keys: [C] of the texts one after the other, each between O − 1 start marks and an end mark.
-    ends: the places in `keys` of all but start marks.
-    codes: of each order [U], as in `Order`.
-    numbers: of each order and of none [C], of the n-gram that ends at each key.
-    """
-
-    def __init__(self, texts: Sequence[Ints], n_keys: int, marks: tuple[int, int]) -> None:
-        self.start, end = marks
-        starts = [self.start] * (MAX_ORDER - 1)
-        self.keys = np.concatenate([part for text in texts for part in (starts, text, [end])])
-        self.ends = np.flatnonzero(self.keys != self.start)
-        self.codes: list[Ints] = []
-        self.numbers: list[Ints] = [np.zeros(len(self.keys), dtype=np.int64)]
-        for _ in range(MAX_ORDER):
-            contexts = np.concatenate([[0], self.numbers[-1][:-1]])
-            codes, numbers = np.unique(contexts * n_keys + self.keys, return_inverse=True)
-            self.codes.append(codes)
-            self.numbers.append(numbers)
-
-    def occurrences(self, n: int) -> Ints:
-        """[U] of each n-gram that doesn't end with a start mark."""
-        return np.bincount(self.numbers[n][self.ends], minlength=len(self.codes[n - 1]))
-
-    def continuation_counts(self, n: int) -> Ints:
-        """[U] the number of different keys before each n-gram; plain counts for the highest order
-        and at the start of a text."""
-        occurrences = self.occurrences(n)
-        if n == MAX_ORDER:
-            return occurrences
-        own, longer = self.numbers[n], self.numbers[n + 1]
-        last_end = np.full(len(self.codes[n]), -1)  # of each longer n-gram
-        last_end[longer[self.ends]] = self.ends
-        after = np.bincount(own[last_end[last_end >= 0]], minlength=len(occurrences))
-        begins = self.keys[self.ends - n + 1] == self.start
-        at_start = np.bincount(own[self.ends[begins]], minlength=len(occurrences)) > 0
-        return np.where(at_start, occurrences, after)
+        differences.append(difference * occurrences)
+    return NGrams(list(_kept(orders, differences, n_keys, n_kept)), n_keys)
 
 
 def _discounted(codes: Ints, counts: Ints, n_keys: int, n_contexts: int) -> Order:
     """The order with probabilities from counts [U]."""
     contexts = codes // n_keys
-    discounts = np.concatenate([[0.0], estimate_discounts(counts)])
-    taken = discounts[np.minimum(counts, 3)]
+    taken = _discounts(counts)[np.minimum(counts, 3)]
     totals = np.bincount(contexts, counts, n_contexts)
     left = np.ones(n_contexts)
     np.divide(np.bincount(contexts, taken, n_contexts), totals, out=left, where=totals > 0)
-    return Order(n_keys, codes, (counts - taken) / np.maximum(totals[contexts], 1), left)
+    return Order(codes, (counts - taken) / np.maximum(totals[contexts], 1), left)
 
 
-def estimate_discounts(counts: Ints) -> Float64s:
-    """Of counts of 1, 2, and 3 or more; those that KenLM falls back on where there are none."""
+def _discounts(counts: Ints) -> Float64s:
+    """Of counts of 0, 1, 2, and 3 or more; those that KenLM falls back on where there are none."""
     n1, n2, n3, n4 = (int((counts == times).sum()) for times in (1, 2, 3, 4))
     if not n1 * n2 * n3:
-        return np.array([0.5, 1.0, 1.5])
+        return np.array([0, 0.5, 1.0, 1.5])
     share = n1 / (n1 + 2 * n2)
-    found = np.array([1 - 2 * share * n2 / n1, 2 - 3 * share * n3 / n2, 3 - 4 * share * n4 / n3])
-    return found.clip(0)
+    found = [0, 1 - 2 * share * n2 / n1, 2 - 3 * share * n3 / n2, 3 - 4 * share * n4 / n3]
+    return np.clip(found, 0, None)
 
 
-def _best(ngrams: NGrams, differences: Sequence[Float64s], most: int) -> list[Bools]:
-    """Of each order [U], whether to keep an n-gram: all single keys, the `most` others with the
-    largest weighted differences, if above 0, and their contexts."""
+def _kept(
+    orders: Sequence[Order], differences: Sequence[Float64s], n_keys: int, n_kept: int
+) -> Iterator[Order]:
+    """Keep the single keys, the n-grams with the largest differences, and their contexts. The
+    probability of the others goes to the back-off weights of their contexts."""
     values = np.concatenate(differences[1:])
     best = np.zeros(len(values), dtype=np.bool_)
-    best[np.argsort(-values, kind="stable")[:most]] = True
-    best &= values > 0
+    best[np.argsort(-values, kind="stable")[:n_kept]] = True
     sizes = [len(each) for each in differences]
-    keep = [np.ones(sizes[0], dtype=np.bool_), *np.split(best, np.cumsum(sizes[1:-1]))]
+    keep: list[Bools] = [np.full(sizes[0], True), *np.split(best, np.cumsum(sizes[1:-1]))]
     for n in range(len(keep) - 1, 0, -1):
-        keep[n - 1][ngrams.orders[n].codes[keep[n]] // ngrams.n_keys] = True
-    return keep
+        keep[n - 1][orders[n].codes[keep[n]] // n_keys] = True
+    old = new = np.zeros(1, dtype=np.int64)  # ids of the contexts, and by these their new ids
+    for (codes, discounted, backoff), kept in zip(orders, keep, strict=True):
+        if not kept.any():
+            break
+        contexts, last = np.divmod(codes, n_keys)
+        lost = np.bincount(contexts[~kept], discounted[~kept], len(backoff))
+        ids = new[contexts[kept]] * n_keys + last[kept]
+        yield Order(ids, discounted[kept], (backoff + lost)[old])
+        old, new = np.flatnonzero(kept), kept.cumsum() - 1

@@ -6,6 +6,7 @@ Shapes: N poems, K keys.
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,9 +16,9 @@ from ..util.softmax import log_softmax
 from .featuriser import CharFeaturiser
 from .forms import Form
 from .model import CharLMModel
-from .prosody import reading
-from .sampling import Draws, Sampling, seeds_of_texts
-from .writing import Continuation, draws_at_once
+from .prosody import Reading, reading
+from .sampling import Sampling, Seeds, draws_of, seeds_of_texts
+from .writing import Continuation
 
 Place = tuple[int, int]  # line and character in it, from 0 on
 
@@ -44,16 +45,25 @@ class Poem:
         """The lines with their marks, as in training texts."""
         return "".join(self._marked())
 
-    @property
-    def meets_all(self) -> bool:
-        """Whether it meets all requirements."""
-        return self.rhymes is not False and not self.misplaced
-
     def __str__(self) -> str:
         return "\n".join(self._marked())
 
     def _marked(self) -> Iterator[str]:
         return map("".join, zip(self.lines, self.form.marks, strict=True))
+
+
+class Slot(NamedTuple):
+    """A character to write.
+
+    given: the character, if there is no choice.
+    tone: "平" or "仄"; "中" for either.
+    rhymes: whether it ends an even line that must rhyme.
+    """
+
+    place: Place
+    given: str | None
+    tone: str = "中"
+    rhymes: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,25 +79,15 @@ class PoemTask:
     rhyme: bool
     tones: Sequence[str] | None
 
-    def places(self) -> Iterator[Place]:
-        """The places of all characters in writing order; the place after a line is its mark's."""
-        for line in range(self.form.lines):
-            for character in range(self.form.characters + 1):
-                yield line, character
-
-    @property
-    def rhyming(self) -> list[Place]:
-        """The last places of the even lines."""
-        return [(line, self.form.characters - 1) for line in range(1, self.form.lines, 2)]
-
-    def given_at(self, place: Place) -> str | None:
-        line, character = place
-        return self.form.marks[line] if character == self.form.characters else self.given.get(place)
-
-    def tone_at(self, place: Place) -> str | None:
-        """ "平" or "仄"; None for either."""
-        tone = self.tones[place[0]][place[1]] if self.tones else "中"
-        return None if tone == "中" else tone
+    def slots(self) -> Iterator[Slot]:
+        """Yield all characters in writing order, each line followed by its mark."""
+        last = self.form.characters - 1
+        for line, mark in enumerate(self.form.marks):
+            tones = self.tones[line] if self.tones else "中" * self.form.characters
+            for place, tone in enumerate(tones):
+                rhymes = self.rhyme and line % 2 == 1 and place == last
+                yield Slot((line, place), self.given.get((line, place)), tone, rhymes)
+            yield Slot((line, last + 1), mark)
 
 
 def signs(text: str) -> str:
@@ -112,8 +112,8 @@ def compose(
     """
     poems = [
         poem
-        for draws in draws_at_once(seeds_of_texts(seed, n * candidates))
-        for poem in _write(model, name, task, sampling, draws)
+        for seeds in seeds_of_texts(seed, n * candidates)
+        for poem in _write(model, name, task, sampling, seeds)
     ]
     return [
         max(poems[start : start + candidates], key=lambda poem: poem.log_prob)
@@ -122,30 +122,28 @@ def compose(
 
 
 def _write(
-    model: CharLMModel, name: str, task: PoemTask, sampling: Sampling, draws: Draws
+    model: CharLMModel, name: str, task: PoemTask, sampling: Sampling, seeds: Seeds
 ) -> Iterator[Poem]:
-    """N poems, side by side."""
+    """Write poems side by side."""
     featuriser: CharFeaturiser = model.attrs["featuriser"]
-    n = len(draws)
-    choices = Choices(featuriser, task, n)
+    n, draws = len(seeds), draws_of(seeds)
+    choices = Choices(featuriser.strings, task, n)
     if not choices.words.any():
         raise ValueError(Errors.F347.format(name=name))
     texts = Continuation(model, "", n)
     columns: list[Strings] = []
     log_prob = np.zeros(n)
-    for place in task.places():
-        given = task.given_at(place)
-        if given is not None:
-            keys = np.repeat(featuriser.keys(given), n)
-            column = np.full(n, given, dtype=object)
+    for slot in task.slots():
+        if slot.given is not None:
+            keys = np.repeat(featuriser.keys(slot.given), n)
+            columns.append(np.full(n, slot.given, dtype=object))
         else:
-            allowed = choices.allowed(place)
-            keys = sampling.choose(texts.scores, texts.seen, allowed, draws.next())
-            column = featuriser.strings[keys]
-        if task.rhyme and place in task.rhyming:
-            choices.note_rhymes(column, keys)
+            allowed = choices.allowed(slot)
+            keys = sampling.choose(texts.scores, texts.seen, allowed, next(draws))
+            columns.append(featuriser.strings[keys])
+        if slot.rhymes:
+            choices.note_rhymes(columns[-1], keys)
         log_prob += log_softmax(texts.scores)[np.arange(n), keys]
-        columns.append(column)
         texts.read(keys)
     for *characters, total in zip(*columns, log_prob.tolist(), strict=True):
         yield judge(task, characters, total / len(columns))
@@ -156,88 +154,63 @@ class Choices:
 
     words: [K] keys of characters for lines: letters of scripts without case.
     rhyme: [N] the rhyme of each poem's last even line; "" before.
+    taken: [N, K] keys that have ended an even line.
     """
 
-    def __init__(self, featuriser: CharFeaturiser, task: PoemTask, n: int) -> None:
-        self.task = task
-        strings = featuriser.strings.tolist()
+    def __init__(self, strings: Strings, task: PoemTask, n: int) -> None:
         self.words: Bools = np.array([bool(s) and unicodedata.category(s) == "Lo" for s in strings])
-        needed = self.words & (task.rhyme or task.tones is not None)
-        readings = [
-            reading(string) if is_needed else None
-            for string, is_needed in zip(strings, needed, strict=True)
-        ]
-        self.rhymes = np.array([known.rhyme if known else "" for known in readings])
-        self.tones = np.array([known.tone if known else "" for known in readings])
-        self.rhyme = np.full(n, "", dtype=self.rhymes.dtype)
-        self.taken: Bools = np.zeros((n, len(strings)), dtype=np.bool_)  # by a rhyme
+        are_read = self.words & (task.rhyme or task.tones is not None)
+        unknown = Reading("", "")
+        readings = [reading(s) if i else unknown for s, i in zip(strings, are_read, strict=True)]
+        self.rhymes, self.tones = np.array(readings, dtype="U1").T
+        self.n_rhyming = task.form.lines // 2
+        self.rhyme = np.full(n, "", dtype="U1")
+        self.taken: Bools = np.zeros((n, len(strings)), dtype=np.bool_)
 
-    def allowed(self, place: Place) -> Bools:
-        """[N, K] allowed keys at a place. If none meets rhyme and tone, drop the tone, then the
-        rhyme."""
+    def allowed(self, slot: Slot) -> Bools:
+        """[N, K] allowed keys. If none meets rhyme and tone, drop the tone, then the rhyme."""
         found = np.broadcast_to(self.words, self.taken.shape)
-        for mask in (self._rhyming(place), self._toned(place)):
+        toned = self.words if slot.tone == "中" else self.tones == slot.tone
+        for mask in (self._rhyming(toned) if slot.rhymes else self.words, toned):
             both = found & mask
             found = np.where(both.any(axis=1, keepdims=True), both, found)
         return found
 
     def note_rhymes(self, characters: Strings, keys: Ints) -> None:
         """Record the characters [N] at the end of an even line, and their keys."""
-        for row, character in enumerate(characters.tolist()):
-            known = reading(character)
-            if known is not None:
-                self.rhyme[row] = known.rhyme
+        found = np.array([reading(character).rhyme for character in characters], dtype="U1")
+        self.rhyme = np.where(found == "", self.rhyme, found)
         self.taken[np.arange(len(keys)), keys] = True
 
-    def _rhyming(self, place: Place) -> Bools:
-        if not self.task.rhyme or place not in self.task.rhyming:
-            return self.words
-        own = (self.rhymes == self.rhyme[:, None]) & ~self.taken
-        rhymes: Bools = np.where((self.rhyme == "")[:, None], self._common(place), own)
-        return rhymes
-
-    def _common(self, place: Place) -> Bools:
-        """[K] of rhymes with enough characters for all even lines, in the required tone if
-        possible."""
-        known: Bools = self.rhymes != ""
-        toned = self._of_frequent_rhymes(known & self._toned(place))
-        return toned if toned.any() else self._of_frequent_rhymes(known)
-
-    def _of_frequent_rhymes(self, fitting: Bools) -> Bools:
-        names, counts = np.unique(self.rhymes[fitting], return_counts=True)
-        common: Bools = fitting & np.isin(self.rhymes, names[counts >= len(self.task.rhyming)])
-        return common
-
-    def _toned(self, place: Place) -> Bools:
-        tone = self.task.tone_at(place)
-        toned: Bools = self.words if tone is None else self.tones == tone
-        return toned
+    def _rhyming(self, toned: Bools) -> Bools:
+        """[N, K] keys that rhyme; in the first even line, those of rhymes with enough characters
+        for all even lines, in the required tone if possible."""
+        known = self.rhymes != ""
+        for fitting in (known & toned, known):
+            names, counts = np.unique(self.rhymes[fitting], return_counts=True)
+            first = fitting & np.isin(self.rhymes, names[counts >= self.n_rhyming])
+            if first.any():
+                break
+        rhyming = (self.rhymes == self.rhyme[:, None]) & ~self.taken
+        found: Bools = np.where(self.rhyme[:, None] == "", first, rhyming)
+        return found
 
 
 def judge(task: PoemTask, characters: Sequence[str], log_prob: float) -> Poem:
     """A poem of the characters at all places, checked."""
-    at = dict(zip(task.places(), characters, strict=True))
-    lines = tuple(
-        "".join(at[line, character] for character in range(task.form.characters))
-        for line in range(task.form.lines)
-    )
-    rhymes = _is_rhymed([at[place] for place in task.rhyming]) if task.rhyme else None
-    misplaced = None
+    width = task.form.characters
+    starts = range(0, len(characters), width + 1)
+    lines = tuple("".join(characters[start : start + width]) for start in starts)
+    written = list(zip(task.slots(), characters, strict=True))
+    rhymes = misplaced = None
+    if task.rhyme:
+        ends = [character for slot, character in written if slot.rhymes]
+        found = {reading(end).rhyme for end in ends}
+        rhymes = len(found) <= 1 and "" not in found and len(set(ends)) == len(ends)
     if task.tones is not None:
         misplaced = tuple(
-            place
-            for place in at
-            if place[1] < task.form.characters and not _fits(at[place], task.tone_at(place))
+            slot.place
+            for slot, character in written
+            if slot.tone not in ("中", reading(character).tone)
         )
     return Poem(task.form, lines, log_prob, rhymes, misplaced)
-
-
-def _is_rhymed(ends: Sequence[str]) -> bool:
-    readings = [reading(end) for end in ends]
-    rhymes = {known.rhyme for known in readings if known is not None}
-    return len(rhymes) <= 1 and None not in readings and len(set(ends)) == len(ends)
-
-
-def _fits(character: str, tone: str | None) -> bool:
-    known = reading(character) if tone is not None else None
-    return tone is None or (known is not None and known.tone == tone)

@@ -1,4 +1,4 @@
-"""The rhymes and tones of characters in modern Mandarin.
+"""How characters are read in modern Mandarin: rhymes, tones, and which sound alike.
 
 Rhymes are the 14 classes of 中华新韵 (Chinese Poetry Society, 2005), which group near finals such
 as en, in, un and ün. Tones 1 and 2 are level, 3 and 4 oblique. Those of Tang poets differed:
@@ -29,37 +29,67 @@ RHYMES = {
 APICAL_VOWEL = "支"  # the -i of zhi and zi
 CLASSES = {final: name for name, finals in RHYMES.items() for final in finals.split()}
 APICAL_INITIALS = ("zh", "ch", "sh", "r", "z", "c", "s")
+MERGED = {"zh": "z", "ch": "c", "sh": "s"}  # as input methods do for speakers who merge them
+FINAL_G = ("ang", "eng", "ing")
 
 
 class Reading(NamedTuple):
-    """The rhyme class of a character, such as "唐", and its tone, "平" or "仄"."""
+    """The rhyme class of a character, such as "唐", and its tone, "平" or "仄"; "" if unknown."""
 
     rhyme: str
     tone: str
 
 
 @cache
-def reading(character: str) -> Reading | None:
-    """The most frequent reading of a character with a tone, if there is one.
+def reading(character: str) -> Reading:
+    """The most frequent reading of a character with a tone.
 
     Raises ImportError (F030) without pypinyin.
     """
     with needed("Rhymes and tones", "pypinyin", "poems"):
         from pypinyin import Style, pinyin
+        from pypinyin.contrib.tone_convert import to_finals, to_initials
     (readings,) = pinyin(character, style=Style.TONE3, heteronym=True, errors="ignore") or [[]]
-    toned = next((each for each in readings if each[-1:] in ("1", "2", "3", "4")), None)
-    if toned is None:
-        return None
-    return _read(toned)
-
-
-def _read(syllable: str) -> Reading | None:
-    """ "zhong1" → its rhyme and tone."""
-    from pypinyin.contrib.tone_convert import to_finals, to_initials
-
+    syllable = next((each for each in readings if each[-1:] in ("1", "2", "3", "4")), "")
     final = to_finals(syllable, strict=True, v_to_u=False)
     rhyme = CLASSES.get(final)
     if final == "i" and to_initials(syllable) in APICAL_INITIALS:
         rhyme = APICAL_VOWEL
-    tone = LEVEL if syllable[-1] in "12" else OBLIQUE
-    return Reading(rhyme, tone) if rhyme is not None else None
+    if rhyme is None:
+        return Reading("", "")
+    return Reading(rhyme, LEVEL if syllable[-1] in "12" else OBLIQUE)
+
+
+@cache
+def syllables_of(character: str) -> frozenset[str]:
+    """The readings of a Chinese character in words, or else its most frequent one, with zh = z,
+    ch = c, sh = s, ang = an, eng = en and ing = in; none of any other character.
+
+    Raises ImportError (F030) without pypinyin.
+    """
+    with needed('confusion = "homophones"', "pypinyin", "poems"):
+        from pypinyin import Style, pinyin
+    found = pinyin(character, style=Style.NORMAL, errors="ignore")
+    usual = {each for readings in found for each in readings}
+    return frozenset(map(merged, usual | _readings_in_words().get(character, set())))
+
+
+@cache
+def _readings_in_words() -> dict[str, set[str]]:
+    """Of each character, without tones, from pypinyin's words. Its other readings are rare: 方 can
+    be read as wang."""
+    from pypinyin.contrib.tone_convert import to_normal
+    from pypinyin.phrases_dict import phrases_dict
+
+    syllable = cache(to_normal)
+    found: dict[str, set[str]] = {}
+    for word, readings in phrases_dict.items():
+        for character, (reading, *_) in zip(word, readings, strict=False):
+            found.setdefault(character, set()).add(syllable(reading))
+    return found
+
+
+def merged(syllable: str) -> str:
+    start = MERGED.get(syllable[:2])
+    syllable = syllable if start is None else start + syllable[2:]
+    return syllable[:-1] if syllable.endswith(FINAL_G) else syllable

@@ -3,7 +3,7 @@
 Shapes: N texts written side by side, K keys.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,9 +12,11 @@ from ..errors import Errors
 from ..util.arguments import require, require_count
 from ..util.arrays import Bools, Floats, Ints
 
-Seed = np.random.SeedSequence
+Seeds = Sequence[np.random.SeedSequence]
 
+TEXTS_AT_ONCE = 256  # that are written side by side
 _DRAWN_AT_ONCE = 256
+_BLOCK = 64  # keys
 _GREEDY = 1e-6  # below it, only the best has a probability, and float32 underflows
 
 
@@ -55,22 +57,17 @@ class Sampling:
 
         Raises ValueError (F240) for scores that aren't numbers.
         """
-        if np.isnan(scores).any():
-            raise ValueError(Errors.F240.format(what="scores of the next characters"))
-        scores = self._penalised(scores, seen)
+        if self.repetition_penalty != 1:
+            penalty = np.where(scores > 0, 1 / self.repetition_penalty, self.repetition_penalty)
+            scores = np.where(seen, scores * penalty, scores)
         scores = np.where(allowed, scores, -np.inf)
+        best = scores.max(axis=1, keepdims=True)
+        if np.isnan(best).any():
+            raise ValueError(Errors.F240.format(what="scores of the next characters"))
         if self.temperature < _GREEDY:
-            best: Ints = scores.argmax(axis=1)
-            return best
-        scores = scores - scores.max(axis=1, keepdims=True)
-        probs = np.exp(self._top_k(scores / self.temperature))
+            return scores.argmax(axis=1)  # type: ignore[no-any-return]
+        probs = np.exp(self._top_k((scores - best) / self.temperature))
         return _draw(self._top_p(probs), draws)
-
-    def _penalised(self, scores: Floats, seen: Bools) -> Floats:
-        if self.repetition_penalty == 1:
-            return scores
-        penalty = np.where(scores > 0, 1 / self.repetition_penalty, self.repetition_penalty)
-        return np.where(seen, scores * penalty, scores)
 
     def _top_k(self, scores: Floats) -> Floats:
         if not 0 < self.top_k < scores.shape[1]:
@@ -91,17 +88,30 @@ class Sampling:
 
 
 def _draw(probs: Floats, draws: Floats) -> Ints:
-    """[N] keys by inverse transform sampling. Rounding never leads to a probability of 0."""
-    reached = probs.cumsum(axis=1, dtype=np.float64)
-    points = np.clip(draws * reached[:, -1], 0, np.nextafter(reached[:, -1], 0))
-    found = [
-        np.searchsorted(row, point, "right") for row, point in zip(reached, points, strict=True)
-    ]
-    return np.array(found, dtype=np.int64)
+    """[N] keys by inverse transform sampling: of a block of keys, then of a key in it. Adding up
+    all keys one by one takes a third of the time of writing 64 texts."""
+    n_keys = probs.shape[1]
+    starts = np.arange(0, n_keys, _BLOCK)
+    sums = np.add.reduceat(probs, starts, axis=1, dtype=np.float64)
+    blocks, points = _reach(sums, draws * sums.sum(axis=1))
+    keys = starts[blocks, None] + np.arange(_BLOCK)
+    inside = np.take_along_axis(probs, np.minimum(keys, n_keys - 1), axis=1)
+    places, _ = _reach(np.where(keys < n_keys, inside, 0), points)
+    return starts[blocks] + places
 
 
-def seeds_of_texts(seed: int | None, n: int) -> list[Seed]:
-    """The seeds of n texts. The seed of text i doesn't depend on n.
+def _reach(weights: Floats, points: Floats) -> tuple[Ints, Floats]:
+    """The first places where sums of weights [N, P] exceed points [N], and how much of the points
+    is left there. Rounding never leads to a weight of 0."""
+    reached = weights.cumsum(axis=1, dtype=np.float64)
+    points = np.clip(points, 0, np.nextafter(reached[:, -1], 0))
+    places = (reached <= points[:, None]).sum(axis=1)
+    rows = np.arange(len(weights))
+    return places, points - reached[rows, places] + weights[rows, places]
+
+
+def seeds_of_texts(seed: int | None, n: int) -> list[Seeds]:
+    """The seeds of n texts, some at a time. The seed of text i doesn't depend on n.
 
     seed: None for a different one every time.
 
@@ -109,23 +119,12 @@ def seeds_of_texts(seed: int | None, n: int) -> list[Seed]:
     """
     if seed is not None:
         require_count("seed", seed, 0)
-    return np.random.SeedSequence(seed).spawn(n)
+    seeds = np.random.SeedSequence(seed).spawn(n)
+    return [seeds[start : start + TEXTS_AT_ONCE] for start in range(0, n, TEXTS_AT_ONCE)]
 
 
-class Draws:
-    """Random numbers for texts written side by side, from the seed of each."""
-
-    def __init__(self, seeds: Sequence[Seed]) -> None:
-        self.generators = [np.random.default_rng(seed) for seed in seeds]
-        self.used = 0
-
-    def __len__(self) -> int:
-        return len(self.generators)
-
-    def next(self) -> Floats:
-        """[N] numbers in [0, 1)."""
-        place = self.used % _DRAWN_AT_ONCE
-        if place == 0:
-            self.drawn = np.stack([each.random(_DRAWN_AT_ONCE) for each in self.generators])
-        self.used += 1
-        return self.drawn[:, place]
+def draws_of(seeds: Seeds) -> Iterator[Floats]:
+    """Yield random numbers [N] in [0, 1) without end, those of each text from its own seed."""
+    generators = [np.random.default_rng(seed) for seed in seeds]
+    while True:
+        yield from np.stack([each.random(_DRAWN_AT_ONCE) for each in generators], axis=1)

@@ -3,7 +3,7 @@
 Shapes: N texts, K keys.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,87 +12,72 @@ from ..nn.model import shim_of
 from ..util.arrays import Bools, Floats, Ints, Strings
 from .featuriser import UNKNOWN, CharFeaturiser
 from .model import CharLMModel, network_of
-from .sampling import Draws, Sampling, Seed
+from .sampling import Sampling, Seeds, draws_of
 
 if TYPE_CHECKING:
     from .network import State
-
-TEXTS_AT_ONCE = 256
 
 
 class Continuation:
     """N texts with the same beginning.
 
     scores: [N, K] logits of each key to come next.
-    state: of the network.
     seen: [N, K] the keys in the texts so far.
     """
 
     scores: Floats
-    state: "State"
 
     def __init__(self, model: CharLMModel, prompt: str, n: int) -> None:
-        self.shim = shim_of(model)
-        self.network = network_of(model)
+        self.shim, self.network = shim_of(model), network_of(model)
+        self.state: State | None = None
         featuriser: CharFeaturiser = model.attrs["featuriser"]
-        keys = np.concatenate([[featuriser.marks[0]], featuriser.keys(prompt)])
-        length = featuriser.options.bptt_length
         with self.shim.predicting():
             self.weights = self.network.packed_weights()
-        self.state = []
+        keys, length = featuriser.marked(prompt)[:-1], featuriser.options.bptt_length
         for start in range(0, len(keys), length):
             self._read(keys[None, start : start + length])
-        self.scores = np.repeat(self.scores, n, axis=0)
-        self.state = [tuple(part.repeat(1, n, 1) for part in layer) for layer in self.state]
         self.seen: Bools = np.zeros(self.scores.shape, dtype=np.bool_)
-        self.seen[:, keys[1:]] = True
+        self.seen[0, keys[1:]] = True
+        self.keep(np.zeros(n, dtype=np.int64))
 
     def read(self, keys: Ints) -> None:
         """Append keys [N]."""
         self.seen[np.arange(len(keys)), keys] = True
         self._read(keys[:, None])
 
-    def keep(self, rows: Bools) -> None:
-        """Drop the other texts."""
-        if rows.all():
-            return
+    def keep(self, rows: Ints) -> None:
+        """Drop the other texts. The same text may be kept several times."""
+        assert self.state is not None
         self.scores, self.seen = self.scores[rows], self.seen[rows]
-        kept = self.network.to_tensor(rows)
-        self.state = [tuple(part[:, kept] for part in layer) for layer in self.state]
+        self.state = self.network.select(self.state, rows)
 
     def _read(self, keys: Ints) -> None:
         with self.shim.predicting():
-            hidden, self.state = self.network.read(keys, self.state or None)
+            hidden, self.state = self.network.read(keys, self.state)
             scores = self.network.scores(hidden[:, -1], self.weights)
         self.scores = scores.cpu().numpy()
 
 
-def draws_at_once(seeds: Sequence[Seed]) -> Iterator[Draws]:
-    """The random numbers of at most `TEXTS_AT_ONCE` texts at a time."""
-    for start in range(0, len(seeds), TEXTS_AT_ONCE):
-        yield Draws(seeds[start : start + TEXTS_AT_ONCE])
-
-
 def write(
-    model: CharLMModel, prompt: str, max_length: int, sampling: Sampling, draws: Draws
+    model: CharLMModel, prompt: str, max_length: int, sampling: Sampling, seeds: Seeds
 ) -> Iterator[Strings]:
-    """[N] the next character of each text after the prompt, "" if it has ended, until all have
-    ended or have `max_length` characters."""
+    """Yield [N] the next character of each text after the prompt, "" if it has ended, until all
+    have ended or have `max_length` characters. seeds: of each text."""
     featuriser: CharFeaturiser = model.attrs["featuriser"]
     start, end = featuriser.marks
-    allowed = np.ones(len(featuriser.strings), dtype=np.bool_)
+    allowed = np.full(len(featuriser.strings), True)
     allowed[[UNKNOWN, start]] = False
-    n = len(draws)
-    texts = Continuation(model, prompt, n)
-    rows = np.arange(n)  # of the texts that have not ended
-    for _ in range(max_length):
-        keys = sampling.choose(texts.scores, texts.seen, allowed, draws.next()[rows])
-        going = keys != end
-        rows, keys = rows[going], keys[going]
-        if not len(rows):
+    texts = Continuation(model, prompt, len(seeds))
+    rows = np.arange(len(seeds))  # of the texts that have not ended
+    for _, draws in zip(range(max_length), draws_of(seeds), strict=False):
+        keys = sampling.choose(texts.scores, texts.seen, allowed, draws[rows])
+        going = np.flatnonzero(keys != end)
+        if not len(going):
             return
-        written = np.full(n, "", dtype=object)
+        if len(going) < len(rows):
+            rows, keys = rows[going], keys[going]
+            texts.keep(going)
+        written = np.full(len(seeds), "", dtype=object)
         written[rows] = featuriser.strings[keys]
         yield written
-        texts.keep(going)
         texts.read(keys)

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.lib.stride_tricks import sliding_window_view
 
-from spacy_flat.generator.ngrams import MAX_ORDER, NGrams, count_ngrams
+from spacy_flat.generator.ngrams import MAX_ORDER, N_BEFORE, NGrams, count_ngrams
 
 from .conftest import POEMS, TEXTS, generator, make
 
@@ -74,17 +75,21 @@ class Reference:
         ]
 
 
-def count(texts: Texts, most: int | None = None) -> NGrams:
+def count(texts: Texts, most: int = 10**9) -> NGrams:
     keys = [np.array(text, dtype=np.int64) for text in texts]
     return count_ngrams(keys, KEYS, (START, END), most)
 
 
 def surprisals(ngrams: NGrams, text: list[int]) -> Any:
-    return ngrams.surprisals(np.array([*text, END]))
+    return -ngrams.log_probs(np.array([START] * N_BEFORE + text + [END]))
+
+
+def sizes(ngrams: NGrams) -> list[int]:
+    return [len(order.codes) for order in ngrams.orders]
 
 
 def packed(ngrams: NGrams) -> NGrams:
-    return NGrams.unpacked(ngrams.sizes, KEYS, START, ngrams.packed())
+    return NGrams.unpacked(sizes(ngrams), KEYS, ngrams.packed())
 
 
 @settings(deadline=None, max_examples=50)
@@ -101,11 +106,13 @@ def test_probabilities_are_those_of_the_reference(texts: Texts, other: list[int]
 @given(texts_of_keys, st.lists(st.integers(2, KEYS - 1), max_size=12), st.integers(1, 60))
 def test_probabilities_add_up_to_1(texts: Texts, other: list[int], most: int) -> None:
     kept = count(texts, most)
-    assert sum(kept.sizes) - kept.sizes[0] <= most * (MAX_ORDER - 1)
+    assert sum(sizes(kept)[1:]) <= most * (MAX_ORDER - 1)
+    keys = np.array([START] * N_BEFORE + other)
+    contexts = sliding_window_view(keys, N_BEFORE)[:, None].repeat(KEYS, axis=1)
+    every = np.broadcast_to(np.arange(KEYS)[:, None], (len(contexts), KEYS, 1))
     for ngrams in (count(texts), kept, packed(kept)):
-        contexts = ngrams.contexts(np.array(other, dtype=np.int64))
-        logs = ngrams.all_log_probs(contexts)
-        assert np.exp(logs).sum(axis=1) == pytest.approx(1)
+        logs = ngrams.log_probs(np.concatenate([contexts, every], axis=2))[..., 0]
+        assert np.exp(logs[:, 1:]).sum(axis=1) == pytest.approx(1)
         own = logs[np.arange(len(other) + 1), [*other, END]]
         assert -own == pytest.approx(surprisals(ngrams, other))
 
@@ -165,8 +172,7 @@ def test_scores_are_by_the_mean_of_both_probabilities() -> None:
         (network,), (both,) = (
             generator(nlp).predict([nlp.make_doc(text)]) for nlp in (plain, beside)
         )
-        keys = np.append(featuriser.keys(text), featuriser.marks[1])
-        ngrams = np.exp(-table.unpacked.surprisals(keys))
+        ngrams = np.exp(table.unpacked.log_probs(featuriser.marked(text, N_BEFORE)))
         mean = (np.exp(-network.surprisals) + ngrams) / 2
         assert both.surprisals == pytest.approx(-np.log(mean), rel=1e-4)
         assert both.surprisals.dtype == network.surprisals.dtype

@@ -1,5 +1,6 @@
 """`doc._.suspicious`, beside a slow reference that scores each changed text as a whole."""
 
+import math
 import sys
 from collections.abc import Iterator
 
@@ -9,53 +10,59 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import DocBin
 
-from spacy_flat.generator import proofreading
 from spacy_flat.generator.proofreading import (
     APART,
     CANDIDATES,
+    MARGINS,
     REACH,
     Confusion,
     Suspicious,
     homophones,
-    syllables_of,
 )
+from spacy_flat.generator.prosody import syllables_of
 
 from .conftest import POEMS, Copy, generator, make
 from .test_scoring import KINDS
 
 
-@pytest.fixture(scope="module", params=["lstm", "two layers of gru", "n-grams"])
+@pytest.fixture(scope="module", params=["two layers of gru", "n-grams"])
 def kind(request: pytest.FixtureRequest) -> Language:
     return make({**KINDS, "n-grams": {"ngrams": 1000}}[request.param], steps=15)
 
 
-def gains(nlp: Language, text: str, confusion: str) -> Iterator[Suspicious]:
+def gains(nlp: Language, text: str, confusion: Confusion) -> Iterator[Suspicious]:
     """The best replacement of each character."""
-    strings = generator(nlp).model.attrs["featuriser"].strings
+    pipe = generator(nlp)
+    strings = [each for each in pipe.model.attrs["featuriser"].strings if each]
+    network = pipe.model.shims[0].module
 
-    def surprisals(text: str) -> list[float]:
-        (score,) = generator(nlp).predict([nlp.make_doc(text)])
-        return score.surprisals.tolist()  # type: ignore[no-any-return]
+    def surprisals(texts: list[str]) -> list[list[float]]:
+        return [score.surprisals.tolist() for score in pipe.predict(map(nlp.make_doc, texts))]
 
-    known = surprisals(text)
+    (known,) = surprisals([text])
     for place, character in enumerate(text):
-        others = [each for each in strings if each and each != character]
+        others = [each for each in strings if each != character]
         if confusion == "homophones":
             others = [each for each in others if syllables_of(each) & syllables_of(character)]
-        changed = {each: surprisals(text[:place] + each + text[place + 1 :]) for each in others}
-        likely = sorted(others, key=lambda each: changed[each][place])[:CANDIDATES]
-        if confusion == "homophones":
-            least = known[place] + proofreading.MARGIN
-            likely = [each for each in likely if changed[each][place] <= least]
+        ngrams, network.ngrams = network.ngrams, None  # the network alone decides what is tried
+        order = surprisals([text[:place] + each for each in others])
+        network.ngrams = ngrams
+        likely = sorted(zip(order, others, strict=True), key=lambda each: each[0][place])
+        tried = [other for _, other in likely[:CANDIDATES]]
+        changed = surprisals([text[:place] + each + text[place + 1 :] for each in tried])
         read = slice(place, place + REACH + 1)
-        gain = {each: sum(known[read]) - sum(changed[each][read]) for each in likely}
+        gain = {
+            other: sum(known[read]) - sum(found[read])
+            for other, found in zip(tried, changed, strict=True)
+            if found[place] <= known[place] + MARGINS[confusion]
+        }
         best = max(gain, key=lambda each: gain[each], default="")
         if gain and gain[best] > 0:
             yield Suspicious(place, character, best, gain[best])
 
 
 @pytest.mark.parametrize(
-    ("confusion", "margin"), [("any", -2.0), ("homophones", 1.0), ("homophones", -9.0)]
+    ("confusion", "margin"), [("any", math.inf), ("homophones", 1.0), ("homophones", -9.0)]
 )
 @pytest.mark.parametrize("piece_length", [5, 100])
 def test_gains_are_those_of_whole_texts(
@@ -66,21 +73,21 @@ def test_gains_are_those_of_whole_texts(
     margin: float,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(proofreading, "MARGIN", margin)
+    monkeypatch.setitem(MARGINS, "homophones", margin)
     nlp = copy_of(kind, piece_length=piece_length)
     generator(nlp).confusion = confusion
-    text = "床前明月光。疑是地床千明夜光，依思口上霜。春眠不觉晓，地头是故乡"
+    text = "床前明月光。疑是地床千明夜光，依思口上霜。春眠不觉晓"
     expected: list[Suspicious] = []
     for each in sorted(gains(nlp, text, confusion), key=lambda each: -each.gain):
         if all(abs(each.start - other.start) >= APART for other in expected):
             expected.append(each)
+    expected.sort()
     generator(nlp).suspicion = 0
     found = nlp(text)._.suspicious
     assert bool(found) == (margin > -9)
-    assert [each[:3] for each in found] == [each[:3] for each in sorted(expected)]
-    assert [each.gain for each in found] == pytest.approx(
-        [each.gain for each in sorted(expected)], rel=1e-3, abs=1e-3
-    )
+    assert [each[:3] for each in found] == [each[:3] for each in expected]
+    gained = [each.gain for each in expected]
+    assert [each.gain for each in found] == pytest.approx(gained, rel=1e-3, abs=1e-3)
     generator(nlp).suspicion = least = float(np.median([0, *(each.gain for each in found)]))
     assert nlp(text)._.suspicious == [each for each in found if each.gain >= least]
 
