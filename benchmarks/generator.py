@@ -12,8 +12,8 @@ CORPUS is a folder of train.spacy and dev.spacy, as written by `python -m spacy 
              neighbouring characters are swapped, or one is replaced by one of the most frequent.
     errors   --errors of these replaced sentences and the true ones; as many with a character
              replaced by one of the same syllable, as in texts typed in pinyin; and 60 of that kind
-             written for this purpose (`assets/release/typos.tsv`). `doc._.suspicious` beside the
-             same search with 5-grams, for several values of `suspicion`. Precision: how many of
+             written for this purpose (`assets/release/typos.tsv`). `doc._.suspicious`
+             for several values of `suspicion`. Precision: how many of
              the suspicious characters were replaced. Recall: how many of the replaced ones are
              suspicious, and in how many the expected character is the true one. Alarms: suspicious
              characters in 1,000 of 250 unchanged dev texts.
@@ -33,7 +33,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -56,17 +55,9 @@ from spacy_flat.generator.component import CharGenerator
 from spacy_flat.generator.featuriser import CharFeaturiser
 from spacy_flat.generator.forms import FORMS, Tones
 from spacy_flat.generator.model import network_of
-from spacy_flat.generator.ngrams import MAX_ORDER, NGrams, count_ngrams
+from spacy_flat.generator.ngrams import MAX_ORDER, N_BEFORE, NGrams, count_ngrams
 from spacy_flat.generator.poems import PoemTask, judge
-from spacy_flat.generator.proofreading import (
-    CANDIDATES,
-    MARGIN,
-    Confusion,
-    Suspicious,
-    homophones,
-    most_suspicious,
-    suspicious_characters,
-)
+from spacy_flat.generator.proofreading import Confusion, Suspicious
 from spacy_flat.nn.optimizers import AdamW
 
 NGRAMS = f"Kneser–Ney, {MAX_ORDER}-grams"
@@ -152,12 +143,12 @@ def scorer_of(nlp: Language) -> Scorer:
 
 
 def ngram_scorer(encoder: CharFeaturiser, train: Sequence[str]) -> Scorer:
-    ngrams, end = all_ngrams(encoder, train), encoder.marks[1]
-    return lambda texts: [ngrams.surprisals(np.append(encoder.keys(text), end)) for text in texts]
+    ngrams = all_ngrams(encoder, train)
+    return lambda texts: [-ngrams.log_probs(encoder.marked(text, N_BEFORE)) for text in texts]
 
 
 def all_ngrams(encoder: CharFeaturiser, train: Sequence[str]) -> NGrams:
-    return count_ngrams([*map(encoder.keys, train)], len(encoder.strings), encoder.marks)
+    return count_ngrams([*map(encoder.keys, train)], len(encoder.strings), encoder.marks, 10**9)
 
 
 Change = tuple[str, str]  # a sentence, and the same with a change
@@ -233,20 +224,11 @@ def measure_errors(
         ("homophones", "homophones", typed),
         ("written", "homophones", [(true, changed) for changed, true in written]),
     ]
-    encoder = encoder_of(next(iter(pipelines.values())))
-    ngrams = all_ngrams(encoder, train)
     unchanged = Random(1).sample(dev, min(UNCHANGED, len(dev)))
     for kind, confusion, own in kinds:
         finders: dict[str, Finder] = {
-            name: partial(
-                suspicious_characters,
-                generator_of(nlp).model,
-                least=LEAST[0],
-                confusion=confusion,
-            )
-            for name, nlp in pipelines.items()
+            name: finder_of(nlp, confusion) for name, nlp in pipelines.items()
         }
-        finders[NGRAMS] = partial(find_by_ngrams, encoder, ngrams, confusion)
         rows = [
             [name, str(least), *map(percent, shares), f"{alarms:.1f}"]
             for name, find in finders.items()
@@ -256,6 +238,17 @@ def measure_errors(
         ]
         header = (f"{len(own)} {kind}", "suspicion", "precision", "recall", "mended", "alarms")
         yield format_table(header, rows, arguments.markdown)
+
+
+def finder_of(nlp: Language, confusion: Confusion) -> Finder:
+    def find(text: str) -> list[Suspicious]:
+        pipe = generator_of(nlp)
+        pipe.suspicion, pipe.confusion = LEAST[0], confusion
+        (score,) = pipe.predict([nlp.make_doc(text)])
+        pipe.suspicion = None
+        return score.suspicious or []
+
+    return find
 
 
 def measure_finder(find: Finder, changes: Sequence[Change]) -> Iterator[tuple[float, ...]]:
@@ -276,33 +269,6 @@ def alarms_of(find: Finder, texts: Sequence[str]) -> list[float]:
     gains = [each.gain for text in texts for each in find(text)]
     n = sum(map(len, texts))
     return [1000 * sum(gain >= least for gain in gains) / n for least in LEAST]
-
-
-def find_by_ngrams(
-    encoder: CharFeaturiser, ngrams: NGrams, confusion: Confusion, text: str
-) -> list[Suspicious]:
-    """The same search with n-grams."""
-    characters = np.array([key for key, string in enumerate(encoder.strings) if string])
-    keys = np.append(encoder.keys(text), encoder.marks[1])
-    known = ngrams.surprisals(keys).sum()
-    logs = ngrams.all_log_probs(ngrams.contexts(keys[:-1]))
-    gains = []
-    for place, (key, log) in enumerate(zip(keys[:-1].tolist(), logs, strict=False)):
-        others = characters
-        if confusion == "homophones":
-            alike = homophones(encoder.simplifier(text[place]), encoder.strings.tolist())
-            others = np.flatnonzero(alike[0])
-            others = others[log[others] >= log[key] - MARGIN]
-        others = others[others != key]
-        others = others[np.argsort(-log[others])][:CANDIDATES]
-        if not len(others):
-            continue
-        changed = [np.concatenate([keys[:place], [each], keys[place + 1 :]]) for each in others]
-        found = [known - ngrams.surprisals(each).sum() for each in changed]
-        best = int(np.argmax(found))
-        expected = str(encoder.strings[others[best]])
-        gains.append(Suspicious(place, text[place], expected, found[best]))
-    return most_suspicious(gains, LEAST[0])
 
 
 # Speed
