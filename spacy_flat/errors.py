@@ -290,7 +290,6 @@ F351 The index has no question {number!r}. Give numbers of questions, as in Matc
 F353 {path}: can't be read. Save it as {wanted}, and give that file.
 F354 Can't fit the search of {name!r}: no example is a pair of two different texts whose doc.cats
   has the label {label!r}.
-F355 span_probabilities needs a list of spans for each Doc, but got {docs} and {lists}.
 F356 Can't calibrate {name!r}: all {count} pairs are {label!r}. Add pairs of the other labels, as
   hard to tell apart as those to come. To fit only a search, call fit_search in Python.
 F362 {name}: its tokenizer, {tokenizer}, can't split text into single characters. It must be a fast

@@ -13,18 +13,17 @@ from ..initialise import initialise_network
 from ..lexicon import NOT_ENTITY
 from ..nn.model import tok2vec_of
 from ..pipe import FEW_TOKENS, LabelledPipe, Scorer, register_factory, setting
-from ..text.tok2vec import Tok2VecFeatures, backprop_zeros
+from ..text.tok2vec import backprop_zeros
 from ..text.units import EntitySpan, Units
 from ..text.vocabulary import Vocabulary
 from ..util.calibration import MAX_TEMPERATURE, MIN_TEMPERATURE
 from ..util.characters import HAN
 from ..util.options import Check, check_of
-from ..util.plural import counted
 from ..vectors import VectorSource, check_sources
 from .calibration import EntityCalibration, fit
 from .constraints import SpanConstraints, constraints_of
 from .decoding import Decoding, EntityPrediction, find_entities, span_probabilities
-from .model import Emissions, Gold, network_of
+from .model import Emissions, Gold, network_of, upstream_features
 from .scores import score_entities
 from .spans import (
     Annotation,
@@ -132,14 +131,12 @@ class CRFEntityRecognizer(LabelledPipe):
         """Find the entities of each Doc, as characters of its text."""
         docs = list(docs)
         self.require_initialised()
-        if not any(len(doc) for doc in docs):
-            return [
-                EntityPrediction(alternatives=[([], 1.0)] if self.alternatives else [])
-                for _ in docs
-            ]
         self.check_tokens(docs)
         self._check_labels()
-        emissions = self.model.predict(docs)
+        return self.decode(docs, self.model.predict(docs))
+
+    def decode(self, docs: Sequence[Doc], emissions: Emissions) -> list[EntityPrediction]:
+        """Find the entities of each Doc from the model's output for all of them."""
         constraints = self._constraints(docs, emissions.texts)
         return find_entities(emissions, network_of(self.model), self._decoding(), constraints)
 
@@ -164,17 +161,12 @@ class CRFEntityRecognizer(LabelledPipe):
 
         spans: any spans of each Doc, which may overlap. Existing entities of the Docs count as in
             `nlp.pipe`.
-
-        Raises ValueError (F355) for another number of lists than Docs.
         """
-        docs, asked = list(docs), [list(each) for each in spans]
-        if len(docs) != len(asked):
-            words = {"docs": counted(len(docs), "Doc"), "lists": counted(len(asked), "list")}
-            raise ValueError(Errors.F355.format(**words))
+        docs = list(docs)
         self.require_initialised()
         places = [
             [EntitySpan(span.start_char, span.end_char, span.label_) for span in each]
-            for each in asked
+            for _, each in zip(docs, spans, strict=True)
         ]
         emissions = self.model.predict(docs)
         constraints, network = self._constraints(docs, emissions.texts), network_of(self.model)
@@ -252,9 +244,8 @@ class CRFEntityRecognizer(LabelledPipe):
         self._check_unannotated(self.known_labels)
         docs = [example.predicted for example in examples]
         known = self._gold(examples)
-        tok2vec = tok2vec_of(self.model)
         if not any(a.is_annotated(len(doc.text)) for a, doc in zip(known, docs, strict=True)):
-            backprop_zeros(tok2vec, docs)
+            backprop_zeros(tok2vec_of(self.model), docs)
             return False
         self.register_labels(examples)
         set_dropout_rate(self.model, drop)
@@ -262,15 +253,16 @@ class CRFEntityRecognizer(LabelledPipe):
         texts, segments = featuriser.read(docs)
         gold = Gold.of(known, texts, segments)
         scale = self.loss_scale(gold.n_known)
-        unit, device = featuriser.unit, self.shim.device
-        upstream = Tok2VecFeatures(tok2vec, unit, docs, True, device, texts=texts)
+        upstream = upstream_features(self.model, docs, texts, True)
         with self.shim.training():
             network = network_of(self.model)
             for batch in featuriser.batches(texts, segments, is_train=True):
-                scores = network.training_scores(batch, upstream.of(batch.segments))
+                vectors = upstream.of(batch.segments) if upstream else None
+                scores = network.training_scores(batch, vectors)
                 loss = network.loss(scores, gold.target(batch, tags))
                 self.backward(loss * scale, losses)
-        upstream.backprop()
+        if upstream is not None:
+            upstream.backprop()
         return True
 
     def register_labels(self, examples: Iterable[Example]) -> None:

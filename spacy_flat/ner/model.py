@@ -54,16 +54,25 @@ def predict(model: TaggingModel, docs: list[Doc]) -> Emissions:
     featuriser: SegmentFeaturiser = model.attrs["featuriser"]
     shim = shim_of(model)
     texts, segments = featuriser.read(docs)
-    tok2vec, unit = tok2vec_of(model), featuriser.unit
-    upstream = Tok2VecFeatures(tok2vec, unit, docs, False, shim.device, texts=texts)
+    upstream = upstream_features(model, docs, texts, False)
 
     def batches() -> Iterator[BatchEmissions]:
         for batch in featuriser.batches(texts, segments):
             with shim.predicting() as network:
-                scores = network(batch, upstream.of(batch.segments))
+                scores = network(batch, upstream.of(batch.segments) if upstream else None)
             yield BatchEmissions(batch, scores)
 
     return Emissions(texts, segments, batches())
+
+
+def upstream_features(
+    model: TaggingModel, docs: list[Doc], texts: Sequence[Units], is_train: bool
+) -> Tok2VecFeatures | None:
+    """The vectors of the model's tok2vec; None without one, or without tokens."""
+    tok2vec, unit, shim = tok2vec_of(model), model.attrs["featuriser"].unit, shim_of(model)
+    if tok2vec is None or not any(len(doc) for doc in docs):
+        return None
+    return Tok2VecFeatures(tok2vec, unit, docs, is_train, shim.device, texts=texts)
 
 
 def network_of(model: TaggingModel) -> "TaggingNetwork":

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from ..nn.attention import RelativeAttention
 from ..nn.crf import CRF
-from ..nn.layers import Dropout
+from ..nn.layers import Dropout, TransformerLayer
 from ..nn.network import EmbeddingNetwork
 from ..util.arrays import Ints
 from .batch import Batch
@@ -67,3 +68,28 @@ class TaggingNetwork(EmbeddingNetwork):
         if n == 2:
             losses += self.r_drop / 2 * self.crf.divergence(scores, marginals, lengths)
         return losses @ weights.to(losses.dtype)
+
+
+def make_layer(
+    options: NetworkOptions, *, norm: str = "post", residual: bool = True, **attention: bool
+) -> TransformerLayer:
+    """Relative attention and feed-forward as the options have them.
+
+    attention: further arguments of `RelativeAttention`; the others as for `TransformerLayer`.
+    """
+    return TransformerLayer(
+        RelativeAttention(
+            options.num_heads,
+            options.head_dim,
+            k_proj=options.k_proj,
+            scaled=options.scaled,
+            dropout=options.attention_dropout,
+            **attention,
+        ),
+        options.num_heads * options.head_dim,
+        ff=options.ff,
+        activation=options.ff_activate,
+        dropout=options.ff_dropout,
+        norm=norm,
+        residual=residual,
+    )

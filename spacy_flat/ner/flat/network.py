@@ -10,13 +10,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ...nn.attention import Relation, RelativeAttention
-from ...nn.layers import Dropout, Positions, TransformerLayer
+from ...nn.attention import Relation
+from ...nn.layers import Dropout, Positions
 from ...nn.network import PretrainedEmbedding, Sizes
 from ...nn.weights import Version, version_of
 from ...util.arrays import Ints
 from ..batch import LatticeBatch
-from ..network import TaggingNetwork
+from ..network import TaggingNetwork, make_layer
 from .options import FLATOptions, Fusion
 
 DISTANT = 10  # the paper's FLAT_mld masks pairs farther apart than this
@@ -84,18 +84,6 @@ def four_distances(query_length: int, key_lengths: Ints, reach: int) -> Ints:
 
 
 @dataclass(frozen=True)
-class Encodings:
-    """Encodings of characters as queries, which depend on the weights alone.
-
-    version: of the weights.
-    values: [H, d, S, N] for keys of the lengths 1 to S, at N distances with 0 in the middle.
-    """
-
-    version: Version
-    values: Tensor
-
-
-@dataclass(frozen=True)
 class FLATSizes(Sizes):
     """Sizes that depend on the data."""
 
@@ -136,9 +124,18 @@ class FLAT(TaggingNetwork):
             nn.Linear(width, width) if options.r_proj else nn.Identity()
             for _ in range(options.layers)
         )
-        self.layers = nn.ModuleList(make_layer(options) for _ in range(options.layers))
+        self.layers = nn.ModuleList(
+            make_layer(
+                options,
+                residual=options.residual,
+                q_proj=options.q_proj,
+                v_proj=options.v_proj,
+                out_proj=options.attn_ff,
+            )
+            for _ in range(options.layers)
+        )
         self.lattice_dropout = Dropout(options.lattice_dropout)
-        self._encodings: Encodings | None = None  # of the last layer, in prediction
+        self._kept: tuple[Version, Tensor] | None = None  # by `_encode_characters`
         parts = (self.fusions[-1], self.r_projs[-1], self.positions)
         self._encoding_weights = [weight for part in parts for weight in part.parameters()]
         self.initialise_linears()
@@ -231,17 +228,16 @@ class FLAT(TaggingNetwork):
         last = len(self.layers) - 1
         if torch.is_grad_enabled():
             return self._encode(last, 1, lengths, reach)
-        kept, version = self._encodings, version_of(self._encoding_weights)
-        if kept is None or kept.version != version:
-            kept = Encodings(version, self.anchor.view(1, 1, 0, 1))
-        longest, farthest = kept.values.shape[2], kept.values.shape[3] // 2
-        if reach > farthest or lengths[-1] > longest:
+        version = version_of(self._encoding_weights)
+        before, values = self._kept or (version, self.anchor.view(1, 1, 0, 1))
+        longest, farthest = values.shape[2], values.shape[3] // 2
+        if before != version or reach > farthest or lengths[-1] > longest:
             # Doubling keeps this rare over a stream of texts.
             farthest = max(64, farthest, 2 * reach if reach > farthest else 0)
             all_lengths = np.arange(1, max(longest, int(lengths[-1])) + 1)
             values = self._encode(last, 1, all_lengths, farthest).contiguous()
-            kept = self._encodings = Encodings(version, values)
-        near = kept.values[..., farthest - reach : farthest + reach + 1]
+            self._kept = version, values
+        near = values[..., farthest - reach : farthest + reach + 1]
         return near.index_select(2, self.to_tensor(lengths - 1))
 
     def _visible(self, heads: Tensor, tails: Tensor, present: Tensor, n_queries: int) -> Tensor:
@@ -260,25 +256,3 @@ class FLAT(TaggingNetwork):
         same_length = (query_tails - query_heads) == (key_tails - key_heads)
         char_and_word = (query_heads == query_tails) | (key_heads == key_tails)
         return visible & ~((inside | around) & char_and_word & ~same_length)
-
-
-def make_layer(options: FLATOptions) -> TransformerLayer:
-    """Attention and feed-forward as the options have them."""
-    attention = RelativeAttention(
-        options.num_heads,
-        options.head_dim,
-        q_proj=options.q_proj,
-        k_proj=options.k_proj,
-        v_proj=options.v_proj,
-        scaled=options.scaled,
-        out_proj=options.attn_ff,
-        dropout=options.attention_dropout,
-    )
-    return TransformerLayer(
-        attention,
-        options.num_heads * options.head_dim,
-        ff=options.ff,
-        activation=options.ff_activate,
-        dropout=options.ff_dropout,
-        residual=options.residual,
-    )

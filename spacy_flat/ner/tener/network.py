@@ -11,11 +11,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from ...nn.attention import Relation, RelativeAttention
-from ...nn.layers import Dropout, Positions, TransformerLayer
+from ...nn.attention import Relation
+from ...nn.layers import Dropout, Positions
 from ...nn.network import PretrainedEmbedding, Sizes
 from ..batch import CharBatch, WordBatch
-from ..network import TaggingNetwork
+from ..network import TaggingNetwork, make_layer
 from .options import CHAR_HEADS, TENEROptions
 
 N_CASES = 7  # ways to write a word, with 0 for padding
@@ -100,21 +100,7 @@ class Transformer(nn.Module):
         width = options.num_heads * options.head_dim
         self.positions = Positions(options.head_dim)  # the same for all heads
         self.layers = nn.ModuleList(
-            TransformerLayer(
-                RelativeAttention(
-                    options.num_heads,
-                    options.head_dim,
-                    k_proj=options.k_proj,
-                    scaled=options.scaled,
-                    key_positions=options.key_positions,
-                    dropout=options.attention_dropout,
-                ),
-                width,
-                ff=options.ff,
-                activation=options.ff_activate,
-                dropout=options.ff_dropout,
-                norm=options.norm,
-            )
+            make_layer(options, norm=options.norm, key_positions=options.key_positions)
             for _ in range(options.layers)
         )
         self.norm = nn.LayerNorm(width) if options.norm == "pre" else nn.Identity()
